@@ -1,0 +1,103 @@
+import { silu } from '../onnx/functions.js';
+import type { Graph } from '../onnx/graph.js';
+import type { Value } from '../onnx/types.js';
+import type { ModelConfig } from './config.js';
+import type { TensorIndex } from './safetensors.js';
+
+/** What the graphs of a model are built from. */
+export interface ModelSource {
+  readonly config: ModelConfig;
+  readonly tensors: TensorIndex;
+}
+
+/** Queries, keys and values of one layer, `[rows, heads · headDim]`, before rotation. */
+export interface Projections {
+  readonly query: Value;
+  readonly key: Value;
+  readonly value: Value;
+}
+
+/** Attention of one layer → `[rows, heads · headDim]`: fused for decoding, differentiable for scoring. */
+export type Attention = (layer: number, projections: Projections) => Value;
+
+/**
+ * The decoder of the Llama, Qwen2 and Mistral families, written once. Activations are fp32 and two-dimensional,
+ * `[rows, features]` with rows = batch · window; only the attention knows which row belongs to which text.
+ */
+export class Decoder {
+  readonly #g: Graph;
+  readonly #source: ModelSource;
+
+  constructor(g: Graph, source: ModelSource) {
+    this.#g = g;
+    this.#source = source;
+  }
+
+  /** Token ids `[batch, window]` → embeddings as they enter the first layer, `[rows, hidden]`. */
+  embed(ids: Value): Value {
+    const { hiddenSize } = this.#source.config;
+    const flat = this.#g.reshape(ids, ['rows']);
+    const rows = this.#g.op('Gather', [this.#g.external(this.#tensor(EMBEDDING)), flat], { axis: 0 });
+    return this.#g.reshape(this.#g.cast(rows, 'float32'), ['rows', hiddenSize]);
+  }
+
+  /** All layers and the final norm: `[rows, hidden]` → `[rows, hidden]`. */
+  layers(embeddings: Value, attention: Attention): Value {
+    const g = this.#g;
+    let hidden = embeddings;
+    for (let layer = 0; layer < this.#source.config.layers; layer++) {
+      const name = `model.layers.${layer}`;
+      const normed = this.#norm(hidden, `${name}.input_layernorm`);
+      const heads = attention(layer, {
+        query: this.#linear(normed, `${name}.self_attn.q_proj`),
+        key: this.#linear(normed, `${name}.self_attn.k_proj`),
+        value: this.#linear(normed, `${name}.self_attn.v_proj`),
+      });
+      hidden = g.op('Add', [hidden, this.#linear(heads, `${name}.self_attn.o_proj`)]);
+      const input = this.#norm(hidden, `${name}.post_attention_layernorm`);
+      const gate = silu(g, this.#linear(input, `${name}.mlp.gate_proj`));
+      const inner = g.op('Mul', [gate, this.#linear(input, `${name}.mlp.up_proj`)]);
+      hidden = g.op('Add', [hidden, this.#linear(inner, `${name}.mlp.down_proj`)]);
+    }
+    return this.#norm(hidden, 'model.norm');
+  }
+
+  /** Logits of chosen rows: `[rows, hidden]`, row numbers `[scored]` → `[scored, vocab]`. */
+  logits(hidden: Value, rows: Value): Value {
+    const chosen = this.#g.op('Gather', [hidden, rows], { axis: 0 });
+    const { tieWordEmbeddings } = this.#source.config;
+    return this.#multiply(chosen, tieWordEmbeddings ? EMBEDDING : 'lm_head.weight');
+  }
+
+  #multiply(x: Value, weight: string, bias?: Value): Value {
+    const w = this.#g.weight(this.#tensor(weight), x);
+    return this.#g.op('Gemm', bias ? [x, w, bias] : [x, w], { transB: 1 });
+  }
+
+  /** x Wᵀ, plus the bias where the checkpoint's family has one. */
+  #linear(x: Value, name: string): Value {
+    const { qkvBias, outputBias, mlpBias } = this.#source.config;
+    const biased = name.endsWith('o_proj') ? outputBias : name.includes('.mlp.') ? mlpBias : qkvBias;
+    return this.#multiply(x, `${name}.weight`, biased ? this.#vector(`${name}.bias`) : undefined);
+  }
+
+  #norm(x: Value, name: string): Value {
+    const { normEpsilon } = this.#source.config;
+    return this.#g.op('RMSNormalization', [x, this.#vector(`${name}.weight`)], { axis: -1, epsilon: normEpsilon });
+  }
+
+  /** Small enough that an fp32 copy does not matter. */
+  #vector(name: string): Value {
+    return this.#g.cast(this.#g.external(this.#tensor(name)), 'float32');
+  }
+
+  #tensor(name: string) {
+    const tensor = this.#source.tensors.get(name);
+    if (!tensor) throw new Error(`checkpoint: no tensor ${name}`);
+    return { ...tensor, type: ELEMENT_TYPE[tensor.type] };
+  }
+}
+
+const EMBEDDING = 'model.embed_tokens.weight';
+
+const ELEMENT_TYPE = { fp32: 'float32', fp16: 'float16', bf16: 'bfloat16' } as const;

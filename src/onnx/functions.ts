@@ -1,0 +1,32 @@
+import type { Graph } from './graph.js';
+import type { Value } from './types.js';
+import { detach } from './vjp.js';
+
+/** Functions made of operators that every execution provider has and that have differentiation rules. */
+
+/** log softmax over the last axis. The shift by the maximum cancels, so no gradient flows through it. */
+export function logSoftmax(g: Graph, logits: Value): Value {
+  const maximum = detach(g.reduce('ReduceMax', logits, [-1]));
+  const shifted = g.op('Sub', [logits, maximum]);
+  const sum = g.reduce('ReduceSum', g.op('Exp', [shifted]), [-1]);
+  return g.op('Sub', [shifted, g.op('Log', [sum])]);
+}
+
+/** −1, 0 or 1. `Sign` itself runs on the CPU only under WebGPU. */
+export function sign(g: Graph, x: Value): Value {
+  const zero = g.scalar(0);
+  const positive = g.cast(g.op('Greater', [x, zero]), 'float32');
+  const negative = g.cast(g.op('Less', [x, zero]), 'float32');
+  return g.op('Sub', [positive, negative]);
+}
+
+/** x · σ(x), the activation of the gated feed-forward layers. */
+export function silu(g: Graph, x: Value): Value {
+  return g.op('Mul', [x, g.op('Sigmoid', [x])]);
+}
+
+/** Entry `indices[row]` of each row: `[rows, columns]`, `[rows]` → `[rows]`. */
+export function pick(g: Graph, x: Value, indices: Value): Value {
+  const column = g.unsqueeze(indices, [1]);
+  return g.reshape(g.op('GatherElements', [x, column], { axis: 1 }), indices.shape);
+}

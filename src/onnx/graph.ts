@@ -1,0 +1,229 @@
+import { type AttributesOf, type OperatorName, operatorSpec } from './operators.js';
+import {
+  type Attributes,
+  axisFrom,
+  type Dim,
+  ELEMENT_TYPE_CODE,
+  type ElementType,
+  GraphError,
+  type Node,
+  type Shape,
+  sameShape,
+  type TensorType,
+  type Value,
+} from './types.js';
+
+/** A tensor that stays in a file: ONNX external data. Offsets and lengths are bytes. */
+export interface ExternalTensor {
+  readonly name: string;
+  readonly type: ElementType;
+  readonly shape: readonly number[];
+  readonly file: string;
+  readonly offset: number;
+  readonly byteLength: number;
+}
+
+export type Initializer =
+  | { readonly value: Value; readonly raw: Uint8Array }
+  | { readonly value: Value; readonly external: ExternalTensor };
+
+/**
+ * Builds an ONNX graph operator by operator and keeps what differentiation needs: the nodes in the order in
+ * which they run, and the shape of every value, with names for the sizes that are known at run time only.
+ *
+ * @example
+ * const g = new Graph();
+ * const x = g.input('x', 'float32', ['rows', 4]);
+ * g.output('y', g.op('Mul', [x, g.scalar(2)]));
+ */
+export class Graph {
+  readonly inputs: Value[] = [];
+  readonly outputs: { readonly name: string; readonly value: Value }[] = [];
+  readonly nodes: Node[] = [];
+  readonly initializers: Initializer[] = [];
+
+  readonly #constants = new Map<string, Value>();
+  readonly #sizes = new Map<string, { readonly value: Value; readonly axis: number }>();
+  readonly #weights = new Map<Value, ExternalTensor>();
+  readonly #dimensions = new Map<string, Value>();
+  #count = 0;
+
+  input(name: string, type: ElementType, shape: Shape): Value {
+    const value = this.#know({ name, type, shape });
+    this.inputs.push(value);
+    return value;
+  }
+
+  output(name: string, value: Value): void {
+    this.outputs.push({ name, value });
+  }
+
+  /** Emits an operator with one output whose type and shape follow from its inputs. */
+  op<Op extends OperatorName>(op: Op, inputs: readonly Value[], attributes?: AttributesOf<Op>): Value {
+    const given: Attributes = { ...attributes };
+    const result = operatorSpec(op).infer?.(inputs, given)[0];
+    if (!result) throw new GraphError(op, 'its result depends on values; use the method of the builder');
+    return this.node(op, inputs, given, [result])[0]!;
+  }
+
+  /** Emits an operator whose results' types the caller states. An absent optional input is `null`. */
+  node(op: OperatorName, inputs: readonly (Value | null)[], attributes: Attributes, results: TensorType[]): Value[] {
+    const outputs = results.map(({ type, shape }) => this.#know({ name: this.#name(op), type, shape }));
+    this.nodes.push({ op, inputs, outputs, attributes });
+    return outputs;
+  }
+
+  scalar(number: number): Value {
+    return this.floats([number], []);
+  }
+
+  floats(numbers: readonly number[], shape: readonly number[]): Value {
+    return this.#constant('float32', shape, numbers, new Uint8Array(Float32Array.from(numbers).buffer));
+  }
+
+  ints(numbers: readonly number[], shape: readonly number[] = [numbers.length]): Value {
+    return this.#constant('int64', shape, numbers, new Uint8Array(BigInt64Array.from(numbers, BigInt).buffer));
+  }
+
+  external(tensor: ExternalTensor): Value {
+    const known = this.#constants.get(tensor.name);
+    if (known) return known;
+    const value: Value = { name: tensor.name, type: tensor.type, shape: tensor.shape };
+    this.#constants.set(tensor.name, value);
+    this.initializers.push({ value, external: tensor });
+    return value;
+  }
+
+  /**
+   * A stored weight as fp32. A cast from bf16 or fp16 is tied to `after`, a value of the layer that uses it:
+   * free of such a tie, onnxruntime runs all casts first and holds a second copy of the model.
+   */
+  weight(tensor: ExternalTensor, after: Value): Value {
+    const stored = this.external(tensor);
+    if (stored.type === 'float32') return stored;
+    const nothing = this.op('Mul', [this.#firstSize(after), this.ints([0])]);
+    const shape = this.op('Add', [this.ints(tensor.shape), nothing]);
+    const tied = this.node('Reshape', [stored, shape], {}, [stored])[0]!;
+    const weight = this.cast(tied, 'float32');
+    this.#weights.set(weight, tensor);
+    return weight;
+  }
+
+  /** The same weight for use after another value: read again where keeping it would keep an fp32 copy alive. */
+  reread(weight: Value, after: Value): Value {
+    const tensor = this.#weights.get(weight);
+    return tensor ? this.weight(tensor, after) : weight;
+  }
+
+  #firstSize(value: Value): Value {
+    return this.node('Shape', [value], { start: 0, end: 1 }, [{ type: 'int64', shape: [1] }])[0]!;
+  }
+
+  cast(value: Value, type: ElementType): Value {
+    if (value.type === type) return value;
+    return this.node('Cast', [value], { to: ELEMENT_TYPE_CODE[type] }, [{ type, shape: value.shape }])[0]!;
+  }
+
+  /** A 1-D int64 tensor with these sizes: constant if all are numbers, else assembled when the graph runs. */
+  sizes(dims: Shape): Value {
+    if (dims.every((dim) => typeof dim === 'number')) return this.ints(dims);
+    const key = `sizes ${dims}`;
+    const known = this.#constants.get(key);
+    if (known) return known;
+    const parts = dims.map((dim) => (typeof dim === 'number' ? this.ints([dim]) : this.#dimension(dim)));
+    const sizes = parts.length === 1 ? parts[0]! : this.op('Concat', parts, { axis: 0 });
+    this.#constants.set(key, sizes);
+    return sizes;
+  }
+
+  /** Named sizes stay where they are (0) or follow from the rest (−1, once); only beyond that they are read. */
+  reshape(value: Value, shape: Shape): Value {
+    if (sameShape(value.shape, shape)) return value;
+    const kept = (dim: Dim, axis: number): boolean => dim === value.shape[axis];
+    const moved = shape.filter((dim, axis) => typeof dim === 'string' && !kept(dim, axis));
+    const target =
+      moved.length > 1
+        ? this.sizes(shape)
+        : this.ints(shape.map((dim, axis) => (typeof dim === 'number' ? dim : kept(dim, axis) ? 0 : -1)));
+    return this.node('Reshape', [value, target], {}, [{ type: value.type, shape }])[0]!;
+  }
+
+  transpose(value: Value, perm: readonly number[]): Value {
+    return this.op('Transpose', [value], { perm });
+  }
+
+  expand(value: Value, shape: Shape): Value {
+    if (sameShape(value.shape, shape)) return value;
+    return this.node('Expand', [value, this.sizes(shape)], {}, [{ type: value.type, shape }])[0]!;
+  }
+
+  unsqueeze(value: Value, axes: readonly number[]): Value {
+    const shape = [...value.shape];
+    for (const axis of axes) shape.splice(axis, 0, 1);
+    return this.node('Unsqueeze', [value, this.ints(axes)], {}, [{ type: value.type, shape }])[0]!;
+  }
+
+  /** Entries `start` to `start + size` of one axis. */
+  slice(value: Value, axis: number, start: Shape, size: Dim): Value {
+    const from = this.#sum(start);
+    const to = this.#sum([...start, size]);
+    const shape = value.shape.with(axis, size);
+    return this.node('Slice', [value, from, to, this.ints([axis])], {}, [{ type: value.type, shape }])[0]!;
+  }
+
+  reduce(
+    op: 'ReduceSum' | 'ReduceMean' | 'ReduceMax',
+    value: Value,
+    axes: readonly number[],
+    options: { readonly keepDims: boolean } = { keepDims: true },
+  ): Value {
+    const reduced = new Set(axes.map((axis) => axisFrom(axis, value.shape.length)));
+    const shape = options.keepDims
+      ? value.shape.map((dim, axis) => (reduced.has(axis) ? 1 : dim))
+      : value.shape.filter((_, axis) => !reduced.has(axis));
+    const attributes = { keepdims: options.keepDims ? 1 : 0 };
+    return this.node(op, [value, this.ints([...reduced])], attributes, [{ type: value.type, shape }])[0]!;
+  }
+
+  #sum(dims: Shape): Value {
+    const symbols = dims.filter((dim) => typeof dim === 'string');
+    const fixed = dims.reduce((sum: number, dim) => (typeof dim === 'number' ? sum + dim : sum), 0);
+    const parts = symbols.map((symbol) => this.#dimension(symbol));
+    if (fixed !== 0 || parts.length === 0) parts.push(this.ints([fixed]));
+    return parts.reduce((sum, part) => this.op('Add', [sum, part]));
+  }
+
+  #dimension(symbol: string): Value {
+    const known = this.#dimensions.get(symbol);
+    if (known) return known;
+    const source = this.#sizes.get(symbol);
+    if (!source) throw new GraphError('Shape', `no value has a size named ${symbol}`);
+    const attributes = { start: source.axis, end: source.axis + 1 };
+    const size = this.node('Shape', [source.value], attributes, [{ type: 'int64', shape: [1] }])[0]!;
+    this.#dimensions.set(symbol, size);
+    return size;
+  }
+
+  #constant(type: ElementType, shape: readonly number[], numbers: readonly number[], raw: Uint8Array): Value {
+    const key = `${type}[${shape}]${numbers}`;
+    const known = this.#constants.get(key);
+    if (known) return known;
+    const value: Value = { name: this.#name('const'), type, shape };
+    this.#constants.set(key, value);
+    this.initializers.push({ value, raw });
+    return value;
+  }
+
+  /** Remembers where a named size can be read. */
+  #know(value: Value): Value {
+    value.shape.forEach((dim, axis) => {
+      if (typeof dim === 'string' && !this.#sizes.has(dim)) this.#sizes.set(dim, { value, axis });
+    });
+    return value;
+  }
+
+  #name(prefix: string): string {
+    this.#count += 1;
+    return `${prefix}_${this.#count}`;
+  }
+}

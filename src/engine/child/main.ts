@@ -1,0 +1,43 @@
+import { buildDecodeGraph } from '../../model/decode-graph.js';
+import { buildScoreGraph } from '../../model/score-graph.js';
+import type { FromDecode, FromScore, OpenMessage, ToDecode, ToScore } from '../protocol.js';
+import { openSession } from '../session.js';
+import { DecodeWorker } from './decode-worker.js';
+import { ScoreWorker } from './score-worker.js';
+
+/**
+ * Entry of an engine process. It owns its sessions and dies with its parent; Ctrl-C in the terminal reaches the
+ * whole process group, and the parent is the one that decides what it means.
+ */
+process.on('SIGINT', () => {});
+process.on('disconnect', () => process.exit(0));
+process.once('message', (message: OpenMessage) => void open(message));
+
+const send = (message: FromDecode | FromScore): void => {
+  process.send?.(message);
+};
+
+async function open(message: OpenMessage): Promise<void> {
+  await (message.role === 'decode' ? openDecode(message) : openScore(message));
+  send({ type: 'ready' });
+}
+
+async function openDecode({ source, threads, contextLength }: OpenMessage): Promise<void> {
+  const session = await openSession(buildDecodeGraph(source), { threads });
+  const worker = new DecodeWorker({ session, source, contextLength, send });
+  process.on('message', (message: ToDecode) => {
+    if (message.type === 'generate') worker.generate(message);
+    else if (message.type === 'credit') worker.credit(message.stream, message.tokens);
+    else if (message.type === 'cancel') worker.cancel(message.stream);
+  });
+}
+
+async function openScore({ source, threads, contextLength }: OpenMessage): Promise<void> {
+  const adversarial = await openSession(buildScoreGraph(source, { adversary: true }), { threads });
+  const forward = await openSession(buildScoreGraph(source, { adversary: false }), { threads });
+  const worker = new ScoreWorker({ adversarial, forward, source, contextLength, send });
+  process.on('message', (message: ToScore) => {
+    if (message.type === 'pass') worker.pass(message);
+    else if (message.type === 'release') worker.release(message.stream);
+  });
+}

@@ -1,0 +1,20 @@
+/**
+ * - `crashed`: the engine process died; a new one is being started
+ * - `unavailable`: it could not be started
+ * - `overloaded`: as many streams as the engine admits are under way
+ * - `failed`: this computation went wrong; the process lives
+ * - `closed`: the engine was closed
+ * - `too_long`: the text does not fit the context
+ */
+export type EngineErrorCode = 'crashed' | 'unavailable' | 'overloaded' | 'failed' | 'closed' | 'too_long';
+
+export class EngineError extends Error {
+  readonly type = 'engine';
+  readonly code: EngineErrorCode;
+
+  constructor(code: EngineErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'EngineError';
+    this.code = code;
+  }
+}

@@ -33,8 +33,11 @@ export type ToDecode =
   | { readonly type: 'credit'; readonly stream: number; readonly tokens: number }
   | { readonly type: 'cancel'; readonly stream: number };
 
+/** What both kinds say when they have opened their model, or could not. */
+type Opened = { readonly type: 'ready' } | { readonly type: 'unavailable'; readonly message: string };
+
 export type FromDecode =
-  | { readonly type: 'ready' }
+  | Opened
   | {
       readonly type: 'token';
       readonly stream: number;
@@ -81,6 +84,6 @@ export interface PassToken {
 }
 
 export type FromScore =
-  | { readonly type: 'ready' }
+  | Opened
   | { readonly type: 'scored'; readonly stream: number; readonly tokens: readonly PassToken[]; readonly positions: number }
   | { readonly type: 'failed'; readonly stream: number; readonly message: string };

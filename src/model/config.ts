@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ModelError, show } from './errors.js';
 import { tokenIds } from './generation-config.js';
-import { parseJson } from './json.js';
+import { oneOf, parseJson } from './json.js';
 
 /** The architectures of the decoder, by the `model_type` of config.json. */
 export const FAMILIES = ['llama', 'qwen2', 'mistral'] as const;
@@ -98,8 +98,8 @@ const schema = z.object({
   max_window_layers: z.int().min(0).nullish(),
   layer_types: z.array(oneOf(['full_attention', 'sliding_attention'])).nullish(),
   quantization_config: z.null('quantised weights are not supported').optional(),
-  torch_dtype: z.unknown(),
-  dtype: z.unknown(),
+  torch_dtype: z.unknown().optional(),
+  dtype: z.unknown().optional(),
   bos_token_id: z.int().min(0).nullish(),
   eos_token_id: tokenIds,
 });
@@ -247,14 +247,4 @@ function endsOf(raw: RawConfig, refuse: Refuse): Pick<ModelConfig, 'bosTokenId' 
   const beyond = eosTokenIds.find(outside);
   if (beyond !== undefined) refuse('eos_token_id', problem(beyond));
   return { bosTokenId, eosTokenIds };
-}
-
-/** A name out of a list; any other is refused with the list. */
-function oneOf<const T extends readonly string[]>(supported: T) {
-  return z.enum(supported, {
-    error: ({ input }) =>
-      input === undefined
-        ? 'is missing'
-        : `${show(input)} is not supported (supported: ${supported.join(', ')})`,
-  });
 }

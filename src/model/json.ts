@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { z } from 'zod';
-import { ModelError, reasonOf } from './errors.js';
+import { z } from 'zod';
+import { ModelError, reasonOf, show } from './errors.js';
 
 /** Larger than any configuration or tokenizer: Gemma's tokenizer.json, one of the largest, has 33 MB. */
 const MAX_BYTES = 256 * 2 ** 20;
@@ -9,13 +9,33 @@ const MAX_BYTES = 256 * 2 ** 20;
 /**
  * Checks a JSON value against a schema.
  *
+ * @param at where in the file the value is
  * @throws ModelError naming the first field that does not fit
  */
-export function parseJson<T extends z.ZodType>(schema: T, json: unknown, file: string): z.output<T> {
+export function parseJson<T extends z.ZodType>(
+  schema: T,
+  json: unknown,
+  file: string,
+  at: readonly PropertyKey[] = [],
+): z.output<T> {
   const result = schema.safeParse(json);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
-  throw new ModelError(file, fieldName(issue?.path ?? []), problemOf(issue?.message ?? 'is not valid'));
+  throw new ModelError(
+    file,
+    fieldName([...at, ...(issue?.path ?? [])]),
+    problemOf(issue?.message ?? 'is not valid'),
+  );
+}
+
+/** A name out of a list; any other is refused with the list. */
+export function oneOf<const T extends readonly string[]>(supported: T) {
+  return z.enum(supported, {
+    error: ({ input }) =>
+      input === undefined
+        ? 'is missing'
+        : `${show(input)} is not supported (supported: ${supported.join(', ')})`,
+  });
 }
 
 /** `['decoders', 0, 'type']` → `decoders[0].type`. */

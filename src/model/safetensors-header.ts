@@ -27,14 +27,30 @@ const STORED_TYPES = new Map<string, StoredType>([
 ]);
 
 /** Bits per element of every dtype of the format; types invented later pass with their size unchecked. */
-const BITS = new Map<string, number>([
-  ...['F4'].map((type) => [type, 4] as const),
-  ...['F6_E2M3', 'F6_E3M2'].map((type) => [type, 6] as const),
-  ...['BOOL', 'U8', 'I8', 'F8_E5M2', 'F8_E4M3', 'F8_E8M0'].map((type) => [type, 8] as const),
-  ...['I16', 'U16', 'F16', 'BF16'].map((type) => [type, 16] as const),
-  ...['I32', 'U32', 'F32'].map((type) => [type, 32] as const),
-  ...['I64', 'U64', 'F64', 'C64'].map((type) => [type, 64] as const),
-]);
+const BITS = new Map<string, number>(
+  Object.entries({
+    F4: 4,
+    F6_E2M3: 6,
+    F6_E3M2: 6,
+    BOOL: 8,
+    U8: 8,
+    I8: 8,
+    F8_E5M2: 8,
+    F8_E4M3: 8,
+    F8_E8M0: 8,
+    I16: 16,
+    U16: 16,
+    F16: 16,
+    BF16: 16,
+    I32: 32,
+    U32: 32,
+    F32: 32,
+    I64: 64,
+    U64: 64,
+    F64: 64,
+    C64: 64,
+  }),
+);
 
 /**
  * Reads the first 8 bytes of a safetensors file.

@@ -18,8 +18,13 @@ const send = (message: FromDecode | FromScore): void => {
 };
 
 async function open(message: OpenMessage): Promise<void> {
-  await (message.role === 'decode' ? openDecode(message) : openScore(message));
-  send({ type: 'ready' });
+  try {
+    await (message.role === 'decode' ? openDecode(message) : openScore(message));
+    send({ type: 'ready' });
+  } catch (error) {
+    send({ type: 'unavailable', message: String(error) });
+    process.disconnect();
+  }
 }
 
 async function openDecode({ source, threads, contextLength }: OpenMessage): Promise<void> {

@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto';
+import type { RequestHandler, Response } from 'express';
+import { fromEvent, lastValueFrom, takeUntil, toArray } from 'rxjs';
+import { FlowGate } from '../src/stream/flow-gate.js';
+import { toApiError } from './errors.js';
+import type { Models, Prepared } from './models.js';
+import { Completion } from './openai.js';
+import { type ChatRequest, chatSchema, parse } from './request.js';
+import { SseWriter } from './sse.js';
+
+/** `POST /v1/chat/completions`, streamed or whole. A client that goes away cancels its generation. */
+export function chatCompletions(models: Models): RequestHandler {
+  return async (req, res) => {
+    const request = parse(chatSchema, req.body);
+    const prepared = models.prepare(request);
+    res.locals.model = prepared.model;
+    if (request.stream) await stream(res, request, prepared);
+    else await whole(res, request, prepared);
+  };
+}
+
+async function whole(res: Response, request: ChatRequest, prepared: Prepared): Promise<void> {
+  const gone = fromEvent(res, 'close');
+  const events = await lastValueFrom(prepared.start(new FlowGate()).pipe(takeUntil(gone), toArray()));
+  if (res.closed) return;
+  res.json(completionOf(request, prepared).whole(events));
+}
+
+function completionOf(request: ChatRequest, { model, engine, guard }: Prepared): Completion {
+  const { tokenizer } = engine.checkpoint;
+  const id = `chatcmpl-${randomUUID()}`;
+  return new Completion({ id, model, tokenizer, guard, logprobs: request.logprobs === true });
+}
+
+/** Until the first event an error is a plain response; from then on it is an event, and there is no `[DONE]`. */
+async function stream(res: Response, request: ChatRequest, prepared: Prepared): Promise<void> {
+  const completion = completionOf(request, prepared);
+  const gate = new FlowGate();
+  const sse = new SseWriter(res, gate);
+  const begin = (): void => {
+    if (!sse.started) sse.data(completion.opening());
+  };
+  await new Promise<void>((resolve, reject) => {
+    const subscription = prepared.start(gate).subscribe({
+      next: (event) => {
+        begin();
+        for (const chunk of completion.chunks(event, request.stream_options?.include_usage === true)) sse.data(chunk);
+      },
+      error: (error: unknown) => {
+        if (!sse.started) return reject(error);
+        const apiError = toApiError(error);
+        res.locals.error = error;
+        sse.data({ error: apiError.body });
+        sse.end();
+        resolve();
+      },
+      complete: () => {
+        sse.data('[DONE]');
+        sse.end();
+        resolve();
+      },
+    });
+    res.once('close', () => {
+      subscription.unsubscribe();
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,80 @@
+import type { z } from 'zod';
+import { EngineError, type EngineErrorCode } from '../src/engine/errors.js';
+
+/** An error as OpenAI's API shapes it: the body of a failed request, or an event in a stream. */
+export interface ErrorBody {
+  readonly message: string;
+  readonly type: 'invalid_request_error' | 'server_error';
+  /** The field at fault. */
+  readonly param: string | null;
+  readonly code: string;
+}
+
+export class ApiError extends Error {
+  readonly status: number;
+  readonly body: ErrorBody;
+
+  constructor(status: number, code: string, message: string, param: string | null = null) {
+    super(message);
+    this.name = 'ApiError';
+    this.status = status;
+    this.body = { message, type: status < 500 ? 'invalid_request_error' : 'server_error', param, code };
+  }
+}
+
+const ENGINE_ERRORS: Readonly<Record<EngineErrorCode, { readonly status: number; readonly code: string }>> = {
+  overloaded: { status: 503, code: 'overloaded' },
+  unavailable: { status: 503, code: 'engine_unavailable' },
+  closed: { status: 503, code: 'engine_unavailable' },
+  crashed: { status: 500, code: 'engine_crashed' },
+  failed: { status: 500, code: 'engine_failed' },
+  too_long: { status: 400, code: 'context_length_exceeded' },
+};
+
+/** Whatever went wrong, as something a client may see. The texts of unknown errors stay in the log. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof EngineError) {
+    const { status, code } = ENGINE_ERRORS[error.code];
+    return new ApiError(status, code, error.message);
+  }
+  if (isBodyParserError(error)) {
+    if (error.type === 'entity.too.large') return new ApiError(413, 'body_too_large', 'the body is too large');
+    return new ApiError(error.status, 'invalid_json', 'the body is not valid JSON');
+  }
+  return new ApiError(500, 'internal_error', 'internal error');
+}
+
+/** What express's JSON reader throws. */
+function isBodyParserError(error: unknown): error is { readonly type: string; readonly status: number } {
+  return (
+    error instanceof Error &&
+    'type' in error &&
+    typeof error.type === 'string' &&
+    'status' in error &&
+    typeof error.status === 'number' &&
+    error.status >= 400 &&
+    error.status < 500
+  );
+}
+
+/** The first problem that a schema found, naming its field. */
+export function fromZod(error: z.ZodError): ApiError {
+  const issue = error.issues[0];
+  if (!issue) return new ApiError(400, 'invalid_value', 'invalid request');
+  if (issue.code === 'unrecognized_keys') {
+    const param = fieldName([...issue.path, issue.keys[0] ?? '']);
+    return new ApiError(400, 'unknown_parameter', `${param}: unknown field`, param);
+  }
+  const param = fieldName(issue.path) || null;
+  const unsupported = issue.code === 'custom' && issue.params?.unsupported === true;
+  const code = unsupported ? 'unsupported_parameter' : 'invalid_value';
+  return new ApiError(400, code, `${param ?? 'request'}: ${issue.message}`, param);
+}
+
+/** `messages[0].content` */
+function fieldName(path: readonly PropertyKey[]): string {
+  return path
+    .map((part, i) => (typeof part === 'number' ? `[${part}]` : i === 0 ? String(part) : `.${String(part)}`))
+    .join('');
+}

@@ -1,0 +1,102 @@
+import { randomInt } from 'node:crypto';
+import type { Observable } from 'rxjs';
+import type { Engine } from '../src/engine/engine.js';
+import { encodePrompt } from '../src/model/checkpoint.js';
+import { ModelError } from '../src/model/errors.js';
+import type { GenerationEvent } from '../src/stream/events.js';
+import type { FlowGate } from '../src/stream/flow-gate.js';
+import { scoredGeneration } from '../src/stream/scored-generation.js';
+import type { Scoring } from '../src/uncertainty/text-scorer.js';
+import { ApiError } from './errors.js';
+import type { GenerationFields, Guard } from './request.js';
+
+/** A generation that is ready to start. */
+export interface Prepared {
+  readonly model: string;
+  readonly engine: Engine;
+  readonly guard: Guard;
+  readonly promptTokens: number;
+  /** Starts it; unsubscribing cancels. Errors with an EngineError. */
+  readonly start: (gate: FlowGate) => Observable<GenerationEvent>;
+}
+
+/** The models that the gateway serves, by name. */
+export class Models {
+  readonly created = Math.floor(Date.now() / 1000);
+  readonly #engines: ReadonlyMap<string, Engine>;
+
+  constructor(engines: ReadonlyMap<string, Engine>) {
+    this.#engines = engines;
+  }
+
+  get all(): ReadonlyMap<string, Engine> {
+    return this.#engines;
+  }
+
+  /** @throws ApiError 404 */
+  engine(name: string): Engine {
+    const engine = this.#engines.get(name);
+    if (engine) return engine;
+    const known = [...this.#engines.keys()].join(', ');
+    throw new ApiError(404, 'model_not_found', `model: "${name}" is not served here (served: ${known})`, 'model');
+  }
+
+  /** @throws ApiError 404 for an unknown model, 400 for a prompt that does not fit or that its template refuses */
+  prepare(request: GenerationFields): Prepared {
+    const engine = this.engine(request.model);
+    const promptIds = promptOf(engine, request);
+    const room = engine.contextLength - promptIds.length;
+    if (room < 1) {
+      const message = `messages: ${promptIds.length} tokens leave no room in the context of ${engine.contextLength}`;
+      throw new ApiError(400, 'context_length_exceeded', message, 'messages');
+    }
+    const { generation, eosTokenIds } = engine.checkpoint;
+    const generate = {
+      promptIds,
+      maxTokens: maxTokensOf(request, room),
+      endIds: eosTokenIds,
+      stop: request.stop ?? [],
+      topLogprobs: request.top_logprobs ?? 0,
+      sampling: {
+        temperature: request.temperature ?? (generation.sample ? (generation.temperature ?? 1) : 0),
+        topK: request.top_k ?? generation.topK ?? 0,
+        topP: request.top_p ?? generation.topP ?? 1,
+        seed: request.seed === null || request.seed === undefined ? randomInt(2 ** 31) : request.seed | 0,
+      },
+    };
+    const scoring = scoringOf(request.guard);
+    return {
+      model: request.model,
+      engine,
+      guard: request.guard,
+      promptTokens: promptIds.length,
+      start: (gate) => scoredGeneration(engine, generate, scoring, gate),
+    };
+  }
+}
+
+function promptOf(engine: Engine, { messages }: GenerationFields): number[] {
+  try {
+    return encodePrompt(engine.checkpoint, messages);
+  } catch (error) {
+    if (!(error instanceof ModelError)) throw error;
+    throw new ApiError(400, 'invalid_value', `messages: ${error.message}`, 'messages');
+  }
+}
+
+function maxTokensOf(request: GenerationFields, room: number): number {
+  for (const field of ['max_completion_tokens', 'max_tokens'] as const) {
+    const asked = request[field];
+    if (asked === null || asked === undefined) continue;
+    if (asked > room) {
+      const message = `${field}: ${asked} exceeds the ${room} tokens that the context has left after the prompt`;
+      throw new ApiError(400, 'context_length_exceeded', message, field);
+    }
+    return asked;
+  }
+  return room;
+}
+
+function scoringOf({ enabled, methods, block, window, alpha }: Guard): Scoring | null {
+  return enabled ? { methods, alpha, schedule: { kind: 'windowed', block, window } } : null;
+}

@@ -1,0 +1,106 @@
+import type { TokenLogprob } from '../src/engine/sampler.js';
+import type { Tokenizer } from '../src/model/tokenizer.js';
+import type { DoneEvent, GenerationEvent, ScoreEvent, TokenEvent } from '../src/stream/events.js';
+import type { Guard } from './request.js';
+import { scoreFields, tokenFields, usageFields } from './wire.js';
+
+export interface CompletionOptions {
+  readonly id: string;
+  readonly model: string;
+  readonly tokenizer: Tokenizer;
+  readonly guard: Guard;
+  /** Whether the client asked for OpenAI's `logprobs`. */
+  readonly logprobs: boolean;
+}
+
+/** One chat completion in OpenAI's shapes, with what flinch knows beside `choices`. */
+export class Completion {
+  readonly #options: CompletionOptions;
+  readonly #created = Math.floor(Date.now() / 1000);
+  /** Tokens whose scores have not come, by index: a score's chunk repeats its token. */
+  readonly #unscored = new Map<number, TokenEvent>();
+
+  constructor(options: CompletionOptions) {
+    this.#options = options;
+  }
+
+  /** The whole response as one `chat.completion`. */
+  whole(events: readonly GenerationEvent[]) {
+    const tokens = events.filter((event) => event.type === 'token.delta');
+    const scores = new Map(events.flatMap((event) => (event.type === 'score.delta' ? [[event.index, event]] : [])));
+    const done = events.find((event) => event.type === 'generation.done');
+    const { guard } = this.#options;
+    return {
+      ...this.#header('chat.completion'),
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: tokens.map(({ text }) => text).join(''), refusal: null },
+          logprobs: this.#options.logprobs ? { content: tokens.map((token) => this.#logprob(token)), refusal: null } : null,
+          finish_reason: done?.finishReason ?? null,
+        },
+      ],
+      ...(done && { usage: usageFields(done.usage) }),
+      flinch: { guard, tokens: tokens.map((token) => this.#token(token, scores.get(token.index))) },
+    };
+  }
+
+  /** The chunk before all others. */
+  opening() {
+    return this.#chunk({ delta: { role: 'assistant', content: '' } }, { guard: this.#options.guard, tokens: [] });
+  }
+
+  chunks(event: GenerationEvent, includeUsage: boolean): object[] {
+    if (event.type === 'token.delta') return [this.#tokenChunk(event)];
+    if (event.type === 'score.delta') return this.#scoreChunks(event);
+    return this.#closing(event, includeUsage);
+  }
+
+  #tokenChunk(event: TokenEvent): object {
+    if (this.#options.guard.enabled) this.#unscored.set(event.index, event);
+    const logprobs = this.#options.logprobs ? { content: [this.#logprob(event)], refusal: null } : null;
+    return this.#chunk({ delta: { content: event.text }, logprobs }, { tokens: [this.#token(event)] });
+  }
+
+  #scoreChunks(event: ScoreEvent): object[] {
+    const token = this.#unscored.get(event.index);
+    this.#unscored.delete(event.index);
+    return token ? [this.#chunk({ delta: {} }, { tokens: [this.#token(token, event)] })] : [];
+  }
+
+  #closing({ finishReason, usage }: DoneEvent, includeUsage: boolean): object[] {
+    const last = this.#chunk({ delta: {}, finishReason }, { tokens: [] });
+    if (!includeUsage) return [last];
+    return [last, { ...this.#header('chat.completion.chunk'), choices: [], usage: usageFields(usage) }];
+  }
+
+  #chunk(
+    choice: { delta: object; logprobs?: object | null; finishReason?: string },
+    flinch: { guard?: Guard; tokens: object[] },
+  ): object {
+    const { delta, logprobs = null, finishReason = null } = choice;
+    return {
+      ...this.#header('chat.completion.chunk'),
+      choices: [{ index: 0, delta, logprobs, finish_reason: finishReason }],
+      flinch,
+    };
+  }
+
+  #header(object: string) {
+    const { id, model } = this.#options;
+    return { id, object, created: this.#created, model };
+  }
+
+  #token(token: TokenEvent, score?: ScoreEvent): object {
+    return { ...tokenFields(token), ...(score && scoreFields(score, this.#options.tokenizer)) };
+  }
+
+  #logprob(token: TokenEvent): object {
+    return { ...this.#openAiToken(token), top_logprobs: token.topLogprobs.map((other) => this.#openAiToken(other)) };
+  }
+
+  #openAiToken({ id, logprob }: TokenLogprob): object {
+    const { tokenizer } = this.#options;
+    return { token: tokenizer.tokenText(id), logprob, bytes: [...tokenizer.tokenBytes(id)] };
+  }
+}

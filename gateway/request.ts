@@ -1,0 +1,141 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { DEFAULT_ALPHA } from '../src/uncertainty/adversarial.js';
+import { METHODS } from '../src/uncertainty/method.js';
+import { DEFAULT_BLOCK, DEFAULT_WINDOW } from '../src/uncertainty/schedule.js';
+import { fromZod } from './errors.js';
+
+const LIMITS = { messages: 1000, stops: 4, stopCharacters: 256, topLogprobs: 20, block: 64, window: 65536 };
+
+const text = z.union(
+  [
+    z.string(),
+    z.array(z.strictObject({ type: z.literal('text'), text: z.string() })).transform((parts) =>
+      parts.map((part) => part.text).join(''),
+    ),
+  ],
+  { error: 'must be a string or a list of text parts' },
+);
+
+const message = z.strictObject({
+  role: z
+    .enum(['system', 'developer', 'user', 'assistant'])
+    .transform((role) => (role === 'developer' ? ('system' as const) : role)),
+  content: text,
+  name: z.string().nullish(),
+});
+
+/** What the guard does with a generation; every field has a default. */
+export const guardSchema = z
+  .strictObject({
+    enabled: z.boolean().default(true),
+    methods: z.array(z.enum(METHODS)).min(1).default([...METHODS]),
+    block: z.int().min(1).max(LIMITS.block).default(DEFAULT_BLOCK),
+    window: z
+      .union([z.int().min(1).max(LIMITS.window), z.literal('all')], {
+        error: `must be an integer from 1 to ${LIMITS.window}, or "all"`,
+      })
+      .optional(),
+    alpha: z.number().gt(0).max(1).default(DEFAULT_ALPHA),
+  })
+  .transform(({ window, ...guard }) => ({ ...guard, window: window ?? Math.max(DEFAULT_WINDOW, guard.block) }))
+  .refine(({ block, window }) => window === 'all' || window >= block, {
+    path: ['window'],
+    error: 'must be at least block',
+  });
+
+export type Guard = z.output<typeof guardSchema>;
+
+/** A field of OpenAI's that flinch knows and does not do: its neutral values pass, others are refused. */
+const unsupported = (...neutral: unknown[]) =>
+  z
+    .unknown()
+    .refine((value) => value === null || neutral.some((other) => isDeepStrictEqual(value, other)), {
+      error: 'is not supported',
+      params: { unsupported: true },
+    })
+    .optional();
+
+const generationFields = {
+  model: z.string(),
+  messages: z.array(message).min(1).max(LIMITS.messages),
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().gt(0).max(1).nullish(),
+  top_k: z.int().min(0).nullish(),
+  seed: z.int().nullish(),
+  max_tokens: z.int().min(1).nullish(),
+  max_completion_tokens: z.int().min(1).nullish(),
+  stop: z
+    .union([z.string(), z.array(z.string()).max(LIMITS.stops)])
+    .transform((stop) => (typeof stop === 'string' ? [stop] : stop))
+    .refine((stops) => stops.every((stop) => stop.length > 0 && stop.length <= LIMITS.stopCharacters), {
+      error: `must be strings of 1 to ${LIMITS.stopCharacters} characters`,
+    })
+    .nullish(),
+  top_logprobs: z.int().min(0).max(LIMITS.topLogprobs).nullish(),
+  guard: guardSchema.nullish().transform((guard) => guard ?? guardSchema.parse({})),
+
+  // Of no consequence here.
+  user: z.string().nullish(),
+  metadata: z.record(z.string(), z.string()).nullish(),
+  store: z.boolean().nullish(),
+  service_tier: z.string().nullish(),
+  safety_identifier: z.string().nullish(),
+  prompt_cache_key: z.string().nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+
+  n: unsupported(1),
+  frequency_penalty: unsupported(0),
+  presence_penalty: unsupported(0),
+  logit_bias: unsupported({}),
+  tools: unsupported([]),
+  tool_choice: unsupported('none', 'auto'),
+  functions: unsupported([]),
+  function_call: unsupported('none', 'auto'),
+  response_format: unsupported({ type: 'text' }),
+  modalities: unsupported(['text']),
+  audio: unsupported(),
+  prediction: unsupported(),
+  reasoning_effort: unsupported('none'),
+  web_search_options: unsupported(),
+};
+
+/** The body of `POST /v1/chat/completions`. */
+export const chatSchema = z
+  .strictObject({
+    ...generationFields,
+    stream: z.boolean().nullish(),
+    stream_options: z
+      .strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
+      .nullish(),
+    logprobs: z.boolean().nullish(),
+  })
+  .refine(({ logprobs, top_logprobs }) => logprobs || !top_logprobs, {
+    path: ['top_logprobs'],
+    error: 'needs logprobs: true',
+  })
+  .refine(({ stream, stream_options }) => stream || !stream_options, {
+    path: ['stream_options'],
+    error: 'needs stream: true',
+  });
+
+export type ChatRequest = z.output<typeof chatSchema>;
+
+/** The message `generation.create` of the stream protocol. */
+export const createSchema = z.strictObject({
+  ...generationFields,
+  type: z.literal('generation.create'),
+  request_id: z.string().max(128).optional(),
+});
+
+export const cancelSchema = z.strictObject({ type: z.literal('generation.cancel'), response_id: z.string() });
+
+/** What a generation needs of either. */
+export type GenerationFields = Pick<ChatRequest, keyof typeof generationFields>;
+
+/** @throws ApiError 400 that names the field */
+export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (!result.success) throw fromZod(result.error);
+  return result.data;
+}

@@ -1,0 +1,92 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type Logger, pino } from 'pino';
+import { WebSocketServer } from 'ws';
+import type { Engine } from '../src/engine/engine.js';
+import { createApp } from './app.js';
+import { ApiError } from './errors.js';
+import { Models } from './models.js';
+import { MAX_MESSAGE_BYTES, SUBPROTOCOL, serveSocket } from './stream-socket.js';
+
+export interface GatewayOptions {
+  /** Models by the name that requests give. */
+  readonly engines: ReadonlyMap<string, Engine>;
+  readonly host?: string;
+  /** 0 picks a free port. */
+  readonly port?: number;
+  readonly logger?: Logger;
+}
+
+export interface Gateway {
+  readonly url: string;
+  readonly server: Server;
+  /** Stops listening and ends what is under way; the engines stay open. */
+  close(): Promise<void>;
+}
+
+const GOING_AWAY = 1001;
+
+/**
+ * Starts the gateway.
+ * @throws Error when the address cannot be listened on
+ */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { engines, host = '127.0.0.1', port = 8787, logger = pino({ level: 'silent' }) } = options;
+  const models = new Models(engines);
+  const server = createServer(createApp({ models, logger }));
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_MESSAGE_BYTES,
+    handleProtocols: () => SUBPROTOCOL,
+  });
+  server.on('upgrade', (request, connection, head) => {
+    const refusal = refuseUpgrade(request);
+    if (refusal) return refuse(connection, refusal);
+    sockets.handleUpgrade(request, connection, head, (socket) => serveSocket(socket, models, logger));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  const address = server.address();
+  return {
+    url: urlOf(address, host),
+    server,
+    close: async () => {
+      for (const socket of sockets.clients) socket.close(GOING_AWAY, 'the server shuts down');
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      for (const socket of sockets.clients) socket.terminate();
+      await closed;
+    },
+  };
+}
+
+function urlOf(address: AddressInfo | string | null, host: string): string {
+  const name = host.includes(':') ? `[${host}]` : host;
+  return typeof address === 'object' && address ? `http://${name}:${address.port}` : name;
+}
+
+function refuseUpgrade(request: IncomingMessage): ApiError | null {
+  const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+  if (pathname !== '/v1/stream') return new ApiError(404, 'not_found', `there is no WebSocket at ${pathname}`);
+  const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
+  if (!offered.includes(SUBPROTOCOL)) {
+    const header = 'Sec-WebSocket-Protocol';
+    return new ApiError(400, 'invalid_value', `${header}: must offer ${SUBPROTOCOL}`, header);
+  }
+  // A page of another site must not use the models of whoever looks at it.
+  const { origin, host } = request.headers;
+  if (origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === host)) {
+    return new ApiError(403, 'invalid_value', 'Origin: pages of other sites may not connect', 'Origin');
+  }
+  return null;
+}
+
+function refuse(connection: Duplex, { status, body }: ApiError): void {
+  const text = JSON.stringify({ error: body });
+  connection.end(
+    `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
+  );
+}

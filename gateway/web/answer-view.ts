@@ -1,0 +1,105 @@
+import { fullScale } from './colour.js';
+import { Curve } from './curve.js';
+import { element, setText } from './dom.js';
+import type { Method } from './protocol.js';
+import type { Exchange } from './session.js';
+import { type Answer, isOver, strongest, tokensPerSecond, unscoredTokens } from './state.js';
+import type { TokenCard } from './token-card.js';
+import { TokenText } from './token-text.js';
+import { countTokens, FINISH_WORDS, formatScore, METHOD_WORDS } from './words.js';
+
+/** A question and its answer on the page: text, curve, legend, status. */
+export class AnswerView {
+  readonly element: HTMLElement;
+  readonly #answer = element('article', { class: 'answer', 'aria-label': 'Answer' });
+  readonly #text: TokenText;
+  readonly #curve: Curve;
+  readonly #legendTop = element('span', { class: 'legend-top' });
+  readonly #status = element('p', { class: 'status' });
+  readonly #failure = element('p', { class: 'failure', role: 'alert', hidden: '' });
+  readonly #again = element('button', { type: 'button', class: 'quiet' }, 'Ask again');
+  readonly #card: TokenCard;
+  #exchange: Exchange;
+  #method: Method;
+  #active: { index: number; anchor: () => DOMRect } | null = null;
+
+  constructor(exchange: Exchange, method: Method, card: TokenCard, askAgain: (question: string) => void) {
+    this.#exchange = exchange;
+    this.#method = method;
+    this.#card = card;
+    this.#text = new TokenText((index) => this.#point(index, (at) => this.#text.place(at)));
+    this.#curve = new Curve((index) => this.#point(index, (at) => this.#curve.place(at)));
+    this.#again.addEventListener('click', () => askAgain(exchange.question));
+    const legend = element(
+      'p',
+      { class: 'legend' },
+      '0',
+      element('span', { class: 'legend-ramp' }),
+      this.#legendTop,
+      element('span', { class: 'legend-unscored' }, 'no score'),
+    );
+    const foot = element('div', { class: 'foot' }, this.#status, this.#again);
+    this.#answer.append(this.#text.element, this.#failure, this.#curve.element, legend, foot);
+    this.element = element(
+      'section',
+      { class: 'exchange' },
+      element('p', { class: 'question' }, exchange.question),
+      this.#answer,
+    );
+    this.update(exchange, method);
+  }
+
+  update(exchange: Exchange, method: Method): void {
+    const { answer } = exchange;
+    this.#exchange = exchange;
+    this.#method = method;
+    const top = strongest(answer, method);
+    const full = fullScale(method, top?.score ?? null);
+    this.#answer.dataset.state = answer.phase === 'waiting' ? 'streaming' : answer.phase;
+    this.#answer.setAttribute('aria-busy', String(!isOver(answer)));
+    this.#text.update(answer.tokens, method, full);
+    this.#curve.update(answer, method, full);
+    setText(this.#legendTop, legendWords(answer, top?.score ?? null, full));
+    setText(this.#status, statusWords(answer, method));
+    this.#failure.hidden = answer.failure === null;
+    setText(this.#failure, answer.failure ?? '');
+    this.#again.disabled = !isOver(answer);
+    if (this.#active) this.#showCard();
+  }
+
+  #point(index: number | null, place: (index: number) => DOMRect): void {
+    if (index === (this.#active?.index ?? null)) return;
+    this.#active = index === null ? null : { index, anchor: () => place(index) };
+    this.#text.highlight(index);
+    this.#curve.highlight(index);
+    if (this.#active) this.#showCard();
+    else this.#card.hide();
+  }
+
+  #showCard(): void {
+    const { answer } = this.#exchange;
+    const token = this.#active && answer.tokens[this.#active.index];
+    if (this.#active && token) this.#card.show(answer, token, this.#method, this.#active.anchor);
+  }
+}
+
+function legendWords(answer: Answer, top: number | null, full: number): string {
+  if (top === null) return 'nothing scored yet';
+  const so = isOver(answer) ? 'strongest in this answer' : 'strongest so far in this answer';
+  return top < full ? `${formatScore(full)} (${so}: ${formatScore(top)})` : `${formatScore(top)} (${so})`;
+}
+
+function statusWords(answer: Answer, method: Method): string {
+  if (answer.phase === 'waiting') return `${answer.model} · waiting for the first token`;
+  const rate = tokensPerSecond(answer);
+  const unscored = unscoredTokens(answer, method);
+  const name = METHOD_WORDS[method].name;
+  const without = `${countTokens(unscored)} without ${name} score`;
+  const parts = [answer.model, countTokens(answer.tokens.length)];
+  if (rate !== null) parts.push(`${rate < 10 ? rate.toFixed(1) : Math.round(rate)} tokens/s`);
+  if (answer.phase === 'streaming') parts.push(`${countTokens(unscored)} behind with the score`, 'writing');
+  else parts.push(unscored === 0 ? 'every token scored' : without);
+  if (answer.phase === 'failed') parts.push('failed');
+  if (answer.finishReason) parts.push(FINISH_WORDS[answer.finishReason]);
+  return parts.join(' · ');
+}

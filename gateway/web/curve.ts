@@ -1,0 +1,95 @@
+import { axisRoom, axisTicks } from './axis.js';
+import { strength } from './colour.js';
+import { element, setText, svgElement } from './dom.js';
+import type { Method } from './protocol.js';
+import { type Answer, isOver, scoreOf } from './state.js';
+import { formatScore, METHOD_WORDS } from './words.js';
+
+/** Height of the plot in its own units, whatever its size on the screen. */
+const HEIGHT = 100;
+/** So that a token that scored 0 still differs from one that was never scored. */
+const LEAST_HEIGHT = 1.5;
+
+/** A bar per token, drawn in units of tokens and stretched to the width there is. */
+export class Curve {
+  readonly element: HTMLElement;
+  readonly #svg = svgElement('svg', { preserveAspectRatio: 'none', 'aria-hidden': 'true' });
+  readonly #lines = svgElement('g', { class: 'curve-newlines' });
+  readonly #bars = svgElement('g');
+  readonly #cursor = svgElement('rect', { class: 'curve-cursor', y: 0, width: 1, height: HEIGHT });
+  readonly #top = element('span');
+  readonly #title = element('figcaption', { class: 'curve-title' });
+  readonly #ticks = element('div', { class: 'curve-ticks', 'aria-hidden': 'true' });
+  #drawn: SVGRectElement[] = [];
+  #room = 0;
+
+  /** `point` hears which token the pointer is over, and null when it leaves. */
+  constructor(point: (index: number | null) => void) {
+    this.#cursor.setAttribute('visibility', 'hidden');
+    this.#svg.append(this.#cursor, this.#lines, this.#bars);
+    this.element = element(
+      'figure',
+      { class: 'curve' },
+      this.#title,
+      element('div', { class: 'curve-scale', 'aria-hidden': 'true' }, this.#top, element('span', {}, '0')),
+      element('div', { class: 'curve-plot' }),
+      this.#ticks,
+    );
+    this.element.querySelector('.curve-plot')?.append(this.#svg);
+    this.#svg.addEventListener('pointermove', ({ clientX }) => {
+      const { left, width } = this.#svg.getBoundingClientRect();
+      const index = Math.floor(((clientX - left) / width) * this.#room);
+      point(index >= 0 && index < this.#drawn.length ? index : null);
+    });
+    this.#svg.addEventListener('pointerleave', () => point(null));
+  }
+
+  update(answer: Answer, method: Method, full: number): void {
+    const { tokens } = answer;
+    this.#resize(axisRoom(tokens.length, isOver(answer)));
+    setText(this.#title, `${METHOD_WORDS[method].name} score of each token`);
+    setText(this.#top, formatScore(full));
+    for (const token of tokens) {
+      const { index } = token;
+      let bar = this.#drawn[index];
+      if (!bar) {
+        bar = svgElement('rect', { x: index + 0.1, width: 0.8 });
+        this.#drawn.push(bar);
+        this.#bars.append(bar);
+        if (token.text.includes('\n')) {
+          this.#lines.append(svgElement('line', { x1: index + 0.5, x2: index + 0.5, y1: 0, y2: HEIGHT }));
+        }
+      }
+      const score = scoreOf(token, method);
+      const height = score === null ? 8 : Math.max(LEAST_HEIGHT, strength(score, full) * HEIGHT);
+      bar.setAttribute('class', score === null ? 'curve-unscored' : 'curve-bar');
+      bar.setAttribute('y', String(HEIGHT - height));
+      bar.setAttribute('height', String(height));
+    }
+  }
+
+  highlight(index: number | null): void {
+    this.#cursor.setAttribute('x', String(index ?? 0));
+    this.#cursor.setAttribute('visibility', index === null ? 'hidden' : 'visible');
+  }
+
+  /** Where the bar of a token is on the screen, over the whole height of the plot. */
+  place(index: number): DOMRect {
+    const plot = this.#svg.getBoundingClientRect();
+    const width = plot.width / this.#room;
+    return new DOMRect(plot.left + index * width, plot.top, width, plot.height);
+  }
+
+  #resize(room: number): void {
+    if (room === this.#room) return;
+    this.#room = room;
+    this.#svg.setAttribute('viewBox', `0 0 ${room} ${HEIGHT}`);
+    this.#ticks.replaceChildren(
+      ...axisTicks(room).map((index) => {
+        const tick = element('span', {}, index === 0 ? 'token 0' : String(index));
+        tick.style.setProperty('left', `${((index + 0.5) / room) * 100}%`);
+        return tick;
+      }),
+    );
+  }
+}

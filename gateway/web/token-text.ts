@@ -1,0 +1,129 @@
+import { strength } from './colour.js';
+import { element } from './dom.js';
+import type { Method } from './protocol.js';
+import { scoreOf, type Token } from './state.js';
+import { TOKEN_CARD_ID } from './token-card.js';
+import { formatScore, METHOD_WORDS, visibleText } from './words.js';
+
+/**
+ * The answer as text, a span per token. One span is in the tab order; arrows, Home and End move from there
+ * (a roving tabindex), so that a keyboard reaches every token and Tab still leaves the text.
+ */
+export class TokenText {
+  readonly element = element('div', {
+    class: 'tokens',
+    role: 'listbox',
+    'aria-orientation': 'horizontal',
+    'aria-label': 'Answer, token by token. The arrow keys move between tokens.',
+  });
+  readonly #spans: HTMLSpanElement[] = [];
+  readonly #drawn: { token: Token; method: Method; full: number }[] = [];
+  #reachable = 0;
+
+  /** `point` hears which token the pointer is over or the keyboard on, and null when neither is. */
+  constructor(point: (index: number | null) => void) {
+    const focused = () => indexOf(this.element.querySelector(':focus'));
+    this.element.addEventListener('pointerover', ({ target }) => point(indexOf(target) ?? focused()));
+    this.element.addEventListener('pointerleave', () => point(focused()));
+    this.element.addEventListener('focusin', ({ target }) => {
+      const index = indexOf(target);
+      if (index !== null) this.#reach(index);
+      point(index);
+    });
+    this.element.addEventListener('focusout', () => point(null));
+    this.element.addEventListener('keydown', (event) => {
+      if (event.key === 'Escape') point(null);
+      const index = indexOf(event.target);
+      const goal = index === null ? null : this.#goal(event.key, index);
+      if (goal === null) return;
+      event.preventDefault();
+      this.#spans[goal]?.focus();
+    });
+  }
+
+  /** Adds the spans of new tokens; touches an old one only if its score, the method or the scale is another. */
+  update(tokens: readonly Token[], method: Method, full: number): void {
+    for (const token of tokens) {
+      const drawn = this.#drawn[token.index];
+      if (drawn && drawn.token === token && drawn.method === method && drawn.full === full) continue;
+      this.#drawn[token.index] = { token, method, full };
+      const span = this.#spans[token.index] ?? this.#add(token);
+      const score = scoreOf(token, method);
+      span.dataset.scored = String(score !== null);
+      span.style.setProperty('--strength', String(score === null ? 0 : strength(score, full)));
+      const verdict = score === null ? 'no score' : `${METHOD_WORDS[method].name} ${formatScore(score)}`;
+      span.setAttribute('aria-label', `${visibleText(token.text)}, ${verdict}`);
+    }
+  }
+
+  highlight(index: number | null): void {
+    for (const span of this.element.querySelectorAll('.active')) {
+      span.classList.remove('active');
+      span.setAttribute('aria-selected', 'false');
+      span.removeAttribute('aria-describedby');
+    }
+    const span = index === null ? undefined : this.#spans[index];
+    span?.classList.add('active');
+    span?.setAttribute('aria-selected', 'true');
+    span?.setAttribute('aria-describedby', TOKEN_CARD_ID);
+  }
+
+  /** Where a token is on the screen: its first piece, should it run over a line's end. */
+  place(index: number): DOMRect {
+    const span = this.#spans[index] ?? this.element;
+    return span.getClientRects()[0] ?? span.getBoundingClientRect();
+  }
+
+  #add({ index, text }: Token): HTMLSpanElement {
+    const span = element('span', { class: 'token', role: 'option', 'aria-selected': 'false' }, text);
+    span.dataset.index = String(index);
+    if (text === '') span.dataset.mark = 'part';
+    else if (text.startsWith('\n')) span.dataset.mark = 'newline';
+    span.tabIndex = index === this.#reachable ? 0 : -1;
+    this.#spans.push(span);
+    this.element.append(span);
+    return span;
+  }
+
+  #reach(index: number): void {
+    const before = this.#spans[this.#reachable];
+    if (before) before.tabIndex = -1;
+    const now = this.#spans[index];
+    if (now) now.tabIndex = 0;
+    this.#reachable = index;
+  }
+
+  #goal(key: string, index: number): number | null {
+    const last = this.#spans.length - 1;
+    if (key === 'ArrowLeft') return Math.max(0, index - 1);
+    if (key === 'ArrowRight') return Math.min(last, index + 1);
+    if (key === 'Home') return 0;
+    if (key === 'End') return last;
+    if (key === 'ArrowUp') return this.#onNextLine(index, -1);
+    if (key === 'ArrowDown') return this.#onNextLine(index, 1);
+    return null;
+  }
+
+  /** The token nearest in x on the line above (−1) or below (1); the same token if there is no such line. */
+  #onNextLine(index: number, direction: 1 | -1): number {
+    const { left, top } = this.place(index);
+    let nearest = index;
+    let line: number | null = null;
+    let distance = Number.POSITIVE_INFINITY;
+    for (let other = index + direction; this.#spans[other]; other += direction) {
+      const place = this.place(other);
+      if (Math.abs(place.top - top) < place.height / 2) continue;
+      line ??= place.top;
+      if (Math.abs(place.top - line) >= place.height / 2) break;
+      if (Math.abs(place.left - left) >= distance) continue;
+      distance = Math.abs(place.left - left);
+      nearest = other;
+    }
+    return nearest;
+  }
+}
+
+function indexOf(target: EventTarget | null): number | null {
+  const span = target instanceof Element ? target.closest('.token') : null;
+  return span instanceof HTMLElement && span.dataset.index !== undefined ? Number(span.dataset.index) : null;
+}

@@ -1,0 +1,100 @@
+import { availableParallelism } from 'node:os';
+import { type Checkpoint, openCheckpoint } from '../model/checkpoint.js';
+import { EngineError } from './errors.js';
+import { type GenerateRequest, Generation } from './generation.js';
+import { EngineProcess } from './process.js';
+import type { FromDecode, FromScore, OpenMessage, Role, ToDecode, ToScore } from './protocol.js';
+import { ScoreText } from './score-text.js';
+
+export interface EngineOptions {
+  /** Threads of the process that writes, and of the one that scores. By default they share the cores. */
+  readonly decodeThreads?: number;
+  readonly scoreThreads?: number;
+  /** Responses that may be under way at once; one more is refused. Default 16. */
+  readonly maxStreams?: number;
+  /** The most positions of one text. By default the model's own limit, at most 8192. */
+  readonly contextLength?: number;
+}
+
+const DEFAULT_MAX_STREAMS = 16;
+const DEFAULT_CONTEXT_LIMIT = 8192;
+
+/**
+ * A model that writes and scores: two child processes that map the same weights. Both start on first use and start
+ * again after a crash.
+ *
+ * @example
+ * const engine = await Engine.open('models/reasoner');
+ * await engine.close();
+ */
+export class Engine {
+  readonly checkpoint: Checkpoint;
+  readonly contextLength: number;
+  readonly #maxStreams: number;
+  readonly #decode: EngineProcess<ToDecode, FromDecode>;
+  readonly #score: EngineProcess<ToScore, FromScore>;
+  #streams = 0;
+
+  private constructor(checkpoint: Checkpoint, options: EngineOptions) {
+    this.checkpoint = checkpoint;
+    const { maxPositions } = checkpoint.config;
+    this.contextLength = Math.min(options.contextLength ?? DEFAULT_CONTEXT_LIMIT, maxPositions);
+    this.#maxStreams = options.maxStreams ?? DEFAULT_MAX_STREAMS;
+    const cores = availableParallelism();
+    const { decodeThreads = Math.max(1, Math.floor(cores / 2)), scoreThreads = Math.max(1, Math.ceil(cores / 2)) } =
+      options;
+    const open = (role: Role, threads: number): OpenMessage => {
+      const source = { config: checkpoint.config, tensors: checkpoint.tensors };
+      return { type: 'open', role, source, threads, contextLength: this.contextLength };
+    };
+    this.#decode = new EngineProcess(open('decode', decodeThreads));
+    this.#score = new EngineProcess(open('score', scoreThreads));
+  }
+
+  /** @throws ModelError when the folder does not hold a model that flinch can run */
+  static async open(folder: string, options: EngineOptions = {}): Promise<Engine> {
+    return new Engine(await openCheckpoint(folder), options);
+  }
+
+  /** Starts processes ahead of their first use. */
+  async start(roles: readonly Role[] = ['decode', 'score']): Promise<void> {
+    await Promise.all(roles.map((role) => (role === 'decode' ? this.#decode : this.#score).ready()));
+  }
+
+  /** @throws EngineError `too_long`, `overloaded`, `unavailable`, `closed` */
+  async generate(request: GenerateRequest): Promise<Generation> {
+    const positions = request.promptIds.length + request.maxTokens;
+    if (positions > this.contextLength) {
+      throw new EngineError(
+        'too_long',
+        `${request.promptIds.length} prompt tokens and ${request.maxTokens} to be written exceed the context of ${this.contextLength}`,
+      );
+    }
+    if (this.#streams >= this.#maxStreams) {
+      throw new EngineError('overloaded', `${this.#maxStreams} responses are under way already`);
+    }
+    this.#streams += 1;
+    try {
+      return await Generation.start(this.#decode, this.checkpoint.tokenizer, request, () => {
+        this.#streams -= 1;
+      });
+    } catch (error) {
+      this.#streams -= 1;
+      throw error;
+    }
+  }
+
+  /** @throws EngineError `unavailable`, `closed` */
+  async openText(): Promise<ScoreText> {
+    return ScoreText.open(this.#score);
+  }
+
+  status() {
+    const of = ({ pid, restarts }: { pid: number | undefined; restarts: number }) => ({ pid, restarts });
+    return { streams: this.#streams, decode: of(this.#decode), score: of(this.#score) };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#decode.close(), this.#score.close()]);
+  }
+}

@@ -1,0 +1,143 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { EngineError } from './errors.js';
+import type { OpenMessage } from './protocol.js';
+
+const ENTRY = fileURLToPath(new URL('./child/main.js', import.meta.url));
+
+/** A process that has not left on its own by then is killed. */
+const CLOSE_TIMEOUT_MS = 2000;
+
+interface FromChild {
+  readonly type: string;
+  readonly stream?: number;
+  readonly message?: string;
+}
+
+/** What a stream hears of its process. */
+export interface StreamListener<In> {
+  receive(message: In): void;
+  /** The process is gone, and the stream with it. */
+  fail(error: EngineError): void;
+}
+
+export interface StreamHandle<Out> {
+  readonly stream: number;
+  /** Messages to a process that has died are dropped: the listener has been told. */
+  send(message: Out): void;
+  detach(): void;
+}
+
+/**
+ * One engine process as its parent sees it: started on demand, started again after a crash. The streams that were
+ * under way are told; the next one finds a new process.
+ */
+export class EngineProcess<Out extends object, In extends FromChild> {
+  readonly #open: OpenMessage;
+  readonly #listeners = new Map<number, StreamListener<In>>();
+  #child: Promise<ChildProcess> | null = null;
+  #pid: number | undefined;
+  #streams = 0;
+  #starts = 0;
+  #closed = false;
+
+  constructor(open: OpenMessage) {
+    this.#open = open;
+  }
+
+  /** Process id while it runs: for reports of its memory. */
+  get pid(): number | undefined {
+    return this.#pid;
+  }
+
+  /** How often it had to be started again. */
+  get restarts(): number {
+    return Math.max(0, this.#starts - 1);
+  }
+
+  /**
+   * Waits until the process runs.
+   * @throws EngineError `unavailable` when it cannot be started, `closed`
+   */
+  async ready(): Promise<ChildProcess> {
+    if (this.#closed) throw new EngineError('closed', 'the engine is closed');
+    this.#child ??= this.#start();
+    return this.#child;
+  }
+
+  async attach(listener: StreamListener<In>): Promise<StreamHandle<Out>> {
+    const child = await this.ready();
+    this.#streams += 1;
+    const stream = this.#streams;
+    this.#listeners.set(stream, listener);
+    return {
+      stream,
+      send: (message) => {
+        if (child.connected) child.send(message);
+      },
+      detach: () => this.#listeners.delete(stream),
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const child = await this.#child?.catch(() => null);
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.disconnect();
+    const timer = setTimeout(() => child.kill('SIGKILL'), CLOSE_TIMEOUT_MS);
+    await exited;
+    clearTimeout(timer);
+  }
+
+  async #start(): Promise<ChildProcess> {
+    this.#starts += 1;
+    // 'advanced' carries typed arrays and maps. Standard output stays the command's own.
+    const child = fork(ENTRY, [], {
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      execArgv: [],
+    });
+    this.#pid = child.pid;
+    const ready = new Promise<void>((resolve, reject) => {
+      let reason = '';
+      child.on('message', (message: In) => {
+        if (message.type === 'ready') resolve();
+        else if (message.type === 'unavailable') reason = `: ${message.message}`;
+        else if (message.stream !== undefined) this.#listeners.get(message.stream)?.receive(message);
+      });
+      child.once('error', (error) => reject(this.#unavailable(`: ${error.message}`, error)));
+      child.once('exit', (code, signal) => {
+        reject(this.#unavailable(reason || ` (${signal ?? `exit code ${code}`})`));
+        this.#lost(signal ?? `exit code ${code}`);
+      });
+    });
+    child.send(this.#open);
+    try {
+      await ready;
+    } catch (error) {
+      this.#child = null; // the next stream tries again
+      throw error;
+    }
+    child.once('exit', () => {
+      this.#child = null;
+      if (!this.#closed) this.ready().catch(() => {}); // whoever needs it next hears why it does not start
+    });
+    return child;
+  }
+
+  #unavailable(reason: string, cause?: Error): EngineError {
+    return new EngineError('unavailable', `the ${this.#open.role} process could not be started${reason}`, { cause });
+  }
+
+  #lost(how: string): void {
+    this.#pid = undefined;
+    const error = this.#closed
+      ? new EngineError('closed', 'the engine was closed')
+      : new EngineError('crashed', `the ${this.#open.role} process died (${how}); a new one is being started`);
+    const listeners = [...this.#listeners.values()];
+    this.#listeners.clear();
+    for (const listener of listeners) listener.fail(error);
+  }
+}

@@ -1,0 +1,24 @@
+/** flinch as a library: a model that writes, and how much it hesitates. No HTTP, no sockets. */
+export { Engine, type EngineOptions } from './engine/engine.js';
+export { EngineError, type EngineErrorCode } from './engine/errors.js';
+export type { GeneratedToken, GenerateRequest, Generation, GenerationEnd } from './engine/generation.js';
+export type { Rival } from './engine/protocol.js';
+export type { Sampling, TokenLogprob } from './engine/sampler.js';
+export type { ChatMessage } from './model/chat-template.js';
+export { type Checkpoint, encodePrompt, openCheckpoint } from './model/checkpoint.js';
+export { ModelError } from './model/errors.js';
+export type { DoneEvent, GenerationEvent, ScoreEvent, TokenEvent } from './stream/events.js';
+export { FlowGate } from './stream/flow-gate.js';
+export { generate } from './stream/generate.js';
+export { type ScoreOptions, score } from './stream/score.js';
+export { scoredGeneration } from './stream/scored-generation.js';
+export { METHODS, type Method, type Scores } from './uncertainty/method.js';
+export type { Schedule } from './uncertainty/schedule.js';
+export {
+  DEFAULT_SCORING,
+  type ScoredResponse,
+  type Scoring,
+  scoreResponse,
+  TextScorer,
+  type TokenScore,
+} from './uncertainty/text-scorer.js';

@@ -1,0 +1,134 @@
+import { join } from 'node:path';
+import { Tokenizer as Library } from '@huggingface/tokenizers';
+import { type ByteDecoder, parseDecoder } from './byte-decoder.js';
+import type { ModelConfig } from './config.js';
+import { ModelError, reasonOf } from './errors.js';
+import { isRecord, readJson, readOptionalJson } from './json.js';
+import { checkPreTokenizer } from './pre-tokenizer.js';
+import { parseVocabulary } from './vocabulary.js';
+
+const NONE = new Uint8Array(0);
+
+/**
+ * Text ↔ token ids. Encoding is the work of `@huggingface/tokenizers`. Decoding is done here, token by token in
+ * bytes, so that a stream of tokens gives the very text that decoding them together gives. It never cleans up
+ * spaces before punctuation (`clean_up_tokenization_spaces`), which would change text that was already sent.
+ */
+export class Tokenizer {
+  /** One more than the highest id; the model's vocabulary may be larger, its last rows are padding. */
+  readonly size: number;
+  /** Spaces that decoding drops from the start of a text. */
+  readonly leadingSpaces: number;
+  readonly #file: string;
+  readonly #library: Library;
+  readonly #decoder: ByteDecoder;
+  /** By id; holes are undefined. */
+  readonly #tokens: (string | undefined)[] = [];
+  readonly #ids: Map<string, number>;
+  readonly #added = new Set<number>();
+  readonly #special = new Set<number>();
+
+  /**
+   * @param file path of tokenizer.json, for messages
+   * @throws ModelError for a file that is broken or not supported
+   */
+  constructor(tokenizerJson: unknown, tokenizerConfigJson: unknown, file: string) {
+    const { ids, added } = parseVocabulary(tokenizerJson, tokenizerConfigJson, file);
+    this.#file = file;
+    this.#ids = new Map(ids);
+    for (const [token, id] of ids) this.#tokens[id] = token;
+    for (const { content, id, special } of added) {
+      this.#tokens[id] = content;
+      this.#ids.set(content, id);
+      this.#added.add(id);
+      if (special) this.#special.add(id);
+    }
+    this.size = this.#tokens.length;
+
+    const json = isRecord(tokenizerJson) ? tokenizerJson : {};
+    this.#decoder = parseDecoder(json.decoder, file);
+    this.leadingSpaces = this.#decoder.leadingSpaces;
+    checkPreTokenizer(json.pre_tokenizer, file);
+    const { normalizer = null, pre_tokenizer = null } = json;
+    const model = isRecord(json.model) ? { ...json.model, type: 'BPE' } : {};
+    // Its post-processor adds special tokens and its decoder is not incremental: neither is used.
+    const parts = { normalizer, pre_tokenizer, post_processor: null, decoder: null };
+    this.#library = this.#guard(() => new Library({ added_tokens: added, model, ...parts }, {}));
+  }
+
+  /**
+   * Token ids of a text. None are added: a beginning-of-text token is the chat template's to write, and like every
+   * added token (`<|im_start|>`) becomes its single id where it stands in the text.
+   *
+   * @throws ModelError where the tokenizer's rules fail on this text
+   */
+  encode(text: string): number[] {
+    const { ids } = this.#guard(() => this.#library.encode(text, { add_special_tokens: false }));
+    if (ids.every(Number.isInteger)) return ids;
+    throw new ModelError(this.#file, 'model', 'gives no id for a part of the text');
+  }
+
+  /** The text of token ids, special tokens left out. Bytes that are not UTF-8 become U+FFFD. */
+  decode(ids: readonly number[]): string {
+    const bytes = Buffer.concat(ids.map((id) => this.tokenBytes(id)));
+    let start = 0;
+    while (start < this.leadingSpaces && bytes[start] === 0x20) start++;
+    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(start));
+  }
+
+  /** What a token adds to the text; nothing for special tokens and for ids without a token. */
+  tokenBytes(id: number): Uint8Array {
+    const token = this.#tokens[id];
+    if (token === undefined || this.#special.has(id)) return NONE;
+    return this.#added.has(id) ? this.#decoder.addedBytes(token) : this.#decoder.bytes(token);
+  }
+
+  /** A token for display: its text, where it holds parts of characters its bytes as `<0xE2><0x82>`. */
+  tokenText(id: number): string {
+    const token = this.#tokens[id];
+    if (token === undefined) return `<id ${id}>`;
+    if (this.#added.has(id)) return token;
+    const bytes = this.#decoder.bytes(token);
+    try {
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    } catch {
+      return Array.from(bytes, (byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`).join('');
+    }
+  }
+
+  isSpecial(id: number): boolean {
+    return this.#special.has(id);
+  }
+
+  /** The id of a token by its spelling in the vocabulary, `<|im_end|>` or `Ġthe`. */
+  idOf(content: string): number | undefined {
+    return this.#ids.get(content);
+  }
+
+  #guard<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (cause) {
+      throw new ModelError(this.#file, '', `the tokenizer library refuses it (${reasonOf(cause)})`, {
+        cause,
+      });
+    }
+  }
+}
+
+/**
+ * Reads tokenizer.json and tokenizer_config.json of a checkpoint.
+ *
+ * @throws ModelError for files that are missing, broken or not supported, and for ids that the model has no row for
+ */
+export async function openTokenizer(dir: string, config: Pick<ModelConfig, 'vocabSize'>): Promise<Tokenizer> {
+  const file = join(dir, 'tokenizer.json');
+  const json = await readJson(dir, 'tokenizer.json');
+  const tokenizer = new Tokenizer(json, await readOptionalJson(dir, 'tokenizer_config.json'), file);
+  if (tokenizer.size > config.vocabSize) {
+    const last = tokenizer.size - 1;
+    const problem = `${tokenizer.tokenText(last)} has id ${last}, the model ends before ${config.vocabSize}`;
+    throw new ModelError(file, 'model.vocab', problem);
+  }
+  return tokenizer;
+}

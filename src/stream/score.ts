@@ -1,0 +1,110 @@
+import { Observable, type OperatorFunction } from 'rxjs';
+import type { TextScorer, TokenScore } from '../uncertainty/text-scorer.js';
+import type { DoneEvent, GenerationEvent, TokenEvent } from './events.js';
+import type { FlowGate } from './flow-gate.js';
+
+export interface ScoreOptions {
+  /** Opens the text that the tokens belong to; called on subscription. */
+  readonly open: () => Promise<Pick<TextScorer, 'push' | 'finish' | 'close'>>;
+  /** Tokens per pass, the schedule's block. */
+  readonly block: number;
+  /** Held while scoring is more than a block behind. */
+  readonly gate: FlowGate;
+}
+
+/** Blocks that may wait: a source that ignores the gate ends in an error instead of in exhausted memory. */
+const MAX_WAITING_BLOCKS = 64;
+
+/**
+ * Adds to each token its scores, computed on the text so far while the next tokens are already written.
+ *
+ * A token is emitted at once, unless the first token that lacks scores is more than a block back: then it waits.
+ * So scores follow their token by at most `block` tokens. They all precede `generation.done`. A failure of scoring
+ * is an error of the stream, and ends the generation.
+ *
+ * @example
+ * generate(engine, request, gate).pipe(score({ open, block: 8, gate }));
+ */
+export function score(options: ScoreOptions): OperatorFunction<TokenEvent | DoneEvent, GenerationEvent> {
+  const { block, gate } = options;
+  const pass = Number.isFinite(block) ? 'stream' : 'final';
+  return (source) =>
+    new Observable((subscriber) => {
+      const opened = options.open();
+      let waiting: TokenEvent[] = [];
+      let batch: number[] = [];
+      let received = 0;
+      let scored = 0;
+      let release: (() => void) | null = null;
+      // Passes run one after the other; a failure ends the chain and the stream.
+      let passes: Promise<void> = opened.then(() => {});
+
+      const emitTokens = (): void => {
+        const due = waiting.filter(({ index }) => index - scored <= block);
+        waiting = waiting.slice(due.length);
+        for (const token of due) subscriber.next(token);
+      };
+      const updateGate = (): void => {
+        const behind = received - scored >= 2 * block;
+        if (behind && !release) release = gate.hold();
+        if (!behind && release) {
+          release();
+          release = null;
+        }
+      };
+      const enqueue = (run: (scorer: Awaited<typeof opened>) => Promise<TokenScore[]>): void => {
+        passes = passes.then(async () => {
+          if (subscriber.closed) return;
+          for (const { index, scores, rival } of await run(await opened)) {
+            subscriber.next({ type: 'score.delta', index, pass, scores, rival });
+            scored += 1;
+          }
+          emitTokens();
+          updateGate();
+        });
+        passes.catch((error: unknown) => subscriber.error(error));
+      };
+
+      passes.catch((error: unknown) => subscriber.error(error));
+      const subscription = source.subscribe({
+        next: (event) => {
+          if (event.type === 'generation.done') {
+            const ids = batch;
+            enqueue(async (scorer) => [...(await scorer.push(ids)), ...(await scorer.finish())]);
+            passes.then(
+              () => {
+                subscriber.next(event);
+                subscriber.complete();
+              },
+              () => {}, // reported above
+            );
+            return;
+          }
+          waiting.push(event);
+          batch.push(event.id);
+          received += 1;
+          if (received - scored > MAX_WAITING_BLOCKS * block) {
+            subscriber.error(new RangeError(`score: the source is ${MAX_WAITING_BLOCKS} blocks ahead of scoring`));
+            return;
+          }
+          emitTokens();
+          if (batch.length === block) {
+            const ids = batch;
+            batch = [];
+            enqueue((scorer) => scorer.push(ids));
+          }
+          updateGate();
+        },
+        error: (error: unknown) => subscriber.error(error),
+      });
+
+      return () => {
+        subscription.unsubscribe();
+        release?.();
+        opened.then(
+          (scorer) => scorer.close(),
+          () => {}, // it never opened; the subscriber was told
+        );
+      };
+    });
+}

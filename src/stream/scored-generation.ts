@@ -1,0 +1,30 @@
+import { defer, type Observable } from 'rxjs';
+import type { Engine } from '../engine/engine.js';
+import type { GenerateRequest } from '../engine/generation.js';
+import { blockOf } from '../uncertainty/schedule.js';
+import { type Scoring, TextScorer } from '../uncertainty/text-scorer.js';
+import type { GenerationEvent } from './events.js';
+import { FlowGate } from './flow-gate.js';
+import { generate } from './generate.js';
+import { score } from './score.js';
+
+/**
+ * The usual pipeline: a generation, scored while it is written unless `scoring` is `null`.
+ *
+ * @example
+ * scoredGeneration(engine, request, DEFAULT_SCORING).subscribe(console.log);
+ */
+export function scoredGeneration(
+  engine: Engine,
+  request: GenerateRequest,
+  scoring: Scoring | null,
+  gate: FlowGate = new FlowGate(),
+): Observable<GenerationEvent> {
+  if (scoring === null) return generate(engine, request, gate);
+  const block = blockOf(scoring.schedule);
+  return defer(() =>
+    generate(engine, request, gate).pipe(
+      score({ open: () => TextScorer.open(engine, request.promptIds, scoring), block, gate }),
+    ),
+  );
+}

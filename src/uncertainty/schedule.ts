@@ -1,0 +1,36 @@
+/**
+ * Which tokens one adversary attacks, and how far back it may move embeddings (DESIGN.md section 4).
+ *
+ * - `offline`: the paper's. One pass over the finished text, all response tokens attacked at once.
+ * - `windowed`: one pass per block of new tokens, over the `window` positions before the last of them. Its scale
+ *   does not drift as the text grows, and it needs no later token.
+ */
+export type Schedule =
+  | { readonly kind: 'offline' }
+  | {
+      readonly kind: 'windowed';
+      /** New tokens per pass. */
+      readonly block: number;
+      /** Positions that a pass covers, at least `block`; `all` reaches back to the first. */
+      readonly window: number | 'all';
+    };
+
+export const DEFAULT_BLOCK = 8;
+export const DEFAULT_WINDOW = 64;
+
+export const DEFAULT_SCHEDULE = { kind: 'windowed', block: DEFAULT_BLOCK, window: DEFAULT_WINDOW } as const;
+
+/** How many new tokens a pass waits for. */
+export function blockOf(schedule: Schedule): number {
+  return schedule.kind === 'offline' ? Number.POSITIVE_INFINITY : schedule.block;
+}
+
+/**
+ * The first position (0-based) of the pass that scores tokens `from` to `to − 1`; the last is `to − 2`.
+ * @param attacked without an adversary nothing before the first new token is needed but its cache
+ */
+export function windowStart(schedule: Schedule, from: number, to: number, attacked: boolean): number {
+  if (schedule.kind === 'offline') return 0;
+  if (!attacked) return from - 1;
+  return schedule.window === 'all' ? 0 : Math.max(0, to - 1 - schedule.window);
+}

@@ -1,0 +1,146 @@
+import type { Engine } from '../engine/engine.js';
+import { EngineError } from '../engine/errors.js';
+import type { PassToken, Rival } from '../engine/protocol.js';
+import type { ScoreText } from '../engine/score-text.js';
+import { adversarial, DEFAULT_ALPHA } from './adversarial.js';
+import { METHODS, type Method, type Scores } from './method.js';
+import { entropy, margin, nll } from './probability.js';
+import { blockOf, DEFAULT_SCHEDULE, type Schedule, windowStart } from './schedule.js';
+
+export interface Scoring {
+  readonly methods: readonly Method[];
+  readonly schedule: Schedule;
+  readonly alpha: number;
+}
+
+export const DEFAULT_SCORING: Scoring = { methods: METHODS, schedule: DEFAULT_SCHEDULE, alpha: DEFAULT_ALPHA };
+
+export interface TokenScore {
+  /** Counts the tokens of the response from 0. */
+  readonly index: number;
+  readonly id: number;
+  readonly logprob: number;
+  readonly scores: Scores;
+  /** The other token whose probability grew most; `null` without an adversary. */
+  readonly rival: Rival | null;
+}
+
+const MEASURES: Readonly<Record<Method, (token: PassToken) => number>> = { adversarial, nll, entropy, margin };
+
+/**
+ * Scores a response while it grows, or once it is there: the passes are the same. Every call waits for the one
+ * before it.
+ */
+export class TextScorer {
+  readonly #text: ScoreText;
+  readonly #scoring: Scoring;
+  readonly #promptLength: number;
+  /** Tokens that the score process has not been told of. */
+  #unsent: number[];
+  /** Response tokens that are not scored yet. */
+  #unscored: number[] = [];
+  #scored = 0;
+  #positions = 0;
+
+  private constructor(text: ScoreText, promptIds: readonly number[], scoring: Scoring) {
+    this.#text = text;
+    this.#scoring = scoring;
+    this.#promptLength = promptIds.length;
+    this.#unsent = [...promptIds];
+  }
+
+  /**
+   * @param promptIds at least one token: the first of the response needs something to follow
+   * @throws EngineError `unavailable`, `closed`
+   */
+  static async open(engine: Engine, promptIds: readonly number[], scoring: Scoring): Promise<TextScorer> {
+    if (promptIds.length === 0) throw new RangeError('prompt: needs at least one token');
+    return new TextScorer(await engine.openText(), promptIds, scoring);
+  }
+
+  /** Positions that passes ran over so far, summed. */
+  get positions(): number {
+    return this.#positions;
+  }
+
+  /**
+   * Takes the next tokens of the response and scores the blocks that they complete.
+   * @throws EngineError
+   */
+  async push(ids: readonly number[]): Promise<TokenScore[]> {
+    this.#unsent.push(...ids);
+    this.#unscored.push(...ids);
+    const scores: TokenScore[] = [];
+    const block = blockOf(this.#scoring.schedule);
+    while (this.#unscored.length >= block) scores.push(...(await this.#pass(block)));
+    return scores;
+  }
+
+  /** The response has ended: scores what is left. */
+  async finish(): Promise<TokenScore[]> {
+    return this.#unscored.length > 0 ? this.#pass(this.#unscored.length) : [];
+  }
+
+  close(): void {
+    this.#text.release();
+  }
+
+  async #pass(count: number): Promise<TokenScore[]> {
+    const { methods, schedule, alpha } = this.#scoring;
+    const ids = this.#unscored.splice(0, count);
+    const from = this.#promptLength + this.#scored;
+    const to = from + count;
+    const attacked = methods.includes('adversarial');
+    const { tokens, positions } = await this.#text.pass({
+      newIds: this.#unsent.splice(0),
+      start: windowStart(schedule, from, to, attacked),
+      from,
+      to,
+      alpha: attacked ? alpha : null,
+    });
+    this.#positions += positions;
+    return tokens.map((token, i) => {
+      const index = this.#scored;
+      this.#scored += 1;
+      return { index, id: ids[i]!, logprob: token.logprob, ...this.#measure(token, index) };
+    });
+  }
+
+  /** A number that is not finite is a failure of scoring, never a score. */
+  #measure(token: PassToken, index: number): Pick<TokenScore, 'scores' | 'rival'> {
+    const scores = Object.fromEntries(this.#scoring.methods.map((method) => [method, MEASURES[method](token)]));
+    for (const [method, value] of Object.entries(scores)) {
+      if (!Number.isFinite(value)) throw new EngineError('failed', `${method} of token ${index} is ${value}`);
+    }
+    return { scores, rival: token.adversary?.rival ?? null };
+  }
+}
+
+export interface ScoredResponse {
+  readonly tokens: readonly TokenScore[];
+  /** Positions that passes ran over, summed. */
+  readonly positions: number;
+}
+
+/**
+ * Scores a finished response.
+ * @throws EngineError; `too_long` when prompt and response exceed the context
+ */
+export async function scoreResponse(
+  engine: Engine,
+  promptIds: readonly number[],
+  responseIds: readonly number[],
+  scoring: Scoring,
+): Promise<ScoredResponse> {
+  const length = promptIds.length + responseIds.length;
+  if (length > engine.contextLength) {
+    throw new EngineError('too_long', `${length} tokens exceed the context of ${engine.contextLength}`);
+  }
+  const scorer = await TextScorer.open(engine, promptIds, scoring);
+  try {
+    const tokens = [...(await scorer.push(responseIds)), ...(await scorer.finish())];
+    return { tokens, positions: scorer.positions };
+  } finally {
+    scorer.close();
+  }
+}

@@ -2,7 +2,7 @@ import type { TokenLogprob } from '../src/engine/sampler.js';
 import type { Tokenizer } from '../src/model/tokenizer.js';
 import type { DoneEvent, GenerationEvent, ScoreEvent, TokenEvent } from '../src/stream/events.js';
 import type { Guard } from './request.js';
-import { scoreFields, tokenFields, usageFields } from './wire.js';
+import { scoreFields, tokenFields, usageFields } from '../src/stream/wire.js';
 
 export interface CompletionOptions {
   readonly id: string;

@@ -2,13 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Subscription } from 'rxjs';
 import type { RawData, WebSocket } from 'ws';
-import type { Tokenizer } from '../src/model/tokenizer.js';
-import type { GenerationEvent } from '../src/stream/events.js';
 import { FlowGate } from '../src/stream/flow-gate.js';
 import { ApiError, toApiError } from './errors.js';
 import type { Models } from './models.js';
 import { cancelSchema, createSchema, parse } from './request.js';
-import { scoreFields, tokenFields, topLogprobFields, usageFields } from './wire.js';
+import { eventFields, usageFields } from '../src/stream/wire.js';
 
 export const SUBPROTOCOL = 'flinch.v1';
 export const MAX_MESSAGE_BYTES = 1 << 20;
@@ -22,7 +20,8 @@ const UNSUPPORTED_DATA = 1003;
 
 interface Running {
   readonly subscription: Subscription;
-  readonly finish: (reason: 'cancelled') => void;
+  /** Says that it was cancelled; the caller unsubscribes. */
+  readonly cancelled: () => void;
 }
 
 /** One WebSocket connection and its generations (PROTOCOL.md). */
@@ -54,31 +53,32 @@ export function serveSocket(socket: WebSocket, models: Models, logger: Logger): 
     const { model, guard, promptTokens, engine } = prepared;
     const responseId = `resp-${randomUUID()}`;
     let offset = 0;
-    const emit = (type: string, fields: object): void => {
+    const emit = ({ type, ...fields }: { readonly type: string; readonly [field: string]: unknown }): void => {
       send({ type, response_id: responseId, offset, ...fields });
       offset += 1;
     };
     let completionTokens = 0;
-    const finish = (finishReason: string): void => {
+    const cancelled = (): void => {
       running.delete(responseId);
-      emit('generation.done', { finish_reason: finishReason, usage: usageFields({ promptTokens, completionTokens }) });
+      const usage = usageFields({ promptTokens, completionTokens });
+      emit({ type: 'generation.done', finish_reason: 'cancelled', usage });
     };
 
     const created = Math.floor(Date.now() / 1000);
     const echo = request.request_id === undefined ? {} : { request_id: request.request_id };
-    emit('generation.created', { ...echo, created, model, prompt_tokens: promptTokens, guard });
+    emit({ type: 'generation.created', ...echo, created, model, prompt_tokens: promptTokens, guard });
     const subscription = prepared.start(gate).subscribe({
       next: (event) => {
         if (event.type === 'token.delta') completionTokens += 1;
-        if (event.type === 'generation.done') finish(event.finishReason);
-        else emit(event.type, deltaFields(event, engine.checkpoint.tokenizer));
+        if (event.type === 'generation.done') running.delete(responseId);
+        emit(eventFields(event, engine.checkpoint.tokenizer));
       },
       error: (error: unknown) => {
         running.delete(responseId);
         sendError(error, { response_id: responseId, offset });
       },
     });
-    if (!subscription.closed) running.set(responseId, { subscription, finish });
+    if (!subscription.closed) running.set(responseId, { subscription, cancelled });
   };
 
   const cancel = (message: unknown): void => {
@@ -88,7 +88,7 @@ export function serveSocket(socket: WebSocket, models: Models, logger: Logger): 
       throw new ApiError(404, 'unknown_response', `response_id: no generation ${response_id} is under way`, 'response_id');
     }
     generation.subscription.unsubscribe();
-    generation.finish('cancelled');
+    generation.cancelled();
   };
 
   socket.on('message', (data, isBinary) => {
@@ -113,14 +113,6 @@ export function serveSocket(socket: WebSocket, models: Models, logger: Logger): 
     for (const { subscription } of running.values()) subscription.unsubscribe();
     running.clear();
   });
-}
-
-function deltaFields(event: Exclude<GenerationEvent, { type: 'generation.done' }>, tokenizer: Tokenizer): object {
-  if (event.type === 'score.delta') {
-    return { index: event.index, pass: event.pass, ...scoreFields(event, tokenizer) };
-  }
-  const top = event.topLogprobs.length > 0 && { top_logprobs: topLogprobFields(event.topLogprobs, tokenizer) };
-  return { ...tokenFields(event), ...top };
 }
 
 function parseJson(data: RawData): unknown {

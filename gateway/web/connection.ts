@@ -1,4 +1,4 @@
-import { type ClientMessage, parseEvent, ProtocolError, type ServerEvent, SUBPROTOCOL } from './protocol.js';
+import { type ClientMessage, ProtocolError, parseEvent, type ServerEvent, SUBPROTOCOL } from './protocol.js';
 
 export type ConnectionState =
   | { readonly status: 'connecting' }

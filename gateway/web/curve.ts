@@ -87,7 +87,7 @@ export class Curve {
     this.#ticks.replaceChildren(
       ...axisTicks(room).map((index) => {
         const tick = element('span', {}, index === 0 ? 'token 0' : String(index));
-        tick.style.setProperty('left', `${((index + 0.5) / room) * 100}%`);
+        if (index > 0) tick.style.setProperty('left', `${((index + 0.5) / room) * 100}%`);
         return tick;
       }),
     );

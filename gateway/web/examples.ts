@@ -15,4 +15,9 @@ export const EXAMPLES: readonly { readonly name: string; readonly question: stri
     name: 'Web of lies',
     question: 'Maya lies. Zoe says Maya tells the truth. Lena says Zoe lies. Does Lena tell the truth?',
   },
+  {
+    name: 'Navigate',
+    question:
+      'You stand at (0, 0) facing north. Walk 18 steps. Go 6 steps forward. Turn left. Go 4 steps forward. Where are you?',
+  },
 ];

@@ -56,7 +56,8 @@ export class Session {
       messages,
       ...(temperature === undefined ? {} : { temperature }),
     });
-    if (!sent) this.#apply(requestId, { type: 'answer.failed', reason: 'There is no connection to the server.' });
+    if (!sent)
+      this.#apply(requestId, { type: 'answer.failed', reason: 'There is no connection to the server.' });
   }
 
   /** Cancels the answer under way; one that has no id yet as soon as it gets one. */

@@ -3,7 +3,8 @@ import type { FinishReason, Method } from './protocol.js';
 export const METHOD_WORDS: Readonly<Record<Method, { name: string; meaning: string }>> = {
   adversarial: {
     name: 'Adversarial',
-    meaning: 'how far the token’s log-probability falls when the text before it is nudged in the worst direction',
+    meaning:
+      'how far the token’s log-probability falls when the text before it is nudged in the worst direction',
   },
   nll: { name: 'NLL', meaning: 'negative log-probability of the token, in nats' },
   entropy: { name: 'Entropy', meaning: 'spread of the distribution the token was drawn from, in nats' },
@@ -44,7 +45,8 @@ const HINTS: Readonly<Record<string, string>> = {
   overloaded: 'The model is busy with as many answers as it can write at once. Try again in a moment.',
   too_many_generations: 'Too many answers are being written at once on this page.',
   context_length_exceeded: 'The question is too long for this model.',
-  engine_crashed: 'The model stopped unexpectedly and the rest of this answer is lost. Asking again may work.',
+  engine_crashed:
+    'The model stopped unexpectedly and the rest of this answer is lost. Asking again may work.',
   engine_unavailable: 'The model cannot be reached at the moment. Try again in a moment.',
   engine_failed: 'The computation failed and the rest of this answer is lost. Asking again may work.',
 };

@@ -1,0 +1,146 @@
+import { randomInt } from 'node:crypto';
+import { createInterface } from 'node:readline/promises';
+import { text as readAll } from 'node:stream/consumers';
+import chalk from 'chalk';
+import { Command, Option } from 'commander';
+import { fromEvent, lastValueFrom, takeUntil, tap } from 'rxjs';
+import { Engine } from '../engine/engine.js';
+import type { GenerateRequest } from '../engine/generation.js';
+import { type ChatMessage } from '../model/chat-template.js';
+import { encodePrompt } from '../model/checkpoint.js';
+import type { GenerationEvent, TokenEvent } from '../stream/events.js';
+import { scoredGeneration } from '../stream/scored-generation.js';
+import { eventFields } from '../stream/wire.js';
+import { DEFAULT_ALPHA } from '../uncertainty/adversarial.js';
+import { METHODS, type Method } from '../uncertainty/method.js';
+import { DEFAULT_BLOCK, DEFAULT_WINDOW } from '../uncertainty/schedule.js';
+import { DEFAULT_SCORING, type Scoring } from '../uncertainty/text-scorer.js';
+import { Heat } from './heat.js';
+import { integer, modelOption, parseAlpha, parseWindow, real } from './options.js';
+import { UsageError } from './report.js';
+
+interface ChatOptions {
+  readonly model: string;
+  readonly system?: string;
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly seed?: number;
+  readonly maxTokens?: number;
+  readonly score: boolean;
+  readonly color: Method;
+  readonly alpha: number;
+  readonly block: number;
+  readonly window: number | 'all';
+  readonly json?: boolean;
+}
+
+export function chatCommand(): Command {
+  return new Command('chat')
+    .description('Ask a model and watch where it hesitates.')
+    .argument('[question]', 'asked for at a terminal, else read from standard input')
+    .addOption(modelOption())
+    .option('--system <text>', 'system message')
+    .option('--temperature <number>', 'sampling temperature; 0 is greedy', real(0, 2))
+    .option('--top-p <number>', 'nucleus of the distribution to sample from', real(0.0001, 1))
+    .option('--seed <number>', 'the same seed gives the same answer', integer(0, 2 ** 31 - 1))
+    .option('--max-tokens <number>', 'longest answer', integer(1, 1 << 20))
+    .option('--no-score', 'generate without scoring')
+    .addOption(new Option('--color <method>', 'the score that colours the text').choices(METHODS).default('adversarial'))
+    .option('--alpha <number>', 'size of the perturbation', parseAlpha, DEFAULT_ALPHA)
+    .option('--block <tokens>', 'new tokens per score pass', integer(1, 64), DEFAULT_BLOCK)
+    .option('--window <positions>', 'positions that a pass covers, or all', parseWindow, DEFAULT_WINDOW)
+    .option('--json', 'print events as JSON lines')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ flinch chat "What is (47 - 12) * 3 + 8?"
+  $ flinch chat --temperature 0 --json "Maya has 11 stones. Maya sells 3. How many are there?" | jq .
+  $ echo "What is 12 + 30 - 5?" | flinch chat`,
+    )
+    .action(chat);
+}
+
+async function chat(question: string | undefined, options: ChatOptions): Promise<void> {
+  const interactive = question === undefined && process.stdin.isTTY === true;
+  const scoring = scoringOf(options);
+  const engine = await Engine.open(options.model);
+  try {
+    if (interactive) await converse(engine, options, scoring);
+    else await answer(engine, question ?? (await readAll(process.stdin)).trim(), options, scoring);
+  } finally {
+    await engine.close();
+  }
+}
+
+function scoringOf({ score, alpha, block, window }: ChatOptions): Scoring | null {
+  if (window !== 'all' && window < block) throw new UsageError('--window must be at least --block');
+  return score ? { ...DEFAULT_SCORING, alpha, schedule: { kind: 'windowed', block, window } } : null;
+}
+
+/** One question after the other, each on its own, until the input ends. */
+async function converse(engine: Engine, options: ChatOptions, scoring: Scoring | null): Promise<void> {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  terminal.setPrompt(chalk.bold('? '));
+  terminal.prompt();
+  for await (const line of terminal) {
+    if (line.trim()) await answer(engine, line.trim(), options, scoring);
+    terminal.prompt();
+  }
+  process.stdout.write('\n');
+}
+
+async function answer(engine: Engine, question: string, options: ChatOptions, scoring: Scoring | null): Promise<void> {
+  if (!question) throw new UsageError('the question is empty');
+  const request = requestOf(engine, question, options);
+  const { tokenizer } = engine.checkpoint;
+  const show = options.json
+    ? (event: GenerationEvent) => process.stdout.write(`${JSON.stringify(eventFields(event, tokenizer))}\n`)
+    : painter(options.color, scoring);
+  const interrupted = fromEvent(process, 'SIGINT').pipe(tap(() => (process.exitCode = 130)));
+  const events = scoredGeneration(engine, request, scoring).pipe(tap(show), takeUntil(interrupted));
+  await lastValueFrom(events, { defaultValue: null });
+  if (process.exitCode === 130 && !options.json) process.stdout.write('\n');
+}
+
+function requestOf(engine: Engine, question: string, options: ChatOptions): GenerateRequest {
+  const system: ChatMessage[] = options.system === undefined ? [] : [{ role: 'system', content: options.system }];
+  const promptIds = encodePrompt(engine.checkpoint, [...system, { role: 'user', content: question }]);
+  const { generation, eosTokenIds } = engine.checkpoint;
+  return {
+    promptIds,
+    maxTokens: options.maxTokens ?? Math.max(1, engine.contextLength - promptIds.length),
+    endIds: eosTokenIds,
+    stop: [],
+    topLogprobs: 0,
+    sampling: {
+      temperature: options.temperature ?? (generation.sample ? (generation.temperature ?? 1) : 0),
+      topK: generation.topK ?? 0,
+      topP: options.topP ?? generation.topP ?? 1,
+      seed: options.seed ?? randomInt(2 ** 31),
+    },
+  };
+}
+
+/** Plain text where nobody sees colours; else each token once its score is known, and a legend at the end. */
+function painter(method: Method, scoring: Scoring | null): (event: GenerationEvent) => void {
+  if (scoring === null || chalk.level === 0) {
+    return (event) => {
+      if (event.type === 'token.delta') process.stdout.write(event.text);
+      if (event.type === 'generation.done') process.stdout.write('\n');
+    };
+  }
+  // An answer whose scores all stay far below is sure of itself and stays plain.
+  const heat = new Heat(chalk, method === 'adversarial' ? 50 * scoring.alpha : 1);
+  const tokens = new Map<number, TokenEvent>();
+  return (event) => {
+    if (event.type === 'token.delta') {
+      tokens.set(event.index, event);
+    } else if (event.type === 'score.delta') {
+      const text = tokens.get(event.index)?.text ?? '';
+      process.stdout.write(heat.paint(text, event.scores[method] ?? 0));
+    } else {
+      process.stdout.write(`\n\n${chalk.dim(`${method}:`)} ${heat.legend()}\n`);
+    }
+  };
+}

@@ -1,0 +1,61 @@
+import { Command } from 'commander';
+import { openCheckpoint } from '../model/checkpoint.js';
+import { predictMemory } from '../model/memory.js';
+import { DEFAULT_BLOCK, DEFAULT_WINDOW } from '../uncertainty/schedule.js';
+import { integer } from './options.js';
+import { formatBytes, heading } from './report.js';
+
+interface InspectOptions {
+  readonly length?: number;
+  readonly json?: boolean;
+}
+
+export function inspectCommand(): Command {
+  return new Command('inspect')
+    .description('Show what a checkpoint is and the memory that it needs.')
+    .argument('<model>', 'checkpoint folder')
+    .option('--length <tokens>', 'length of the text, prompt and response', integer(2, 1 << 20))
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  $ flinch inspect models/reasoner --length 512')
+    .action(inspect);
+}
+
+async function inspect(folder: string, { length, json }: InspectOptions): Promise<void> {
+  const { name, dir, config, tensors, tokenizer, eosTokenIds, chatTemplate, weightBytes } = await openCheckpoint(folder);
+  const parameters = [...tensors.values()].reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+  const positions = length ?? Math.min(config.maxPositions, 1024);
+  const memory = {
+    length: positions,
+    ...predictMemory(config, { length: positions, window: DEFAULT_WINDOW, block: DEFAULT_BLOCK }),
+  };
+  const types = [...new Set([...tensors.values()].map(({ type }) => type))];
+  if (json) {
+    const facts = { name, dir, parameters, weightBytes, types, config, eosTokenIds, chatTemplate: chatTemplate !== null };
+    process.stdout.write(`${JSON.stringify({ ...facts, memory })}\n`);
+    return;
+  }
+  const rows: [string, string][] = [
+    ['architecture', `${config.family}, ${config.layers} layers, hidden ${config.hiddenSize}, feed-forward ${config.intermediateSize}`],
+    ['attention', `${config.heads} heads of ${config.headDim}, ${config.kvHeads} for keys and values`],
+    ['parameters', `${(parameters / 1e6).toFixed(2)} M, stored as ${types.join(', ')}`],
+    ['vocabulary', `${config.vocabSize} rows, ${tokenizer.size} tokens, ends with ${eosTokenIds.map((id) => tokenizer.tokenText(id)).join(' or ') || 'nothing'}`],
+    ['context', `${config.maxPositions} positions`],
+    ['chat template', chatTemplate ? 'yes' : 'none: only raw prompts'],
+    ['weights', `${formatBytes(weightBytes)}, mapped from the files and shared by both processes`],
+  ];
+  const memoryRows: [string, string][] = [
+    ['decode', `${formatBytes(memory.decode.cache)} cache + ${formatBytes(memory.decode.run)} for a run`],
+    [
+      `score, block ${DEFAULT_BLOCK}, window ${DEFAULT_WINDOW}`,
+      `${formatBytes(memory.windowed.cache)} cache + ${formatBytes(memory.windowed.run)} for a pass`,
+    ],
+    ['score, offline', `${formatBytes(memory.offline.cache)} cache + ${formatBytes(memory.offline.run)} for the pass`],
+  ];
+  process.stdout.write(`${heading(name)}  ${dir}\n${table(rows)}\n`);
+  process.stdout.write(`${heading(`Private memory for a text of ${positions} tokens`)} (estimate)\n${table(memoryRows)}\n`);
+}
+
+function table(rows: readonly [string, string][]): string {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`).join('\n');
+}

@@ -1,0 +1,26 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { chatCommand } from './chat.js';
+import { inspectCommand } from './inspect.js';
+import { reportError } from './report.js';
+import { scoreCommand } from './score.js';
+import { serveCommand } from './serve.js';
+
+const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+
+const program = new Command('flinch')
+  .description('Measures, token by token, how much a language model hesitates while it writes.')
+  .version(String(version))
+  .showHelpAfterError('(--help shows the options)')
+  .addCommand(serveCommand())
+  .addCommand(chatCommand())
+  .addCommand(scoreCommand())
+  .addCommand(inspectCommand());
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  reportError(error);
+  process.exitCode = 1;
+}

@@ -1,0 +1,61 @@
+import { Command, Option } from 'commander';
+import { pino } from 'pino';
+import { Engine } from '../engine/engine.js';
+import { integer, modelOption } from './options.js';
+import { heading } from './report.js';
+
+interface ServeOptions {
+  readonly model: string;
+  readonly host: string;
+  readonly port: number;
+  readonly logLevel: string;
+}
+
+export function serveCommand(): Command {
+  return new Command('serve')
+    .description('Serve a model: OpenAI-compatible API, WebSocket stream, and a page to try it.')
+    .addOption(modelOption())
+    .option('--host <address>', 'address to listen on; there is no access control yet', '127.0.0.1')
+    .addOption(
+      new Option('--port <number>', 'port; 0 picks a free one').env('PORT').default(8787).argParser(integer(0, 65535)),
+    )
+    .addOption(
+      new Option('--log-level <level>', 'what the log on standard error holds')
+        .choices(['debug', 'info', 'warn', 'error', 'silent'])
+        .default('info'),
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ flinch serve
+  $ flinch serve --model ~/models/Qwen2.5-0.5B-Instruct --port 9000
+  $ curl http://127.0.0.1:8787/v1/chat/completions -H 'Content-Type: application/json' \\
+      -d '{"model": "reasoner", "stream": true, "messages": [{"role": "user", "content": "What is 12 + 30 - 5?"}]}'`,
+    )
+    .action(serve);
+}
+
+async function serve({ model, host, port, logLevel }: ServeOptions): Promise<void> {
+  // The gateway is a part of its own: a library user does not load it.
+  const { startGateway } = await import('../../gateway/index.js');
+  const logger = pino({ level: logLevel }, pino.destination(2));
+  const engine = await Engine.open(model);
+  const name = engine.checkpoint.name;
+  try {
+    await engine.start();
+    const gateway = await startGateway({ engines: new Map([[name, engine]]), host, port, logger });
+    process.stdout.write(`${heading('flinch')} serves ${name} at ${heading(gateway.url)} (Ctrl-C to stop)\n`);
+    const signal = await terminated();
+    logger.info({ signal }, 'shutting down');
+    await gateway.close();
+  } finally {
+    await engine.close();
+  }
+}
+
+async function terminated(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(signal));
+  });
+}

@@ -3,8 +3,8 @@ import { Curve } from './curve.js';
 import { element, setText } from './dom.js';
 import type { Method } from './protocol.js';
 import type { Exchange } from './session.js';
-import { type Answer, isOver, strongest, tokensPerSecond, unscoredTokens } from './state.js';
-import type { TokenCard } from './token-card.js';
+import { type Answer, isOver, strongest, type Token, tokensPerSecond, unscoredTokens } from './state.js';
+import type { Anchor, TokenCard } from './token-card.js';
 import { TokenText } from './token-text.js';
 import { countTokens, FINISH_WORDS, formatScore, METHOD_WORDS } from './words.js';
 
@@ -17,18 +17,20 @@ export class AnswerView {
   readonly #legendTop = element('span', { class: 'legend-top' });
   readonly #status = element('p', { class: 'status' });
   readonly #failure = element('p', { class: 'failure', role: 'alert', hidden: '' });
-  readonly #again = element('button', { type: 'button', class: 'quiet' }, 'Ask again');
+  readonly #again = element('button', { type: 'button', class: 'quiet', disabled: '' }, 'Ask again');
   readonly #card: TokenCard;
   #exchange: Exchange;
   #method: Method;
-  #active: { index: number; anchor: () => DOMRect } | null = null;
+  #active: { index: number; anchor: Anchor } | null = null;
+  /** The tokens as they were last drawn, and under which method and scale. */
+  #drawn: { tokens: readonly Token[]; method: Method; full: number } | null = null;
 
   constructor(exchange: Exchange, method: Method, card: TokenCard, askAgain: (question: string) => void) {
     this.#exchange = exchange;
     this.#method = method;
     this.#card = card;
-    this.#text = new TokenText((index) => this.#point(index, (at) => this.#text.place(at)));
-    this.#curve = new Curve((index) => this.#point(index, (at) => this.#curve.place(at)));
+    this.#text = new TokenText((index) => this.#point(index, 'above', (at) => this.#text.place(at)));
+    this.#curve = new Curve((index) => this.#point(index, 'below', (at) => this.#curve.place(at)));
     this.#again.addEventListener('click', () => askAgain(exchange.question));
     const legend = element(
       'p',
@@ -57,19 +59,31 @@ export class AnswerView {
     const full = fullScale(method, top?.score ?? null);
     this.#answer.dataset.state = answer.phase === 'waiting' ? 'streaming' : answer.phase;
     this.#answer.setAttribute('aria-busy', String(!isOver(answer)));
-    this.#text.update(answer.tokens, method, full);
-    this.#curve.update(answer, method, full);
+    const changed = this.#changed(answer.tokens, method, full);
+    this.#text.update(changed, method, full);
+    this.#curve.update(answer, changed, method, full);
     setText(this.#legendTop, legendWords(answer, top?.score ?? null, full));
     setText(this.#status, statusWords(answer, method));
     this.#failure.hidden = answer.failure === null;
     setText(this.#failure, answer.failure ?? '');
-    this.#again.disabled = !isOver(answer);
     if (this.#active) this.#showCard();
   }
 
-  #point(index: number | null, place: (index: number) => DOMRect): void {
+  /** Whether "Ask again" can be pressed: not while any answer is being written. */
+  allowAsking(allowed: boolean): void {
+    this.#again.disabled = !allowed;
+  }
+
+  #changed(tokens: readonly Token[], method: Method, full: number): readonly Token[] {
+    const last = this.#drawn;
+    this.#drawn = { tokens, method, full };
+    if (last?.method !== method || last.full !== full) return tokens;
+    return tokens.filter((token) => token !== last.tokens[token.index]);
+  }
+
+  #point(index: number | null, side: Anchor['side'], place: (index: number) => DOMRect): void {
     if (index === (this.#active?.index ?? null)) return;
-    this.#active = index === null ? null : { index, anchor: () => place(index) };
+    this.#active = index === null ? null : { index, anchor: { side, rectangle: () => place(index) } };
     this.#text.highlight(index);
     this.#curve.highlight(index);
     if (this.#active) this.#showCard();
@@ -93,12 +107,11 @@ function statusWords(answer: Answer, method: Method): string {
   if (answer.phase === 'waiting') return `${answer.model} · waiting for the first token`;
   const rate = tokensPerSecond(answer);
   const unscored = unscoredTokens(answer, method);
-  const name = METHOD_WORDS[method].name;
-  const without = `${countTokens(unscored)} without ${name} score`;
   const parts = [answer.model, countTokens(answer.tokens.length)];
   if (rate !== null) parts.push(`${rate < 10 ? rate.toFixed(1) : Math.round(rate)} tokens/s`);
-  if (answer.phase === 'streaming') parts.push(`${countTokens(unscored)} behind with the score`, 'writing');
-  else parts.push(unscored === 0 ? 'every token scored' : without);
+  if (answer.phase === 'streaming') parts.push(`writing, scores ${countTokens(unscored)} behind`);
+  else if (unscored > 0) parts.push(`${countTokens(unscored)} without ${METHOD_WORDS[method].noun}`);
+  else if (answer.tokens.length > 0) parts.push('every token scored');
   if (answer.phase === 'failed') parts.push('failed');
   if (answer.finishReason) parts.push(FINISH_WORDS[answer.finishReason]);
   return parts.join(' · ');

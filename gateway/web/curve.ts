@@ -2,7 +2,7 @@ import { axisRoom, axisTicks } from './axis.js';
 import { strength } from './colour.js';
 import { element, setText, svgElement } from './dom.js';
 import type { Method } from './protocol.js';
-import { type Answer, isOver, scoreOf } from './state.js';
+import { type Answer, isOver, scoreOf, type Token } from './state.js';
 import { formatScore, METHOD_WORDS } from './words.js';
 
 /** Height of the plot in its own units, whatever its size on the screen. */
@@ -33,23 +33,27 @@ export class Curve {
       this.#title,
       element('div', { class: 'curve-scale', 'aria-hidden': 'true' }, this.#top, element('span', {}, '0')),
       element('div', { class: 'curve-plot' }),
+      element('span', { class: 'curve-axis', 'aria-hidden': 'true' }, 'token'),
       this.#ticks,
     );
     this.element.querySelector('.curve-plot')?.append(this.#svg);
-    this.#svg.addEventListener('pointermove', ({ clientX }) => {
+    const follow = ({ clientX }: PointerEvent) => {
       const { left, width } = this.#svg.getBoundingClientRect();
       const index = Math.floor(((clientX - left) / width) * this.#room);
       point(index >= 0 && index < this.#drawn.length ? index : null);
-    });
+    };
+    this.#svg.addEventListener('pointermove', follow);
+    this.#svg.addEventListener('pointerdown', follow);
     this.#svg.addEventListener('pointerleave', () => point(null));
   }
 
-  update(answer: Answer, method: Method, full: number): void {
-    const { tokens } = answer;
-    this.#resize(axisRoom(tokens.length, isOver(answer)));
-    setText(this.#title, `${METHOD_WORDS[method].name} score of each token`);
+  /** Draws the axes of the answer, and the bars of those tokens that are new or changed. */
+  update(answer: Answer, changed: readonly Token[], method: Method, full: number): void {
+    this.#resize(axisRoom(answer.tokens.length, isOver(answer)));
+    const { noun } = METHOD_WORDS[method];
+    setText(this.#title, `${noun.charAt(0).toUpperCase()}${noun.slice(1)} by token`);
     setText(this.#top, formatScore(full));
-    for (const token of tokens) {
+    for (const token of changed) {
       const { index } = token;
       let bar = this.#drawn[index];
       if (!bar) {
@@ -86,8 +90,8 @@ export class Curve {
     this.#svg.setAttribute('viewBox', `0 0 ${room} ${HEIGHT}`);
     this.#ticks.replaceChildren(
       ...axisTicks(room).map((index) => {
-        const tick = element('span', {}, index === 0 ? 'token 0' : String(index));
-        if (index > 0) tick.style.setProperty('left', `${((index + 0.5) / room) * 100}%`);
+        const tick = element('span', { class: 'tick' }, String(index));
+        tick.style.setProperty('left', `${((index + 0.5) / room) * 100}%`);
         return tick;
       }),
     );

@@ -2,7 +2,7 @@ import { Connection, type ConnectionState } from './connection.js';
 import { byId, element, setText } from './dom.js';
 import { EXAMPLES } from './examples.js';
 import { listModels } from './models.js';
-import { METHODS, type Method } from './protocol.js';
+import { METHODS } from './protocol.js';
 import { Session } from './session.js';
 import { Transcript } from './transcript.js';
 import { METHOD_WORDS } from './words.js';
@@ -17,7 +17,9 @@ const intro = byId('intro', HTMLElement);
 const notice = byId('notice', HTMLElement);
 const examples: HTMLButtonElement[] = [];
 
-let connection: ConnectionState = { status: 'connecting' };
+let connection: ConnectionState['status'] = 'connecting';
+/** Why there is no connection; kept until there is one, so that the notice does not blink with every attempt. */
+let lost: string | null = null;
 let problem: string | null = null;
 
 const transcript = new Transcript(
@@ -30,8 +32,12 @@ const transcript = new Transcript(
 
 const socket = new Connection(socketUrl(), {
   state: (state) => {
-    connection = state;
-    if (state.status === 'waiting') session.fail(`${state.reason} The rest of this answer is lost.`);
+    connection = state.status;
+    if (state.status === 'waiting') {
+      lost = `${state.reason} Trying again by itself.`;
+      session.fail(`${state.reason} The rest of this answer is lost.`);
+    }
+    if (state.status === 'open') lost = null;
     if (state.status === 'open' && model.options.length === 0) void loadModels();
     render();
   },
@@ -71,7 +77,7 @@ function ask(text: string): boolean {
 }
 
 function ready(): boolean {
-  return connection.status === 'open' && model.value !== '' && session.current === null;
+  return connection === 'open' && model.value !== '' && session.current === null;
 }
 
 function render(): void {
@@ -80,12 +86,12 @@ function render(): void {
   stop.hidden = !busy;
   send.disabled = !ready();
   for (const button of examples) button.disabled = !ready();
+  transcript.allowAsking(ready());
   intro.hidden = session.exchanges.length > 0;
 
-  const words = { connecting: 'Connecting', open: 'Connected', waiting: 'Not connected' }[connection.status];
-  byId('connection', HTMLElement).dataset.status = connection.status;
+  const words = { connecting: 'Connecting', open: 'Connected', waiting: 'Not connected' }[connection];
+  byId('connection', HTMLElement).dataset.status = connection;
   setText(byId('connection-words', HTMLElement), words);
-  const lost = connection.status === 'waiting' ? `${connection.reason} Trying again by itself.` : null;
   notice.hidden = (lost ?? problem) === null;
   setText(byId('notice-words', HTMLElement), lost ?? problem ?? '');
 }
@@ -112,10 +118,10 @@ function addMethods(): void {
   for (const method of METHODS) {
     const radio = element('input', { type: 'radio', name: 'method', value: method });
     radio.checked = method === METHODS[0];
-    radio.addEventListener('change', () => transcript.colourBy(method satisfies Method));
+    radio.addEventListener('change', () => transcript.colourBy(method));
     const { name, meaning } = METHOD_WORDS[method];
     byId('methods', HTMLElement).append(
-      element('label', { title: meaning }, radio, element('span', {}, name)),
+      element('label', { title: meaning }, radio, element('span', { class: 'choice' }, name)),
     );
   }
 }

@@ -8,13 +8,18 @@ export const TOKEN_CARD_ID = 'token-card';
 
 const GAP_PX = 8;
 
+/** What the card stands beside. The rectangle is asked for again after every scroll. */
+export interface Anchor {
+  readonly side: 'above' | 'below';
+  rectangle(): DOMRect;
+}
+
 /** The card with everything known about one token. There is one on the page; it goes where it is asked for. */
 export class TokenCard {
   readonly element = element('div', { id: TOKEN_CARD_ID, class: 'card', role: 'tooltip', hidden: '' });
-  #anchor: (() => DOMRect) | null = null;
+  #anchor: Anchor | null = null;
 
-  /** Shows the card beside the rectangle that `anchor` returns, then and after every scroll. */
-  show(answer: Answer, token: Token, chosen: Method, anchor: () => DOMRect): void {
+  show(answer: Answer, token: Token, chosen: Method, anchor: Anchor): void {
     this.#anchor = anchor;
     this.element.replaceChildren(
       element(
@@ -34,14 +39,17 @@ export class TokenCard {
     this.element.hidden = true;
   }
 
-  /** Above the anchor if there is room, else below, and always inside the window. */
+  /** On the anchor's preferred side if there is room, else on the other, never beyond the window's edges. */
   place(): void {
     if (!this.#anchor) return;
-    const anchor = this.#anchor();
+    const { side, rectangle } = this.#anchor;
+    const anchor = rectangle();
     const { offsetWidth: width, offsetHeight: height } = this.element;
     const left = Math.min(anchor.left + anchor.width / 2 - width / 2, window.innerWidth - width - GAP_PX);
     const above = anchor.top - height - GAP_PX;
-    const top = above >= GAP_PX ? above : anchor.bottom + GAP_PX;
+    const below = anchor.bottom + GAP_PX;
+    const fitsBelow = below + height + GAP_PX <= window.innerHeight;
+    const top = above < GAP_PX || (side === 'below' && fitsBelow) ? below : above;
     this.element.style.setProperty('left', `${Math.max(GAP_PX, left)}px`);
     this.element.style.setProperty('top', `${top}px`);
   }

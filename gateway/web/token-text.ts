@@ -17,7 +17,6 @@ export class TokenText {
     'aria-label': 'Answer, token by token. The arrow keys move between tokens.',
   });
   readonly #spans: HTMLSpanElement[] = [];
-  readonly #drawn: { token: Token; method: Method; full: number }[] = [];
   #reachable = 0;
 
   /** `point` hears which token the pointer is over or the keyboard on, and null when neither is. */
@@ -41,17 +40,14 @@ export class TokenText {
     });
   }
 
-  /** Adds the spans of new tokens; touches an old one only if its score, the method or the scale is another. */
+  /** Draws the tokens that are new or changed. */
   update(tokens: readonly Token[], method: Method, full: number): void {
     for (const token of tokens) {
-      const drawn = this.#drawn[token.index];
-      if (drawn && drawn.token === token && drawn.method === method && drawn.full === full) continue;
-      this.#drawn[token.index] = { token, method, full };
       const span = this.#spans[token.index] ?? this.#add(token);
       const score = scoreOf(token, method);
       span.dataset.scored = String(score !== null);
       span.style.setProperty('--strength', String(score === null ? 0 : strength(score, full)));
-      const verdict = score === null ? 'no score' : `${METHOD_WORDS[method].name} ${formatScore(score)}`;
+      const verdict = score === null ? 'no score' : `${METHOD_WORDS[method].noun} ${formatScore(score)}`;
       span.setAttribute('aria-label', `${visibleText(token.text)}, ${verdict}`);
     }
   }

@@ -21,6 +21,7 @@ export class Transcript {
   readonly #dirty = new Set<string>();
   #method: Method;
   #atEnd = true;
+  #askingAllowed = false;
   #frame = 0;
 
   constructor(
@@ -57,6 +58,11 @@ export class Transcript {
     for (const requestId of this.#latest.keys()) this.#draw(requestId);
   }
 
+  allowAsking(allowed: boolean): void {
+    this.#askingAllowed = allowed;
+    for (const view of this.#views.values()) view.allowAsking(allowed);
+  }
+
   #draw(requestId: string): void {
     this.#dirty.add(requestId);
     if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#flush());
@@ -77,6 +83,7 @@ export class Transcript {
 
   #add(exchange: Exchange): void {
     const view = new AnswerView(exchange, this.#method, this.#card, this.#askAgain);
+    view.allowAsking(this.#askingAllowed);
     this.#views.set(exchange.requestId, view);
     this.#list.append(view.element);
   }
@@ -92,8 +99,8 @@ export class Transcript {
       `Answer ${answer.finishReason ? FINISH_WORDS[answer.finishReason] : ''}, ${countTokens(answer.tokens.length)}`,
     ];
     if (top) {
-      const name = METHOD_WORDS[this.#method].name;
-      parts.push(`strongest ${name} score ${formatScore(top.score)} at “${top.token.text.trim()}”`);
+      const { noun } = METHOD_WORDS[this.#method];
+      parts.push(`strongest ${noun} ${formatScore(top.score)} at “${top.token.text.trim()}”`);
     }
     if (unscored > 0) parts.push(`${countTokens(unscored)} without a score`);
     setText(this.#announcer, parts.join('. '));

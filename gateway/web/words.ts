@@ -1,14 +1,23 @@
 import type { FinishReason, Method } from './protocol.js';
 
-export const METHOD_WORDS: Readonly<Record<Method, { name: string; meaning: string }>> = {
+export const METHOD_WORDS: Readonly<Record<Method, { name: string; noun: string; meaning: string }>> = {
   adversarial: {
     name: 'Adversarial',
+    noun: 'adversarial score',
     meaning:
       'how far the token’s log-probability falls when the text before it is nudged in the worst direction',
   },
-  nll: { name: 'NLL', meaning: 'negative log-probability of the token, in nats' },
-  entropy: { name: 'Entropy', meaning: 'spread of the distribution the token was drawn from, in nats' },
-  margin: { name: 'Margin', meaning: '1 minus the token’s lead over the best other token, 0 to 2' },
+  nll: { name: 'NLL', noun: 'NLL', meaning: 'negative log-probability of the token, in nats' },
+  entropy: {
+    name: 'Entropy',
+    noun: 'entropy',
+    meaning: 'spread of the distribution the token was drawn from, in nats',
+  },
+  margin: {
+    name: 'Margin',
+    noun: 'margin',
+    meaning: '1 minus the token’s lead over the best other token, 0 to 2',
+  },
 };
 
 export const FINISH_WORDS: Readonly<Record<FinishReason, string>> = {

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { ChatMessage } from '#src/model/chat-template.js';
 import { ModelError } from '#src/model/errors.js';
 
 export const FIXTURES = ['tiny-llama', 'tiny-qwen2', 'tiny-mistral'] as const;
@@ -13,6 +14,19 @@ export type Json = Record<string, unknown>;
 
 export async function json(dir: string, file: string): Promise<Json> {
   return JSON.parse(await readFile(join(dir, file), 'utf8'));
+}
+
+/** What the Python implementation made of a conversation. */
+export interface Golden {
+  readonly messages: readonly ChatMessage[];
+  readonly prompt: string;
+  readonly promptIds: readonly number[];
+  readonly response: string;
+  readonly responseIds: readonly number[];
+}
+
+export async function golden(name: string): Promise<readonly Golden[]> {
+  return JSON.parse(await readFile(join(fixture(name), 'golden.json'), 'utf8')).cases;
 }
 
 /** A folder with these files, which is removed after the test. Objects are written as JSON. */
@@ -55,7 +69,7 @@ export function safetensors(header: unknown, dataBytes: number, statedLength?: b
 }
 
 /** A small tokenizer in the style of Llama 2: SentencePiece with byte fallback. */
-export function sentencePiece(): { model: Json; added_tokens: Json[]; decoder: Json } & Json {
+export function sentencePiece() {
   const special = ['<unk>', '<s>', '</s>'];
   const bytes = Array.from(
     { length: 256 },

@@ -7,6 +7,7 @@ import {
   filesOf,
   fixture,
   folder,
+  golden,
   type Json,
   json,
   modelError,
@@ -24,22 +25,15 @@ const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 describe('the fixtures', () => {
   it.each(FIXTURES)('%s: responses and prompts become their ids and back', async (name) => {
     const tokenizer = await openTokenizer(fixture(name), MODEL);
-    const { cases } = await json(fixture(name), 'golden.json');
+    const cases = await golden(name);
     expect(cases).toHaveLength(3);
-    for (const { prompt, promptIds, response, responseIds } of cases as Json[] as Golden[]) {
+    for (const { prompt, promptIds, response, responseIds } of cases) {
       expect(tokenizer.encode(prompt)).toEqual(promptIds);
       expect(tokenizer.encode(response)).toEqual(responseIds);
       expect(tokenizer.decode(responseIds)).toBe(response);
     }
   });
 });
-
-interface Golden {
-  readonly prompt: string;
-  readonly promptIds: number[];
-  readonly response: string;
-  readonly responseIds: number[];
-}
 
 // Ids and texts from the Rust implementation, `tokenizers` 0.23.2 for Python, with add_special_tokens=False.
 describe('ByteLevel', () => {
@@ -105,7 +99,7 @@ describe('SentencePiece', () => {
 
   it('keeps every space where there is no Strip', () => {
     const json = sentencePiece();
-    const decoders = (json.decoder.decoders as Json[]).slice(0, 3);
+    const decoders = json.decoder.decoders.slice(0, 3);
     const tokenizer = new Tokenizer(
       { ...json, decoder: { type: 'Sequence', decoders } },
       {},
@@ -137,8 +131,9 @@ describe('added tokens', () => {
   });
 
   it('are plain text for ByteLevel too, whatever letters they have', () => {
+    const added = byteLevelJson.added_tokens;
     const added_tokens = [
-      ...(byteLevelJson.added_tokens as Json[]),
+      ...(Array.isArray(added) ? added : []),
       { id: 640, content: 'é Ġ', special: false },
     ];
     const tokenizer = new Tokenizer({ ...byteLevelJson, added_tokens }, {}, 'tokenizer.json');
@@ -209,7 +204,7 @@ describe('decoding agrees with the library', () => {
     ['ByteLevel', byteLevel, library(byteLevelJson), 640],
     ['SentencePiece', pieces, library(sentencePiece()), 296],
   ])('%s', (_, tokenizer, oracle, size) => {
-    // The library decodes bytes of SentencePiece run by run, so a text may not begin with the byte order mark.
+    // It drops a byte order mark that bytes of SentencePiece spell; three tokens at random never do.
     fc.assert(
       fc.property(fc.array(fc.nat(size - 1), { minLength: 1 }), (ids) => {
         expect(tokenizer.decode(ids)).toBe(oracle.decode(ids, { skip_special_tokens: true }));
@@ -231,11 +226,11 @@ describe('decoding agrees with the library', () => {
 describe('refusals name file and field', () => {
   const base = sentencePiece();
   const withModel = (change: Json) => ({ ...base, model: { ...base.model, ...change } });
-  const withVocab = (change: Json) => withModel({ vocab: { ...(base.model.vocab as Json), ...change } });
-  const withDecoder = (...decoders: Json[]) => ({ ...base, decoder: { type: 'Sequence', decoders } });
+  const withVocab = (change: Json) => withModel({ vocab: { ...base.model.vocab, ...change } });
+  const withDecoder = (...decoders: unknown[]) => ({ ...base, decoder: { type: 'Sequence', decoders } });
   const withAdded = (...tokens: unknown[]) => ({ ...base, added_tokens: [...base.added_tokens, ...tokens] });
   const split = (behavior: string, pattern: Json) => ({ type: 'Split', pattern, behavior, invert: false });
-  const [replace, fallback, fuse, strip] = base.decoder.decoders as [Json, Json, Json, Json];
+  const [replace, fallback, fuse, strip] = base.decoder.decoders;
 
   const cases: [string, unknown, string, RegExp][] = [
     ['no object', 'x', '', /expected object/],

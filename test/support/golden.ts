@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+
+export const CHECKPOINTS = ['tiny-llama', 'tiny-qwen2', 'tiny-mistral'] as const;
+export type CheckpointName = (typeof CHECKPOINTS)[number];
+
+export const REASONER = fileURLToPath(new URL('../../models/reasoner', import.meta.url));
+
+export const checkpointFolder = (name: CheckpointName): string =>
+  fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
+
+const numbers = z.array(z.number());
+
+/** float64 values of an independent PyTorch implementation. */
+const golden = z.object({
+  cases: z.array(
+    z.object({
+      messages: z.array(z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() })),
+      promptIds: numbers,
+      responseIds: numbers,
+      response: z.string(),
+      alpha: z.number(),
+      logprob: numbers,
+      entropy: numbers,
+      margin: numbers,
+      topIds: z.array(numbers),
+      topLogprob: z.array(numbers),
+      adv: numbers,
+      advAlpha1em4: numbers,
+      windowed: z.record(z.string(), z.object({ adversarial: numbers, positions: z.number() })),
+      greedyIds: numbers,
+    }),
+  ),
+});
+
+export type GoldenCase = z.output<typeof golden>['cases'][number];
+
+export function goldenCases(name: CheckpointName): GoldenCase[] {
+  return golden.parse(JSON.parse(readFileSync(`${checkpointFolder(name)}/golden.json`, 'utf8'))).cases;
+}
+
+/** `block=8,window=all` */
+export function parseScheduleKey(key: string) {
+  const [, block, window] = /^block=(\d+),window=(\d+|all)$/.exec(key) ?? [];
+  if (!block || !window) throw new Error(`golden.json: windowed["${key}"]`);
+  return { kind: 'windowed', block: Number(block), window: window === 'all' ? window : Number(window) } as const;
+}
+
+export function largestDifference(actual: readonly number[], expected: readonly number[]): number {
+  if (actual.length !== expected.length) return Number.POSITIVE_INFINITY;
+  return Math.max(...expected.map((value, i) => Math.abs(actual[i]! - value)));
+}
+
+/** Differences as shares of the largest expected score: `{ p99, all }`. */
+export function scoreErrors(actual: readonly number[], expected: readonly number[]): { p99: number; all: number } {
+  const scale = Math.max(...expected.map(Math.abs));
+  const errors = expected.map((value, i) => Math.abs(actual[i]! - value) / scale).sort((a, b) => a - b);
+  const worst = errors.at(-1) ?? 0;
+  if (actual.length !== expected.length || Number.isNaN(worst)) return { p99: Infinity, all: Infinity };
+  return { p99: errors[Math.ceil(0.99 * errors.length) - 1]!, all: worst };
+}

@@ -13,6 +13,7 @@ const stop = byId('stop', HTMLButtonElement);
 const model = byId('model', HTMLSelectElement);
 const temperature = byId('temperature', HTMLInputElement);
 const remember = byId('remember', HTMLInputElement);
+const chips = byId('chips', HTMLElement);
 const intro = byId('intro', HTMLElement);
 const notice = byId('notice', HTMLElement);
 const examples: HTMLButtonElement[] = [];
@@ -34,7 +35,7 @@ const socket = new Connection(socketUrl(), {
   state: (state) => {
     connection = state.status;
     if (state.status === 'waiting') {
-      lost = `${state.reason} Trying again by itself.`;
+      lost = `${state.reason} Reconnecting…`;
       session.fail(`${state.reason} The rest of this answer is lost.`);
     }
     if (state.status === 'open') lost = null;
@@ -88,6 +89,7 @@ function render(): void {
   for (const button of examples) button.disabled = !ready();
   transcript.allowAsking(ready());
   intro.hidden = session.exchanges.length > 0;
+  chips.hidden = !intro.hidden;
 
   const words = { connecting: 'Connecting', open: 'Connected', waiting: 'Not connected' }[connection];
   byId('connection', HTMLElement).dataset.status = connection;
@@ -134,11 +136,16 @@ function addExamples(): void {
       element('span', { class: 'example-name' }, name),
       element('span', {}, text),
     );
-    button.addEventListener('click', () => {
-      if (ask(text)) question.focus();
-    });
-    examples.push(button);
+    // Once the introduction is gone, the same in short.
+    const chip = element('button', { type: 'button', class: 'chip', title: text }, name);
+    for (const each of [button, chip]) {
+      each.addEventListener('click', () => {
+        if (ask(text)) question.focus();
+      });
+    }
+    examples.push(button, chip);
     byId('examples', HTMLElement).append(button);
+    chips.append(chip);
   }
 }
 

@@ -62,8 +62,7 @@ function facts(answer: Answer, token: Token, chosen: Method): HTMLElement {
     list.append(row);
     return row;
   };
-  add('Probability', formatProbability(Math.exp(token.logprob)));
-  add('Log-probability', formatScore(token.logprob));
+  add('Probability', `${formatProbability(Math.exp(token.logprob))} (log ${formatScore(token.logprob)})`);
   for (const method of METHODS) {
     const score = scoreOf(token, method);
     const value = score === null ? missing(answer, token) : formatScore(score);
@@ -76,8 +75,9 @@ function facts(answer: Answer, token: Token, chosen: Method): HTMLElement {
   }
   if (token.rival) {
     const { text, before, after } = token.rival;
-    add('Rival', visibleText(text), { class: 'card-rival' });
-    add('its probability', `${formatProbability(before)} → ${formatProbability(after)}`);
+    const change = `${formatProbability(before)} → ${formatProbability(after)}`;
+    const row = add('Rival', change, { class: 'card-rival' });
+    row.querySelector('dt')?.append(' ', element('span', { class: 'card-token' }, visibleText(text)));
   }
   return list;
 }

@@ -4,7 +4,7 @@ import { type ByteDecoder, parseDecoder } from './byte-decoder.js';
 import type { ModelConfig } from './config.js';
 import { ModelError, reasonOf } from './errors.js';
 import { isRecord, readJson, readOptionalJson } from './json.js';
-import { checkPreTokenizer } from './pre-tokenizer.js';
+import { checkTextSteps } from './text-steps.js';
 import { parseVocabulary } from './vocabulary.js';
 
 const NONE = new Uint8Array(0);
@@ -48,8 +48,9 @@ export class Tokenizer {
     const json = isRecord(tokenizerJson) ? tokenizerJson : {};
     this.#decoder = parseDecoder(json.decoder, file);
     this.leadingSpaces = this.#decoder.leadingSpaces;
-    checkPreTokenizer(json.pre_tokenizer, file);
     const { normalizer = null, pre_tokenizer = null } = json;
+    checkTextSteps(normalizer, file, ['normalizer']);
+    checkTextSteps(pre_tokenizer, file, ['pre_tokenizer']);
     const model = isRecord(json.model) ? { ...json.model, type: 'BPE' } : {};
     // Its post-processor adds special tokens and its decoder is not incremental: neither is used.
     const parts = { normalizer, pre_tokenizer, post_processor: null, decoder: null };

@@ -311,6 +311,12 @@ describe('refusals name file and field', () => {
       /String or a Regex/,
     ],
     [
+      'a normalizer without a pattern',
+      { ...base, normalizer: { type: 'Replace', pattern: {}, content: '' } },
+      'normalizer.pattern',
+      /String or a Regex/,
+    ],
+    [
       'nested sequences',
       {
         ...base,

@@ -13,8 +13,11 @@ process.on('SIGINT', () => {});
 process.on('disconnect', () => process.exit(0));
 process.once('message', (message: OpenMessage) => void open(message));
 
+/** A message that cannot be delivered means that the parent is gone. */
 const send = (message: FromDecode | FromScore): void => {
-  process.send?.(message);
+  process.send?.(message, undefined, undefined, (error) => {
+    if (error) process.exit(0);
+  });
 };
 
 async function open(message: OpenMessage): Promise<void> {

@@ -1,0 +1,95 @@
+import { setTimeout } from 'node:timers/promises';
+import { DecodeWorker } from '#src/engine/child/decode-worker.js';
+import type { FromDecode, GenerateMessage } from '#src/engine/protocol.js';
+import { openSession, type Session } from '#src/engine/session.js';
+import { type Checkpoint, openCheckpoint } from '#src/model/checkpoint.js';
+import { buildDecodeGraph } from '#src/model/decode-graph.js';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { checkpointFolder } from '../support/golden.js';
+
+let checkpoint: Checkpoint;
+let session: Session;
+let sent: FromDecode[];
+let worker: DecodeWorker;
+
+beforeAll(async () => {
+  checkpoint = await openCheckpoint(checkpointFolder('tiny-llama'));
+  session = await openSession(buildDecodeGraph(checkpoint), { threads: 1 });
+});
+
+beforeEach(() => {
+  sent = [];
+  worker = new DecodeWorker({ session, source: checkpoint, contextLength: 512, send: (message) => sent.push(message) });
+});
+
+const request = (stream: number, changes: Partial<GenerateMessage> = {}): GenerateMessage => ({
+  type: 'generate',
+  stream,
+  promptIds: [638, 82, 475, stream],
+  sampling: { temperature: 0, topK: 0, topP: 1, seed: 0 },
+  maxTokens: 10,
+  endIds: [],
+  topLogprobs: 0,
+  credit: 100,
+  ...changes,
+});
+
+/** Waits until the worker has nothing left that it may do. */
+async function idle(): Promise<void> {
+  for (let before = -1; before !== sent.length; ) {
+    before = sent.length;
+    await setTimeout(50);
+  }
+}
+
+const streams = () => sent.flatMap((message) => (message.type === 'token' ? [message.stream] : []));
+
+describe('DecodeWorker', () => {
+  it('serves its streams in turn, token by token', async () => {
+    worker.generate(request(1));
+    worker.generate(request(2, { maxTokens: 3 }));
+    await idle();
+    // The first run has begun when stream 2 arrives.
+    expect(streams().slice(0, 7)).toEqual([1, 1, 2, 1, 2, 1, 2]);
+    expect(sent.filter(({ type }) => type === 'end')).toEqual([
+      { type: 'end', stream: 2, reason: 'length' },
+      { type: 'end', stream: 1, reason: 'length' },
+    ]);
+  });
+
+  it('lets others go on while a long prompt is read', async () => {
+    worker.generate(request(1, { promptIds: Array.from({ length: 400 }, (_, i) => i) }));
+    worker.generate(request(2, { maxTokens: 4 }));
+    await idle();
+    // 400 tokens are four runs, and stream 2 has a turn after each but the one that was under way.
+    expect(streams().indexOf(1)).toBe(2);
+  });
+
+  it('sends no more tokens than it has credit for, and goes on when credit comes', async () => {
+    worker.generate(request(1, { credit: 3 }));
+    await idle();
+    expect(streams()).toHaveLength(3);
+    worker.credit(1, 2);
+    await idle();
+    expect(streams()).toHaveLength(5);
+  });
+
+  it('stops a cancelled stream between two runs', async () => {
+    worker.generate(request(1, { maxTokens: 300, credit: 300 }));
+    worker.generate(request(2, { maxTokens: 20 }));
+    while (streams().length < 6) await setTimeout(1);
+    worker.cancel(1);
+    const before = streams().filter((stream) => stream === 1).length;
+    await idle();
+    expect(streams().filter((stream) => stream === 1)).toHaveLength(before);
+    expect(sent.at(-1)).toEqual({ type: 'end', stream: 2, reason: 'length' });
+  });
+
+  it('fails the stream whose text outgrows the context, and no other', async () => {
+    worker.generate(request(1, { promptIds: Array.from({ length: 510 }, (_, i) => i) }));
+    worker.generate(request(2));
+    await idle();
+    expect(sent.find(({ type }) => type === 'failed')).toMatchObject({ stream: 1, message: expect.stringContaining('limit of 512') });
+    expect(sent.at(-1)).toMatchObject({ type: 'end', stream: 2 });
+  });
+});

@@ -1,0 +1,124 @@
+import { setTimeout } from 'node:timers/promises';
+import { Engine, type EngineError, type GeneratedToken, type Generation } from '#src/index.js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { REASONER } from '../support/golden.js';
+import { endless, greedy } from '../support/requests.js';
+
+let engine: Engine;
+beforeEach(async () => {
+  engine = await Engine.open(REASONER, { maxStreams: 4 });
+});
+afterEach(async () => {
+  await engine.close();
+});
+
+async function readAll(generation: Generation): Promise<GeneratedToken[]> {
+  const tokens: GeneratedToken[] = [];
+  for (let item = await generation.next(); item.type === 'token'; item = await generation.next()) tokens.push(item);
+  return tokens;
+}
+
+const textOf = (tokens: readonly GeneratedToken[]): string => tokens.map(({ text }) => text).join('');
+
+async function codeOf(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => 'no error',
+    (error: EngineError) => error.code,
+  );
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let i = 0; i < 500 && !condition(); i++) await setTimeout(10);
+  expect(condition()).toBe(true);
+}
+
+describe('generation', () => {
+  it('answers the question and ends at the end token, which is no part of the response', async () => {
+    const generation = await engine.generate(greedy(engine));
+    const tokens = await readAll(generation);
+    expect(textOf(tokens)).toMatch(/11 - 3 = 8[^]*8 \+ 67 = 75[^]*75 \+ 14 = 89[^]*89\.$/);
+    expect(tokens.map(({ index }) => index)).toEqual(tokens.map((_, i) => i));
+    expect(engine.checkpoint.tokenizer.decode(tokens.map(({ id }) => id))).toBe(textOf(tokens));
+    expect(await generation.next()).toEqual({ type: 'end', reason: 'stop', tokens: tokens.length });
+  });
+
+  it('ends at the length', async () => {
+    const generation = await engine.generate(greedy(engine, { maxTokens: 5 }));
+    expect(await readAll(generation)).toHaveLength(5);
+    expect(await generation.next()).toMatchObject({ type: 'end', reason: 'length' });
+  });
+
+  it('ends before a stop string that spans tokens', async () => {
+    const whole = textOf(await readAll(await engine.generate(greedy(engine))));
+    const generation = await engine.generate(greedy(engine, { stop: ['never', '= 75.\nThen'] }));
+    expect(textOf(await readAll(generation))).toBe(whole.slice(0, whole.indexOf('= 75.\nThen')));
+    expect(await generation.next()).toMatchObject({ reason: 'stop' });
+  });
+
+  it('draws the same tokens for the same seed, others for another', async () => {
+    const draw = async (seed: number) =>
+      textOf(
+        await readAll(
+          await engine.generate(greedy(engine, { sampling: { temperature: 1.5, topK: 50, topP: 0.95, seed } })),
+        ),
+      );
+    const [first, again, other] = [await draw(1), await draw(1), await draw(2)];
+    expect(again).toBe(first);
+    expect(other).not.toBe(first);
+  });
+
+  it('reports the most probable tokens, the greedy one first', async () => {
+    const [token] = await readAll(await engine.generate(greedy(engine, { maxTokens: 1, topLogprobs: 4 })));
+    expect(token?.topLogprobs).toHaveLength(4);
+    expect(token?.topLogprobs[0]).toEqual({ id: token?.id, logprob: token?.logprob });
+    const logprobs = token!.topLogprobs.map(({ logprob }) => logprob);
+    expect(logprobs).toEqual(logprobs.toSorted((a, b) => b - a));
+  });
+
+  it('refuses a text that does not fit the context', async () => {
+    expect(await codeOf(engine.generate(greedy(engine, { maxTokens: 1000 })))).toBe('too_long');
+  });
+});
+
+describe('several streams', () => {
+  it('are limited in number, and a place is free again after an end and after a cancellation', async () => {
+    const open = await Promise.all(Array.from({ length: 4 }, () => engine.generate(endless(engine))));
+    expect(await codeOf(engine.generate(endless(engine)))).toBe('overloaded');
+    open[0]!.cancel();
+    const next = await engine.generate(greedy(engine, { maxTokens: 1 }));
+    await readAll(next);
+    expect(engine.status().streams).toBe(3);
+    for (const generation of open) generation.cancel();
+    expect(engine.status().streams).toBe(0);
+  });
+});
+
+describe('a process that dies', () => {
+  it('takes its generation along with a clear error, and the next request finds a new one', async () => {
+    const generation = await engine.generate(endless(engine));
+    await generation.next();
+    process.kill(engine.status().decode.pid!, 'SIGKILL');
+    expect(await codeOf(readAll(generation))).toBe('crashed');
+    expect(engine.status().streams).toBe(0);
+    expect(await readAll(await engine.generate(greedy(engine, { maxTokens: 3 })))).toHaveLength(3);
+    expect(engine.status().decode.restarts).toBe(1);
+  });
+
+  it('takes its scoring along, and scores again', async () => {
+    const pass = { newIds: [638, 82, 475, 280], start: 0, from: 2, to: 4, alpha: 1e-4 };
+    const text = await engine.openText();
+    await text.pass(pass);
+    process.kill(engine.status().score.pid!, 'SIGKILL');
+    await until(() => engine.status().score.restarts === 1);
+    expect(await codeOf(text.pass({ ...pass, newIds: [] }))).toBe('crashed');
+    expect((await (await engine.openText()).pass(pass)).tokens).toHaveLength(2);
+  });
+
+  it('is not started again once the engine is closed', async () => {
+    await engine.start();
+    const { decode, score } = engine.status();
+    await engine.close();
+    for (const pid of [decode.pid!, score.pid!]) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+    expect(await codeOf(engine.generate(endless(engine)))).toBe('closed');
+  });
+});

@@ -1,0 +1,151 @@
+import { setImmediate } from 'node:timers/promises';
+import { type DoneEvent, FlowGate, type GenerationEvent, score, type TokenEvent, type TokenScore } from '#src/index.js';
+import { Subject } from 'rxjs';
+import { beforeEach, describe, expect, it } from 'vitest';
+
+/** A scorer whose passes end when the test says so: what is tested here is order, not numbers. */
+class ManualScorer {
+  readonly pushed: number[][] = [];
+  closed = false;
+  readonly #pending: { resolve: (scores: TokenScore[]) => void; reject: (error: Error) => void; ids: number[] }[] = [];
+  #scored = 0;
+
+  push(ids: readonly number[]): Promise<TokenScore[]> {
+    this.pushed.push([...ids]);
+    return new Promise((resolve, reject) => this.#pending.push({ resolve, reject, ids: [...ids] }));
+  }
+
+  async finish(): Promise<TokenScore[]> {
+    return [];
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+
+  async answer(): Promise<void> {
+    const { resolve, ids } = this.#pending.shift()!;
+    resolve(ids.map((id) => ({ index: this.#scored++, id, logprob: -1, scores: { adversarial: id }, rival: null })));
+    for (let i = 0; i < 5; i++) await setImmediate();
+  }
+
+  async fail(error: Error): Promise<void> {
+    this.#pending.shift()!.reject(error);
+    for (let i = 0; i < 5; i++) await setImmediate();
+  }
+}
+
+const BLOCK = 2;
+const token = (index: number): TokenEvent => ({ type: 'token.delta', index, id: 100 + index, text: '', logprob: -1, topLogprobs: [] });
+const done: DoneEvent = { type: 'generation.done', finishReason: 'stop', usage: { promptTokens: 1, completionTokens: 0 } };
+
+let source: Subject<TokenEvent | DoneEvent>;
+let scorer: ManualScorer;
+let gate: FlowGate;
+let log: string[];
+let unsubscribe: () => void;
+
+const write = (event: GenerationEvent): string =>
+  event.type === 'token.delta' ? `t${event.index}` : event.type === 'score.delta' ? `s${event.index}` : 'done';
+
+async function send(...indices: number[]): Promise<void> {
+  for (const index of indices) source.next(token(index));
+  for (let i = 0; i < 5; i++) await setImmediate();
+}
+
+beforeEach(() => {
+  source = new Subject();
+  scorer = new ManualScorer();
+  gate = new FlowGate();
+  log = [];
+  const subscription = source.pipe(score({ open: async () => scorer, block: BLOCK, gate })).subscribe({
+    next: (event) => log.push(write(event)),
+    error: (error: Error) => log.push(`error ${error.message}`),
+    complete: () => log.push('complete'),
+  });
+  unsubscribe = () => subscription.unsubscribe();
+});
+
+const isOpen = async (): Promise<boolean> =>
+  Promise.race([gate.opened().then(() => true), setImmediate().then(() => false)]);
+
+describe('score', () => {
+  it('emits tokens at once and their scores when the block is scored', async () => {
+    await send(0);
+    expect(log).toEqual(['t0']);
+    await send(1);
+    expect(log).toEqual(['t0', 't1']);
+    await scorer.answer();
+    expect(log).toEqual(['t0', 't1', 's0', 's1']);
+  });
+
+  it('holds a token back while the first unscored one is more than a block behind', async () => {
+    await send(0, 1, 2, 3, 4);
+    expect(log).toEqual(['t0', 't1', 't2']);
+    await scorer.answer();
+    expect(log).toEqual(['t0', 't1', 't2', 's0', 's1', 't3', 't4']);
+  });
+
+  it('scores one block after the other', async () => {
+    await send(0, 1, 2, 3);
+    expect(scorer.pushed).toEqual([[100, 101]]);
+    await scorer.answer();
+    expect(scorer.pushed).toEqual([[100, 101], [102, 103]]);
+  });
+
+  it('holds the gate while scoring is two blocks behind', async () => {
+    await send(0, 1, 2);
+    expect(await isOpen()).toBe(true);
+    await send(3);
+    expect(await isOpen()).toBe(false);
+    await scorer.answer();
+    expect(await isOpen()).toBe(true);
+  });
+
+  it('scores the rest of the last block before it is done', async () => {
+    await send(0);
+    source.next(done);
+    source.complete();
+    await send();
+    expect(log).toEqual(['t0']);
+    await scorer.answer();
+    expect(log).toEqual(['t0', 's0', 'done', 'complete']);
+    expect(scorer.closed).toBe(true);
+  });
+
+  it('ends with an error, and cancels the source, when scoring fails: never with tokens that look clean', async () => {
+    await send(0, 1);
+    await scorer.fail(new Error('no'));
+    expect(log).toEqual(['t0', 't1', 'error no']);
+    expect(source.observed).toBe(false);
+    expect(scorer.closed).toBe(true);
+  });
+
+  it('passes on an error of the source', async () => {
+    await send(0);
+    source.error(new Error('gone'));
+    expect(log).toEqual(['t0', 'error gone']);
+  });
+
+  it('lets go of everything when it is unsubscribed', async () => {
+    await send(0, 1, 2, 3);
+    unsubscribe();
+    await send();
+    expect(source.observed).toBe(false);
+    expect(scorer.closed).toBe(true);
+    expect(await isOpen()).toBe(true);
+  });
+
+  it('ends with an error when a source ignores the gate for too long', async () => {
+    await send(...Array.from({ length: 64 * BLOCK + 1 }, (_, i) => i));
+    expect(log.at(-1)).toMatch(/error score: the source is 64 blocks ahead/);
+  });
+
+  it('ends with an error when the scorer cannot be opened', async () => {
+    const errors: string[] = [];
+    const open = () => Promise.reject(new Error('no process'));
+    source.pipe(score({ open, block: BLOCK, gate })).subscribe({ error: (error: Error) => errors.push(error.message) });
+    await send(0);
+    expect(errors).toEqual(['no process']);
+  });
+});

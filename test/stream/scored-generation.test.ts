@@ -1,0 +1,100 @@
+import {
+  DEFAULT_SCORING,
+  Engine,
+  FlowGate,
+  type GenerationEvent,
+  generate,
+  METHODS,
+  type Scoring,
+  scoredGeneration,
+  scoreResponse,
+} from '#src/index.js';
+import { lastValueFrom, take, tap, toArray } from 'rxjs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { REASONER } from '../support/golden.js';
+import { endless, greedy } from '../support/requests.js';
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await Engine.open(REASONER);
+});
+afterAll(async () => {
+  await engine.close();
+});
+
+const collect = async (scoring: Scoring | null, request = greedy(engine)): Promise<GenerationEvent[]> =>
+  lastValueFrom(scoredGeneration(engine, request, scoring).pipe(toArray()));
+
+const tokensOf = (events: readonly GenerationEvent[]) => events.filter((event) => event.type === 'token.delta');
+const scoresOf = (events: readonly GenerationEvent[]) => events.filter((event) => event.type === 'score.delta');
+
+describe('scoredGeneration', () => {
+  it('writes the same answer with scoring and without', async () => {
+    const [scored, plain] = [await collect(DEFAULT_SCORING), await collect(null)];
+    expect(tokensOf(scored)).toEqual(tokensOf(plain));
+    expect(scoresOf(plain)).toEqual([]);
+    expect(scored.at(-1)).toEqual(plain.at(-1));
+  });
+
+  it.each([
+    { block: 8, window: 64 },
+    { block: 3, window: 16 },
+    { block: 1, window: 'all' },
+  ] as const)('gives each token the score that the finished text gets: $block, $window', async ({ block, window }) => {
+    const scoring: Scoring = { methods: METHODS, alpha: 1e-4, schedule: { kind: 'windowed', block, window } };
+    const request = greedy(engine);
+    const events = await collect(scoring, request);
+    const ids = tokensOf(events).map(({ id }) => id);
+    const { tokens } = await scoreResponse(engine, request.promptIds, ids, scoring);
+    const streamed = scoresOf(events).map(({ index, scores, rival }) => ({ index, scores, rival }));
+    expect(streamed).toEqual(tokens.map(({ index, scores, rival }) => ({ index, scores, rival })));
+  });
+
+  it('lets at most a block of tokens pass between a token and its score', async () => {
+    const events = await collect(DEFAULT_SCORING, endless(engine, 100));
+    let written = 0;
+    for (const event of events) {
+      if (event.type === 'token.delta') written = event.index;
+      if (event.type === 'score.delta') expect(written - event.index).toBeLessThanOrEqual(8);
+    }
+    expect(scoresOf(events)).toHaveLength(100);
+  });
+
+  it('needs no adversary when only probabilities are asked for', async () => {
+    const scoring = { ...DEFAULT_SCORING, methods: ['nll', 'margin'] as const };
+    const [event] = scoresOf(await collect(scoring));
+    expect(Object.keys(event!.scores)).toEqual(['nll', 'margin']);
+    expect(event!.rival).toBeNull();
+  });
+
+  it('is cancelled by unsubscribing', async () => {
+    const events = scoredGeneration(engine, endless(engine), DEFAULT_SCORING);
+    await lastValueFrom(events.pipe(take(5)));
+    expect(engine.status().streams).toBe(0);
+  });
+
+  it('ends with an error when the score process dies', async () => {
+    const events = scoredGeneration(engine, endless(engine), DEFAULT_SCORING).pipe(
+      tap((event) => {
+        if (event.type === 'score.delta' && event.index === 0) process.kill(engine.status().score.pid!, 'SIGKILL');
+      }),
+    );
+    await expect(lastValueFrom(events)).rejects.toMatchObject({ code: 'crashed' });
+    expect(engine.status().streams).toBe(0);
+    expect(scoresOf(await collect(DEFAULT_SCORING)).length).toBeGreaterThan(10);
+  });
+});
+
+describe('generate', () => {
+  it('takes no token while the gate is held', async () => {
+    const gate = new FlowGate();
+    const release = gate.hold();
+    const events: GenerationEvent[] = [];
+    const finished = lastValueFrom(generate(engine, greedy(engine), gate).pipe(tap((event) => events.push(event))));
+    await collect(null); // another generation runs from start to end meanwhile
+    expect(events).toEqual([]);
+    release();
+    await finished;
+    expect(events.at(-1)?.type).toBe('generation.done');
+  });
+});

@@ -1,5 +1,5 @@
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
-import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+import { mersenne } from 'pure-rand/generator/mersenne';
 
 /** How the next token is drawn. Log-probabilities that are reported never depend on it. */
 export interface Sampling {
@@ -22,11 +22,11 @@ export interface TokenLogprob {
 /** Draws tokens from log-probabilities `[vocab]`: temperature, then top-k, then top-p. */
 export class Sampler {
   readonly #sampling: Sampling;
-  readonly #random: ReturnType<typeof xoroshiro128plus>;
+  readonly #random: ReturnType<typeof mersenne>;
 
   constructor(sampling: Sampling) {
     this.#sampling = sampling;
-    this.#random = xoroshiro128plus(sampling.seed);
+    this.#random = mersenne(sampling.seed);
   }
 
   sample(logprobs: Float32Array): number {

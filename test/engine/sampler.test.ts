@@ -48,6 +48,13 @@ describe('Sampler', () => {
     expectClose(frequencies(1, 2, 0.62), [0, 1, 0, 0]);
   });
 
+  it('draws differently from the first token on for neighbouring seeds', () => {
+    const flat = new Float32Array(1000).fill(Math.log(1 / 1000));
+    const first = (seed: number) => new Sampler({ temperature: 1, topK: 0, topP: 1, seed }).sample(flat);
+    expect(new Set(Array.from({ length: 50 }, (_, seed) => first(seed))).size).toBeGreaterThan(40);
+    expect(first(3)).toBe(first(3));
+  });
+
   it('finds the nucleus of a large, flat vocabulary', () => {
     const flat = new Float32Array(50_000).fill(Math.log(0.5 / 50_000));
     flat[7] = Math.log(0.5);

@@ -1,0 +1,161 @@
+import { setTimeout } from 'node:timers/promises';
+import { type Gateway, startGateway } from '#gateway/index.js';
+import { Engine } from '#src/index.js';
+import { createParser } from 'eventsource-parser';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { WebSocket } from 'ws';
+import { z } from 'zod';
+import { REASONER } from './golden.js';
+import { QUESTION } from './requests.js';
+
+/** A gateway with the embedded model, for the tests of one file. */
+export function useGateway() {
+  const running: { engine?: Engine; gateway?: Gateway } = {};
+  beforeAll(async () => {
+    running.engine = await Engine.open(REASONER);
+    await running.engine.start();
+    running.gateway = await startGateway({ engines: new Map([['reasoner', running.engine]]), port: 0 });
+  });
+  afterAll(async () => {
+    await running.gateway?.close();
+    await running.engine?.close();
+  });
+  return {
+    get url() {
+      return running.gateway!.url;
+    },
+    get engine() {
+      return running.engine!;
+    },
+    /** Waits until no response is under way. */
+    async idle(): Promise<void> {
+      for (let i = 0; i < 200 && running.engine!.status().streams > 0; i++) await setTimeout(10);
+      expect(running.engine!.status().streams).toBe(0);
+    },
+  };
+}
+
+/** A greedy question to the embedded model; `changes` replaces fields. */
+export const chatBody = (changes: object = {}) => ({
+  model: 'reasoner',
+  temperature: 0,
+  messages: [{ role: 'user', content: QUESTION }],
+  ...changes,
+});
+
+export async function post(url: string, body: unknown): Promise<Response> {
+  return fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+}
+
+const token = z.object({
+  index: z.number(),
+  id: z.number(),
+  text: z.string(),
+  logprob: z.number(),
+  scores: z.record(z.string(), z.number()).optional(),
+  rival: z.object({ id: z.number(), text: z.string(), before: z.number(), after: z.number() }).optional(),
+});
+export type WireToken = z.output<typeof token>;
+
+const chunk = z.object({
+  id: z.string(),
+  object: z.literal('chat.completion.chunk'),
+  model: z.literal('reasoner'),
+  choices: z.array(
+    z.object({
+      index: z.literal(0),
+      delta: z.object({ role: z.string().optional(), content: z.string().optional() }),
+      finish_reason: z.string().nullable(),
+    }),
+  ),
+  flinch: z.object({ tokens: z.array(token) }).optional(),
+  usage: z.record(z.string(), z.number()).optional(),
+});
+export type Chunk = z.output<typeof chunk>;
+
+/** The `data:` of a Server-Sent Events body, as it comes. */
+export async function* sseData(response: Response): AsyncGenerator<string> {
+  const waiting: string[] = [];
+  const parser = createParser({ onEvent: ({ data }) => waiting.push(data) });
+  const decoder = new TextDecoder();
+  for await (const bytes of response.body ?? []) {
+    parser.feed(decoder.decode(bytes, { stream: true }));
+    yield* waiting.splice(0);
+  }
+}
+
+export async function readChunks(response: Response): Promise<{ chunks: Chunk[]; done: boolean }> {
+  const chunks: Chunk[] = [];
+  let done = false;
+  for await (const data of sseData(response)) {
+    expect(done).toBe(false);
+    if (data === '[DONE]') done = true;
+    else chunks.push(chunk.parse(JSON.parse(data)));
+  }
+  return { chunks, done };
+}
+
+/** What the chunks say of each token, merged by index as a client does. */
+export function mergeTokens(chunks: readonly Chunk[]): WireToken[] {
+  const tokens: WireToken[] = [];
+  for (const part of chunks.flatMap(({ flinch }) => flinch?.tokens ?? [])) {
+    tokens[part.index] = { ...tokens[part.index], ...part };
+  }
+  return tokens;
+}
+
+const event = z.looseObject({
+  type: z.string(),
+  response_id: z.string().optional(),
+  request_id: z.string().optional(),
+  offset: z.number().optional(),
+  error: z.looseObject({ code: z.string(), param: z.string().nullable(), message: z.string() }).optional(),
+});
+export type SocketEvent = z.output<typeof event>;
+
+/** A connection that speaks flinch.v1 and remembers what it heard. */
+export class TestSocket {
+  readonly events: SocketEvent[] = [];
+  closeCode: number | null = null;
+  readonly #socket: WebSocket;
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.on('message', (data) => this.events.push(event.parse(JSON.parse(data.toString()))));
+    socket.on('close', (code) => {
+      this.closeCode = code;
+    });
+  }
+
+  static async open(url: string): Promise<TestSocket> {
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/stream`, 'flinch.v1');
+    const test = new TestSocket(socket);
+    await new Promise<void>((resolve, reject) => {
+      socket.once('open', resolve);
+      socket.once('error', reject);
+    });
+    return test;
+  }
+
+  send(message: unknown): void {
+    this.#socket.send(typeof message === 'string' || message instanceof Uint8Array ? message : JSON.stringify(message));
+  }
+
+  close(): void {
+    this.#socket.terminate();
+  }
+
+  /** Waits for the first event, past or future, that fits. */
+  async event(fits: (event: SocketEvent) => boolean): Promise<SocketEvent> {
+    for (let i = 0; i < 2000; i++) {
+      const found = this.events.find(fits);
+      if (found) return found;
+      await setTimeout(10);
+    }
+    throw new Error(`no such event among ${this.events.map(({ type }) => type)}`);
+  }
+}

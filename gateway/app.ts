@@ -9,7 +9,7 @@ const BODY_LIMIT = '1mb';
 
 /** Compiled, this file is dist/gateway/app.js: the page's scripts lie beside it, its other files in the package. */
 const PAGE_SCRIPTS = fileURLToPath(new URL('./web/', import.meta.url));
-const PAGE_FILES = fileURLToPath(new URL('../../gateway/web/', import.meta.url));
+const PAGE_FILES = fileURLToPath(new URL('../../gateway/web/public/', import.meta.url));
 
 const PAGE_HEADERS = {
   'Content-Security-Policy': "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

@@ -131,7 +131,7 @@ function painter(method: Method, scoring: Scoring | null): (event: GenerationEve
     };
   }
   // An answer whose scores all stay far below is sure of itself and stays plain.
-  const heat = new Heat(chalk, method === 'adversarial' ? 50 * scoring.alpha : 1);
+  const heat = new Heat(chalk, method === 'adversarial' ? 100 * scoring.alpha : 1);
   const tokens = new Map<number, TokenEvent>();
   return (event) => {
     if (event.type === 'token.delta') {

@@ -26,7 +26,7 @@ describe('the gateway', () => {
   });
 
   it('does not serve its sources', async () => {
-    for (const path of ['/main.ts', '/tsconfig.json', '/../package.json', '/%2e%2e/package.json']) {
+    for (const path of ['/main.ts', '/tsconfig.json', '/public/index.html', '/../package.json', '/%2e%2e/package.json']) {
       expect((await get(path)).status, path).toBe(404);
     }
   });

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { chatBody, mergeTokens, post, readChunks, useGateway } from '../support/gateway.js';
+import { flinch, jsonLines, start } from '../support/cli.js';
+import { LONG_QUESTION, QUESTION } from '../support/requests.js';
+
+const gateway = useGateway();
+
+describe('flinch chat', () => {
+  it('prints plain text when nobody sees colours: the answer that the gateway gives', async () => {
+    const { chunks } = await readChunks(await post(gateway.url, chatBody({ stream: true })));
+    const { code, stdout, stderr } = await flinch(['chat', '--temperature', '0', QUESTION]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toBe(`${mergeTokens(chunks).map(({ text }) => text).join('')}\n`);
+  });
+
+  it('prints the same without scoring, and from standard input', async () => {
+    const { stdout } = await flinch(['chat', '--temperature', '0', QUESTION]);
+    expect((await flinch(['chat', '--temperature', '0', '--no-score', QUESTION])).stdout).toBe(stdout);
+    expect((await flinch(['chat', '--temperature', '0'], `${QUESTION}\n`)).stdout).toBe(stdout);
+  });
+
+  it('colours tokens by their score, with a legend', async () => {
+    const { stdout } = await flinch(['chat', '--temperature', '0', QUESTION], '', { FORCE_COLOR: '3', COLORTERM: 'truecolor' });
+    expect(stdout).toContain('\u001b[48;2;'); // a background in true colour
+    expect(stdout).toMatch(/adversarial:.*certain.*hesitant \(0\.\d+\)/);
+    const plain = await flinch(['chat', '--temperature', '0', QUESTION]);
+    expect(stdout.replace(/\u001b\[[\d;]*m/g, '')).toContain(plain.stdout.trim());
+  });
+
+  it('prints events as JSON lines', async () => {
+    const { stdout } = await flinch(['chat', '--temperature', '0', '--json', '--max-tokens', '10', QUESTION]);
+    const events = jsonLines(stdout);
+    expect(events.filter(({ type }) => type === 'token.delta')).toHaveLength(10);
+    expect(events.filter(({ type }) => type === 'score.delta')).toHaveLength(10);
+    expect(events.at(-1)).toMatchObject({ type: 'generation.done', finish_reason: 'length' });
+  });
+
+  it('stops at Ctrl-C', async () => {
+    const running = start(['chat', '--temperature', '0', LONG_QUESTION]);
+    while (running.stdout().length < 20) await new Promise((resolve) => setTimeout(resolve, 5));
+    running.child.kill('SIGINT');
+    const { code, stderr } = await running.finished;
+    expect({ code, stderr }).toEqual({ code: 130, stderr: '' });
+  });
+
+  it('refuses an empty question and bad options by name', async () => {
+    expect(await flinch(['chat'], ' \n')).toMatchObject({ code: 1, stderr: expect.stringContaining('question is empty') });
+    expect((await flinch(['chat', '--temperature', '9', 'x'])).stderr).toContain('--temperature');
+    expect((await flinch(['chat', 'stone '.repeat(600)])).stderr).toContain('exceed the context of 512');
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { flinch, start } from '../support/cli.js';
+import { checkpointFolder, REASONER } from '../support/golden.js';
+
+describe('flinch', () => {
+  it('shows its commands, and for each its options and an example', async () => {
+    const { stdout } = await flinch(['--help']);
+    for (const command of ['serve', 'chat', 'score', 'inspect']) {
+      expect(stdout).toContain(command);
+      const help = (await flinch([command, '--help'])).stdout;
+      expect(help).toContain('Options:');
+      expect(help).toMatch(/Examples?:\n {2}\$ /);
+    }
+  });
+
+  it('refuses what it does not know', async () => {
+    expect(await flinch(['scor'])).toMatchObject({ code: 1, stderr: expect.stringContaining("unknown command 'scor'") });
+    expect(await flinch(['inspect'])).toMatchObject({ code: 1, stderr: expect.stringContaining("'model'") });
+  });
+});
+
+describe('flinch inspect', () => {
+  it('says what a checkpoint is and what memory it needs', async () => {
+    const { stdout } = await flinch(['inspect', REASONER, '--length', '300']);
+    for (const fact of ['llama, 6 layers', '2.48 M', 'fp32', '512 positions', '<|im_end|>', 'text of 300 tokens']) {
+      expect(stdout).toContain(fact);
+    }
+  });
+
+  it('prints JSON, and predicts more memory for a longer text', async () => {
+    const memoryAt = async (length: string) => {
+      const { stdout } = await flinch(['inspect', checkpointFolder('tiny-mistral'), '--length', length, '--json']);
+      const facts = JSON.parse(stdout);
+      expect(facts).toMatchObject({ name: 'tiny-mistral', types: ['fp16'], config: { family: 'mistral' } });
+      return facts.memory.offline.run;
+    };
+    expect(await memoryAt('200')).toBeGreaterThan(2 * (await memoryAt('100')));
+  });
+
+  it('names a folder that is no checkpoint', async () => {
+    expect(await flinch(['inspect', '/nowhere'])).toMatchObject({ code: 1, stderr: expect.stringContaining('/nowhere') });
+  });
+});
+
+describe('flinch serve', () => {
+  const address = async (stdout: () => string): Promise<string> => {
+    for (;;) {
+      const [url] = /http:\S+/.exec(stdout()) ?? [];
+      if (url) return url;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+
+  it('serves where --port or PORT says, and leaves nothing behind at SIGTERM', async () => {
+    const running = start(['serve', '--log-level', 'silent'], '', { PORT: '0' });
+    const url = await address(running.stdout);
+    expect(url).not.toContain(':8787');
+    const pids = await enginePids(url);
+    running.child.kill('SIGTERM');
+    expect(await running.finished).toMatchObject({ code: 0, stderr: '' });
+    expect(pids.map(alive)).toEqual([false, false]);
+  });
+
+  it('says that the port is taken', async () => {
+    const running = start(['serve', '--port', '0', '--log-level', 'silent']);
+    const { port } = new URL(await address(running.stdout));
+    expect(await flinch(['serve', '--port', port])).toMatchObject({ code: 1, stderr: expect.stringContaining('EADDRINUSE') });
+    running.child.kill('SIGINT');
+    expect((await running.finished).code).toBe(0);
+  });
+
+  it('takes its engine processes along when it is killed', async () => {
+    const running = start(['serve', '--port', '0', '--log-level', 'silent']);
+    const pids = await enginePids(await address(running.stdout));
+    expect(pids.map(alive)).toEqual([true, true]);
+    running.child.kill('SIGKILL');
+    await running.finished;
+    await expect.poll(() => pids.map(alive), { timeout: 5000 }).toEqual([false, false]);
+  });
+});
+
+const engineProcess = z.object({ pid: z.number() });
+const health = z.object({ models: z.tuple([z.object({ decode: engineProcess, score: engineProcess })]) });
+
+async function enginePids(url: string): Promise<number[]> {
+  const { models } = health.parse(await (await fetch(`${url}/healthz`)).json());
+  return [models[0].decode.pid, models[0].score.pid];
+}
+
+function alive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { flinch, jsonLines, start, useFolder } from '../support/cli.js';
+import { CHECKPOINTS, checkpointFolder, goldenCases, largestDifference, scoreErrors } from '../support/golden.js';
+
+const folder = useFolder();
+
+const output = z.object({
+  id: z.union([z.string(), z.number()]),
+  model: z.string(),
+  schedule: z.enum(['offline', 'windowed']),
+  positions: z.number(),
+  tokens: z.array(
+    z.object({
+      index: z.number(),
+      id: z.number(),
+      text: z.string(),
+      logprob: z.number(),
+      scores: z.record(z.string(), z.number()),
+      rival: z.object({ id: z.number(), text: z.string(), before: z.number(), after: z.number() }).optional(),
+    }),
+  ),
+});
+
+const lines = (text: string) => jsonLines(text).map((line) => output.parse(line));
+const json = (values: readonly object[]) => values.map((value) => `${JSON.stringify(value)}\n`).join('');
+
+describe.each(CHECKPOINTS)('flinch score on %s', (name) => {
+  const cases = goldenCases(name);
+  const alpha = String(cases[0]!.alpha);
+  const model = checkpointFolder(name);
+
+  it('reproduces the float64 values offline, from ids, raw text and messages', async () => {
+    const input = json([
+      ...cases.map(({ promptIds, responseIds }, i) => ({ id: `ids ${i}`, promptIds, responseIds })),
+      ...cases.map(({ messages, response }, i) => ({ id: `text ${i}`, messages, response })),
+    ]);
+    const { code, stdout, stderr } = await flinch(['score', '--model', model, '--input', '-', '--alpha', alpha], input);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const results = lines(stdout);
+    expect(results.map(({ id }) => id)).toEqual(['ids 0', 'ids 1', 'ids 2', 'text 0', 'text 1', 'text 2']);
+    results.forEach((result, i) => {
+      const golden = cases[i % 3]!;
+      expect(result).toMatchObject({ model: name, schedule: 'offline' });
+      expect(result.positions).toBe(golden.promptIds.length + golden.responseIds.length - 1);
+      expect(result.tokens.map(({ text }) => text).join('')).toBe(golden.response);
+      expect(largestDifference(result.tokens.map(({ logprob }) => logprob), golden.logprob)).toBeLessThan(1e-4);
+      const errors = scoreErrors(result.tokens.map(({ scores }) => scores.adversarial!), golden.adv);
+      expect(errors.all).toBeLessThan(0.005);
+    });
+  });
+
+  it('reproduces the windowed ones, and writes a file', async () => {
+    const input = folder.write(`${name}.jsonl`, json(cases.map(({ promptIds, responseIds }, id) => ({ id, promptIds, responseIds }))));
+    const args = ['--model', model, '--input', input, '--output', folder.path(`${name}.out`), '--alpha', alpha];
+    const schedule = ['--schedule', 'windowed', '--block', '4', '--window', '16', '--methods', 'adversarial'];
+    expect(await flinch(['score', ...args, ...schedule])).toEqual({ code: 0, stdout: '', stderr: '' });
+    lines(folder.read(`${name}.out`)).forEach((result, i) => {
+      const golden = cases[i]!.windowed['block=4,window=16']!;
+      expect(result).toMatchObject({ id: i, schedule: 'windowed', positions: golden.positions });
+      expect(result.tokens.every(({ scores }) => Object.keys(scores).join() === 'adversarial')).toBe(true);
+      const errors = scoreErrors(result.tokens.map(({ scores }) => scores.adversarial!), golden.adversarial);
+      expect(errors.all).toBeLessThan(0.005);
+    });
+  });
+});
+
+describe('flinch score', () => {
+  const good = { id: 'good', prompt: 'What is 2 + 3?', response: '5' };
+
+  it('leaves out what was not asked for', async () => {
+    const { stdout } = await flinch(['score', '--input', '-', '--methods', 'nll,margin'], json([good]));
+    const [token] = lines(stdout)[0]!.tokens;
+    expect(Object.keys(token!.scores)).toEqual(['nll', 'margin']);
+    expect(token!.rival).toBeUndefined();
+  });
+
+  it('scores the end token only when its id is given', async () => {
+    const ids = { id: 1, prompt: 'x', responseIds: [20, 639] };
+    const { stdout } = await flinch(['score', '--input', '-'], json([ids, good, { ...good, id: 'empty', response: '' }]));
+    expect(lines(stdout).map(({ tokens }) => tokens.length)).toEqual([2, 1, 0]);
+    expect(lines(stdout)[0]!.tokens[1]!.text).toBe('');
+  });
+
+  it.each([
+    ['no JSON', '{', 'line: is not valid JSON'],
+    ['no id', { prompt: 'a', response: 'b' }, 'id: '],
+    ['an unknown field', { ...good, respons: 'x' }, 'respons: unknown field'],
+    ['no prompt', { id: 1, response: 'x' }, 'one of promptIds, prompt, messages is needed'],
+    ['two prompts', { ...good, promptIds: [1] }, 'promptIds, prompt: only one of'],
+    ['two responses', { ...good, responseIds: [1] }, 'responseIds, response: only one of'],
+    ['an empty prompt', { ...good, prompt: '' }, 'prompt: needs at least one token'],
+    ['an id outside the vocabulary', { id: 1, prompt: 'a', responseIds: [1, 640] }, 'responseIds.1: 640 is not in the vocabulary'],
+    ['a negative id', { id: 1, promptIds: [-1], response: 'a' }, 'promptIds.0: '],
+    ['an unknown role', { id: 1, messages: [{ role: 'x', content: '' }], response: 'a' }, 'messages.0.role: '],
+    ['a text beyond the context', { id: 1, prompt: 'a', response: 'stone '.repeat(600) }, 'exceed the context of 512'],
+  ])('reports a line with %s by its number, and scores the others', async (_name, bad, message) => {
+    const line = typeof bad === 'string' ? bad : JSON.stringify(bad);
+    const { code, stdout, stderr } = await flinch(['score', '--input', '-'], `${line}\n\n${JSON.stringify(good)}\n`);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`input:1: ${message.startsWith('exceed') ? '' : message}`);
+    expect(stderr).toContain(message);
+    expect(lines(stdout).map(({ id }) => id)).toEqual(['good']);
+  });
+
+  it.each([
+    [['--input', '-', '--alpha', '0'], '--alpha'],
+    [['--input', '-', '--alpha', 'much'], '--alpha'],
+    [['--input', '-', '--methods', 'nll,magic'], 'magic'],
+    [['--input', '-', '--schedule', 'never'], '--schedule'],
+    [['--input', '-', '--schedule', 'windowed', '--window', '4'], '--window must be at least --block'],
+    [['--input', '/nowhere/x.jsonl'], '/nowhere/x.jsonl'],
+    [['--input', '-', '--model', '/nowhere'], '/nowhere'],
+    [[], '--input'],
+  ])('refuses %j by name', async (args, message) => {
+    const { code, stdout, stderr } = await flinch(['score', ...args], json([good]));
+    expect(code).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr).toContain(message);
+    expect(stderr).not.toContain('    at ');
+  });
+
+  it('stops at Ctrl-C with whole lines, and leaves no process behind', async () => {
+    const input = folder.write('many.jsonl', json(Array.from({ length: 5000 }, (_, id) => ({ ...good, id }))));
+    const running = start(['score', '--input', input]);
+    while (running.stdout().length < 1000) await new Promise((resolve) => setTimeout(resolve, 5));
+    running.child.kill('SIGINT');
+    const { code, stdout } = await running.finished;
+    expect(code).toBe(130);
+    expect(stdout.endsWith('}\n')).toBe(true);
+    expect(lines(stdout).length).toBeLessThan(5000);
+  });
+});

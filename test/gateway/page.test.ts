@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { useGateway } from '../support/gateway.js';
+import { LONG_QUESTION, QUESTION } from '../support/requests.js';
+
+const executablePath = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
+  (path) => path !== undefined && existsSync(path),
+);
+if (!executablePath) console.warn('page.test.ts is skipped: no Chromium found (set CHROMIUM_PATH to one)');
+
+describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
+  const gateway = useGateway();
+  let browser: Browser;
+  let page: Page;
+  const problems: string[] = [];
+
+  beforeAll(async () => {
+    browser = await chromium.launch({
+      executablePath: executablePath!,
+      args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--no-first-run'],
+    });
+    page = await browser.newPage();
+    page.on('pageerror', (error) => problems.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error') problems.push(message.text());
+    });
+    await page.goto(gateway.url);
+    await page.locator('button#send:not([disabled])').waitFor();
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  const ask = async (question: string) => {
+    const answers = await page.locator('article.answer').count();
+    await page.locator('textarea#question').fill(question);
+    await page.locator('textarea#question').press('Enter');
+    const answer = page.locator('article.answer').nth(answers);
+    await answer.waitFor();
+    return answer;
+  };
+
+  it('shows the answer token by token, each coloured by its score', async () => {
+    await page.locator('#temperature').fill('0');
+    const answer = await ask(QUESTION);
+    await answer.locator('span.token').first().waitFor();
+    await answer.locator('xpath=self::*[@data-state="done"]').waitFor();
+    const tokens = answer.locator('span.token');
+    expect(await tokens.count()).toBeGreaterThan(40);
+    expect(await answer.locator('span.token[data-scored="false"]').count()).toBe(0);
+    expect((await tokens.allTextContents()).join('')).toMatch(/89\.$/);
+    const colours = await tokens.evaluateAll((spans) => spans.map((span) => getComputedStyle(span).backgroundColor));
+    expect(new Set(colours).size).toBeGreaterThan(3);
+    if (process.env.FLINCH_SCREENSHOT) await page.screenshot({ path: process.env.FLINCH_SCREENSHOT });
+  });
+
+  it('explains a token under the pointer: numbers and rival', async () => {
+    const hesitant = page.locator('span.token', { hasText: 'We' }).first();
+    await hesitant.hover();
+    const card = page.locator('#token-card');
+    await card.waitFor({ state: 'visible' });
+    const text = await card.innerText();
+    for (const fact of ['adversarial', 'nll', 'entropy', 'margin', 'rival']) expect(text.toLowerCase()).toContain(fact);
+  });
+
+  it('stops a generation', async () => {
+    const answer = await ask(LONG_QUESTION);
+    await answer.locator('span.token').nth(10).waitFor();
+    await page.locator('button#stop').click();
+    await answer.locator('xpath=self::*[@data-state="done"]').waitFor();
+    expect(await answer.innerText()).toMatch(/cancelled|stopped/i);
+    await gateway.idle();
+  });
+
+  it('says when scoring was lost, and marks the tokens without scores', async () => {
+    const answer = await ask(LONG_QUESTION);
+    await answer.locator('span.token[data-scored="true"]').first().waitFor();
+    process.kill(gateway.engine.status().score.pid!, 'SIGKILL');
+    await answer.locator('xpath=self::*[@data-state="failed"]').waitFor();
+    expect(await answer.innerText()).toContain('died');
+  });
+
+  it('had no errors of its own', () => {
+    expect(problems).toEqual([]);
+  });
+});

@@ -75,6 +75,7 @@ describe('ChatTemplate', () => {
     ['an unclosed block', '{% for m in messages %}'],
     ['an unknown filter', '{{ messages | nonsense }}'],
     ['a call of nothing', '{{ nothing() }}'],
+    ['a list that is far too long', '{{ range(100001) }}'],
     ['a list that would exhaust memory', '{{ range(1000000000000) }}'],
     ['a range without steps', '{{ range(1, 2, 0) }}'],
     ['recursion without end', '{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}'],
@@ -150,5 +151,13 @@ describe('strftime', () => {
     ['100 %% %Q', '100 % %Q'],
   ])('%s', (format, output) => {
     expect(strftime(NOW, format)).toBe(output);
+  });
+
+  it('counts twelve hours from 12, not from 0', () => {
+    expect([0, 12, 23].map((hour) => strftime(new Date(2026, 1, 3, hour), '%I %p'))).toEqual([
+      '12 AM',
+      '12 PM',
+      '11 PM',
+    ]);
   });
 });

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { realpath, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -83,6 +84,16 @@ describe('a folder that is no checkpoint is refused by file', () => {
         expect(error.file).toBe(join(dir, name));
         expect(error.message).toMatch(/is not JSON/);
       }
+    },
+  );
+
+  it.skipIf(process.platform === 'win32')(
+    'a pipe for config.json, which nobody will ever write to',
+    async () => {
+      const dir = await folder({});
+      execFileSync('mkfifo', [join(dir, 'config.json')]);
+      const error = await modelError(() => openCheckpoint(dir));
+      expect(error.message).toBe(`${join(dir, 'config.json')}: is not a file`);
     },
   );
 

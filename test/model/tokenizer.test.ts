@@ -132,13 +132,10 @@ describe('added tokens', () => {
 
   it('are plain text for ByteLevel too, whatever letters they have', () => {
     const added = byteLevelJson.added_tokens;
-    const added_tokens = [
-      ...(Array.isArray(added) ? added : []),
-      { id: 640, content: 'é Ġ', special: false },
-    ];
+    const added_tokens = [...(Array.isArray(added) ? added : []), { id: 640, content: 'éĠ', special: false }];
     const tokenizer = new Tokenizer({ ...byteLevelJson, added_tokens }, {}, 'tokenizer.json');
-    expect(tokenizer.encode('aé Ġ')).toEqual([64, 640]);
-    expect(tokenizer.decode([64, 640])).toBe('aé Ġ');
+    expect(tokenizer.encode('aéĠ')).toEqual([64, 640]);
+    expect(tokenizer.decode([64, 640])).toBe('aéĠ');
   });
 
   it.each([
@@ -212,12 +209,12 @@ describe('decoding agrees with the library', () => {
     );
   });
 
-  it('text survives encoding and decoding', () => {
+  it('text survives encoding and decoding, but for the letter that SentencePiece writes a space as', () => {
     const graphemes = fc.string({ unit: 'grapheme' }).map((string) => string.normalize('NFC'));
     fc.assert(
       fc.property(graphemes, (string) => {
         expect(byteLevel.decode(byteLevel.encode(string))).toBe(string);
-        expect(pieces.decode(pieces.encode(string))).toBe(string);
+        expect(pieces.decode(pieces.encode(string))).toBe(string.replaceAll('▁', ' '));
       }),
     );
   });

@@ -1,0 +1,125 @@
+import { lastValueFrom, tap } from 'rxjs';
+import type { Engine } from '../../engine/engine.js';
+import type { GenerateRequest } from '../../engine/generation.js';
+import { scoredGeneration } from '../../stream/scored-generation.js';
+import type { Schedule } from '../../uncertainty/schedule.js';
+import { DEFAULT_SCORING, type Scoring, TextScorer } from '../../uncertainty/text-scorer.js';
+import { interleave, type Sample, summarize, time } from './measure.js';
+
+export interface StreamSpeed {
+  readonly name: string;
+  readonly sample: Sample;
+  readonly tokensPerSecond: number;
+  /** Speed as a share of decoding alone, in the same rounds. */
+  readonly share: number;
+}
+
+const PROMPT_TOKENS = 32;
+
+/** A text whose tokens do not matter: speed does not depend on them. */
+const someIds = (engine: Engine, count: number): number[] =>
+  Array.from({ length: count }, (_, i) => (i * 7919) % engine.checkpoint.config.vocabSize);
+
+function request(engine: Engine, tokens: number): GenerateRequest {
+  return {
+    promptIds: someIds(engine, PROMPT_TOKENS),
+    maxTokens: tokens,
+    endIds: [],
+    stop: [],
+    topLogprobs: 0,
+    sampling: { temperature: 0, topK: 0, topP: 1, seed: 0 },
+  };
+}
+
+/** Tokens per second from first to last, alone and scored under several schedules. */
+export async function measureStreams(engine: Engine, tokens: number, rounds: number): Promise<StreamSpeed[]> {
+  const schedules: Record<string, Schedule | null> = {
+    'decode alone': null,
+    'scored, block 8, window 64 (the default)': DEFAULT_SCORING.schedule,
+    'scored, block 8, window all': { kind: 'windowed', block: 8, window: 'all' },
+    'scored, block 1, window 64': { kind: 'windowed', block: 1, window: 64 },
+  };
+  const run = (schedule: Schedule | null) => async (): Promise<void> => {
+    const scoring: Scoring | null = schedule && { ...DEFAULT_SCORING, schedule };
+    let count = 0;
+    const events = scoredGeneration(engine, request(engine, tokens), scoring).pipe(
+      tap(({ type }) => {
+        if (type === 'token.delta') count += 1;
+      }),
+    );
+    await lastValueFrom(events);
+    if (count !== tokens) throw new Error(`bench: ${count} tokens instead of ${tokens}`);
+  };
+  const variants = Object.fromEntries(Object.entries(schedules).map(([name, schedule]) => [name, run(schedule)]));
+  const samples = await interleave(rounds, variants);
+  const alone = samples['decode alone']!.median;
+  return Object.entries(samples).map(([name, sample]) => ({
+    name,
+    sample,
+    tokensPerSecond: (1000 * tokens) / sample.median,
+    share: alone / sample.median,
+  }));
+}
+
+export interface LengthCost {
+  readonly length: number;
+  /** Milliseconds per token of one block of 8, when the response has this length. */
+  readonly window64: Sample;
+  readonly windowAll: Sample;
+  /** Milliseconds per token of the one pass over the finished response. */
+  readonly offline: Sample;
+}
+
+/** What scoring a token costs as the response grows. */
+export async function measureLengths(
+  engine: Engine,
+  lengths: readonly number[],
+  rounds: number,
+  onProgress: () => void,
+): Promise<LengthCost[]> {
+  const costs: LengthCost[] = [];
+  for (const length of lengths) {
+    const window64: number[] = [];
+    const windowAll: number[] = [];
+    const offline: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      window64.push(await lastBlock(engine, length, 64));
+      windowAll.push(await lastBlock(engine, length, 'all'));
+      offline.push(await wholeText(engine, length));
+      onProgress();
+    }
+    costs.push({
+      length,
+      window64: summarize(window64),
+      windowAll: summarize(windowAll),
+      offline: summarize(offline),
+    });
+  }
+  return costs;
+}
+
+const BLOCK = 8;
+
+/** All but the last block is scored first: that fills the cache as a stream does. */
+async function lastBlock(engine: Engine, length: number, window: number | 'all'): Promise<number> {
+  const ids = someIds(engine, length);
+  const schedule: Schedule = { kind: 'windowed', block: BLOCK, window };
+  const scorer = await TextScorer.open(engine, someIds(engine, PROMPT_TOKENS), { ...DEFAULT_SCORING, schedule });
+  try {
+    await scorer.push(ids.slice(0, -BLOCK));
+    return (await time(() => scorer.push(ids.slice(-BLOCK)))) / BLOCK;
+  } finally {
+    scorer.close();
+  }
+}
+
+async function wholeText(engine: Engine, length: number): Promise<number> {
+  const scoring: Scoring = { ...DEFAULT_SCORING, schedule: { kind: 'offline' } };
+  const scorer = await TextScorer.open(engine, someIds(engine, PROMPT_TOKENS), scoring);
+  try {
+    await scorer.push(someIds(engine, length));
+    return (await time(() => scorer.finish())) / length;
+  } finally {
+    scorer.close();
+  }
+}

@@ -12,7 +12,8 @@ const PAGE_SCRIPTS = fileURLToPath(new URL('./web/', import.meta.url));
 const PAGE_FILES = fileURLToPath(new URL('../../gateway/web/public/', import.meta.url));
 
 const PAGE_HEADERS = {
-  'Content-Security-Policy': "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'Content-Security-Policy':
+    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
   'Cache-Control': 'no-cache',
@@ -39,8 +40,14 @@ export function createApp({ models, logger }: AppOptions): Express {
   app.get('/healthz', (_req, res) => {
     res.json({ status: 'ok', models: [...models.all].map(([id, engine]) => ({ id, ...engine.status() })) });
   });
-  const files = { setHeaders: (res: { setHeader(name: string, value: string): void }) => setAll(res), index: 'index.html' };
-  app.use(express.static(PAGE_SCRIPTS, files), express.static(PAGE_FILES, { ...files, extensions: ['html'] }));
+  const files = {
+    setHeaders: (res: { setHeader(name: string, value: string): void }) => setAll(res),
+    index: 'index.html',
+  };
+  app.use(
+    express.static(PAGE_SCRIPTS, files),
+    express.static(PAGE_FILES, { ...files, extensions: ['html'] }),
+  );
   app.use((req) => {
     throw new ApiError(404, 'not_found', `there is nothing at ${req.method} ${req.path}`);
   });

@@ -44,7 +44,8 @@ async function stream(res: Response, request: ChatRequest, prepared: Prepared): 
     const subscription = prepared.start(gate).subscribe({
       next: (event) => {
         begin();
-        for (const chunk of completion.chunks(event, request.stream_options?.include_usage === true)) sse.data(chunk);
+        for (const chunk of completion.chunks(event, request.stream_options?.include_usage === true))
+          sse.data(chunk);
       },
       error: (error: unknown) => {
         if (!sse.started) return reject(error);

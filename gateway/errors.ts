@@ -39,7 +39,8 @@ export function toApiError(error: unknown): ApiError {
     return new ApiError(status, code, error.message);
   }
   if (isBodyParserError(error)) {
-    if (error.type === 'entity.too.large') return new ApiError(413, 'body_too_large', 'the body is too large');
+    if (error.type === 'entity.too.large')
+      return new ApiError(413, 'body_too_large', 'the body is too large');
     return new ApiError(error.status, 'invalid_json', 'the body is not valid JSON');
   }
   return new ApiError(500, 'internal_error', 'internal error');

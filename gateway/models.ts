@@ -38,7 +38,12 @@ export class Models {
     const engine = this.#engines.get(name);
     if (engine) return engine;
     const known = [...this.#engines.keys()].join(', ');
-    throw new ApiError(404, 'model_not_found', `model: "${name}" is not served here (served: ${known})`, 'model');
+    throw new ApiError(
+      404,
+      'model_not_found',
+      `model: "${name}" is not served here (served: ${known})`,
+      'model',
+    );
   }
 
   /** @throws ApiError 404 for an unknown model, 400 for a prompt that does not fit or that its template refuses */

@@ -1,8 +1,8 @@
 import type { TokenLogprob } from '../src/engine/sampler.js';
 import type { Tokenizer } from '../src/model/tokenizer.js';
 import type { DoneEvent, GenerationEvent, ScoreEvent, TokenEvent } from '../src/stream/events.js';
-import type { Guard } from './request.js';
 import { scoreFields, tokenFields, usageFields } from '../src/stream/wire.js';
+import type { Guard } from './request.js';
 
 export interface CompletionOptions {
   readonly id: string;
@@ -27,7 +27,9 @@ export class Completion {
   /** The whole response as one `chat.completion`. */
   whole(events: readonly GenerationEvent[]) {
     const tokens = events.filter((event) => event.type === 'token.delta');
-    const scores = new Map(events.flatMap((event) => (event.type === 'score.delta' ? [[event.index, event]] : [])));
+    const scores = new Map(
+      events.flatMap((event) => (event.type === 'score.delta' ? [[event.index, event]] : [])),
+    );
     const done = events.find((event) => event.type === 'generation.done');
     const { guard } = this.#options;
     return {
@@ -36,7 +38,9 @@ export class Completion {
         {
           index: 0,
           message: { role: 'assistant', content: tokens.map(({ text }) => text).join(''), refusal: null },
-          logprobs: this.#options.logprobs ? { content: tokens.map((token) => this.#logprob(token)), refusal: null } : null,
+          logprobs: this.#options.logprobs
+            ? { content: tokens.map((token) => this.#logprob(token)), refusal: null }
+            : null,
           finish_reason: done?.finishReason ?? null,
         },
       ],
@@ -47,7 +51,10 @@ export class Completion {
 
   /** The chunk before all others. */
   opening() {
-    return this.#chunk({ delta: { role: 'assistant', content: '' } }, { guard: this.#options.guard, tokens: [] });
+    return this.#chunk(
+      { delta: { role: 'assistant', content: '' } },
+      { guard: this.#options.guard, tokens: [] },
+    );
   }
 
   chunks(event: GenerationEvent, includeUsage: boolean): object[] {
@@ -96,7 +103,10 @@ export class Completion {
   }
 
   #logprob(token: TokenEvent): object {
-    return { ...this.#openAiToken(token), top_logprobs: token.topLogprobs.map((other) => this.#openAiToken(other)) };
+    return {
+      ...this.#openAiToken(token),
+      top_logprobs: token.topLogprobs.map((other) => this.#openAiToken(other)),
+    };
   }
 
   #openAiToken({ id, logprob }: TokenLogprob): object {

@@ -10,9 +10,9 @@ const LIMITS = { messages: 1000, stops: 4, stopCharacters: 256, topLogprobs: 20,
 const text = z.union(
   [
     z.string(),
-    z.array(z.strictObject({ type: z.literal('text'), text: z.string() })).transform((parts) =>
-      parts.map((part) => part.text).join(''),
-    ),
+    z
+      .array(z.strictObject({ type: z.literal('text'), text: z.string() }))
+      .transform((parts) => parts.map((part) => part.text).join('')),
   ],
   { error: 'must be a string or a list of text parts' },
 );
@@ -29,7 +29,10 @@ const message = z.strictObject({
 export const guardSchema = z
   .strictObject({
     enabled: z.boolean().default(true),
-    methods: z.array(z.enum(METHODS)).min(1).default([...METHODS]),
+    methods: z
+      .array(z.enum(METHODS))
+      .min(1)
+      .default([...METHODS]),
     block: z.int().min(1).max(LIMITS.block).default(DEFAULT_BLOCK),
     window: z
       .union([z.int().min(1).max(LIMITS.window), z.literal('all')], {
@@ -38,7 +41,10 @@ export const guardSchema = z
       .optional(),
     alpha: z.number().gt(0).max(1).default(DEFAULT_ALPHA),
   })
-  .transform(({ window, ...guard }) => ({ ...guard, window: window ?? Math.max(DEFAULT_WINDOW, guard.block) }))
+  .transform(({ window, ...guard }) => ({
+    ...guard,
+    window: window ?? Math.max(DEFAULT_WINDOW, guard.block),
+  }))
   .refine(({ block, window }) => window === 'all' || window >= block, {
     path: ['window'],
     error: 'must be at least block',

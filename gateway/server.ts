@@ -70,7 +70,8 @@ function urlOf(address: AddressInfo | string | null, host: string): string {
 
 function refuseUpgrade(request: IncomingMessage): ApiError | null {
   const { pathname } = new URL(request.url ?? '/', 'http://localhost');
-  if (pathname !== '/v1/stream') return new ApiError(404, 'not_found', `there is no WebSocket at ${pathname}`);
+  if (pathname !== '/v1/stream')
+    return new ApiError(404, 'not_found', `there is no WebSocket at ${pathname}`);
   const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
   if (!offered.includes(SUBPROTOCOL)) {
     const header = 'Sec-WebSocket-Protocol';

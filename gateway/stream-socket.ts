@@ -3,10 +3,10 @@ import type { Logger } from 'pino';
 import type { Subscription } from 'rxjs';
 import type { RawData, WebSocket } from 'ws';
 import { FlowGate } from '../src/stream/flow-gate.js';
+import { eventFields, usageFields } from '../src/stream/wire.js';
 import { ApiError, toApiError } from './errors.js';
 import type { Models } from './models.js';
 import { cancelSchema, createSchema, parse } from './request.js';
-import { eventFields, usageFields } from '../src/stream/wire.js';
 
 export const SUBPROTOCOL = 'flinch.v1';
 export const MAX_MESSAGE_BYTES = 1 << 20;
@@ -38,7 +38,10 @@ export function serveSocket(socket: WebSocket, models: Models, logger: Logger): 
     if (socket.bufferedAmount > HIGH_WATER_BYTES) release = gate.hold();
   };
 
-  const sendError = (error: unknown, about: { request_id?: string; response_id?: string; offset?: number }): void => {
+  const sendError = (
+    error: unknown,
+    about: { request_id?: string; response_id?: string; offset?: number },
+  ): void => {
     const { body, status } = toApiError(error);
     if (status >= 500) logger.error({ err: error, ...about }, 'generation failed');
     send({ type: 'error', ...about, error: body });
@@ -47,13 +50,23 @@ export function serveSocket(socket: WebSocket, models: Models, logger: Logger): 
   const create = (message: unknown): void => {
     const request = parse(createSchema, message);
     if (running.size >= MAX_GENERATIONS) {
-      throw new ApiError(429, 'too_many_generations', `at most ${MAX_GENERATIONS} generations at once on a connection`);
+      throw new ApiError(
+        429,
+        'too_many_generations',
+        `at most ${MAX_GENERATIONS} generations at once on a connection`,
+      );
     }
     const prepared = models.prepare(request);
     const { model, guard, promptTokens, engine } = prepared;
     const responseId = `resp-${randomUUID()}`;
     let offset = 0;
-    const emit = ({ type, ...fields }: { readonly type: string; readonly [field: string]: unknown }): void => {
+    const emit = ({
+      type,
+      ...fields
+    }: {
+      readonly type: string;
+      readonly [field: string]: unknown;
+    }): void => {
       send({ type, response_id: responseId, offset, ...fields });
       offset += 1;
     };
@@ -85,7 +98,12 @@ export function serveSocket(socket: WebSocket, models: Models, logger: Logger): 
     const { response_id } = parse(cancelSchema, message);
     const generation = running.get(response_id);
     if (!generation) {
-      throw new ApiError(404, 'unknown_response', `response_id: no generation ${response_id} is under way`, 'response_id');
+      throw new ApiError(
+        404,
+        'unknown_response',
+        `response_id: no generation ${response_id} is under way`,
+        'response_id',
+      );
     }
     generation.subscription.unsubscribe();
     generation.cancelled();
@@ -102,7 +120,13 @@ export function serveSocket(socket: WebSocket, models: Models, logger: Logger): 
       const type = typeOf(message);
       if (type === 'generation.create') create(message);
       else if (type === 'generation.cancel') cancel(message);
-      else throw new ApiError(400, 'invalid_message', 'type: must be generation.create or generation.cancel', 'type');
+      else
+        throw new ApiError(
+          400,
+          'invalid_message',
+          'type: must be generation.create or generation.cancel',
+          'type',
+        );
     } catch (error) {
       sendError(error, requestIdOf(message));
     }

@@ -6,7 +6,7 @@ import { Command, Option } from 'commander';
 import { fromEvent, lastValueFrom, takeUntil, tap } from 'rxjs';
 import { Engine } from '../engine/engine.js';
 import type { GenerateRequest } from '../engine/generation.js';
-import { type ChatMessage } from '../model/chat-template.js';
+import type { ChatMessage } from '../model/chat-template.js';
 import { encodePrompt } from '../model/checkpoint.js';
 import type { GenerationEvent, TokenEvent } from '../stream/events.js';
 import { scoredGeneration } from '../stream/scored-generation.js';
@@ -45,7 +45,11 @@ export function chatCommand(): Command {
     .option('--seed <number>', 'the same seed gives the same answer', integer(0, 2 ** 31 - 1))
     .option('--max-tokens <number>', 'longest answer', integer(1, 1 << 20))
     .option('--no-score', 'generate without scoring')
-    .addOption(new Option('--color <method>', 'the score that colours the text').choices(METHODS).default('adversarial'))
+    .addOption(
+      new Option('--color <method>', 'the score that colours the text')
+        .choices(METHODS)
+        .default('adversarial'),
+    )
     .option('--alpha <number>', 'size of the perturbation', parseAlpha, DEFAULT_ALPHA)
     .option('--block <tokens>', 'new tokens per score pass', integer(1, 64), DEFAULT_BLOCK)
     .option('--window <positions>', 'positions that a pass covers, or all', parseWindow, DEFAULT_WINDOW)
@@ -90,7 +94,12 @@ async function converse(engine: Engine, options: ChatOptions, scoring: Scoring |
   process.stdout.write('\n');
 }
 
-async function answer(engine: Engine, question: string, options: ChatOptions, scoring: Scoring | null): Promise<void> {
+async function answer(
+  engine: Engine,
+  question: string,
+  options: ChatOptions,
+  scoring: Scoring | null,
+): Promise<void> {
   if (!question) throw new UsageError('the question is empty');
   const request = requestOf(engine, question, options);
   const { tokenizer } = engine.checkpoint;
@@ -104,7 +113,8 @@ async function answer(engine: Engine, question: string, options: ChatOptions, sc
 }
 
 function requestOf(engine: Engine, question: string, options: ChatOptions): GenerateRequest {
-  const system: ChatMessage[] = options.system === undefined ? [] : [{ role: 'system', content: options.system }];
+  const system: ChatMessage[] =
+    options.system === undefined ? [] : [{ role: 'system', content: options.system }];
   const promptIds = encodePrompt(engine.checkpoint, [...system, { role: 'user', content: question }]);
   const { generation, eosTokenIds } = engine.checkpoint;
   return {

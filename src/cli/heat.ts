@@ -1,4 +1,4 @@
-import { type ChalkInstance } from 'chalk';
+import type { ChalkInstance } from 'chalk';
 
 /** Darker means less certain; readable without telling red from green, on light and dark terminals. */
 const SHADES: readonly [red: number, green: number, blue: number][] = [

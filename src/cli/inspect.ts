@@ -21,8 +21,12 @@ export function inspectCommand(): Command {
 }
 
 async function inspect(folder: string, { length, json }: InspectOptions): Promise<void> {
-  const { name, dir, config, tensors, tokenizer, eosTokenIds, chatTemplate, weightBytes } = await openCheckpoint(folder);
-  const parameters = [...tensors.values()].reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+  const { name, dir, config, tensors, tokenizer, eosTokenIds, chatTemplate, weightBytes } =
+    await openCheckpoint(folder);
+  const parameters = [...tensors.values()].reduce(
+    (sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1),
+    0,
+  );
   const positions = length ?? Math.min(config.maxPositions, 1024);
   const memory = {
     length: positions,
@@ -30,15 +34,30 @@ async function inspect(folder: string, { length, json }: InspectOptions): Promis
   };
   const types = [...new Set([...tensors.values()].map(({ type }) => type))];
   if (json) {
-    const facts = { name, dir, parameters, weightBytes, types, config, eosTokenIds, chatTemplate: chatTemplate !== null };
+    const facts = {
+      name,
+      dir,
+      parameters,
+      weightBytes,
+      types,
+      config,
+      eosTokenIds,
+      chatTemplate: chatTemplate !== null,
+    };
     process.stdout.write(`${JSON.stringify({ ...facts, memory })}\n`);
     return;
   }
   const rows: [string, string][] = [
-    ['architecture', `${config.family}, ${config.layers} layers, hidden ${config.hiddenSize}, feed-forward ${config.intermediateSize}`],
+    [
+      'architecture',
+      `${config.family}, ${config.layers} layers, hidden ${config.hiddenSize}, feed-forward ${config.intermediateSize}`,
+    ],
     ['attention', `${config.heads} heads of ${config.headDim}, ${config.kvHeads} for keys and values`],
     ['parameters', `${(parameters / 1e6).toFixed(2)} M, stored as ${types.join(', ')}`],
-    ['vocabulary', `${config.vocabSize} rows, ${tokenizer.size} tokens, ends with ${eosTokenIds.map((id) => tokenizer.tokenText(id)).join(' or ') || 'nothing'}`],
+    [
+      'vocabulary',
+      `${config.vocabSize} rows, ${tokenizer.size} tokens, ends with ${eosTokenIds.map((id) => tokenizer.tokenText(id)).join(' or ') || 'nothing'}`,
+    ],
     ['context', `${config.maxPositions} positions`],
     ['chat template', chatTemplate ? 'yes' : 'none: only raw prompts'],
     ['weights', `${formatBytes(weightBytes)}, mapped from the files and shared by both processes`],
@@ -49,10 +68,15 @@ async function inspect(folder: string, { length, json }: InspectOptions): Promis
       `score, block ${DEFAULT_BLOCK}, window ${DEFAULT_WINDOW}`,
       `${formatBytes(memory.windowed.cache)} cache + ${formatBytes(memory.windowed.run)} for a pass`,
     ],
-    ['score, offline', `${formatBytes(memory.offline.cache)} cache + ${formatBytes(memory.offline.run)} for the pass`],
+    [
+      'score, offline',
+      `${formatBytes(memory.offline.cache)} cache + ${formatBytes(memory.offline.run)} for the pass`,
+    ],
   ];
   process.stdout.write(`${heading(name)}  ${dir}\n${table(rows)}\n`);
-  process.stdout.write(`${heading(`Private memory for a text of ${positions} tokens`)} (estimate)\n${table(memoryRows)}\n`);
+  process.stdout.write(
+    `${heading(`Private memory for a text of ${positions} tokens`)} (estimate)\n${table(memoryRows)}\n`,
+  );
 }
 
 function table(rows: readonly [string, string][]): string {

@@ -6,7 +6,10 @@ import { METHODS, type Method } from '../uncertainty/method.js';
 export const EMBEDDED_MODEL = fileURLToPath(new URL('../../../models/reasoner', import.meta.url));
 
 export const modelOption = (): Option =>
-  new Option('--model <folder>', 'checkpoint in the Hugging Face layout').default(EMBEDDED_MODEL, 'the embedded reasoner');
+  new Option('--model <folder>', 'checkpoint in the Hugging Face layout').default(
+    EMBEDDED_MODEL,
+    'the embedded reasoner',
+  );
 
 function numberBetween(low: number, high: number, whole: boolean) {
   return (text: string): number => {

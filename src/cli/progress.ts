@@ -7,7 +7,8 @@ export class Progress {
 
   /** @param total `null` when it is not known */
   constructor(total: number | null) {
-    const format = total === null ? '{value} scored, {duration_formatted}' : '{bar} {value}/{total}, {eta_formatted} left';
+    const format =
+      total === null ? '{value} scored, {duration_formatted}' : '{bar} {value}/{total}, {eta_formatted} left';
     this.#bar = new SingleBar({ format, stream: process.stderr, hideCursor: true, clearOnComplete: true });
     if (process.stderr.isTTY) this.#bar.start(total ?? 0, 0);
   }

@@ -5,7 +5,8 @@ import { ModelError } from '../model/errors.js';
 /** Errors that a user can do something about, in one line; others with their stack, for a report. */
 export function reportError(error: unknown): void {
   const known = error instanceof ModelError || error instanceof EngineError || error instanceof UsageError;
-  const text = error instanceof Error ? (known || isSystemError(error) ? error.message : error.stack) : String(error);
+  const text =
+    error instanceof Error ? (known || isSystemError(error) ? error.message : error.stack) : String(error);
   process.stderr.write(`${chalkStderr.red('flinch:')} ${text}\n`);
 }
 

@@ -30,8 +30,11 @@ export function parseInputLine(line: string, checkpoint: Checkpoint): InputLine 
   const parsed = inputLine.safeParse(parseJson(line));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
-    const field = issue?.path.join('.') || (issue?.code === 'unrecognized_keys' ? issue.keys.join(', ') : 'line');
-    throw new UsageError(`${field}: ${issue?.code === 'unrecognized_keys' ? 'unknown field' : issue?.message}`);
+    const field =
+      issue?.path.join('.') || (issue?.code === 'unrecognized_keys' ? issue.keys.join(', ') : 'line');
+    throw new UsageError(
+      `${field}: ${issue?.code === 'unrecognized_keys' ? 'unknown field' : issue?.message}`,
+    );
   }
   const { id, promptIds, prompt, messages, responseIds, response } = parsed.data;
   const { tokenizer } = checkpoint;
@@ -50,7 +53,12 @@ export function parseInputLine(line: string, checkpoint: Checkpoint): InputLine 
 }
 
 /** One line of output: the scores, and the settings that they hold for. */
-export function outputLine(id: InputLine['id'], checkpoint: Checkpoint, scoring: Scoring, response: ScoredResponse) {
+export function outputLine(
+  id: InputLine['id'],
+  checkpoint: Checkpoint,
+  scoring: Scoring,
+  response: ScoredResponse,
+) {
   const { tokenizer } = checkpoint;
   const { schedule, alpha, methods } = scoring;
   const detokenizer = new Detokenizer(tokenizer);
@@ -86,7 +94,9 @@ function oneOf(fields: Readonly<Record<string, unknown>>): void {
   const given = Object.keys(fields).filter((name) => fields[name] !== undefined);
   if (given.length === 1) return;
   const names = Object.keys(fields).join(', ');
-  throw new UsageError(given.length === 0 ? `one of ${names} is needed` : `${given.join(', ')}: only one of ${names}`);
+  throw new UsageError(
+    given.length === 0 ? `one of ${names} is needed` : `${given.join(', ')}: only one of ${names}`,
+  );
 }
 
 function inVocabulary(field: string, tokens: readonly number[], { config }: Checkpoint): void {

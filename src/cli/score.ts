@@ -1,13 +1,13 @@
-import { createReadStream, createWriteStream } from 'node:fs';
 import { once } from 'node:events';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
 import { Command, Option } from 'commander';
-import { availableParallelism } from 'node:os';
 import { Engine } from '../engine/engine.js';
 import { DEFAULT_ALPHA } from '../uncertainty/adversarial.js';
 import { METHODS, type Method } from '../uncertainty/method.js';
 import { DEFAULT_BLOCK, DEFAULT_WINDOW, type Schedule } from '../uncertainty/schedule.js';
-import { scoreResponse, type Scoring } from '../uncertainty/text-scorer.js';
+import { type Scoring, scoreResponse } from '../uncertainty/text-scorer.js';
 import { integer, modelOption, parseAlpha, parseMethods, parseWindow } from './options.js';
 import { countLines, Progress } from './progress.js';
 import { reportError, UsageError } from './report.js';
@@ -38,7 +38,12 @@ export function scoreCommand(): Command {
         .default('offline'),
     )
     .option('--block <tokens>', 'windowed: new tokens per pass', integer(1, 65536), DEFAULT_BLOCK)
-    .option('--window <positions>', 'windowed: positions that a pass covers, or all', parseWindow, DEFAULT_WINDOW)
+    .option(
+      '--window <positions>',
+      'windowed: positions that a pass covers, or all',
+      parseWindow,
+      DEFAULT_WINDOW,
+    )
     .addHelpText(
       'after',
       `
@@ -75,7 +80,12 @@ async function score(options: ScoreOptions): Promise<void> {
       if (interrupted.signal.aborted) break;
       number += 1;
       if (line.trim() === '') continue;
-      const text = await scoreLine(engine, line, `${options.input === '-' ? 'input' : options.input}:${number}`, scoring);
+      const text = await scoreLine(
+        engine,
+        line,
+        `${options.input === '-' ? 'input' : options.input}:${number}`,
+        scoring,
+      );
       if (text === null) process.exitCode = 1;
       else if (!output.write(`${text}\n`)) await once(output, 'drain');
       progress.advance();
@@ -92,13 +102,20 @@ async function score(options: ScoreOptions): Promise<void> {
 }
 
 /** A line of output, or `null` for one that was reported instead. A lost process may come back; others go on. */
-async function scoreLine(engine: Engine, line: string, where: string, scoring: Scoring): Promise<string | null> {
+async function scoreLine(
+  engine: Engine,
+  line: string,
+  where: string,
+  scoring: Scoring,
+): Promise<string | null> {
   try {
     const { id, promptIds, responseIds } = parseInputLine(line, engine.checkpoint);
     const response = await scoreResponse(engine, promptIds, responseIds, scoring);
     return JSON.stringify(outputLine(id, engine.checkpoint, scoring, response));
   } catch (error) {
-    reportError(error instanceof Error ? new UsageError(`${where}: ${error.message}`, { cause: error }) : error);
+    reportError(
+      error instanceof Error ? new UsageError(`${where}: ${error.message}`, { cause: error }) : error,
+    );
     return null;
   }
 }

@@ -17,7 +17,10 @@ export function serveCommand(): Command {
     .addOption(modelOption())
     .option('--host <address>', 'address to listen on; there is no access control yet', '127.0.0.1')
     .addOption(
-      new Option('--port <number>', 'port; 0 picks a free one').env('PORT').default(8787).argParser(integer(0, 65535)),
+      new Option('--port <number>', 'port; 0 picks a free one')
+        .env('PORT')
+        .default(8787)
+        .argParser(integer(0, 65535)),
     )
     .addOption(
       new Option('--log-level <level>', 'what the log on standard error holds')

@@ -41,8 +41,10 @@ export class Engine {
     this.contextLength = Math.min(options.contextLength ?? DEFAULT_CONTEXT_LIMIT, maxPositions);
     this.#maxStreams = options.maxStreams ?? DEFAULT_MAX_STREAMS;
     const cores = availableParallelism();
-    const { decodeThreads = Math.max(1, Math.floor(cores / 2)), scoreThreads = Math.max(1, Math.ceil(cores / 2)) } =
-      options;
+    const {
+      decodeThreads = Math.max(1, Math.floor(cores / 2)),
+      scoreThreads = Math.max(1, Math.ceil(cores / 2)),
+    } = options;
     const open = (role: Role, threads: number): OpenMessage => {
       const source = { config: checkpoint.config, tensors: checkpoint.tensors };
       return { type: 'open', role, source, threads, contextLength: this.contextLength };

@@ -32,7 +32,8 @@ export class DecodeCache {
 
   /** Makes room for positions up to `length`; growing copies what is held. */
   reserve(length: number): void {
-    if (length > this.#limit) throw new RangeError(`cache: ${length} positions exceed the limit of ${this.#limit}`);
+    if (length > this.#limit)
+      throw new RangeError(`cache: ${length} positions exceed the limit of ${this.#limit}`);
     if (length <= this.#capacity) return;
     const capacity = capacityFor(length, this.#limit);
     const { layers, kvHeads, headDim } = this.#shape;
@@ -77,7 +78,10 @@ export class ScoreCache {
   constructor({ layers, kvHeads, headDim }: CacheShape, limit: number) {
     this.#width = kvHeads * headDim;
     this.#limit = limit;
-    this.#layers = Array.from({ length: layers }, () => ({ key: new Float32Array(), value: new Float32Array() }));
+    this.#layers = Array.from({ length: layers }, () => ({
+      key: new Float32Array(),
+      value: new Float32Array(),
+    }));
   }
 
   get length(): number {
@@ -96,9 +100,13 @@ export class ScoreCache {
   }
 
   /** Appends keys and values, per layer `[count, kvHeads · headDim]`. */
-  append(count: number, layers: readonly { readonly key: Float32Array; readonly value: Float32Array }[]): void {
+  append(
+    count: number,
+    layers: readonly { readonly key: Float32Array; readonly value: Float32Array }[],
+  ): void {
     const length = this.#length + count;
-    if (length > this.#limit) throw new RangeError(`cache: ${length} positions exceed the limit of ${this.#limit}`);
+    if (length > this.#limit)
+      throw new RangeError(`cache: ${length} positions exceed the limit of ${this.#limit}`);
     if (length > this.#capacity) this.#grow(capacityFor(length, this.#limit));
     const start = this.#length * this.#width;
     layers.forEach(({ key, value }, layer) => {

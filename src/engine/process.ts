@@ -128,14 +128,19 @@ export class EngineProcess<Out extends object, In extends FromChild> {
   }
 
   #unavailable(reason: string, cause?: Error): EngineError {
-    return new EngineError('unavailable', `the ${this.#open.role} process could not be started${reason}`, { cause });
+    return new EngineError('unavailable', `the ${this.#open.role} process could not be started${reason}`, {
+      cause,
+    });
   }
 
   #lost(how: string): void {
     this.#pid = undefined;
     const error = this.#closed
       ? new EngineError('closed', 'the engine was closed')
-      : new EngineError('crashed', `the ${this.#open.role} process died (${how}); a new one is being started`);
+      : new EngineError(
+          'crashed',
+          `the ${this.#open.role} process died (${how}); a new one is being started`,
+        );
     const listeners = [...this.#listeners.values()];
     this.#listeners.clear();
     for (const listener of listeners) listener.fail(error);

@@ -85,5 +85,10 @@ export interface PassToken {
 
 export type FromScore =
   | Opened
-  | { readonly type: 'scored'; readonly stream: number; readonly tokens: readonly PassToken[]; readonly positions: number }
+  | {
+      readonly type: 'scored';
+      readonly stream: number;
+      readonly tokens: readonly PassToken[];
+      readonly positions: number;
+    }
   | { readonly type: 'failed'; readonly stream: number; readonly message: string };

@@ -37,7 +37,12 @@ export class Sampler {
     const weights = Float64Array.from(logprobs, (logprob) => Math.exp((logprob - highest) / temperature));
     if (topK === 0 && topP >= 1) return draw(weights, this.#uniform());
     const kept = nucleus(weights, topK || weights.length, topP);
-    return kept[draw(Float64Array.from(kept, (id) => weights[id]!), this.#uniform())]!;
+    return kept[
+      draw(
+        Float64Array.from(kept, (id) => weights[id]!),
+        this.#uniform(),
+      )
+    ]!;
   }
 
   #uniform(): number {

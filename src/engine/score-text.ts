@@ -34,7 +34,10 @@ export class ScoreText {
     this.#handle.send({ type: 'pass', stream: this.#handle.stream, ...request });
     const message = await this.#inbox.take();
     if (message.type !== 'scored') {
-      throw new EngineError('failed', `scoring failed: ${message.type === 'failed' ? message.message : message.type}`);
+      throw new EngineError(
+        'failed',
+        `scoring failed: ${message.type === 'failed' ? message.message : message.type}`,
+      );
     }
     return { tokens: message.tokens, positions: message.positions };
   }

@@ -16,6 +16,7 @@ export interface SessionOptions {
  *
  * - `disable_prepacking`: packed copies of the weights would be private to each session.
  * - The two optimizers turned off would fold the cast of a bf16 or fp16 weight into an fp32 copy.
+ * - Memory patterns are planned and kept for every shape that comes along; here nearly every run has its own.
  * - Spinning threads of one engine process would take the cores from the other.
  *
  * @throws Error of onnxruntime when it refuses the graph
@@ -29,6 +30,7 @@ export async function openSession(graph: Graph, { threads }: SessionOptions): Pr
     executionProviders: ['cpu'],
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
+    enableMemPattern: false,
     logSeverityLevel: 3,
     extra: {
       session: {

@@ -31,7 +31,10 @@ export class TextAssembler<T extends { readonly id: number }> {
     if (found !== null) return { tokens: this.#cut(found), stopped: true };
     // The last token with text may have begun the character that still lacks bytes; those before it have not.
     const whole = this.#detokenizer.pending
-      ? Math.max(0, this.#held.findLastIndex((held) => held.text !== ''))
+      ? Math.max(
+          0,
+          this.#held.findLastIndex((held) => held.text !== ''),
+        )
       : this.#held.length;
     return { tokens: this.#settle(safe, whole), stopped: false };
   }

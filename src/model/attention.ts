@@ -52,7 +52,10 @@ export function windowAttention(
     present[layer] = { key, value };
 
     const query = g.op('Mul', [rotate(g, projections.query, heads, rotary), scale]);
-    const grouped = g.transpose(g.reshape(query, ['batch', 'window', kvHeads, group, headDim]), [0, 2, 3, 1, 4]);
+    const grouped = g.transpose(
+      g.reshape(query, ['batch', 'window', kvHeads, group, headDim]),
+      [0, 2, 3, 1, 4],
+    );
     const queries = g.reshape(grouped, ['batch', kvHeads, 'queries', headDim]);
 
     const { key: pastKey, value: pastValue } = past[layer]!;
@@ -63,7 +66,10 @@ export function windowAttention(
     const weights = g.op('Softmax', [g.op('Add', [scores, masks[layer]!])], { axis: -1 });
     const mixed = g.op('MatMul', [g.reshape(weights, ['batch', kvHeads, 'queries', TOTAL]), values]);
 
-    const byPosition = g.transpose(g.reshape(mixed, ['batch', kvHeads, group, 'window', headDim]), [0, 3, 1, 2, 4]);
+    const byPosition = g.transpose(
+      g.reshape(mixed, ['batch', kvHeads, group, 'window', headDim]),
+      [0, 3, 1, 2, 4],
+    );
     return g.reshape(byPosition, ['rows', heads * headDim]);
   };
 }

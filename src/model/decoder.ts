@@ -83,7 +83,10 @@ export class Decoder {
 
   #norm(x: Value, name: string): Value {
     const { normEpsilon } = this.#source.config;
-    return this.#g.op('RMSNormalization', [x, this.#vector(`${name}.weight`)], { axis: -1, epsilon: normEpsilon });
+    return this.#g.op('RMSNormalization', [x, this.#vector(`${name}.weight`)], {
+      axis: -1,
+      epsilon: normEpsilon,
+    });
   }
 
   /** Small enough that an fp32 copy does not matter. */

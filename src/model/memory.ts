@@ -37,7 +37,13 @@ function scoreBytes(config: ModelConfig, positions: number, keys: number, scored
   return passBytes(config, positions, keys, scored, config.layers);
 }
 
-function passBytes(config: ModelConfig, positions: number, keys: number, scored: number, layers: number): number {
+function passBytes(
+  config: ModelConfig,
+  positions: number,
+  keys: number,
+  scored: number,
+  layers: number,
+): number {
   const { hiddenSize, intermediateSize, heads, kvHeads, headDim, vocabSize } = config;
   const linear = 6 * hiddenSize + 4 * heads * headDim + 4 * kvHeads * headDim + 4 * intermediateSize;
   const attention = 2 * heads * keys;

@@ -20,7 +20,9 @@ export class RotaryEmbedding {
   }
 
   angles(positions: readonly number[]): RotaryAngles {
-    const products = positions.flatMap((position) => this.#frequencies.map((frequency) => position * frequency));
+    const products = positions.flatMap((position) =>
+      this.#frequencies.map((frequency) => position * frequency),
+    );
     return { cos: Float32Array.from(products, Math.cos), sin: Float32Array.from(products, Math.sin) };
   }
 }

@@ -67,7 +67,12 @@ export class Graph {
   }
 
   /** Emits an operator whose results' types the caller states. An absent optional input is `null`. */
-  node(op: OperatorName, inputs: readonly (Value | null)[], attributes: Attributes, results: TensorType[]): Value[] {
+  node(
+    op: OperatorName,
+    inputs: readonly (Value | null)[],
+    attributes: Attributes,
+    results: TensorType[],
+  ): Value[] {
     const outputs = results.map(({ type, shape }) => this.#know({ name: this.#name(op), type, shape }));
     this.nodes.push({ op, inputs, outputs, attributes });
     return outputs;
@@ -82,7 +87,12 @@ export class Graph {
   }
 
   ints(numbers: readonly number[], shape: readonly number[] = [numbers.length]): Value {
-    return this.#constant('int64', shape, numbers, new Uint8Array(BigInt64Array.from(numbers, BigInt).buffer));
+    return this.#constant(
+      'int64',
+      shape,
+      numbers,
+      new Uint8Array(BigInt64Array.from(numbers, BigInt).buffer),
+    );
   }
 
   external(tensor: ExternalTensor): Value {

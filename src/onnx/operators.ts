@@ -1,4 +1,12 @@
-import { type Attributes, axisFrom, type Dim, type ElementType, GraphError, type Shape, type TensorType } from './types.js';
+import {
+  type Attributes,
+  axisFrom,
+  type Dim,
+  type ElementType,
+  GraphError,
+  type Shape,
+  type TensorType,
+} from './types.js';
 
 type AttributeKind = 'int' | 'float' | 'ints' | 'string';
 
@@ -81,7 +89,10 @@ const gather = (inputs: readonly TensorType[], attributes: Attributes): TensorTy
   const [data, indices] = [first(inputs), second(inputs)];
   const axis = axisFrom(numberOf(attributes, 'axis', 0), data.shape.length);
   return [
-    { type: data.type, shape: [...data.shape.slice(0, axis), ...indices.shape, ...data.shape.slice(axis + 1)] },
+    {
+      type: data.type,
+      shape: [...data.shape.slice(0, axis), ...indices.shape, ...data.shape.slice(axis + 1)],
+    },
   ];
 };
 
@@ -127,7 +138,9 @@ export const OPERATORS = {
     attributes: {},
     infer: ([condition, a, b]) => {
       if (!condition || !a || !b) throw new GraphError('Where', 'needs three inputs');
-      return [{ type: a.type, shape: broadcast('Where', broadcast('Where', a.shape, b.shape), condition.shape) }];
+      return [
+        { type: a.type, shape: broadcast('Where', broadcast('Where', a.shape, b.shape), condition.shape) },
+      ];
     },
   },
   Cast: { attributes: { to: 'int' } },

@@ -6,7 +6,10 @@ import protobuf from 'protobufjs';
  */
 const message = (fields: Record<string, [type: string, id: number, rule?: 'repeated']>) => ({
   fields: Object.fromEntries(
-    Object.entries(fields).map(([name, [type, id, rule]]) => [name, rule ? { type, id, rule } : { type, id }]),
+    Object.entries(fields).map(([name, [type, id, rule]]) => [
+      name,
+      rule ? { type, id, rule } : { type, id },
+    ]),
   ),
 });
 

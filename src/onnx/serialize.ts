@@ -67,7 +67,11 @@ function nodeMessage(node: Node, names: Names) {
   };
 }
 
-function attributeMessage(name: string, kind: keyof typeof ATTRIBUTE_TYPE_CODE | undefined, value: Attribute) {
+function attributeMessage(
+  name: string,
+  kind: keyof typeof ATTRIBUTE_TYPE_CODE | undefined,
+  value: Attribute,
+) {
   if (!kind) throw new Error(`ONNX: the operator table has no attribute ${name}`);
   const field =
     kind === 'float'
@@ -94,8 +98,6 @@ function tensorMessage(initializer: Initializer, externalFolder: string) {
 }
 
 function valueMessage(name: string, value: Value) {
-  const dim = value.shape.map((size) =>
-    typeof size === 'number' ? { dimValue: size } : { dimParam: size },
-  );
+  const dim = value.shape.map((size) => (typeof size === 'number' ? { dimValue: size } : { dimParam: size }));
   return { name, type: { tensorType: { elemType: ELEMENT_TYPE_CODE[value.type], shape: { dim } } } };
 }

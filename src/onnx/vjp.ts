@@ -1,6 +1,14 @@
 import type { Graph } from './graph.js';
 import type { OperatorName } from './operators.js';
-import { axisFrom, type Attributes, GraphError, type Node, sameShape, type Shape, type Value } from './types.js';
+import {
+  type Attributes,
+  axisFrom,
+  GraphError,
+  type Node,
+  type Shape,
+  sameShape,
+  type Value,
+} from './types.js';
 
 interface VjpContext {
   readonly g: Graph;
@@ -51,7 +59,8 @@ function restoreAxes(dy: Value, { g, inputs: [x], attributes, output }: VjpConte
     if (rest[0] === dim) rest.shift();
     else axes.push(axis);
   });
-  if (rest.length > 0) throw new GraphError('Reduce', 'reduced and kept axes cannot be told apart; keep them');
+  if (rest.length > 0)
+    throw new GraphError('Reduce', 'reduced and kept axes cannot be told apart; keep them');
   return g.unsqueeze(dy, axes);
 }
 
@@ -138,7 +147,12 @@ const RULES: Partial<Record<OperatorName, VjpRule>> = {
   Transpose: (dy, { g, attributes }) => {
     const perm = attributes.perm;
     if (!Array.isArray(perm)) throw new GraphError('Transpose', 'needs perm');
-    return [g.transpose(dy, perm.map((_, axis) => perm.indexOf(axis)))];
+    return [
+      g.transpose(
+        dy,
+        perm.map((_, axis) => perm.indexOf(axis)),
+      ),
+    ];
   },
 
   Reshape: (dy, { g, inputs: [x] }) => [g.reshape(dy, x!.shape), null],
@@ -157,7 +171,10 @@ const RULES: Partial<Record<OperatorName, VjpRule>> = {
   },
 
   Gather: (dy, context) => {
-    const { g, inputs: [data, indices] } = context;
+    const {
+      g,
+      inputs: [data, indices],
+    } = context;
     if (axisOf(context, 0) !== 0) throw new GraphError('Gather', 'only axis 0 has a gradient');
     const zeros = g.expand(g.scalar(0), data!.shape);
     const rows = g.unsqueeze(indices!, [indices!.shape.length]);
@@ -165,7 +182,10 @@ const RULES: Partial<Record<OperatorName, VjpRule>> = {
   },
 
   GatherElements: (dy, context) => {
-    const { g, inputs: [data, indices] } = context;
+    const {
+      g,
+      inputs: [data, indices],
+    } = context;
     const zeros = g.expand(g.scalar(0), data!.shape);
     const attributes = { axis: axisOf(context, 0), reduction: 'add' };
     return [g.op('ScatterElements', [zeros, indices!, dy], attributes), null];
@@ -174,9 +194,14 @@ const RULES: Partial<Record<OperatorName, VjpRule>> = {
   ReduceSum: (dy, context) => [context.g.expand(restoreAxes(dy, context), context.inputs[0]!.shape), null],
 
   ReduceMean: (dy, context) => {
-    const { g, inputs: [x], output } = context;
+    const {
+      g,
+      inputs: [x],
+      output,
+    } = context;
     const [all, kept] = [elements(x!.shape), elements(output.shape)];
-    if (all.symbols !== kept.symbols) throw new GraphError('ReduceMean', 'over a size known at run time only');
+    if (all.symbols !== kept.symbols)
+      throw new GraphError('ReduceMean', 'over a size known at run time only');
     const share = g.op('Mul', [restoreAxes(dy, context), g.scalar(kept.count / all.count)]);
     return [g.expand(share, x!.shape), null];
   },
@@ -184,7 +209,10 @@ const RULES: Partial<Record<OperatorName, VjpRule>> = {
 
 function elements(shape: Shape): { readonly count: number; readonly symbols: string } {
   const symbols = shape.filter((dim) => typeof dim === 'string').join();
-  return { count: shape.reduce((product: number, dim) => product * (typeof dim === 'number' ? dim : 1), 1), symbols };
+  return {
+    count: shape.reduce((product: number, dim) => product * (typeof dim === 'number' ? dim : 1), 1),
+    symbols,
+  };
 }
 
 /** The operators that {@link gradients} can go through. */

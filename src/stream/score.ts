@@ -84,7 +84,9 @@ export function score(options: ScoreOptions): OperatorFunction<TokenEvent | Done
           batch.push(event.id);
           received += 1;
           if (received - scored > MAX_WAITING_BLOCKS * block) {
-            subscriber.error(new RangeError(`score: the source is ${MAX_WAITING_BLOCKS} blocks ahead of scoring`));
+            subscriber.error(
+              new RangeError(`score: the source is ${MAX_WAITING_BLOCKS} blocks ahead of scoring`),
+            );
             return;
           }
           emitTokens();

@@ -13,7 +13,11 @@ export interface Scoring {
   readonly alpha: number;
 }
 
-export const DEFAULT_SCORING: Scoring = { methods: METHODS, schedule: DEFAULT_SCHEDULE, alpha: DEFAULT_ALPHA };
+export const DEFAULT_SCORING: Scoring = {
+  methods: METHODS,
+  schedule: DEFAULT_SCHEDULE,
+  alpha: DEFAULT_ALPHA,
+};
 
 export interface TokenScore {
   /** Counts the tokens of the response from 0. */
@@ -25,7 +29,12 @@ export interface TokenScore {
   readonly rival: Rival | null;
 }
 
-const MEASURES: Readonly<Record<Method, (token: PassToken) => number>> = { adversarial, nll, entropy, margin };
+const MEASURES: Readonly<Record<Method, (token: PassToken) => number>> = {
+  adversarial,
+  nll,
+  entropy,
+  margin,
+};
 
 /**
  * Scores a response while it grows, or once it is there: the passes are the same. Every call waits for the one
@@ -108,7 +117,9 @@ export class TextScorer {
 
   /** A number that is not finite is a failure of scoring, never a score. */
   #measure(token: PassToken, index: number): Pick<TokenScore, 'scores' | 'rival'> {
-    const scores = Object.fromEntries(this.#scoring.methods.map((method) => [method, MEASURES[method](token)]));
+    const scores = Object.fromEntries(
+      this.#scoring.methods.map((method) => [method, MEASURES[method](token)]),
+    );
     for (const [method, value] of Object.entries(scores)) {
       if (!Number.isFinite(value)) throw new EngineError('failed', `${method} of token ${index} is ${value}`);
     }

@@ -1,6 +1,7 @@
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { chatBody, mergeTokens, post, readChunks, useGateway } from '../support/gateway.js';
 import { flinch, jsonLines, start } from '../support/cli.js';
+import { chatBody, mergeTokens, post, readChunks, useGateway } from '../support/gateway.js';
 import { LONG_QUESTION, QUESTION } from '../support/requests.js';
 
 const gateway = useGateway();
@@ -10,7 +11,11 @@ describe('flinch chat', () => {
     const { chunks } = await readChunks(await post(gateway.url, chatBody({ stream: true })));
     const { code, stdout, stderr } = await flinch(['chat', '--temperature', '0', QUESTION]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toBe(`${mergeTokens(chunks).map(({ text }) => text).join('')}\n`);
+    expect(stdout).toBe(
+      `${mergeTokens(chunks)
+        .map(({ text }) => text)
+        .join('')}\n`,
+    );
   });
 
   it('prints the same without scoring, and from standard input', async () => {
@@ -20,11 +25,14 @@ describe('flinch chat', () => {
   });
 
   it('colours tokens by their score, with a legend', async () => {
-    const { stdout } = await flinch(['chat', '--temperature', '0', QUESTION], '', { FORCE_COLOR: '3', COLORTERM: 'truecolor' });
+    const { stdout } = await flinch(['chat', '--temperature', '0', QUESTION], '', {
+      FORCE_COLOR: '3',
+      COLORTERM: 'truecolor',
+    });
     expect(stdout).toContain('\u001b[48;2;'); // a background in true colour
     expect(stdout).toMatch(/adversarial:.*certain.*hesitant \(0\.\d+\)/);
     const plain = await flinch(['chat', '--temperature', '0', QUESTION]);
-    expect(stdout.replace(/\u001b\[[\d;]*m/g, '')).toContain(plain.stdout.trim());
+    expect(stripVTControlCharacters(stdout)).toContain(plain.stdout.trim());
   });
 
   it('prints events as JSON lines', async () => {
@@ -44,7 +52,10 @@ describe('flinch chat', () => {
   });
 
   it('refuses an empty question and bad options by name', async () => {
-    expect(await flinch(['chat'], ' \n')).toMatchObject({ code: 1, stderr: expect.stringContaining('question is empty') });
+    expect(await flinch(['chat'], ' \n')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('question is empty'),
+    });
     expect((await flinch(['chat', '--temperature', '9', 'x'])).stderr).toContain('--temperature');
     expect((await flinch(['chat', 'stone '.repeat(600)])).stderr).toContain('exceed the context of 512');
   });

@@ -15,7 +15,10 @@ describe('flinch', () => {
   });
 
   it('refuses what it does not know', async () => {
-    expect(await flinch(['scor'])).toMatchObject({ code: 1, stderr: expect.stringContaining("unknown command 'scor'") });
+    expect(await flinch(['scor'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("unknown command 'scor'"),
+    });
     expect(await flinch(['inspect'])).toMatchObject({ code: 1, stderr: expect.stringContaining("'model'") });
   });
 });
@@ -23,14 +26,27 @@ describe('flinch', () => {
 describe('flinch inspect', () => {
   it('says what a checkpoint is and what memory it needs', async () => {
     const { stdout } = await flinch(['inspect', REASONER, '--length', '300']);
-    for (const fact of ['llama, 6 layers', '2.48 M', 'fp32', '512 positions', '<|im_end|>', 'text of 300 tokens']) {
+    for (const fact of [
+      'llama, 6 layers',
+      '2.48 M',
+      'fp32',
+      '512 positions',
+      '<|im_end|>',
+      'text of 300 tokens',
+    ]) {
       expect(stdout).toContain(fact);
     }
   });
 
   it('prints JSON, and predicts more memory for a longer text', async () => {
     const memoryAt = async (length: string) => {
-      const { stdout } = await flinch(['inspect', checkpointFolder('tiny-mistral'), '--length', length, '--json']);
+      const { stdout } = await flinch([
+        'inspect',
+        checkpointFolder('tiny-mistral'),
+        '--length',
+        length,
+        '--json',
+      ]);
       const facts = JSON.parse(stdout);
       expect(facts).toMatchObject({ name: 'tiny-mistral', types: ['fp16'], config: { family: 'mistral' } });
       return facts.memory.offline.run;
@@ -39,7 +55,10 @@ describe('flinch inspect', () => {
   });
 
   it('names a folder that is no checkpoint', async () => {
-    expect(await flinch(['inspect', '/nowhere'])).toMatchObject({ code: 1, stderr: expect.stringContaining('/nowhere') });
+    expect(await flinch(['inspect', '/nowhere'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('/nowhere'),
+    });
   });
 });
 
@@ -65,7 +84,10 @@ describe('flinch serve', () => {
   it('says that the port is taken', async () => {
     const running = start(['serve', '--port', '0', '--log-level', 'silent']);
     const { port } = new URL(await address(running.stdout));
-    expect(await flinch(['serve', '--port', port])).toMatchObject({ code: 1, stderr: expect.stringContaining('EADDRINUSE') });
+    expect(await flinch(['serve', '--port', port])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('EADDRINUSE'),
+    });
     running.child.kill('SIGINT');
     expect((await running.finished).code).toBe(0);
   });

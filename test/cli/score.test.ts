@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { flinch, jsonLines, start, useFolder } from '../support/cli.js';
-import { CHECKPOINTS, checkpointFolder, goldenCases, largestDifference, scoreErrors } from '../support/golden.js';
+import {
+  CHECKPOINTS,
+  checkpointFolder,
+  goldenCases,
+  largestDifference,
+  scoreErrors,
+} from '../support/golden.js';
 
 const folder = useFolder();
 
@@ -35,7 +41,10 @@ describe.each(CHECKPOINTS)('flinch score on %s', (name) => {
       ...cases.map(({ promptIds, responseIds }, i) => ({ id: `ids ${i}`, promptIds, responseIds })),
       ...cases.map(({ messages, response }, i) => ({ id: `text ${i}`, messages, response })),
     ]);
-    const { code, stdout, stderr } = await flinch(['score', '--model', model, '--input', '-', '--alpha', alpha], input);
+    const { code, stdout, stderr } = await flinch(
+      ['score', '--model', model, '--input', '-', '--alpha', alpha],
+      input,
+    );
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const results = lines(stdout);
     expect(results.map(({ id }) => id)).toEqual(['ids 0', 'ids 1', 'ids 2', 'text 0', 'text 1', 'text 2']);
@@ -44,22 +53,45 @@ describe.each(CHECKPOINTS)('flinch score on %s', (name) => {
       expect(result).toMatchObject({ model: name, schedule: 'offline' });
       expect(result.positions).toBe(golden.promptIds.length + golden.responseIds.length - 1);
       expect(result.tokens.map(({ text }) => text).join('')).toBe(golden.response);
-      expect(largestDifference(result.tokens.map(({ logprob }) => logprob), golden.logprob)).toBeLessThan(1e-4);
-      const errors = scoreErrors(result.tokens.map(({ scores }) => scores.adversarial!), golden.adv);
+      expect(
+        largestDifference(
+          result.tokens.map(({ logprob }) => logprob),
+          golden.logprob,
+        ),
+      ).toBeLessThan(1e-4);
+      const errors = scoreErrors(
+        result.tokens.map(({ scores }) => scores.adversarial!),
+        golden.adv,
+      );
       expect(errors.all).toBeLessThan(0.005);
     });
   });
 
   it('reproduces the windowed ones, and writes a file', async () => {
-    const input = folder.write(`${name}.jsonl`, json(cases.map(({ promptIds, responseIds }, id) => ({ id, promptIds, responseIds }))));
-    const args = ['--model', model, '--input', input, '--output', folder.path(`${name}.out`), '--alpha', alpha];
+    const input = folder.write(
+      `${name}.jsonl`,
+      json(cases.map(({ promptIds, responseIds }, id) => ({ id, promptIds, responseIds }))),
+    );
+    const args = [
+      '--model',
+      model,
+      '--input',
+      input,
+      '--output',
+      folder.path(`${name}.out`),
+      '--alpha',
+      alpha,
+    ];
     const schedule = ['--schedule', 'windowed', '--block', '4', '--window', '16', '--methods', 'adversarial'];
     expect(await flinch(['score', ...args, ...schedule])).toEqual({ code: 0, stdout: '', stderr: '' });
     lines(folder.read(`${name}.out`)).forEach((result, i) => {
       const golden = cases[i]!.windowed['block=4,window=16']!;
       expect(result).toMatchObject({ id: i, schedule: 'windowed', positions: golden.positions });
       expect(result.tokens.every(({ scores }) => Object.keys(scores).join() === 'adversarial')).toBe(true);
-      const errors = scoreErrors(result.tokens.map(({ scores }) => scores.adversarial!), golden.adversarial);
+      const errors = scoreErrors(
+        result.tokens.map(({ scores }) => scores.adversarial!),
+        golden.adversarial,
+      );
       expect(errors.all).toBeLessThan(0.005);
     });
   });
@@ -77,7 +109,10 @@ describe('flinch score', () => {
 
   it('scores the end token only when its id is given', async () => {
     const ids = { id: 1, prompt: 'x', responseIds: [20, 639] };
-    const { stdout } = await flinch(['score', '--input', '-'], json([ids, good, { ...good, id: 'empty', response: '' }]));
+    const { stdout } = await flinch(
+      ['score', '--input', '-'],
+      json([ids, good, { ...good, id: 'empty', response: '' }]),
+    );
     expect(lines(stdout).map(({ tokens }) => tokens.length)).toEqual([2, 1, 0]);
     expect(lines(stdout)[0]!.tokens[1]!.text).toBe('');
   });
@@ -90,13 +125,28 @@ describe('flinch score', () => {
     ['two prompts', { ...good, promptIds: [1] }, 'promptIds, prompt: only one of'],
     ['two responses', { ...good, responseIds: [1] }, 'responseIds, response: only one of'],
     ['an empty prompt', { ...good, prompt: '' }, 'prompt: needs at least one token'],
-    ['an id outside the vocabulary', { id: 1, prompt: 'a', responseIds: [1, 640] }, 'responseIds.1: 640 is not in the vocabulary'],
+    [
+      'an id outside the vocabulary',
+      { id: 1, prompt: 'a', responseIds: [1, 640] },
+      'responseIds.1: 640 is not in the vocabulary',
+    ],
     ['a negative id', { id: 1, promptIds: [-1], response: 'a' }, 'promptIds.0: '],
-    ['an unknown role', { id: 1, messages: [{ role: 'x', content: '' }], response: 'a' }, 'messages.0.role: '],
-    ['a text beyond the context', { id: 1, prompt: 'a', response: 'stone '.repeat(600) }, 'exceed the context of 512'],
+    [
+      'an unknown role',
+      { id: 1, messages: [{ role: 'x', content: '' }], response: 'a' },
+      'messages.0.role: ',
+    ],
+    [
+      'a text beyond the context',
+      { id: 1, prompt: 'a', response: 'stone '.repeat(600) },
+      'exceed the context of 512',
+    ],
   ])('reports a line with %s by its number, and scores the others', async (_name, bad, message) => {
     const line = typeof bad === 'string' ? bad : JSON.stringify(bad);
-    const { code, stdout, stderr } = await flinch(['score', '--input', '-'], `${line}\n\n${JSON.stringify(good)}\n`);
+    const { code, stdout, stderr } = await flinch(
+      ['score', '--input', '-'],
+      `${line}\n\n${JSON.stringify(good)}\n`,
+    );
     expect(code).toBe(1);
     expect(stderr).toContain(`input:1: ${message.startsWith('exceed') ? '' : message}`);
     expect(stderr).toContain(message);
@@ -121,7 +171,10 @@ describe('flinch score', () => {
   });
 
   it('stops at Ctrl-C with whole lines, and leaves no process behind', async () => {
-    const input = folder.write('many.jsonl', json(Array.from({ length: 5000 }, (_, id) => ({ ...good, id }))));
+    const input = folder.write(
+      'many.jsonl',
+      json(Array.from({ length: 5000 }, (_, id) => ({ ...good, id }))),
+    );
     const running = start(['score', '--input', input]);
     while (running.stdout().length < 1000) await new Promise((resolve) => setTimeout(resolve, 5));
     running.child.kill('SIGINT');

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DecodeWorker } from '#src/engine/child/decode-worker.js';
 import type { FromDecode, GenerateMessage } from '#src/engine/protocol.js';
 import { openSession, type Session } from '#src/engine/session.js';
 import { type Checkpoint, openCheckpoint } from '#src/model/checkpoint.js';
 import { buildDecodeGraph } from '#src/model/decode-graph.js';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { checkpointFolder } from '../support/golden.js';
 
 let checkpoint: Checkpoint;
@@ -19,7 +19,12 @@ beforeAll(async () => {
 
 beforeEach(() => {
   sent = [];
-  worker = new DecodeWorker({ session, source: checkpoint, contextLength: 512, send: (message) => sent.push(message) });
+  worker = new DecodeWorker({
+    session,
+    source: checkpoint,
+    contextLength: 512,
+    send: (message) => sent.push(message),
+  });
 });
 
 const request = (stream: number, changes: Partial<GenerateMessage> = {}): GenerateMessage => ({
@@ -89,7 +94,10 @@ describe('DecodeWorker', () => {
     worker.generate(request(1, { promptIds: Array.from({ length: 510 }, (_, i) => i) }));
     worker.generate(request(2));
     await idle();
-    expect(sent.find(({ type }) => type === 'failed')).toMatchObject({ stream: 1, message: expect.stringContaining('limit of 512') });
+    expect(sent.find(({ type }) => type === 'failed')).toMatchObject({
+      stream: 1,
+      message: expect.stringContaining('limit of 512'),
+    });
     expect(sent.at(-1)).toMatchObject({ type: 'end', stream: 2 });
   });
 });

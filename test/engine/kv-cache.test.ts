@@ -1,5 +1,5 @@
-import { DecodeCache, ScoreCache } from '#src/engine/kv-cache.js';
 import { describe, expect, it } from 'vitest';
+import { DecodeCache, ScoreCache } from '#src/engine/kv-cache.js';
 
 const SHAPE = { layers: 1, kvHeads: 2, headDim: 2 };
 
@@ -10,14 +10,17 @@ describe('DecodeCache', () => {
     const before = cache.tensors().inputs['key.0']!;
     const capacity = before.dims[2]!;
     const data = before.data as Float32Array;
-    for (let head = 0; head < 2; head++) for (let i = 0; i < 6; i++) data[head * capacity * 2 + i] = 10 * head + i;
+    for (let head = 0; head < 2; head++)
+      for (let i = 0; i < 6; i++) data[head * capacity * 2 + i] = 10 * head + i;
     cache.length = 3;
     cache.reserve(capacity + 1);
     const after = cache.tensors().inputs['key.0']!;
     expect(after.dims).toEqual([1, 2, 2 * capacity, 2]);
     for (const head of [0, 1]) {
       const start = head * 2 * capacity * 2;
-      expect([...after.data.slice(start, start + 7)]).toEqual([0, 1, 2, 3, 4, 5].map((i) => 10 * head + i).concat(0));
+      expect([...after.data.slice(start, start + 7)]).toEqual(
+        [0, 1, 2, 3, 4, 5].map((i) => 10 * head + i).concat(0),
+      );
     }
   });
 
@@ -52,6 +55,8 @@ describe('ScoreCache', () => {
   it('keeps its content when it grows', () => {
     const cache = new ScoreCache(SHAPE, 1000);
     for (let i = 0; i < 300; i++) cache.append(1, rows(i));
-    expect(cache.prefix(0, 300).key.filter((_, i) => i % 4 === 0)).toEqual(Float32Array.from({ length: 300 }, (_, i) => i));
+    expect(cache.prefix(0, 300).key.filter((_, i) => i % 4 === 0)).toEqual(
+      Float32Array.from({ length: 300 }, (_, i) => i),
+    );
   });
 });

@@ -1,5 +1,5 @@
-import { Sampler, topTokens } from '#src/engine/sampler.js';
 import { describe, expect, it } from 'vitest';
+import { Sampler, topTokens } from '#src/engine/sampler.js';
 
 const PROBABILITIES = [0.05, 0.5, 0.15, 0.3];
 const LOGPROBS = Float32Array.from(PROBABILITIES, Math.log);
@@ -14,7 +14,7 @@ function frequencies(temperature: number, topK: number, topP: number): number[] 
 
 function expectClose(actual: readonly number[], expected: readonly number[]): void {
   // Five standard deviations of a frequency over 20 000 draws.
-  actual.forEach((value, i) => expect(Math.abs(value - expected[i]!)).toBeLessThan(0.018));
+  for (const [i, value] of actual.entries()) expect(Math.abs(value - expected[i]!)).toBeLessThan(0.018);
 }
 
 describe('Sampler', () => {
@@ -31,7 +31,10 @@ describe('Sampler', () => {
   it('sharpens it at a lower temperature', () => {
     const powers = PROBABILITIES.map((p) => p ** 2);
     const total = powers.reduce((a, b) => a + b);
-    expectClose(frequencies(0.5, 0, 1), powers.map((p) => p / total));
+    expectClose(
+      frequencies(0.5, 0, 1),
+      powers.map((p) => p / total),
+    );
   });
 
   it('keeps the k most probable', () => {

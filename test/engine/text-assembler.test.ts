@@ -1,9 +1,9 @@
-import { findStop } from '#src/engine/stop-strings.js';
-import { TextAssembler } from '#src/engine/text-assembler.js';
-import { Detokenizer } from '#src/model/detokenizer.js';
-import { openCheckpoint } from '#src/model/checkpoint.js';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { findStop } from '#src/engine/stop-strings.js';
+import { TextAssembler } from '#src/engine/text-assembler.js';
+import { openCheckpoint } from '#src/model/checkpoint.js';
+import { Detokenizer } from '#src/model/detokenizer.js';
 import { REASONER } from '../support/golden.js';
 
 describe('findStop', () => {
@@ -68,9 +68,12 @@ describe('TextAssembler', () => {
 
   it('joins to the text up to the first stop string, for any text and stops', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '1', 'é', '\n'), maxLength: 40 });
-    const stops = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', ' ', '1', 'é'), minLength: 1, maxLength: 4 }), {
-      maxLength: 3,
-    });
+    const stops = fc.array(
+      fc.string({ unit: fc.constantFrom('a', 'b', ' ', '1', 'é'), minLength: 1, maxLength: 4 }),
+      {
+        maxLength: 3,
+      },
+    );
     fc.assert(
       fc.property(text, stops, (whole, list) => {
         const { texts, stopped } = feed(assembler(...list), encode(whole));

@@ -20,13 +20,21 @@ describe('the gateway', () => {
     expect(page.headers.get('content-type')).toContain('text/html');
     expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
     const html = await page.text();
-    const linked = [...html.matchAll(/(?:src|href)="(\.?\/[^"]+)"/g)].map(([, path]) => path!.replace(/^\./, ''));
+    const linked = [...html.matchAll(/(?:src|href)="(\.?\/[^"]+)"/g)].map(([, path]) =>
+      path!.replace(/^\./, ''),
+    );
     expect(linked.length).toBeGreaterThanOrEqual(2);
     for (const path of linked) expect((await get(path)).status, path).toBe(200);
   });
 
   it('does not serve its sources', async () => {
-    for (const path of ['/main.ts', '/tsconfig.json', '/public/index.html', '/../package.json', '/%2e%2e/package.json']) {
+    for (const path of [
+      '/main.ts',
+      '/tsconfig.json',
+      '/public/index.html',
+      '/../package.json',
+      '/%2e%2e/package.json',
+    ]) {
       expect((await get(path)).status, path).toBe(404);
     }
   });
@@ -34,6 +42,8 @@ describe('the gateway', () => {
   it('answers what it does not know in the shape of its API', async () => {
     const response = await get('/v1/embeddings');
     expect(response.status).toBe(404);
-    expect(await response.json()).toMatchObject({ error: { code: 'not_found', message: expect.stringContaining('/v1/embeddings') } });
+    expect(await response.json()).toMatchObject({
+      error: { code: 'not_found', message: expect.stringContaining('/v1/embeddings') },
+    });
   });
 });

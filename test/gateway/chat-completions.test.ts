@@ -17,7 +17,9 @@ const completion = z.object({
   choices: z.tuple([
     z.object({
       message: z.object({ role: z.literal('assistant'), content: z.string() }),
-      logprobs: z.object({ content: z.array(tokenLogprob.extend({ top_logprobs: z.array(tokenLogprob) })) }).nullable(),
+      logprobs: z
+        .object({ content: z.array(tokenLogprob.extend({ top_logprobs: z.array(tokenLogprob) })) })
+        .nullable(),
       finish_reason: z.string(),
     }),
   ]),
@@ -77,7 +79,12 @@ describe('a streamed completion', () => {
 
   it('writes the same with the guard off, without scores', async () => {
     const [on, off] = [await streamed(), await streamed({ guard: { enabled: false } })];
-    const plain = mergeTokens(on.chunks).map(({ index, id, text, logprob }) => ({ index, id, text, logprob }));
+    const plain = mergeTokens(on.chunks).map(({ index, id, text, logprob }) => ({
+      index,
+      id,
+      text,
+      logprob,
+    }));
     expect(mergeTokens(off.chunks)).toEqual(plain);
   });
 });
@@ -96,7 +103,11 @@ describe('a whole completion', () => {
     const { choices } = await whole({ logprobs: true, top_logprobs: 2, max_tokens: 3 });
     const content = choices[0].logprobs?.content ?? [];
     expect(content).toHaveLength(3);
-    expect(content[0]).toMatchObject({ token: 'Let', bytes: [76, 101, 116], top_logprobs: [{ token: 'Let' }, {}] });
+    expect(content[0]).toMatchObject({
+      token: 'Let',
+      bytes: [76, 101, 116],
+      top_logprobs: [{ token: 'Let' }, {}],
+    });
     expect(content[0]?.top_logprobs[0]?.logprob).toBe(content[0]?.logprob);
   });
 
@@ -117,7 +128,10 @@ describe('a whole completion', () => {
     const parts = [{ role: 'user', content: [{ type: 'text', text: QUESTION }] }];
     expect((await whole({ messages: parts })).choices).toEqual((await whole()).choices);
     const system = 'You are a helpful assistant.';
-    const developer = [{ role: 'developer', content: system }, { role: 'user', content: QUESTION }];
+    const developer = [
+      { role: 'developer', content: system },
+      { role: 'user', content: QUESTION },
+    ];
     expect((await whole({ messages: developer })).usage).toEqual((await whole()).usage);
   });
 });
@@ -128,14 +142,29 @@ describe('a bad request', () => {
     ['an unknown model', { model: 'gpt-5' }, 'model', 'model_not_found', 404],
     ['no messages', { messages: [] }, 'messages', 'invalid_value'],
     ['messages of a wrong type', { messages: 'hi' }, 'messages', 'invalid_value'],
-    ['content of a wrong type', { messages: [message, { role: 'user', content: 5 }] }, 'messages[1].content', 'invalid_value'],
-    ['an unknown role', { messages: [{ role: 'wizard', content: 'x' }] }, 'messages[0].role', 'invalid_value'],
+    [
+      'content of a wrong type',
+      { messages: [message, { role: 'user', content: 5 }] },
+      'messages[1].content',
+      'invalid_value',
+    ],
+    [
+      'an unknown role',
+      { messages: [{ role: 'wizard', content: 'x' }] },
+      'messages[0].role',
+      'invalid_value',
+    ],
     ['a negative temperature', { temperature: -1 }, 'temperature', 'invalid_value'],
     ['a temperature that is text', { temperature: 'hot' }, 'temperature', 'invalid_value'],
     ['top_p of 0', { top_p: 0 }, 'top_p', 'invalid_value'],
     ['max_tokens of 0', { max_tokens: 0 }, 'max_tokens', 'invalid_value'],
     ['huge max_tokens', { max_tokens: 1e9 }, 'max_tokens', 'context_length_exceeded'],
-    ['max_completion_tokens that is fractional', { max_completion_tokens: 1.5 }, 'max_completion_tokens', 'invalid_value'],
+    [
+      'max_completion_tokens that is fractional',
+      { max_completion_tokens: 1.5 },
+      'max_completion_tokens',
+      'invalid_value',
+    ],
     ['a seed beyond exact integers', { seed: 1e300 }, 'seed', 'invalid_value'],
     ['an empty stop string', { stop: [''] }, 'stop', 'invalid_value'],
     ['too many stop strings', { stop: ['a', 'b', 'c', 'd', 'e'] }, 'stop', 'invalid_value'],
@@ -143,7 +172,12 @@ describe('a bad request', () => {
     ['top_logprobs above 20', { logprobs: true, top_logprobs: 21 }, 'top_logprobs', 'invalid_value'],
     ['several choices', { n: 2 }, 'n', 'unsupported_parameter'],
     ['tools', { tools: [{ type: 'function', function: { name: 'f' } }] }, 'tools', 'unsupported_parameter'],
-    ['stream_options without stream', { stream_options: { include_usage: true } }, 'stream_options', 'invalid_value'],
+    [
+      'stream_options without stream',
+      { stream_options: { include_usage: true } },
+      'stream_options',
+      'invalid_value',
+    ],
     ['an unknown field', { temprature: 1 }, 'temprature', 'unknown_parameter'],
     ['an unknown field of guard', { guard: { blok: 8 } }, 'guard.blok', 'unknown_parameter'],
     ['guard of a wrong type', { guard: 'on' }, 'guard', 'invalid_value'],
@@ -153,7 +187,12 @@ describe('a bad request', () => {
     ['a huge window', { guard: { window: 1e12 } }, 'guard.window', 'invalid_value'],
     ['a window below the block', { guard: { block: 8, window: 4 } }, 'guard.window', 'invalid_value'],
     ['alpha of 0', { guard: { alpha: 0 } }, 'guard.alpha', 'invalid_value'],
-    ['a prompt longer than the context', { messages: [{ role: 'user', content: 'stone '.repeat(600) }] }, 'messages', 'context_length_exceeded'],
+    [
+      'a prompt longer than the context',
+      { messages: [{ role: 'user', content: 'stone '.repeat(600) }] },
+      'messages',
+      'context_length_exceeded',
+    ],
   ];
 
   it.each(refusals)('%s is refused by name', async (_name, changes, param, code, status = 400) => {
@@ -169,8 +208,13 @@ describe('a bad request', () => {
   });
 
   it('that is not JSON, or not sent as JSON, is refused', async () => {
-    expect(await (await post(gateway.url, '{"model"')).json()).toMatchObject({ error: { code: 'invalid_json' } });
-    const form = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify(chatBody()) });
+    expect(await (await post(gateway.url, '{"model"')).json()).toMatchObject({
+      error: { code: 'invalid_json' },
+    });
+    const form = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      body: JSON.stringify(chatBody()),
+    });
     expect(form.status).toBe(400);
     expect(refusal.parse(await form.json()).error.message).toContain('Content-Type');
     expect((await post(gateway.url, [1])).status).toBe(400);
@@ -200,20 +244,28 @@ describe('a stream that is cut', () => {
     await gateway.idle();
   });
 
-  it.each(['decode', 'score'] as const)('by the death of the %s process: an error event, no [DONE]', async (role) => {
-    const response = await post(gateway.url, endless());
-    const events: string[] = [];
-    for await (const data of sseData(response)) {
-      events.push(data);
-      if (events.length === 4) process.kill(gateway.engine.status()[role].pid!, 'SIGKILL');
-    }
-    expect(JSON.parse(events.at(-1)!)).toMatchObject({ error: { type: 'server_error', code: 'engine_crashed' } });
-    await gateway.idle();
-    expect((await streamed()).done).toBe(true);
-  });
+  it.each(['decode', 'score'] as const)(
+    'by the death of the %s process: an error event, no [DONE]',
+    async (role) => {
+      const response = await post(gateway.url, endless());
+      const events: string[] = [];
+      for await (const data of sseData(response)) {
+        events.push(data);
+        if (events.length === 4) process.kill(gateway.engine.status()[role].pid!, 'SIGKILL');
+      }
+      expect(JSON.parse(events.at(-1)!)).toMatchObject({
+        error: { type: 'server_error', code: 'engine_crashed' },
+      });
+      await gateway.idle();
+      expect((await streamed()).done).toBe(true);
+    },
+  );
 
   it('before its first byte: an error response', async () => {
-    const posted = post(gateway.url, chatBody({ messages: [{ role: 'user', content: 'stone '.repeat(100) }] }));
+    const posted = post(
+      gateway.url,
+      chatBody({ messages: [{ role: 'user', content: 'stone '.repeat(100) }] }),
+    );
     while (gateway.engine.status().streams === 0) await new Promise((resolve) => setTimeout(resolve, 1));
     process.kill(gateway.engine.status().decode.pid!, 'SIGKILL');
     const response = await posted;
@@ -229,12 +281,16 @@ describe('more streams than the engine admits', () => {
       fetch(`${gateway.url}/v1/chat/completions`, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(chatBody({ stream: true, messages: [{ role: 'user', content: LONG_QUESTION }] })),
+        body: JSON.stringify(
+          chatBody({ stream: true, messages: [{ role: 'user', content: LONG_QUESTION }] }),
+        ),
         signal: controller.signal,
       }),
     );
     await Promise.all(busy.slice(0, 1));
-    const responses = await Promise.all(Array.from({ length: 8 }, () => post(gateway.url, chatBody({ max_tokens: 1 }))));
+    const responses = await Promise.all(
+      Array.from({ length: 8 }, () => post(gateway.url, chatBody({ max_tokens: 1 }))),
+    );
     controller.abort();
     await Promise.allSettled(busy);
     const refused = responses.filter(({ status }) => status === 503);

@@ -1,4 +1,4 @@
-import OpenAI, { NotFoundError, BadRequestError } from 'openai';
+import OpenAI, { BadRequestError, NotFoundError } from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useGateway } from '../support/gateway.js';
 import { QUESTION } from '../support/requests.js';
@@ -9,7 +9,11 @@ beforeAll(() => {
   client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'none', maxRetries: 0 });
 });
 
-const request = { model: 'reasoner', temperature: 0, messages: [{ role: 'user' as const, content: QUESTION }] };
+const request = {
+  model: 'reasoner',
+  temperature: 0,
+  messages: [{ role: 'user' as const, content: QUESTION }],
+};
 
 describe('the official openai client', () => {
   it('reads a whole completion', async () => {
@@ -43,12 +47,16 @@ describe('the official openai client', () => {
   });
 
   it('sees its own error classes', async () => {
-    await expect(client.chat.completions.create({ ...request, model: 'gpt-5' })).rejects.toThrow(NotFoundError);
+    await expect(client.chat.completions.create({ ...request, model: 'gpt-5' })).rejects.toThrow(
+      NotFoundError,
+    );
     await expect(client.chat.completions.create({ ...request, model: 'gpt-5' })).rejects.toMatchObject({
       code: 'model_not_found',
       param: 'model',
     });
-    await expect(client.chat.completions.create({ ...request, temperature: 9 })).rejects.toThrow(BadRequestError);
+    await expect(client.chat.completions.create({ ...request, temperature: 9 })).rejects.toThrow(
+      BadRequestError,
+    );
   });
 
   it('is told of a failure in mid-stream', async () => {

@@ -4,9 +4,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { useGateway } from '../support/gateway.js';
 import { LONG_QUESTION, QUESTION } from '../support/requests.js';
 
-const executablePath = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
-  (path) => path !== undefined && existsSync(path),
-);
+const executablePath = [
+  process.env.CHROMIUM_PATH,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find((path) => path !== undefined && existsSync(path));
 if (!executablePath) console.warn('page.test.ts is skipped: no Chromium found (set CHROMIUM_PATH to one)');
 
 describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
@@ -18,7 +21,13 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
   beforeAll(async () => {
     browser = await chromium.launch({
       executablePath: executablePath!,
-      args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--no-first-run'],
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--no-first-run',
+      ],
     });
     page = await browser.newPage();
     page.on('pageerror', (error) => problems.push(error.message));
@@ -50,7 +59,9 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     expect(await tokens.count()).toBeGreaterThan(40);
     expect(await answer.locator('span.token[data-scored="false"]').count()).toBe(0);
     expect((await tokens.allTextContents()).join('')).toMatch(/89\.$/);
-    const colours = await tokens.evaluateAll((spans) => spans.map((span) => getComputedStyle(span).backgroundColor));
+    const colours = await tokens.evaluateAll((spans) =>
+      spans.map((span) => getComputedStyle(span).backgroundColor),
+    );
     expect(new Set(colours).size).toBeGreaterThan(3);
     if (process.env.FLINCH_SCREENSHOT) await page.screenshot({ path: process.env.FLINCH_SCREENSHOT });
   });
@@ -60,8 +71,9 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     await hesitant.hover();
     const card = page.locator('#token-card');
     await card.waitFor({ state: 'visible' });
-    const text = await card.innerText();
-    for (const fact of ['adversarial', 'nll', 'entropy', 'margin', 'rival']) expect(text.toLowerCase()).toContain(fact);
+    const text = await card.textContent();
+    for (const fact of ['adversarial', 'nll', 'entropy', 'margin', 'rival'])
+      expect(text?.toLowerCase()).toContain(fact);
   });
 
   it('stops a generation', async () => {
@@ -69,7 +81,7 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     await answer.locator('span.token').nth(10).waitFor();
     await page.locator('button#stop').click();
     await answer.locator('xpath=self::*[@data-state="done"]').waitFor();
-    expect(await answer.innerText()).toMatch(/cancelled|stopped/i);
+    expect(await answer.textContent()).toMatch(/cancelled|stopped/i);
     await gateway.idle();
   });
 
@@ -78,7 +90,7 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     await answer.locator('span.token[data-scored="true"]').first().waitFor();
     process.kill(gateway.engine.status().score.pid!, 'SIGKILL');
     await answer.locator('xpath=self::*[@data-state="failed"]').waitFor();
-    expect(await answer.innerText()).toContain('died');
+    expect(await answer.textContent()).toContain('died');
   });
 
   it('had no errors of its own', () => {

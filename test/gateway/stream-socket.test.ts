@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { chatBody, mergeTokens, post, readChunks, type SocketEvent, TestSocket, useGateway } from '../support/gateway.js';
+import {
+  chatBody,
+  mergeTokens,
+  post,
+  readChunks,
+  type SocketEvent,
+  TestSocket,
+  useGateway,
+} from '../support/gateway.js';
 import { LONG_QUESTION } from '../support/requests.js';
 
 const gateway = useGateway();
@@ -69,7 +77,10 @@ describe('a generation', () => {
     await gateway.idle();
     expect(done(socket.events.at(-1)!)).toBe(true);
     socket.send({ type: 'generation.cancel', response_id });
-    expect((await socket.event(ofType('error'))).error).toMatchObject({ code: 'unknown_response', param: 'response_id' });
+    expect((await socket.event(ofType('error'))).error).toMatchObject({
+      code: 'unknown_response',
+      param: 'response_id',
+    });
     socket.close();
   });
 
@@ -81,19 +92,22 @@ describe('a generation', () => {
     await gateway.idle();
   });
 
-  it.each(['decode', 'score'] as const)('ends with an error when the %s process dies; the next works', async (role) => {
-    const socket = await TestSocket.open(gateway.url);
-    socket.send(create(long));
-    const { response_id } = await socket.event(ofType('score.delta'));
-    process.kill(gateway.engine.status()[role].pid!, 'SIGKILL');
-    const failure = await socket.event(ofType('error'));
-    expect(failure).toMatchObject({ response_id, error: { code: 'engine_crashed' } });
-    expect(failure).toBe(socket.events.at(-1));
-    expect(failure.offset).toBe(socket.events.length - 1);
-    socket.send(create({ max_tokens: 2 }));
-    await socket.event(done);
-    socket.close();
-  });
+  it.each(['decode', 'score'] as const)(
+    'ends with an error when the %s process dies; the next works',
+    async (role) => {
+      const socket = await TestSocket.open(gateway.url);
+      socket.send(create(long));
+      const { response_id } = await socket.event(ofType('score.delta'));
+      process.kill(gateway.engine.status()[role].pid!, 'SIGKILL');
+      const failure = await socket.event(ofType('error'));
+      expect(failure).toMatchObject({ response_id, error: { code: 'engine_crashed' } });
+      expect(failure).toBe(socket.events.at(-1));
+      expect(failure.offset).toBe(socket.events.length - 1);
+      socket.send(create({ max_tokens: 2 }));
+      await socket.event(done);
+      socket.close();
+    },
+  );
 });
 
 describe('a connection', () => {
@@ -103,7 +117,8 @@ describe('a connection', () => {
     socket.send(create({ request_id: 'r8' }));
     const refusal = await socket.event(ofType('error'));
     expect(refusal).toMatchObject({ request_id: 'r8', error: { code: 'too_many_generations' } });
-    const writing = () => new Set(socket.events.filter(ofType('token.delta')).map((event) => event.response_id)).size;
+    const writing = () =>
+      new Set(socket.events.filter(ofType('token.delta')).map((event) => event.response_id)).size;
     await socket.event(() => writing() === 8);
     socket.close();
     await gateway.idle();
@@ -113,7 +128,12 @@ describe('a connection', () => {
     ['what is not JSON', '{', 'invalid_json', null],
     ['what is no object', [1], 'invalid_message', 'type'],
     ['an unknown type', { type: 'generation.stop' }, 'invalid_message', 'type'],
-    ['a field of a wrong type', create({ request_id: 'r', temperature: 'hot' }), 'invalid_value', 'temperature'],
+    [
+      'a field of a wrong type',
+      create({ request_id: 'r', temperature: 'hot' }),
+      'invalid_value',
+      'temperature',
+    ],
     ['an unknown field', create({ strem: true }), 'unknown_parameter', 'strem'],
     ['a field of the HTTP body alone', create({ stream: true }), 'unknown_parameter', 'stream'],
     ['an unknown field of guard', create({ guard: { x: 1 } }), 'unknown_parameter', 'guard.x'],
@@ -129,21 +149,30 @@ describe('a connection', () => {
   });
 
   it('is closed for a binary message and for one over the limit', async () => {
-    for (const [message, code] of [[new Uint8Array(3), 1003], ['x'.repeat((1 << 20) + 1), 1009]] as const) {
+    for (const [message, code] of [
+      [new Uint8Array(3), 1003],
+      ['x'.repeat((1 << 20) + 1), 1009],
+    ] as const) {
       const socket = await TestSocket.open(gateway.url);
       socket.send(message);
       await expect.poll(() => socket.closeCode).toBe(code);
     }
   });
 
-  const refused = (path: string, protocols: string[], headers: Record<string, string> = {}): Promise<[number, string]> =>
+  const refused = (
+    path: string,
+    protocols: string[],
+    headers: Record<string, string> = {},
+  ): Promise<[number, string]> =>
     new Promise((resolve, reject) => {
       const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}${path}`, protocols, { headers });
       socket.on('error', () => {});
       socket.on('open', () => reject(new Error('it was accepted')));
       socket.on('unexpected-response', (_request, response) => {
         let body = '';
-        response.on('data', (data) => (body += data)).on('end', () => resolve([response.statusCode ?? 0, body]));
+        response
+          .on('data', (data) => (body += data))
+          .on('end', () => resolve([response.statusCode ?? 0, body]));
       });
     });
 

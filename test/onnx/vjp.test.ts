@@ -1,12 +1,12 @@
-import { floats, longs, openSession } from '#src/engine/session.js';
+import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+import { describe, expect, it } from 'vitest';
+import { floats, openSession } from '#src/engine/session.js';
 import { logSoftmax, silu } from '#src/onnx/functions.js';
 import { Graph } from '#src/onnx/graph.js';
 import { OPERATORS } from '#src/onnx/operators.js';
 import type { Value } from '#src/onnx/types.js';
 import { DIFFERENTIABLE, gradients } from '#src/onnx/vjp.js';
-import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
-import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
-import { describe, expect, it } from 'vitest';
 
 interface Case {
   readonly op: string;
@@ -22,36 +22,208 @@ interface Case {
 
 const CASES: Case[] = [
   ...(['Add', 'Sub', 'Mul', 'Div'] as const).flatMap((op): Case[] => [
-    { op, name: 'same shape', shapes: [[2, 3], [2, 3]], positive: true, build: (g, [a, b]) => g.op(op, [a!, b!]) },
-    { op, name: 'broadcast of leading and inner axes', shapes: [[2, 1, 3], [4, 1]], positive: true, build: (g, [a, b]) => g.op(op, [a!, b!]) },
-    { op, name: 'broadcast along a named axis', shapes: [[2, 3], [1, 3]], dims: [['rows', 3], [1, 3]], positive: true, build: (g, [a, b]) => g.op(op, [a!, b!]) },
-    { op, name: 'one value used twice', shapes: [[3]], positive: true, build: (g, [a]) => g.op(op, [a!, g.op('Exp', [a!])]) },
+    {
+      op,
+      name: 'same shape',
+      shapes: [
+        [2, 3],
+        [2, 3],
+      ],
+      positive: true,
+      build: (g, [a, b]) => g.op(op, [a!, b!]),
+    },
+    {
+      op,
+      name: 'broadcast of leading and inner axes',
+      shapes: [
+        [2, 1, 3],
+        [4, 1],
+      ],
+      positive: true,
+      build: (g, [a, b]) => g.op(op, [a!, b!]),
+    },
+    {
+      op,
+      name: 'broadcast along a named axis',
+      shapes: [
+        [2, 3],
+        [1, 3],
+      ],
+      dims: [
+        ['rows', 3],
+        [1, 3],
+      ],
+      positive: true,
+      build: (g, [a, b]) => g.op(op, [a!, b!]),
+    },
+    {
+      op,
+      name: 'one value used twice',
+      shapes: [[3]],
+      positive: true,
+      build: (g, [a]) => g.op(op, [a!, g.op('Exp', [a!])]),
+    },
   ]),
-  ...(['Neg', 'Exp', 'Sigmoid'] as const).map((op): Case => ({ op, name: 'any x', shapes: [[2, 3]], build: (g, [x]) => g.op(op, [x!]) })),
-  ...(['Log', 'Sqrt', 'Reciprocal'] as const).map((op): Case => ({ op, name: 'x > 0', shapes: [[2, 3]], positive: true, build: (g, [x]) => g.op(op, [x!]) })),
-  { op: 'Softmax', name: 'last axis', shapes: [[2, 5]], build: (g, [x]) => g.op('Softmax', [x!], { axis: -1 }) },
-  { op: 'MatMul', name: 'matrices', shapes: [[2, 3], [3, 4]], build: (g, [a, b]) => g.op('MatMul', [a!, b!]) },
-  { op: 'MatMul', name: 'batched, batch broadcast on both sides', shapes: [[2, 1, 2, 3], [4, 3, 2]], build: (g, [a, b]) => g.op('MatMul', [a!, b!]) },
-  { op: 'Gemm', name: 'x Wᵀ', shapes: [[2, 3], [4, 3]], build: (g, [x, w]) => g.op('Gemm', [x!, w!], { transB: 1 }) },
-  { op: 'Gemm', name: 'x Wᵀ + bias', shapes: [[2, 3], [4, 3], [4]], build: (g, [x, w, b]) => g.op('Gemm', [x!, w!, b!], { transB: 1 }) },
-  { op: 'RMSNormalization', name: 'last axis', shapes: [[2, 3, 4], [4]], build: (g, [x, w]) => g.op('RMSNormalization', [x!, w!], { axis: -1, epsilon: 1e-3 }) },
-  { op: 'RotaryEmbedding', name: 'rotates halves', shapes: [[2, 2, 3, 4]], build: (g, [x]) => {
+  ...(['Neg', 'Exp', 'Sigmoid'] as const).map(
+    (op): Case => ({ op, name: 'any x', shapes: [[2, 3]], build: (g, [x]) => g.op(op, [x!]) }),
+  ),
+  ...(['Log', 'Sqrt', 'Reciprocal'] as const).map(
+    (op): Case => ({
+      op,
+      name: 'x > 0',
+      shapes: [[2, 3]],
+      positive: true,
+      build: (g, [x]) => g.op(op, [x!]),
+    }),
+  ),
+  {
+    op: 'Softmax',
+    name: 'last axis',
+    shapes: [[2, 5]],
+    build: (g, [x]) => g.op('Softmax', [x!], { axis: -1 }),
+  },
+  {
+    op: 'MatMul',
+    name: 'matrices',
+    shapes: [
+      [2, 3],
+      [3, 4],
+    ],
+    build: (g, [a, b]) => g.op('MatMul', [a!, b!]),
+  },
+  {
+    op: 'MatMul',
+    name: 'batched, batch broadcast on both sides',
+    shapes: [
+      [2, 1, 2, 3],
+      [4, 3, 2],
+    ],
+    build: (g, [a, b]) => g.op('MatMul', [a!, b!]),
+  },
+  {
+    op: 'Gemm',
+    name: 'x Wᵀ',
+    shapes: [
+      [2, 3],
+      [4, 3],
+    ],
+    build: (g, [x, w]) => g.op('Gemm', [x!, w!], { transB: 1 }),
+  },
+  {
+    op: 'Gemm',
+    name: 'x Wᵀ + bias',
+    shapes: [[2, 3], [4, 3], [4]],
+    build: (g, [x, w, b]) => g.op('Gemm', [x!, w!, b!], { transB: 1 }),
+  },
+  {
+    op: 'RMSNormalization',
+    name: 'last axis',
+    shapes: [[2, 3, 4], [4]],
+    build: (g, [x, w]) => g.op('RMSNormalization', [x!, w!], { axis: -1, epsilon: 1e-3 }),
+  },
+  {
+    op: 'RotaryEmbedding',
+    name: 'rotates halves',
+    shapes: [[2, 2, 3, 4]],
+    build: (g, [x]) => {
       const angles = Array.from({ length: 12 }, (_, i) => 0.3 * i);
-      return g.op('RotaryEmbedding', [x!, g.floats(angles.map(Math.cos), [2, 3, 2]), g.floats(angles.map(Math.sin), [2, 3, 2])]);
-    } },
-  { op: 'Transpose', name: 'a cycle of axes', shapes: [[2, 3, 4]], build: (g, [x]) => g.transpose(x!, [1, 2, 0]) },
-  { op: 'Reshape', name: 'with two named sizes', shapes: [[2, 3, 4]], dims: [['batch', 'window', 4]], build: (g, [x]) => g.reshape(g.op('Exp', [g.reshape(x!, ['rows', 2])]), ['batch', 'window', 2, 2]) },
+      return g.op('RotaryEmbedding', [
+        x!,
+        g.floats(angles.map(Math.cos), [2, 3, 2]),
+        g.floats(angles.map(Math.sin), [2, 3, 2]),
+      ]);
+    },
+  },
+  {
+    op: 'Transpose',
+    name: 'a cycle of axes',
+    shapes: [[2, 3, 4]],
+    build: (g, [x]) => g.transpose(x!, [1, 2, 0]),
+  },
+  {
+    op: 'Reshape',
+    name: 'with two named sizes',
+    shapes: [[2, 3, 4]],
+    dims: [['batch', 'window', 4]],
+    build: (g, [x]) => g.reshape(g.op('Exp', [g.reshape(x!, ['rows', 2])]), ['batch', 'window', 2, 2]),
+  },
   { op: 'Unsqueeze', name: 'inner axis', shapes: [[2, 3]], build: (g, [x]) => g.unsqueeze(x!, [1]) },
-  { op: 'Expand', name: 'along new and unit axes', shapes: [[2, 1]], build: (g, [x]) => g.expand(x!, [3, 2, 4]) },
-  { op: 'Concat', name: 'named sizes', shapes: [[2, 2], [2, 3]], dims: [[2, 'past'], [2, 'new']], build: (g, [a, b]) => g.op('Concat', [a!, b!], { axis: 1 }) },
-  { op: 'Concat', name: 'only the second part wanted', shapes: [[2, 2], [2, 3]], dims: [[2, 'past'], [2, 'new']], wrt: [1], build: (g, [a, b]) => g.op('Concat', [a!, b!], { axis: 1 }) },
-  { op: 'Gather', name: 'repeated rows add up', shapes: [[4, 3]], dims: [['rows', 3]], build: (g, [x]) => g.op('Gather', [x!, g.ints([2, 0, 2])], { axis: 0 }) },
-  { op: 'GatherElements', name: 'repeated entries add up', shapes: [[2, 3]], build: (g, [x]) => g.op('GatherElements', [x!, g.ints([2, 2, 0, 1], [2, 2])], { axis: 1 }) },
-  { op: 'ReduceSum', name: 'kept axes', shapes: [[2, 3, 4]], build: (g, [x]) => g.reduce('ReduceSum', x!, [0, 2]) },
-  { op: 'ReduceSum', name: 'dropped axes', shapes: [[2, 3, 4]], build: (g, [x]) => g.reduce('ReduceSum', x!, [0, 2], { keepDims: false }) },
-  { op: 'ReduceMean', name: 'kept axes', shapes: [[2, 3, 4]], build: (g, [x]) => g.reduce('ReduceMean', x!, [1]) },
-  { op: 'ReduceMean', name: 'dropped axes', shapes: [[2, 3, 4]], build: (g, [x]) => g.reduce('ReduceMean', x!, [1], { keepDims: false }) },
-  { op: 'logSoftmax', name: 'composite, large logits', shapes: [[2, 5]], build: (g, [x]) => logSoftmax(g, g.op('Add', [x!, g.scalar(30)])) },
+  {
+    op: 'Expand',
+    name: 'along new and unit axes',
+    shapes: [[2, 1]],
+    build: (g, [x]) => g.expand(x!, [3, 2, 4]),
+  },
+  {
+    op: 'Concat',
+    name: 'named sizes',
+    shapes: [
+      [2, 2],
+      [2, 3],
+    ],
+    dims: [
+      [2, 'past'],
+      [2, 'new'],
+    ],
+    build: (g, [a, b]) => g.op('Concat', [a!, b!], { axis: 1 }),
+  },
+  {
+    op: 'Concat',
+    name: 'only the second part wanted',
+    shapes: [
+      [2, 2],
+      [2, 3],
+    ],
+    dims: [
+      [2, 'past'],
+      [2, 'new'],
+    ],
+    wrt: [1],
+    build: (g, [a, b]) => g.op('Concat', [a!, b!], { axis: 1 }),
+  },
+  {
+    op: 'Gather',
+    name: 'repeated rows add up',
+    shapes: [[4, 3]],
+    dims: [['rows', 3]],
+    build: (g, [x]) => g.op('Gather', [x!, g.ints([2, 0, 2])], { axis: 0 }),
+  },
+  {
+    op: 'GatherElements',
+    name: 'repeated entries add up',
+    shapes: [[2, 3]],
+    build: (g, [x]) => g.op('GatherElements', [x!, g.ints([2, 2, 0, 1], [2, 2])], { axis: 1 }),
+  },
+  {
+    op: 'ReduceSum',
+    name: 'kept axes',
+    shapes: [[2, 3, 4]],
+    build: (g, [x]) => g.reduce('ReduceSum', x!, [0, 2]),
+  },
+  {
+    op: 'ReduceSum',
+    name: 'dropped axes',
+    shapes: [[2, 3, 4]],
+    build: (g, [x]) => g.reduce('ReduceSum', x!, [0, 2], { keepDims: false }),
+  },
+  {
+    op: 'ReduceMean',
+    name: 'kept axes',
+    shapes: [[2, 3, 4]],
+    build: (g, [x]) => g.reduce('ReduceMean', x!, [1]),
+  },
+  {
+    op: 'ReduceMean',
+    name: 'dropped axes',
+    shapes: [[2, 3, 4]],
+    build: (g, [x]) => g.reduce('ReduceMean', x!, [1], { keepDims: false }),
+  },
+  {
+    op: 'logSoftmax',
+    name: 'composite, large logits',
+    shapes: [[2, 5]],
+    build: (g, [x]) => logSoftmax(g, g.op('Add', [x!, g.scalar(30)])),
+  },
   { op: 'silu', name: 'composite', shapes: [[2, 5]], build: (g, [x]) => silu(g, x!) },
 ];
 
@@ -66,7 +238,8 @@ describe('vector-Jacobian products agree with finite differences', () => {
   it.each(CASES)('$op: $name', async ({ shapes, dims, positive, build, wrt = shapes.map((_, i) => i) }) => {
     const names = shapes.map((_, i) => `x${i}`);
     const data = shapes.map((shape, i) => randoms(7 + i, size(shape), positive ? 0.5 : -1.5, 1.5));
-    const declare = (g: Graph): Value[] => shapes.map((shape, i) => g.input(names[i]!, 'float32', dims?.[i] ?? shape));
+    const declare = (g: Graph): Value[] =>
+      shapes.map((shape, i) => g.input(names[i]!, 'float32', dims?.[i] ?? shape));
     const feeds = (values: readonly Float32Array[]) =>
       Object.fromEntries(values.map((value, i) => [names[i]!, floats(value, shapes[i]!)]));
 
@@ -100,9 +273,12 @@ describe('vector-Jacobian products agree with finite differences', () => {
       const actual = result[`dx${i}`];
       expect(actual?.dims).toEqual(shapes[i]);
       for (let k = 0; k < data[i]!.length; k++) {
-        const moved = (by: number) => data.map((value, j) => (j === i ? value.with(k, value[k]! + by) : value));
+        const moved = (by: number) =>
+          data.map((value, j) => (j === i ? value.with(k, value[k]! + by) : value));
         const expected = ((await loss(moved(step))) - (await loss(moved(-step)))) / (2 * step);
-        expect(Math.abs(Number(actual?.data[k]) - expected)).toBeLessThan(2e-3 * Math.max(1, Math.abs(expected)));
+        expect(Math.abs(Number(actual?.data[k]) - expected)).toBeLessThan(
+          2e-3 * Math.max(1, Math.abs(expected)),
+        );
       }
     }
   });

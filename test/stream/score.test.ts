@@ -1,13 +1,24 @@
 import { setImmediate } from 'node:timers/promises';
-import { type DoneEvent, FlowGate, type GenerationEvent, score, type TokenEvent, type TokenScore } from '#src/index.js';
 import { Subject } from 'rxjs';
 import { beforeEach, describe, expect, it } from 'vitest';
+import {
+  type DoneEvent,
+  FlowGate,
+  type GenerationEvent,
+  score,
+  type TokenEvent,
+  type TokenScore,
+} from '#src/index.js';
 
 /** A scorer whose passes end when the test says so: what is tested here is order, not numbers. */
 class ManualScorer {
   readonly pushed: number[][] = [];
   closed = false;
-  readonly #pending: { resolve: (scores: TokenScore[]) => void; reject: (error: Error) => void; ids: number[] }[] = [];
+  readonly #pending: {
+    resolve: (scores: TokenScore[]) => void;
+    reject: (error: Error) => void;
+    ids: number[];
+  }[] = [];
   #scored = 0;
 
   push(ids: readonly number[]): Promise<TokenScore[]> {
@@ -25,7 +36,9 @@ class ManualScorer {
 
   async answer(): Promise<void> {
     const { resolve, ids } = this.#pending.shift()!;
-    resolve(ids.map((id) => ({ index: this.#scored++, id, logprob: -1, scores: { adversarial: id }, rival: null })));
+    resolve(
+      ids.map((id) => ({ index: this.#scored++, id, logprob: -1, scores: { adversarial: id }, rival: null })),
+    );
     for (let i = 0; i < 5; i++) await setImmediate();
   }
 
@@ -36,8 +49,19 @@ class ManualScorer {
 }
 
 const BLOCK = 2;
-const token = (index: number): TokenEvent => ({ type: 'token.delta', index, id: 100 + index, text: '', logprob: -1, topLogprobs: [] });
-const done: DoneEvent = { type: 'generation.done', finishReason: 'stop', usage: { promptTokens: 1, completionTokens: 0 } };
+const token = (index: number): TokenEvent => ({
+  type: 'token.delta',
+  index,
+  id: 100 + index,
+  text: '',
+  logprob: -1,
+  topLogprobs: [],
+});
+const done: DoneEvent = {
+  type: 'generation.done',
+  finishReason: 'stop',
+  usage: { promptTokens: 1, completionTokens: 0 },
+};
 
 let source: Subject<TokenEvent | DoneEvent>;
 let scorer: ManualScorer;
@@ -46,7 +70,11 @@ let log: string[];
 let unsubscribe: () => void;
 
 const write = (event: GenerationEvent): string =>
-  event.type === 'token.delta' ? `t${event.index}` : event.type === 'score.delta' ? `s${event.index}` : 'done';
+  event.type === 'token.delta'
+    ? `t${event.index}`
+    : event.type === 'score.delta'
+      ? `s${event.index}`
+      : 'done';
 
 async function send(...indices: number[]): Promise<void> {
   for (const index of indices) source.next(token(index));
@@ -90,7 +118,10 @@ describe('score', () => {
     await send(0, 1, 2, 3);
     expect(scorer.pushed).toEqual([[100, 101]]);
     await scorer.answer();
-    expect(scorer.pushed).toEqual([[100, 101], [102, 103]]);
+    expect(scorer.pushed).toEqual([
+      [100, 101],
+      [102, 103],
+    ]);
   });
 
   it('holds the gate while scoring is two blocks behind', async () => {
@@ -144,7 +175,9 @@ describe('score', () => {
   it('ends with an error when the scorer cannot be opened', async () => {
     const errors: string[] = [];
     const open = () => Promise.reject(new Error('no process'));
-    source.pipe(score({ open, block: BLOCK, gate })).subscribe({ error: (error: Error) => errors.push(error.message) });
+    source
+      .pipe(score({ open, block: BLOCK, gate }))
+      .subscribe({ error: (error: Error) => errors.push(error.message) });
     await send(0);
     expect(errors).toEqual(['no process']);
   });

@@ -1,3 +1,5 @@
+import { lastValueFrom, take, tap, toArray } from 'rxjs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   DEFAULT_SCORING,
   Engine,
@@ -9,8 +11,6 @@ import {
   scoredGeneration,
   scoreResponse,
 } from '#src/index.js';
-import { lastValueFrom, take, tap, toArray } from 'rxjs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { REASONER } from '../support/golden.js';
 import { endless, greedy } from '../support/requests.js';
 
@@ -25,8 +25,10 @@ afterAll(async () => {
 const collect = async (scoring: Scoring | null, request = greedy(engine)): Promise<GenerationEvent[]> =>
   lastValueFrom(scoredGeneration(engine, request, scoring).pipe(toArray()));
 
-const tokensOf = (events: readonly GenerationEvent[]) => events.filter((event) => event.type === 'token.delta');
-const scoresOf = (events: readonly GenerationEvent[]) => events.filter((event) => event.type === 'score.delta');
+const tokensOf = (events: readonly GenerationEvent[]) =>
+  events.filter((event) => event.type === 'token.delta');
+const scoresOf = (events: readonly GenerationEvent[]) =>
+  events.filter((event) => event.type === 'score.delta');
 
 describe('scoredGeneration', () => {
   it('writes the same answer with scoring and without', async () => {
@@ -40,15 +42,22 @@ describe('scoredGeneration', () => {
     { block: 8, window: 64 },
     { block: 3, window: 16 },
     { block: 1, window: 'all' },
-  ] as const)('gives each token the score that the finished text gets: $block, $window', async ({ block, window }) => {
-    const scoring: Scoring = { methods: METHODS, alpha: 1e-4, schedule: { kind: 'windowed', block, window } };
-    const request = greedy(engine);
-    const events = await collect(scoring, request);
-    const ids = tokensOf(events).map(({ id }) => id);
-    const { tokens } = await scoreResponse(engine, request.promptIds, ids, scoring);
-    const streamed = scoresOf(events).map(({ index, scores, rival }) => ({ index, scores, rival }));
-    expect(streamed).toEqual(tokens.map(({ index, scores, rival }) => ({ index, scores, rival })));
-  });
+  ] as const)(
+    'gives each token the score that the finished text gets: $block, $window',
+    async ({ block, window }) => {
+      const scoring: Scoring = {
+        methods: METHODS,
+        alpha: 1e-4,
+        schedule: { kind: 'windowed', block, window },
+      };
+      const request = greedy(engine);
+      const events = await collect(scoring, request);
+      const ids = tokensOf(events).map(({ id }) => id);
+      const { tokens } = await scoreResponse(engine, request.promptIds, ids, scoring);
+      const streamed = scoresOf(events).map(({ index, scores, rival }) => ({ index, scores, rival }));
+      expect(streamed).toEqual(tokens.map(({ index, scores, rival }) => ({ index, scores, rival })));
+    },
+  );
 
   it('lets at most a block of tokens pass between a token and its score', async () => {
     const events = await collect(DEFAULT_SCORING, endless(engine, 100));
@@ -76,7 +85,8 @@ describe('scoredGeneration', () => {
   it('ends with an error when the score process dies', async () => {
     const events = scoredGeneration(engine, endless(engine), DEFAULT_SCORING).pipe(
       tap((event) => {
-        if (event.type === 'score.delta' && event.index === 0) process.kill(engine.status().score.pid!, 'SIGKILL');
+        if (event.type === 'score.delta' && event.index === 0)
+          process.kill(engine.status().score.pid!, 'SIGKILL');
       }),
     );
     await expect(lastValueFrom(events)).rejects.toMatchObject({ code: 'crashed' });
@@ -90,7 +100,9 @@ describe('generate', () => {
     const gate = new FlowGate();
     const release = gate.hold();
     const events: GenerationEvent[] = [];
-    const finished = lastValueFrom(generate(engine, greedy(engine), gate).pipe(tap((event) => events.push(event))));
+    const finished = lastValueFrom(
+      generate(engine, greedy(engine), gate).pipe(tap((event) => events.push(event))),
+    );
     await collect(null); // another generation runs from start to end meanwhile
     expect(events).toEqual([]);
     release();

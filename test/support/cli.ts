@@ -21,7 +21,9 @@ export interface Running {
 
 /** Starts the command as a user does. */
 export function start(args: readonly string[], input = '', env: NodeJS.ProcessEnv = {}): Running {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, FORCE_COLOR: '0', ...env } });
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { ...process.env, FORCE_COLOR: '0', ...env },
+  });
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (data) => (stdout += data));

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
-import { type Gateway, startGateway } from '#gateway/index.js';
-import { Engine } from '#src/index.js';
 import { createParser } from 'eventsource-parser';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
+import { type Gateway, startGateway } from '#gateway/index.js';
+import { Engine } from '#src/index.js';
 import { REASONER } from './golden.js';
 import { QUESTION } from './requests.js';
 
@@ -142,7 +142,9 @@ export class TestSocket {
   }
 
   send(message: unknown): void {
-    this.#socket.send(typeof message === 'string' || message instanceof Uint8Array ? message : JSON.stringify(message));
+    this.#socket.send(
+      typeof message === 'string' || message instanceof Uint8Array ? message : JSON.stringify(message),
+    );
   }
 
   close(): void {

@@ -44,7 +44,11 @@ export function goldenCases(name: CheckpointName): GoldenCase[] {
 export function parseScheduleKey(key: string) {
   const [, block, window] = /^block=(\d+),window=(\d+|all)$/.exec(key) ?? [];
   if (!block || !window) throw new Error(`golden.json: windowed["${key}"]`);
-  return { kind: 'windowed', block: Number(block), window: window === 'all' ? window : Number(window) } as const;
+  return {
+    kind: 'windowed',
+    block: Number(block),
+    window: window === 'all' ? window : Number(window),
+  } as const;
 }
 
 export function largestDifference(actual: readonly number[], expected: readonly number[]): number {
@@ -53,7 +57,10 @@ export function largestDifference(actual: readonly number[], expected: readonly 
 }
 
 /** Differences as shares of the largest expected score: `{ p99, all }`. */
-export function scoreErrors(actual: readonly number[], expected: readonly number[]): { p99: number; all: number } {
+export function scoreErrors(
+  actual: readonly number[],
+  expected: readonly number[],
+): { p99: number; all: number } {
   const scale = Math.max(...expected.map(Math.abs));
   const errors = expected.map((value, i) => Math.abs(actual[i]! - value) / scale).sort((a, b) => a - b);
   const worst = errors.at(-1) ?? 0;

@@ -20,4 +20,5 @@ export function greedy(engine: Engine, changes: Partial<GenerateRequest> = {}): 
 }
 
 /** One that writes on and on: nothing ends it but its length. */
-export const endless = (engine: Engine, maxTokens = 400): GenerateRequest => greedy(engine, { endIds: [], maxTokens });
+export const endless = (engine: Engine, maxTokens = 400): GenerateRequest =>
+  greedy(engine, { endIds: [], maxTokens });

@@ -1,5 +1,5 @@
-import { windowStart } from '#src/uncertainty/schedule.js';
 import { describe, expect, it } from 'vitest';
+import { windowStart } from '#src/uncertainty/schedule.js';
 
 describe('windowStart', () => {
   // Tokens 100 to 107 are new: their pass ends at position 106.

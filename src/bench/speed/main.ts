@@ -77,7 +77,11 @@ async function measure(folder: string, rounds: number, advance: () => void): Pro
       passes,
       lengths,
       memory: { atRest, afterStreams, afterOffline },
-      predicted: predictMemory(checkpoint.config, { length: 512 + 32, window: DEFAULT_WINDOW, block: DEFAULT_BLOCK }),
+      predicted: predictMemory(checkpoint.config, {
+        length: 512 + 32,
+        window: DEFAULT_WINDOW,
+        block: DEFAULT_BLOCK,
+      }),
     };
   } finally {
     await engine.close();
@@ -90,7 +94,10 @@ async function memoryOf(engine: Engine): Promise<SpeedReport['memory']['atRest']
   const of = async (pid: number | undefined) =>
     pid === undefined
       ? null
-      : { process: await processMemory(pid), weights: weights === undefined ? null : await mappedFile(pid, weights) };
+      : {
+          process: await processMemory(pid),
+          weights: weights === undefined ? null : await mappedFile(pid, weights),
+        };
   return { decode: await of(decode.pid), score: await of(score.pid) };
 }
 
@@ -99,14 +106,18 @@ async function memoryOf(engine: Engine): Promise<SpeedReport['memory']['atRest']
  * model writes beyond its training does not matter here, what it costs does.
  */
 async function withLongContext(folder: string): Promise<string> {
-  const copy = join(await mkdtemp(join(tmpdir(), 'flinch-bench-')), basename(folder === EMBEDDED_MODEL ? 'reasoner' : folder));
+  const copy = join(
+    await mkdtemp(join(tmpdir(), 'flinch-bench-')),
+    basename(folder === EMBEDDED_MODEL ? 'reasoner' : folder),
+  );
   await cp(folder, copy, { recursive: true, filter: (file) => !file.endsWith('.safetensors') });
   for (const file of await readdir(folder)) {
     if (file.endsWith('.safetensors')) await symlink(join(folder, file), join(copy, file));
   }
   const path = join(copy, 'config.json');
   const config: unknown = JSON.parse(await readFile(path, 'utf8'));
-  const longer = typeof config === 'object' && config !== null ? { ...config, max_position_embeddings: CONTEXT } : config;
+  const longer =
+    typeof config === 'object' && config !== null ? { ...config, max_position_embeddings: CONTEXT } : config;
   await writeFile(path, JSON.stringify(longer));
   return copy;
 }

@@ -13,7 +13,8 @@ export interface ProcessMemory {
 export async function processMemory(pid: number): Promise<ProcessMemory | null> {
   const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => null);
   if (text === null) return null;
-  const bytes = (field: string): number => 1024 * Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0);
+  const bytes = (field: string): number =>
+    1024 * Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0);
   return {
     resident: bytes('Rss'),
     private: bytes('Private_Clean') + bytes('Private_Dirty'),
@@ -22,7 +23,10 @@ export async function processMemory(pid: number): Promise<ProcessMemory | null> 
 }
 
 /** How many bytes of one file a process holds, and how many of them are its own copies. */
-export async function mappedFile(pid: number, file: string): Promise<{ resident: number; private: number } | null> {
+export async function mappedFile(
+  pid: number,
+  file: string,
+): Promise<{ resident: number; private: number } | null> {
   const text = await readFile(`/proc/${pid}/smaps`, 'utf8').catch(() => null);
   if (text === null) return null;
   const total = { resident: 0, private: 0 };

@@ -42,7 +42,11 @@ export function formatReport(report: SpeedReport): string {
     heading(`Generation of ${report.streamTokens} tokens`),
     table(
       ['', 'tokens/s', 'of decode alone'],
-      report.streams.map(({ name, tokensPerSecond, share }) => [name, tokensPerSecond.toFixed(0), percent(share)]),
+      report.streams.map(({ name, tokensPerSecond, share }) => [
+        name,
+        tokensPerSecond.toFixed(0),
+        percent(share),
+      ]),
     ),
     '',
     heading('A score pass against a plain forward pass of the same positions, one thread'),
@@ -75,7 +79,11 @@ export function formatReport(report: SpeedReport): string {
 }
 
 function memoryTable({ memory }: SpeedReport): string {
-  const stages = { 'at rest': memory.atRest, 'after streaming': memory.afterStreams, 'after offline 512': memory.afterOffline };
+  const stages = {
+    'at rest': memory.atRest,
+    'after streaming': memory.afterStreams,
+    'after offline 512': memory.afterOffline,
+  };
   const rows = Object.entries(stages).flatMap(([stage, both]) =>
     (['decode', 'score'] as const).map((role) => {
       const engine = both[role];
@@ -100,6 +108,9 @@ function table(header: readonly string[], rows: readonly (readonly string[])[]):
   const all = [header, ...rows];
   const widths = header.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
   return all
-    .map((row) => `  ${row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('   ')}`)
+    .map(
+      (row) =>
+        `  ${row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('   ')}`,
+    )
     .join('\n');
 }

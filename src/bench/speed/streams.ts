@@ -50,7 +50,9 @@ export async function measureStreams(engine: Engine, tokens: number, rounds: num
     await lastValueFrom(events);
     if (count !== tokens) throw new Error(`bench: ${count} tokens instead of ${tokens}`);
   };
-  const variants = Object.fromEntries(Object.entries(schedules).map(([name, schedule]) => [name, run(schedule)]));
+  const variants = Object.fromEntries(
+    Object.entries(schedules).map(([name, schedule]) => [name, run(schedule)]),
+  );
   const samples = await interleave(rounds, variants);
   const alone = samples['decode alone']!.median;
   return Object.entries(samples).map(([name, sample]) => ({
@@ -104,7 +106,10 @@ const BLOCK = 8;
 async function lastBlock(engine: Engine, length: number, window: number | 'all'): Promise<number> {
   const ids = someIds(engine, length);
   const schedule: Schedule = { kind: 'windowed', block: BLOCK, window };
-  const scorer = await TextScorer.open(engine, someIds(engine, PROMPT_TOKENS), { ...DEFAULT_SCORING, schedule });
+  const scorer = await TextScorer.open(engine, someIds(engine, PROMPT_TOKENS), {
+    ...DEFAULT_SCORING,
+    schedule,
+  });
   try {
     await scorer.push(ids.slice(0, -BLOCK));
     return (await time(() => scorer.push(ids.slice(-BLOCK)))) / BLOCK;

@@ -109,13 +109,22 @@ function feedsFor(
   );
   const scored = [rows.length];
   const feeds: Record<string, Feeds[string]> = {
-    ids: longs(windows.flatMap(({ ids }) => padTo(ids, length, 0)), [batch, length]),
+    ids: longs(
+      windows.flatMap(({ ids }) => padTo(ids, length, 0)),
+      [batch, length],
+    ),
     positions: longs(positions, [batch, length]),
-    past_positions: longs(windows.flatMap(({ start }) => padTo(count(0, start), past, UNSEEN)), [batch, past]),
+    past_positions: longs(
+      windows.flatMap(({ start }) => padTo(count(0, start), past, UNSEEN)),
+      [batch, past],
+    ),
     cos: floats(cos, angles),
     sin: floats(sin, angles),
     rows: longs(rows, scored),
-    targets: longs(windows.flatMap(({ targets }) => targets), scored),
+    targets: longs(
+      windows.flatMap(({ targets }) => targets),
+      scored,
+    ),
   };
   if (alpha !== null) {
     feeds.attacked = floats(new Float32Array(rows.length).fill(1), scored);
@@ -124,8 +133,20 @@ function feedsFor(
   const width = config.kvHeads * config.headDim;
   for (let layer = 0; layer < config.layers; layer++) {
     const prefixes = windows.map(({ cache, start }) => cache.prefix(layer, start));
-    feeds[`past_key.${layer}`] = floats(stack(prefixes.map(({ key }) => key), past * width), [batch, past, width]);
-    feeds[`past_value.${layer}`] = floats(stack(prefixes.map(({ value }) => value), past * width), [batch, past, width]);
+    feeds[`past_key.${layer}`] = floats(
+      stack(
+        prefixes.map(({ key }) => key),
+        past * width,
+      ),
+      [batch, past, width],
+    );
+    feeds[`past_value.${layer}`] = floats(
+      stack(
+        prefixes.map(({ value }) => value),
+        past * width,
+      ),
+      [batch, past, width],
+    );
   }
   return feeds;
 }

@@ -91,7 +91,13 @@ export class ScoreWorker {
       const chunk = ids.slice(start, Math.min(end, start + PREFILL_CHUNK));
       // onnxruntime dies of a division by zero when no row is scored: one is, for nothing.
       const window = { cache, start, ids: chunk, targets: [0] };
-      const [result] = await runPass(this.#options.forward, this.#options.source.config, this.#rotary, [window], null);
+      const [result] = await runPass(
+        this.#options.forward,
+        this.#options.source.config,
+        this.#rotary,
+        [window],
+        null,
+      );
       cache.append(chunk.length, result!.layers);
     }
   }

@@ -41,7 +41,7 @@ await new Command('npm run bench --')
 
 async function bench({ model, output, rounds }: Options): Promise<void> {
   const folder = await withLongContext(resolve(model));
-  const progress = new Progress(3 + RESPONSE_LENGTHS.length * rounds);
+  const progress = new Progress(2 + RESPONSE_LENGTHS.length);
   try {
     const report = await measure(folder, rounds, () => progress.advance());
     progress.stop();
@@ -64,7 +64,6 @@ async function measure(folder: string, rounds: number, advance: () => void): Pro
     const afterStreams = await memoryOf(engine);
     const lengths = await measureLengths(engine, RESPONSE_LENGTHS, rounds, advance);
     const afterOffline = await memoryOf(engine);
-    advance();
     const passes = await measurePasses(checkpoint, PASS_LENGTHS, { threads: 1, rounds });
     advance();
     return {

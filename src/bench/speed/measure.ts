@@ -8,7 +8,7 @@ export interface Sample {
   readonly runs: number;
 }
 
-export function summarize(times: readonly number[]): Sample {
+function summarize(times: readonly number[]): Sample {
   const sorted = times.toSorted((a, b) => a - b);
   return {
     median: medianSorted(sorted),
@@ -18,7 +18,7 @@ export function summarize(times: readonly number[]): Sample {
   };
 }
 
-export async function time(work: () => Promise<unknown>): Promise<number> {
+async function time(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await work();
   return performance.now() - start;

@@ -82,7 +82,7 @@ function memoryTable({ memory }: SpeedReport): string {
   const stages = {
     'at rest': memory.atRest,
     'after streaming': memory.afterStreams,
-    'after offline 512': memory.afterOffline,
+    'after offline passes': memory.afterOffline,
   };
   const rows = Object.entries(stages).flatMap(([stage, both]) =>
     (['decode', 'score'] as const).map((role) => {

@@ -3,8 +3,8 @@ import type { Engine } from '../../engine/engine.js';
 import type { GenerateRequest } from '../../engine/generation.js';
 import { scoredGeneration } from '../../stream/scored-generation.js';
 import type { Schedule } from '../../uncertainty/schedule.js';
-import { DEFAULT_SCORING, type Scoring, TextScorer } from '../../uncertainty/text-scorer.js';
-import { interleave, type Sample, summarize, time } from './measure.js';
+import { DEFAULT_SCORING, type Scoring } from '../../uncertainty/text-scorer.js';
+import { interleave, type Sample } from './measure.js';
 
 export interface StreamSpeed {
   readonly name: string;
@@ -72,7 +72,9 @@ export interface LengthCost {
   readonly offline: Sample;
 }
 
-/** What scoring a token costs as the response grows. */
+const BLOCK = 8;
+
+/** What scoring a token costs as the response grows: its last block under two windows, and the text in one pass. */
 export async function measureLengths(
   engine: Engine,
   lengths: readonly number[],
@@ -81,50 +83,34 @@ export async function measureLengths(
 ): Promise<LengthCost[]> {
   const costs: LengthCost[] = [];
   for (const length of lengths) {
-    const window64: number[] = [];
-    const windowAll: number[] = [];
-    const offline: number[] = [];
-    for (let round = 0; round < rounds; round++) {
-      window64.push(await lastBlock(engine, length, 64));
-      windowAll.push(await lastBlock(engine, length, 'all'));
-      offline.push(await wholeText(engine, length));
-      onProgress();
+    const text = await engine.openText();
+    const to = PROMPT_TOKENS + length;
+    // The first pass brings the text and fills the cache; it belongs to the round that is not counted.
+    let newIds = someIds(engine, to);
+    const pass = (start: number, from: number) => async () => {
+      await text.pass({ newIds, start, from, to, alpha: DEFAULT_SCORING.alpha });
+      newIds = [];
+    };
+    try {
+      const times = await interleave(rounds, {
+        window64: pass(to - 1 - 64, to - BLOCK),
+        windowAll: pass(0, to - BLOCK),
+        offline: pass(0, PROMPT_TOKENS),
+      });
+      costs.push({
+        length,
+        window64: perToken(times.window64, BLOCK),
+        windowAll: perToken(times.windowAll, BLOCK),
+        offline: perToken(times.offline, length),
+      });
+    } finally {
+      text.release();
     }
-    costs.push({
-      length,
-      window64: summarize(window64),
-      windowAll: summarize(windowAll),
-      offline: summarize(offline),
-    });
+    onProgress();
   }
   return costs;
 }
 
-const BLOCK = 8;
-
-/** All but the last block is scored first: that fills the cache as a stream does. */
-async function lastBlock(engine: Engine, length: number, window: number | 'all'): Promise<number> {
-  const ids = someIds(engine, length);
-  const schedule: Schedule = { kind: 'windowed', block: BLOCK, window };
-  const scorer = await TextScorer.open(engine, someIds(engine, PROMPT_TOKENS), {
-    ...DEFAULT_SCORING,
-    schedule,
-  });
-  try {
-    await scorer.push(ids.slice(0, -BLOCK));
-    return (await time(() => scorer.push(ids.slice(-BLOCK)))) / BLOCK;
-  } finally {
-    scorer.close();
-  }
-}
-
-async function wholeText(engine: Engine, length: number): Promise<number> {
-  const scoring: Scoring = { ...DEFAULT_SCORING, schedule: { kind: 'offline' } };
-  const scorer = await TextScorer.open(engine, someIds(engine, PROMPT_TOKENS), scoring);
-  try {
-    await scorer.push(someIds(engine, length));
-    return (await time(() => scorer.finish())) / length;
-  } finally {
-    scorer.close();
-  }
+function perToken({ median, p10, p90, runs }: Sample, tokens: number): Sample {
+  return { median: median / tokens, p10: p10 / tokens, p90: p90 / tokens, runs };
 }

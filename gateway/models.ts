@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { Observable } from 'rxjs';
 import type { Engine } from '../src/engine/engine.js';
 import { encodePrompt } from '../src/model/checkpoint.js';
-import { ModelError } from '../src/model/errors.js';
+import { ModelError, TemplateError } from '../src/model/errors.js';
 import type { GenerationEvent } from '../src/stream/events.js';
 import type { FlowGate } from '../src/stream/flow-gate.js';
 import { scoredGeneration } from '../src/stream/scored-generation.js';
@@ -46,7 +46,7 @@ export class Models {
     );
   }
 
-  /** @throws ApiError 404 for an unknown model, 400 for a prompt that does not fit or that its template refuses */
+  /** @throws ApiError 404 for an unknown model, 400 for a prompt that does not fit or that the template refuses */
   prepare(request: GenerationFields): Prepared {
     const engine = this.engine(request.model);
     const promptIds = promptOf(engine, request);
@@ -84,8 +84,12 @@ function promptOf(engine: Engine, { messages }: GenerationFields): number[] {
   try {
     return encodePrompt(engine.checkpoint, messages);
   } catch (error) {
-    if (!(error instanceof ModelError)) throw error;
-    throw new ApiError(400, 'invalid_value', `messages: ${error.message}`, 'messages');
+    if (error instanceof TemplateError) {
+      const message = `messages: the chat template refuses them: ${error.reason}`;
+      throw new ApiError(400, 'invalid_value', message, 'messages');
+    }
+    if (error instanceof ModelError) throw new ApiError(500, 'model_error', error.message);
+    throw error;
   }
 }
 

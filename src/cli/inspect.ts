@@ -42,7 +42,7 @@ async function inspect(folder: string, { length, json }: InspectOptions): Promis
       types,
       config,
       eosTokenIds,
-      chatTemplate: chatTemplate !== null,
+      chatTemplate: chatTemplate.source !== null,
     };
     process.stdout.write(`${JSON.stringify({ ...facts, memory })}\n`);
     return;
@@ -59,7 +59,7 @@ async function inspect(folder: string, { length, json }: InspectOptions): Promis
       `${config.vocabSize} rows, ${tokenizer.size} tokens, ends with ${eosTokenIds.map((id) => tokenizer.tokenText(id)).join(' or ') || 'nothing'}`,
     ],
     ['context', `${config.maxPositions} positions`],
-    ['chat template', chatTemplate ? 'yes' : 'none: only raw prompts'],
+    ['chat template', chatTemplate.source !== null ? 'yes' : 'none: only raw prompts'],
     ['weights', `${formatBytes(weightBytes)}, mapped from the files and shared by both processes`],
   ];
   const memoryRows: [string, string][] = [

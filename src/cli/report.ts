@@ -1,23 +1,22 @@
 import chalk, { chalkStderr } from 'chalk';
 import { EngineError } from '../engine/errors.js';
-import { ModelError } from '../model/errors.js';
+import { ModelError, TemplateError } from '../model/errors.js';
 
 /** Errors that a user can do something about, in one line; others with their stack, for a report. */
 export function reportError(error: unknown): void {
-  const known = error instanceof ModelError || error instanceof EngineError || error instanceof UsageError;
-  const text =
-    error instanceof Error ? (known || isSystemError(error) ? error.message : error.stack) : String(error);
+  const text = error instanceof Error ? (isKnown(error) ? error.message : error.stack) : String(error);
   process.stderr.write(`${chalkStderr.red('flinch:')} ${text}\n`);
+}
+
+/** Our own errors, and Node's of the system: a file that is not there, a port that is taken. */
+function isKnown(error: Error): boolean {
+  const kinds = [ModelError, TemplateError, EngineError, UsageError];
+  return kinds.some((kind) => error instanceof kind) || 'syscall' in error;
 }
 
 /** Options or input that cannot be used; the message names which. */
 export class UsageError extends Error {
   readonly type = 'usage';
-}
-
-/** A file that is not there, a port that is taken: Node's own message says it. */
-function isSystemError(error: Error): boolean {
-  return 'syscall' in error;
 }
 
 /** Bytes as people read them. */

@@ -22,7 +22,7 @@ export interface ScoreGraphOptions {
  * `[batch, window, headDim / 2]`; per layer `past_key.N`, `past_value.N` `[batch, past, kvHeads · headDim]`;
  * `rows` `[scored]` (of batch · window) whose next token is scored, `targets` `[scored]` that next token;
  * with an adversary `attacked` fp32 `[scored]`, 1 where it attacks, and `alpha` `[]`.
- * Padding: a past position beyond every query is seen by none; a padded row of the window is simply not in `rows`.
+ * Padding, of pasts and of windows, has positions beyond every query: then no query of a text sees it.
  *
  * Outputs, each `[scored]` but for `top_*` `[scored, 5]`: `logprob`, `entropy`, `margin`, `top_ids`,
  * `top_logprobs`; with an adversary `perturbed_logprob`, `rival`, `rival_before`, `rival_after`; and the clean keys

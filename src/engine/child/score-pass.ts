@@ -20,7 +20,7 @@ export interface WindowResult {
   readonly layers: readonly { readonly key: Float32Array; readonly value: Float32Array }[];
 }
 
-/** A position that no query can see: padding before shorter texts of a batch. */
+/** A position that no query of a text can see: padding of the shorter texts of a batch, in windows and pasts. */
 const UNSEEN = 2 ** 40;
 
 /**
@@ -101,7 +101,7 @@ function feedsFor(
   ];
   const count = (from: number, size: number): number[] => Array.from({ length: size }, (_, i) => from + i);
 
-  const positions = windows.flatMap(({ start, ids }) => padTo(count(start, ids.length), length, 0));
+  const positions = windows.flatMap(({ start, ids }) => padTo(count(start, ids.length), length, UNSEEN));
   const { cos, sin } = rotary.angles(positions);
   const angles = [batch, length, config.headDim / 2];
   const rows = windows.flatMap(({ ids, targets }, b) =>

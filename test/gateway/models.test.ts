@@ -1,0 +1,57 @@
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Models } from '#gateway/index.js';
+import { guardSchema } from '#gateway/request.js';
+import { Engine } from '#src/index.js';
+import { useFolder } from '../support/cli.js';
+import { checkpointFolder } from '../support/golden.js';
+
+const folder = useFolder();
+const engines: Engine[] = [];
+
+/** tiny-llama with another chat template. */
+async function modelsWith(name: string, template: string | null): Promise<Models> {
+  const copy = folder.path(name);
+  await cp(checkpointFolder('tiny-llama'), copy, { recursive: true });
+  const file = `${copy}/tokenizer_config.json`;
+  const config: object = JSON.parse(await readFile(file, 'utf8'));
+  await writeFile(file, JSON.stringify({ ...config, chat_template: template ?? undefined }));
+  const engine = await Engine.open(copy);
+  engines.push(engine);
+  return new Models(new Map([['m', engine]]));
+}
+
+const request = (role: 'user' | 'assistant') => ({
+  model: 'm',
+  messages: [{ role, content: 'x' }],
+  guard: guardSchema.parse({}),
+});
+
+describe('Models', () => {
+  let picky: Models;
+  beforeAll(async () => {
+    const rule =
+      "{% if messages[0]['role'] != 'user' %}{{ raise_exception('must begin with user') }}{% endif %}";
+    picky = await modelsWith('picky', `${rule}{{ messages[0]['content'] }}`);
+  });
+  afterAll(async () => {
+    for (const engine of engines) await engine.close();
+  });
+
+  it('prepares what the template takes', () => {
+    expect(picky.prepare(request('user'))).toMatchObject({ model: 'm', promptTokens: 1 });
+  });
+
+  it('says in the words of the template what it refuses', () => {
+    const refuse = () => picky.prepare(request('assistant'));
+    expect(refuse).toThrow('must begin with user');
+    expect(refuse).toThrow(
+      expect.objectContaining({ status: 400, body: expect.objectContaining({ param: 'messages' }) }),
+    );
+  });
+
+  it('takes the fault on itself when the model has no template', async () => {
+    const models = await modelsWith('bare', null);
+    expect(() => models.prepare(request('user'))).toThrow(expect.objectContaining({ status: 500 }));
+  });
+});

@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { floats, openSession } from '#src/engine/session.js';
+import { pick, sign } from '#src/onnx/functions.js';
+import { Graph } from '#src/onnx/graph.js';
+import { serialize } from '#src/onnx/serialize.js';
+import type { Value } from '#src/onnx/types.js';
+import { detach, gradients } from '#src/onnx/vjp.js';
+
+/** Runs a graph of one input. */
+async function run(
+  build: (g: Graph, x: Value) => Value,
+  x: readonly number[],
+  dims: readonly number[],
+  names: (number | string)[],
+) {
+  const g = new Graph();
+  g.output('y', build(g, g.input('x', 'float32', names)));
+  const session = await openSession(g, { threads: 1 });
+  const { y } = await session.run({ x: floats(Float32Array.from(x), dims) });
+  return { data: Array.from(y!.data as Float32Array), dims: [...y!.dims] };
+}
+
+describe('Graph', () => {
+  it('follows named sizes through reshapes, concatenations and slices', async () => {
+    const build = (g: Graph, x: Value) => {
+      const twice = g.op('Concat', [x, x], { axis: 1 });
+      expect(twice.shape).toEqual([2, 'n+n']);
+      const tail = g.slice(twice, 1, ['n'], 'n');
+      expect(tail.shape).toEqual([2, 'n']);
+      return g.reshape(g.op('Neg', [tail]), ['flat']);
+    };
+    expect(await run(build, [1, 2, 3, 4, 5, 6], [2, 3], [2, 'n'])).toEqual({
+      data: [-1, -2, -3, -4, -5, -6],
+      dims: [6],
+    });
+  });
+
+  it('reads sizes that cannot be inferred from where they came from', async () => {
+    const build = (g: Graph, x: Value) => {
+      const flat = g.reshape(g.op('Exp', [x]), ['all']);
+      return g.reshape(flat, ['a', 'b', 1]);
+    };
+    expect((await run(build, [0, 0, 0, 0, 0, 0], [3, 2], ['a', 'b'])).dims).toEqual([3, 2, 1]);
+  });
+
+  it('stores equal constants once', () => {
+    const g = new Graph();
+    expect(g.scalar(2)).toBe(g.scalar(2));
+    expect(g.ints([1, 2])).not.toBe(g.ints([1, 2], [1, 2]));
+    expect(g.initializers).toHaveLength(3);
+  });
+
+  it.each([
+    [
+      'shapes that do not broadcast',
+      (g: Graph, x: Value) => g.op('Add', [x, g.floats([1, 2], [2])]),
+      'Add: cannot broadcast',
+    ],
+    [
+      'matrices that do not fit',
+      (g: Graph, x: Value) => g.op('MatMul', [x, g.floats([1, 2], [1, 2])]),
+      'MatMul: cannot multiply',
+    ],
+    [
+      'a size that nothing has',
+      (g: Graph, x: Value) => g.expand(x, [3, 'unheard-of', 2]),
+      'no value has a size named',
+    ],
+  ])('refuses %s', (_name, build, message) => {
+    const g = new Graph();
+    expect(() => build(g, g.input('x', 'float32', [2, 3]))).toThrow(message);
+  });
+
+  it('names its outputs without copying them, so they must be results', () => {
+    const g = new Graph();
+    const x = g.input('x', 'float32', [1]);
+    g.output('y', x);
+    expect(() => serialize(g)).toThrow('y must be the result of one node');
+  });
+});
+
+describe('functions', () => {
+  it('sign is 0 at 0', async () => {
+    expect((await run((g, x) => sign(g, x), [-2, -0, 0, 1e-30, 3], [5], [5])).data).toEqual([-1, 0, 0, 1, 1]);
+  });
+
+  it('pick takes one entry of each row', async () => {
+    const build = (g: Graph, x: Value) => pick(g, x, g.ints([2, 0]));
+    expect((await run(build, [1, 2, 3, 4, 5, 6], [2, 3], [2, 3])).data).toEqual([3, 4]);
+  });
+});
+
+describe('gradients', () => {
+  const scene = () => {
+    const g = new Graph();
+    const x = g.input('x', 'float32', [3]);
+    return { g, x, seed: g.floats([1, 1, 1], [3]) };
+  };
+
+  it('do not go through a detached value', async () => {
+    const slope = async (detached: boolean) => {
+      const build = (g: Graph, x: Value) => {
+        const square = g.op('Mul', [x, detached ? detach(x) : x]);
+        const [gradient] = gradients(g, [{ value: square, seed: g.floats([1, 1], [2]) }], [x]);
+        return g.op('Neg', [gradient!]);
+      };
+      return (await run(build, [3, 5], [2], [2])).data;
+    };
+    expect(await slope(false)).toEqual([-6, -10]);
+    expect(await slope(true)).toEqual([-3, -5]);
+  });
+
+  it('add up over all paths and outputs', async () => {
+    const build = (g: Graph, x: Value) => {
+      const [double, square] = [g.op('Add', [x, x]), g.op('Mul', [x, x])];
+      const seed = g.floats([1], [1]);
+      const [gradient] = gradients(
+        g,
+        [
+          { value: double, seed },
+          { value: square, seed },
+        ],
+        [x],
+      );
+      return g.op('Neg', [gradient!]);
+    };
+    expect((await run(build, [7], [1], [1])).data).toEqual([-16]);
+  });
+
+  it('refuse an operator without a rule, and a value without a path', () => {
+    const { g, x, seed } = scene();
+    const maximum = g.reduce('ReduceMax', x, [0]);
+    expect(() => gradients(g, [{ value: maximum, seed: g.floats([1], [1]) }], [x])).toThrow(
+      'ReduceMax: has no differentiation rule',
+    );
+    const other = g.input('other', 'float32', [3]);
+    expect(() => gradients(g, [{ value: g.op('Exp', [x]), seed }], [other])).toThrow('no path from other');
+  });
+});

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Observable } from 'rxjs';
 import type { Engine } from '../src/engine/engine.js';
+import { samplingDefaults } from '../src/engine/sampler.js';
 import { encodePrompt } from '../src/model/checkpoint.js';
 import { ModelError, TemplateError } from '../src/model/errors.js';
 import type { GenerationEvent } from '../src/stream/events.js';
@@ -56,6 +57,7 @@ export class Models {
       throw new ApiError(400, 'context_length_exceeded', message, 'messages');
     }
     const { generation, eosTokenIds } = engine.checkpoint;
+    const defaults = samplingDefaults(generation);
     const generate = {
       promptIds,
       maxTokens: maxTokensOf(request, room),
@@ -63,9 +65,9 @@ export class Models {
       stop: request.stop ?? [],
       topLogprobs: request.top_logprobs ?? 0,
       sampling: {
-        temperature: request.temperature ?? (generation.sample ? (generation.temperature ?? 1) : 0),
-        topK: request.top_k ?? generation.topK ?? 0,
-        topP: request.top_p ?? generation.topP ?? 1,
+        temperature: request.temperature ?? defaults.temperature,
+        topK: request.top_k ?? defaults.topK,
+        topP: request.top_p ?? defaults.topP,
         seed: request.seed === null || request.seed === undefined ? randomInt(2 ** 31) : request.seed | 0,
       },
     };

@@ -3,9 +3,10 @@ import { createInterface } from 'node:readline/promises';
 import { text as readAll } from 'node:stream/consumers';
 import chalk from 'chalk';
 import { Command, Option } from 'commander';
-import { fromEvent, lastValueFrom, takeUntil, tap } from 'rxjs';
+import { fromEvent, lastValueFrom, type Observable, Subject, takeUntil, tap } from 'rxjs';
 import { Engine } from '../engine/engine.js';
 import type { GenerateRequest } from '../engine/generation.js';
+import { samplingDefaults } from '../engine/sampler.js';
 import type { ChatMessage } from '../model/chat-template.js';
 import { encodePrompt } from '../model/checkpoint.js';
 import type { GenerationEvent, TokenEvent } from '../stream/events.js';
@@ -17,7 +18,7 @@ import { DEFAULT_BLOCK, DEFAULT_WINDOW } from '../uncertainty/schedule.js';
 import { DEFAULT_SCORING, type Scoring } from '../uncertainty/text-scorer.js';
 import { Heat } from './heat.js';
 import { integer, modelOption, parseAlpha, parseWindow, real } from './options.js';
-import { UsageError } from './report.js';
+import { reportError, UsageError } from './report.js';
 
 interface ChatOptions {
   readonly model: string;
@@ -71,7 +72,7 @@ async function chat(question: string | undefined, options: ChatOptions): Promise
   const engine = await Engine.open(options.model);
   try {
     if (interactive) await converse(engine, options, scoring);
-    else await answer(engine, question ?? (await readAll(process.stdin)).trim(), options, scoring);
+    else await askOnce(engine, question ?? (await readAll(process.stdin)).trim(), options, scoring);
   } finally {
     await engine.close();
   }
@@ -82,16 +83,30 @@ function scoringOf({ score, alpha, block, window }: ChatOptions): Scoring | null
   return score ? { ...DEFAULT_SCORING, alpha, schedule: { kind: 'windowed', block, window } } : null;
 }
 
-/** One question after the other, each on its own, until the input ends. */
+/** One question after the other, each on its own, until the input ends. Ctrl-C stops an answer, else the chat. */
 async function converse(engine: Engine, options: ChatOptions, scoring: Scoring | null): Promise<void> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  const interrupted = new Subject<void>();
+  terminal.on('SIGINT', () => (interrupted.observed ? interrupted.next() : terminal.close()));
   terminal.setPrompt(chalk.bold('? '));
   terminal.prompt();
   for await (const line of terminal) {
-    if (line.trim()) await answer(engine, line.trim(), options, scoring);
+    if (line.trim()) await answer(engine, line.trim(), options, scoring, interrupted).catch(reportError);
     terminal.prompt();
   }
   process.stdout.write('\n');
+}
+
+/** One question; Ctrl-C stops its answer and is the command's failure. */
+async function askOnce(
+  engine: Engine,
+  question: string,
+  options: ChatOptions,
+  scoring: Scoring | null,
+): Promise<void> {
+  if (!question) throw new UsageError('the question is empty');
+  const interrupted = fromEvent(process, 'SIGINT').pipe(tap(() => (process.exitCode = 130)));
+  await answer(engine, question, options, scoring, interrupted);
 }
 
 async function answer(
@@ -99,17 +114,17 @@ async function answer(
   question: string,
   options: ChatOptions,
   scoring: Scoring | null,
+  interrupted: Observable<unknown>,
 ): Promise<void> {
-  if (!question) throw new UsageError('the question is empty');
   const request = requestOf(engine, question, options);
   const { tokenizer } = engine.checkpoint;
   const show = options.json
     ? (event: GenerationEvent) => process.stdout.write(`${JSON.stringify(eventFields(event, tokenizer))}\n`)
     : painter(options.color, scoring);
-  const interrupted = fromEvent(process, 'SIGINT').pipe(tap(() => (process.exitCode = 130)));
   const events = scoredGeneration(engine, request, scoring).pipe(tap(show), takeUntil(interrupted));
-  await lastValueFrom(events, { defaultValue: null });
-  if (process.exitCode === 130 && !options.json) process.stdout.write('\n');
+  const last = await lastValueFrom(events, { defaultValue: null });
+  const whole = last?.type === 'generation.done';
+  if (!whole && !options.json) process.stdout.write('\n');
 }
 
 function requestOf(engine: Engine, question: string, options: ChatOptions): GenerateRequest {
@@ -117,6 +132,7 @@ function requestOf(engine: Engine, question: string, options: ChatOptions): Gene
     options.system === undefined ? [] : [{ role: 'system', content: options.system }];
   const promptIds = encodePrompt(engine.checkpoint, [...system, { role: 'user', content: question }]);
   const { generation, eosTokenIds } = engine.checkpoint;
+  const defaults = samplingDefaults(generation);
   return {
     promptIds,
     maxTokens: options.maxTokens ?? Math.max(1, engine.contextLength - promptIds.length),
@@ -124,9 +140,9 @@ function requestOf(engine: Engine, question: string, options: ChatOptions): Gene
     stop: [],
     topLogprobs: 0,
     sampling: {
-      temperature: options.temperature ?? (generation.sample ? (generation.temperature ?? 1) : 0),
-      topK: generation.topK ?? 0,
-      topP: options.topP ?? generation.topP ?? 1,
+      ...defaults,
+      temperature: options.temperature ?? defaults.temperature,
+      topP: options.topP ?? defaults.topP,
       seed: options.seed ?? randomInt(2 ** 31),
     },
   };

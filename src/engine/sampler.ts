@@ -1,5 +1,6 @@
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { mersenne } from 'pure-rand/generator/mersenne';
+import type { GenerationDefaults } from '../model/generation-config.js';
 
 /** How the next token is drawn. Log-probabilities that are reported never depend on it. */
 export interface Sampling {
@@ -11,6 +12,16 @@ export interface Sampling {
   readonly topP: number;
   /** A 32-bit integer: the same seed draws the same tokens. */
   readonly seed: number;
+}
+
+/** What generation_config.json asks for; a model that does not say to sample is greedy. */
+export function samplingDefaults({
+  sample,
+  temperature,
+  topK,
+  topP,
+}: GenerationDefaults): Omit<Sampling, 'seed'> {
+  return { temperature: sample ? (temperature ?? 1) : 0, topK: topK ?? 0, topP: topP ?? 1 };
 }
 
 export interface TokenLogprob {

@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Logger, pino } from 'pino';
-import { WebSocketServer } from 'ws';
+import { type WebSocket, WebSocketServer } from 'ws';
 import type { Engine } from '../src/engine/engine.js';
 import { createApp } from './app.js';
 import { ApiError } from './errors.js';
@@ -26,6 +27,7 @@ export interface Gateway {
 }
 
 const GOING_AWAY = 1001;
+const GOODBYE_TIMEOUT_MS = 1000;
 
 /**
  * Starts the gateway.
@@ -54,13 +56,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     url: urlOf(address, host),
     server,
     close: async () => {
-      for (const socket of sockets.clients) socket.close(GOING_AWAY, 'the server shuts down');
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      await Promise.all([...sockets.clients].map(goAway));
       server.closeAllConnections();
-      for (const socket of sockets.clients) socket.terminate();
       await closed;
     },
   };
+}
+
+/** Says goodbye, and does not wait long for the answer. */
+async function goAway(socket: WebSocket): Promise<void> {
+  const timer = setTimeout(() => socket.terminate(), GOODBYE_TIMEOUT_MS);
+  const closed = once(socket, 'close');
+  socket.close(GOING_AWAY, 'the server shuts down');
+  await closed;
+  clearTimeout(timer);
 }
 
 function urlOf(address: AddressInfo | string | null, host: string): string {

@@ -5,10 +5,13 @@ import type { FlowGate } from '../src/stream/flow-gate.js';
 export class SseWriter {
   readonly #res: Response;
   readonly #gate: FlowGate;
+  #release: (() => void) | null = null;
 
   constructor(res: Response, gate: FlowGate) {
     this.#res = res;
     this.#gate = gate;
+    res.on('drain', () => this.#resume());
+    res.on('close', () => this.#resume());
   }
 
   get started(): boolean {
@@ -25,13 +28,15 @@ export class SseWriter {
       });
     }
     const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
-    if (this.#res.write(`data: ${text}\n\n`)) return;
-    const release = this.#gate.hold();
-    this.#res.once('drain', release);
-    this.#res.once('close', release);
+    if (!this.#res.write(`data: ${text}\n\n`)) this.#release ??= this.#gate.hold();
   }
 
   end(): void {
     this.#res.end();
+  }
+
+  #resume(): void {
+    this.#release?.();
+    this.#release = null;
   }
 }

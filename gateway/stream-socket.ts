@@ -30,12 +30,16 @@ export function serveSocket(socket: WebSocket, models: Models, logger: Logger): 
   const gate = new FlowGate();
   let release: (() => void) | null = null;
 
+  const resume = (): void => {
+    release?.();
+    release = null;
+  };
   const send = (event: object): void => {
     if (socket.readyState !== socket.OPEN) return;
     socket.send(JSON.stringify(event), () => {
-      if (socket.bufferedAmount < HIGH_WATER_BYTES / 2) release?.();
+      if (socket.bufferedAmount < HIGH_WATER_BYTES / 2) resume();
     });
-    if (socket.bufferedAmount > HIGH_WATER_BYTES) release = gate.hold();
+    if (socket.bufferedAmount > HIGH_WATER_BYTES) release ??= gate.hold();
   };
 
   const sendError = (
@@ -133,7 +137,7 @@ export function serveSocket(socket: WebSocket, models: Models, logger: Logger): 
   });
   socket.on('error', (error) => logger.debug({ err: error }, 'socket error'));
   socket.on('close', () => {
-    release?.();
+    resume();
     for (const { subscription } of running.values()) subscription.unsubscribe();
     running.clear();
   });

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import {
@@ -122,6 +123,28 @@ describe('a connection', () => {
     await socket.event(() => writing() === 8);
     socket.close();
     await gateway.idle();
+  });
+
+  it('pauses its generations while the client does not read, and loses nothing', async () => {
+    const socket = await TestSocket.open(gateway.url);
+    socket.send(create(long));
+    await socket.event(ofType('token.delta'));
+    socket.pause();
+    const verbose = { ...long, top_logprobs: 20 };
+    for (let i = 0; i < 7; i++) socket.send(create(verbose));
+    // Far more than is sent without being read: the last of them must be waiting, not lost and not finished.
+    await expect.poll(() => gateway.engine.status().streams, { timeout: 20_000 }).toBeGreaterThan(4);
+    await setTimeout(3000);
+    expect(gateway.engine.status().streams).toBeGreaterThan(0);
+    socket.resume();
+    await expect.poll(() => socket.events.filter(done).length, { timeout: 50_000 }).toBe(8);
+    for (const { response_id } of socket.events.filter(done)) {
+      const offsets = socket.events
+        .filter((event) => event.response_id === response_id)
+        .map(({ offset }) => offset);
+      expect(offsets).toEqual(offsets.map((_, i) => i));
+    }
+    socket.close();
   });
 
   it.each([

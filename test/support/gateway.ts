@@ -151,6 +151,15 @@ export class TestSocket {
     this.#socket.terminate();
   }
 
+  /** Stops reading, as a slow client does. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
   /** Waits for the first event, past or future, that fits. */
   async event(fits: (event: SocketEvent) => boolean): Promise<SocketEvent> {
     for (let i = 0; i < 2000; i++) {

@@ -1,3 +1,6 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { text as readText } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { chatBody, mergeTokens, post, readChunks, sseData, useGateway } from '../support/gateway.js';
@@ -230,6 +233,21 @@ describe('a bad request', () => {
 describe('a stream that is cut', () => {
   const endless = () => chatBody({ stream: true, messages: [{ role: 'user', content: LONG_QUESTION }] });
 
+  it('by a client that stops reading for a while: it waits, and nothing is lost', async () => {
+    const socketPath = await gateway.unixPath();
+    const headers = { 'Content-Type': 'application/json' };
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const options = { socketPath, path: '/v1/chat/completions', method: 'POST', headers };
+      const posted = httpRequest(options, resolve).on('error', reject);
+      posted.end(JSON.stringify({ ...endless(), logprobs: true, top_logprobs: 20 }));
+    });
+    await setTimeout(3000); // enough for all of it, if nothing held it
+    expect(gateway.engine.status().streams).toBe(1);
+    const text = await readText(response);
+    expect(text.match(/"scores"/g)?.length).toBeGreaterThan(200);
+    expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+  });
+
   it('by the client: the generation is cancelled', async () => {
     const controller = new AbortController();
     const response = await fetch(`${gateway.url}/v1/chat/completions`, {
@@ -266,7 +284,7 @@ describe('a stream that is cut', () => {
       gateway.url,
       chatBody({ messages: [{ role: 'user', content: 'stone '.repeat(100) }] }),
     );
-    while (gateway.engine.status().streams === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    while (gateway.engine.status().streams === 0) await setTimeout(1);
     process.kill(gateway.engine.status().decode.pid!, 'SIGKILL');
     const response = await posted;
     expect(response.status).toBe(500);

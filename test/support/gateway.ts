@@ -1,6 +1,10 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { type Gateway, startGateway } from '#gateway/index.js';
@@ -26,6 +30,18 @@ export function useGateway() {
     },
     get engine() {
       return running.engine!;
+    },
+    /** The same gateway on a Unix socket, whose buffers are small: a client that does not read is soon felt. */
+    async unixPath(): Promise<string> {
+      const path = join(mkdtempSync(join(tmpdir(), 'flinch-')), 'gateway');
+      const entrance = createServer((connection) => running.gateway!.server.emit('connection', connection));
+      await new Promise<void>((resolve) => entrance.listen(path, resolve));
+      entrance.unref();
+      onTestFinished(() => {
+        entrance.close();
+        rmSync(dirname(path), { recursive: true });
+      });
+      return path;
     },
     /** Waits until no response is under way. */
     async idle(): Promise<void> {
@@ -131,6 +147,7 @@ export class TestSocket {
     });
   }
 
+  /** @param url `http://…` or `http+unix:PATH:` */
   static async open(url: string): Promise<TestSocket> {
     const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/stream`, 'flinch.v1');
     const test = new TestSocket(socket);

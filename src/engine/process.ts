@@ -107,7 +107,8 @@ export class EngineProcess<Out extends object, In extends FromChild> {
         else if (message.type === 'unavailable') reason = `: ${message.message}`;
         else if (message.stream !== undefined) this.#listeners.get(message.stream)?.receive(message);
       });
-      child.once('error', (error) => reject(this.#unavailable(`: ${error.message}`, error)));
+      // Also what a message to a dying process ends in: its exit is what counts.
+      child.on('error', (error) => reject(this.#unavailable(`: ${error.message}`, error)));
       child.once('exit', (code, signal) => {
         reject(this.#unavailable(reason || ` (${signal ?? `exit code ${code}`})`));
         this.#lost(signal ?? `exit code ${code}`);

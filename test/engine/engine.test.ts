@@ -1,3 +1,6 @@
+import { cp, mkdtemp, rm, truncate } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Engine, type EngineError, type GeneratedToken, type Generation } from '#src/index.js';
@@ -115,6 +118,38 @@ describe('a process that dies', () => {
     await until(() => engine.status().score.restarts === 1);
     expect(await codeOf(text.pass({ ...pass, newIds: [] }))).toBe('crashed');
     expect((await (await engine.openText()).pass(pass)).tokens).toHaveLength(2);
+  });
+
+  it('survives messages to a process that is dying', async () => {
+    const generation = await engine.generate(endless(engine));
+    process.kill(engine.status().decode.pid!, 'SIGKILL');
+    const others = Array.from({ length: 3 }, () => engine.generate(endless(engine)).then(readAll));
+    generation.cancel();
+    for (const other of await Promise.allSettled(others)) {
+      if (other.status === 'rejected')
+        expect(other.reason).toMatchObject({ type: 'engine', code: 'crashed' });
+    }
+    expect(engine.status().streams).toBe(0);
+  });
+
+  it('is tried again at the next request when it could not start', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'flinch-engine-'));
+    await cp(REASONER, folder, { recursive: true });
+    const weights = join(folder, 'model.safetensors');
+    const broken = await Engine.open(folder);
+    try {
+      await truncate(weights, 1000);
+      const error = await broken.generate(greedy(broken)).catch((reason: EngineError) => reason);
+      expect(error).toMatchObject({
+        code: 'unavailable',
+        message: expect.stringContaining('decode process could not be started'),
+      });
+      await cp(join(REASONER, 'model.safetensors'), weights);
+      expect(await readAll(await broken.generate(greedy(broken, { maxTokens: 2 })))).toHaveLength(2);
+    } finally {
+      await broken.close();
+      await rm(folder, { recursive: true });
+    }
   });
 
   it('is not started again once the engine is closed', async () => {

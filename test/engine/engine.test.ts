@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Engine, type EngineError, type GeneratedToken, type Generation } from '#src/index.js';
+import { kill } from '../support/process.js';
 import { REASONER } from '../support/golden.js';
 import { endless, greedy } from '../support/requests.js';
 
@@ -103,7 +104,7 @@ describe('a process that dies', () => {
   it('takes its generation along with a clear error, and the next request finds a new one', async () => {
     const generation = await engine.generate(endless(engine));
     await generation.next();
-    process.kill(engine.status().decode.pid!, 'SIGKILL');
+    kill(engine.status().decode.pid);
     expect(await codeOf(readAll(generation))).toBe('crashed');
     expect(engine.status().streams).toBe(0);
     expect(await readAll(await engine.generate(greedy(engine, { maxTokens: 3 })))).toHaveLength(3);
@@ -114,7 +115,7 @@ describe('a process that dies', () => {
     const pass = { newIds: [638, 82, 475, 280], start: 0, from: 2, to: 4, alpha: 1e-4 };
     const text = await engine.openText();
     await text.pass(pass);
-    process.kill(engine.status().score.pid!, 'SIGKILL');
+    kill(engine.status().score.pid);
     await until(() => engine.status().score.restarts === 1);
     expect(await codeOf(text.pass({ ...pass, newIds: [] }))).toBe('crashed');
     expect((await (await engine.openText()).pass(pass)).tokens).toHaveLength(2);
@@ -122,7 +123,7 @@ describe('a process that dies', () => {
 
   it('survives messages to a process that is dying', async () => {
     const generation = await engine.generate(endless(engine));
-    process.kill(engine.status().decode.pid!, 'SIGKILL');
+    kill(engine.status().decode.pid);
     const others = Array.from({ length: 3 }, () => engine.generate(endless(engine)).then(readAll));
     generation.cancel();
     for (const other of await Promise.allSettled(others)) {

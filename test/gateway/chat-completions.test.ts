@@ -3,6 +3,7 @@ import { text as readText } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { kill } from '../support/process.js';
 import { chatBody, mergeTokens, post, readChunks, sseData, useGateway } from '../support/gateway.js';
 import { LONG_QUESTION, QUESTION } from '../support/requests.js';
 
@@ -269,7 +270,7 @@ describe('a stream that is cut', () => {
       const events: string[] = [];
       for await (const data of sseData(response)) {
         events.push(data);
-        if (events.length === 4) process.kill(gateway.engine.status()[role].pid!, 'SIGKILL');
+        if (events.length === 4) kill(gateway.engine.status()[role].pid);
       }
       expect(JSON.parse(events.at(-1)!)).toMatchObject({
         error: { type: 'server_error', code: 'engine_crashed' },
@@ -285,7 +286,7 @@ describe('a stream that is cut', () => {
       chatBody({ messages: [{ role: 'user', content: 'stone '.repeat(100) }] }),
     );
     while (gateway.engine.status().streams === 0) await setTimeout(1);
-    process.kill(gateway.engine.status().decode.pid!, 'SIGKILL');
+    kill(gateway.engine.status().decode.pid);
     const response = await posted;
     expect(response.status).toBe(500);
     expect(await response.json()).toMatchObject({ error: { code: 'engine_crashed' } });

@@ -1,5 +1,6 @@
 import OpenAI, { BadRequestError, NotFoundError } from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { kill } from '../support/process.js';
 import { useGateway } from '../support/gateway.js';
 import { QUESTION } from '../support/requests.js';
 
@@ -62,7 +63,7 @@ describe('the official openai client', () => {
   it('is told of a failure in mid-stream', async () => {
     const stream = await client.chat.completions.create({ ...request, stream: true });
     const read = async () => {
-      for await (const _ of stream) process.kill(gateway.engine.status().score.pid ?? -1, 'SIGKILL');
+      for await (const _ of stream) kill(gateway.engine.status().score.pid);
     };
     await expect(read()).rejects.toThrow();
   });

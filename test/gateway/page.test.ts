@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { kill } from '../support/process.js';
 import { useGateway } from '../support/gateway.js';
 import { LONG_QUESTION, QUESTION } from '../support/requests.js';
 
@@ -89,7 +90,7 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
   it('says when scoring was lost, and marks the tokens without scores', async () => {
     const answer = await ask(LONG_QUESTION);
     await answer.locator('span.token[data-scored="true"]').first().waitFor();
-    process.kill(gateway.engine.status().score.pid!, 'SIGKILL');
+    kill(gateway.engine.status().score.pid);
     await answer.locator('xpath=self::*[@data-state="failed"]').waitFor();
     expect(await answer.textContent()).toContain('died');
   });

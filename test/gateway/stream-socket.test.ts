@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
+import { kill } from '../support/process.js';
 import {
   chatBody,
   mergeTokens,
@@ -99,7 +100,7 @@ describe('a generation', () => {
       const socket = await TestSocket.open(gateway.url);
       socket.send(create(long));
       const { response_id } = await socket.event(ofType('score.delta'));
-      process.kill(gateway.engine.status()[role].pid!, 'SIGKILL');
+      kill(gateway.engine.status()[role].pid);
       const failure = await socket.event(ofType('error'));
       expect(failure).toMatchObject({ response_id, error: { code: 'engine_crashed' } });
       expect(failure).toBe(socket.events.at(-1));

@@ -11,6 +11,7 @@ import {
   scoredGeneration,
   scoreResponse,
 } from '#src/index.js';
+import { kill } from '../support/process.js';
 import { REASONER } from '../support/golden.js';
 import { endless, greedy } from '../support/requests.js';
 
@@ -86,7 +87,7 @@ describe('scoredGeneration', () => {
     const events = scoredGeneration(engine, endless(engine), DEFAULT_SCORING).pipe(
       tap((event) => {
         if (event.type === 'score.delta' && event.index === 0)
-          process.kill(engine.status().score.pid!, 'SIGKILL');
+          kill(engine.status().score.pid);
       }),
     );
     await expect(lastValueFrom(events)).rejects.toMatchObject({ code: 'crashed' });

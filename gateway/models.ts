@@ -7,7 +7,7 @@ import { ModelError, TemplateError } from '../src/model/errors.js';
 import type { GenerationEvent } from '../src/stream/events.js';
 import type { FlowGate } from '../src/stream/flow-gate.js';
 import { scoredGeneration } from '../src/stream/scored-generation.js';
-import type { Scoring } from '../src/uncertainty/text-scorer.js';
+import type { Scoring } from '../src/uncertainty/settings.js';
 import { ApiError } from './errors.js';
 import type { GenerationFields, Guard } from './request.js';
 

@@ -1,8 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { DEFAULT_ALPHA } from '../src/uncertainty/adversarial.js';
 import { METHODS } from '../src/uncertainty/method.js';
-import { DEFAULT_BLOCK, DEFAULT_WINDOW } from '../src/uncertainty/schedule.js';
+import {
+  DEFAULT_ALPHA,
+  DEFAULT_BLOCK,
+  DEFAULT_WINDOW,
+  MAX_ALPHA,
+  MIN_ALPHA,
+} from '../src/uncertainty/settings.js';
 import { fromZod } from './errors.js';
 
 const LIMITS = { messages: 1000, stops: 4, stopCharacters: 256, topLogprobs: 20, block: 64, window: 65536 };
@@ -39,7 +44,7 @@ export const guardSchema = z
         error: `must be an integer from 1 to ${LIMITS.window}, or "all"`,
       })
       .optional(),
-    alpha: z.number().gt(0).max(1).default(DEFAULT_ALPHA),
+    alpha: z.number().min(MIN_ALPHA).max(MAX_ALPHA).default(DEFAULT_ALPHA),
   })
   .transform(({ window, ...guard }) => ({
     ...guard,

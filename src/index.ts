@@ -14,10 +14,9 @@ export { type ScoreOptions, score } from './stream/score.js';
 export { scoredGeneration } from './stream/scored-generation.js';
 export { METHODS, type Method, type Scores } from './uncertainty/method.js';
 export type { Schedule } from './uncertainty/schedule.js';
+export { checkScoring, DEFAULT_SCORING, type Scoring, SettingsError } from './uncertainty/settings.js';
 export {
-  DEFAULT_SCORING,
   type ScoredResponse,
-  type Scoring,
   scoreResponse,
   TextScorer,
   type TokenScore,

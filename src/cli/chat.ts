@@ -12,10 +12,15 @@ import { encodePrompt } from '../model/checkpoint.js';
 import type { GenerationEvent, TokenEvent } from '../stream/events.js';
 import { scoredGeneration } from '../stream/scored-generation.js';
 import { eventFields } from '../stream/wire.js';
-import { DEFAULT_ALPHA } from '../uncertainty/adversarial.js';
 import { METHODS, type Method } from '../uncertainty/method.js';
-import { DEFAULT_BLOCK, DEFAULT_WINDOW } from '../uncertainty/schedule.js';
-import { DEFAULT_SCORING, type Scoring } from '../uncertainty/text-scorer.js';
+import {
+  checkScoring,
+  DEFAULT_ALPHA,
+  DEFAULT_BLOCK,
+  DEFAULT_SCORING,
+  DEFAULT_WINDOW,
+  type Scoring,
+} from '../uncertainty/settings.js';
 import { Heat } from './heat.js';
 import { integer, modelOption, parseAlpha, parseWindow, real } from './options.js';
 import { reportError, UsageError } from './report.js';
@@ -79,8 +84,9 @@ async function chat(question: string | undefined, options: ChatOptions): Promise
 }
 
 function scoringOf({ score, alpha, block, window }: ChatOptions): Scoring | null {
-  if (window !== 'all' && window < block) throw new UsageError('--window must be at least --block');
-  return score ? { ...DEFAULT_SCORING, alpha, schedule: { kind: 'windowed', block, window } } : null;
+  const scoring: Scoring = { ...DEFAULT_SCORING, alpha, schedule: { kind: 'windowed', block, window } };
+  checkScoring(scoring);
+  return score ? scoring : null;
 }
 
 /** One question after the other, each on its own, until the input ends. Ctrl-C stops an answer, else the chat. */

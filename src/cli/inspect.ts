@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { openCheckpoint } from '../model/checkpoint.js';
 import { predictMemory } from '../model/memory.js';
-import { DEFAULT_BLOCK, DEFAULT_WINDOW } from '../uncertainty/schedule.js';
+import { DEFAULT_BLOCK, DEFAULT_WINDOW } from '../uncertainty/settings.js';
 import { integer } from './options.js';
 import { formatBytes, heading } from './report.js';
 

@@ -7,6 +7,13 @@ import { reportError } from './report.js';
 import { scoreCommand } from './score.js';
 import { serveCommand } from './serve.js';
 
+// A reader that has seen enough, as `| head` does, is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  reportError(error);
+  process.exit(1);
+});
+
 const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
 
 const program = new Command('flinch')

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { InvalidArgumentError, Option } from 'commander';
 import { METHODS, type Method } from '../uncertainty/method.js';
+import { MAX_ALPHA, MIN_ALPHA } from '../uncertainty/settings.js';
 
 /** The model that comes with flinch. */
 export const EMBEDDED_MODEL = fileURLToPath(new URL('../../../models/reasoner', import.meta.url));
@@ -25,12 +26,7 @@ function numberBetween(low: number, high: number, whole: boolean) {
 export const integer = (low: number, high: number) => numberBetween(low, high, true);
 export const real = (low: number, high: number) => numberBetween(low, high, false);
 
-/** α of the adversary: above 0, since nothing moves at 0. */
-export function parseAlpha(text: string): number {
-  const value = real(0, 1)(text);
-  if (value === 0) throw new InvalidArgumentError('Must be above 0.');
-  return value;
-}
+export const parseAlpha = real(MIN_ALPHA, MAX_ALPHA);
 
 export function parseWindow(text: string): number | 'all' {
   return text === 'all' ? 'all' : integer(1, 65536)(text);

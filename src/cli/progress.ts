@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { SingleBar } from 'cli-progress';
 
 /** A bar on standard error, where people see it and pipes do not. */
@@ -22,8 +23,12 @@ export class Progress {
   }
 }
 
-/** Lines of a file, read once without keeping it. */
-export async function countLines(file: string): Promise<number> {
+/**
+ * Lines of a file, for a bar that somebody sees. `null` for what can be read only once, such as a pipe, and where no
+ * bar is shown.
+ */
+export async function countLines(file: string): Promise<number | null> {
+  if (file === '-' || !process.stderr.isTTY || !(await stat(file)).isFile()) return null;
   let lines = 0;
   let last: number | undefined;
   for await (const chunk of createReadStream(file)) {

@@ -1,6 +1,7 @@
 import chalk, { chalkStderr } from 'chalk';
 import { EngineError } from '../engine/errors.js';
 import { ModelError, TemplateError } from '../model/errors.js';
+import { SettingsError } from '../uncertainty/settings.js';
 
 /** Errors that a user can do something about, in one line; others with their stack, for a report. */
 export function reportError(error: unknown): void {
@@ -10,7 +11,7 @@ export function reportError(error: unknown): void {
 
 /** Our own errors, and Node's of the system: a file that is not there, a port that is taken. */
 function isKnown(error: Error): boolean {
-  const kinds = [ModelError, TemplateError, EngineError, UsageError];
+  const kinds = [ModelError, TemplateError, EngineError, SettingsError, UsageError];
   return kinds.some((kind) => error instanceof kind) || 'syscall' in error;
 }
 

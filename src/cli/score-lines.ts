@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { type Checkpoint, encodePrompt } from '../model/checkpoint.js';
 import { Detokenizer } from '../model/detokenizer.js';
-import type { ScoredResponse, Scoring } from '../uncertainty/text-scorer.js';
+import { scoreFields } from '../stream/wire.js';
+import type { Scoring } from '../uncertainty/settings.js';
+import type { ScoredResponse } from '../uncertainty/text-scorer.js';
 import { UsageError } from './report.js';
 
 const ids = z.array(z.int().min(0));
@@ -71,13 +73,12 @@ export function outputLine(
     ...(schedule.kind === 'windowed' && { block: schedule.block, window: schedule.window }),
     ...(methods.includes('adversarial') && { alpha }),
     positions: response.positions,
-    tokens: response.tokens.map(({ index, id, logprob, scores, rival }) => ({
+    tokens: response.tokens.map(({ index, id, logprob, ...score }) => ({
       index,
       id,
       text: texts[index]!,
       logprob,
-      scores,
-      ...(rival && { rival: { ...rival, text: tokenizer.tokenText(rival.id) } }),
+      ...scoreFields(score, tokenizer),
     })),
   };
 }

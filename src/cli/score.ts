@@ -1,13 +1,21 @@
-import { once } from 'node:events';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { Command, Option } from 'commander';
 import { Engine } from '../engine/engine.js';
-import { DEFAULT_ALPHA } from '../uncertainty/adversarial.js';
 import { METHODS, type Method } from '../uncertainty/method.js';
-import { DEFAULT_BLOCK, DEFAULT_WINDOW, type Schedule } from '../uncertainty/schedule.js';
-import { type Scoring, scoreResponse } from '../uncertainty/text-scorer.js';
+import type { Schedule } from '../uncertainty/schedule.js';
+import {
+  checkScoring,
+  DEFAULT_ALPHA,
+  DEFAULT_BLOCK,
+  DEFAULT_WINDOW,
+  type Scoring,
+} from '../uncertainty/settings.js';
+import { scoreResponse } from '../uncertainty/text-scorer.js';
+import { LineOutput } from './line-output.js';
 import { integer, modelOption, parseAlpha, parseMethods, parseWindow } from './options.js';
 import { countLines, Progress } from './progress.js';
 import { reportError, UsageError } from './report.js';
@@ -65,39 +73,48 @@ Examples:
 async function score(options: ScoreOptions): Promise<void> {
   const { methods, alpha } = options;
   const scoring: Scoring = { methods, alpha, schedule: scheduleOf(options) };
-  const input = options.input === '-' ? process.stdin : createReadStream(options.input);
-  // Before the engine starts: a file that is not there should be said at once.
-  if (options.input !== '-') await once(input, 'open');
-  const output = options.output === '-' ? process.stdout : createWriteStream(options.output);
-  if (options.output !== '-') await once(output, 'open');
+  checkScoring(scoring);
+  // Everything that can be wrong is found out before the output, which may hold earlier results, is touched.
   const engine = await Engine.open(options.model, { scoreThreads: availableParallelism() });
-  const progress = new Progress(options.input === '-' ? null : await countLines(options.input));
-  const interrupted = new AbortController();
-  process.once('SIGINT', () => interrupted.abort());
+  try {
+    const input = await openInput(options.input);
+    await refuseSameFile(options.input, options.output);
+    const output = await LineOutput.open(options.output);
+    await scoreLines(engine, input, output, options.input, scoring).finally(() => output.close());
+  } finally {
+    await engine.close();
+  }
+}
+
+async function scoreLines(
+  engine: Engine,
+  input: Readable,
+  output: LineOutput,
+  name: string,
+  scoring: Scoring,
+): Promise<void> {
+  const progress = new Progress(await countLines(name));
+  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+  let interrupted = false;
+  process.once('SIGINT', () => {
+    interrupted = true;
+    process.exitCode = 130;
+    lines.close();
+  });
   let number = 0;
   try {
-    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-      if (interrupted.signal.aborted) break;
+    for await (const line of lines) {
+      if (interrupted) break;
       number += 1;
       if (line.trim() === '') continue;
-      const text = await scoreLine(
-        engine,
-        line,
-        `${options.input === '-' ? 'input' : options.input}:${number}`,
-        scoring,
-      );
+      const text = await scoreLine(engine, line, `${name === '-' ? 'input' : name}:${number}`, scoring);
       if (text === null) process.exitCode = 1;
-      else if (!output.write(`${text}\n`)) await once(output, 'drain');
+      else await output.write(text);
       progress.advance();
     }
-    if (interrupted.signal.aborted) process.exitCode = 130;
   } finally {
     progress.stop();
-    await engine.close();
-    if (output !== process.stdout) {
-      output.end();
-      await once(output, 'close');
-    }
+    input.destroy();
   }
 }
 
@@ -121,7 +138,22 @@ async function scoreLine(
 }
 
 function scheduleOf({ schedule, block, window }: ScoreOptions): Schedule {
-  if (schedule === 'offline') return { kind: 'offline' };
-  if (window !== 'all' && window < block) throw new UsageError('--window must be at least --block');
-  return { kind: 'windowed', block, window };
+  return schedule === 'offline' ? { kind: 'offline' } : { kind: 'windowed', block, window };
+}
+
+async function openInput(name: string): Promise<Readable> {
+  if (name === '-') return process.stdin;
+  const file = createReadStream(name);
+  await new Promise<void>((resolve, reject) => {
+    file.once('ready', resolve);
+    file.once('error', reject);
+  });
+  return file;
+}
+
+async function refuseSameFile(input: string, output: string): Promise<void> {
+  if (input === '-' || output === '-') return;
+  const [from, to] = await Promise.all([stat(input), stat(output).catch(() => null)]);
+  if (to && from.dev === to.dev && from.ino === to.ino)
+    throw new UsageError('--output: is the file of --input');
 }

@@ -63,8 +63,12 @@ export class Engine {
     await Promise.all(roles.map((role) => (role === 'decode' ? this.#decode : this.#score).ready()));
   }
 
-  /** @throws EngineError `too_long`, `overloaded`, `unavailable`, `closed` */
+  /** @throws EngineError `too_long`, `overloaded`, `unavailable`, `closed`; RangeError for an empty prompt or no tokens */
   async generate(request: GenerateRequest): Promise<Generation> {
+    if (request.promptIds.length === 0) throw new RangeError('promptIds: needs at least one token');
+    if (!Number.isInteger(request.maxTokens) || request.maxTokens < 1) {
+      throw new RangeError('maxTokens: must be a whole number from 1');
+    }
     const positions = request.promptIds.length + request.maxTokens;
     if (positions > this.contextLength) {
       throw new EngineError(

@@ -41,6 +41,7 @@ export class EngineProcess<Out extends object, In extends FromChild> {
   #streams = 0;
   #starts = 0;
   #closed = false;
+  #closing: Promise<void> | null = null;
 
   constructor(open: OpenMessage) {
     this.#open = open;
@@ -62,7 +63,10 @@ export class EngineProcess<Out extends object, In extends FromChild> {
    */
   async ready(): Promise<ChildProcess> {
     if (this.#closed) throw new EngineError('closed', 'the engine is closed');
-    this.#child ??= this.#start();
+    this.#child ??= this.#start().catch((error: unknown) => {
+      this.#child = null; // the next stream tries again
+      throw error instanceof EngineError ? error : this.#unavailable(`: ${error}`);
+    });
     return this.#child;
   }
 
@@ -74,18 +78,24 @@ export class EngineProcess<Out extends object, In extends FromChild> {
     return {
       stream,
       send: (message) => {
-        if (child.connected) child.send(message);
+        // With a callback, a failure is no event: the exit that follows it tells the listener.
+        if (child.connected) child.send(message, () => {});
       },
       detach: () => this.#listeners.delete(stream),
     };
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
     this.#closed = true;
+    this.#closing ??= this.#stop();
+    return this.#closing;
+  }
+
+  async #stop(): Promise<void> {
     const child = await this.#child?.catch(() => null);
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, 'exit');
-    child.disconnect();
+    if (child.connected) child.disconnect();
     const timer = setTimeout(() => child.kill('SIGKILL'), CLOSE_TIMEOUT_MS);
     await exited;
     clearTimeout(timer);
@@ -107,20 +117,14 @@ export class EngineProcess<Out extends object, In extends FromChild> {
         else if (message.type === 'unavailable') reason = `: ${message.message}`;
         else if (message.stream !== undefined) this.#listeners.get(message.stream)?.receive(message);
       });
-      // Also what a message to a dying process ends in: its exit is what counts.
       child.on('error', (error) => reject(this.#unavailable(`: ${error.message}`, error)));
       child.once('exit', (code, signal) => {
         reject(this.#unavailable(reason || ` (${signal ?? `exit code ${code}`})`));
         this.#lost(signal ?? `exit code ${code}`);
       });
     });
-    child.send(this.#open);
-    try {
-      await ready;
-    } catch (error) {
-      this.#child = null; // the next stream tries again
-      throw error;
-    }
+    child.send(this.#open, () => {});
+    await ready;
     child.once('exit', () => {
       this.#child = null;
       if (!this.#closed) this.ready().catch(() => {}); // whoever needs it next hears why it does not start

@@ -12,12 +12,16 @@ export function logSoftmax(g: Graph, logits: Value): Value {
   return g.op('Sub', [shifted, g.op('Log', [sum])]);
 }
 
-/** −1, 0 or 1. `Sign` itself runs on the CPU only under WebGPU. */
+/**
+ * −1, 0 or 1; NaN where x is not finite, so that a gradient that overflowed is not taken for none. `Sign` itself runs
+ * on the CPU only under WebGPU.
+ */
 export function sign(g: Graph, x: Value): Value {
   const zero = g.scalar(0);
   const positive = g.cast(g.op('Greater', [x, zero]), 'float32');
   const negative = g.cast(g.op('Less', [x, zero]), 'float32');
-  return g.op('Sub', [positive, negative]);
+  const finite = g.op('Mul', [x, zero]);
+  return g.op('Add', [g.op('Sub', [positive, negative]), finite]);
 }
 
 /** x · σ(x), the activation of the gated feed-forward layers. */

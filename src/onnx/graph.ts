@@ -181,6 +181,7 @@ export class Graph {
     return this.node('Slice', [value, from, to, this.ints([axis])], {}, [{ type: value.type, shape }])[0]!;
   }
 
+  /** Reduced axes stay as ones, or are taken away by a reshape: one form to differentiate. */
   reduce(
     op: 'ReduceSum' | 'ReduceMean' | 'ReduceMax',
     value: Value,
@@ -188,11 +189,16 @@ export class Graph {
     options: { readonly keepDims: boolean } = { keepDims: true },
   ): Value {
     const reduced = new Set(axes.map((axis) => axisFrom(axis, value.shape.length)));
-    const shape = options.keepDims
-      ? value.shape.map((dim, axis) => (reduced.has(axis) ? 1 : dim))
-      : value.shape.filter((_, axis) => !reduced.has(axis));
-    const attributes = { keepdims: options.keepDims ? 1 : 0 };
-    return this.node(op, [value, this.ints([...reduced])], attributes, [{ type: value.type, shape }])[0]!;
+    const shape = value.shape.map((dim, axis) => (reduced.has(axis) ? 1 : dim));
+    const result = this.node(op, [value, this.ints([...reduced])], { keepdims: 1 }, [
+      { type: value.type, shape },
+    ])[0]!;
+    return options.keepDims
+      ? result
+      : this.reshape(
+          result,
+          shape.filter((_, axis) => !reduced.has(axis)),
+        );
   }
 
   #sum(dims: Shape): Value {

@@ -50,20 +50,6 @@ const axisOf = ({ attributes, inputs }: VjpContext, otherwise: number): number =
   return axisFrom(typeof axis === 'number' ? axis : otherwise, inputs[0]!.shape.length);
 };
 
-/** A reduced gradient, with the reduced axes put back as ones so that it broadcasts over the input. */
-function restoreAxes(dy: Value, { g, inputs: [x], attributes, output }: VjpContext): Value {
-  if (attributes.keepdims !== 0) return dy;
-  const rest = [...output.shape];
-  const axes: number[] = [];
-  x!.shape.forEach((dim, axis) => {
-    if (rest[0] === dim) rest.shift();
-    else axes.push(axis);
-  });
-  if (rest.length > 0)
-    throw new GraphError('Reduce', 'reduced and kept axes cannot be told apart; keep them');
-  return g.unsqueeze(dy, axes);
-}
-
 /**
  * Reverse-mode differentiation, one rule per operator (vector-Jacobian products; textbook formulas, each tested
  * against finite differences).
@@ -191,18 +177,13 @@ const RULES: Partial<Record<OperatorName, VjpRule>> = {
     return [g.op('ScatterElements', [zeros, indices!, dy], attributes), null];
   },
 
-  ReduceSum: (dy, context) => [context.g.expand(restoreAxes(dy, context), context.inputs[0]!.shape), null],
+  ReduceSum: (dy, { g, inputs: [x] }) => [g.expand(dy, x!.shape), null],
 
-  ReduceMean: (dy, context) => {
-    const {
-      g,
-      inputs: [x],
-      output,
-    } = context;
+  ReduceMean: (dy, { g, inputs: [x], output }) => {
     const [all, kept] = [elements(x!.shape), elements(output.shape)];
     if (all.symbols !== kept.symbols)
       throw new GraphError('ReduceMean', 'over a size known at run time only');
-    const share = g.op('Mul', [restoreAxes(dy, context), g.scalar(kept.count / all.count)]);
+    const share = g.op('Mul', [dy, g.scalar(kept.count / all.count)]);
     return [g.expand(share, x!.shape), null];
   },
 };
@@ -245,6 +226,9 @@ export function gradients(
   for (const node of forward.reverse()) {
     const output = node.outputs[0];
     const dy = output && cotangents.get(output);
+    if (node.outputs.slice(1).some((other) => cotangents.has(other))) {
+      throw new GraphError(node.op, 'only its first output has a gradient');
+    }
     const inputs = node.inputs.filter((input) => input !== null);
     if (!dy || !inputs.some((input) => depends.has(input))) continue;
     const rule = RULES[node.op];

@@ -15,11 +15,6 @@ export type Schedule =
       readonly window: number | 'all';
     };
 
-export const DEFAULT_BLOCK = 8;
-export const DEFAULT_WINDOW = 64;
-
-export const DEFAULT_SCHEDULE = { kind: 'windowed', block: DEFAULT_BLOCK, window: DEFAULT_WINDOW } as const;
-
 /** How many new tokens a pass waits for. */
 export function blockOf(schedule: Schedule): number {
   return schedule.kind === 'offline' ? Number.POSITIVE_INFINITY : schedule.block;

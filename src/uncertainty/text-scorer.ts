@@ -2,22 +2,11 @@ import type { Engine } from '../engine/engine.js';
 import { EngineError } from '../engine/errors.js';
 import type { PassToken, Rival } from '../engine/protocol.js';
 import type { ScoreText } from '../engine/score-text.js';
-import { adversarial, DEFAULT_ALPHA } from './adversarial.js';
-import { METHODS, type Method, type Scores } from './method.js';
+import { adversarial } from './adversarial.js';
+import type { Method, Scores } from './method.js';
 import { entropy, margin, nll } from './probability.js';
-import { blockOf, DEFAULT_SCHEDULE, type Schedule, windowStart } from './schedule.js';
-
-export interface Scoring {
-  readonly methods: readonly Method[];
-  readonly schedule: Schedule;
-  readonly alpha: number;
-}
-
-export const DEFAULT_SCORING: Scoring = {
-  methods: METHODS,
-  schedule: DEFAULT_SCHEDULE,
-  alpha: DEFAULT_ALPHA,
-};
+import { blockOf, windowStart } from './schedule.js';
+import { checkScoring, type Scoring, SettingsError } from './settings.js';
 
 export interface TokenScore {
   /** Counts the tokens of the response from 0. */
@@ -37,8 +26,8 @@ const MEASURES: Readonly<Record<Method, (token: PassToken) => number>> = {
 };
 
 /**
- * Scores a response while it grows, or once it is there: the passes are the same. Every call waits for the one
- * before it.
+ * Scores a response while it grows, or once it is there: the passes are the same. Calls are served in their order;
+ * after a failure every further call fails alike.
  */
 export class TextScorer {
   readonly #text: ScoreText;
@@ -50,6 +39,7 @@ export class TextScorer {
   #unscored: number[] = [];
   #scored = 0;
   #positions = 0;
+  #last: Promise<unknown> = Promise.resolve();
 
   private constructor(text: ScoreText, promptIds: readonly number[], scoring: Scoring) {
     this.#text = text;
@@ -60,10 +50,11 @@ export class TextScorer {
 
   /**
    * @param promptIds at least one token: the first of the response needs something to follow
-   * @throws EngineError `unavailable`, `closed`
+   * @throws EngineError `unavailable`, `closed`; SettingsError
    */
   static async open(engine: Engine, promptIds: readonly number[], scoring: Scoring): Promise<TextScorer> {
-    if (promptIds.length === 0) throw new RangeError('prompt: needs at least one token');
+    checkScoring(scoring);
+    if (promptIds.length === 0) throw new SettingsError('promptIds', 'needs at least one token');
     return new TextScorer(await engine.openText(), promptIds, scoring);
   }
 
@@ -76,22 +67,31 @@ export class TextScorer {
    * Takes the next tokens of the response and scores the blocks that they complete.
    * @throws EngineError
    */
-  async push(ids: readonly number[]): Promise<TokenScore[]> {
-    this.#unsent.push(...ids);
-    this.#unscored.push(...ids);
-    const scores: TokenScore[] = [];
-    const block = blockOf(this.#scoring.schedule);
-    while (this.#unscored.length >= block) scores.push(...(await this.#pass(block)));
-    return scores;
+  push(ids: readonly number[]): Promise<TokenScore[]> {
+    return this.#inOrder(async () => {
+      this.#unsent.push(...ids);
+      this.#unscored.push(...ids);
+      const scores: TokenScore[] = [];
+      const block = blockOf(this.#scoring.schedule);
+      while (this.#unscored.length >= block) scores.push(...(await this.#pass(block)));
+      return scores;
+    });
   }
 
   /** The response has ended: scores what is left. */
-  async finish(): Promise<TokenScore[]> {
-    return this.#unscored.length > 0 ? this.#pass(this.#unscored.length) : [];
+  finish(): Promise<TokenScore[]> {
+    return this.#inOrder(async () => (this.#unscored.length > 0 ? this.#pass(this.#unscored.length) : []));
   }
 
   close(): void {
     this.#text.release();
+  }
+
+  #inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work);
+    this.#last = result;
+    result.catch(() => {}); // whoever called hears of it
+    return result;
   }
 
   async #pass(count: number): Promise<TokenScore[]> {
@@ -135,7 +135,7 @@ export interface ScoredResponse {
 
 /**
  * Scores a finished response.
- * @throws EngineError; `too_long` when prompt and response exceed the context
+ * @throws EngineError, `too_long` when prompt and response exceed the context; SettingsError
  */
 export async function scoreResponse(
   engine: Engine,

@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { flinch, jsonLines, start, useFolder } from '../support/cli.js';
@@ -158,7 +161,7 @@ describe('flinch score', () => {
     [['--input', '-', '--alpha', 'much'], '--alpha'],
     [['--input', '-', '--methods', 'nll,magic'], 'magic'],
     [['--input', '-', '--schedule', 'never'], '--schedule'],
-    [['--input', '-', '--schedule', 'windowed', '--window', '4'], '--window must be at least --block'],
+    [['--input', '-', '--schedule', 'windowed', '--window', '4'], 'window: must be at least block'],
     [['--input', '/nowhere/x.jsonl'], '/nowhere/x.jsonl'],
     [['--input', '-', '--model', '/nowhere'], '/nowhere'],
     [[], '--input'],
@@ -170,13 +173,59 @@ describe('flinch score', () => {
     expect(stderr).not.toContain('    at ');
   });
 
+  it('reads what can be read only once', async () => {
+    const input = folder.write('once.jsonl', json([good, good]));
+    const command = `"${process.execPath}" dist/src/cli/main.js score --methods nll --input <(cat "${input}")`;
+    const { stdout } = await promisify(execFile)('bash', ['-c', command]);
+    expect(lines(stdout)).toHaveLength(2);
+  });
+
+  it('does not touch an output when the model or the input cannot be used, or when it is the input', async () => {
+    const [input, output] = [
+      folder.write('in.jsonl', json([good])),
+      folder.write('out.jsonl', 'earlier results'),
+    ];
+    const base = ['score', '--output', output];
+    expect((await flinch([...base, '--input', input, '--model', '/nowhere'])).code).toBe(1);
+    expect((await flinch([...base, '--input', '/nowhere'])).code).toBe(1);
+    expect(folder.read('out.jsonl')).toBe('earlier results');
+    const same = await flinch(['score', '--input', input, '--output', input]);
+    expect(same).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('--output: is the file of --input'),
+    });
+    expect(folder.read('in.jsonl')).toBe(json([good]));
+  });
+
+  it('ends quietly when its reader has seen enough, and says that a disk is full', async () => {
+    const input = folder.write('more.jsonl', json(Array.from({ length: 50 }, (_, id) => ({ ...good, id }))));
+    const run = (tail: string) =>
+      promisify(execFile)('bash', [
+        '-c',
+        `"${process.execPath}" dist/src/cli/main.js score --input "${input}" ${tail}`,
+      ]);
+    const { stdout, stderr } = await run('| head -n 1');
+    expect([lines(stdout).length, stderr]).toEqual([1, '']);
+    await expect(run('--output /dev/full')).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^flinch: ENOSPC[^\n]*\n$/),
+    });
+  });
+
+  it('stops at Ctrl-C while it waits for input', async () => {
+    const running = start(['score', '--input', '-'], null);
+    await setTimeout(1500);
+    running.child.kill('SIGINT');
+    expect((await running.finished).code).toBe(130);
+  });
+
   it('stops at Ctrl-C with whole lines, and leaves no process behind', async () => {
     const input = folder.write(
       'many.jsonl',
       json(Array.from({ length: 5000 }, (_, id) => ({ ...good, id }))),
     );
     const running = start(['score', '--input', input]);
-    while (running.stdout().length < 1000) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (running.stdout().length < 1000) await setTimeout(5);
     running.child.kill('SIGINT');
     const { code, stdout } = await running.finished;
     expect(code).toBe(130);

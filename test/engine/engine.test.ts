@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Engine, type EngineError, type GeneratedToken, type Generation } from '#src/index.js';
-import { kill } from '../support/process.js';
 import { REASONER } from '../support/golden.js';
+import { kill } from '../support/process.js';
 import { endless, greedy } from '../support/requests.js';
 
 let engine: Engine;

@@ -3,8 +3,8 @@ import { text as readText } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { kill } from '../support/process.js';
 import { chatBody, mergeTokens, post, readChunks, sseData, useGateway } from '../support/gateway.js';
+import { kill } from '../support/process.js';
 import { LONG_QUESTION, QUESTION } from '../support/requests.js';
 
 const gateway = useGateway();

@@ -1,7 +1,7 @@
 import OpenAI, { BadRequestError, NotFoundError } from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { kill } from '../support/process.js';
 import { useGateway } from '../support/gateway.js';
+import { kill } from '../support/process.js';
 import { QUESTION } from '../support/requests.js';
 
 const gateway = useGateway();

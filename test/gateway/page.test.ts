@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { kill } from '../support/process.js';
 import { useGateway } from '../support/gateway.js';
+import { kill } from '../support/process.js';
 import { LONG_QUESTION, QUESTION } from '../support/requests.js';
 
 const executablePath = [

@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { kill } from '../support/process.js';
 import {
   chatBody,
   mergeTokens,
@@ -11,6 +10,7 @@ import {
   TestSocket,
   useGateway,
 } from '../support/gateway.js';
+import { kill } from '../support/process.js';
 import { LONG_QUESTION } from '../support/requests.js';
 
 const gateway = useGateway();

@@ -84,6 +84,14 @@ describe('functions', () => {
     expect((await run((g, x) => sign(g, x), [-2, -0, 0, 1e-30, 3], [5], [5])).data).toEqual([-1, 0, 0, 1, 1]);
   });
 
+  it('sign of what is not finite is not a number', async () => {
+    expect((await run((g, x) => sign(g, x), [NaN, Infinity, -Infinity], [3], [3])).data).toEqual([
+      NaN,
+      NaN,
+      NaN,
+    ]);
+  });
+
   it('pick takes one entry of each row', async () => {
     const build = (g: Graph, x: Value) => pick(g, x, g.ints([2, 0]));
     expect((await run(build, [1, 2, 3, 4, 5, 6], [2, 3], [2, 3])).data).toEqual([3, 4]);

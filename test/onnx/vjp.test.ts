@@ -202,9 +202,9 @@ const CASES: Case[] = [
   },
   {
     op: 'ReduceSum',
-    name: 'dropped axes',
-    shapes: [[2, 3, 4]],
-    build: (g, [x]) => g.reduce('ReduceSum', x!, [0, 2], { keepDims: false }),
+    name: 'dropped axes, of the size of those that stay',
+    shapes: [[2, 2, 2]],
+    build: (g, [x]) => g.reduce('ReduceSum', g.op('Mul', [x!, x!]), [0, 2], { keepDims: false }),
   },
   {
     op: 'ReduceMean',
@@ -214,9 +214,9 @@ const CASES: Case[] = [
   },
   {
     op: 'ReduceMean',
-    name: 'dropped axes',
-    shapes: [[2, 3, 4]],
-    build: (g, [x]) => g.reduce('ReduceMean', x!, [1], { keepDims: false }),
+    name: 'dropped axis, of the size of one that stays',
+    shapes: [[2, 2, 3]],
+    build: (g, [x]) => g.reduce('ReduceMean', g.op('Mul', [x!, x!]), [0], { keepDims: false }),
   },
   {
     op: 'logSoftmax',

@@ -11,8 +11,8 @@ import {
   scoredGeneration,
   scoreResponse,
 } from '#src/index.js';
-import { kill } from '../support/process.js';
 import { REASONER } from '../support/golden.js';
+import { kill } from '../support/process.js';
 import { endless, greedy } from '../support/requests.js';
 
 let engine: Engine;
@@ -86,8 +86,7 @@ describe('scoredGeneration', () => {
   it('ends with an error when the score process dies', async () => {
     const events = scoredGeneration(engine, endless(engine), DEFAULT_SCORING).pipe(
       tap((event) => {
-        if (event.type === 'score.delta' && event.index === 0)
-          kill(engine.status().score.pid);
+        if (event.type === 'score.delta' && event.index === 0) kill(engine.status().score.pid);
       }),
     );
     await expect(lastValueFrom(events)).rejects.toMatchObject({ code: 'crashed' });

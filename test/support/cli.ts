@@ -19,8 +19,12 @@ export interface Running {
   readonly finished: Promise<Outcome>;
 }
 
-/** Starts the command as a user does. */
-export function start(args: readonly string[], input = '', env: NodeJS.ProcessEnv = {}): Running {
+/** Starts the command as a user does; without input (`null`) its standard input stays open. */
+export function start(
+  args: readonly string[],
+  input: string | null = '',
+  env: NodeJS.ProcessEnv = {},
+): Running {
   const child = spawn(process.execPath, [MAIN, ...args], {
     env: { ...process.env, FORCE_COLOR: '0', ...env },
   });
@@ -28,7 +32,7 @@ export function start(args: readonly string[], input = '', env: NodeJS.ProcessEn
   let stderr = '';
   child.stdout.on('data', (data) => (stdout += data));
   child.stderr.on('data', (data) => (stderr += data));
-  child.stdin.end(input);
+  if (input !== null) child.stdin.end(input);
   const finished = new Promise<Outcome>((resolve) => {
     child.on('close', (code) => resolve({ code, stdout, stderr }));
   });

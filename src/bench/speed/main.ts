@@ -8,7 +8,7 @@ import { Progress } from '../../cli/progress.js';
 import { reportError } from '../../cli/report.js';
 import { Engine } from '../../engine/engine.js';
 import { predictMemory } from '../../model/memory.js';
-import { DEFAULT_BLOCK, DEFAULT_WINDOW } from '../../uncertainty/schedule.js';
+import { DEFAULT_BLOCK, DEFAULT_WINDOW } from '../../uncertainty/settings.js';
 import { measurePasses } from './passes.js';
 import { mappedFile, processMemory } from './process-memory.js';
 import { formatReport, type SpeedReport } from './report.js';

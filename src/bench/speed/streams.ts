@@ -3,7 +3,7 @@ import type { Engine } from '../../engine/engine.js';
 import type { GenerateRequest } from '../../engine/generation.js';
 import { scoredGeneration } from '../../stream/scored-generation.js';
 import type { Schedule } from '../../uncertainty/schedule.js';
-import { DEFAULT_SCORING, type Scoring } from '../../uncertainty/text-scorer.js';
+import { DEFAULT_SCORING, type Scoring } from '../../uncertainty/settings.js';
 import { interleave, type Sample } from './measure.js';
 
 export interface StreamSpeed {

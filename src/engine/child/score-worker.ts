@@ -64,18 +64,26 @@ export class ScoreWorker {
     this.#running = false;
   }
 
+  /** One run: the pass, or a part of what has to be known before it, after which others have their turn. */
   async #turn(message: PassMessage, text: Text): Promise<void> {
-    const { stream } = message;
+    const { stream, newIds, ...range } = message;
     try {
-      this.#options.send({ type: 'scored', stream, ...(await this.#score(message, text)) });
+      text.ids.push(...newIds);
+      if (text.cache.length < range.start) {
+        await this.#fill(text, range.start);
+        this.#queue.push({ ...message, newIds: [] });
+      } else {
+        this.#options.send({ type: 'scored', stream, ...(await this.#score(range, text)) });
+      }
     } catch (error) {
       this.#options.send({ type: 'failed', stream, message: String(error) });
     }
   }
 
-  async #score({ newIds, start, from, to, alpha }: PassMessage, { ids, cache }: Text) {
-    ids.push(...newIds);
-    await this.#fill(ids, cache, start);
+  async #score(
+    { start, from, to, alpha }: Omit<PassMessage, 'type' | 'stream' | 'newIds'>,
+    { ids, cache }: Text,
+  ) {
     const session = alpha === null ? this.#options.forward : this.#options.adversarial;
     const window = { cache, start, ids: ids.slice(start, to - 1), targets: ids.slice(from, to) };
     const [result] = await runPass(session, this.#options.source.config, this.#rotary, [window], alpha);
@@ -84,21 +92,14 @@ export class ScoreWorker {
     return { tokens: result!.tokens, positions: window.ids.length };
   }
 
-  /** Computes the clean keys and values before `end` that are not held yet. */
-  async #fill(ids: readonly number[], cache: ScoreCache, end: number): Promise<void> {
-    while (cache.length < end) {
-      const start = cache.length;
-      const chunk = ids.slice(start, Math.min(end, start + PREFILL_CHUNK));
-      // onnxruntime dies of a division by zero when no row is scored: one is, for nothing.
-      const window = { cache, start, ids: chunk, targets: [0] };
-      const [result] = await runPass(
-        this.#options.forward,
-        this.#options.source.config,
-        this.#rotary,
-        [window],
-        null,
-      );
-      cache.append(chunk.length, result!.layers);
-    }
+  /** Computes clean keys and values before `end` that are not held yet, at most a chunk of them. */
+  async #fill({ ids, cache }: Text, end: number): Promise<void> {
+    const start = cache.length;
+    const chunk = ids.slice(start, Math.min(end, start + PREFILL_CHUNK));
+    // onnxruntime dies of a division by zero when no row is scored: one is, for nothing.
+    const window = { cache, start, ids: chunk, targets: [0] };
+    const { config } = this.#options.source;
+    const [result] = await runPass(this.#options.forward, config, this.#rotary, [window], null);
+    cache.append(chunk.length, result!.layers);
   }
 }

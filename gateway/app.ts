@@ -38,7 +38,9 @@ export function createApp({ models, logger }: AppOptions): Express {
     res.json(modelObject(req.params.id, models));
   });
   app.get('/healthz', (_req, res) => {
-    res.json({ status: 'ok', models: [...models.all].map(([id, engine]) => ({ id, ...engine.status() })) });
+    const all = [...models.all].map(([id, engine]) => ({ id, ...engine.status() }));
+    const running = all.every(({ decode, score }) => decode.pid !== undefined && score.pid !== undefined);
+    res.json({ status: running ? 'ok' : 'degraded', models: all });
   });
   const files = {
     setHeaders: (res: { setHeader(name: string, value: string): void }) => setAll(res),

@@ -29,7 +29,9 @@ async function whole(res: Response, request: ChatRequest, prepared: Prepared): P
 function completionOf(request: ChatRequest, { model, engine, guard }: Prepared): Completion {
   const { tokenizer } = engine.checkpoint;
   const id = `chatcmpl-${randomUUID()}`;
-  return new Completion({ id, model, tokenizer, guard, logprobs: request.logprobs === true });
+  const logprobs = request.logprobs === true;
+  const includeUsage = request.stream_options?.include_usage === true;
+  return new Completion({ id, model, tokenizer, guard, logprobs, includeUsage });
 }
 
 /** Until the first event an error is a plain response; from then on it is an event, and there is no `[DONE]`. */
@@ -44,8 +46,7 @@ async function stream(res: Response, request: ChatRequest, prepared: Prepared): 
     const subscription = prepared.start(gate).subscribe({
       next: (event) => {
         begin();
-        for (const chunk of completion.chunks(event, request.stream_options?.include_usage === true))
-          sse.data(chunk);
+        for (const chunk of completion.chunks(event)) sse.data(chunk);
       },
       error: (error: unknown) => {
         if (!sse.started) return reject(error);

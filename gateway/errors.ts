@@ -38,20 +38,21 @@ export function toApiError(error: unknown): ApiError {
     const { status, code } = ENGINE_ERRORS[error.code];
     return new ApiError(status, code, error.message);
   }
-  if (isBodyParserError(error)) {
-    if (error.type === 'entity.too.large')
-      return new ApiError(413, 'body_too_large', 'the body is too large');
-    return new ApiError(error.status, 'invalid_json', 'the body is not valid JSON');
+  if (isClientError(error)) {
+    const { status, message } = error;
+    const type = 'type' in error ? error.type : undefined;
+    if (type === 'entity.too.large') return new ApiError(status, 'body_too_large', 'the body is too large');
+    if (type === 'entity.parse.failed')
+      return new ApiError(status, 'invalid_json', 'the body is not valid JSON');
+    return new ApiError(status, 'invalid_request', message);
   }
   return new ApiError(500, 'internal_error', 'internal error');
 }
 
-/** What express's JSON reader throws. */
-function isBodyParserError(error: unknown): error is { readonly type: string; readonly status: number } {
+/** What express throws at a request that it cannot read. */
+function isClientError(error: unknown): error is Error & { readonly status: number } {
   return (
     error instanceof Error &&
-    'type' in error &&
-    typeof error.type === 'string' &&
     'status' in error &&
     typeof error.status === 'number' &&
     error.status >= 400 &&

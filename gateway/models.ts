@@ -83,6 +83,14 @@ export class Models {
 }
 
 function promptOf(engine: Engine, { messages }: GenerationFields): number[] {
+  // Tokenising stops all streams for a while: a text that cannot possibly fit is refused unread. The factor is for
+  // what a normaliser may take away.
+  const { longestToken } = engine.checkpoint.tokenizer;
+  const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
+  if (characters > 4 * longestToken * engine.contextLength) {
+    const message = `messages: ${characters} characters cannot fit into the context of ${engine.contextLength} tokens`;
+    throw new ApiError(400, 'context_length_exceeded', message, 'messages');
+  }
   try {
     return encodePrompt(engine.checkpoint, messages);
   } catch (error) {

@@ -11,6 +11,8 @@ export interface CompletionOptions {
   readonly guard: Guard;
   /** Whether the client asked for OpenAI's `logprobs`. */
   readonly logprobs: boolean;
+  /** Whether a last chunk is to carry the usage; then the others carry `null`, as OpenAI's do. */
+  readonly includeUsage: boolean;
 }
 
 /** One chat completion in OpenAI's shapes, with what flinch knows beside `choices`. */
@@ -57,10 +59,10 @@ export class Completion {
     );
   }
 
-  chunks(event: GenerationEvent, includeUsage: boolean): object[] {
+  chunks(event: GenerationEvent): object[] {
     if (event.type === 'token.delta') return [this.#tokenChunk(event)];
     if (event.type === 'score.delta') return this.#scoreChunks(event);
-    return this.#closing(event, includeUsage);
+    return this.#closing(event);
   }
 
   #tokenChunk(event: TokenEvent): object {
@@ -75,9 +77,9 @@ export class Completion {
     return token ? [this.#chunk({ delta: {} }, { tokens: [this.#token(token, event)] })] : [];
   }
 
-  #closing({ finishReason, usage }: DoneEvent, includeUsage: boolean): object[] {
+  #closing({ finishReason, usage }: DoneEvent): object[] {
     const last = this.#chunk({ delta: {}, finishReason }, { tokens: [] });
-    if (!includeUsage) return [last];
+    if (!this.#options.includeUsage) return [last];
     return [last, { ...this.#header('chat.completion.chunk'), choices: [], usage: usageFields(usage) }];
   }
 
@@ -89,6 +91,7 @@ export class Completion {
     return {
       ...this.#header('chat.completion.chunk'),
       choices: [{ index: 0, delta, logprobs, finish_reason: finishReason }],
+      ...(this.#options.includeUsage && { usage: null }),
       flinch,
     };
   }

@@ -22,12 +22,28 @@ const text = z.union(
   { error: 'must be a string or a list of text parts' },
 );
 
+/** A field of OpenAI's that flinch knows and does not do: its neutral values pass, others are refused. */
+const unsupported = (...neutral: unknown[]) =>
+  z
+    .unknown()
+    .refine((value) => value === null || neutral.some((other) => isDeepStrictEqual(value, other)), {
+      error: 'is not supported',
+      params: { unsupported: true },
+    })
+    .optional();
+
 const message = z.strictObject({
   role: z
     .enum(['system', 'developer', 'user', 'assistant'])
     .transform((role) => (role === 'developer' ? ('system' as const) : role)),
   content: text,
   name: z.string().nullish(),
+  // What a response's own message has beside these: it may be sent back as it came.
+  refusal: unsupported(),
+  audio: unsupported(),
+  annotations: unsupported([]),
+  tool_calls: unsupported([]),
+  function_call: unsupported(),
 });
 
 /** What the guard does with a generation; every field has a default. */
@@ -57,16 +73,6 @@ export const guardSchema = z
 
 export type Guard = z.output<typeof guardSchema>;
 
-/** A field of OpenAI's that flinch knows and does not do: its neutral values pass, others are refused. */
-const unsupported = (...neutral: unknown[]) =>
-  z
-    .unknown()
-    .refine((value) => value === null || neutral.some((other) => isDeepStrictEqual(value, other)), {
-      error: 'is not supported',
-      params: { unsupported: true },
-    })
-    .optional();
-
 const generationFields = {
   model: z.string(),
   messages: z.array(message).min(1).max(LIMITS.messages),
@@ -77,7 +83,9 @@ const generationFields = {
   max_tokens: z.int().min(1).nullish(),
   max_completion_tokens: z.int().min(1).nullish(),
   stop: z
-    .union([z.string(), z.array(z.string()).max(LIMITS.stops)])
+    .union([z.string(), z.array(z.string()).max(LIMITS.stops)], {
+      error: `must be a string or a list of at most ${LIMITS.stops}`,
+    })
     .transform((stop) => (typeof stop === 'string' ? [stop] : stop))
     .refine((stops) => stops.every((stop) => stop.length > 0 && stop.length <= LIMITS.stopCharacters), {
       error: `must be strings of 1 to ${LIMITS.stopCharacters} characters`,

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Logger, pino } from 'pino';
@@ -8,7 +8,7 @@ import type { Engine } from '../src/engine/engine.js';
 import { createApp } from './app.js';
 import { ApiError } from './errors.js';
 import { Models } from './models.js';
-import { MAX_MESSAGE_BYTES, SUBPROTOCOL, serveSocket } from './stream-socket.js';
+import { MAX_MESSAGE_BYTES, StreamConnection, SUBPROTOCOL } from './stream-socket.js';
 
 export interface GatewayOptions {
   /** Models by the name that requests give. */
@@ -45,7 +45,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   server.on('upgrade', (request, connection, head) => {
     const refusal = refuseUpgrade(request);
     if (refusal) return refuse(connection, refusal);
-    sockets.handleUpgrade(request, connection, head, (socket) => serveSocket(socket, models, logger));
+    sockets.handleUpgrade(request, connection, head, (socket) => {
+      new StreamConnection(socket, models, logger);
+    });
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -79,7 +81,7 @@ function urlOf(address: AddressInfo | string | null, host: string): string {
 }
 
 function refuseUpgrade(request: IncomingMessage): ApiError | null {
-  const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+  const [pathname] = (request.url ?? '/').split('?');
   if (pathname !== '/v1/stream')
     return new ApiError(404, 'not_found', `there is no WebSocket at ${pathname}`);
   const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
@@ -96,8 +98,15 @@ function refuseUpgrade(request: IncomingMessage): ApiError | null {
 }
 
 function refuse(connection: Duplex, { status, body }: ApiError): void {
+  // Nobody else listens on a connection that asked for an upgrade, nor ends it when the other side does not.
+  connection.on('error', () => connection.destroy());
+  connection.on('finish', () => connection.destroy());
   const text = JSON.stringify({ error: body });
-  connection.end(
-    `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
-  );
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    'Connection: close',
+  ];
+  connection.end(`${head.join('\r\n')}\r\n\r\n${text}`);
 }

@@ -15,55 +15,74 @@ const MAX_GENERATIONS = 8;
 /** Bytes that may wait for a client before its generations pause. */
 const HIGH_WATER_BYTES = 256 << 10;
 
+const CLIENT_TYPES = 'generation.create or generation.cancel';
+
 /** Close codes, as PROTOCOL.md lists them. */
 const UNSUPPORTED_DATA = 1003;
 
 interface Running {
   readonly subscription: Subscription;
+  /** Its own, for a stage that cannot keep up holds the gate and must not stop the others. */
+  readonly gate: FlowGate;
   /** Says that it was cancelled; the caller unsubscribes. */
   readonly cancelled: () => void;
 }
 
+/** What an error is about: a request that was refused, or a generation that failed. */
+interface Subject {
+  readonly request_id?: string;
+  readonly response_id?: string;
+  readonly offset?: number;
+}
+
 /** One WebSocket connection and its generations (PROTOCOL.md). */
-export function serveSocket(socket: WebSocket, models: Models, logger: Logger): void {
-  const running = new Map<string, Running>();
-  const gate = new FlowGate();
-  let release: (() => void) | null = null;
+export class StreamConnection {
+  readonly #socket: WebSocket;
+  readonly #models: Models;
+  readonly #logger: Logger;
+  readonly #running = new Map<string, Running>();
+  /** Releases of the gates that are held while the client does not read; `null` while it does. */
+  #held: (() => void)[] | null = null;
 
-  const resume = (): void => {
-    release?.();
-    release = null;
-  };
-  const send = (event: object): void => {
-    if (socket.readyState !== socket.OPEN) return;
-    socket.send(JSON.stringify(event), () => {
-      if (socket.bufferedAmount < HIGH_WATER_BYTES / 2) resume();
+  constructor(socket: WebSocket, models: Models, logger: Logger) {
+    this.#socket = socket;
+    this.#models = models;
+    this.#logger = logger;
+    socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
+    socket.on('error', (error) => logger.debug({ err: error }, 'socket error'));
+    socket.on('close', () => {
+      for (const { subscription } of this.#running.values()) subscription.unsubscribe();
+      this.#running.clear();
     });
-    if (socket.bufferedAmount > HIGH_WATER_BYTES) release ??= gate.hold();
-  };
+  }
 
-  const sendError = (
-    error: unknown,
-    about: { request_id?: string; response_id?: string; offset?: number },
-  ): void => {
-    const { body, status } = toApiError(error);
-    if (status >= 500) logger.error({ err: error, ...about }, 'generation failed');
-    send({ type: 'error', ...about, error: body });
-  };
-
-  const create = (message: unknown): void => {
-    const request = parse(createSchema, message);
-    if (running.size >= MAX_GENERATIONS) {
-      throw new ApiError(
-        429,
-        'too_many_generations',
-        `at most ${MAX_GENERATIONS} generations at once on a connection`,
-      );
+  #receive(data: RawData, isBinary: boolean): void {
+    if (isBinary) {
+      this.#socket.close(UNSUPPORTED_DATA, 'messages are JSON text');
+      return;
     }
-    const prepared = models.prepare(request);
-    const { model, guard, promptTokens, engine } = prepared;
+    let message: unknown;
+    try {
+      message = parseJson(data);
+      const type = typeOf(message);
+      if (type === 'generation.create') this.#create(message);
+      else if (type === 'generation.cancel') this.#cancel(message);
+      else throw new ApiError(400, 'invalid_message', `type: must be ${CLIENT_TYPES}`, 'type');
+    } catch (error) {
+      this.#sendError(error, requestIdOf(message));
+    }
+  }
+
+  #create(message: unknown): void {
+    const request = parse(createSchema, message);
+    if (this.#running.size >= MAX_GENERATIONS) {
+      const text = `at most ${MAX_GENERATIONS} generations at once on a connection`;
+      throw new ApiError(429, 'too_many_generations', text);
+    }
+    const { model, guard, promptTokens, engine, start } = this.#models.prepare(request);
     const responseId = `resp-${randomUUID()}`;
     let offset = 0;
+    let completionTokens = 0;
     const emit = ({
       type,
       ...fields
@@ -71,76 +90,72 @@ export function serveSocket(socket: WebSocket, models: Models, logger: Logger): 
       readonly type: string;
       readonly [field: string]: unknown;
     }): void => {
-      send({ type, response_id: responseId, offset, ...fields });
+      this.#send({ type, response_id: responseId, offset, ...fields });
       offset += 1;
     };
-    let completionTokens = 0;
-    const cancelled = (): void => {
-      running.delete(responseId);
-      const usage = usageFields({ promptTokens, completionTokens });
-      emit({ type: 'generation.done', finish_reason: 'cancelled', usage });
-    };
-
     const created = Math.floor(Date.now() / 1000);
     const echo = request.request_id === undefined ? {} : { request_id: request.request_id };
     emit({ type: 'generation.created', ...echo, created, model, prompt_tokens: promptTokens, guard });
-    const subscription = prepared.start(gate).subscribe({
+
+    const gate = new FlowGate();
+    this.#held?.push(gate.hold());
+    const subscription = start(gate).subscribe({
       next: (event) => {
         if (event.type === 'token.delta') completionTokens += 1;
-        if (event.type === 'generation.done') running.delete(responseId);
+        if (event.type === 'generation.done') this.#running.delete(responseId);
         emit(eventFields(event, engine.checkpoint.tokenizer));
       },
       error: (error: unknown) => {
-        running.delete(responseId);
-        sendError(error, { response_id: responseId, offset });
+        this.#running.delete(responseId);
+        this.#sendError(error, { response_id: responseId, offset });
       },
     });
-    if (!subscription.closed) running.set(responseId, { subscription, cancelled });
-  };
+    const cancelled = (): void => {
+      const usage = usageFields({ promptTokens, completionTokens });
+      emit({ type: 'generation.done', finish_reason: 'cancelled', usage });
+    };
+    if (!subscription.closed) this.#running.set(responseId, { subscription, gate, cancelled });
+  }
 
-  const cancel = (message: unknown): void => {
-    const { response_id } = parse(cancelSchema, message);
-    const generation = running.get(response_id);
+  #cancel(message: unknown): void {
+    const { response_id: id } = parse(cancelSchema, message);
+    const generation = this.#running.get(id);
     if (!generation) {
-      throw new ApiError(
-        404,
-        'unknown_response',
-        `response_id: no generation ${response_id} is under way`,
-        'response_id',
-      );
+      const text = `response_id: no generation ${id} is under way`;
+      throw new ApiError(404, 'unknown_response', text, 'response_id');
     }
+    this.#running.delete(id);
     generation.subscription.unsubscribe();
     generation.cancelled();
-  };
+  }
 
-  socket.on('message', (data, isBinary) => {
-    if (isBinary) {
-      socket.close(UNSUPPORTED_DATA, 'messages are JSON text');
-      return;
-    }
-    let message: unknown;
-    try {
-      message = parseJson(data);
-      const type = typeOf(message);
-      if (type === 'generation.create') create(message);
-      else if (type === 'generation.cancel') cancel(message);
-      else
-        throw new ApiError(
-          400,
-          'invalid_message',
-          'type: must be generation.create or generation.cancel',
-          'type',
-        );
-    } catch (error) {
-      sendError(error, requestIdOf(message));
-    }
-  });
-  socket.on('error', (error) => logger.debug({ err: error }, 'socket error'));
-  socket.on('close', () => {
-    resume();
-    for (const { subscription } of running.values()) subscription.unsubscribe();
-    running.clear();
-  });
+  #sendError(error: unknown, about: Subject): void {
+    const { body, status } = toApiError(error);
+    if (status >= 500) this.#logger.error({ err: error, ...about }, 'generation failed');
+    this.#send({ type: 'error', ...about, error: body });
+  }
+
+  #send(event: object): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    this.#socket.send(JSON.stringify(event), () => {
+      if (this.#socket.bufferedAmount < HIGH_WATER_BYTES / 2) this.#resume();
+    });
+    if (this.#socket.bufferedAmount > HIGH_WATER_BYTES) this.#pause();
+  }
+
+  /** The client does not read: nothing more is generated for it, and nothing more is taken from it. */
+  #pause(): void {
+    if (this.#held) return;
+    this.#held = [...this.#running.values()].map(({ gate }) => gate.hold());
+    this.#socket.pause();
+  }
+
+  #resume(): void {
+    if (!this.#held) return;
+    for (const release of this.#held) release();
+    this.#held = null;
+    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.resume();
+  }
 }
 
 function parseJson(data: RawData): unknown {

@@ -17,6 +17,8 @@ const NONE = new Uint8Array(0);
 export class Tokenizer {
   /** One more than the highest id; the model's vocabulary may be larger, its last rows are padding. */
   readonly size: number;
+  /** Characters of the longest token: no token stands for more. */
+  readonly longestToken: number;
   /** Spaces that decoding drops from the start of a text. */
   readonly leadingSpaces: number;
   readonly #file: string;
@@ -44,6 +46,7 @@ export class Tokenizer {
       if (special) this.#special.add(id);
     }
     this.size = this.#tokens.length;
+    this.longestToken = this.#tokens.reduce((longest, token = '') => Math.max(longest, token.length), 1);
 
     const json = isRecord(tokenizerJson) ? tokenizerJson : {};
     this.#decoder = parseDecoder(json.decoder, file);

@@ -18,9 +18,9 @@ const MAX_WAITING_BLOCKS = 64;
 /**
  * Adds to each token its scores, computed on the text so far while the next tokens are already written.
  *
- * A token is emitted at once, unless the first token that lacks scores is more than a block back: then it waits.
- * So scores follow their token by at most `block` tokens. They all precede `generation.done`. A failure of scoring
- * is an error of the stream, and ends the generation.
+ * A token is emitted at once, unless the first token that lacks scores is more than `block` tokens back: then it
+ * waits. So scores follow their token by at most `block` tokens, and all precede `generation.done` and completion. A
+ * failure of scoring is an error of the stream, and ends the generation.
  *
  * @example
  * generate(engine, request, gate).pipe(score({ open, block: 8, gate }));
@@ -31,27 +31,26 @@ export function score(options: ScoreOptions): OperatorFunction<TokenEvent | Done
   return (source) =>
     new Observable((subscriber) => {
       const opened = options.open();
-      let waiting: TokenEvent[] = [];
+      const waiting: TokenEvent[] = [];
       let batch: number[] = [];
       let received = 0;
       let scored = 0;
+      let done: DoneEvent | null = null;
       let release: (() => void) | null = null;
-      // Passes run one after the other; a failure ends the chain and the stream.
-      let passes: Promise<void> = opened.then(() => {});
 
-      const emitTokens = (): void => {
-        const due = waiting.filter(({ index }) => index - scored <= block);
-        waiting = waiting.slice(due.length);
-        for (const token of due) subscriber.next(token);
-      };
-      const updateGate = (): void => {
-        const behind = received - scored >= 2 * block;
-        if (behind && !release) release = gate.hold();
-        if (!behind && release) {
-          release();
+      /** Emits what may be emitted; afterwards the subscriber may be gone. */
+      const advance = (): void => {
+        while (waiting[0] && waiting[0].index - scored <= block) subscriber.next(waiting.shift()!);
+        if (!subscriber.closed && received - scored >= 2 * block) {
+          release ??= gate.hold();
+        } else {
+          release?.();
           release = null;
         }
       };
+
+      // Passes run one after the other; a failure ends the chain and the stream.
+      let passes: Promise<void> = opened.then(() => {});
       const enqueue = (run: (scorer: Awaited<typeof opened>) => Promise<TokenScore[]>): void => {
         passes = passes.then(async () => {
           if (subscriber.closed) return;
@@ -59,45 +58,45 @@ export function score(options: ScoreOptions): OperatorFunction<TokenEvent | Done
             subscriber.next({ type: 'score.delta', index, pass, scores, rival });
             scored += 1;
           }
-          emitTokens();
-          updateGate();
+          advance();
         });
         passes.catch((error: unknown) => subscriber.error(error));
+      };
+
+      const receive = (token: TokenEvent): void => {
+        waiting.push(token);
+        batch.push(token.id);
+        received += 1;
+        if (received - scored > MAX_WAITING_BLOCKS * block) {
+          const message = `score: the source is ${MAX_WAITING_BLOCKS} blocks ahead of scoring`;
+          subscriber.error(new RangeError(message));
+          return;
+        }
+        if (batch.length === block) {
+          const ids = batch;
+          batch = [];
+          enqueue((scorer) => scorer.push(ids));
+        }
+        advance();
       };
 
       passes.catch((error: unknown) => subscriber.error(error));
       const subscription = source.subscribe({
         next: (event) => {
-          if (event.type === 'generation.done') {
-            const ids = batch;
-            enqueue(async (scorer) => [...(await scorer.push(ids)), ...(await scorer.finish())]);
-            passes.then(
-              () => {
-                subscriber.next(event);
-                subscriber.complete();
-              },
-              () => {}, // reported above
-            );
-            return;
-          }
-          waiting.push(event);
-          batch.push(event.id);
-          received += 1;
-          if (received - scored > MAX_WAITING_BLOCKS * block) {
-            subscriber.error(
-              new RangeError(`score: the source is ${MAX_WAITING_BLOCKS} blocks ahead of scoring`),
-            );
-            return;
-          }
-          emitTokens();
-          if (batch.length === block) {
-            const ids = batch;
-            batch = [];
-            enqueue((scorer) => scorer.push(ids));
-          }
-          updateGate();
+          if (event.type === 'token.delta') receive(event);
+          else done = event;
         },
         error: (error: unknown) => subscriber.error(error),
+        complete: () => {
+          enqueue(async (scorer) => [...(await scorer.push(batch)), ...(await scorer.finish())]);
+          passes.then(
+            () => {
+              if (done) subscriber.next(done);
+              subscriber.complete();
+            },
+            () => {}, // reported above
+          );
+        },
       });
 
       return () => {

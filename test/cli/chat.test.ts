@@ -1,4 +1,5 @@
-import { stripVTControlCharacters } from 'node:util';
+import { execFile } from 'node:child_process';
+import { promisify, stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { flinch, jsonLines, start } from '../support/cli.js';
 import { chatBody, mergeTokens, post, readChunks, useGateway } from '../support/gateway.js';
@@ -41,6 +42,12 @@ describe('flinch chat', () => {
     expect(events.filter(({ type }) => type === 'token.delta')).toHaveLength(10);
     expect(events.filter(({ type }) => type === 'score.delta')).toHaveLength(10);
     expect(events.at(-1)).toMatchObject({ type: 'generation.done', finish_reason: 'length' });
+  });
+
+  it('ends quietly when its reader has seen enough', async () => {
+    const command = `"${process.execPath}" dist/src/cli/main.js chat --json "${QUESTION}" | head -n 1`;
+    const { stdout, stderr } = await promisify(execFile)('bash', ['-c', command]);
+    expect([jsonLines(stdout).length, stderr]).toEqual([1, '']);
   });
 
   it('stops at Ctrl-C', async () => {

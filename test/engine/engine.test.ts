@@ -153,6 +153,12 @@ describe('a process that dies', () => {
     }
   });
 
+  it('can be closed twice at once', async () => {
+    await engine.start();
+    await Promise.all([engine.close(), engine.close()]);
+    expect(await codeOf(engine.start())).toBe('closed');
+  });
+
   it('is not started again once the engine is closed', async () => {
     await engine.start();
     const { decode, score } = engine.status();

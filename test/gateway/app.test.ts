@@ -39,6 +39,18 @@ describe('the gateway', () => {
     }
   });
 
+  it('blames the client for what it cannot read', async () => {
+    expect((await get('/v1/models/%E0%A4%A')).status).toBe(400);
+    const headers = { 'Content-Type': 'application/json', 'Content-Encoding': 'zstd' };
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers,
+      body: '{}',
+    });
+    expect(response.status).toBe(415);
+    expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining('zstd') } });
+  });
+
   it('answers what it does not know in the shape of its API', async () => {
     const response = await get('/v1/embeddings');
     expect(response.status).toBe(404);

@@ -77,7 +77,7 @@ describe('a streamed completion', () => {
       choices: [],
       usage: { prompt_tokens: 69, completion_tokens: 5, total_tokens: 74 },
     });
-    expect(chunks.slice(0, -1).every(({ usage }) => usage === undefined)).toBe(true);
+    expect(chunks.slice(0, -1).every(({ usage }) => usage === null)).toBe(true);
     expect((await streamed({ max_tokens: 5 })).chunks.every(({ usage }) => usage === undefined)).toBe(true);
   });
 
@@ -191,6 +191,14 @@ describe('a bad request', () => {
     ['a huge window', { guard: { window: 1e12 } }, 'guard.window', 'invalid_value'],
     ['a window below the block', { guard: { block: 8, window: 4 } }, 'guard.window', 'invalid_value'],
     ['alpha of 0', { guard: { alpha: 0 } }, 'guard.alpha', 'invalid_value'],
+    ['an alpha lost in rounding', { guard: { alpha: 1e-12 } }, 'guard.alpha', 'invalid_value'],
+    ['a stop of a wrong type', { stop: [3] }, 'stop', 'invalid_value'],
+    [
+      'a prompt that cannot possibly fit',
+      { messages: [{ role: 'user', content: '7'.repeat(500_000) }] },
+      'messages',
+      'context_length_exceeded',
+    ],
     [
       'a prompt longer than the context',
       { messages: [{ role: 'user', content: 'stone '.repeat(600) }] },

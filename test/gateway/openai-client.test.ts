@@ -24,6 +24,14 @@ describe('the official openai client', () => {
     expect(completion.usage?.prompt_tokens).toBe(69);
   });
 
+  it('sends a response back as part of the conversation', async () => {
+    const first = await client.chat.completions.create({ ...request, max_tokens: 20 });
+    const reply = first.choices[0]!.message;
+    const messages = [...request.messages, reply, { role: 'user' as const, content: 'And then?' }];
+    const second = await client.chat.completions.create({ ...request, messages, max_tokens: 2 });
+    expect(second.usage!.prompt_tokens).toBeGreaterThan(first.usage!.prompt_tokens + 20);
+  });
+
   it('reads a streamed one, chunk by chunk', async () => {
     const stream = await client.chat.completions.create({
       ...request,

@@ -1,3 +1,4 @@
+import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { startGateway } from '#gateway/index.js';
 import { TestSocket } from '../support/gateway.js';
@@ -9,6 +10,27 @@ describe('startGateway', () => {
     await gateway.close();
     await expect.poll(() => socket.closeCode).toBe(1001);
     await expect(fetch(gateway.url)).rejects.toThrow();
+  });
+
+  it('survives upgrade requests that are refused, whatever the client does then', async () => {
+    const gateway = await startGateway({ engines: new Map(), port: 0 });
+    const { port } = new URL(gateway.url);
+    const knock = (path: string, leave: (socket: Socket) => void) =>
+      new Promise<string>((resolve) => {
+        const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
+        let answer = '';
+        socket.on('data', (data) => (answer += data));
+        socket.on('error', () => {});
+        socket.on('end', () => resolve(answer));
+        socket.on('close', () => resolve(answer));
+        const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nHost: x\r\n\r\n';
+        socket.write(`GET ${path} HTTP/1.1\r\n${upgrade}`, () => leave(socket));
+      });
+    expect(await knock('//', () => {})).toContain('404 Not Found');
+    expect(await knock('/v1/stream', () => {})).toContain('400 Bad Request');
+    for (let i = 0; i < 10; i++) await knock('/nope', (socket) => socket.resetAndDestroy());
+    expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
+    await gateway.close(); // not held up by connections that the other side keeps half open
   });
 
   it('fails when the port is taken', async () => {

@@ -126,6 +126,21 @@ describe('a connection', () => {
     await gateway.idle();
   });
 
+  it('does not let a slow guard hold up another generation', async () => {
+    const socket = await TestSocket.open(gateway.url);
+    socket.send(create({ ...long, request_id: 'slow', guard: { block: 1, window: 'all' } }));
+    await socket.event(ofType('token.delta'));
+    socket.send(create({ request_id: 'quick', guard: { enabled: false } }));
+    const { response_id } = await socket.event((event) => event.request_id === 'quick');
+    await socket.event((event) => done(event) && event.response_id === response_id);
+    // Were it held with the other, it would keep pace with it: one token of its 53 for one of the other's.
+    const slow = socket.events.filter(
+      (event) => event.type === 'token.delta' && event.response_id !== response_id,
+    );
+    expect(slow.length).toBeLessThan(45);
+    socket.close();
+  });
+
   it('pauses its generations while the client does not read, and loses nothing', async () => {
     const socket = await TestSocket.open(`http+unix:${await gateway.unixPath()}:`);
     for (let i = 0; i < 4; i++) socket.send(create({ ...long, top_logprobs: 20 }));

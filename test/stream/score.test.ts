@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { Subject } from 'rxjs';
+import { Subject, take } from 'rxjs';
 import { beforeEach, describe, expect, it } from 'vitest';
 import {
   type DoneEvent,
@@ -150,6 +150,27 @@ describe('score', () => {
     expect(log).toEqual(['t0', 't1', 'error no']);
     expect(source.observed).toBe(false);
     expect(scorer.closed).toBe(true);
+  });
+
+  it('scores what is left when the source completes without saying done', async () => {
+    await send(0);
+    source.complete();
+    await send();
+    await scorer.answer();
+    expect(log).toEqual(['t0', 's0', 'complete']);
+    expect(scorer.closed).toBe(true);
+  });
+
+  it('leaves the gate open when its subscriber takes a few events and leaves', async () => {
+    const events: string[] = [];
+    const other = new ManualScorer();
+    const taken = source.pipe(score({ open: async () => other, block: 1, gate }), take(2));
+    unsubscribe();
+    taken.subscribe((event) => events.push(write(event)));
+    await send(0, 1, 2, 3);
+    expect(events).toEqual(['t0', 't1']);
+    expect(await isOpen()).toBe(true);
+    expect(other.closed).toBe(true);
   });
 
   it('passes on an error of the source', async () => {

@@ -89,7 +89,7 @@ const chunk = z.object({
     }),
   ),
   flinch: z.object({ tokens: z.array(token) }).optional(),
-  usage: z.record(z.string(), z.number()).optional(),
+  usage: z.record(z.string(), z.number()).nullish(),
 });
 export type Chunk = z.output<typeof chunk>;
 

@@ -1,0 +1,88 @@
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
+import { ScoreWorker } from '#src/engine/child/score-worker.js';
+import type { FromScore, PassMessage } from '#src/engine/protocol.js';
+import { openSession, type Session } from '#src/engine/session.js';
+import { type Checkpoint, openCheckpoint } from '#src/model/checkpoint.js';
+import { buildScoreGraph } from '#src/model/score-graph.js';
+import { checkpointFolder } from '../support/golden.js';
+
+let checkpoint: Checkpoint;
+let sessions: { adversarial: Session; forward: Session };
+let sent: FromScore[];
+let forwardRuns: MockInstance;
+let worker: ScoreWorker;
+
+beforeAll(async () => {
+  checkpoint = await openCheckpoint(checkpointFolder('tiny-llama'));
+  const open = (adversary: boolean) =>
+    openSession(buildScoreGraph(checkpoint, { adversary }), { threads: 1 });
+  sessions = { adversarial: await open(true), forward: await open(false) };
+});
+
+beforeEach(() => {
+  sent = [];
+  forwardRuns = vi.spyOn(sessions.forward, 'run');
+  const send = (message: FromScore) => sent.push(message);
+  worker = new ScoreWorker({ ...sessions, source: checkpoint, contextLength: 8192, send });
+});
+afterEach(() => vi.restoreAllMocks());
+
+/** How often the real session was run to read what is before a window. */
+const runs = () => forwardRuns.mock.calls.length;
+
+const ids = (count: number) => Array.from({ length: count }, (_, i) => i % 600);
+/** Scores the last eight tokens of a text over the 64 positions before them. */
+const pass = (stream: number, length: number): PassMessage => ({
+  type: 'pass',
+  stream,
+  newIds: ids(length),
+  start: Math.max(0, length - 1 - 64),
+  from: length - 8,
+  to: length,
+  alpha: 1e-3,
+});
+
+async function answered(stream: number): Promise<void> {
+  while (!sent.some((message) => 'stream' in message && message.stream === stream)) await setTimeout(1);
+}
+
+describe('ScoreWorker', () => {
+  it('lets a short text through while a long one is read', async () => {
+    worker.pass(pass(1, 4000));
+    worker.pass(pass(2, 72));
+    await answered(2);
+    expect(sent).toHaveLength(1);
+    expect(runs()).toBeLessThan(4);
+    await answered(1);
+    expect(runs()).toBeGreaterThan(14);
+  });
+
+  it('does no more for a text that was released', async () => {
+    worker.pass(pass(1, 4000));
+    while (runs() < 3) await setTimeout(1);
+    worker.release(1);
+    worker.pass(pass(2, 72));
+    await answered(2);
+    expect(runs()).toBeLessThan(8);
+    expect(sent).toHaveLength(1);
+  });
+
+  it('gives the same scores whatever was computed before', async () => {
+    worker.pass(pass(1, 300));
+    await answered(1);
+    worker.pass({ ...pass(1, 300), newIds: [] });
+    worker.pass(pass(2, 300));
+    await answered(2);
+    const [first, again, other] = sent.map((message) => (message.type === 'scored' ? message.tokens : null));
+    expect(again).toEqual(first);
+    expect(other).toEqual(first);
+  });
+
+  it('fails the text that outgrows the context, and no other', async () => {
+    worker.pass({ ...pass(1, 72), newIds: ids(9000), start: 8500, from: 8990, to: 9000 });
+    worker.pass(pass(2, 72));
+    await answered(1);
+    expect(sent.map(({ type }) => type)).toEqual(['scored', 'failed']);
+  });
+});

@@ -4,9 +4,7 @@ import type { Value } from '../onnx/types.js';
 import { gradients } from '../onnx/vjp.js';
 import { causalMask, type KeyValue, windowAttention } from './attention.js';
 import { Decoder, type ModelSource } from './decoder.js';
-
-/** How many of the most probable tokens a pass reports. */
-export const TOP_TOKENS = 5;
+import { findRival, statistics } from './token-statistics.js';
 
 export interface ScoreGraphOptions {
   /** With an adversary the graph is a score pass; without, the plain forward pass of the same positions. */
@@ -61,7 +59,7 @@ export function buildScoreGraph(source: ModelSource, { adversary }: ScoreGraphOp
   const clean = forward(embeddings);
   const probabilities = g.op('Exp', [clean.logprobs]);
   g.output('logprob', clean.logprob);
-  statistics(g, clean, probabilities, targets);
+  outputAll(g, statistics(g, { ...clean, probabilities }, targets));
 
   if (adversary) {
     const attacked = g.input('attacked', 'float32', ['scored']);
@@ -70,7 +68,7 @@ export function buildScoreGraph(source: ModelSource, { adversary }: ScoreGraphOp
     const step = g.op('Mul', [sign(g, gradient!), alpha]);
     const perturbed = forward(g.op('Sub', [embeddings, step]));
     g.output('perturbed_logprob', perturbed.logprob);
-    rival(g, probabilities, g.op('Exp', [perturbed.logprobs]), targets);
+    outputAll(g, findRival(g, probabilities, g.op('Exp', [perturbed.logprobs]), targets));
   }
 
   clean.present.forEach(({ key, value }, layer) => {
@@ -80,44 +78,6 @@ export function buildScoreGraph(source: ModelSource, { adversary }: ScoreGraphOp
   return g;
 }
 
-/** Entropy −Σ p log p, margin 1 − (p(x) − max over v ≠ x of p(v)) (EVALUATION.md section 1), and the top tokens. */
-function statistics(
-  g: Graph,
-  { logprobs, logprob }: { logprobs: Value; logprob: Value },
-  probabilities: Value,
-  targets: Value,
-): void {
-  const negative = g.reduce('ReduceSum', g.op('Mul', [probabilities, logprobs]), [-1], { keepDims: false });
-  g.output('entropy', g.op('Neg', [negative]));
-
-  const shape = ['scored', TOP_TOKENS];
-  const [topLogprobs, topIds] = g.node(
-    'TopK',
-    [logprobs, g.ints([TOP_TOKENS])],
-    { axis: -1, largest: 1, sorted: 1 },
-    [
-      { type: 'float32', shape },
-      { type: 'int64', shape },
-    ],
-  );
-  g.output('top_logprobs', topLogprobs!);
-  g.output('top_ids', topIds!);
-
-  const place = (table: Value, k: number): Value => g.reshape(g.slice(table, 1, [k], 1), ['scored']);
-  const isFirst = g.op('Equal', [place(topIds!, 0), targets]);
-  const other = g.op('Exp', [g.op('Where', [isFirst, place(topLogprobs!, 1), place(topLogprobs!, 0)])]);
-  const lead = g.op('Sub', [g.op('Exp', [logprob]), other]);
-  g.output('margin', g.op('Sub', [g.scalar(1), lead]));
-}
-
-/** The token v ≠ x whose probability grew most under the perturbation, with both probabilities. */
-function rival(g: Graph, before: Value, after: Value, targets: Value): void {
-  const growth = g.op('Sub', [after, before]);
-  const column = g.unsqueeze(targets, [1]);
-  const impossible = g.expand(g.scalar(-2), ['scored', 1]);
-  const others = g.op('ScatterElements', [growth, column, impossible], { axis: 1 });
-  const [id] = g.node('ArgMax', [others], { axis: 1, keepdims: 0 }, [{ type: 'int64', shape: ['scored'] }]);
-  g.output('rival', id!);
-  g.output('rival_before', pick(g, before, id!));
-  g.output('rival_after', pick(g, after, id!));
+function outputAll(g: Graph, values: Readonly<Record<string, Value>>): void {
+  for (const [name, value] of Object.entries(values)) g.output(name, value);
 }

@@ -74,17 +74,18 @@ describe.each(CHECKPOINTS)('a score pass on %s', (name) => {
     ).toBeLessThan(1e-4);
   });
 
-  it('names as rival the other token that gained most', async () => {
-    const [result] = await pass([await windowOf(0, 0, 8)]);
-    for (const [i, { adversary, logprob, top }] of result!.tokens.entries()) {
+  it('names as rival another token, with its clean probability', async () => {
+    const [result] = await pass([await windowOf(0, 0, 48)]);
+    let compared = 0;
+    for (const [i, { adversary, top }] of result!.tokens.entries()) {
       const { id, before, after } = adversary!.rival;
-      const target = cases[0]!.responseIds.at(i - 8);
-      expect(id).not.toBe(target);
-      // It gained at least as much as any of the most probable tokens can be seen to have: never negative here.
+      expect(id).not.toBe(cases[0]!.responseIds[i]);
       expect(after).toBeGreaterThan(before);
       const same = top.find((token) => token.id === id);
-      if (same) expect(Math.exp(same.logprob)).toBeCloseTo(before, 5);
-      if (adversary!.perturbedLogprob < logprob) expect(after - before).toBeGreaterThan(0);
+      if (!same) continue;
+      expect(Math.exp(same.logprob)).toBeCloseTo(before, 5);
+      compared += 1;
     }
+    expect(compared).toBeGreaterThan(10);
   });
 });

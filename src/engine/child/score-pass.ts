@@ -1,6 +1,6 @@
 import type { ModelConfig } from '../../model/config.js';
 import type { RotaryEmbedding } from '../../model/rope.js';
-import { TOP_TOKENS } from '../../model/score-graph.js';
+import { TOP_TOKENS } from '../../model/token-statistics.js';
 import type { ScoreCache } from '../kv-cache.js';
 import type { PassToken } from '../protocol.js';
 import { type Feeds, floats, longs, type Session } from '../session.js';

@@ -1,0 +1,57 @@
+import { pick } from '../onnx/functions.js';
+import type { Graph } from '../onnx/graph.js';
+import type { Value } from '../onnx/types.js';
+
+/** How many of the most probable tokens a pass reports. */
+export const TOP_TOKENS = 5;
+
+export interface Distribution {
+  /** `[scored, vocab]` */
+  readonly logprobs: Value;
+  /** Their exponentials, `[scored, vocab]`. */
+  readonly probabilities: Value;
+  /** Of the token that is there, `[scored]`. */
+  readonly logprob: Value;
+}
+
+/**
+ * Entropy −Σ p log p, margin 1 − (p(x) − max over v ≠ x of p(v)) (EVALUATION.md section 1), each `[scored]`, and the
+ * most probable tokens, `[scored, 5]`.
+ * @param targets the token x that is there, `[scored]`
+ */
+export function statistics(g: Graph, { logprobs, probabilities, logprob }: Distribution, targets: Value) {
+  const products = g.op('Mul', [probabilities, logprobs]);
+  const entropy = g.op('Neg', [g.reduce('ReduceSum', products, [-1], { keepDims: false })]);
+
+  const shape = ['scored', TOP_TOKENS];
+  const [topLogprobs, topIds] = g.node(
+    'TopK',
+    [logprobs, g.ints([TOP_TOKENS])],
+    { axis: -1, largest: 1, sorted: 1 },
+    [
+      { type: 'float32', shape },
+      { type: 'int64', shape },
+    ],
+  );
+  const place = (table: Value, k: number): Value => g.reshape(g.slice(table, 1, [k], 1), ['scored']);
+  const isFirst = g.op('Equal', [place(topIds!, 0), targets]);
+  const other = g.op('Where', [isFirst, place(topLogprobs!, 1), place(topLogprobs!, 0)]);
+  const lead = g.op('Sub', [g.op('Exp', [logprob]), g.op('Exp', [other])]);
+  const margin = g.op('Sub', [g.scalar(1), lead]);
+  return { entropy, margin, top_logprobs: topLogprobs!, top_ids: topIds! };
+}
+
+/**
+ * The rival of each scored token x: the v ≠ x whose probability grew most, argmax of p̂(v) − p(v), with both
+ * probabilities, each `[scored]`.
+ * @param before p, `[scored, vocab]`
+ * @param after p̂, `[scored, vocab]`
+ */
+export function findRival(g: Graph, before: Value, after: Value, targets: Value) {
+  const growth = g.op('Sub', [after, before]);
+  const column = g.unsqueeze(targets, [1]);
+  const impossible = g.expand(g.scalar(-2), ['scored', 1]);
+  const others = g.op('ScatterElements', [growth, column, impossible], { axis: 1 });
+  const [id] = g.node('ArgMax', [others], { axis: 1, keepdims: 0 }, [{ type: 'int64', shape: ['scored'] }]);
+  return { rival: id!, rival_before: pick(g, before, id!), rival_after: pick(g, after, id!) };
+}

@@ -39,13 +39,10 @@ async function stream(res: Response, request: ChatRequest, prepared: Prepared): 
   const completion = completionOf(request, prepared);
   const gate = new FlowGate();
   const sse = new SseWriter(res, gate);
-  const begin = (): void => {
-    if (!sse.started) sse.data(completion.opening());
-  };
   await new Promise<void>((resolve, reject) => {
     const subscription = prepared.start(gate).subscribe({
       next: (event) => {
-        begin();
+        if (!sse.started) sse.data(completion.opening());
         for (const chunk of completion.chunks(event)) sse.data(chunk);
       },
       error: (error: unknown) => {

@@ -22,7 +22,7 @@ import {
   type Scoring,
 } from '../uncertainty/settings.js';
 import { Heat } from './heat.js';
-import { integer, modelOption, parseAlpha, parseWindow, real } from './options.js';
+import { collectText, integer, modelOption, parseAlpha, parseWindow, real } from './options.js';
 import { reportError, UsageError } from './report.js';
 
 interface ChatOptions {
@@ -30,6 +30,8 @@ interface ChatOptions {
   readonly system?: string;
   readonly temperature?: number;
   readonly topP?: number;
+  readonly topK?: number;
+  readonly stop: readonly string[];
   readonly seed?: number;
   readonly maxTokens?: number;
   readonly score: boolean;
@@ -48,8 +50,14 @@ export function chatCommand(): Command {
     .option('--system <text>', 'system message')
     .option('--temperature <number>', 'sampling temperature; 0 is greedy', real(0, 2))
     .option('--top-p <number>', 'nucleus of the distribution to sample from', real(0.0001, 1))
+    .option(
+      '--top-k <number>',
+      'how many of the most probable tokens to sample from; 0 is all',
+      integer(0, 1 << 20),
+    )
     .option('--seed <number>', 'the same seed gives the same answer', integer(0, 2 ** 31 - 1))
     .option('--max-tokens <number>', 'longest answer', integer(1, 1 << 20))
+    .option('--stop <text>', 'end the answer before this; may be given several times', collectText, [])
     .option('--no-score', 'generate without scoring')
     .addOption(
       new Option('--color <method>', 'the score that colours the text')
@@ -66,6 +74,7 @@ export function chatCommand(): Command {
 Examples:
   $ flinch chat "What is (47 - 12) * 3 + 8?"
   $ flinch chat --temperature 0 --json "Maya has 11 stones. Maya sells 3. How many are there?" | jq .
+  $ flinch chat --temperature 1 --top-k 20 --seed 7 --stop Answer "What is 12 + 30 - 5?"
   $ echo "What is 12 + 30 - 5?" | flinch chat`,
     )
     .action(chat);
@@ -143,12 +152,13 @@ function requestOf(engine: Engine, question: string, options: ChatOptions): Gene
     promptIds,
     maxTokens: options.maxTokens ?? Math.max(1, engine.contextLength - promptIds.length),
     endIds: eosTokenIds,
-    stop: [],
+    stop: options.stop,
     topLogprobs: 0,
     sampling: {
       ...defaults,
       temperature: options.temperature ?? defaults.temperature,
       topP: options.topP ?? defaults.topP,
+      topK: options.topK ?? defaults.topK,
       seed: options.seed ?? randomInt(2 ** 31),
     },
   };

@@ -28,6 +28,12 @@ export const real = (low: number, high: number) => numberBetween(low, high, fals
 
 export const parseAlpha = real(MIN_ALPHA, MAX_ALPHA);
 
+/** An option that may be given several times. */
+export function collectText(text: string, before: readonly string[]): string[] {
+  if (text === '') throw new InvalidArgumentError('Must not be empty.');
+  return [...before, text];
+}
+
 export function parseWindow(text: string): number | 'all' {
   return text === 'all' ? 'all' : integer(1, 65536)(text);
 }

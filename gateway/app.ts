@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
 import { chatCompletions } from './chat-completions.js';
 import { ApiError, toApiError } from './errors.js';
@@ -42,14 +42,7 @@ export function createApp({ models, logger }: AppOptions): Express {
     const running = all.every(({ decode, score }) => decode.pid !== undefined && score.pid !== undefined);
     res.json({ status: running ? 'ok' : 'degraded', models: all });
   });
-  const files = {
-    setHeaders: (res: { setHeader(name: string, value: string): void }) => setAll(res),
-    index: 'index.html',
-  };
-  app.use(
-    express.static(PAGE_SCRIPTS, files),
-    express.static(PAGE_FILES, { ...files, extensions: ['html'] }),
-  );
+  app.use(express.static(PAGE_SCRIPTS, { setHeaders }), express.static(PAGE_FILES, { setHeaders }));
   app.use((req) => {
     throw new ApiError(404, 'not_found', `there is nothing at ${req.method} ${req.path}`);
   });
@@ -57,8 +50,8 @@ export function createApp({ models, logger }: AppOptions): Express {
   return app;
 }
 
-function setAll(res: { setHeader(name: string, value: string): void }): void {
-  for (const [name, value] of Object.entries(PAGE_HEADERS)) res.setHeader(name, value);
+function setHeaders(res: Response): void {
+  res.set(PAGE_HEADERS);
 }
 
 function modelObject(id: string, { created }: Models) {

@@ -1,5 +1,7 @@
 import type { z } from 'zod';
 import { EngineError, type EngineErrorCode } from '../src/engine/errors.js';
+import { fieldName } from '../src/model/json.js';
+import { SettingsError } from '../src/uncertainty/settings.js';
 
 /** An error as OpenAI's API shapes it: the body of a failed request, or an event in a stream. */
 export interface ErrorBody {
@@ -38,6 +40,9 @@ export function toApiError(error: unknown): ApiError {
     const { status, code } = ENGINE_ERRORS[error.code];
     return new ApiError(status, code, error.message);
   }
+  if (error instanceof SettingsError) {
+    return new ApiError(400, 'invalid_value', `guard.${error.message}`, `guard.${error.field}`);
+  }
   if (isClientError(error)) {
     const { status, message } = error;
     const type = 'type' in error ? error.type : undefined;
@@ -72,11 +77,4 @@ export function fromZod(error: z.ZodError): ApiError {
   const unsupported = issue.code === 'custom' && issue.params?.unsupported === true;
   const code = unsupported ? 'unsupported_parameter' : 'invalid_value';
   return new ApiError(400, code, `${param ?? 'request'}: ${issue.message}`, param);
-}
-
-/** `messages[0].content` */
-function fieldName(path: readonly PropertyKey[]): string {
-  return path
-    .map((part, i) => (typeof part === 'number' ? `[${part}]` : i === 0 ? String(part) : `.${String(part)}`))
-    .join('');
 }

@@ -7,7 +7,7 @@ import { ModelError, TemplateError } from '../src/model/errors.js';
 import type { GenerationEvent } from '../src/stream/events.js';
 import type { FlowGate } from '../src/stream/flow-gate.js';
 import { scoredGeneration } from '../src/stream/scored-generation.js';
-import type { Scoring } from '../src/uncertainty/settings.js';
+import { checkScoring, type Scoring } from '../src/uncertainty/settings.js';
 import { ApiError } from './errors.js';
 import type { GenerationFields, Guard } from './request.js';
 
@@ -47,7 +47,10 @@ export class Models {
     );
   }
 
-  /** @throws ApiError 404 for an unknown model, 400 for a prompt that does not fit or that the template refuses */
+  /**
+   * @throws ApiError 404 for an unknown model, 400 for a prompt that does not fit or that the template refuses
+   * @throws SettingsError for settings of the guard that do not fit together
+   */
   prepare(request: GenerationFields): Prepared {
     const engine = this.engine(request.model);
     const promptIds = promptOf(engine, request);
@@ -72,12 +75,13 @@ export class Models {
       },
     };
     const scoring = scoringOf(request.guard);
+    checkScoring(scoring);
     return {
       model: request.model,
       engine,
       guard: request.guard,
       promptTokens: promptIds.length,
-      start: (gate) => scoredGeneration(engine, generate, scoring, gate),
+      start: (gate) => scoredGeneration(engine, generate, request.guard.enabled ? scoring : null, gate),
     };
   }
 }
@@ -116,6 +120,6 @@ function maxTokensOf(request: GenerationFields, room: number): number {
   return room;
 }
 
-function scoringOf({ enabled, methods, block, window, alpha }: Guard): Scoring | null {
-  return enabled ? { methods, alpha, schedule: { kind: 'windowed', block, window } } : null;
+function scoringOf({ methods, block, window, alpha }: Guard): Scoring {
+  return { methods, alpha, schedule: { kind: 'windowed', block, window } };
 }

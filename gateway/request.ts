@@ -46,7 +46,7 @@ const message = z.strictObject({
   function_call: unsupported(),
 });
 
-/** What the guard does with a generation; every field has a default. */
+/** What the guard does with a generation; every field has a default. How they fit together: `checkScoring`. */
 export const guardSchema = z
   .strictObject({
     enabled: z.boolean().default(true),
@@ -65,11 +65,7 @@ export const guardSchema = z
   .transform(({ window, ...guard }) => ({
     ...guard,
     window: window ?? Math.max(DEFAULT_WINDOW, guard.block),
-  }))
-  .refine(({ block, window }) => window === 'all' || window >= block, {
-    path: ['window'],
-    error: 'must be at least block',
-  });
+  }));
 
 export type Guard = z.output<typeof guardSchema>;
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Checkpoint, encodePrompt } from '../model/checkpoint.js';
 import { Detokenizer } from '../model/detokenizer.js';
+import { fieldName } from '../model/json.js';
 import { scoreFields } from '../stream/wire.js';
 import type { Scoring } from '../uncertainty/settings.js';
 import type { ScoredResponse } from '../uncertainty/text-scorer.js';
@@ -32,11 +33,9 @@ export function parseInputLine(line: string, checkpoint: Checkpoint): InputLine 
   const parsed = inputLine.safeParse(parseJson(line));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
-    const field =
-      issue?.path.join('.') || (issue?.code === 'unrecognized_keys' ? issue.keys.join(', ') : 'line');
-    throw new UsageError(
-      `${field}: ${issue?.code === 'unrecognized_keys' ? 'unknown field' : issue?.message}`,
-    );
+    const unknown = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
+    const field = fieldName([...(issue?.path ?? []), ...unknown]) || 'line';
+    throw new UsageError(`${field}: ${unknown.length > 0 ? 'unknown field' : issue?.message}`);
   }
   const { id, promptIds, prompt, messages, responseIds, response } = parsed.data;
   const { tokenizer } = checkpoint;
@@ -103,5 +102,7 @@ function oneOf(fields: Readonly<Record<string, unknown>>): void {
 function inVocabulary(field: string, tokens: readonly number[], { config }: Checkpoint): void {
   const index = tokens.findIndex((id) => id >= config.vocabSize);
   if (index < 0) return;
-  throw new UsageError(`${field}.${index}: ${tokens[index]} is not in the vocabulary of ${config.vocabSize}`);
+  throw new UsageError(
+    `${field}[${index}]: ${tokens[index]} is not in the vocabulary of ${config.vocabSize}`,
+  );
 }

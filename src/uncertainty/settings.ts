@@ -44,8 +44,9 @@ export function checkScoring({ methods, schedule, alpha }: Scoring): void {
   }
   if (schedule.kind === 'offline') return;
   const { block, window } = schedule;
-  if (!Number.isInteger(block) || block < 1)
+  if (!Number.isInteger(block) || block < 1) {
     throw new SettingsError('block', 'must be a whole number from 1');
+  }
   if (window === 'all') return;
   if (!Number.isInteger(window)) throw new SettingsError('window', 'must be a whole number or "all"');
   if (window < block) throw new SettingsError('window', `must be at least block, which is ${block}`);

@@ -131,13 +131,18 @@ describe('flinch score', () => {
     [
       'an id outside the vocabulary',
       { id: 1, prompt: 'a', responseIds: [1, 640] },
-      'responseIds.1: 640 is not in the vocabulary',
+      'responseIds[1]: 640 is not in the vocabulary',
     ],
-    ['a negative id', { id: 1, promptIds: [-1], response: 'a' }, 'promptIds.0: '],
+    ['a negative id', { id: 1, promptIds: [-1], response: 'a' }, 'promptIds[0]: '],
+    [
+      'an unknown field of a message',
+      { id: 1, messages: [{ role: 'user', content: '', nam: 'x' }], response: 'a' },
+      'messages[0].nam: unknown field',
+    ],
     [
       'an unknown role',
       { id: 1, messages: [{ role: 'x', content: '' }], response: 'a' },
-      'messages.0.role: ',
+      'messages[0].role: ',
     ],
     [
       'a text beyond the context',

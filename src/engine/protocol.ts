@@ -57,8 +57,14 @@ export interface PassMessage {
   readonly start: number;
   readonly from: number;
   readonly to: number;
-  /** α of the adversary, or `null` for a plain forward pass. */
-  readonly alpha: number | null;
+  /** `null` for a plain forward pass. */
+  readonly adversary: Adversary | null;
+}
+
+export interface Adversary {
+  readonly alpha: number;
+  /** Whether each of the tokens is attacked; by default all are. */
+  readonly attacked?: readonly boolean[];
 }
 
 export type ToScore =

@@ -4,6 +4,8 @@ import type { Graph } from '../onnx/graph.js';
 import { serialize } from '../onnx/serialize.js';
 
 export type Feeds = Readonly<Record<string, ort.Tensor>>;
+/** Outputs by name: `null`, or a tensor to write into. */
+export type Fetches = Readonly<Record<string, ort.Tensor | null>>;
 export type Session = ort.InferenceSession;
 
 export interface SessionOptions {

@@ -22,7 +22,7 @@ export type Attention = (layer: number, projections: Projections) => Value;
 
 /**
  * The decoder of the Llama, Qwen2 and Mistral families, written once. Activations are fp32 and two-dimensional,
- * `[rows, features]` with rows = batch · window; only the attention knows which row belongs to which text.
+ * `[rows, features]`; only the attention knows which row belongs to which text.
  */
 export class Decoder {
   readonly #g: Graph;
@@ -33,19 +33,17 @@ export class Decoder {
     this.#source = source;
   }
 
-  /** Token ids `[batch, window]` → embeddings as they enter the first layer, `[rows, hidden]`. */
+  /** Token ids `[rows]` → embeddings as they enter the first layer, `[rows, hidden]`. */
   embed(ids: Value): Value {
-    const { hiddenSize } = this.#source.config;
-    const flat = this.#g.reshape(ids, ['rows']);
-    const rows = this.#g.op('Gather', [this.#g.external(this.#tensor(EMBEDDING)), flat], { axis: 0 });
-    return this.#g.reshape(this.#g.cast(rows, 'float32'), ['rows', hiddenSize]);
+    const rows = this.#g.op('Gather', [this.#g.external(this.#tensor(EMBEDDING)), ids], { axis: 0 });
+    return this.#g.cast(rows, 'float32');
   }
 
-  /** All layers and the final norm: `[rows, hidden]` → `[rows, hidden]`. */
-  layers(embeddings: Value, attention: Attention): Value {
+  /** Layers `first` to `end − 1`, by default all: `[rows, hidden]` → `[rows, hidden]`. */
+  layers(input: Value, attention: Attention, first = 0, end = this.#source.config.layers): Value {
     const g = this.#g;
-    let hidden = embeddings;
-    for (let layer = 0; layer < this.#source.config.layers; layer++) {
+    let hidden = input;
+    for (let layer = first; layer < end; layer++) {
       const name = `model.layers.${layer}`;
       const normed = this.#norm(hidden, `${name}.input_layernorm`);
       const heads = attention(layer, {
@@ -54,17 +52,17 @@ export class Decoder {
         value: this.#linear(normed, `${name}.self_attn.v_proj`),
       });
       hidden = g.op('Add', [hidden, this.#linear(heads, `${name}.self_attn.o_proj`)]);
-      const input = this.#norm(hidden, `${name}.post_attention_layernorm`);
-      const gate = silu(g, this.#linear(input, `${name}.mlp.gate_proj`));
-      const inner = g.op('Mul', [gate, this.#linear(input, `${name}.mlp.up_proj`)]);
+      const entered = this.#norm(hidden, `${name}.post_attention_layernorm`);
+      const gate = silu(g, this.#linear(entered, `${name}.mlp.gate_proj`));
+      const inner = g.op('Mul', [gate, this.#linear(entered, `${name}.mlp.up_proj`)]);
       hidden = g.op('Add', [hidden, this.#linear(inner, `${name}.mlp.down_proj`)]);
     }
-    return this.#norm(hidden, 'model.norm');
+    return hidden;
   }
 
-  /** Logits of chosen rows: `[rows, hidden]`, row numbers `[scored]` → `[scored, vocab]`. */
+  /** The final norm and logits of chosen rows: `[rows, hidden]`, row numbers `[scored]` → `[scored, vocab]`. */
   logits(hidden: Value, rows: Value): Value {
-    const chosen = this.#g.op('Gather', [hidden, rows], { axis: 0 });
+    const chosen = this.#norm(this.#g.op('Gather', [hidden, rows], { axis: 0 }), 'model.norm');
     const { tieWordEmbeddings } = this.#source.config;
     return this.#multiply(chosen, tieWordEmbeddings ? EMBEDDING : 'lm_head.weight');
   }

@@ -58,6 +58,10 @@ export class Graph {
     this.outputs.push({ name, value });
   }
 
+  outputAll(values: Readonly<Record<string, Value>>): void {
+    for (const [name, value] of Object.entries(values)) this.output(name, value);
+  }
+
   /** Emits an operator with one output whose type and shape follow from its inputs. */
   op<Op extends OperatorName>(op: Op, inputs: readonly Value[], attributes?: AttributesOf<Op>): Value {
     const given: Attributes = { ...attributes };

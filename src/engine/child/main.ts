@@ -1,9 +1,7 @@
-import { buildDecodeGraph } from '../../model/decode-graph.js';
-import { buildScoreGraph } from '../../model/score-graph.js';
 import type { FromDecode, FromScore, OpenMessage, ToDecode, ToScore } from '../protocol.js';
-import { openSession } from '../session.js';
 import { DecodeWorker } from './decode-worker.js';
 import { ScoreWorker } from './score-worker.js';
+import { Sessions } from './sessions.js';
 
 /**
  * Entry of an engine process. It owns its sessions and dies with its parent; Ctrl-C in the terminal reaches the
@@ -31,8 +29,9 @@ async function open(message: OpenMessage): Promise<void> {
 }
 
 async function openDecode({ source, threads, contextLength }: OpenMessage): Promise<void> {
-  const session = await openSession(buildDecodeGraph(source), { threads });
-  const worker = new DecodeWorker({ session, source, contextLength, send });
+  const sessions = new Sessions(source, { threads });
+  await sessions.get({ kind: 'forward', texts: 1, result: 'logprobs' });
+  const worker = new DecodeWorker({ sessions, source, contextLength, send });
   process.on('message', (message: ToDecode) => {
     if (message.type === 'generate') worker.generate(message);
     else if (message.type === 'credit') worker.credit(message.stream, message.tokens);
@@ -41,9 +40,9 @@ async function openDecode({ source, threads, contextLength }: OpenMessage): Prom
 }
 
 async function openScore({ source, threads, contextLength }: OpenMessage): Promise<void> {
-  const adversarial = await openSession(buildScoreGraph(source, { adversary: true }), { threads });
-  const forward = await openSession(buildScoreGraph(source, { adversary: false }), { threads });
-  const worker = new ScoreWorker({ adversarial, forward, source, contextLength, send });
+  const sessions = new Sessions(source, { threads });
+  await sessions.get({ kind: 'score', texts: 1 });
+  const worker = new ScoreWorker({ sessions, source, contextLength, send });
   process.on('message', (message: ToScore) => {
     if (message.type === 'pass') worker.pass(message);
     else if (message.type === 'release') worker.release(message.stream);

@@ -181,6 +181,23 @@ export class Graph {
     return this.node('Slice', [value, from, to, this.ints([axis])], {}, [{ type: value.type, shape }])[0]!;
   }
 
+  /**
+   * Consecutive parts of one axis, one output per size; named sizes are read when the graph runs.
+   * @throws GraphError when sizes that are known do not add up to the axis
+   */
+  split(value: Value, axis: number, sizes: Shape): Value[] {
+    const { type, shape } = value;
+    const along = axisFrom(axis, shape.length);
+    const whole = shape[along];
+    const fixed = sizes.filter((size) => typeof size === 'number');
+    const total = fixed.reduce((sum, size) => sum + size, 0);
+    if (typeof whole === 'number' && fixed.length === sizes.length && total !== whole) {
+      throw new GraphError('Split', `[${sizes}] does not add up to axis ${along} of [${shape}]`);
+    }
+    const parts = sizes.map((size) => ({ type, shape: shape.with(along, size) }));
+    return this.node('Split', [value, this.sizes(sizes)], { axis: along }, parts);
+  }
+
   /** Reduced axes stay as ones, or are taken away by a reshape: one form to differentiate. */
   reduce(
     op: 'ReduceSum' | 'ReduceMean' | 'ReduceMax',

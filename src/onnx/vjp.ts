@@ -14,12 +14,14 @@ interface VjpContext {
   readonly g: Graph;
   readonly inputs: readonly Value[];
   readonly output: Value;
+  /** dL/d(output) of every output, zeros where nothing depends on it. */
+  readonly cotangents: readonly Value[];
   readonly attributes: Attributes;
   /** Whether the gradient of input i is wanted: what is not wanted should cost nothing. */
   readonly wanted: (input: number) => boolean;
 }
 
-/** Given dL/d(output), emits dL/d(input) for every wanted input; `null` where the input has no gradient. */
+/** Given dL/d(output) of the first output, emits dL/d(input) for every wanted input; `null` where the input has no gradient. */
 type VjpRule = (dy: Value, context: VjpContext) => (Value | null)[];
 
 /** Sums a gradient over the axes along which its operand was repeated. */
@@ -156,6 +158,11 @@ const RULES: Partial<Record<OperatorName, VjpRule>> = {
     });
   },
 
+  Split: (_dy, context) => {
+    const { g, inputs, cotangents } = context;
+    return [g.node('Concat', cotangents, { axis: axisOf(context, 0) }, [inputs[0]!])[0]!, null];
+  },
+
   Gather: (dy, context) => {
     const {
       g,
@@ -224,17 +231,16 @@ export function gradients(
 
   for (const { value, seed } of outputs) accumulate(value, seed);
   for (const node of forward.reverse()) {
-    const output = node.outputs[0];
-    const dy = output && cotangents.get(output);
-    if (node.outputs.slice(1).some((other) => cotangents.has(other))) {
-      throw new GraphError(node.op, 'only its first output has a gradient');
-    }
+    const { op, outputs, attributes } = node;
     const inputs = node.inputs.filter((input) => input !== null);
-    if (!dy || !inputs.some((input) => depends.has(input))) continue;
-    const rule = RULES[node.op];
-    if (!rule) throw new GraphError(node.op, 'has no differentiation rule');
+    if (!outputs.some((output) => cotangents.has(output)) || !inputs.some((input) => depends.has(input))) {
+      continue;
+    }
+    const rule = RULES[op];
+    if (!rule) throw new GraphError(op, 'has no differentiation rule');
     const wanted = (i: number): boolean => depends.has(inputs[i]!);
-    const results = rule(dy, { g, inputs, output, attributes: node.attributes, wanted });
+    const dys = outputs.map((output) => cotangents.get(output) ?? g.expand(g.scalar(0), output.shape));
+    const results = rule(dys[0]!, { g, inputs, output: outputs[0]!, cotangents: dys, attributes, wanted });
     inputs.forEach((input, i) => {
       const gradient = results[i];
       if (gradient && wanted(i)) accumulate(input, gradient);

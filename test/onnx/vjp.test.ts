@@ -182,6 +182,31 @@ const CASES: Case[] = [
     build: (g, [a, b]) => g.op('Concat', [a!, b!], { axis: 1 }),
   },
   {
+    op: 'Split',
+    name: 'every part used',
+    shapes: [[2, 4]],
+    build: (g, [x]) => {
+      const [a, b] = g.split(x!, -1, [1, 3]);
+      return g.op('Mul', [g.op('Exp', [a!]), b!]);
+    },
+  },
+  {
+    op: 'Split',
+    name: 'one part used, of named sizes',
+    shapes: [
+      [2, 3],
+      [1, 3],
+    ],
+    dims: [
+      ['first', 3],
+      ['second', 3],
+    ],
+    build: (g, [a, b]) => {
+      const both = g.op('Exp', [g.op('Concat', [a!, b!], { axis: 0 })]);
+      return g.op('Neg', [g.split(both, 0, ['second', 'first'])[1]!]);
+    },
+  },
+  {
     op: 'Gather',
     name: 'repeated rows add up',
     shapes: [[4, 3]],

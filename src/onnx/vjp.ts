@@ -33,6 +33,12 @@ export function unbroadcast(g: Graph, gradient: Value, shape: Shape): Value {
   return repeated.length > 0 ? g.reduce('ReduceSum', summed, repeated) : summed;
 }
 
+/** 1/√(mean x² + ε) over the last axis, which stays as one. */
+export function inverseRms(g: Graph, x: Value, { epsilon }: Attributes): Value {
+  const square = g.reduce('ReduceMean', g.op('Mul', [x, x]), [-1]);
+  return g.op('Reciprocal', [g.op('Sqrt', [g.op('Add', [square, g.scalar(Number(epsilon))])])]);
+}
+
 /** Exchanges the last two axes. */
 function matrixTranspose(g: Graph, value: Value): Value {
   const perm = value.shape.map((_, axis) => axis);
@@ -56,7 +62,7 @@ const axisOf = ({ attributes, inputs }: VjpContext, otherwise: number): number =
  * Reverse-mode differentiation, one rule per operator (vector-Jacobian products; textbook formulas, each tested
  * against finite differences).
  */
-const RULES: Partial<Record<OperatorName, VjpRule>> = {
+export const VJP_RULES: Partial<Record<OperatorName, VjpRule>> = {
   Add: elementwise((dy) => [() => dy, () => dy]),
 
   Sub: elementwise((dy, { g }) => [() => dy, () => g.op('Neg', [dy])]),
@@ -111,9 +117,7 @@ const RULES: Partial<Record<OperatorName, VjpRule>> = {
 
   // y = r x ⊙ w with r = 1/√(mean x² + ε):  dx = r (dy ⊙ w) − x r³ mean(x ⊙ dy ⊙ w)
   RMSNormalization: (dy, { g, inputs: [x, w], attributes, wanted }) => {
-    const square = g.reduce('ReduceMean', g.op('Mul', [x!, x!]), [-1]);
-    const epsilon = g.scalar(Number(attributes.epsilon));
-    const r = g.op('Reciprocal', [g.op('Sqrt', [g.op('Add', [square, epsilon])])]);
+    const r = inverseRms(g, x!, attributes);
     const scaled = g.op('Mul', [dy, w!]);
     const gradient = (): Value => {
       const inner = g.reduce('ReduceMean', g.op('Mul', [x!, scaled]), [-1]);
@@ -204,7 +208,7 @@ function elements(shape: Shape): { readonly count: number; readonly symbols: str
 }
 
 /** The operators that {@link gradients} can go through. */
-export const DIFFERENTIABLE: readonly string[] = Object.keys(RULES);
+export const DIFFERENTIABLE: readonly string[] = Object.keys(VJP_RULES);
 
 /**
  * Emits the gradient of Σ ⟨seed, output⟩ with respect to each of `wrt`, in the order given.
@@ -236,7 +240,7 @@ export function gradients(
     if (!outputs.some((output) => cotangents.has(output)) || !inputs.some((input) => depends.has(input))) {
       continue;
     }
-    const rule = RULES[op];
+    const rule = VJP_RULES[op];
     if (!rule) throw new GraphError(op, 'has no differentiation rule');
     const wanted = (i: number): boolean => depends.has(inputs[i]!);
     const dys = outputs.map((output) => cotangents.get(output) ?? g.expand(g.scalar(0), output.shape));

@@ -14,6 +14,8 @@ let worker: DecodeWorker;
 beforeAll(async () => {
   checkpoint = await openCheckpoint(checkpointFolder('tiny-llama'));
   sessions = new Sessions(checkpoint, { threads: 1 });
+  // Opened ahead, so that a pause in the messages means that there is nothing to do.
+  for (const texts of [1, 2]) await sessions.get({ kind: 'forward', texts, result: 'logprobs' });
 });
 
 beforeEach(() => {
@@ -42,7 +44,7 @@ const request = (stream: number, changes: Partial<GenerateMessage> = {}): Genera
 async function idle(): Promise<void> {
   for (let before = -1; before !== sent.length; ) {
     before = sent.length;
-    await setTimeout(50);
+    await setTimeout(150);
   }
 }
 

@@ -52,6 +52,11 @@ export function windowAttention(
       return g.reshape(concatRows(g, mixed, 1), projections.query.shape);
     };
 
+  /** Exchanges the last two axes: onnxruntime makes it part of the product. */
+  function swap(x: Value): Value {
+    return g.transpose(x, [0, 1, 3, 2]);
+  }
+
   /** `[1, rows, kvHeads · headDim]` → `[1, kvHeads, rows, headDim]` */
   function byHead(x: Value): Value {
     return g.transpose(g.reshape(x, [1, x.shape[1]!, kvHeads, headDim]), [0, 2, 1, 3]);
@@ -65,10 +70,28 @@ export function windowAttention(
     const values = g.op('Concat', [past.value, present.value], { axis: 2 });
     const total = keys.shape[2]!;
 
-    const products = g.op('MatMul', [queries, g.transpose(keys, [0, 1, 3, 2])]);
+    const products = g.op('MatMul', [queries, swap(keys)]);
     const scores = g.reshape(products, [1, kvHeads, group, text.rows, total]);
-    const weights = g.op('Softmax', [g.op('Add', [scores, mask])], { axis: -1 });
-    const mixed = g.op('MatMul', [g.reshape(weights, products.shape), values]);
+    const softmax = g.op('Softmax', [g.op('Add', [scores, mask])], { axis: -1 });
+    const weights = g.reshape(softmax, products.shape);
+    const mixed = g.op('MatMul', [weights, values]);
+
+    // With O = P V:  dS = P ⊙ (dP − Σ dO ⊙ O) (FlashAttention-2, arXiv 2307.08691). The operators' own rules would
+    // also compute gradients of all keys and values before the window, which nobody asks for.
+    g.defineGradient(mixed, {
+      inputs: [queries, present.key, present.value],
+      rule: (dy) => {
+        const inner = g.reduce('ReduceSum', g.op('Mul', [dy, mixed]), [-1]);
+        const dWeights = g.op('MatMul', [dy, swap(values)]);
+        const dScores = g.op('Mul', [weights, g.op('Sub', [dWeights, inner])]);
+        const ofWindow = (x: Value): Value => swap(g.slice(x, 3, [past.key.shape[2]!], text.rows));
+        return [
+          () => g.op('MatMul', [dScores, keys]),
+          () => g.op('MatMul', [ofWindow(dScores), queries]),
+          () => g.op('MatMul', [ofWindow(weights), dy]),
+        ];
+      },
+    });
 
     const byPosition = g.transpose(
       g.reshape(mixed, [1, kvHeads, group, text.rows, headDim]),

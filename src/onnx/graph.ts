@@ -27,6 +27,13 @@ export type Initializer =
   | { readonly value: Value; readonly raw: Uint8Array }
   | { readonly value: Value; readonly external: ExternalTensor };
 
+/** A reverse-mode rule for one value as a function of some that it was made from. */
+export interface OwnGradient {
+  readonly inputs: readonly Value[];
+  /** Given dL/d(value), how to emit dL/d(input) for each of the inputs. */
+  readonly rule: (dy: Value) => readonly (() => Value)[];
+}
+
 /**
  * Builds an ONNX graph operator by operator and keeps what differentiation needs: the nodes in the order in
  * which they run, and the shape of every value, with names for the sizes that are known at run time only.
@@ -42,6 +49,7 @@ export class Graph {
   readonly nodes: Node[] = [];
   readonly initializers: Initializer[] = [];
 
+  readonly #gradients = new Map<Value, OwnGradient>();
   readonly #constants = new Map<string, Value>();
   readonly #sizes = new Map<string, { readonly value: Value; readonly axis: number }>();
   readonly #weights = new Map<Value, ExternalTensor>();
@@ -80,6 +88,18 @@ export class Graph {
     const outputs = results.map(({ type, shape }) => this.#know({ name: this.#name(op), type, shape }));
     this.nodes.push({ op, inputs, outputs, attributes });
     return outputs;
+  }
+
+  /**
+   * Gives a value a gradient of its own, in place of that of the operators that it was made by: where a shorter way is
+   * known than theirs.
+   */
+  defineGradient(value: Value, gradient: OwnGradient): void {
+    this.#gradients.set(value, gradient);
+  }
+
+  gradientOf(value: Value): OwnGradient | undefined {
+    return this.#gradients.get(value);
   }
 
   scalar(number: number): Value {

@@ -240,6 +240,15 @@ export function gradients(
     if (!outputs.some((output) => cotangents.has(output)) || !inputs.some((input) => depends.has(input))) {
       continue;
     }
+    const own = g.gradientOf(outputs[0]!);
+    if (own) {
+      const results = own.rule(cotangents.get(outputs[0]!)!);
+      for (const [i, input] of own.inputs.entries()) {
+        const gradient = depends.has(input) ? results[i]?.() : null;
+        if (gradient) accumulate(input, gradient);
+      }
+      continue;
+    }
     const rule = VJP_RULES[op];
     if (!rule) throw new GraphError(op, 'has no differentiation rule');
     const wanted = (i: number): boolean => depends.has(inputs[i]!);

@@ -63,6 +63,8 @@ export interface PassMessage {
 
 export interface Adversary {
   readonly alpha: number;
+  /** A second forward pass, or the derivative along the step: what is to first order the same, without rounding. */
+  readonly form: 'perturb' | 'derivative';
   /** Whether each of the tokens is attacked; by default all are. */
   readonly attacked?: readonly boolean[];
 }
@@ -86,7 +88,8 @@ export interface PassToken {
   readonly entropy: number;
   readonly margin: number;
   readonly top: readonly TokenLogprob[];
-  readonly adversary: { readonly perturbedLogprob: number; readonly rival: Rival } | null;
+  /** How far its log-probability falls, and to whom. */
+  readonly adversary: { readonly fall: number; readonly rival: Rival } | null;
 }
 
 export type FromScore =

@@ -11,8 +11,16 @@ import {
   type TextInputs,
 } from './text-batch.js';
 
-/** Receives the keys and values of one layer of one text. */
-export type OnPresent = (text: TextInputs, layer: number, present: KeyValue) => void;
+/** Receives the keys and values of the window, of one layer of one text, `[1, kvHeads, rows, headDim]`. */
+type OnPresent = (text: TextInputs, layer: number, present: KeyValue) => void;
+
+/** Makes them outputs of the graph, `window_key.t.layer` and `window_value.t.layer`. */
+export const outputWindow =
+  (g: Graph): OnPresent =>
+  ({ index }, layer, { key, value }) => {
+    g.output(`window_key.${index}.${layer}`, key);
+    g.output(`window_value.${index}.${layer}`, value);
+  };
 
 /** Rotates heads: `[rows, heads · headDim]` → `[1, rows, heads · headDim]`. */
 function rotate(g: Graph, x: Value, heads: number, { cos, sin }: RotaryInputs): Value {
@@ -24,33 +32,29 @@ const batched = (g: Graph, x: Value): Value => g.reshape(x, [1, ...x.shape]);
 /**
  * Attention made of differentiable operators, against a clean cache that stays as it is. Query heads that share a key
  * head are stacked as further rows of one matrix product, so nothing is repeated.
- *
- * Inputs per text t: `positions.t` int64 `[rows]` and `past_positions.t` int64 `[past]`; the first `past` positions
- * of the cache are attended to.
- * @param onPresent is told the keys and values of the window, `[1, kvHeads, rows, headDim]`
  */
 export function windowAttention(
   g: Graph,
   config: ModelConfig,
   { rotary, texts }: TextBatch,
+  { past, masks }: WindowTexts,
   onPresent: OnPresent = () => {},
-): (layers: WindowTexts) => Attention {
+): Attention {
   const { heads, kvHeads, headDim } = config;
   const scale = g.scalar(1 / Math.sqrt(headDim));
 
-  return ({ past, masks }) =>
-    (layer, projections) => {
-      const query = g.op('Mul', [rotate(g, projections.query, heads, rotary), scale]);
-      const queries = splitRows(g, query, 1, texts);
-      const keys = splitRows(g, rotate(g, projections.key, kvHeads, rotary), 1, texts);
-      const values = splitRows(g, batched(g, projections.value), 1, texts);
-      const mixed = texts.map((text, t) => {
-        const present = { key: byHead(keys[t]!), value: byHead(values[t]!) };
-        onPresent(text, layer, present);
-        return attend(text, queries[t]!, past[t]![layer]!, present, masks[t]![layer]!);
-      });
-      return g.reshape(concatRows(g, mixed, 1), projections.query.shape);
-    };
+  return (layer, projections) => {
+    const query = g.op('Mul', [rotate(g, projections.query, heads, rotary), scale]);
+    const queries = splitRows(g, query, 1, texts);
+    const keys = splitRows(g, rotate(g, projections.key, kvHeads, rotary), 1, texts);
+    const values = splitRows(g, batched(g, projections.value), 1, texts);
+    const mixed = texts.map((text, t) => {
+      const present = { key: byHead(keys[t]!), value: byHead(values[t]!) };
+      onPresent(text, layer, present);
+      return attend(text, queries[t]!, past[t]![layer]!, present, masks[t]![layer]!);
+    });
+    return g.reshape(concatRows(g, mixed, 1), projections.query.shape);
+  };
 
   /** Exchanges the last two axes: onnxruntime makes it part of the product. */
   function swap(x: Value): Value {
@@ -101,7 +105,7 @@ export function windowAttention(
   }
 }
 
-/** What {@link windowAttention} needs of each text, per layer: it is the same in every forward pass of a graph. */
+/** What {@link windowAttention} needs of each text, per layer: the same in every forward pass of a graph. */
 export interface WindowTexts {
   /** Keys and values before the window, `[1, kvHeads, past, headDim]`. */
   readonly past: readonly (readonly KeyValue[])[];
@@ -109,7 +113,11 @@ export interface WindowTexts {
   readonly masks: readonly (readonly Value[])[];
 }
 
-/** Declares the positions of every text and cuts its cache to what lies before the window. */
+/**
+ * Cuts the cache of every text to what lies before its window.
+ *
+ * Inputs per text t: `positions.t` int64 `[rows]` and `past_positions.t` int64 `[past]`: 0 to past − 1.
+ */
 export function declareWindows(g: Graph, { slidingWindow }: ModelConfig, { texts }: TextBatch): WindowTexts {
   const past: KeyValue[][] = [];
   const masks: Value[][] = [];

@@ -1,16 +1,20 @@
 import { logSoftmax, pick, sign } from '../onnx/functions.js';
 import { Graph } from '../onnx/graph.js';
+import { tangents } from '../onnx/jvp.js';
 import type { Value } from '../onnx/types.js';
 import { gradients } from '../onnx/vjp.js';
-import { declareWindows, fusedAttention, windowAttention } from './attention.js';
-import type { Attention } from './decoder.js';
-import { Decoder, type ModelSource } from './decoder.js';
+import { declareWindows, fusedAttention, outputWindow, windowAttention } from './attention.js';
+import { type Attention, Decoder, type ModelSource } from './decoder.js';
 import { declareTexts } from './text-batch.js';
 import { findRival, statistics } from './token-statistics.js';
 
 export interface ScoreGraphOptions {
   /** How many texts go through in one run. */
   readonly texts: number;
+  /** Take the step and run the model again, or take the derivative along it: no difference of nearly equal numbers. */
+  readonly form: 'perturb' | 'derivative';
+  /** Whether the perturbed pass uses {@link fusedAttention}. */
+  readonly fused: boolean;
 }
 
 /**
@@ -24,10 +28,11 @@ export interface ScoreGraphOptions {
  * computes is written over the window: write the clean keys and values there afterwards.
  *
  * Outputs, each `[scored]` but for `top_*` `[scored, 5]`: `logprob`, `entropy`, `margin`, `top_ids`,
- * `top_logprobs`, `perturbed_logprob`, `rival`, `rival_before`, `rival_after`; and the clean keys and values of the
- * window, `window_key.t.layer`, `window_value.t.layer` `[1, kvHeads, rows, headDim]`.
+ * `top_logprobs`; `perturbed_logprob` f̂, or `derivative` ∇f · sgn g, so that f − f̂ ≈ α · derivative; `rival`,
+ * `rival_before`, `rival_after` (to first order with a derivative); and the clean keys and values of the window,
+ * `window_key.t.layer`, `window_value.t.layer` `[1, kvHeads, rows, headDim]`.
  */
-export function buildScoreGraph(source: ModelSource, { texts }: ScoreGraphOptions): Graph {
+export function buildScoreGraph(source: ModelSource, { texts, form, fused }: ScoreGraphOptions): Graph {
   const { config } = source;
   const g = new Graph();
   const decoder = new Decoder(g, source);
@@ -43,19 +48,27 @@ export function buildScoreGraph(source: ModelSource, { texts }: ScoreGraphOption
   };
 
   const embeddings = decoder.embed(batch.ids);
-  const differentiable = windowAttention(g, config, batch, ({ index }, layer, { key, value }) => {
-    g.output(`window_key.${index}.${layer}`, key);
-    g.output(`window_value.${index}.${layer}`, value);
-  });
-  const clean = forward(embeddings, differentiable(declareWindows(g, config, batch)));
+  const windows = declareWindows(g, config, batch);
+  const clean = forward(embeddings, windowAttention(g, config, batch, windows, outputWindow(g)));
   const probabilities = g.op('Exp', [clean.logprobs]);
   g.output('logprob', clean.logprob);
   g.outputAll(statistics(g, { ...clean, probabilities }, targets));
 
   const [gradient] = gradients(g, [{ value: clean.logprob, seed: attacked }], [embeddings]);
-  const step = g.op('Mul', [sign(g, gradient!), alpha]);
-  const perturbed = forward(g.op('Sub', [embeddings, step]), fusedAttention(g, config, batch));
+  const direction = sign(g, gradient!);
+  if (form === 'derivative') {
+    const [slope] = tangents(g, [{ value: embeddings, tangent: direction }], [clean.logprobs]);
+    g.output('derivative', pick(g, slope!, targets));
+    // p̂ − p ≈ −α p · d log p
+    const growth = g.op('Neg', [g.op('Mul', [g.op('Mul', [probabilities, slope!]), alpha])]);
+    g.outputAll(findRival(g, probabilities, growth, targets));
+    return g;
+  }
+  const step = g.op('Mul', [direction, alpha]);
+  const attention = fused ? fusedAttention(g, config, batch) : windowAttention(g, config, batch, windows);
+  const perturbed = forward(g.op('Sub', [embeddings, step]), attention);
   g.output('perturbed_logprob', perturbed.logprob);
-  g.outputAll(findRival(g, probabilities, g.op('Exp', [perturbed.logprobs]), targets));
+  const growth = g.op('Sub', [g.op('Exp', [perturbed.logprobs]), probabilities]);
+  g.outputAll(findRival(g, probabilities, growth, targets));
   return g;
 }

@@ -105,7 +105,7 @@ export class TextScorer {
       start: windowStart(schedule, from, to, attacked),
       from,
       to,
-      adversary: attacked ? { alpha } : null,
+      adversary: attacked ? { alpha, form: 'perturb' } : null,
     });
     this.#positions += positions;
     return tokens.map((token, i) => {

@@ -3,9 +3,16 @@ import { type AttackedWindow, runForward, runScorePass } from '#src/engine/child
 import { Sessions } from '#src/engine/child/sessions.js';
 import type { Runtime } from '#src/engine/child/text-run.js';
 import { KvCache } from '#src/engine/kv-cache.js';
+import type { Adversary } from '#src/engine/protocol.js';
 import { type Checkpoint, openCheckpoint } from '#src/model/checkpoint.js';
 import { RotaryEmbedding } from '#src/model/rope.js';
-import { CHECKPOINTS, checkpointFolder, goldenCases, largestDifference } from '../support/golden.js';
+import {
+  CHECKPOINTS,
+  checkpointFolder,
+  goldenCases,
+  largestDifference,
+  scoreErrors,
+} from '../support/golden.js';
 
 describe.each(CHECKPOINTS)('a score pass on %s', (name) => {
   let checkpoint: Checkpoint;
@@ -19,8 +26,14 @@ describe.each(CHECKPOINTS)('a score pass on %s', (name) => {
     runtime = { config: checkpoint.config, rotary: new RotaryEmbedding(checkpoint.config) };
   });
 
-  const pass = async (windows: readonly AttackedWindow[]) =>
-    runScorePass(await sessions.get({ kind: 'score', texts: windows.length }), runtime, windows, 1e-3);
+  const pass = async (
+    windows: readonly AttackedWindow[],
+    { form = 'perturb', alpha = 1e-3 }: Partial<Pick<Adversary, 'form' | 'alpha'>> = {},
+  ) =>
+    runScorePass(await sessions.get({ kind: 'score', texts: windows.length, form }), runtime, windows, {
+      form,
+      alpha,
+    });
   const forward = async (windows: readonly AttackedWindow[]) =>
     runForward(
       await sessions.get({ kind: 'forward', texts: windows.length, result: 'statistics' }),
@@ -55,8 +68,7 @@ describe.each(CHECKPOINTS)('a score pass on %s', (name) => {
       const [alone] = await pass([window]);
       const tokens = together[i]!;
       expect(tokens).toHaveLength(window.targets.length);
-      const value = (of: typeof tokens) =>
-        of.map((token) => token.adversary!.perturbedLogprob - token.logprob);
+      const value = (of: typeof tokens) => of.map((token) => token.adversary!.fall);
       expect(largestDifference(value(tokens), value(alone!))).toBeLessThan(1e-4);
       expect(tokens.map(({ top }) => top.map(({ id }) => id))).toEqual(
         alone!.map(({ top }) => top.map(({ id }) => id)),
@@ -85,9 +97,7 @@ describe.each(CHECKPOINTS)('a score pass on %s', (name) => {
   it('attacks only what it is told to', async () => {
     const window = await windowOf(0, 60, 8);
     const values = async (attacked: boolean[]) =>
-      (await pass([{ ...window, attacked }]))[0]!.map(
-        ({ logprob, adversary }) => logprob - adversary!.perturbedLogprob,
-      );
+      (await pass([{ ...window, attacked }]))[0]!.map(({ adversary }) => adversary!.fall);
     const last = Array.from({ length: 8 }, (_, i) => i === 7);
     const [all, one, none] = [
       await values([...window.attacked]),
@@ -97,6 +107,29 @@ describe.each(CHECKPOINTS)('a score pass on %s', (name) => {
     expect(one[7]).toBeGreaterThan(all[7]!);
     // Two kernels of attention: what is left is rounding.
     expect(Math.max(...none.map(Math.abs))).toBeLessThan(5e-5);
+  });
+
+  it('takes the derivative along sgn g of float64, which adds up to the norm of the gradient', async () => {
+    for (const [i, { responseIds, jvp, gradL1Total }] of cases.entries()) {
+      const [tokens] = await pass([await windowOf(i, 0, responseIds.length)], {
+        form: 'derivative',
+        alpha: 1,
+      });
+      const falls = tokens!.map(({ adversary }) => adversary!.fall);
+      expect(scoreErrors(falls, jvp).all).toBeLessThan(1e-4);
+      expect(falls.reduce((sum, fall) => sum + fall, 0) / gradL1Total).toBeCloseTo(1, 5);
+    }
+  });
+
+  it('finds the same rivals by the derivative as by a small step', async () => {
+    const window = await windowOf(0, 60, 40);
+    const rivals = async (form: 'perturb' | 'derivative') =>
+      (await pass([window], { form, alpha: 1e-4 }))[0]!.map(({ adversary }) => adversary!.rival);
+    const [exact, first] = [await rivals('perturb'), await rivals('derivative')];
+    const same = first.filter(({ id }, i) => id === exact[i]!.id);
+    expect(same.length).toBeGreaterThanOrEqual(39); // two may grow alike
+    const growth = (of: typeof exact) => of.map(({ before, after }) => after - before);
+    expect(scoreErrors(growth(first), growth(exact)).all).toBeLessThan(0.05); // second order in α
   });
 
   it('lists the most probable tokens of the float64 values', async () => {

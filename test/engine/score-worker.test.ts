@@ -40,7 +40,7 @@ const pass = (stream: number, length: number): PassMessage => ({
   start: Math.max(0, length - 1 - 64),
   from: length - 8,
   to: length,
-  adversary: { alpha: 1e-3 },
+  adversary: { alpha: 1e-3, form: 'perturb' },
 });
 
 async function answered(stream: number): Promise<void> {

@@ -26,7 +26,7 @@ export async function measurePasses(
   const runtime = { config, rotary: new RotaryEmbedding(config) };
   const sessions = new Sessions(checkpoint, options);
   const forward = await sessions.get({ kind: 'forward', texts: 1, result: 'statistics' });
-  const score = await sessions.get({ kind: 'score', texts: 1 });
+  const score = await sessions.get({ kind: 'score', texts: 1, form: 'perturb' });
   const costs: PassCost[] = [];
   for (const positions of lengths) {
     const ids = Array.from({ length: positions + 1 }, (_, i) => (i * 7919) % config.vocabSize);
@@ -35,7 +35,7 @@ export async function measurePasses(
     const window = { cache, start: 0, ids: ids.slice(0, -1), targets, attacked: targets.map(() => true) };
     const times = await interleave(options.rounds, {
       forward: () => runForward(forward, runtime, [window]),
-      score: () => runScorePass(score, runtime, [window], 1e-4),
+      score: () => runScorePass(score, runtime, [window], { form: 'perturb', alpha: 1e-4 }),
     });
     costs.push({ positions, ...times, ratio: times.score.median / times.forward.median });
   }

@@ -118,7 +118,6 @@ export class DecodeWorker {
     try {
       const logprobs = await this.#logprobs(turns);
       for (const [i, { stream, ids }] of turns.entries()) {
-        stream.cache.length += ids.length;
         stream.pending = stream.pending.slice(ids.length);
         if (stream.pending.length === 0) this.#draw(stream, logprobs[i]!);
       }

@@ -41,7 +41,7 @@ async function openDecode({ source, threads, contextLength }: OpenMessage): Prom
 
 async function openScore({ source, threads, contextLength }: OpenMessage): Promise<void> {
   const sessions = new Sessions(source, { threads });
-  await sessions.get({ kind: 'score', texts: 1 });
+  await sessions.get({ kind: 'score', texts: 1, form: 'perturb' });
   const worker = new ScoreWorker({ sessions, source, contextLength, send });
   process.on('message', (message: ToScore) => {
     if (message.type === 'pass') worker.pass(message);

@@ -1,7 +1,7 @@
 import { TOP_TOKENS } from '../../model/token-statistics.js';
-import type { PassToken } from '../protocol.js';
+import type { Adversary, PassToken } from '../protocol.js';
 import { type Feeds, floats, longs, type Session } from '../session.js';
-import { type RunResult, type Runtime, runTexts, type TextRows } from './text-run.js';
+import { count, type RunResult, type Runtime, runTexts, type TextRows } from './text-run.js';
 
 /** A text's share of a pass. */
 export interface Window extends TextRows {
@@ -15,7 +15,10 @@ export interface AttackedWindow extends Window {
 }
 
 const STATISTICS = ['logprob', 'entropy', 'margin', 'top_ids', 'top_logprobs'];
-const ADVERSARY = ['perturbed_logprob', 'rival', 'rival_before', 'rival_after'];
+const ADVERSARY = {
+  perturb: ['perturbed_logprob', 'rival', 'rival_before', 'rival_after'],
+  derivative: ['derivative', 'rival', 'rival_before', 'rival_after'],
+};
 
 /**
  * A plain forward pass: the caches end up holding the windows.
@@ -28,48 +31,29 @@ export async function runForward(
   windows: readonly Window[],
 ): Promise<PassToken[][]> {
   const result = await runTexts(session, runtime, windows, scoredFeeds(windows), STATISTICS);
-  for (const { cache, start, ids } of windows) cache.length = start + ids.length;
   return readTokens(result, windows, () => null);
 }
 
 /**
- * A score pass, with one step size for all windows. It leaves clean keys and values in the caches.
- * @param session of a score graph for as many texts
+ * A score pass, of one form and with one step size for all windows.
+ * @param session of a score graph of that form for as many texts
  */
 export async function runScorePass(
   session: Session,
   runtime: Runtime,
   windows: readonly AttackedWindow[],
-  alpha: number,
+  { form, alpha }: Pick<Adversary, 'form' | 'alpha'>,
 ): Promise<PassToken[][]> {
-  const feeds: Record<string, Feeds[string]> = {
+  const attacked = windows.flatMap((window) => window.attacked);
+  const feeds: Feeds = {
     ...scoredFeeds(windows),
+    attacked: floats(Float32Array.from(attacked, Number), [attacked.length]),
     alpha: floats(Float32Array.of(alpha), []),
   };
-  const attacked = windows.flatMap((window) => window.attacked);
-  feeds.attacked = floats(Float32Array.from(attacked, Number), [attacked.length]);
-  for (const [t, { start, ids }] of windows.entries()) {
-    feeds[`positions.${t}`] = longs(count(start, ids.length), [ids.length]);
-    feeds[`past_positions.${t}`] = longs(count(0, start), [start]);
-  }
-  const present = windows.map((_, t) => windowOutputs(t, runtime.config.layers));
-  const wanted = [...STATISTICS, ...ADVERSARY, ...present.flat()];
+  const wanted = [...STATISTICS, ...ADVERSARY[form]];
   const result = await runTexts(session, runtime, windows, feeds, wanted);
-  for (const [t, { cache, start, ids }] of windows.entries()) {
-    cache.write(
-      start,
-      ids.length,
-      present[t]!.map((name) => result.floats(name)),
-    );
-  }
-  return readTokens(result, windows, readAdversary(result));
+  return readTokens(result, windows, readAdversary(result, form, alpha));
 }
-
-const count = (from: number, size: number): number[] => Array.from({ length: size }, (_, i) => from + i);
-
-/** Keys and values in turn, layer by layer, as the cache takes them. */
-const windowOutputs = (t: number, layers: number): string[] =>
-  count(0, layers).flatMap((layer) => [`window_key.${t}.${layer}`, `window_value.${t}.${layer}`]);
 
 function scoredFeeds(windows: readonly Window[]): Feeds {
   let end = 0;
@@ -107,13 +91,23 @@ function readTokens(
   );
 }
 
-function readAdversary(result: RunResult) {
-  const [perturbed, before, after] = ['perturbed_logprob', 'rival_before', 'rival_after'].map((name) =>
-    result.floats(name),
-  );
+function readAdversary(result: RunResult, form: Adversary['form'], alpha: number) {
+  const [rivalBefore, rivalAfter] = ['rival_before', 'rival_after'].map((name) => result.floats(name));
   const rival = result.ids('rival');
+  const fall = fallOf(result, form, alpha);
   return (row: number): PassToken['adversary'] => ({
-    perturbedLogprob: perturbed![row]!,
-    rival: { id: rival[row]!, before: before![row]!, after: after![row]! },
+    fall: fall(row),
+    // To first order a probability could pass 1.
+    rival: { id: rival[row]!, before: rivalBefore![row]!, after: Math.min(1, rivalAfter![row]!) },
   });
+}
+
+/** f − f̂, or α times the derivative of f along the step. */
+function fallOf(result: RunResult, form: Adversary['form'], alpha: number): (row: number) => number {
+  if (form === 'derivative') {
+    const derivative = result.floats('derivative');
+    return (row) => alpha * derivative[row]!;
+  }
+  const [logprob, perturbed] = [result.floats('logprob'), result.floats('perturbed_logprob')];
+  return (row) => logprob[row]! - perturbed[row]!;
 }

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { ModelSource } from '../../model/decoder.js';
 import { RotaryEmbedding } from '../../model/rope.js';
 import { KvCache } from '../kv-cache.js';
-import type { FromScore, PassMessage, PassToken } from '../protocol.js';
+import type { Adversary, FromScore, PassMessage, PassToken } from '../protocol.js';
 import { type AttackedWindow, runForward, runScorePass, type Window } from './score-pass.js';
 import { batchSize, type Sessions } from './sessions.js';
 import type { Runtime } from './text-run.js';
@@ -22,7 +22,7 @@ interface Text {
 /** One run that a job asks for; those of the same kind may go through together. */
 type Run =
   | { readonly kind: 'forward'; readonly window: Window }
-  | { readonly kind: 'score'; readonly window: AttackedWindow; readonly alpha: number };
+  | { readonly kind: 'score'; readonly window: AttackedWindow; readonly adversary: Adversary };
 
 /** What has to be done for a message, run by run; it is given what each run says of its targets. */
 type Steps = Generator<Run, FromScore, readonly PassToken[]>;
@@ -131,9 +131,10 @@ export class ScoreWorker {
     const texts = runs.length;
     const attacked = runs.filter((run) => run.kind === 'score');
     if (attacked[0]) {
-      const session = await this.#options.sessions.get({ kind: 'score', texts });
+      const { adversary } = attacked[0];
+      const session = await this.#options.sessions.get({ kind: 'score', texts, form: adversary.form });
       const windows = attacked.map(({ window }) => window);
-      return runScorePass(session, this.#runtime, windows, attacked[0].alpha);
+      return runScorePass(session, this.#runtime, windows, adversary);
     }
     const session = await this.#options.sessions.get({ kind: 'forward', texts, result: 'statistics' });
     const windows = runs.map(({ window }) => window);
@@ -142,7 +143,10 @@ export class ScoreWorker {
 }
 
 function together(a: Run, b: Run): boolean {
-  return a.kind === 'score' ? b.kind === 'score' && a.alpha === b.alpha : a.kind === b.kind;
+  if (a.kind === 'forward') return b.kind === 'forward';
+  return (
+    b.kind === 'score' && a.adversary.alpha === b.adversary.alpha && a.adversary.form === b.adversary.form
+  );
 }
 
 /** A pass, after what lies before its window. Room is made first: what does not fit fails before others join. */
@@ -160,7 +164,7 @@ function* scoreText({ stream, start, from, to, adversary }: PassMessage, { ids, 
     ? {
         kind: 'score',
         window: { ...window, attacked: adversary.attacked ?? targets.map(() => true) },
-        alpha: adversary.alpha,
+        adversary,
       }
     : { kind: 'forward', window };
   return { type: 'scored', stream, tokens, positions: window.ids.length };

@@ -5,8 +5,8 @@ import { openSession, type Session, type SessionOptions } from '../session.js';
 
 /** A graph by its options. */
 export type GraphSpec =
-  | ({ readonly kind: 'forward' } & ForwardGraphOptions)
-  | ({ readonly kind: 'score' } & ScoreGraphOptions);
+  | ({ readonly kind: 'forward' } & Omit<ForwardGraphOptions, 'fused'>)
+  | ({ readonly kind: 'score' } & Omit<ScoreGraphOptions, 'fused'>);
 
 /** The numbers of texts that graphs are built for: a batch of another size is cut to the next smaller one. */
 const BATCH_SIZES = [16, 8, 4, 2, 1];
@@ -38,5 +38,6 @@ export class Sessions {
 }
 
 function build(source: ModelSource, spec: GraphSpec) {
-  return spec.kind === 'forward' ? buildForwardGraph(source, spec) : buildScoreGraph(source, spec);
+  const options = { ...spec, fused: true };
+  return options.kind === 'forward' ? buildForwardGraph(source, options) : buildScoreGraph(source, options);
 }

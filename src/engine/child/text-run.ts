@@ -37,9 +37,9 @@ export class RunResult {
 }
 
 /**
- * Runs a graph over the rows of several texts: the inputs of `declareTexts` and `fusedAttention`, with every cache
- * written in place, and whatever else the graph takes.
- * @param outputs names of the outputs that are wanted, beside the caches
+ * Runs a graph over the rows of several texts. Afterwards the caches hold their clean keys and values, and no more.
+ * @param more inputs that are not those of the texts
+ * @param outputs names of the outputs that are wanted
  */
 export async function runTexts(
   session: Session,
@@ -48,27 +48,58 @@ export async function runTexts(
   more: Feeds,
   outputs: readonly string[],
 ): Promise<RunResult> {
-  const positions = texts.flatMap(({ start, ids }) => ids.map((_, i) => start + i));
-  const { cos, sin } = rotary.angles(positions);
-  const angles = [1, positions.length, config.headDim / 2];
+  const takes = new Set(session.inputNames);
+  const gives = new Set(session.outputNames);
+  const positions = texts.map(({ start, ids }) => count(start, ids.length));
+  const { cos, sin } = rotary.angles(positions.flat());
+  const angles = [1, positions.flat().length, config.headDim / 2];
   const feeds: Record<string, Feeds[string]> = {
     ...more,
     cos: floats(cos, angles),
     sin: floats(sin, angles),
   };
   const fetches: Record<string, Fetches[string]> = Object.fromEntries(outputs.map((name) => [name, null]));
+  const windows = texts.map((_, t) =>
+    cacheNames(`window`, t, config.layers).filter((name) => gives.has(name)),
+  );
+
   for (const [t, { cache, start, ids }] of texts.entries()) {
     const total = start + ids.length;
     cache.length = start; // what follows is overwritten
     cache.reserve(total);
     feeds[`ids.${t}`] = longs(ids, [ids.length]);
-    feeds[`last_key.${t}`] = ints([total - 1], [1]);
-    feeds[`total_length.${t}`] = ints([total], []);
-    for (const [i, tensor] of cache.tensors().entries()) {
-      const name = `${i % 2 === 0 ? 'key' : 'value'}.${t}.${i >> 1}`;
-      feeds[name] = tensor;
-      fetches[`present_${name}`] = tensor;
+    if (takes.has(`positions.${t}`)) {
+      feeds[`positions.${t}`] = longs(positions[t]!, [ids.length]);
+      feeds[`past_positions.${t}`] = longs(count(0, start), [start]);
     }
+    if (takes.has(`last_key.${t}`)) {
+      feeds[`last_key.${t}`] = ints([total - 1], [1]);
+      feeds[`total_length.${t}`] = ints([total], []);
+    }
+    const tensors = cache.tensors();
+    for (const [i, name] of cacheNames('', t, config.layers).entries()) {
+      feeds[name] = tensors[i]!;
+      // Given as output too, the buffer is written in place.
+      if (gives.has(`present_${name}`)) fetches[`present_${name}`] = tensors[i]!;
+    }
+    for (const name of windows[t]!) fetches[name] = null;
   }
-  return new RunResult(await session.run(feeds, fetches));
+
+  const result = new RunResult(await session.run(feeds, fetches));
+  for (const [t, { cache, start, ids }] of texts.entries()) {
+    cache.length = start + ids.length;
+    const parts = windows[t]!.map((name) => result.floats(name));
+    if (parts.length > 0) cache.write(start, ids.length, parts);
+  }
+  return result;
+}
+
+/** Names of keys and values in turn, layer by layer, as the cache lists its buffers. */
+function cacheNames(prefix: '' | 'window', t: number, layers: number): string[] {
+  const start = prefix && `${prefix}_`;
+  return count(0, layers).flatMap((layer) => [`${start}key.${t}.${layer}`, `${start}value.${t}.${layer}`]);
+}
+
+export function count(from: number, size: number): number[] {
+  return Array.from({ length: size }, (_, i) => from + i);
 }

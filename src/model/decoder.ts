@@ -1,5 +1,5 @@
 import { silu } from '../onnx/functions.js';
-import type { Graph } from '../onnx/graph.js';
+import type { ExternalTensor, Graph } from '../onnx/graph.js';
 import type { Value } from '../onnx/types.js';
 import type { ModelConfig } from './config.js';
 import type { TensorIndex } from './safetensors.js';
@@ -19,6 +19,16 @@ export interface Projections {
 
 /** Attention of one layer → `[rows, heads · headDim]`: fused for decoding, differentiable for scoring. */
 export type Attention = (layer: number, projections: Projections) => Value;
+
+/** Adds to the output of a projection, `[rows, out]`, what follows from its input, `[rows, hidden]`. */
+export type ProjectionHook = (output: Value, input: Value, layer: number, name: 'q' | 'v') => Value;
+
+export interface LayerOptions {
+  readonly first?: number;
+  readonly end?: number;
+  /** Changes queries and values, before rotation. */
+  readonly perturb?: ProjectionHook;
+}
 
 /**
  * The decoder of the Llama, Qwen2 and Mistral families, written once. Activations are fp32 and two-dimensional,
@@ -40,16 +50,20 @@ export class Decoder {
   }
 
   /** Layers `first` to `end − 1`, by default all: `[rows, hidden]` → `[rows, hidden]`. */
-  layers(input: Value, attention: Attention, first = 0, end = this.#source.config.layers): Value {
+  layers(
+    input: Value,
+    attention: Attention,
+    { first = 0, end = this.#source.config.layers, perturb = (output) => output }: LayerOptions = {},
+  ): Value {
     const g = this.#g;
     let hidden = input;
     for (let layer = first; layer < end; layer++) {
       const name = `model.layers.${layer}`;
       const normed = this.#norm(hidden, `${name}.input_layernorm`);
       const heads = attention(layer, {
-        query: this.#linear(normed, `${name}.self_attn.q_proj`),
+        query: perturb(this.#linear(normed, `${name}.self_attn.q_proj`), normed, layer, 'q'),
         key: this.#linear(normed, `${name}.self_attn.k_proj`),
-        value: this.#linear(normed, `${name}.self_attn.v_proj`),
+        value: perturb(this.#linear(normed, `${name}.self_attn.v_proj`), normed, layer, 'v'),
       });
       hidden = g.op('Add', [hidden, this.#linear(heads, `${name}.self_attn.o_proj`)]);
       const entered = this.#norm(hidden, `${name}.post_attention_layernorm`);
@@ -92,11 +106,16 @@ export class Decoder {
     return this.#g.cast(this.#g.external(this.#tensor(name)), 'float32');
   }
 
-  #tensor(name: string) {
-    const tensor = this.#source.tensors.get(name);
-    if (!tensor) throw new Error(`checkpoint: no tensor ${name}`);
-    return { ...tensor, type: ELEMENT_TYPE[tensor.type] };
+  #tensor(name: string): ExternalTensor {
+    return externalTensor(this.#source, name);
   }
+}
+
+/** A weight of the checkpoint as the graph reads it. */
+export function externalTensor({ tensors }: ModelSource, name: string): ExternalTensor {
+  const tensor = tensors.get(name);
+  if (!tensor) throw new Error(`checkpoint: no tensor ${name}`);
+  return { ...tensor, type: ELEMENT_TYPE[tensor.type] };
 }
 
 const EMBEDDING = 'model.embed_tokens.weight';

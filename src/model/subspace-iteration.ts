@@ -1,5 +1,5 @@
-import { standardNormals } from '../uncertainty/noise.js';
 import { symmetricEigen } from './jacobi.js';
+import { standardNormals } from './noise.js';
 
 /** Rows that are iterated beyond those wanted: the error shrinks by λ[rank + 24] / λ[rank] a step, not by λ[rank + 1]. */
 const GUARD_ROWS = 24;

@@ -45,6 +45,8 @@ async function openScore({ source, threads, contextLength }: OpenMessage): Promi
   const worker = new ScoreWorker({ sessions, source, contextLength, send });
   process.on('message', (message: ToScore) => {
     if (message.type === 'pass') worker.pass(message);
+    else if (message.type === 'lanes') worker.lanes(message.stream, message.options);
+    else if (message.type === 'sample') worker.sample(message);
     else if (message.type === 'release') worker.release(message.stream);
   });
 }

@@ -55,7 +55,8 @@ export async function runScorePass(
   return readTokens(result, windows, readAdversary(result, form, alpha));
 }
 
-function scoredFeeds(windows: readonly Window[]): Feeds {
+/** `rows` and `targets`: what is scored. */
+export function scoredFeeds(windows: readonly Window[]): Feeds {
   let end = 0;
   const rows = windows.flatMap(({ ids, targets }) => {
     end += ids.length;

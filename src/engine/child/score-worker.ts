@@ -2,7 +2,15 @@ import { setImmediate } from 'node:timers/promises';
 import type { ModelSource } from '../../model/decoder.js';
 import { RotaryEmbedding } from '../../model/rope.js';
 import { KvCache } from '../kv-cache.js';
-import type { Adversary, FromScore, PassMessage, PassToken } from '../protocol.js';
+import type {
+  Adversary,
+  FromScore,
+  LaneOptions,
+  PassMessage,
+  PassToken,
+  SampleMessage,
+} from '../protocol.js';
+import { Lanes } from './lanes.js';
 import { type AttackedWindow, runForward, runScorePass, type Window } from './score-pass.js';
 import { batchSize, type Sessions } from './sessions.js';
 import type { Runtime } from './text-run.js';
@@ -17,12 +25,14 @@ const MAX_BATCH_ROWS = 256;
 interface Text {
   readonly ids: number[];
   readonly cache: KvCache;
+  lanes: Lanes | null;
 }
 
 /** One run that a job asks for; those of the same kind may go through together. */
 type Run =
   | { readonly kind: 'forward'; readonly window: Window }
-  | { readonly kind: 'score'; readonly window: AttackedWindow; readonly adversary: Adversary };
+  | { readonly kind: 'score'; readonly window: AttackedWindow; readonly adversary: Adversary }
+  | { readonly kind: 'own'; readonly execute: () => Promise<void> };
 
 /** What has to be done for a message, run by run; it is given what each run says of its targets. */
 type Steps = Generator<Run, FromScore, readonly PassToken[]>;
@@ -58,11 +68,21 @@ export class ScoreWorker {
   }
 
   pass(message: PassMessage): void {
-    const { stream, newIds } = message;
-    const text = this.#texts.get(stream) ?? this.#open();
-    this.#texts.set(stream, text);
-    text.ids.push(...newIds);
-    this.#advance(stream, scoreText(message, text));
+    const text = this.#text(message);
+    this.#advance(message.stream, scoreText(message, text));
+    void this.#run();
+  }
+
+  /** Replaces the perturbed copies of a text. */
+  lanes(stream: number, options: LaneOptions): void {
+    const { sessions, contextLength } = this.#options;
+    const text = this.#text({ stream, newIds: [] });
+    text.lanes = new Lanes(options, { runtime: this.#runtime, sessions, limit: contextLength });
+  }
+
+  sample(message: SampleMessage): void {
+    const text = this.#text(message);
+    this.#advance(message.stream, sampleText(message, text));
     void this.#run();
   }
 
@@ -71,9 +91,16 @@ export class ScoreWorker {
     this.#jobs = this.#jobs.filter((job) => job.stream !== stream);
   }
 
-  #open(): Text {
+  #text({ stream, newIds }: Pick<PassMessage, 'stream' | 'newIds'>): Text {
     const { source, contextLength } = this.#options;
-    return { ids: [], cache: new KvCache(source.config, contextLength) };
+    const text = this.#texts.get(stream) ?? {
+      ids: [],
+      cache: new KvCache(source.config, contextLength),
+      lanes: null,
+    };
+    this.#texts.set(stream, text);
+    text.ids.push(...newIds);
+    return text;
   }
 
   async #run(): Promise<void> {
@@ -112,14 +139,10 @@ export class ScoreWorker {
     const first = this.#jobs[0];
     if (!first) return [];
     let rows = 0;
-    const alike = this.#jobs.filter(({ run }) => {
-      if (
-        run !== first.run &&
-        !(together(run, first.run) && rows + run.window.ids.length <= MAX_BATCH_ROWS)
-      ) {
-        return false;
-      }
-      rows += run.window.ids.length;
+    const alike = this.#jobs.filter((job) => {
+      const more = rowsOf(job.run);
+      if (job !== first && !(together(job.run, first.run) && rows + more <= MAX_BATCH_ROWS)) return false;
+      rows += more;
       return true;
     });
     const chosen = alike.slice(0, batchSize(alike.length, MAX_BATCH_TEXTS));
@@ -129,6 +152,11 @@ export class ScoreWorker {
 
   async #execute(runs: readonly Run[]): Promise<PassToken[][]> {
     const texts = runs.length;
+    const own = runs.find((run) => run.kind === 'own');
+    if (own) {
+      await own.execute();
+      return [[]];
+    }
     const attacked = runs.filter((run) => run.kind === 'score');
     if (attacked[0]) {
       const { adversary } = attacked[0];
@@ -137,27 +165,25 @@ export class ScoreWorker {
       return runScorePass(session, this.#runtime, windows, adversary);
     }
     const session = await this.#options.sessions.get({ kind: 'forward', texts, result: 'statistics' });
-    const windows = runs.map(({ window }) => window);
+    const windows = runs.flatMap((run) => (run.kind === 'forward' ? [run.window] : []));
     return runForward(session, this.#runtime, windows);
   }
 }
 
+const rowsOf = (run: Run): number => (run.kind === 'own' ? 0 : run.window.ids.length);
+
 function together(a: Run, b: Run): boolean {
-  if (a.kind === 'forward') return b.kind === 'forward';
-  return (
-    b.kind === 'score' && a.adversary.alpha === b.adversary.alpha && a.adversary.form === b.adversary.form
-  );
+  if (a.kind !== 'score' || b.kind !== 'score') return a.kind === 'forward' && b.kind === 'forward';
+  return a.adversary.alpha === b.adversary.alpha && a.adversary.form === b.adversary.form;
 }
 
 /** A pass, after what lies before its window. Room is made first: what does not fit fails before others join. */
-function* scoreText({ stream, start, from, to, adversary }: PassMessage, { ids, cache }: Text): Steps {
+function* scoreText(
+  { stream, start, from, to, adversary }: PassMessage,
+  { ids, cache }: Omit<Text, 'lanes'>,
+): Steps {
   cache.reserve(to - 1);
-  while (cache.length < start) {
-    const at = cache.length;
-    const chunk = ids.slice(at, Math.min(start, at + PREFILL_CHUNK));
-    // onnxruntime dies of a division by zero when no row is scored: one is, for nothing.
-    yield { kind: 'forward', window: { cache, start: at, ids: chunk, targets: [0] } };
-  }
+  yield* fill({ ids, cache }, start);
   const targets = ids.slice(from, to);
   const window = { cache, start, ids: ids.slice(start, to - 1), targets };
   const tokens = yield adversary
@@ -168,4 +194,29 @@ function* scoreText({ stream, start, from, to, adversary }: PassMessage, { ids, 
       }
     : { kind: 'forward', window };
   return { type: 'scored', stream, tokens, positions: window.ids.length };
+}
+
+function* sampleText({ stream, from, to }: SampleMessage, { ids, cache, lanes }: Text): Steps {
+  if (!lanes) throw new Error('the text has no lanes');
+  const known = ids.slice(0, to);
+  cache.reserve(to - 1);
+  if (lanes.needsClean) yield* fill({ ids, cache }, to - 1);
+  lanes.cut(from - 1);
+  const runs = lanes.advance(known, from, cache);
+  let next = runs.next();
+  while (!next.done) {
+    yield { kind: 'own', execute: next.value };
+    next = runs.next();
+  }
+  return { type: 'sampled', stream, values: next.value };
+}
+
+/** Clean keys and values of the first `end` positions, as far as they are not held yet. */
+function* fill({ ids, cache }: Omit<Text, 'lanes'>, end: number): Generator<Run, void, readonly PassToken[]> {
+  while (cache.length < end) {
+    const start = cache.length;
+    const chunk = ids.slice(start, Math.min(end, start + PREFILL_CHUNK));
+    // onnxruntime dies of a division by zero when no row is scored: one is, for nothing.
+    yield { kind: 'forward', window: { cache, start, ids: chunk, targets: [0] } };
+  }
 }

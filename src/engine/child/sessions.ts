@@ -1,12 +1,14 @@
 import type { ModelSource } from '../../model/decoder.js';
 import { buildForwardGraph, type ForwardGraphOptions } from '../../model/forward-graph.js';
 import { buildScoreGraph, type ScoreGraphOptions } from '../../model/score-graph.js';
+import { buildTangentGraph } from '../../model/tangent-graph.js';
 import { openSession, type Session, type SessionOptions } from '../session.js';
 
 /** A graph by its options. */
 export type GraphSpec =
   | ({ readonly kind: 'forward' } & Omit<ForwardGraphOptions, 'fused'>)
-  | ({ readonly kind: 'score' } & Omit<ScoreGraphOptions, 'fused'>);
+  | ({ readonly kind: 'score' } & Omit<ScoreGraphOptions, 'fused'>)
+  | { readonly kind: 'tangent' };
 
 /** The numbers of texts that graphs are built for: a batch of another size is cut to the next smaller one. */
 const BATCH_SIZES = [16, 8, 4, 2, 1];
@@ -38,6 +40,7 @@ export class Sessions {
 }
 
 function build(source: ModelSource, spec: GraphSpec) {
+  if (spec.kind === 'tangent') return buildTangentGraph(source);
   const options = { ...spec, fused: true };
   return options.kind === 'forward' ? buildForwardGraph(source, options) : buildScoreGraph(source, options);
 }

@@ -60,7 +60,7 @@ export async function runTexts(
   };
   const fetches: Record<string, Fetches[string]> = Object.fromEntries(outputs.map((name) => [name, null]));
   const windows = texts.map((_, t) =>
-    cacheNames(`window`, t, config.layers).filter((name) => gives.has(name)),
+    cacheNames('window_', t, config.layers).filter((name) => gives.has(name)),
   );
 
   for (const [t, { cache, start, ids }] of texts.entries()) {
@@ -95,9 +95,8 @@ export async function runTexts(
 }
 
 /** Names of keys and values in turn, layer by layer, as the cache lists its buffers. */
-function cacheNames(prefix: '' | 'window', t: number, layers: number): string[] {
-  const start = prefix && `${prefix}_`;
-  return count(0, layers).flatMap((layer) => [`${start}key.${t}.${layer}`, `${start}value.${t}.${layer}`]);
+export function cacheNames(prefix: string, t: number, layers: number): string[] {
+  return count(0, layers).flatMap((layer) => [`${prefix}key.${t}.${layer}`, `${prefix}value.${t}.${layer}`]);
 }
 
 export function count(from: number, size: number): number[] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type NoiseCoordinates, standardNormals } from '#src/uncertainty/noise.js';
+import { type NoiseCoordinates, standardNormals } from '#src/model/noise.js';
 
 const HERE: Required<NoiseCoordinates> = { seed: 7, lane: 2, position: 40, tag: 5 };
 

@@ -115,15 +115,34 @@ export class TextScorer {
     });
   }
 
-  /** A number that is not finite is a failure of scoring, never a score. */
   #measure(token: PassToken, index: number): Pick<TokenScore, 'scores' | 'rival'> {
+    checkFinite(token, index);
     const scores = Object.fromEntries(
       this.#scoring.methods.map((method) => [method, MEASURES[method](token)]),
     );
-    for (const [method, value] of Object.entries(scores)) {
-      if (!Number.isFinite(value)) throw new EngineError('failed', `${method} of token ${index} is ${value}`);
-    }
     return { scores, rival: token.adversary?.rival ?? null };
+  }
+}
+
+/**
+ * A number that is not finite is a failure of scoring, never a score. All that the pass says of a token counts, asked
+ * for or not: next to a logit of −∞ the token's own log-probability is finite, and its entropy, 0 · −∞, is not.
+ */
+function checkFinite({ logprob, entropy, margin, adversary }: PassToken, index: number): void {
+  const numbers: Readonly<Record<string, number>> = {
+    logprob,
+    entropy,
+    margin,
+    ...(adversary && {
+      'perturbed logprob': adversary.perturbedLogprob,
+      'probability of the rival before': adversary.rival.before,
+      'probability of the rival after': adversary.rival.after,
+    }),
+  };
+  for (const [name, value] of Object.entries(numbers)) {
+    if (!Number.isFinite(value)) {
+      throw new EngineError('failed', `scoring failed: ${name} of token ${index} is ${value}`);
+    }
   }
 }
 

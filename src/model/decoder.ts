@@ -3,6 +3,7 @@ import type { Graph } from '../onnx/graph.js';
 import type { Value } from '../onnx/types.js';
 import type { ModelConfig } from './config.js';
 import type { TensorIndex } from './safetensors.js';
+import { EMBEDDING } from './weights.js';
 
 /** What the graphs of a model are built from. */
 export interface ModelSource {
@@ -101,7 +102,5 @@ export class Decoder {
     return { ...tensor, type: ELEMENT_TYPE[tensor.type] };
   }
 }
-
-const EMBEDDING = 'model.embed_tokens.weight';
 
 const ELEMENT_TYPE = { fp32: 'float32', fp16: 'float16', bf16: 'bfloat16' } as const;

@@ -1,8 +1,9 @@
-import { silu } from '../onnx/functions.js';
+import { overflow, silu } from '../onnx/functions.js';
 import type { ExternalTensor, Graph } from '../onnx/graph.js';
 import type { Value } from '../onnx/types.js';
 import type { ModelConfig } from './config.js';
 import type { TensorIndex } from './safetensors.js';
+import { EMBEDDING } from './weights.js';
 
 /** What the graphs of a model are built from. */
 export interface ModelSource {
@@ -95,10 +96,11 @@ export class Decoder {
 
   #norm(x: Value, name: string): Value {
     const { normEpsilon } = this.#source.config;
-    return this.#g.op('RMSNormalization', [x, this.#vector(`${name}.weight`)], {
+    const normed = this.#g.op('RMSNormalization', [x, this.#vector(`${name}.weight`)], {
       axis: -1,
       epsilon: normEpsilon,
     });
+    return this.#g.op('Add', [normed, overflow(this.#g, x)]);
   }
 
   /** Small enough that an fp32 copy does not matter. */

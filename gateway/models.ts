@@ -7,7 +7,7 @@ import { TemplateError } from '../src/model/errors.js';
 import type { GenerationEvent } from '../src/stream/events.js';
 import type { FlowGate } from '../src/stream/flow-gate.js';
 import { scoredGeneration } from '../src/stream/scored-generation.js';
-import { absoluteScoring, type Scoring } from '../src/uncertainty/settings.js';
+import { absoluteScoring, DEFAULT_RANDOM, type Scoring } from '../src/uncertainty/settings.js';
 import { ApiError } from './errors.js';
 import type { GenerationFields, Guard } from './request.js';
 
@@ -79,7 +79,7 @@ export class Models {
     return {
       model: request.model,
       engine,
-      guard: { ...request.guard, alpha: scoring.alpha },
+      guard: { ...request.guard, alpha: scoring.alpha, sigma: scoring.random?.sigma ?? request.guard.sigma },
       promptTokens: promptIds.length,
       start: (gate) => scoredGeneration(engine, generate, request.guard.enabled ? scoring : null, gate),
     };
@@ -119,6 +119,23 @@ function maxTokensOf(request: GenerationFields, room: number): number {
   return room;
 }
 
-function scoringOf({ methods, block, window, alpha }: Guard): Scoring {
-  return { methods, alpha, schedule: { kind: 'windowed', block, window } };
+function scoringOf({
+  methods,
+  schedule,
+  block,
+  window,
+  epsilon,
+  alpha,
+  derivative,
+  sigma,
+  samples,
+}: Guard): Scoring {
+  return {
+    methods,
+    alpha,
+    schedule:
+      schedule === 'lazy' ? { kind: schedule, block, window, epsilon } : { kind: schedule, block, window },
+    form: derivative ? 'derivative' : 'perturb',
+    random: { sigma, samples, seed: DEFAULT_RANDOM.seed },
+  };
 }

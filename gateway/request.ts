@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { METHODS } from '../src/uncertainty/method.js';
+import { DEFAULT_METHODS, METHODS } from '../src/uncertainty/method.js';
 import {
   DEFAULT_ALPHA,
   DEFAULT_BLOCK,
+  DEFAULT_EPSILON,
+  DEFAULT_RANDOM,
   DEFAULT_WINDOW,
   MAX_ALPHA,
   MIN_ALPHA,
@@ -11,7 +13,15 @@ import {
 } from '../src/uncertainty/settings.js';
 import { fromZod } from './errors.js';
 
-const LIMITS = { messages: 1000, stops: 4, stopCharacters: 256, topLogprobs: 20, block: 64, window: 65536 };
+const LIMITS = {
+  messages: 1000,
+  stops: 4,
+  stopCharacters: 256,
+  topLogprobs: 20,
+  block: 64,
+  window: 65536,
+  samples: 64,
+};
 
 const text = z.union(
   [
@@ -48,7 +58,7 @@ const message = z.strictObject({
 });
 
 /** A number, or a text such as `0.005rms`; what the latter comes to is checked when the model is known. */
-const alpha = z.union(
+const size = z.union(
   [
     z.number().min(MIN_ALPHA).max(MAX_ALPHA),
     z.string().transform((text, context) => {
@@ -70,14 +80,19 @@ export const guardSchema = z
     methods: z
       .array(z.enum(METHODS))
       .min(1)
-      .default([...METHODS]),
+      .default([...DEFAULT_METHODS]),
     block: z.int().min(1).max(LIMITS.block).default(DEFAULT_BLOCK),
     window: z
       .union([z.int().min(1).max(LIMITS.window), z.literal('all')], {
         error: `must be an integer from 1 to ${LIMITS.window}, or "all"`,
       })
       .optional(),
-    alpha: alpha.default(DEFAULT_ALPHA),
+    schedule: z.enum(['windowed', 'lazy']).default('windowed'),
+    epsilon: z.number().min(0).lt(1).default(DEFAULT_EPSILON),
+    alpha: size.default(DEFAULT_ALPHA),
+    derivative: z.boolean().default(false),
+    sigma: size.default(DEFAULT_RANDOM.sigma),
+    samples: z.int().min(2).max(LIMITS.samples).default(DEFAULT_RANDOM.samples),
   })
   .transform(({ window, ...guard }) => ({
     ...guard,

@@ -12,23 +12,14 @@ import { encodePrompt } from '../model/checkpoint.js';
 import type { GenerationEvent, TokenEvent } from '../stream/events.js';
 import { scoredGeneration } from '../stream/scored-generation.js';
 import { eventFields } from '../stream/wire.js';
-import { METHODS, type Method } from '../uncertainty/method.js';
-import {
-  type AbsoluteScoring,
-  absoluteScoring,
-  checkScoring,
-  DEFAULT_ALPHA,
-  DEFAULT_BLOCK,
-  DEFAULT_SCORING,
-  DEFAULT_WINDOW,
-  type Scale,
-  type Scoring,
-} from '../uncertainty/settings.js';
+import { DEFAULT_METHODS, METHODS, type Method } from '../uncertainty/method.js';
+import { type AbsoluteScoring, absoluteScoring, type Scoring } from '../uncertainty/settings.js';
 import { Heat } from './heat.js';
-import { collectText, integer, modelOption, parseAlpha, parseWindow, real } from './options.js';
+import { collectText, integer, modelOption, real } from './options.js';
 import { reportError, UsageError } from './report.js';
+import { addScoringOptions, SCHEDULE_HELP, type ScoringOptions, scoringOf } from './scoring-options.js';
 
-interface ChatOptions {
+interface ChatOptions extends ScoringOptions {
   readonly model: string;
   readonly system?: string;
   readonly temperature?: number;
@@ -39,14 +30,11 @@ interface ChatOptions {
   readonly maxTokens?: number;
   readonly score: boolean;
   readonly color: Method;
-  readonly alpha: Scale;
-  readonly block: number;
-  readonly window: number | 'all';
   readonly json?: boolean;
 }
 
 export function chatCommand(): Command {
-  return new Command('chat')
+  const command = new Command('chat')
     .description('Ask a model and watch where it hesitates.')
     .argument('[question]', 'asked for at a terminal, else read from standard input')
     .addOption(modelOption())
@@ -66,19 +54,15 @@ export function chatCommand(): Command {
       new Option('--color <method>', 'the score that colours the text')
         .choices(METHODS)
         .default('adversarial'),
-    )
-    .option(
-      '--alpha <size>',
-      "size of the perturbation; 0.005rms is relative to the embeddings' RMS",
-      parseAlpha,
-      DEFAULT_ALPHA,
-    )
-    .option('--block <tokens>', 'new tokens per score pass', integer(1, 64), DEFAULT_BLOCK)
-    .option('--window <positions>', 'positions that a pass covers, or all', parseWindow, DEFAULT_WINDOW)
+    );
+  return addScoringOptions(command, ['windowed', 'lazy'])
     .option('--json', 'print events as JSON lines')
     .addHelpText(
       'after',
       `
+${SCHEDULE_HELP.windowed}
+${SCHEDULE_HELP.lazy}
+
 Examples:
   $ flinch chat "What is (47 - 12) * 3 + 8?"
   $ flinch chat --temperature 0 --json "Maya has 11 stones. Maya sells 3. How many are there?" | jq .
@@ -90,7 +74,7 @@ Examples:
 
 async function chat(question: string | undefined, options: ChatOptions): Promise<void> {
   const interactive = question === undefined && process.stdin.isTTY === true;
-  const asked = scoringOf(options);
+  const asked = scoringFor(options);
   const engine = await Engine.open(options.model);
   try {
     const scoring = asked && (await absoluteScoring(asked, engine.checkpoint.embeddingRms));
@@ -101,9 +85,10 @@ async function chat(question: string | undefined, options: ChatOptions): Promise
   }
 }
 
-function scoringOf({ score, alpha, block, window }: ChatOptions): Scoring | null {
-  const scoring: Scoring = { ...DEFAULT_SCORING, alpha, schedule: { kind: 'windowed', block, window } };
-  checkScoring(scoring);
+function scoringFor(options: ChatOptions): Scoring | null {
+  const { color, seed = 0, score } = options;
+  const methods = [...new Set<Method>([...DEFAULT_METHODS, color])];
+  const scoring = scoringOf(options, methods, seed);
   return score ? scoring : null;
 }
 

@@ -26,7 +26,8 @@ function numberBetween(low: number, high: number, whole: boolean) {
 export const integer = (low: number, high: number) => numberBetween(low, high, true);
 export const real = (low: number, high: number) => numberBetween(low, high, false);
 
-export function parseAlpha(text: string): Scale {
+/** A size of a perturbation. */
+export function parseSize(text: string): Scale {
   const scale = parseScale(text);
   if (scale !== null && typeof scale !== 'number' && scale.rms > 0) return scale;
   if (typeof scale === 'number' && scale >= MIN_ALPHA && scale <= MAX_ALPHA) return scale;

@@ -61,16 +61,13 @@ export function outputLine(
   response: ScoredResponse,
 ) {
   const { tokenizer } = checkpoint;
-  const { schedule, alpha, methods } = scoring;
   const detokenizer = new Detokenizer(tokenizer);
   const texts = response.tokens.map((token) => detokenizer.push(token.id));
   if (texts.length > 0) texts[texts.length - 1] += detokenizer.flush();
   return {
     id,
     model: checkpoint.name,
-    schedule: schedule.kind,
-    ...(schedule.kind === 'windowed' && { block: schedule.block, window: schedule.window }),
-    ...(methods.includes('adversarial') && { alpha }),
+    ...settingsFields(scoring),
     positions: response.positions,
     tokens: response.tokens.map(({ index, id, logprob, ...score }) => ({
       index,
@@ -79,6 +76,19 @@ export function outputLine(
       logprob,
       ...scoreFields(score, tokenizer),
     })),
+  };
+}
+
+/** Those that the scores depend on. */
+function settingsFields({ schedule: { kind, ...schedule }, methods, alpha, form, random }: AbsoluteScoring) {
+  const drawn = random && { sigma: random.sigma, samples: random.samples, seed: random.seed };
+  const { noise } = random ?? {};
+  return {
+    schedule: kind,
+    ...schedule,
+    ...(form === 'derivative' && { form }),
+    ...(methods.includes('adversarial') && { alpha }),
+    ...(methods.includes('random') && (noise ? { samples: random?.samples, noise: 'given' } : drawn)),
   };
 }
 

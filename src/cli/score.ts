@@ -1,71 +1,61 @@
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { Engine } from '../engine/engine.js';
-import { METHODS, type Method } from '../uncertainty/method.js';
-import type { Schedule } from '../uncertainty/schedule.js';
+import { DEFAULT_METHODS, METHODS, type Method } from '../uncertainty/method.js';
 import {
   type AbsoluteScoring,
   absoluteScoring,
-  checkScoring,
-  DEFAULT_ALPHA,
-  DEFAULT_BLOCK,
-  DEFAULT_WINDOW,
-  type Scale,
+  DEFAULT_RANDOM,
   type Scoring,
 } from '../uncertainty/settings.js';
 import { scoreResponse } from '../uncertainty/text-scorer.js';
 import { LineOutput } from './line-output.js';
-import { integer, modelOption, parseAlpha, parseMethods, parseWindow } from './options.js';
+import { integer, modelOption, parseMethods } from './options.js';
 import { countLines, Progress } from './progress.js';
 import { reportError, UsageError } from './report.js';
 import { outputLine, parseInputLine } from './score-lines.js';
+import { addScoringOptions, SCHEDULE_HELP, type ScoringOptions, scoringOf } from './scoring-options.js';
 
-interface ScoreOptions {
+interface ScoreOptions extends ScoringOptions {
   readonly model: string;
   readonly input: string;
   readonly output: string;
   readonly methods: Method[];
-  readonly alpha: Scale;
-  readonly schedule: 'offline' | 'windowed';
-  readonly block: number;
-  readonly window: number | 'all';
+  readonly seed: number;
+  readonly noise?: string;
 }
 
 export function scoreCommand(): Command {
-  return new Command('score')
+  const command = new Command('score')
     .description('Score finished responses, one JSON object a line.')
     .addOption(modelOption())
     .requiredOption('--input <file>', 'JSON lines to score; - is standard input')
     .option('--output <file>', 'where the scores go; - is standard output', '-')
-    .option('--methods <names>', `some of ${METHODS.join(',')}`, parseMethods, [...METHODS])
+    .option('--methods <names>', `some of ${METHODS.join(',')}`, parseMethods, [...DEFAULT_METHODS]);
+  return addScoringOptions(command, ['offline', 'windowed', 'lazy'])
     .option(
-      '--alpha <size>',
-      "size of the perturbation; 0.005rms is relative to the embeddings' RMS",
-      parseAlpha,
-      DEFAULT_ALPHA,
+      '--seed <number>',
+      'random: the same seed gives the same noise',
+      integer(0, 2 ** 31 - 1),
+      DEFAULT_RANDOM.seed,
     )
-    .addOption(
-      new Option('--schedule <kind>', 'one pass over the finished text, or the passes that streaming makes')
-        .choices(['offline', 'windowed'])
-        .default('offline'),
-    )
-    .option('--block <tokens>', 'windowed: new tokens per pass', integer(1, 65536), DEFAULT_BLOCK)
     .option(
-      '--window <positions>',
-      'windowed: positions that a pass covers, or all',
-      parseWindow,
-      DEFAULT_WINDOW,
+      '--noise <file>',
+      'random: the noise itself, for a one-line input (fp32 [samples, tokens − 1, hidden])',
     )
     .addHelpText(
       'after',
       `
+${Object.values(SCHEDULE_HELP).join('\n')}
+
 A line of input:  {"id", "promptIds" | "prompt" | "messages", "responseIds" | "response"}
 A line of output: {"id", "model", "schedule", "positions", "tokens": [{"index", "id", "text", "logprob",
-                   "scores": {"nll", "entropy", "margin", "adversarial"}, "rival": {"id", "text", "before", "after"}}]}
+                   "scores": {"nll", "entropy", "margin", "adversarial"}, "skipped": ["adversarial"],
+                   "rival": {"id", "text", "before", "after"}}]}
 
 Lines that cannot be scored are reported on standard error, the others are scored all the same, and the exit
 code is 1.
@@ -73,15 +63,14 @@ code is 1.
 Examples:
   $ flinch score --input answers.jsonl --output scores.jsonl
   $ echo '{"id": 1, "messages": [{"role": "user", "content": "What is 2 + 3?"}], "response": "2 + 3 = 5."}' \\
-      | flinch score --input - --schedule windowed --window all`,
+      | flinch score --input - --schedule windowed --window all
+  $ flinch score --input answers.jsonl --methods adversarial,random --sigma 0.01rms --samples 40 --seed 1`,
     )
     .action(score);
 }
 
 async function score(options: ScoreOptions): Promise<void> {
-  const { methods, alpha } = options;
-  const scoring: Scoring = { methods, alpha, schedule: scheduleOf(options) };
-  checkScoring(scoring);
+  const asked = await withNoise(scoringOf(options, options.methods, options.seed), options);
   // Everything that can be wrong is found out before the output, which may hold earlier results, is touched.
   const engine = await Engine.open(options.model, { scoreThreads: availableParallelism() });
   try {
@@ -146,8 +135,24 @@ async function scoreLine(
   }
 }
 
-function scheduleOf({ schedule, block, window }: ScoreOptions): Schedule {
-  return schedule === 'offline' ? { kind: 'offline' } : { kind: 'windowed', block, window };
+/** @throws UsageError when the file does not hold numbers, or is meant for more than one line */
+async function withNoise(scoring: Scoring, { noise, input }: ScoreOptions): Promise<Scoring> {
+  if (noise === undefined || !scoring.random) return scoring;
+  if (input !== '-' && (await countLines(input)) !== 1) {
+    throw new UsageError('--noise: belongs to one text, and the input has more lines than one');
+  }
+  return { ...scoring, random: { ...scoring.random, noise: await readFloats(noise) } };
+}
+
+/** A file of little-endian fp32 numbers. */
+async function readFloats(file: string): Promise<Float32Array> {
+  const bytes = await readFile(file);
+  if (bytes.length % 4 !== 0) throw new UsageError(`--noise: ${file} is no file of fp32 numbers`);
+  const numbers = new Float32Array(bytes.length / 4);
+  for (let i = 0; i < numbers.length; i++) numbers[i] = bytes.readFloatLE(4 * i);
+  if (!numbers.every(Number.isFinite))
+    throw new UsageError(`--noise: ${file} holds numbers that are not finite`);
+  return numbers;
 }
 
 async function openInput(name: string): Promise<Readable> {

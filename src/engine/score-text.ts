@@ -1,9 +1,10 @@
 import { EngineError } from './errors.js';
 import { Inbox } from './inbox.js';
 import type { EngineProcess, StreamHandle } from './process.js';
-import type { FromScore, PassMessage, PassToken, ToScore } from './protocol.js';
+import type { FromScore, LaneOptions, PassMessage, PassToken, SampleMessage, ToScore } from './protocol.js';
 
 export type PassRequest = Omit<PassMessage, 'type' | 'stream'>;
+export type SampleRequest = Omit<SampleMessage, 'type' | 'stream'>;
 
 export interface PassResult {
   readonly tokens: readonly PassToken[];
@@ -30,16 +31,24 @@ export class ScoreText {
 
   /** @throws EngineError `crashed`, `failed`, `closed` */
   async pass(request: PassRequest): Promise<PassResult> {
-    if (!this.#handle) throw new EngineError('closed', 'the text was released');
-    this.#handle.send({ type: 'pass', stream: this.#handle.stream, ...request });
-    const message = await this.#inbox.take();
-    if (message.type !== 'scored') {
-      throw new EngineError(
-        'failed',
-        `scoring failed: ${message.type === 'failed' ? message.message : message.type}`,
-      );
-    }
+    const message = await this.#ask({ type: 'pass', ...request });
+    if (message.type !== 'scored') throw unexpected(message);
     return { tokens: message.tokens, positions: message.positions };
+  }
+
+  /** Replaces the perturbed copies of the text. */
+  openLanes(options: LaneOptions): void {
+    this.#send({ type: 'lanes', options });
+  }
+
+  /**
+   * What each of the perturbed copies says of tokens `from` to `to − 1`, `[token][lane]`.
+   * @throws EngineError `crashed`, `failed`, `closed`
+   */
+  async sample(request: SampleRequest): Promise<readonly (readonly number[])[]> {
+    const message = await this.#ask({ type: 'sample', ...request });
+    if (message.type !== 'sampled') throw unexpected(message);
+    return message.values;
   }
 
   /** Frees the cache. A pass that is waited for ends with an error. */
@@ -51,4 +60,22 @@ export class ScoreText {
     handle.detach();
     this.#inbox.fail(new EngineError('closed', 'the text was released'));
   }
+
+  async #ask(message: Unaddressed<ToScore>): Promise<FromScore> {
+    this.#send(message);
+    return this.#inbox.take();
+  }
+
+  #send(message: Unaddressed<ToScore>): void {
+    if (!this.#handle) throw new EngineError('closed', 'the text was released');
+    this.#handle.send({ ...message, stream: this.#handle.stream });
+  }
+}
+
+/** A message to a text, before it is known which. */
+type Unaddressed<Message> = Message extends { readonly stream: number } ? Omit<Message, 'stream'> : never;
+
+function unexpected(message: FromScore): EngineError {
+  const reason = message.type === 'failed' ? message.message : message.type;
+  return new EngineError('failed', `scoring failed: ${reason}`);
 }

@@ -120,6 +120,4 @@ export function externalTensor({ tensors }: ModelSource, name: string): External
   return { ...tensor, type: ELEMENT_TYPE[tensor.type] };
 }
 
-const EMBEDDING = 'model.embed_tokens.weight';
-
 const ELEMENT_TYPE = { fp32: 'float32', fp16: 'float16', bf16: 'bfloat16' } as const;

@@ -1,6 +1,6 @@
 import type { Rival } from '../engine/protocol.js';
 import type { TokenLogprob } from '../engine/sampler.js';
-import type { Scores } from '../uncertainty/method.js';
+import type { Method, Scores } from '../uncertainty/method.js';
 
 export interface TokenEvent {
   readonly type: 'token.delta';
@@ -20,6 +20,8 @@ export interface ScoreEvent {
   /** `stream`: under the streaming schedule, the only kind that flags may use. */
   readonly pass: 'stream' | 'final';
   readonly scores: Scores;
+  /** Methods that the schedule left out for this token: not a score of zero. */
+  readonly skipped: readonly Method[];
   readonly rival: Rival | null;
 }
 

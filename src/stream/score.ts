@@ -6,7 +6,7 @@ import type { FlowGate } from './flow-gate.js';
 export interface ScoreOptions {
   /** Opens the text that the tokens belong to; called on subscription. */
   readonly open: () => Promise<Pick<TextScorer, 'push' | 'finish' | 'close'>>;
-  /** Tokens per pass, the schedule's block. */
+  /** The most tokens that a score may be behind, the schedule's block. */
   readonly block: number;
   /** Held while scoring is more than a block behind. */
   readonly gate: FlowGate;
@@ -32,7 +32,6 @@ export function score(options: ScoreOptions): OperatorFunction<TokenEvent | Done
     new Observable((subscriber) => {
       const opened = options.open();
       const waiting: TokenEvent[] = [];
-      let batch: number[] = [];
       let received = 0;
       let scored = 0;
       let done: DoneEvent | null = null;
@@ -54,8 +53,8 @@ export function score(options: ScoreOptions): OperatorFunction<TokenEvent | Done
       const enqueue = (run: (scorer: Awaited<typeof opened>) => Promise<TokenScore[]>): void => {
         passes = passes.then(async () => {
           if (subscriber.closed) return;
-          for (const { index, scores, rival } of await run(await opened)) {
-            subscriber.next({ type: 'score.delta', index, pass, scores, rival });
+          for (const { index, scores, skipped, rival } of await run(await opened)) {
+            subscriber.next({ type: 'score.delta', index, pass, scores, skipped, rival });
             scored += 1;
           }
           advance();
@@ -65,18 +64,13 @@ export function score(options: ScoreOptions): OperatorFunction<TokenEvent | Done
 
       const receive = (token: TokenEvent): void => {
         waiting.push(token);
-        batch.push(token.id);
         received += 1;
         if (received - scored > MAX_WAITING_BLOCKS * block) {
           const message = `score: the source is ${MAX_WAITING_BLOCKS} blocks ahead of scoring`;
           subscriber.error(new RangeError(message));
           return;
         }
-        if (batch.length === block) {
-          const ids = batch;
-          batch = [];
-          enqueue((scorer) => scorer.push(ids));
-        }
+        enqueue((scorer) => scorer.push([token]));
         advance();
       };
 
@@ -88,7 +82,7 @@ export function score(options: ScoreOptions): OperatorFunction<TokenEvent | Done
         },
         error: (error: unknown) => subscriber.error(error),
         complete: () => {
-          enqueue(async (scorer) => [...(await scorer.push(batch)), ...(await scorer.finish())]);
+          enqueue((scorer) => scorer.finish());
           passes.then(
             () => {
               if (done) subscriber.next(done);

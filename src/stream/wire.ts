@@ -22,8 +22,15 @@ export function tokenFields({ index, id, text, logprob }: TokenEvent) {
   return { index, id, text, logprob };
 }
 
-export function scoreFields({ scores, rival }: Pick<ScoreEvent, 'scores' | 'rival'>, tokenizer: Tokenizer) {
-  return { scores, ...(rival && { rival: { ...rival, text: tokenizer.tokenText(rival.id) } }) };
+export function scoreFields(
+  { scores, skipped, rival }: Pick<ScoreEvent, 'scores' | 'skipped' | 'rival'>,
+  tokenizer: Tokenizer,
+) {
+  return {
+    scores,
+    ...(skipped.length > 0 && { skipped }),
+    ...(rival && { rival: { ...rival, text: tokenizer.tokenText(rival.id) } }),
+  };
 }
 
 export function usageFields({ promptTokens, completionTokens }: DoneEvent['usage']) {

@@ -4,6 +4,8 @@
  * - `offline`: the paper's. One pass over the finished text, all response tokens attacked at once.
  * - `windowed`: one pass per block of new tokens, over the `window` positions before the last of them. Its scale
  *   does not drift as the text grows, and it needs no later token.
+ * - `lazy`: a pass for each doubtful token as soon as it is there, which attacks it alone; the others are skipped.
+ *   The gradient of log P vanishes as P nears 1, so there is little to find in them.
  */
 export type Schedule =
   | { readonly kind: 'offline' }
@@ -13,9 +15,17 @@ export type Schedule =
       readonly block: number;
       /** Positions that a pass covers, at least `block`; `all` reaches back to the first. */
       readonly window: number | 'all';
+    }
+  | {
+      readonly kind: 'lazy';
+      /** The most new tokens that wait for a doubtful one before they are known to be skipped. */
+      readonly block: number;
+      readonly window: number | 'all';
+      /** A token is doubtful when 1 − P exceeds it. */
+      readonly epsilon: number;
     };
 
-/** How many new tokens a pass waits for. */
+/** How many new tokens a pass waits for, at most. */
 export function blockOf(schedule: Schedule): number {
   return schedule.kind === 'offline' ? Number.POSITIVE_INFINITY : schedule.block;
 }
@@ -28,4 +38,9 @@ export function windowStart(schedule: Schedule, from: number, to: number, attack
   if (schedule.kind === 'offline') return 0;
   if (!attacked) return from - 1;
   return schedule.window === 'all' ? 0 : Math.max(0, to - 1 - schedule.window);
+}
+
+/** Whether a token needs a pass of its own. */
+export function isDoubtful(logprob: number, epsilon: number): boolean {
+  return -Math.expm1(logprob) > epsilon;
 }

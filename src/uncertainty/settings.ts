@@ -1,4 +1,4 @@
-import { METHODS, type Method } from './method.js';
+import { DEFAULT_METHODS, METHODS, type Method } from './method.js';
 import type { Schedule } from './schedule.js';
 
 /** A size in the unit of the embeddings, or a multiple of their root mean square. */
@@ -9,11 +9,29 @@ export interface Scoring {
   readonly methods: readonly Method[];
   readonly schedule: Schedule;
   readonly alpha: Scale;
+  /**
+   * Perturb the embeddings and run the model again (the default), or take the derivative along the perturbation: the
+   * same to first order, and free of the rounding of a difference.
+   */
+  readonly form?: 'perturb' | 'derivative';
+  readonly random?: RandomSettings;
+}
+
+/** Rand. Pert. */
+export interface RandomSettings {
+  /** Standard deviation of the noise on every entry of an embedding. */
+  readonly sigma: Scale;
+  /** Draws per text. */
+  readonly samples: number;
+  readonly seed: number;
+  /** In place of draws: the noise itself, `[samples, tokens − 1, hidden]`. */
+  readonly noise?: Float32Array;
 }
 
 /** As it runs and as outputs report it. */
 export interface AbsoluteScoring extends Scoring {
   readonly alpha: number;
+  readonly random?: RandomSettings & { readonly sigma: number };
 }
 
 /** Step of the adversary on every entry of an embedding (arXiv 2602.02427, its default). */
@@ -26,8 +44,15 @@ export const MAX_ALPHA = 1;
 export const DEFAULT_BLOCK = 8;
 export const DEFAULT_WINDOW = 64;
 
+/** A token is doubtful when 1 − P exceeds it. docs/results has the curve. */
+export const DEFAULT_EPSILON = 0.01;
+
+/** l = 20, σ = 1e-3 are the paper's. */
+export const DEFAULT_RANDOM = { sigma: 1e-3, samples: 20, seed: 0 } as const satisfies RandomSettings;
+export const MAX_SAMPLES = 256;
+
 export const DEFAULT_SCORING: AbsoluteScoring = {
-  methods: METHODS,
+  methods: DEFAULT_METHODS,
   schedule: { kind: 'windowed', block: DEFAULT_BLOCK, window: DEFAULT_WINDOW },
   alpha: DEFAULT_ALPHA,
 };
@@ -63,18 +88,27 @@ export async function absoluteScoring(
   rms: () => Promise<number>,
 ): Promise<AbsoluteScoring> {
   checkScoring(scoring);
-  const { alpha } = scoring;
-  if (typeof alpha === 'number') return { ...scoring, alpha };
-  const absolute = { ...scoring, alpha: alpha.rms * (await rms()) };
+  const resolve = async (scale: Scale): Promise<number> =>
+    typeof scale === 'number' ? scale : scale.rms * (await rms());
+  const { random, ...rest } = scoring;
+  const absolute = {
+    ...rest,
+    alpha: await resolve(scoring.alpha),
+    ...(random && { random: { ...random, sigma: await resolve(random.sigma) } }),
+  };
   checkScoring(absolute);
   return absolute;
 }
 
 /** @throws SettingsError that names the field */
-export function checkScoring({ methods, schedule, alpha }: Scoring): void {
+export function checkScoring({ methods, schedule, alpha, random }: Scoring): void {
   if (methods.length === 0) throw new SettingsError('methods', `needs at least one of ${METHODS.join(', ')}`);
   checkScale('alpha', alpha, MIN_ALPHA, MAX_ALPHA);
+  if (random) checkRandom(random);
   if (schedule.kind === 'offline') return;
+  if (schedule.kind === 'lazy' && !(schedule.epsilon >= 0 && schedule.epsilon < 1)) {
+    throw new SettingsError('epsilon', 'must be from 0 to less than 1');
+  }
   const { block, window } = schedule;
   if (!Number.isInteger(block) || block < 1) {
     throw new SettingsError('block', 'must be a whole number from 1');
@@ -82,6 +116,14 @@ export function checkScoring({ methods, schedule, alpha }: Scoring): void {
   if (window === 'all') return;
   if (!Number.isInteger(window)) throw new SettingsError('window', 'must be a whole number or "all"');
   if (window < block) throw new SettingsError('window', `must be at least block, which is ${block}`);
+}
+
+function checkRandom({ sigma, samples, seed }: RandomSettings): void {
+  checkScale('sigma', sigma, MIN_ALPHA, MAX_ALPHA);
+  if (!Number.isInteger(samples) || samples < 2 || samples > MAX_SAMPLES) {
+    throw new SettingsError('samples', `must be a whole number from 2 to ${MAX_SAMPLES}`);
+  }
+  if (!Number.isInteger(seed)) throw new SettingsError('seed', 'must be a whole number');
 }
 
 /** A relative size can only be checked for its sign until the model is known. */

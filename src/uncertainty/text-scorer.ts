@@ -1,12 +1,26 @@
 import type { Engine } from '../engine/engine.js';
 import { EngineError } from '../engine/errors.js';
-import type { PassToken, Rival } from '../engine/protocol.js';
+import type { LaneOptions, PassToken, Rival } from '../engine/protocol.js';
 import type { ScoreText } from '../engine/score-text.js';
 import { adversarial } from './adversarial.js';
 import type { Method, Scores } from './method.js';
 import { entropy, margin, nll } from './probability.js';
-import { blockOf, windowStart } from './schedule.js';
-import { type AbsoluteScoring, absoluteScoring, type Scoring, SettingsError } from './settings.js';
+import { random } from './random.js';
+import { blockOf, isDoubtful, windowStart } from './schedule.js';
+import {
+  type AbsoluteScoring,
+  absoluteScoring,
+  DEFAULT_RANDOM,
+  type Scoring,
+  SettingsError,
+} from './settings.js';
+
+/** A token of the response, with its log-probability where whoever wrote it knows that. */
+export interface NewToken {
+  readonly id: number;
+  /** Natural log, temperature 1. */
+  readonly logprob?: number;
+}
 
 export interface TokenScore {
   /** Counts the tokens of the response from 0. */
@@ -14,16 +28,18 @@ export interface TokenScore {
   readonly id: number;
   readonly logprob: number;
   readonly scores: Scores;
+  /** Methods that the schedule left out for this token: it has no score, which is not a score of zero. */
+  readonly skipped: readonly Method[];
   /** The other token whose probability grew most; `null` without an adversary. */
   readonly rival: Rival | null;
 }
 
-const MEASURES: Readonly<Record<Method, (token: PassToken) => number>> = {
-  adversarial,
-  nll,
-  entropy,
-  margin,
-};
+/** The next tokens that go into a pass. */
+interface Block {
+  readonly count: number;
+  /** Which of them the adversary attacks; `null` for a pass without one. */
+  readonly attacked: readonly boolean[] | null;
+}
 
 /**
  * Scores a response while it grows, or once it is there: the passes are the same. Calls are served in their order;
@@ -36,7 +52,7 @@ export class TextScorer {
   /** Tokens that the score process has not been told of. */
   #unsent: number[];
   /** Response tokens that are not scored yet. */
-  #unscored: number[] = [];
+  #unscored: NewToken[] = [];
   #scored = 0;
   #positions = 0;
   #last: Promise<unknown> = Promise.resolve();
@@ -54,33 +70,36 @@ export class TextScorer {
    */
   static async open(engine: Engine, promptIds: readonly number[], scoring: Scoring): Promise<TextScorer> {
     if (promptIds.length === 0) throw new SettingsError('promptIds', 'needs at least one token');
-    const absolute = await absoluteScoring(scoring, engine.checkpoint.embeddingRms);
-    return new TextScorer(await engine.openText(), promptIds, absolute);
+    const { checkpoint } = engine;
+    const absolute = await absoluteScoring(scoring, checkpoint.embeddingRms);
+    const lanes = scoring.methods.includes('random')
+      ? laneOptions(absolute, checkpoint.config.hiddenSize)
+      : null;
+    const text = await engine.openText();
+    if (lanes) text.openLanes(lanes);
+    return new TextScorer(text, promptIds, absolute);
   }
 
-  /** Positions that passes ran over so far, summed. */
+  /** Positions that score passes ran over so far, summed. */
   get positions(): number {
     return this.#positions;
   }
 
   /**
-   * Takes the next tokens of the response and scores the blocks that they complete.
+   * Takes the next tokens of the response and scores those that are due.
    * @throws EngineError
    */
-  push(ids: readonly number[]): Promise<TokenScore[]> {
+  push(tokens: readonly NewToken[]): Promise<TokenScore[]> {
     return this.#inOrder(async () => {
-      this.#unsent.push(...ids);
-      this.#unscored.push(...ids);
-      const scores: TokenScore[] = [];
-      const block = blockOf(this.#scoring.schedule);
-      while (this.#unscored.length >= block) scores.push(...(await this.#pass(block)));
-      return scores;
+      this.#unsent.push(...tokens.map(({ id }) => id));
+      this.#unscored.push(...tokens);
+      return this.#score(blockOf(this.#scoring.schedule));
     });
   }
 
   /** The response has ended: scores what is left. */
   finish(): Promise<TokenScore[]> {
-    return this.#inOrder(async () => (this.#unscored.length > 0 ? this.#pass(this.#unscored.length) : []));
+    return this.#inOrder(() => this.#score(1));
   }
 
   close(): void {
@@ -94,41 +113,110 @@ export class TextScorer {
     return result;
   }
 
-  async #pass(count: number): Promise<TokenScore[]> {
-    const { methods, schedule, alpha } = this.#scoring;
-    const ids = this.#unscored.splice(0, count);
+  /** @param least the number of waiting tokens from which on a block is due without a doubtful one */
+  async #score(least: number): Promise<TokenScore[]> {
+    if (this.#scoring.schedule.kind === 'lazy') await this.#learnLogprobs();
+    const scores: TokenScore[] = [];
+    for (let block = this.#next(least); block; block = this.#next(least)) {
+      scores.push(...(await this.#pass(block)));
+    }
+    return scores;
+  }
+
+  #next(least: number): Block | null {
+    const { methods, schedule } = this.#scoring;
+    const block = this.#unscored.slice(0, blockOf(schedule));
+    const due = block.length > 0 && block.length >= least;
+    if (!methods.includes('adversarial')) return due ? { count: block.length, attacked: null } : null;
+    if (schedule.kind !== 'lazy') {
+      return due ? { count: block.length, attacked: block.map(() => true) } : null;
+    }
+    const doubtful = block.findIndex(({ logprob }) => isDoubtful(logprob!, schedule.epsilon));
+    if (doubtful < 0) return due ? { count: block.length, attacked: null } : null;
+    return { count: doubtful + 1, attacked: block.slice(0, doubtful + 1).map((_, i) => i === doubtful) };
+  }
+
+  /** The probabilities that tell which tokens are doubtful, where the writer of the text did not give them. */
+  async #learnLogprobs(): Promise<void> {
+    const unknown = this.#unscored.findIndex(({ logprob }) => logprob === undefined);
+    if (unknown < 0) return;
+    const from = this.#promptLength + this.#scored + unknown;
+    const to = this.#promptLength + this.#scored + this.#unscored.length;
+    const newIds = this.#unsent.splice(0);
+    const { tokens } = await this.#text.pass({ newIds, start: from - 1, from, to, adversary: null });
+    for (const [i, { logprob }] of tokens.entries()) {
+      this.#unscored[unknown + i] = { id: this.#unscored[unknown + i]!.id, logprob };
+    }
+  }
+
+  async #pass({ count, attacked }: Block): Promise<TokenScore[]> {
+    const { schedule, alpha, form = 'perturb', methods } = this.#scoring;
     const from = this.#promptLength + this.#scored;
     const to = from + count;
-    const attacked = methods.includes('adversarial');
-    const { tokens, positions } = await this.#text.pass({
-      newIds: this.#unsent.splice(0),
-      start: windowStart(schedule, from, to, attacked),
-      from,
-      to,
-      adversary: attacked ? { alpha, form: 'perturb' } : null,
-    });
+    const start = windowStart(schedule, from, to, attacked !== null);
+    const adversary = attacked && { alpha, form, attacked };
+    const newIds = this.#unsent.splice(0);
+    const { tokens, positions } = await this.#text.pass({ newIds, start, from, to, adversary });
+    const samples = methods.includes('random') ? await this.#text.sample({ newIds: [], from, to }) : [];
     this.#positions += positions;
-    return tokens.map((token, i) => {
-      const index = this.#scored;
-      this.#scored += 1;
-      return { index, id: ids[i]!, logprob: token.logprob, ...this.#measure(token, index) };
+    const first = this.#scored;
+    this.#scored += count;
+    return this.#unscored.splice(0, count).map(({ id }, i) => {
+      const measured = { ...tokens[i]!, samples: samples[i] ?? [] };
+      const token = attacked?.[i] ? measured : { ...measured, adversary: null };
+      return { index: first + i, id, logprob: token.logprob, ...this.#measure(token, first + i) };
     });
   }
 
-  #measure(token: PassToken, index: number): Pick<TokenScore, 'scores' | 'rival'> {
-    checkFinite(token, index);
-    const scores = Object.fromEntries(
-      this.#scoring.methods.map((method) => [method, MEASURES[method](token)]),
-    );
-    return { scores, rival: token.adversary?.rival ?? null };
+  #measure(token: Measured, index: number): Pick<TokenScore, 'scores' | 'skipped' | 'rival'> {
+    const { methods, form = 'perturb' } = this.#scoring;
+    const given = methods.filter((method) => method !== 'adversarial' || token.adversary);
+    const scores = Object.fromEntries(given.map((method) => [method, MEASURES[method](token, form)]));
+    checkFinite(token, scores, index);
+    const skipped = methods.filter((method) => !given.includes(method));
+    return { scores, skipped, rival: token.adversary?.rival ?? null };
   }
+}
+
+/** What the passes say of one token. */
+interface Measured extends PassToken {
+  /** Of each noise lane. */
+  readonly samples: readonly number[];
+}
+
+const MEASURES: Readonly<Record<Method, (token: Measured, form: 'perturb' | 'derivative') => number>> = {
+  adversarial,
+  random: ({ samples }, form) => random(samples, form),
+  nll,
+  entropy,
+  margin,
+};
+
+function laneOptions(
+  { random = DEFAULT_RANDOM, form = 'perturb' }: AbsoluteScoring,
+  hidden: number,
+): LaneOptions {
+  const { samples, sigma, seed, noise } = random;
+  if (!noise) return { samples, form, noise: { sigma, seed } };
+  const positions = noise.length / (samples * hidden);
+  if (!Number.isInteger(positions)) {
+    throw new SettingsError(
+      'noise',
+      `holds ${noise.length} numbers, no multiple of ${samples} samples × ${hidden} entries of an embedding`,
+    );
+  }
+  return { samples, form, noise: { values: noise, positions } };
 }
 
 /**
  * A number that is not finite is a failure of scoring, never a score. All that the pass says of a token counts, asked
  * for or not: next to a logit of −∞ the token's own log-probability is finite, and its entropy, 0 · −∞, is not.
  */
-function checkFinite({ logprob, entropy, margin, adversary }: PassToken, index: number): void {
+function checkFinite(
+  { logprob, entropy, margin, adversary }: PassToken,
+  scores: Scores,
+  index: number,
+): void {
   const numbers: Readonly<Record<string, number>> = {
     logprob,
     entropy,
@@ -138,6 +226,7 @@ function checkFinite({ logprob, entropy, margin, adversary }: PassToken, index: 
       'probability of the rival before': adversary.rival.before,
       'probability of the rival after': adversary.rival.after,
     }),
+    ...scores,
   };
   for (const [name, value] of Object.entries(numbers)) {
     if (!Number.isFinite(value)) {
@@ -166,9 +255,18 @@ export async function scoreResponse(
   if (length > engine.contextLength) {
     throw new EngineError('too_long', `${length} tokens exceed the context of ${engine.contextLength}`);
   }
+  const { random } = scoring;
+  if (random?.noise) {
+    const needed = random.samples * (length - 1) * engine.checkpoint.config.hiddenSize;
+    if (random.noise.length !== needed) {
+      const shape = `samples × (tokens − 1) × hidden = ${needed}`;
+      throw new SettingsError('noise', `holds ${random.noise.length} numbers instead of ${shape}`);
+    }
+  }
   const scorer = await TextScorer.open(engine, promptIds, scoring);
   try {
-    const tokens = [...(await scorer.push(responseIds)), ...(await scorer.finish())];
+    const response = responseIds.map((id) => ({ id }));
+    const tokens = [...(await scorer.push(response)), ...(await scorer.finish())];
     return { tokens, positions: scorer.positions };
   } finally {
     scorer.close();

@@ -1,0 +1,87 @@
+import { type Command, Option } from 'commander';
+import type { Schedule } from '../uncertainty/schedule.js';
+import {
+  checkScoring,
+  DEFAULT_ALPHA,
+  DEFAULT_BLOCK,
+  DEFAULT_EPSILON,
+  DEFAULT_RANDOM,
+  DEFAULT_WINDOW,
+  MAX_SAMPLES,
+  type Scale,
+  type Scoring,
+} from '../uncertainty/settings.js';
+import { integer, parseSize, parseWindow, real } from './options.js';
+
+/** Options that commands share: how tokens are scored. */
+export interface ScoringOptions {
+  readonly schedule: Schedule['kind'];
+  readonly block: number;
+  readonly window: number | 'all';
+  readonly epsilon: number;
+  readonly alpha: Scale;
+  readonly derivative?: boolean;
+  readonly sigma: Scale;
+  readonly samples: number;
+}
+
+/** Adds them. The first of the schedules is the default. */
+export function addScoringOptions(command: Command, schedules: readonly Schedule['kind'][]): Command {
+  const relative = "0.005rms is relative to the embeddings' RMS";
+  return command
+    .addOption(
+      new Option('--schedule <kind>', 'which tokens a pass attacks: see below')
+        .choices(schedules)
+        .default(schedules[0]),
+    )
+    .option('--block <tokens>', 'new tokens per score pass, at most', integer(1, 65536), DEFAULT_BLOCK)
+    .option('--window <positions>', 'positions that a pass covers, or all', parseWindow, DEFAULT_WINDOW)
+    .option(
+      '--epsilon <number>',
+      'lazy: a token is doubtful when 1 − P exceeds it',
+      real(0, 1),
+      DEFAULT_EPSILON,
+    )
+    .option('--alpha <size>', `adversarial: size of the perturbation; ${relative}`, parseSize, DEFAULT_ALPHA)
+    .option('--derivative', 'the derivative along the perturbation instead of a second forward pass')
+    .option(
+      '--sigma <size>',
+      `random: standard deviation of the noise; ${relative}`,
+      parseSize,
+      DEFAULT_RANDOM.sigma,
+    )
+    .option(
+      '--samples <number>',
+      'random: draws of the noise',
+      integer(2, MAX_SAMPLES),
+      DEFAULT_RANDOM.samples,
+    );
+}
+
+export const SCHEDULE_HELP: Readonly<Record<Schedule['kind'], string>> = {
+  offline: "offline   one pass over the finished text attacks all of its tokens: the paper's score",
+  windowed: 'windowed  a pass for each block of new tokens, over the window before them: what streams get',
+  lazy: 'lazy      a pass for each doubtful token as soon as it is there; the others are marked as skipped',
+};
+
+/** @throws SettingsError that names the field */
+export function scoringOf(
+  { schedule, block, window, epsilon, alpha, derivative, sigma, samples }: ScoringOptions,
+  methods: Scoring['methods'],
+  seed: number,
+): Scoring {
+  const kinds: Readonly<Record<Schedule['kind'], Schedule>> = {
+    offline: { kind: 'offline' },
+    windowed: { kind: 'windowed', block, window },
+    lazy: { kind: 'lazy', block, window, epsilon },
+  };
+  const scoring: Scoring = {
+    methods,
+    schedule: kinds[schedule],
+    alpha,
+    form: derivative ? 'derivative' : 'perturb',
+    random: { sigma, samples, seed },
+  };
+  checkScoring(scoring);
+  return scoring;
+}

@@ -1,13 +1,13 @@
 import { symmetricEigen } from './jacobi.js';
 import { standardNormals } from './noise.js';
 
-/** Rows that are iterated beyond those wanted: the error shrinks by λ[rank + 24] / λ[rank] a step, not by λ[rank + 1]. */
+/** Rows that are iterated beyond those wanted: errors shrink by λ₃₃ / λ₈ a step for rank 8, not by λ₉ / λ₈. */
 const GUARD_ROWS = 24;
 
 /**
  * A vector is found when ‖A v − λ v‖ ≤ 1e-3 λ. What it then still holds of another direction is worth at most
  * 1e-3 / (1 − μ/λ): much only where that direction's eigenvalue μ is as large, and then either will do. Whatever the
- * spectrum, the largest (1 − μ/λ)(μ/λ)ⁿ falls below that within 370 steps.
+ * spectrum, (1 − μ/λ)(μ/λ)ⁿ ≤ 1 / (e n): about 370 steps at most.
  */
 const TOLERANCE = 1e-3;
 const MAX_STEPS = 500;

@@ -119,6 +119,13 @@ export class Graph {
     );
   }
 
+  /** A constant that is too large to be found again by its numbers, as `floats` does: every call adds one. */
+  array(data: Float32Array, shape: readonly number[]): Value {
+    const value: Value = { name: this.#name('array'), type: 'float32', shape };
+    this.initializers.push({ value, raw: new Uint8Array(data.buffer, data.byteOffset, data.byteLength) });
+    return value;
+  }
+
   external(tensor: ExternalTensor): Value {
     const known = this.#constants.get(tensor.name);
     if (known) return known;

@@ -121,6 +121,15 @@ describe('leftSingularVectors', () => {
     }
   });
 
+  it('is orthonormal where one entry is all there is', async () => {
+    const weight = Array.from({ length: 48 }, (_, i) =>
+      Array.from({ length: 64 }, (_, j) => Number(i === j && i === 3)),
+    );
+    const basis = await find(weight);
+    expectOrthonormal(rowsOf(basis.vectors, 48));
+    expect(basis.vectors[3]).toBeCloseTo(1, 6);
+  });
+
   it('has as many vectors as the matrix has rows, if those are few', async () => {
     const basis = await find(multiply(cosines(4, 4), singularValues.slice(0, 4), cosines(64, 4)));
     expect(basis.vectors).toHaveLength(4 * 4);

@@ -1,0 +1,49 @@
+import type { Graph } from '../onnx/graph.js';
+import type { Value } from '../onnx/types.js';
+import type { ProjectionHook } from './decoder.js';
+
+/** A basis of the output space of each projection, as rows `[rank, out]`: left singular vectors of its weight. */
+export interface LayerDirections {
+  readonly q: { readonly vectors: Float32Array };
+  readonly v: { readonly vectors: Float32Array };
+}
+
+/**
+ * What the noise z of W x + B z is drawn for (EVALUATION.md section 3). At one position both have the same law.
+ * - `weights`: z = Eᵀ x, that is, the weights are W + B Eᵀ at every position of a text.
+ * - `positions`: z = ‖x‖ n, with a new n at every position.
+ */
+export type NoiseLaw = 'weights' | 'positions';
+
+/**
+ * Noise on queries and values along a few directions of their projections. Each row of the batch has its own; one
+ * whose noise is zero runs as if there were none.
+ *
+ * Adds inputs per layer N, `noise.N.q` and `noise.N.v`, which hold the factor σ: E `[batch, hidden, rank]` under
+ * `weights`, n `[rows, rank]` under `positions`. The directions themselves become constants of the graph: they never
+ * change, so they should not be handed over at every run.
+ */
+export function projectionNoise(
+  g: Graph,
+  directions: readonly LayerDirections[],
+  law: NoiseLaw,
+): ProjectionHook {
+  const coordinates = (name: string, x: Value, rank: number): Value => {
+    const hidden = x.shape[1]!;
+    if (law === 'weights') {
+      const noise = g.input(name, 'float32', ['batch', hidden, rank]);
+      const z = g.op('MatMul', [g.reshape(x, ['batch', 'window', hidden]), noise]);
+      return g.reshape(z, ['rows', rank]);
+    }
+    const noise = g.input(name, 'float32', ['rows', rank]);
+    const norm = g.op('Sqrt', [g.reduce('ReduceSum', g.op('Mul', [x, x]), [1])]);
+    return g.op('Mul', [noise, norm]);
+  };
+  return (output, input, layer, name) => {
+    const { vectors } = directions[layer]![name];
+    const out = Number(output.shape[1]);
+    const rank = vectors.length / out;
+    const z = coordinates(`noise.${layer}.${name}`, input, rank);
+    return g.op('Gemm', [z, g.array(vectors, [rank, out]), output]);
+  };
+}

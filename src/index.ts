@@ -12,7 +12,7 @@ export { FlowGate } from './stream/flow-gate.js';
 export { generate } from './stream/generate.js';
 export { type ScoreOptions, score } from './stream/score.js';
 export { scoredGeneration } from './stream/scored-generation.js';
-export { METHODS, type Method, type Scores } from './uncertainty/method.js';
+export { DEFAULT_METHODS, METHODS, type Method, type Scores } from './uncertainty/method.js';
 export type { Schedule } from './uncertainty/schedule.js';
 export {
   checkScoring,
@@ -23,6 +23,7 @@ export {
   SettingsError,
 } from './uncertainty/settings.js';
 export {
+  type NewToken,
   type ScoredResponse,
   scoreResponse,
   TextScorer,

@@ -5,6 +5,7 @@ import { fieldName } from '../model/json.js';
 import { scoreFields } from '../stream/wire.js';
 import type { AbsoluteScoring } from '../uncertainty/settings.js';
 import type { ScoredResponse } from '../uncertainty/text-scorer.js';
+import { TOKUR_METHODS } from '../uncertainty/tokur.js';
 import { UsageError } from './report.js';
 
 const ids = z.array(z.int().min(0));
@@ -80,7 +81,14 @@ export function outputLine(
 }
 
 /** Those that the scores depend on. */
-function settingsFields({ schedule: { kind, ...schedule }, methods, alpha, form, random }: AbsoluteScoring) {
+function settingsFields({
+  schedule: { kind, ...schedule },
+  methods,
+  alpha,
+  form,
+  random,
+  tokur,
+}: AbsoluteScoring) {
   const drawn = random && { sigma: random.sigma, samples: random.samples, seed: random.seed };
   const { noise } = random ?? {};
   return {
@@ -88,6 +96,7 @@ function settingsFields({ schedule: { kind, ...schedule }, methods, alpha, form,
     ...schedule,
     ...(form === 'derivative' && { form }),
     ...(methods.includes('adversarial') && { alpha }),
+    ...(TOKUR_METHODS.some((method) => methods.includes(method)) && { tokur }),
     ...(methods.includes('random') && (noise ? { samples: random?.samples, noise: 'given' } : drawn)),
   };
 }

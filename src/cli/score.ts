@@ -70,11 +70,12 @@ Examples:
 }
 
 async function score(options: ScoreOptions): Promise<void> {
-  const asked = await withNoise(scoringOf(options, options.methods, options.seed), options);
+  const given = scoringOf(options, options.methods, options.seed);
+  const asked = options.noise === undefined ? given : await withNoise(given, options.noise);
   // Everything that can be wrong is found out before the output, which may hold earlier results, is touched.
   const engine = await Engine.open(options.model, { scoreThreads: availableParallelism() });
   try {
-    const absolute = await absoluteScoring(scoring, engine.checkpoint.embeddingRms);
+    const absolute = await absoluteScoring(asked, engine.checkpoint.embeddingRms);
     const input = await openInput(options.input);
     await refuseSameFile(options.input, options.output);
     const output = await LineOutput.open(options.output);
@@ -100,11 +101,15 @@ async function scoreLines(
     lines.close();
   });
   let number = 0;
+  let scored = 0;
   try {
     for await (const line of lines) {
       if (interrupted) break;
       number += 1;
       if (line.trim() === '') continue;
+      if (scoring.random?.noise && scored > 0)
+        throw new UsageError('--noise: belongs to one line, and the input has more');
+      scored += 1;
       const text = await scoreLine(engine, line, `${name === '-' ? 'input' : name}:${number}`, scoring);
       if (text === null) process.exitCode = 1;
       else await output.write(text);
@@ -135,16 +140,15 @@ async function scoreLine(
   }
 }
 
-/** @throws UsageError when the file does not hold numbers, or is meant for more than one line */
-async function withNoise(scoring: Scoring, { noise, input }: ScoreOptions): Promise<Scoring> {
-  if (noise === undefined || !scoring.random) return scoring;
-  if (input !== '-' && (await countLines(input)) !== 1) {
-    throw new UsageError('--noise: belongs to one text, and the input has more lines than one');
-  }
-  return { ...scoring, random: { ...scoring.random, noise: await readFloats(noise) } };
+async function withNoise(scoring: Scoring, file: string): Promise<Scoring> {
+  const { random = DEFAULT_RANDOM } = scoring;
+  return { ...scoring, random: { ...random, noise: await readFloats(file) } };
 }
 
-/** A file of little-endian fp32 numbers. */
+/**
+ * A file of little-endian fp32 numbers.
+ * @throws UsageError
+ */
 async function readFloats(file: string): Promise<Float32Array> {
   const bytes = await readFile(file);
   if (bytes.length % 4 !== 0) throw new UsageError(`--noise: ${file} is no file of fp32 numbers`);

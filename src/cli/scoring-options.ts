@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import type { TokurSettings } from '../model/tokur-noise.js';
 import type { Schedule } from '../uncertainty/schedule.js';
 import {
   checkScoring,
@@ -6,8 +7,12 @@ import {
   DEFAULT_BLOCK,
   DEFAULT_EPSILON,
   DEFAULT_RANDOM,
+  DEFAULT_TOKUR,
   DEFAULT_WINDOW,
+  MAX_ALPHA,
   MAX_SAMPLES,
+  MAX_TOKUR_SAMPLES,
+  MIN_ALPHA,
   type Scale,
   type Scoring,
 } from '../uncertainty/settings.js';
@@ -23,6 +28,9 @@ export interface ScoringOptions {
   readonly derivative?: boolean;
   readonly sigma: Scale;
   readonly samples: number;
+  readonly tokurSigma: number;
+  readonly tokurSamples: number;
+  readonly tokurLaw: TokurSettings['law'];
 }
 
 /** Adds them. The first of the schedules is the default. */
@@ -55,6 +63,23 @@ export function addScoringOptions(command: Command, schedules: readonly Schedule
       'random: draws of the noise',
       integer(2, MAX_SAMPLES),
       DEFAULT_RANDOM.samples,
+    )
+    .option(
+      '--tokur-sigma <number>',
+      'tokur_*: standard deviation of the noise on the weights',
+      real(MIN_ALPHA, MAX_ALPHA),
+      DEFAULT_TOKUR.sigma,
+    )
+    .option(
+      '--tokur-samples <number>',
+      'tokur_*: models that are sampled, the unperturbed one among them',
+      integer(2, MAX_TOKUR_SAMPLES),
+      DEFAULT_TOKUR.samples,
+    )
+    .addOption(
+      new Option('--tokur-law <law>', 'tokur_*: what the noise is drawn for')
+        .choices(['weights', 'positions', 'shared-positions'])
+        .default(DEFAULT_TOKUR.law),
     );
 }
 
@@ -65,11 +90,8 @@ export const SCHEDULE_HELP: Readonly<Record<Schedule['kind'], string>> = {
 };
 
 /** @throws SettingsError that names the field */
-export function scoringOf(
-  { schedule, block, window, epsilon, alpha, derivative, sigma, samples }: ScoringOptions,
-  methods: Scoring['methods'],
-  seed: number,
-): Scoring {
+export function scoringOf(options: ScoringOptions, methods: Scoring['methods'], seed: number): Scoring {
+  const { schedule, block, window, epsilon, alpha, derivative, sigma, samples } = options;
   const kinds: Readonly<Record<Schedule['kind'], Schedule>> = {
     offline: { kind: 'offline' },
     windowed: { kind: 'windowed', block, window },
@@ -81,6 +103,7 @@ export function scoringOf(
     alpha,
     form: derivative ? 'derivative' : 'perturb',
     random: { sigma, samples, seed },
+    tokur: { sigma: options.tokurSigma, samples: options.tokurSamples, law: options.tokurLaw, seed },
   };
   checkScoring(scoring);
   return scoring;

@@ -1,4 +1,5 @@
 import type { ModelSource } from '../model/decoder.js';
+import type { TokurSettings } from '../model/tokur-noise.js';
 import type { Sampling, TokenLogprob } from './sampler.js';
 
 /** Messages between the parent and an engine process. Logits never cross. */
@@ -69,8 +70,11 @@ export interface Adversary {
   readonly attacked?: readonly boolean[];
 }
 
-/** Perturbed copies of a text. */
-export interface LaneOptions {
+/** Copies of a text that run perturbed: their embeddings, or for TokUR the weights of the model. */
+export type LaneOptions = NoiseOptions | ({ readonly kind: 'tokur' } & TokurSettings);
+
+export interface NoiseOptions {
+  readonly kind: 'noise';
   readonly samples: number;
   /** A forward pass with the noise added, or the derivative along it. */
   readonly form: 'perturb' | 'derivative';
@@ -84,6 +88,7 @@ export interface LaneOptions {
 export interface SampleMessage {
   readonly type: 'sample';
   readonly stream: number;
+  readonly kind: LaneOptions['kind'];
   /** As in {@link PassMessage}. */
   readonly newIds: readonly number[];
   readonly from: number;
@@ -124,6 +129,6 @@ export type FromScore =
       readonly tokens: readonly PassToken[];
       readonly positions: number;
     }
-  /** Per token and lane: log P(token), or its derivative along the lane's noise. */
+  /** Per token: log P(token) of each lane, or its derivative along the lane's noise; of TokUR EU, TU and AU. */
   | { readonly type: 'sampled'; readonly stream: number; readonly values: readonly (readonly number[])[] }
   | { readonly type: 'failed'; readonly stream: number; readonly message: string };

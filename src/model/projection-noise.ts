@@ -16,10 +16,10 @@ export interface LayerDirections {
 export type NoiseLaw = 'weights' | 'positions';
 
 /**
- * Noise on queries and values along a few directions of their projections. Each row of the batch has its own; one
- * whose noise is zero runs as if there were none.
+ * Noise on queries and values along a few directions of their projections. The rows are those of so many samples of
+ * one text, equally many each; a sample whose noise is zero runs as if there were none.
  *
- * Adds inputs per layer N, `noise.N.q` and `noise.N.v`, which hold the factor σ: E `[batch, hidden, rank]` under
+ * Adds inputs per layer N, `noise.N.q` and `noise.N.v`, which hold the factor σ: E `[samples, hidden, rank]` under
  * `weights`, n `[rows, rank]` under `positions`. The directions themselves become constants of the graph: they never
  * change, so they should not be handed over at every run.
  */
@@ -27,15 +27,16 @@ export function projectionNoise(
   g: Graph,
   directions: readonly LayerDirections[],
   law: NoiseLaw,
+  samples: number,
 ): ProjectionHook {
   const coordinates = (name: string, x: Value, rank: number): Value => {
-    const hidden = x.shape[1]!;
+    const [rows, hidden] = [x.shape[0]!, x.shape[1]!];
     if (law === 'weights') {
-      const noise = g.input(name, 'float32', ['batch', hidden, rank]);
-      const z = g.op('MatMul', [g.reshape(x, ['batch', 'window', hidden]), noise]);
-      return g.reshape(z, ['rows', rank]);
+      const noise = g.input(name, 'float32', [samples, hidden, rank]);
+      const z = g.op('MatMul', [g.reshape(x, [samples, 'window', hidden]), noise]);
+      return g.reshape(z, [rows, rank]);
     }
-    const noise = g.input(name, 'float32', ['rows', rank]);
+    const noise = g.input(name, 'float32', [rows, rank]);
     const norm = g.op('Sqrt', [g.reduce('ReduceSum', g.op('Mul', [x, x]), [1])]);
     return g.op('Mul', [noise, norm]);
   };

@@ -1,11 +1,10 @@
-/**
- * The token-level measures, by the names that inputs, outputs and metrics use. Higher is less certain, but for
- * `tokur_*`, where only EU is a measure of doubt about the token; see their files.
- */
-export const METHODS = ['adversarial', 'random', 'nll', 'entropy', 'margin'] as const;
+import { TOKUR_METHODS } from './tokur.js';
+
+/** The token-level measures, by the names that inputs, outputs and metrics use. Higher is less certain. */
+export const METHODS = ['adversarial', 'random', ...TOKUR_METHODS, 'nll', 'entropy', 'margin'] as const;
 export type Method = (typeof METHODS)[number];
 
-/** Those that a score pass gives without further ones. */
+/** Those that come from score passes alone, without further copies of the text. */
 export const DEFAULT_METHODS = [
   'adversarial',
   'nll',

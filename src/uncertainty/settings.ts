@@ -1,3 +1,4 @@
+import type { TokurSettings } from '../model/tokur-noise.js';
 import { DEFAULT_METHODS, METHODS, type Method } from './method.js';
 import type { Schedule } from './schedule.js';
 
@@ -15,6 +16,7 @@ export interface Scoring {
    */
   readonly form?: 'perturb' | 'derivative';
   readonly random?: RandomSettings;
+  readonly tokur?: TokurSettings;
 }
 
 /** Rand. Pert. */
@@ -50,6 +52,11 @@ export const DEFAULT_EPSILON = 0.01;
 /** l = 20, σ = 1e-3 are the paper's. */
 export const DEFAULT_RANDOM = { sigma: 1e-3, samples: 20, seed: 0 } as const satisfies RandomSettings;
 export const MAX_SAMPLES = 256;
+
+/** M = 2, σ_q = 1e-3 are those of arXiv 2602.02427; the rank is 8. */
+export const DEFAULT_TOKUR: TokurSettings = { samples: 2, sigma: 1e-3, seed: 0, law: 'weights' };
+/** All go through in one run. */
+export const MAX_TOKUR_SAMPLES = 32;
 
 export const DEFAULT_SCORING: AbsoluteScoring = {
   methods: DEFAULT_METHODS,
@@ -101,10 +108,11 @@ export async function absoluteScoring(
 }
 
 /** @throws SettingsError that names the field */
-export function checkScoring({ methods, schedule, alpha, random }: Scoring): void {
+export function checkScoring({ methods, schedule, alpha, random, tokur }: Scoring): void {
   if (methods.length === 0) throw new SettingsError('methods', `needs at least one of ${METHODS.join(', ')}`);
   checkScale('alpha', alpha, MIN_ALPHA, MAX_ALPHA);
   if (random) checkRandom(random);
+  if (tokur) checkTokur(tokur);
   if (schedule.kind === 'offline') return;
   if (schedule.kind === 'lazy' && !(schedule.epsilon >= 0 && schedule.epsilon < 1)) {
     throw new SettingsError('epsilon', 'must be from 0 to less than 1');
@@ -124,6 +132,14 @@ function checkRandom({ sigma, samples, seed }: RandomSettings): void {
     throw new SettingsError('samples', `must be a whole number from 2 to ${MAX_SAMPLES}`);
   }
   if (!Number.isInteger(seed)) throw new SettingsError('seed', 'must be a whole number');
+}
+
+function checkTokur({ sigma, samples, seed }: TokurSettings): void {
+  checkScale('tokur.sigma', sigma, MIN_ALPHA, MAX_ALPHA);
+  if (!Number.isInteger(samples) || samples < 2 || samples > MAX_TOKUR_SAMPLES) {
+    throw new SettingsError('tokur.samples', `must be a whole number from 2 to ${MAX_TOKUR_SAMPLES}`);
+  }
+  if (!Number.isInteger(seed)) throw new SettingsError('tokur.seed', 'must be a whole number');
 }
 
 /** A relative size can only be checked for its sign until the model is known. */

@@ -1,6 +1,6 @@
 import type { Engine } from '../engine/engine.js';
 import { EngineError } from '../engine/errors.js';
-import type { LaneOptions, PassToken, Rival } from '../engine/protocol.js';
+import type { LaneOptions, NoiseOptions, PassToken, Rival } from '../engine/protocol.js';
 import type { ScoreText } from '../engine/score-text.js';
 import { adversarial } from './adversarial.js';
 import type { Method, Scores } from './method.js';
@@ -11,9 +11,12 @@ import {
   type AbsoluteScoring,
   absoluteScoring,
   DEFAULT_RANDOM,
+  DEFAULT_TOKUR,
+  type RandomSettings,
   type Scoring,
   SettingsError,
 } from './settings.js';
+import { TOKUR_METHODS } from './tokur.js';
 
 /** A token of the response, with its log-probability where whoever wrote it knows that. */
 export interface NewToken {
@@ -72,11 +75,9 @@ export class TextScorer {
     if (promptIds.length === 0) throw new SettingsError('promptIds', 'needs at least one token');
     const { checkpoint } = engine;
     const absolute = await absoluteScoring(scoring, checkpoint.embeddingRms);
-    const lanes = scoring.methods.includes('random')
-      ? laneOptions(absolute, checkpoint.config.hiddenSize)
-      : null;
+    const lanes = laneOptions(absolute, checkpoint.config.hiddenSize);
     const text = await engine.openText();
-    if (lanes) text.openLanes(lanes);
+    for (const options of lanes) text.openLanes(options);
     return new TextScorer(text, promptIds, absolute);
   }
 
@@ -150,19 +151,21 @@ export class TextScorer {
   }
 
   async #pass({ count, attacked }: Block): Promise<TokenScore[]> {
-    const { schedule, alpha, form = 'perturb', methods } = this.#scoring;
+    const { schedule, alpha, form = 'perturb' } = this.#scoring;
     const from = this.#promptLength + this.#scored;
     const to = from + count;
     const start = windowStart(schedule, from, to, attacked !== null);
     const adversary = attacked && { alpha, form, attacked };
     const newIds = this.#unsent.splice(0);
     const { tokens, positions } = await this.#text.pass({ newIds, start, from, to, adversary });
-    const samples = methods.includes('random') ? await this.#text.sample({ newIds: [], from, to }) : [];
+    const sample = async (kind: LaneOptions['kind']) =>
+      needsLanes(kind, this.#scoring) ? this.#text.sample({ kind, newIds: [], from, to }) : [];
+    const [noise, tokur] = [await sample('noise'), await sample('tokur')];
     this.#positions += positions;
     const first = this.#scored;
     this.#scored += count;
     return this.#unscored.splice(0, count).map(({ id }, i) => {
-      const measured = { ...tokens[i]!, samples: samples[i] ?? [] };
+      const measured = { ...tokens[i]!, noise: noise[i] ?? [], tokur: tokur[i] ?? [] };
       const token = attacked?.[i] ? measured : { ...measured, adversary: null };
       return { index: first + i, id, logprob: token.logprob, ...this.#measure(token, first + i) };
     });
@@ -180,32 +183,52 @@ export class TextScorer {
 
 /** What the passes say of one token. */
 interface Measured extends PassToken {
-  /** Of each noise lane. */
-  readonly samples: readonly number[];
+  /** Of each copy with noise on its embeddings. */
+  readonly noise: readonly number[];
+  /** In the order of {@link TOKUR_METHODS}. */
+  readonly tokur: readonly number[];
 }
+
+const tokur =
+  (index: number) =>
+  (token: Measured): number =>
+    token.tokur[index] ?? Number.NaN;
 
 const MEASURES: Readonly<Record<Method, (token: Measured, form: 'perturb' | 'derivative') => number>> = {
   adversarial,
-  random: ({ samples }, form) => random(samples, form),
+  random: ({ noise }, form) => random(noise, form),
+  tokur_eu: tokur(0),
+  tokur_tu: tokur(1),
+  tokur_au: tokur(2),
   nll,
   entropy,
   margin,
 };
 
-function laneOptions(
-  { random = DEFAULT_RANDOM, form = 'perturb' }: AbsoluteScoring,
+function needsLanes(kind: LaneOptions['kind'], { methods }: Scoring): boolean {
+  const needing: readonly Method[] = kind === 'noise' ? ['random'] : TOKUR_METHODS;
+  return methods.some((method) => needing.includes(method));
+}
+
+/** The perturbed copies that the methods need. */
+function laneOptions(scoring: AbsoluteScoring, hidden: number): LaneOptions[] {
+  const { random = DEFAULT_RANDOM, tokur = DEFAULT_TOKUR, form = 'perturb' } = scoring;
+  const lanes: LaneOptions[] = [
+    { kind: 'noise', samples: random.samples, form, noise: noiseOf(random, hidden) },
+    { kind: 'tokur', ...tokur },
+  ];
+  return lanes.filter(({ kind }) => needsLanes(kind, scoring));
+}
+
+function noiseOf(
+  { samples, sigma, seed, noise }: RandomSettings & { readonly sigma: number },
   hidden: number,
-): LaneOptions {
-  const { samples, sigma, seed, noise } = random;
-  if (!noise) return { samples, form, noise: { sigma, seed } };
+): NoiseOptions['noise'] {
+  if (!noise) return { sigma, seed };
   const positions = noise.length / (samples * hidden);
-  if (!Number.isInteger(positions)) {
-    throw new SettingsError(
-      'noise',
-      `holds ${noise.length} numbers, no multiple of ${samples} samples × ${hidden} entries of an embedding`,
-    );
-  }
-  return { samples, form, noise: { values: noise, positions } };
+  if (Number.isInteger(positions)) return { values: noise, positions };
+  const shape = `${samples} samples × ${hidden} entries of an embedding`;
+  throw new SettingsError('noise', `holds ${noise.length} numbers, no multiple of ${shape}`);
 }
 
 /**

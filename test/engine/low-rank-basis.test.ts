@@ -6,8 +6,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { leftSingularVectors, tokurBases } from '#src/engine/low-rank-basis.js';
 import { openCheckpoint } from '#src/model/checkpoint.js';
 import { externalTensor, type ModelSource } from '#src/model/decoder.js';
+import { standardNormals } from '#src/model/noise.js';
 import { readSafetensors } from '#src/model/safetensors.js';
-import { standardNormals } from '#src/uncertainty/noise.js';
 import { FIXTURES, fixture, REASONER } from '../model/support.js';
 
 type Rows = readonly (readonly number[])[];

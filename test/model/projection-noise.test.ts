@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type Feeds, floats, longs, openSession } from '#src/engine/session.js';
+import { type Feeds, floats, openSession } from '#src/engine/session.js';
+import { standardNormals } from '#src/model/noise.js';
 import { type NoiseLaw, projectionNoise } from '#src/model/projection-noise.js';
 import { Graph } from '#src/onnx/graph.js';
-import { standardNormals } from '#src/uncertainty/noise.js';
 
 const [BATCH, WINDOW, HIDDEN, RANK] = [3, 4, 10, 2];
 const OUT = { q: 6, v: 5 };
@@ -21,18 +21,16 @@ async function perturb(law: NoiseLaw, name: 'q' | 'v', noise: Float32Array) {
   }));
   const [input, output] = [random(ROWS * HIDDEN), random(ROWS * OUT[name])];
   const g = new Graph();
-  g.input('ids', 'int64', ['batch', 'window']);
   const x = g.input('x', 'float32', ['rows', HIDDEN]);
   const y = g.input('y', 'float32', ['rows', OUT[name]]);
-  g.output('perturbed', projectionNoise(g, directions, law)(y, x, 1, name));
+  g.output('perturbed', projectionNoise(g, directions, law, BATCH)(y, x, 1, name));
   const session = await openSession(g, { threads: 1 });
   const feeds: Feeds = {
     x: floats(input, [ROWS, HIDDEN]),
     y: floats(output, [ROWS, OUT[name]]),
     [`noise.1.${name}`]: floats(noise, law === 'weights' ? [BATCH, HIDDEN, RANK] : [ROWS, RANK]),
   };
-  const ids = longs(Array(ROWS).fill(0), [BATCH, WINDOW]);
-  const { perturbed } = await session.run({ ...feeds, ids });
+  const { perturbed } = await session.run(feeds);
   return { input, output, basis: directions[1]![name].vectors, perturbed: perturbed!.data as Float32Array };
 }
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { floats, openSession } from '#src/engine/session.js';
+import { standardNormals } from '#src/model/noise.js';
 import { tokurStatistics } from '#src/model/tokur-statistics.js';
 import { logSoftmax } from '#src/onnx/functions.js';
 import { Graph } from '#src/onnx/graph.js';
-import { standardNormals } from '#src/uncertainty/noise.js';
 
 type Uncertainty = Readonly<Record<'eu' | 'tu' | 'au', number[]>>;
 

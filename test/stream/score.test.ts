@@ -5,13 +5,17 @@ import {
   type DoneEvent,
   FlowGate,
   type GenerationEvent,
+  type NewToken,
   score,
   type TokenEvent,
   type TokenScore,
 } from '#src/index.js';
 
+const BLOCK = 2;
+
 /** A scorer whose passes end when the test says so: what is tested here is order, not numbers. */
 class ManualScorer {
+  /** The ids of each block. */
   readonly pushed: number[][] = [];
   closed = false;
   readonly #pending: {
@@ -19,15 +23,22 @@ class ManualScorer {
     reject: (error: Error) => void;
     ids: number[];
   }[] = [];
+  #waiting: number[] = [];
   #scored = 0;
 
-  push(ids: readonly number[]): Promise<TokenScore[]> {
-    this.pushed.push([...ids]);
-    return new Promise((resolve, reject) => this.#pending.push({ resolve, reject, ids: [...ids] }));
+  async push(tokens: readonly NewToken[]): Promise<TokenScore[]> {
+    this.#waiting.push(...tokens.map(({ id }) => id));
+    return this.#waiting.length < BLOCK ? [] : this.#pass();
   }
 
   async finish(): Promise<TokenScore[]> {
-    return [];
+    return this.#waiting.length > 0 ? this.#pass() : [];
+  }
+
+  #pass(): Promise<TokenScore[]> {
+    const ids = this.#waiting.splice(0);
+    this.pushed.push(ids);
+    return new Promise((resolve, reject) => this.#pending.push({ resolve, reject, ids }));
   }
 
   close(): void {
@@ -37,7 +48,14 @@ class ManualScorer {
   async answer(): Promise<void> {
     const { resolve, ids } = this.#pending.shift()!;
     resolve(
-      ids.map((id) => ({ index: this.#scored++, id, logprob: -1, scores: { adversarial: id }, rival: null })),
+      ids.map((id) => ({
+        index: this.#scored++,
+        id,
+        logprob: -1,
+        scores: { adversarial: id },
+        skipped: [],
+        rival: null,
+      })),
     );
     for (let i = 0; i < 5; i++) await setImmediate();
   }
@@ -48,7 +66,6 @@ class ManualScorer {
   }
 }
 
-const BLOCK = 2;
 const token = (index: number): TokenEvent => ({
   type: 'token.delta',
   index,

@@ -33,6 +33,7 @@ const golden = z.object({
       gradL1Total: z.number(),
       sigma: z.number(),
       noiseFile: z.string(),
+      noiseShape: numbers,
       randVar: numbers,
       greedyIds: numbers,
     }),

@@ -113,10 +113,11 @@ describe('TextScorer', () => {
 
   it('serves calls in their order, also when nobody waits between them', async () => {
     const scorer = await TextScorer.open(engine, promptIds, DEFAULT_SCORING);
+    const response = responseIds.map((id) => ({ id }));
     const parts = await Promise.all([
-      scorer.push(responseIds.slice(0, 11)),
-      scorer.push(responseIds.slice(11, 30)),
-      scorer.push(responseIds.slice(30)),
+      scorer.push(response.slice(0, 11)),
+      scorer.push(response.slice(11, 30)),
+      scorer.push(response.slice(30)),
       scorer.finish(),
     ]);
     scorer.close();
@@ -127,10 +128,11 @@ describe('TextScorer', () => {
 
   it('stays failed after a failure', async () => {
     const scorer = await TextScorer.open(engine, promptIds, DEFAULT_SCORING);
-    await scorer.push(responseIds.slice(0, 8));
+    const response = responseIds.map((id) => ({ id }));
+    await scorer.push(response.slice(0, 8));
     kill(engine.status().score.pid);
-    await expect(scorer.push(responseIds.slice(8, 16))).rejects.toMatchObject({ code: 'crashed' });
-    await expect(scorer.push(responseIds.slice(16, 24))).rejects.toMatchObject({ code: 'crashed' });
+    await expect(scorer.push(response.slice(8, 16))).rejects.toMatchObject({ code: 'crashed' });
+    await expect(scorer.push(response.slice(16, 24))).rejects.toMatchObject({ code: 'crashed' });
     await expect(scorer.finish()).rejects.toMatchObject({ code: 'crashed' });
   });
 

@@ -10,7 +10,7 @@ import type {
   PassToken,
   SampleMessage,
 } from '../protocol.js';
-import { Lanes } from './lanes.js';
+import { type Lanes, openLanes } from './lanes.js';
 import { type AttackedWindow, runForward, runScorePass, type Window } from './score-pass.js';
 import { batchSize, type Sessions } from './sessions.js';
 import type { Runtime } from './text-run.js';
@@ -25,7 +25,7 @@ const MAX_BATCH_ROWS = 256;
 interface Text {
   readonly ids: number[];
   readonly cache: KvCache;
-  lanes: Lanes | null;
+  readonly lanes: Map<LaneOptions['kind'], Lanes>;
 }
 
 /** One run that a job asks for; those of the same kind may go through together. */
@@ -44,7 +44,7 @@ interface Job {
 }
 
 export interface ScoreWorkerOptions {
-  readonly sessions: Pick<Sessions, 'get'>;
+  readonly sessions: Sessions;
   readonly source: ModelSource;
   readonly contextLength: number;
   readonly send: (message: FromScore) => void;
@@ -73,11 +73,14 @@ export class ScoreWorker {
     void this.#run();
   }
 
-  /** Replaces the perturbed copies of a text. */
+  /** Replaces the perturbed copies of a text, of one kind. */
   lanes(stream: number, options: LaneOptions): void {
     const { sessions, contextLength } = this.#options;
     const text = this.#text({ stream, newIds: [] });
-    text.lanes = new Lanes(options, { runtime: this.#runtime, sessions, limit: contextLength });
+    text.lanes.set(
+      options.kind,
+      openLanes(options, { runtime: this.#runtime, sessions, limit: contextLength }),
+    );
   }
 
   sample(message: SampleMessage): void {
@@ -93,10 +96,10 @@ export class ScoreWorker {
 
   #text({ stream, newIds }: Pick<PassMessage, 'stream' | 'newIds'>): Text {
     const { source, contextLength } = this.#options;
-    const text = this.#texts.get(stream) ?? {
+    const text: Text = this.#texts.get(stream) ?? {
       ids: [],
       cache: new KvCache(source.config, contextLength),
-      lanes: null,
+      lanes: new Map(),
     };
     this.#texts.set(stream, text);
     text.ids.push(...newIds);
@@ -196,8 +199,10 @@ function* scoreText(
   return { type: 'scored', stream, tokens, positions: window.ids.length };
 }
 
-function* sampleText({ stream, from, to }: SampleMessage, { ids, cache, lanes }: Text): Steps {
-  if (!lanes) throw new Error('the text has no lanes');
+function* sampleText({ stream, kind, from, to }: SampleMessage, text: Text): Steps {
+  const { ids, cache } = text;
+  const lanes = text.lanes.get(kind);
+  if (!lanes) throw new Error(`the text has no lanes of kind ${kind}`);
   const known = ids.slice(0, to);
   cache.reserve(to - 1);
   if (lanes.needsClean) yield* fill({ ids, cache }, to - 1);

@@ -2,13 +2,17 @@ import type { ModelSource } from '../../model/decoder.js';
 import { buildForwardGraph, type ForwardGraphOptions } from '../../model/forward-graph.js';
 import { buildScoreGraph, type ScoreGraphOptions } from '../../model/score-graph.js';
 import { buildTangentGraph } from '../../model/tangent-graph.js';
+import { buildTokurGraph, type TokurGraphOptions } from '../../model/tokur-graph.js';
+import type { Graph } from '../../onnx/graph.js';
+import { type LayerBasis, tokurBases } from '../low-rank-basis.js';
 import { openSession, type Session, type SessionOptions } from '../session.js';
 
 /** A graph by its options. */
 export type GraphSpec =
   | ({ readonly kind: 'forward' } & Omit<ForwardGraphOptions, 'fused'>)
   | ({ readonly kind: 'score' } & Omit<ScoreGraphOptions, 'fused'>)
-  | { readonly kind: 'tangent' };
+  | { readonly kind: 'tangent' }
+  | ({ readonly kind: 'tokur' } & Omit<TokurGraphOptions, 'fused' | 'directions'>);
 
 /** The numbers of texts that graphs are built for: a batch of another size is cut to the next smaller one. */
 const BATCH_SIZES = [16, 8, 4, 2, 1];
@@ -23,6 +27,8 @@ export class Sessions {
   readonly #source: ModelSource;
   readonly #options: SessionOptions;
   readonly #opened = new Map<string, Promise<Session>>();
+  /** Found once: it takes seconds for a model of 10⁸ parameters. */
+  #directions: Promise<LayerBasis[]> | null = null;
 
   constructor(source: ModelSource, options: SessionOptions) {
     this.#source = source;
@@ -33,14 +39,29 @@ export class Sessions {
     const key = JSON.stringify(spec);
     const known = this.#opened.get(key);
     if (known) return known;
-    const session = openSession(build(this.#source, spec), this.#options);
+    const session = this.#open(spec);
     this.#opened.set(key, session);
+    session.catch(() => this.#opened.delete(key));
     return session;
   }
-}
 
-function build(source: ModelSource, spec: GraphSpec) {
-  if (spec.kind === 'tangent') return buildTangentGraph(source);
-  const options = { ...spec, fused: true };
-  return options.kind === 'forward' ? buildForwardGraph(source, options) : buildScoreGraph(source, options);
+  async #open(spec: GraphSpec): Promise<Session> {
+    return openSession(await this.#build(spec), this.#options);
+  }
+
+  async #build(spec: GraphSpec): Promise<Graph> {
+    const fused = true;
+    switch (spec.kind) {
+      case 'forward':
+        return buildForwardGraph(this.#source, { ...spec, fused });
+      case 'score':
+        return buildScoreGraph(this.#source, { ...spec, fused });
+      case 'tangent':
+        return buildTangentGraph(this.#source);
+      case 'tokur': {
+        this.#directions ??= tokurBases(this.#source, this.#options);
+        return buildTokurGraph(this.#source, { ...spec, fused, directions: await this.#directions });
+      }
+    }
+  }
 }

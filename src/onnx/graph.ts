@@ -58,6 +58,18 @@ export class Graph {
     this.outputs.push({ name, value });
   }
 
+  /** The same inputs, outputs and initializers without the nodes: the beginning of a rewritten graph. */
+  withoutNodes(): Graph {
+    const g = new Graph();
+    g.inputs.push(...this.inputs);
+    g.outputs.push(...this.outputs);
+    g.initializers.push(...this.initializers);
+    for (const [key, value] of this.#constants) if (!key.startsWith('sizes ')) g.#constants.set(key, value);
+    for (const input of this.inputs) g.#know(input);
+    g.#count = this.#count;
+    return g;
+  }
+
   /** Emits an operator with one output whose type and shape follow from its inputs. */
   op<Op extends OperatorName>(op: Op, inputs: readonly Value[], attributes?: AttributesOf<Op>): Value {
     const given: Attributes = { ...attributes };

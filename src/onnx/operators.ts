@@ -160,6 +160,7 @@ export const OPERATORS = {
   Reshape: { attributes: {} },
   Expand: { attributes: {} },
   Slice: { attributes: {} },
+  Range: { attributes: {} },
   Shape: { attributes: { start: 'int', end: 'int' } },
   Unsqueeze: { attributes: {} },
   ReduceSum: reduction,

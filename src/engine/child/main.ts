@@ -3,6 +3,7 @@ import { buildScoreGraph } from '../../model/score-graph.js';
 import type { FromDecode, FromScore, OpenMessage, ToDecode, ToScore } from '../protocol.js';
 import { openSession } from '../session.js';
 import { DecodeWorker } from './decode-worker.js';
+import { probeDecode, probeScore } from './probe.js';
 import { ScoreWorker } from './score-worker.js';
 
 /**
@@ -23,15 +24,16 @@ const send = (message: FromDecode | FromScore): void => {
 async function open(message: OpenMessage): Promise<void> {
   try {
     await (message.role === 'decode' ? openDecode(message) : openScore(message));
-    send({ type: 'ready' });
+    send({ type: 'ready', device: message.device });
   } catch (error) {
     send({ type: 'unavailable', message: String(error) });
     process.disconnect();
   }
 }
 
-async function openDecode({ source, threads, contextLength }: OpenMessage): Promise<void> {
-  const session = await openSession(buildDecodeGraph(source), { threads });
+async function openDecode({ source, threads, device, contextLength }: OpenMessage): Promise<void> {
+  const session = await openSession(buildDecodeGraph(source), { threads, device });
+  if (device !== 'cpu') await probeDecode({ session, source, contextLength });
   const worker = new DecodeWorker({ session, source, contextLength, send });
   process.on('message', (message: ToDecode) => {
     if (message.type === 'generate') worker.generate(message);
@@ -40,9 +42,10 @@ async function openDecode({ source, threads, contextLength }: OpenMessage): Prom
   });
 }
 
-async function openScore({ source, threads, contextLength }: OpenMessage): Promise<void> {
-  const adversarial = await openSession(buildScoreGraph(source, { adversary: true }), { threads });
-  const forward = await openSession(buildScoreGraph(source, { adversary: false }), { threads });
+async function openScore({ source, threads, device, contextLength }: OpenMessage): Promise<void> {
+  const adversarial = await openSession(buildScoreGraph(source, { adversary: true }), { threads, device });
+  const forward = await openSession(buildScoreGraph(source, { adversary: false }), { threads, device });
+  if (device !== 'cpu') await probeScore({ adversarial, forward, source, contextLength });
   const worker = new ScoreWorker({ adversarial, forward, source, contextLength, send });
   process.on('message', (message: ToScore) => {
     if (message.type === 'pass') worker.pass(message);

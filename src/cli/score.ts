@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { Command, Option } from 'commander';
+import type { DeviceChoice } from '../engine/device.js';
 import { Engine } from '../engine/engine.js';
 import { METHODS, type Method } from '../uncertainty/method.js';
 import type { Schedule } from '../uncertainty/schedule.js';
@@ -16,13 +17,14 @@ import {
 } from '../uncertainty/settings.js';
 import { scoreResponse } from '../uncertainty/text-scorer.js';
 import { LineOutput } from './line-output.js';
-import { integer, modelOption, parseAlpha, parseMethods, parseWindow } from './options.js';
+import { deviceOption, integer, modelOption, parseAlpha, parseMethods, parseWindow } from './options.js';
 import { countLines, Progress } from './progress.js';
-import { reportError, UsageError } from './report.js';
+import { reportDevices, reportError, UsageError } from './report.js';
 import { outputLine, parseInputLine } from './score-lines.js';
 
 interface ScoreOptions {
   readonly model: string;
+  readonly device: DeviceChoice;
   readonly input: string;
   readonly output: string;
   readonly methods: Method[];
@@ -36,6 +38,7 @@ export function scoreCommand(): Command {
   return new Command('score')
     .description('Score finished responses, one JSON object a line.')
     .addOption(modelOption())
+    .addOption(deviceOption())
     .requiredOption('--input <file>', 'JSON lines to score; - is standard input')
     .option('--output <file>', 'where the scores go; - is standard output', '-')
     .option('--methods <names>', `some of ${METHODS.join(',')}`, parseMethods, [...METHODS])
@@ -71,12 +74,13 @@ Examples:
 }
 
 async function score(options: ScoreOptions): Promise<void> {
-  const { methods, alpha } = options;
+  const { methods, alpha, device } = options;
   const scoring: Scoring = { methods, alpha, schedule: scheduleOf(options) };
   checkScoring(scoring);
   // Everything that can be wrong is found out before the output, which may hold earlier results, is touched.
-  const engine = await Engine.open(options.model, { scoreThreads: availableParallelism() });
+  const engine = await Engine.open(options.model, { device, scoreThreads: availableParallelism() });
   try {
+    await reportDevices(engine, device, ['score']);
     const input = await openInput(options.input);
     await refuseSameFile(options.input, options.output);
     const output = await LineOutput.open(options.output);

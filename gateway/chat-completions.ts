@@ -12,8 +12,9 @@ import { SseWriter } from './sse.js';
 export function chatCompletions(models: Models): RequestHandler {
   return async (req, res) => {
     const request = parse(chatSchema, req.body);
-    const prepared = models.prepare(request);
+    const prepared = await models.prepare(request);
     res.locals.model = prepared.model;
+    if (res.closed) return; // a large model's embeddings take their time to be read
     if (request.stream) await stream(res, request, prepared);
     else await whole(res, request, prepared);
   };

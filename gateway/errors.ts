@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { EngineError, type EngineErrorCode } from '../src/engine/errors.js';
+import { ModelError } from '../src/model/errors.js';
 import { fieldName } from '../src/model/json.js';
 import { SettingsError } from '../src/uncertainty/settings.js';
 
@@ -43,6 +44,7 @@ export function toApiError(error: unknown): ApiError {
   if (error instanceof SettingsError) {
     return new ApiError(400, 'invalid_value', `guard.${error.message}`, `guard.${error.field}`);
   }
+  if (error instanceof ModelError) return new ApiError(500, 'model_error', error.message);
   if (isClientError(error)) {
     const { status, message } = error;
     const type = 'type' in error ? error.type : undefined;

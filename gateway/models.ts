@@ -3,11 +3,11 @@ import type { Observable } from 'rxjs';
 import type { Engine } from '../src/engine/engine.js';
 import { samplingDefaults } from '../src/engine/sampler.js';
 import { encodePrompt } from '../src/model/checkpoint.js';
-import { ModelError, TemplateError } from '../src/model/errors.js';
+import { TemplateError } from '../src/model/errors.js';
 import type { GenerationEvent } from '../src/stream/events.js';
 import type { FlowGate } from '../src/stream/flow-gate.js';
 import { scoredGeneration } from '../src/stream/scored-generation.js';
-import { checkScoring, type Scoring } from '../src/uncertainty/settings.js';
+import { absoluteScoring, type Scoring } from '../src/uncertainty/settings.js';
 import { ApiError } from './errors.js';
 import type { GenerationFields, Guard } from './request.js';
 
@@ -15,7 +15,8 @@ import type { GenerationFields, Guard } from './request.js';
 export interface Prepared {
   readonly model: string;
   readonly engine: Engine;
-  readonly guard: Guard;
+  /** The settings in force: relative sizes made absolute. */
+  readonly guard: Guard & { readonly alpha: number };
   readonly promptTokens: number;
   /** Starts it; unsubscribing cancels. Errors with an EngineError. */
   readonly start: (gate: FlowGate) => Observable<GenerationEvent>;
@@ -49,9 +50,9 @@ export class Models {
 
   /**
    * @throws ApiError 404 for an unknown model, 400 for a prompt that does not fit or that the template refuses
-   * @throws SettingsError for settings of the guard that do not fit together
+   * @throws SettingsError for settings of the guard that do not fit together, or not to the model
    */
-  prepare(request: GenerationFields): Prepared {
+  async prepare(request: GenerationFields): Promise<Prepared> {
     const engine = this.engine(request.model);
     const promptIds = promptOf(engine, request);
     const room = engine.contextLength - promptIds.length;
@@ -74,12 +75,11 @@ export class Models {
         seed: request.seed === null || request.seed === undefined ? randomInt(2 ** 31) : request.seed | 0,
       },
     };
-    const scoring = scoringOf(request.guard);
-    checkScoring(scoring);
+    const scoring = await absoluteScoring(scoringOf(request.guard), engine.checkpoint.embeddingRms);
     return {
       model: request.model,
       engine,
-      guard: request.guard,
+      guard: { ...request.guard, alpha: scoring.alpha },
       promptTokens: promptIds.length,
       start: (gate) => scoredGeneration(engine, generate, request.guard.enabled ? scoring : null, gate),
     };
@@ -102,7 +102,6 @@ function promptOf(engine: Engine, { messages }: GenerationFields): number[] {
       const message = `messages: the chat template refuses them: ${error.reason}`;
       throw new ApiError(400, 'invalid_value', message, 'messages');
     }
-    if (error instanceof ModelError) throw new ApiError(500, 'model_error', error.message);
     throw error;
   }
 }

@@ -7,6 +7,7 @@ import {
   DEFAULT_WINDOW,
   MAX_ALPHA,
   MIN_ALPHA,
+  parseScale,
 } from '../src/uncertainty/settings.js';
 import { fromZod } from './errors.js';
 
@@ -46,6 +47,22 @@ const message = z.strictObject({
   function_call: unsupported(),
 });
 
+/** A number, or a text such as `0.005rms`; what the latter comes to is checked when the model is known. */
+const alpha = z.union(
+  [
+    z.number().min(MIN_ALPHA).max(MAX_ALPHA),
+    z.string().transform((text, context) => {
+      const scale = parseScale(text);
+      if (scale !== null && typeof scale !== 'number' && scale.rms > 0) return scale;
+      context.addIssue('is no multiple of the RMS');
+      return z.NEVER;
+    }),
+  ],
+  {
+    error: `must be a number from ${MIN_ALPHA} to ${MAX_ALPHA}, or a multiple of the embeddings' RMS as "0.005rms"`,
+  },
+);
+
 /** What the guard does with a generation; every field has a default. How they fit together: `checkScoring`. */
 export const guardSchema = z
   .strictObject({
@@ -60,7 +77,7 @@ export const guardSchema = z
         error: `must be an integer from 1 to ${LIMITS.window}, or "all"`,
       })
       .optional(),
-    alpha: z.number().min(MIN_ALPHA).max(MAX_ALPHA).default(DEFAULT_ALPHA),
+    alpha: alpha.default(DEFAULT_ALPHA),
   })
   .transform(({ window, ...guard }) => ({
     ...guard,

@@ -5,7 +5,7 @@ import type { RawData, WebSocket } from 'ws';
 import { FlowGate } from '../src/stream/flow-gate.js';
 import { eventFields, usageFields } from '../src/stream/wire.js';
 import { ApiError, toApiError } from './errors.js';
-import type { Models } from './models.js';
+import type { Models, Prepared } from './models.js';
 import { cancelSchema, createSchema, parse } from './request.js';
 
 export const SUBPROTOCOL = 'flinch.v1';
@@ -41,6 +41,8 @@ export class StreamConnection {
   readonly #models: Models;
   readonly #logger: Logger;
   readonly #running = new Map<string, Running>();
+  /** Generations that were accepted and wait for their settings. */
+  #preparing = 0;
   /** Releases of the gates that are held while the client does not read; `null` while it does. */
   #held: (() => void)[] | null = null;
 
@@ -75,11 +77,22 @@ export class StreamConnection {
 
   #create(message: unknown): void {
     const request = parse(createSchema, message);
-    if (this.#running.size >= MAX_GENERATIONS) {
+    if (this.#running.size + this.#preparing >= MAX_GENERATIONS) {
       const text = `at most ${MAX_GENERATIONS} generations at once on a connection`;
       throw new ApiError(429, 'too_many_generations', text);
     }
-    const { model, guard, promptTokens, engine, start } = this.#models.prepare(request);
+    this.#preparing += 1;
+    this.#models
+      .prepare(request)
+      .finally(() => {
+        this.#preparing -= 1;
+      })
+      .then((prepared) => this.#start(prepared, request.request_id))
+      .catch((error: unknown) => this.#sendError(error, requestIdOf(message)));
+  }
+
+  #start({ model, guard, promptTokens, engine, start }: Prepared, requestId: string | undefined): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
     const responseId = `resp-${randomUUID()}`;
     let offset = 0;
     let completionTokens = 0;
@@ -94,7 +107,7 @@ export class StreamConnection {
       offset += 1;
     };
     const created = Math.floor(Date.now() / 1000);
-    const echo = request.request_id === undefined ? {} : { request_id: request.request_id };
+    const echo = requestId === undefined ? {} : { request_id: requestId };
     emit({ type: 'generation.created', ...echo, created, model, prompt_tokens: promptTokens, guard });
 
     const gate = new FlowGate();

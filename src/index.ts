@@ -15,7 +15,14 @@ export { type ScoreOptions, score } from './stream/score.js';
 export { scoredGeneration } from './stream/scored-generation.js';
 export { METHODS, type Method, type Scores } from './uncertainty/method.js';
 export type { Schedule } from './uncertainty/schedule.js';
-export { checkScoring, DEFAULT_SCORING, type Scoring, SettingsError } from './uncertainty/settings.js';
+export {
+  checkScoring,
+  DEFAULT_SCORING,
+  parseScale,
+  type Scale,
+  type Scoring,
+  SettingsError,
+} from './uncertainty/settings.js';
 export {
   type ScoredResponse,
   scoreResponse,

@@ -15,11 +15,14 @@ import { scoredGeneration } from '../stream/scored-generation.js';
 import { eventFields } from '../stream/wire.js';
 import { METHODS, type Method } from '../uncertainty/method.js';
 import {
+  type AbsoluteScoring,
+  absoluteScoring,
   checkScoring,
   DEFAULT_ALPHA,
   DEFAULT_BLOCK,
   DEFAULT_SCORING,
   DEFAULT_WINDOW,
+  type Scale,
   type Scoring,
 } from '../uncertainty/settings.js';
 import { Heat } from './heat.js';
@@ -38,7 +41,7 @@ interface ChatOptions {
   readonly maxTokens?: number;
   readonly score: boolean;
   readonly color: Method;
-  readonly alpha: number;
+  readonly alpha: Scale;
   readonly block: number;
   readonly window: number | 'all';
   readonly json?: boolean;
@@ -67,7 +70,12 @@ export function chatCommand(): Command {
         .choices(METHODS)
         .default('adversarial'),
     )
-    .option('--alpha <number>', 'size of the perturbation', parseAlpha, DEFAULT_ALPHA)
+    .option(
+      '--alpha <size>',
+      "size of the perturbation; 0.005rms is relative to the embeddings' RMS",
+      parseAlpha,
+      DEFAULT_ALPHA,
+    )
     .option('--block <tokens>', 'new tokens per score pass', integer(1, 64), DEFAULT_BLOCK)
     .option('--window <positions>', 'positions that a pass covers, or all', parseWindow, DEFAULT_WINDOW)
     .option('--json', 'print events as JSON lines')
@@ -85,10 +93,11 @@ Examples:
 
 async function chat(question: string | undefined, options: ChatOptions): Promise<void> {
   const interactive = question === undefined && process.stdin.isTTY === true;
-  const scoring = scoringOf(options);
+  const asked = scoringOf(options);
   const engine = await Engine.open(options.model, { device: options.device });
   try {
-    await reportDevices(engine, options.device, scoring ? ['decode', 'score'] : ['decode']);
+    await reportDevices(engine, options.device, asked ? ['decode', 'score'] : ['decode']);
+    const scoring = asked && (await absoluteScoring(asked, engine.checkpoint.embeddingRms));
     if (interactive) await converse(engine, options, scoring);
     else await askOnce(engine, question ?? (await readAll(process.stdin)).trim(), options, scoring);
   } finally {
@@ -103,7 +112,11 @@ function scoringOf({ score, alpha, block, window }: ChatOptions): Scoring | null
 }
 
 /** One question after the other, each on its own, until the input ends. Ctrl-C stops an answer, else the chat. */
-async function converse(engine: Engine, options: ChatOptions, scoring: Scoring | null): Promise<void> {
+async function converse(
+  engine: Engine,
+  options: ChatOptions,
+  scoring: AbsoluteScoring | null,
+): Promise<void> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   const interrupted = new Subject<void>();
   terminal.on('SIGINT', () => (interrupted.observed ? interrupted.next() : terminal.close()));
@@ -121,7 +134,7 @@ async function askOnce(
   engine: Engine,
   question: string,
   options: ChatOptions,
-  scoring: Scoring | null,
+  scoring: AbsoluteScoring | null,
 ): Promise<void> {
   if (!question) throw new UsageError('the question is empty');
   const interrupted = fromEvent(process, 'SIGINT').pipe(tap(() => (process.exitCode = 130)));
@@ -132,7 +145,7 @@ async function answer(
   engine: Engine,
   question: string,
   options: ChatOptions,
-  scoring: Scoring | null,
+  scoring: AbsoluteScoring | null,
   interrupted: Observable<unknown>,
 ): Promise<void> {
   const request = requestOf(engine, question, options);
@@ -169,7 +182,7 @@ function requestOf(engine: Engine, question: string, options: ChatOptions): Gene
 }
 
 /** Plain text where nobody sees colours; else each token once its score is known, and a legend at the end. */
-function painter(method: Method, scoring: Scoring | null): (event: GenerationEvent) => void {
+function painter(method: Method, scoring: AbsoluteScoring | null): (event: GenerationEvent) => void {
   if (scoring === null || chalk.level === 0) {
     return (event) => {
       if (event.type === 'token.delta') process.stdout.write(event.text);

@@ -21,8 +21,9 @@ export function inspectCommand(): Command {
 }
 
 async function inspect(folder: string, { length, json }: InspectOptions): Promise<void> {
-  const { name, dir, config, tensors, tokenizer, eosTokenIds, chatTemplate, weightBytes } =
-    await openCheckpoint(folder);
+  const checkpoint = await openCheckpoint(folder);
+  const { name, dir, config, tensors, tokenizer, eosTokenIds, chatTemplate, weightBytes } = checkpoint;
+  const embeddingRms = await checkpoint.embeddingRms();
   const parameters = [...tensors.values()].reduce(
     (sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1),
     0,
@@ -40,6 +41,7 @@ async function inspect(folder: string, { length, json }: InspectOptions): Promis
       parameters,
       weightBytes,
       types,
+      embeddingRms,
       config,
       eosTokenIds,
       chatTemplate: chatTemplate.source !== null,
@@ -58,6 +60,7 @@ async function inspect(folder: string, { length, json }: InspectOptions): Promis
       'vocabulary',
       `${config.vocabSize} rows, ${tokenizer.size} tokens, ends with ${eosTokenIds.map((id) => tokenizer.tokenText(id)).join(' or ') || 'nothing'}`,
     ],
+    ['embeddings', `root mean square ${embeddingRms.toPrecision(4)}`],
     ['context', `${config.maxPositions} positions`],
     ['chat template', chatTemplate.source !== null ? 'yes' : 'none: only raw prompts'],
     ['weights', `${formatBytes(weightBytes)}, mapped from the files and shared by both processes`],

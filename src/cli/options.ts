@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { InvalidArgumentError, Option } from 'commander';
 import { DEVICE_CHOICES } from '../engine/device.js';
 import { METHODS, type Method } from '../uncertainty/method.js';
-import { MAX_ALPHA, MIN_ALPHA } from '../uncertainty/settings.js';
+import { MAX_ALPHA, MIN_ALPHA, parseScale, type Scale } from '../uncertainty/settings.js';
 
 /** The model that comes with flinch. */
 export const EMBEDDED_MODEL = fileURLToPath(new URL('../../../models/reasoner', import.meta.url));
@@ -32,7 +32,13 @@ function numberBetween(low: number, high: number, whole: boolean) {
 export const integer = (low: number, high: number) => numberBetween(low, high, true);
 export const real = (low: number, high: number) => numberBetween(low, high, false);
 
-export const parseAlpha = real(MIN_ALPHA, MAX_ALPHA);
+export function parseAlpha(text: string): Scale {
+  const scale = parseScale(text);
+  if (scale !== null && typeof scale !== 'number' && scale.rms > 0) return scale;
+  if (typeof scale === 'number' && scale >= MIN_ALPHA && scale <= MAX_ALPHA) return scale;
+  const relative = "a multiple of the embeddings' RMS, such as 0.005rms";
+  throw new InvalidArgumentError(`Must be a number from ${MIN_ALPHA} to ${MAX_ALPHA}, or ${relative}.`);
+}
 
 /** An option that may be given several times. */
 export function collectText(text: string, before: readonly string[]): string[] {

@@ -3,7 +3,7 @@ import { type Checkpoint, encodePrompt } from '../model/checkpoint.js';
 import { Detokenizer } from '../model/detokenizer.js';
 import { fieldName } from '../model/json.js';
 import { scoreFields } from '../stream/wire.js';
-import type { Scoring } from '../uncertainty/settings.js';
+import type { AbsoluteScoring } from '../uncertainty/settings.js';
 import type { ScoredResponse } from '../uncertainty/text-scorer.js';
 import { UsageError } from './report.js';
 
@@ -57,7 +57,7 @@ export function parseInputLine(line: string, checkpoint: Checkpoint): InputLine 
 export function outputLine(
   id: InputLine['id'],
   checkpoint: Checkpoint,
-  scoring: Scoring,
+  scoring: AbsoluteScoring,
   response: ScoredResponse,
 ) {
   const { tokenizer } = checkpoint;

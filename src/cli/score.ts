@@ -9,10 +9,13 @@ import { Engine } from '../engine/engine.js';
 import { METHODS, type Method } from '../uncertainty/method.js';
 import type { Schedule } from '../uncertainty/schedule.js';
 import {
+  type AbsoluteScoring,
+  absoluteScoring,
   checkScoring,
   DEFAULT_ALPHA,
   DEFAULT_BLOCK,
   DEFAULT_WINDOW,
+  type Scale,
   type Scoring,
 } from '../uncertainty/settings.js';
 import { scoreResponse } from '../uncertainty/text-scorer.js';
@@ -28,7 +31,7 @@ interface ScoreOptions {
   readonly input: string;
   readonly output: string;
   readonly methods: Method[];
-  readonly alpha: number;
+  readonly alpha: Scale;
   readonly schedule: 'offline' | 'windowed';
   readonly block: number;
   readonly window: number | 'all';
@@ -42,7 +45,12 @@ export function scoreCommand(): Command {
     .requiredOption('--input <file>', 'JSON lines to score; - is standard input')
     .option('--output <file>', 'where the scores go; - is standard output', '-')
     .option('--methods <names>', `some of ${METHODS.join(',')}`, parseMethods, [...METHODS])
-    .option('--alpha <number>', 'size of the perturbation', parseAlpha, DEFAULT_ALPHA)
+    .option(
+      '--alpha <size>',
+      "size of the perturbation; 0.005rms is relative to the embeddings' RMS",
+      parseAlpha,
+      DEFAULT_ALPHA,
+    )
     .addOption(
       new Option('--schedule <kind>', 'one pass over the finished text, or the passes that streaming makes')
         .choices(['offline', 'windowed'])
@@ -81,10 +89,11 @@ async function score(options: ScoreOptions): Promise<void> {
   const engine = await Engine.open(options.model, { device, scoreThreads: availableParallelism() });
   try {
     await reportDevices(engine, device, ['score']);
+    const absolute = await absoluteScoring(scoring, engine.checkpoint.embeddingRms);
     const input = await openInput(options.input);
     await refuseSameFile(options.input, options.output);
     const output = await LineOutput.open(options.output);
-    await scoreLines(engine, input, output, options.input, scoring).finally(() => output.close());
+    await scoreLines(engine, input, output, options.input, absolute).finally(() => output.close());
   } finally {
     await engine.close();
   }
@@ -95,7 +104,7 @@ async function scoreLines(
   input: Readable,
   output: LineOutput,
   name: string,
-  scoring: Scoring,
+  scoring: AbsoluteScoring,
 ): Promise<void> {
   const progress = new Progress(await countLines(name));
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
@@ -127,7 +136,7 @@ async function scoreLine(
   engine: Engine,
   line: string,
   where: string,
-  scoring: Scoring,
+  scoring: AbsoluteScoring,
 ): Promise<string | null> {
   try {
     const { id, promptIds, responseIds } = parseInputLine(line, engine.checkpoint);

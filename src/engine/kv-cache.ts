@@ -14,20 +14,22 @@ function capacityFor(length: number, limit: number): number {
 }
 
 /**
- * Keys and values of one text for the decode graph: per layer `[1, kvHeads, capacity, headDim]`, written in place.
- * It only ever appends; setting {@link length} cuts it.
+ * Keys and values of one text: per layer `[1, kvHeads, capacity, headDim]`, as fused attention reads and extends
+ * them in place. It only ever appends; setting {@link length} cuts it.
  */
-export class DecodeCache {
+export class KvCache {
   length = 0;
   readonly #shape: CacheShape;
   readonly #limit: number;
   #capacity = 0;
-  #buffers: readonly { readonly name: string; readonly data: Float32Array }[] = [];
+  /** Keys and values in turn, layer by layer. */
+  #buffers: readonly Float32Array[];
 
   /** @param limit the largest number of positions that will ever be held */
   constructor(shape: CacheShape, limit: number) {
     this.#shape = shape;
     this.#limit = limit;
+    this.#buffers = Array.from({ length: 2 * shape.layers }, () => new Float32Array());
   }
 
   /** Makes room for positions up to `length`; growing copies what is held. */
@@ -36,97 +38,37 @@ export class DecodeCache {
       throw new RangeError(`cache: ${length} positions exceed the limit of ${this.#limit}`);
     if (length <= this.#capacity) return;
     const capacity = capacityFor(length, this.#limit);
-    const { layers, kvHeads, headDim } = this.#shape;
-    const names = Array.from({ length: layers }, (_, layer) => [`key.${layer}`, `value.${layer}`]).flat();
-    this.#buffers = names.map((name, i) => {
+    const { kvHeads, headDim } = this.#shape;
+    this.#buffers = this.#buffers.map((old) => {
       const data = new Float32Array(kvHeads * capacity * headDim);
-      const old = this.#buffers[i]?.data;
-      for (let head = 0; old && head < kvHeads; head++) {
+      for (let head = 0; head < kvHeads; head++) {
         const start = head * this.#capacity * headDim;
         data.set(old.subarray(start, start + this.length * headDim), head * capacity * headDim);
       }
-      return { name, data };
+      return data;
     });
     this.#capacity = capacity;
   }
 
-  /** The same buffers as graph inputs `key.N`, `value.N` and as outputs `present_key.N`, `present_value.N`. */
-  tensors(): { readonly inputs: Record<string, ort.Tensor>; readonly outputs: Record<string, ort.Tensor> } {
+  /** The buffers themselves, keys and values in turn, layer by layer, `[1, kvHeads, capacity, headDim]`. */
+  tensors(): ort.Tensor[] {
     const { kvHeads, headDim } = this.#shape;
-    const dims = [1, kvHeads, this.#capacity, headDim];
-    const inputs: Record<string, ort.Tensor> = {};
-    const outputs: Record<string, ort.Tensor> = {};
-    for (const { name, data } of this.#buffers) {
-      inputs[name] = floats(data, dims);
-      outputs[`present_${name}`] = inputs[name];
+    return this.#buffers.map((data) => floats(data, [1, kvHeads, this.#capacity, headDim]));
+  }
+
+  /**
+   * Puts computed keys and values in place, from `start` on.
+   * @param parts keys and values in turn, layer by layer, `[1, kvHeads, count, headDim]`
+   */
+  write(start: number, count: number, parts: readonly Float32Array[]): void {
+    const { kvHeads, headDim } = this.#shape;
+    const size = count * headDim;
+    for (const [i, part] of parts.entries()) {
+      for (let head = 0; head < kvHeads; head++) {
+        const target = (head * this.#capacity + start) * headDim;
+        this.#buffers[i]!.set(part.subarray(head * size, (head + 1) * size), target);
+      }
     }
-    return { inputs, outputs };
+    this.length = start + count;
   }
-}
-
-/**
- * Clean keys and values of one text for score passes: per layer `[positions, kvHeads · headDim]`, so that any prefix
- * is one contiguous view and nothing is copied to feed it.
- */
-export class ScoreCache {
-  readonly #width: number;
-  readonly #limit: number;
-  #capacity = 0;
-  #length = 0;
-  #layers: { key: Float32Array; value: Float32Array }[];
-
-  constructor({ layers, kvHeads, headDim }: CacheShape, limit: number) {
-    this.#width = kvHeads * headDim;
-    this.#limit = limit;
-    this.#layers = Array.from({ length: layers }, () => ({
-      key: new Float32Array(),
-      value: new Float32Array(),
-    }));
-  }
-
-  get length(): number {
-    return this.#length;
-  }
-
-  /** Keeps the first `length` positions. */
-  cut(length: number): void {
-    this.#length = Math.min(this.#length, length);
-  }
-
-  /** The first `length` positions of a layer, as views. */
-  prefix(layer: number, length: number): { readonly key: Float32Array; readonly value: Float32Array } {
-    const { key, value } = this.#layers[layer]!;
-    return { key: key.subarray(0, length * this.#width), value: value.subarray(0, length * this.#width) };
-  }
-
-  /** Appends keys and values, per layer `[count, kvHeads · headDim]`. */
-  append(
-    count: number,
-    layers: readonly { readonly key: Float32Array; readonly value: Float32Array }[],
-  ): void {
-    const length = this.#length + count;
-    if (length > this.#limit)
-      throw new RangeError(`cache: ${length} positions exceed the limit of ${this.#limit}`);
-    if (length > this.#capacity) this.#grow(capacityFor(length, this.#limit));
-    const start = this.#length * this.#width;
-    layers.forEach(({ key, value }, layer) => {
-      this.#layers[layer]!.key.set(key, start);
-      this.#layers[layer]!.value.set(value, start);
-    });
-    this.#length = length;
-  }
-
-  #grow(capacity: number): void {
-    this.#capacity = capacity;
-    this.#layers = this.#layers.map(({ key, value }) => ({
-      key: enlarge(key, capacity * this.#width),
-      value: enlarge(value, capacity * this.#width),
-    }));
-  }
-}
-
-function enlarge(old: Float32Array, size: number): Float32Array {
-  const data = new Float32Array(size);
-  data.set(old);
-  return data;
 }

@@ -62,13 +62,45 @@ export interface PassMessage {
   readonly start: number;
   readonly from: number;
   readonly to: number;
-  /** α of the adversary, or `null` for a plain forward pass. */
-  readonly alpha: number | null;
+  /** `null` for a plain forward pass. */
+  readonly adversary: Adversary | null;
+}
+
+export interface Adversary {
+  readonly alpha: number;
+  /** A second forward pass, or the derivative along the step: what is to first order the same, without rounding. */
+  readonly form: 'perturb' | 'derivative';
+  /** Whether each of the tokens is attacked; by default all are. */
+  readonly attacked?: readonly boolean[];
+}
+
+/** Perturbed copies of a text. */
+export interface LaneOptions {
+  readonly samples: number;
+  /** A forward pass with the noise added, or the derivative along it. */
+  readonly form: 'perturb' | 'derivative';
+  /** Drawn, σ · N(0, 1) on every entry of every embedding, or given, `[samples, positions, hidden]`. */
+  readonly noise:
+    | { readonly sigma: number; readonly seed: number }
+    | { readonly values: Float32Array; readonly positions: number };
+}
+
+/** What the lanes of a text say of tokens `from` to `to − 1`. */
+export interface SampleMessage {
+  readonly type: 'sample';
+  readonly stream: number;
+  /** As in {@link PassMessage}. */
+  readonly newIds: readonly number[];
+  readonly from: number;
+  readonly to: number;
 }
 
 export type ToScore =
   | OpenMessage
   | PassMessage
+  | SampleMessage
+  /** What the samples of a text are; before the first of them. */
+  | { readonly type: 'lanes'; readonly stream: number; readonly options: LaneOptions }
   /** The text is done with: its cache is freed. */
   | { readonly type: 'release'; readonly stream: number };
 
@@ -85,7 +117,8 @@ export interface PassToken {
   readonly entropy: number;
   readonly margin: number;
   readonly top: readonly TokenLogprob[];
-  readonly adversary: { readonly perturbedLogprob: number; readonly rival: Rival } | null;
+  /** How far its log-probability falls, and to whom. */
+  readonly adversary: { readonly fall: number; readonly rival: Rival } | null;
 }
 
 export type FromScore =
@@ -96,4 +129,6 @@ export type FromScore =
       readonly tokens: readonly PassToken[];
       readonly positions: number;
     }
+  /** Per token and lane: log P(token), or its derivative along the lane's noise. */
+  | { readonly type: 'sampled'; readonly stream: number; readonly values: readonly (readonly number[])[] }
   | { readonly type: 'failed'; readonly stream: number; readonly message: string };

@@ -1,11 +1,13 @@
 import { dirname, sep } from 'node:path';
 import * as ort from 'onnxruntime-node';
 import type { Graph } from '../onnx/graph.js';
-import { lowerAttention, untieBfloat16 } from '../onnx/lower.js';
 import { serialize } from '../onnx/serialize.js';
+import { untieBfloat16 } from '../onnx/untie.js';
 import { type Device, executionProviders } from './device.js';
 
 export type Feeds = Readonly<Record<string, ort.Tensor>>;
+/** Outputs by name: `null`, or a tensor to write into. */
+export type Fetches = Readonly<Record<string, ort.Tensor | null>>;
 export type Session = ort.InferenceSession;
 
 export interface SessionOptions {
@@ -21,7 +23,8 @@ export interface SessionOptions {
  * Opens a graph with its weights read in place; a GPU then has its own copy of them.
  *
  * - `disable_prepacking`: packed copies of the weights would be private to each session.
- * - The two optimizers turned off would fold the cast of a bf16 or fp16 weight into an fp32 copy.
+ * - The two optimizers turned off would fold the cast of a bf16 or fp16 weight into an fp32 copy. On WebGPU, which has
+ *   no cast from bf16 and its own copy in any case, those of bf16 are to be folded.
  * - Memory patterns are planned and kept for every shape that comes along; here nearly every run has its own.
  * - Spinning threads of one engine process would take the cores from the other.
  *
@@ -29,11 +32,12 @@ export interface SessionOptions {
  */
 export async function openSession(graph: Graph, options: SessionOptions): Promise<Session> {
   const { device = 'cpu' } = options;
+  const webgpu = device === 'webgpu';
   const files = graph.initializers.flatMap((initializer) =>
     'external' in initializer ? [initializer.external.file] : [],
   );
   const folder = commonFolder(files);
-  return ort.InferenceSession.create(serialize(graphFor(device, graph), folder), {
+  return ort.InferenceSession.create(serialize(webgpu ? untieBfloat16(graph) : graph, folder), {
     executionProviders: executionProviders(device),
     intraOpNumThreads: options.threads,
     interOpNumThreads: 1,
@@ -47,20 +51,13 @@ export async function openSession(graph: Graph, options: SessionOptions): Promis
         ...(files.length > 0 && { model_external_initializers_file_folder_path: folder }),
       },
       optimization: {
-        disable_specified_optimizers: device === 'webgpu' ? FUSE_FP16 : `ConstantFolding;${FUSE_FP16}`,
+        disable_specified_optimizers: webgpu ? FUSE_FP16 : `ConstantFolding;${FUSE_FP16}`,
       },
     },
   });
 }
 
 const FUSE_FP16 = 'FuseFp16InitializerToFp32NodeTransformer';
-
-/** WebGPU has no cast from bf16 and holds the weights in memory of its own: there the casts are to be folded. */
-function graphFor(device: Device, graph: Graph): Graph {
-  if (device === 'cpu') return graph;
-  const lowered = lowerAttention(graph);
-  return device === 'webgpu' ? untieBfloat16(lowered) : lowered;
-}
 
 /** The deepest folder that holds all files: the shards of a linked checkpoint may lie apart. */
 function commonFolder(files: readonly string[]): string {

@@ -2,98 +2,157 @@ import type { Graph } from '../onnx/graph.js';
 import type { Value } from '../onnx/types.js';
 import type { ModelConfig } from './config.js';
 import type { Attention } from './decoder.js';
+import {
+  concatRows,
+  type KeyValue,
+  type RotaryInputs,
+  splitRows,
+  type TextBatch,
+  type TextInputs,
+} from './text-batch.js';
 
-/** Keys (rotated) and values of one layer. */
-export interface KeyValue {
-  readonly key: Value;
-  readonly value: Value;
-}
+/** Receives the keys and values of the window, of one layer of one text, `[1, kvHeads, rows, headDim]`. */
+type OnPresent = (text: TextInputs, layer: number, present: KeyValue) => void;
 
-export interface RotaryInputs {
-  /** `[batch, window, headDim / 2]` */
-  readonly cos: Value;
-  readonly sin: Value;
-}
+/** Makes them outputs of the graph, `window_key.t.layer` and `window_value.t.layer`. */
+export const outputWindow =
+  (g: Graph): OnPresent =>
+  ({ index }, layer, { key, value }) => {
+    g.output(`window_key.${index}.${layer}`, key);
+    g.output(`window_value.${index}.${layer}`, value);
+  };
 
-/** Rotates heads: `[rows, heads · headDim]` → `[batch, window, heads · headDim]`. */
+/** Rotates heads: `[rows, heads · headDim]` → `[1, rows, heads · headDim]`. */
 function rotate(g: Graph, x: Value, heads: number, { cos, sin }: RotaryInputs): Value {
-  const batched = g.reshape(x, ['batch', 'window', x.shape[1]!]);
-  return g.op('RotaryEmbedding', [batched, cos, sin], { num_heads: heads });
+  return g.op('RotaryEmbedding', [batched(g, x), cos, sin], { num_heads: heads });
 }
 
-export interface WindowAttentionInputs {
-  readonly rotary: RotaryInputs;
-  /** Keys and values before the window, per layer, `[batch, past, kvHeads · headDim]`. */
-  readonly past: readonly KeyValue[];
-  /** What is added to the attention scores, per layer, `[batch, 1, 1, window, past+window]`: {@link causalMask}. */
-  readonly masks: readonly Value[];
-}
+const batched = (g: Graph, x: Value): Value => g.reshape(x, [1, ...x.shape]);
 
 /**
- * Attention made of differentiable operators. Query heads that share a key head are stacked as further rows of one
- * matrix product, so nothing is repeated.
- * @param present receives the keys and values of the window, per layer, `[batch, window, kvHeads · headDim]`
+ * Attention made of differentiable operators, against a clean cache that stays as it is. Query heads that share a key
+ * head are stacked as further rows of one matrix product, so nothing is repeated.
  */
 export function windowAttention(
   g: Graph,
-  { heads, kvHeads, headDim }: ModelConfig,
-  { rotary, past, masks }: WindowAttentionInputs,
-  present: KeyValue[],
+  config: ModelConfig,
+  { rotary, texts }: TextBatch,
+  { past, masks }: WindowTexts,
+  onPresent: OnPresent = () => {},
 ): Attention {
-  const group = heads / kvHeads;
+  const { heads, kvHeads, headDim } = config;
   const scale = g.scalar(1 / Math.sqrt(headDim));
 
-  const byKeyHead = (x: Value, perm: readonly number[]): Value =>
-    g.transpose(g.reshape(x, ['batch', TOTAL, kvHeads, headDim]), perm);
-
   return (layer, projections) => {
-    const key = rotate(g, projections.key, kvHeads, rotary);
-    const value = g.reshape(projections.value, ['batch', 'window', kvHeads * headDim]);
-    present[layer] = { key, value };
-
     const query = g.op('Mul', [rotate(g, projections.query, heads, rotary), scale]);
-    const grouped = g.transpose(
-      g.reshape(query, ['batch', 'window', kvHeads, group, headDim]),
-      [0, 2, 3, 1, 4],
-    );
-    const queries = g.reshape(grouped, ['batch', kvHeads, 'queries', headDim]);
+    const queries = splitRows(g, query, 1, texts);
+    const keys = splitRows(g, rotate(g, projections.key, kvHeads, rotary), 1, texts);
+    const values = splitRows(g, batched(g, projections.value), 1, texts);
+    const mixed = texts.map((text, t) => {
+      const present = { key: byHead(keys[t]!), value: byHead(values[t]!) };
+      onPresent(text, layer, present);
+      return attend(text, queries[t]!, past[t]![layer]!, present, masks[t]![layer]!);
+    });
+    return g.reshape(concatRows(g, mixed, 1), projections.query.shape);
+  };
 
-    const { key: pastKey, value: pastValue } = past[layer]!;
-    const keys = byKeyHead(g.op('Concat', [pastKey, key], { axis: 1 }), [0, 2, 3, 1]);
-    const values = byKeyHead(g.op('Concat', [pastValue, value], { axis: 1 }), [0, 2, 1, 3]);
+  /** Exchanges the last two axes: onnxruntime makes it part of the product. */
+  function swap(x: Value): Value {
+    return g.transpose(x, [0, 1, 3, 2]);
+  }
 
-    const scores = g.reshape(g.op('MatMul', [queries, keys]), ['batch', kvHeads, group, 'window', TOTAL]);
-    const weights = g.op('Softmax', [g.op('Add', [scores, masks[layer]!])], { axis: -1 });
-    const mixed = g.op('MatMul', [g.reshape(weights, ['batch', kvHeads, 'queries', TOTAL]), values]);
+  /** `[1, rows, kvHeads · headDim]` → `[1, kvHeads, rows, headDim]` */
+  function byHead(x: Value): Value {
+    return g.transpose(g.reshape(x, [1, x.shape[1]!, kvHeads, headDim]), [0, 2, 1, 3]);
+  }
+
+  function attend(text: TextInputs, query: Value, past: KeyValue, present: KeyValue, mask: Value): Value {
+    const group = heads / kvHeads;
+    const grouped = g.transpose(g.reshape(query, [1, text.rows, kvHeads, group, headDim]), [0, 2, 3, 1, 4]);
+    const queries = g.reshape(grouped, [1, kvHeads, `queries.${text.index}`, headDim]);
+    const keys = g.op('Concat', [past.key, present.key], { axis: 2 });
+    const values = g.op('Concat', [past.value, present.value], { axis: 2 });
+    const total = keys.shape[2]!;
+
+    const products = g.op('MatMul', [queries, swap(keys)]);
+    const scores = g.reshape(products, [1, kvHeads, group, text.rows, total]);
+    const softmax = g.op('Softmax', [g.op('Add', [scores, mask])], { axis: -1 });
+    const weights = g.reshape(softmax, products.shape);
+    const mixed = g.op('MatMul', [weights, values]);
+
+    // With O = P V:  dS = P ⊙ (dP − Σ dO ⊙ O) (FlashAttention-2, arXiv 2307.08691). The operators' own rules would
+    // also compute gradients of all keys and values before the window, which nobody asks for.
+    g.defineGradient(mixed, {
+      inputs: [queries, present.key, present.value],
+      rule: (dy) => {
+        const inner = g.reduce('ReduceSum', g.op('Mul', [dy, mixed]), [-1]);
+        const dWeights = g.op('MatMul', [dy, swap(values)]);
+        const dScores = g.op('Mul', [weights, g.op('Sub', [dWeights, inner])]);
+        const ofWindow = (x: Value): Value => swap(g.slice(x, 3, [past.key.shape[2]!], text.rows));
+        return [
+          () => g.op('MatMul', [dScores, keys]),
+          () => g.op('MatMul', [ofWindow(dScores), queries]),
+          () => g.op('MatMul', [ofWindow(weights), dy]),
+        ];
+      },
+    });
 
     const byPosition = g.transpose(
-      g.reshape(mixed, ['batch', kvHeads, group, 'window', headDim]),
+      g.reshape(mixed, [1, kvHeads, group, text.rows, headDim]),
       [0, 3, 1, 2, 4],
     );
-    return g.reshape(byPosition, ['rows', heads * headDim]);
-  };
+    return g.reshape(byPosition, [1, text.rows, heads * headDim]);
+  }
 }
 
-/** The number of keys: what is before the window and the window. Named as `Concat` names it. */
-const TOTAL = 'past+window';
+/** What {@link windowAttention} needs of each text, per layer: the same in every forward pass of a graph. */
+export interface WindowTexts {
+  /** Keys and values before the window, `[1, kvHeads, past, headDim]`. */
+  readonly past: readonly (readonly KeyValue[])[];
+  /** What is added to the attention scores, `[1, 1, 1, rows, past+rows]`. */
+  readonly masks: readonly (readonly Value[])[];
+}
+
+/**
+ * Cuts the cache of every text to what lies before its window.
+ *
+ * Inputs per text t: `positions.t` int64 `[rows]` and `past_positions.t` int64 `[past]`: 0 to past − 1.
+ */
+export function declareWindows(g: Graph, { slidingWindow }: ModelConfig, { texts }: TextBatch): WindowTexts {
+  const past: KeyValue[][] = [];
+  const masks: Value[][] = [];
+  for (const { index, rows, cache } of texts) {
+    const positions = g.input(`positions.${index}`, 'int64', [rows]);
+    const before = `past.${index}`;
+    const pastPositions = g.input(`past_positions.${index}`, 'int64', [before]);
+    past.push(
+      cache.map(({ key, value }) => ({
+        key: g.slice(key, 2, [0], before),
+        value: g.slice(value, 2, [0], before),
+      })),
+    );
+    const known = new Map<number | null, Value>();
+    masks.push(
+      slidingWindow.map((sliding) => {
+        const mask = known.get(sliding) ?? causalMask(g, positions, pastPositions, sliding);
+        known.set(sliding, mask);
+        return mask;
+      }),
+    );
+  }
+  return { past, masks };
+}
 
 /** Enough to make exp vanish, small enough that a row with no key at all stays finite. */
 const MASKED = -1e30;
 
 /**
- * 0 where a query may see a key, {@link MASKED} elsewhere, from positions alone: padding is a key whose position
- * lies beyond every query.
+ * 0 where a query may see a key, {@link MASKED} elsewhere.
  * @param slidingWindow how many keys a query sees, itself included; `null` for all before it
- * @returns `[batch, 1, 1, window, past+window]`
  */
-export function causalMask(
-  g: Graph,
-  positions: Value,
-  pastPositions: Value,
-  slidingWindow: number | null,
-): Value {
-  const keys = g.unsqueeze(g.op('Concat', [pastPositions, positions], { axis: 1 }), [1, 2, 3]);
-  const queries = g.unsqueeze(positions, [1, 2, 4]);
+function causalMask(g: Graph, positions: Value, pastPositions: Value, slidingWindow: number | null): Value {
+  const keys = g.unsqueeze(g.op('Concat', [pastPositions, positions], { axis: 0 }), [0, 1, 2, 3]);
+  const queries = g.unsqueeze(positions, [0, 1, 2, 4]);
   let visible = g.op('GreaterOrEqual', [queries, keys]);
   if (slidingWindow !== null) {
     const horizon = g.op('Sub', [queries, g.ints([slidingWindow], [])]);
@@ -102,46 +161,43 @@ export function causalMask(
   return g.op('Where', [visible, g.scalar(0), g.scalar(MASKED)]);
 }
 
-export interface CachedAttentionInputs {
-  readonly rotary: RotaryInputs;
-  /** Per layer, `[batch, kvHeads, capacity, headDim]`: written in place when the caller passes it as output too. */
-  readonly cache: readonly KeyValue[];
-  /** Number of keys minus one, int32 `[batch]`. */
-  readonly lastKey: Value;
-  /** The largest number of keys in the batch, int32 scalar. */
-  readonly totalLength: Value;
-}
-
-/** Attention as one fused operator, for decoding. */
-export function cachedAttention(
+/**
+ * Attention as one fused operator per text, against the cache and into it: pass each input buffer as the output of
+ * the same name, and it is written in place. It has no gradient.
+ *
+ * Inputs per text t: `last_key.t` int32 `[1]`, the number of keys minus one, and `total_length.t` int32 `[]`, the
+ * number of keys. Outputs `present_key.t.layer`, `present_value.t.layer`.
+ */
+export function fusedAttention(
   g: Graph,
   { heads, kvHeads, headDim, slidingWindow }: ModelConfig,
-  { rotary, cache, lastKey, totalLength }: CachedAttentionInputs,
-  present: KeyValue[],
+  { rotary, texts }: TextBatch,
 ): Attention {
+  const lengths = texts.map(({ index }) => ({
+    lastKey: g.input(`last_key.${index}`, 'int32', [1]),
+    total: g.input(`total_length.${index}`, 'int32', []),
+  }));
   return (layer, projections) => {
-    const past = cache[layer]!;
-    const query = rotate(g, projections.query, heads, rotary);
-    const [mixed, key, value] = g.node(
-      'GroupQueryAttention',
-      [
-        query,
-        rotate(g, projections.key, kvHeads, rotary),
-        g.reshape(projections.value, ['batch', 'window', kvHeads * headDim]),
-        past.key,
-        past.value,
-        lastKey,
-        totalLength,
-      ],
-      {
-        num_heads: heads,
-        kv_num_heads: kvHeads,
-        scale: 1 / Math.sqrt(headDim),
-        local_window_size: slidingWindow[layer] ?? -1,
-      },
-      [query, past.key, past.value],
-    );
-    present[layer] = { key: key!, value: value! };
-    return g.reshape(mixed!, ['rows', heads * headDim]);
+    const queries = splitRows(g, rotate(g, projections.query, heads, rotary), 1, texts);
+    const keys = splitRows(g, rotate(g, projections.key, kvHeads, rotary), 1, texts);
+    const values = splitRows(g, batched(g, projections.value), 1, texts);
+    const mixed = texts.map(({ index, cache }, t) => {
+      const past = cache[layer]!;
+      const [result, key, value] = g.node(
+        'GroupQueryAttention',
+        [queries[t]!, keys[t]!, values[t]!, past.key, past.value, lengths[t]!.lastKey, lengths[t]!.total],
+        {
+          num_heads: heads,
+          kv_num_heads: kvHeads,
+          scale: 1 / Math.sqrt(headDim),
+          local_window_size: slidingWindow[layer] ?? -1,
+        },
+        [queries[t]!, past.key, past.value],
+      );
+      g.output(`present_key.${index}.${layer}`, key!);
+      g.output(`present_value.${index}.${layer}`, value!);
+      return result!;
+    });
+    return g.reshape(concatRows(g, mixed, 1), projections.query.shape);
   };
 }

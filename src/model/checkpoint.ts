@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { type ChatMessage, type ChatTemplate, openChatTemplate } from './chat-template.js';
 import { type ModelConfig, parseConfig } from './config.js';
+import { embeddingRms } from './embedding-rms.js';
 import { ModelError, reasonOf } from './errors.js';
 import { type GenerationDefaults, parseGenerationConfig } from './generation-config.js';
 import { isMissing, readJson, readOptionalJson } from './json.js';
@@ -24,6 +25,8 @@ export interface Checkpoint {
   readonly eosTokenIds: readonly number[];
   /** Bytes of the weights that the decoder reads, as stored. */
   readonly weightBytes: number;
+  /** Root mean square of the embeddings, read when first asked for. Throws ModelError. */
+  readonly embeddingRms: () => Promise<number>;
 }
 
 /**
@@ -38,6 +41,7 @@ export async function openCheckpoint(dir: string): Promise<Checkpoint> {
   const generation = await openGenerationConfig(folder, config);
   const tensors = await readSafetensors(folder);
   checkTensors(config, tensors, folder);
+  let rms: Promise<number> | undefined;
   const needed = [...expectedTensors(config).keys()];
   return {
     name: basename(folder),
@@ -49,6 +53,7 @@ export async function openCheckpoint(dir: string): Promise<Checkpoint> {
     chatTemplate: await openChatTemplate(folder),
     eosTokenIds: generation.eosTokenIds ?? config.eosTokenIds,
     weightBytes: needed.reduce((bytes, name) => bytes + (tensors.get(name)?.byteLength ?? 0), 0),
+    embeddingRms: () => (rms ??= embeddingRms(tensors)),
   };
 }
 

@@ -1,8 +1,9 @@
-import { silu } from '../onnx/functions.js';
-import type { Graph } from '../onnx/graph.js';
+import { overflow, silu } from '../onnx/functions.js';
+import type { ExternalTensor, Graph } from '../onnx/graph.js';
 import type { Value } from '../onnx/types.js';
 import type { ModelConfig } from './config.js';
 import type { TensorIndex } from './safetensors.js';
+import { EMBEDDING } from './weights.js';
 
 /** What the graphs of a model are built from. */
 export interface ModelSource {
@@ -20,9 +21,19 @@ export interface Projections {
 /** Attention of one layer → `[rows, heads · headDim]`: fused for decoding, differentiable for scoring. */
 export type Attention = (layer: number, projections: Projections) => Value;
 
+/** Adds to the output of a projection, `[rows, out]`, what follows from its input, `[rows, hidden]`. */
+export type ProjectionHook = (output: Value, input: Value, layer: number, name: 'q' | 'v') => Value;
+
+export interface LayerOptions {
+  readonly first?: number;
+  readonly end?: number;
+  /** Changes queries and values, before rotation. */
+  readonly perturb?: ProjectionHook;
+}
+
 /**
  * The decoder of the Llama, Qwen2 and Mistral families, written once. Activations are fp32 and two-dimensional,
- * `[rows, features]` with rows = batch · window; only the attention knows which row belongs to which text.
+ * `[rows, features]`; only the attention knows which row belongs to which text.
  */
 export class Decoder {
   readonly #g: Graph;
@@ -33,38 +44,40 @@ export class Decoder {
     this.#source = source;
   }
 
-  /** Token ids `[batch, window]` → embeddings as they enter the first layer, `[rows, hidden]`. */
+  /** Token ids `[rows]` → embeddings as they enter the first layer, `[rows, hidden]`. */
   embed(ids: Value): Value {
-    const { hiddenSize } = this.#source.config;
-    const flat = this.#g.reshape(ids, ['rows']);
-    const rows = this.#g.op('Gather', [this.#g.external(this.#tensor(EMBEDDING)), flat], { axis: 0 });
-    return this.#g.reshape(this.#g.cast(rows, 'float32'), ['rows', hiddenSize]);
+    const rows = this.#g.op('Gather', [this.#g.external(this.#tensor(EMBEDDING)), ids], { axis: 0 });
+    return this.#g.cast(rows, 'float32');
   }
 
-  /** All layers and the final norm: `[rows, hidden]` → `[rows, hidden]`. */
-  layers(embeddings: Value, attention: Attention): Value {
+  /** Layers `first` to `end − 1`, by default all: `[rows, hidden]` → `[rows, hidden]`. */
+  layers(
+    input: Value,
+    attention: Attention,
+    { first = 0, end = this.#source.config.layers, perturb = (output) => output }: LayerOptions = {},
+  ): Value {
     const g = this.#g;
-    let hidden = embeddings;
-    for (let layer = 0; layer < this.#source.config.layers; layer++) {
+    let hidden = input;
+    for (let layer = first; layer < end; layer++) {
       const name = `model.layers.${layer}`;
       const normed = this.#norm(hidden, `${name}.input_layernorm`);
       const heads = attention(layer, {
-        query: this.#linear(normed, `${name}.self_attn.q_proj`),
+        query: perturb(this.#linear(normed, `${name}.self_attn.q_proj`), normed, layer, 'q'),
         key: this.#linear(normed, `${name}.self_attn.k_proj`),
-        value: this.#linear(normed, `${name}.self_attn.v_proj`),
+        value: perturb(this.#linear(normed, `${name}.self_attn.v_proj`), normed, layer, 'v'),
       });
       hidden = g.op('Add', [hidden, this.#linear(heads, `${name}.self_attn.o_proj`)]);
-      const input = this.#norm(hidden, `${name}.post_attention_layernorm`);
-      const gate = silu(g, this.#linear(input, `${name}.mlp.gate_proj`));
-      const inner = g.op('Mul', [gate, this.#linear(input, `${name}.mlp.up_proj`)]);
+      const entered = this.#norm(hidden, `${name}.post_attention_layernorm`);
+      const gate = silu(g, this.#linear(entered, `${name}.mlp.gate_proj`));
+      const inner = g.op('Mul', [gate, this.#linear(entered, `${name}.mlp.up_proj`)]);
       hidden = g.op('Add', [hidden, this.#linear(inner, `${name}.mlp.down_proj`)]);
     }
-    return this.#norm(hidden, 'model.norm');
+    return hidden;
   }
 
-  /** Logits of chosen rows: `[rows, hidden]`, row numbers `[scored]` → `[scored, vocab]`. */
+  /** The final norm and logits of chosen rows: `[rows, hidden]`, row numbers `[scored]` → `[scored, vocab]`. */
   logits(hidden: Value, rows: Value): Value {
-    const chosen = this.#g.op('Gather', [hidden, rows], { axis: 0 });
+    const chosen = this.#norm(this.#g.op('Gather', [hidden, rows], { axis: 0 }), 'model.norm');
     const { tieWordEmbeddings } = this.#source.config;
     return this.#multiply(chosen, tieWordEmbeddings ? EMBEDDING : 'lm_head.weight');
   }
@@ -83,10 +96,11 @@ export class Decoder {
 
   #norm(x: Value, name: string): Value {
     const { normEpsilon } = this.#source.config;
-    return this.#g.op('RMSNormalization', [x, this.#vector(`${name}.weight`)], {
+    const normed = this.#g.op('RMSNormalization', [x, this.#vector(`${name}.weight`)], {
       axis: -1,
       epsilon: normEpsilon,
     });
+    return this.#g.op('Add', [normed, overflow(this.#g, x)]);
   }
 
   /** Small enough that an fp32 copy does not matter. */
@@ -94,13 +108,16 @@ export class Decoder {
     return this.#g.cast(this.#g.external(this.#tensor(name)), 'float32');
   }
 
-  #tensor(name: string) {
-    const tensor = this.#source.tensors.get(name);
-    if (!tensor) throw new Error(`checkpoint: no tensor ${name}`);
-    return { ...tensor, type: ELEMENT_TYPE[tensor.type] };
+  #tensor(name: string): ExternalTensor {
+    return externalTensor(this.#source, name);
   }
 }
 
-const EMBEDDING = 'model.embed_tokens.weight';
+/** A weight of the checkpoint as the graph reads it. */
+export function externalTensor({ tensors }: ModelSource, name: string): ExternalTensor {
+  const tensor = tensors.get(name);
+  if (!tensor) throw new Error(`checkpoint: no tensor ${name}`);
+  return { ...tensor, type: ELEMENT_TYPE[tensor.type] };
+}
 
 const ELEMENT_TYPE = { fp32: 'float32', fp16: 'float16', bf16: 'bfloat16' } as const;

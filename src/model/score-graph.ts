@@ -1,14 +1,20 @@
 import { logSoftmax, pick, sign } from '../onnx/functions.js';
 import { Graph } from '../onnx/graph.js';
+import { tangents } from '../onnx/jvp.js';
 import type { Value } from '../onnx/types.js';
 import { gradients } from '../onnx/vjp.js';
-import { causalMask, type KeyValue, windowAttention } from './attention.js';
-import { Decoder, type ModelSource } from './decoder.js';
+import { declareWindows, fusedAttention, outputWindow, windowAttention } from './attention.js';
+import { type Attention, Decoder, type ModelSource } from './decoder.js';
+import { declareTexts } from './text-batch.js';
 import { findRival, statistics } from './token-statistics.js';
 
 export interface ScoreGraphOptions {
-  /** With an adversary the graph is a score pass; without, the plain forward pass of the same positions. */
-  readonly adversary: boolean;
+  /** How many texts go through in one run. */
+  readonly texts: number;
+  /** Take the step and run the model again, or take the derivative along it: no difference of nearly equal numbers. */
+  readonly form: 'perturb' | 'derivative';
+  /** Whether the perturbed pass uses {@link fusedAttention}. */
+  readonly fused: boolean;
 }
 
 /**
@@ -16,68 +22,53 @@ export interface ScoreGraphOptions {
  * embeddings H; Ĥ = H − α·sgn; perturbed forward → f̂. With the whole text as window and all response tokens
  * attacked it is Adv. Pert. as published (arXiv 2602.02427).
  *
- * Inputs: `ids`, `positions` `[batch, window]`; `past_positions` `[batch, past]`; `cos`, `sin`
- * `[batch, window, headDim / 2]`; per layer `past_key.N`, `past_value.N` `[batch, past, kvHeads · headDim]`;
- * `rows` `[scored]` (of batch · window) whose next token is scored, `targets` `[scored]` that next token;
- * with an adversary `attacked` fp32 `[scored]`, 1 where it attacks, and `alpha` `[]`.
- * Padding, of pasts and of windows, has positions beyond every query: then no query of a text sees it.
+ * Inputs: those of {@link declareTexts}, {@link declareWindows} and {@link fusedAttention}; `rows` int64 `[scored]`,
+ * numbers of rows whose next token is scored; `targets` int64 `[scored]`, that token; `attacked` fp32 `[scored]`, 1
+ * where the adversary attacks; `alpha` `[]`. The cache is read before the window, and what the perturbed pass
+ * computes is written over the window: write the clean keys and values there afterwards.
  *
  * Outputs, each `[scored]` but for `top_*` `[scored, 5]`: `logprob`, `entropy`, `margin`, `top_ids`,
- * `top_logprobs`; with an adversary `perturbed_logprob`, `rival`, `rival_before`, `rival_after`; and the clean keys
- * and values of the window, `key.N`, `value.N` `[batch, window, kvHeads · headDim]`.
+ * `top_logprobs`; `perturbed_logprob` f̂, or `derivative` ∇f · sgn g, so that f − f̂ ≈ α · derivative; `rival`,
+ * `rival_before`, `rival_after` (to first order with a derivative); and the clean keys and values of the window,
+ * `window_key.t.layer`, `window_value.t.layer` `[1, kvHeads, rows, headDim]`.
  */
-export function buildScoreGraph(source: ModelSource, { adversary }: ScoreGraphOptions): Graph {
+export function buildScoreGraph(source: ModelSource, { texts, form, fused }: ScoreGraphOptions): Graph {
   const { config } = source;
   const g = new Graph();
   const decoder = new Decoder(g, source);
-  const ids = g.input('ids', 'int64', ['batch', 'window']);
-  const positions = g.input('positions', 'int64', ['batch', 'window']);
-  const pastPositions = g.input('past_positions', 'int64', ['batch', 'past']);
-  const angles = ['batch', 'window', config.headDim / 2] as const;
-  const rotary = { cos: g.input('cos', 'float32', angles), sin: g.input('sin', 'float32', angles) };
-  const shape = ['batch', 'past', config.kvHeads * config.headDim] as const;
-  const past = config.slidingWindow.map((_, layer) => ({
-    key: g.input(`past_key.${layer}`, 'float32', shape),
-    value: g.input(`past_value.${layer}`, 'float32', shape),
-  }));
+  const batch = declareTexts(g, config, texts);
   const rows = g.input('rows', 'int64', ['scored']);
   const targets = g.input('targets', 'int64', ['scored']);
+  const attacked = g.input('attacked', 'float32', ['scored']);
+  const alpha = g.input('alpha', 'float32', []);
 
-  const masks = new Map<number | null, Value>();
-  for (const sliding of config.slidingWindow) {
-    if (!masks.has(sliding)) masks.set(sliding, causalMask(g, positions, pastPositions, sliding));
-  }
-  const inputs = { rotary, past, masks: config.slidingWindow.map((sliding) => masks.get(sliding)!) };
-  const forward = (embeddings: Value) => {
-    const present: KeyValue[] = [];
-    const hidden = decoder.layers(embeddings, windowAttention(g, config, inputs, present));
-    const logprobs = logSoftmax(g, decoder.logits(hidden, rows));
-    return { present, logprobs, logprob: pick(g, logprobs, targets) };
+  const forward = (embeddings: Value, attention: Attention) => {
+    const logprobs = logSoftmax(g, decoder.logits(decoder.layers(embeddings, attention), rows));
+    return { logprobs, logprob: pick(g, logprobs, targets) };
   };
 
-  const embeddings = decoder.embed(ids);
-  const clean = forward(embeddings);
+  const embeddings = decoder.embed(batch.ids);
+  const windows = declareWindows(g, config, batch);
+  const clean = forward(embeddings, windowAttention(g, config, batch, windows, outputWindow(g)));
   const probabilities = g.op('Exp', [clean.logprobs]);
   g.output('logprob', clean.logprob);
-  outputAll(g, statistics(g, { ...clean, probabilities }, targets));
+  g.outputAll(statistics(g, { ...clean, probabilities }, targets));
 
-  if (adversary) {
-    const attacked = g.input('attacked', 'float32', ['scored']);
-    const alpha = g.input('alpha', 'float32', []);
-    const [gradient] = gradients(g, [{ value: clean.logprob, seed: attacked }], [embeddings]);
-    const step = g.op('Mul', [sign(g, gradient!), alpha]);
-    const perturbed = forward(g.op('Sub', [embeddings, step]));
-    g.output('perturbed_logprob', perturbed.logprob);
-    outputAll(g, findRival(g, probabilities, g.op('Exp', [perturbed.logprobs]), targets));
+  const [gradient] = gradients(g, [{ value: clean.logprob, seed: attacked }], [embeddings]);
+  const direction = sign(g, gradient!);
+  if (form === 'derivative') {
+    const [slope] = tangents(g, [{ value: embeddings, tangent: direction }], [clean.logprobs]);
+    g.output('derivative', pick(g, slope!, targets));
+    // p̂ − p ≈ −α p · d log p
+    const growth = g.op('Neg', [g.op('Mul', [g.op('Mul', [probabilities, slope!]), alpha])]);
+    g.outputAll(findRival(g, probabilities, growth, targets));
+    return g;
   }
-
-  clean.present.forEach(({ key, value }, layer) => {
-    g.output(`key.${layer}`, key);
-    g.output(`value.${layer}`, value);
-  });
+  const step = g.op('Mul', [direction, alpha]);
+  const attention = fused ? fusedAttention(g, config, batch) : windowAttention(g, config, batch, windows);
+  const perturbed = forward(g.op('Sub', [embeddings, step]), attention);
+  g.output('perturbed_logprob', perturbed.logprob);
+  const growth = g.op('Sub', [g.op('Exp', [perturbed.logprobs]), probabilities]);
+  g.outputAll(findRival(g, probabilities, growth, targets));
   return g;
-}
-
-function outputAll(g: Graph, values: Readonly<Record<string, Value>>): void {
-  for (const [name, value] of Object.entries(values)) g.output(name, value);
 }

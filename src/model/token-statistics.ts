@@ -45,13 +45,13 @@ export function statistics(g: Graph, { logprobs, probabilities, logprob }: Distr
  * The rival of each scored token x: the v ≠ x whose probability grew most, argmax of p̂(v) − p(v), with both
  * probabilities, each `[scored]`.
  * @param before p, `[scored, vocab]`
- * @param after p̂, `[scored, vocab]`
+ * @param growth p̂ − p, `[scored, vocab]`
  */
-export function findRival(g: Graph, before: Value, after: Value, targets: Value) {
-  const growth = g.op('Sub', [after, before]);
+export function findRival(g: Graph, before: Value, growth: Value, targets: Value) {
   const column = g.unsqueeze(targets, [1]);
-  const impossible = g.expand(g.scalar(-2), ['scored', 1]);
+  const impossible = g.expand(g.scalar(-1e30), ['scored', 1]);
   const others = g.op('ScatterElements', [growth, column, impossible], { axis: 1 });
   const [id] = g.node('ArgMax', [others], { axis: 1, keepdims: 0 }, [{ type: 'int64', shape: ['scored'] }]);
-  return { rival: id!, rival_before: pick(g, before, id!), rival_after: pick(g, after, id!) };
+  const chosen = pick(g, before, id!);
+  return { rival: id!, rival_before: chosen, rival_after: g.op('Add', [chosen, pick(g, growth, id!)]) };
 }

@@ -2,6 +2,9 @@ import type { ModelConfig } from './config.js';
 import { ModelError, show } from './errors.js';
 import type { TensorIndex } from './safetensors.js';
 
+/** The embedding matrix, `[vocab, hidden]`; the head too where the two are tied. */
+export const EMBEDDING = 'model.embed_tokens.weight';
+
 /**
  * The weights that the decoder of this configuration reads, by their Hugging Face names. Shapes are as stored:
  * a projection is `[out, in]`.
@@ -16,7 +19,7 @@ export function expectedTensors(config: ModelConfig): ReadonlyMap<string, readon
     if (bias) shapes.set(`${name}.bias`, [out]);
   };
 
-  shapes.set('model.embed_tokens.weight', [vocabSize, hiddenSize]);
+  shapes.set(EMBEDDING, [vocabSize, hiddenSize]);
   for (let layer = 0; layer < config.layers; layer++) {
     const name = `model.layers.${layer}`;
     shapes.set(`${name}.input_layernorm.weight`, [hiddenSize]);

@@ -24,6 +24,16 @@ export function sign(g: Graph, x: Value): Value {
   return g.op('Add', [g.op('Sub', [positive, negative]), finite]);
 }
 
+/**
+ * 0 where the mean square of a row is a number, else NaN, `[rows, 1]`. A norm divides by its root: a finite row whose
+ * squares overflow comes out as zeros, after which a broken model looks sure of every token.
+ */
+export function overflow(g: Graph, x: Value): Value {
+  const constant = detach(x);
+  const square = g.reduce('ReduceMean', g.op('Mul', [constant, constant]), [-1]);
+  return g.op('Mul', [square, g.scalar(0)]);
+}
+
 /** x · σ(x), the activation of the gated feed-forward layers. */
 export function silu(g: Graph, x: Value): Value {
   return g.op('Mul', [x, g.op('Sigmoid', [x])]);

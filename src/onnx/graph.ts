@@ -27,6 +27,13 @@ export type Initializer =
   | { readonly value: Value; readonly raw: Uint8Array }
   | { readonly value: Value; readonly external: ExternalTensor };
 
+/** A reverse-mode rule for one value as a function of some that it was made from. */
+export interface OwnGradient {
+  readonly inputs: readonly Value[];
+  /** Given dL/d(value), how to emit dL/d(input) for each of the inputs. */
+  readonly rule: (dy: Value) => readonly (() => Value)[];
+}
+
 /**
  * Builds an ONNX graph operator by operator and keeps what differentiation needs: the nodes in the order in
  * which they run, and the shape of every value, with names for the sizes that are known at run time only.
@@ -42,6 +49,7 @@ export class Graph {
   readonly nodes: Node[] = [];
   readonly initializers: Initializer[] = [];
 
+  readonly #gradients = new Map<Value, OwnGradient>();
   readonly #constants = new Map<string, Value>();
   readonly #sizes = new Map<string, { readonly value: Value; readonly axis: number }>();
   readonly #weights = new Map<Value, ExternalTensor>();
@@ -58,16 +66,8 @@ export class Graph {
     this.outputs.push({ name, value });
   }
 
-  /** The same inputs, outputs and initializers without the nodes: the beginning of a rewritten graph. */
-  withoutNodes(): Graph {
-    const g = new Graph();
-    g.inputs.push(...this.inputs);
-    g.outputs.push(...this.outputs);
-    g.initializers.push(...this.initializers);
-    for (const [key, value] of this.#constants) if (!key.startsWith('sizes ')) g.#constants.set(key, value);
-    for (const input of this.inputs) g.#know(input);
-    g.#count = this.#count;
-    return g;
+  outputAll(values: Readonly<Record<string, Value>>): void {
+    for (const [name, value] of Object.entries(values)) this.output(name, value);
   }
 
   /** Emits an operator with one output whose type and shape follow from its inputs. */
@@ -88,6 +88,18 @@ export class Graph {
     const outputs = results.map(({ type, shape }) => this.#know({ name: this.#name(op), type, shape }));
     this.nodes.push({ op, inputs, outputs, attributes });
     return outputs;
+  }
+
+  /**
+   * Gives a value a gradient of its own, in place of that of the operators that it was made by: where a shorter way is
+   * known than theirs.
+   */
+  defineGradient(value: Value, gradient: OwnGradient): void {
+    this.#gradients.set(value, gradient);
+  }
+
+  gradientOf(value: Value): OwnGradient | undefined {
+    return this.#gradients.get(value);
   }
 
   scalar(number: number): Value {
@@ -191,6 +203,23 @@ export class Graph {
     const to = this.#sum([...start, size]);
     const shape = value.shape.with(axis, size);
     return this.node('Slice', [value, from, to, this.ints([axis])], {}, [{ type: value.type, shape }])[0]!;
+  }
+
+  /**
+   * Consecutive parts of one axis, one output per size; named sizes are read when the graph runs.
+   * @throws GraphError when sizes that are known do not add up to the axis
+   */
+  split(value: Value, axis: number, sizes: Shape): Value[] {
+    const { type, shape } = value;
+    const along = axisFrom(axis, shape.length);
+    const whole = shape[along];
+    const fixed = sizes.filter((size) => typeof size === 'number');
+    const total = fixed.reduce((sum, size) => sum + size, 0);
+    if (typeof whole === 'number' && fixed.length === sizes.length && total !== whole) {
+      throw new GraphError('Split', `[${sizes}] does not add up to axis ${along} of [${shape}]`);
+    }
+    const parts = sizes.map((size) => ({ type, shape: shape.with(along, size) }));
+    return this.node('Split', [value, this.sizes(sizes)], { axis: along }, parts);
   }
 
   /** Reduced axes stay as ones, or are taken away by a reshape: one form to differentiate. */

@@ -160,7 +160,7 @@ export const OPERATORS = {
   Reshape: { attributes: {} },
   Expand: { attributes: {} },
   Slice: { attributes: {} },
-  Range: { attributes: {} },
+  Split: { attributes: { axis: 'int' } },
   Shape: { attributes: { start: 'int', end: 'int' } },
   Unsqueeze: { attributes: {} },
   ReduceSum: reduction,

@@ -14,12 +14,14 @@ interface VjpContext {
   readonly g: Graph;
   readonly inputs: readonly Value[];
   readonly output: Value;
+  /** dL/d(output) of every output, zeros where nothing depends on it. */
+  readonly cotangents: readonly Value[];
   readonly attributes: Attributes;
   /** Whether the gradient of input i is wanted: what is not wanted should cost nothing. */
   readonly wanted: (input: number) => boolean;
 }
 
-/** Given dL/d(output), emits dL/d(input) for every wanted input; `null` where the input has no gradient. */
+/** Given dL/d(output) of the first output, emits dL/d(input) for every wanted input; `null` where the input has no gradient. */
 type VjpRule = (dy: Value, context: VjpContext) => (Value | null)[];
 
 /** Sums a gradient over the axes along which its operand was repeated. */
@@ -29,6 +31,12 @@ export function unbroadcast(g: Graph, gradient: Value, shape: Shape): Value {
   const summed = extra > 0 ? g.reduce('ReduceSum', gradient, leading, { keepDims: false }) : gradient;
   const repeated = shape.flatMap((dim, axis) => (dim === 1 && summed.shape[axis] !== 1 ? [axis] : []));
   return repeated.length > 0 ? g.reduce('ReduceSum', summed, repeated) : summed;
+}
+
+/** 1/√(mean x² + ε) over the last axis, which stays as one. */
+export function inverseRms(g: Graph, x: Value, { epsilon }: Attributes): Value {
+  const square = g.reduce('ReduceMean', g.op('Mul', [x, x]), [-1]);
+  return g.op('Reciprocal', [g.op('Sqrt', [g.op('Add', [square, g.scalar(Number(epsilon))])])]);
 }
 
 /** Exchanges the last two axes. */
@@ -54,7 +62,7 @@ const axisOf = ({ attributes, inputs }: VjpContext, otherwise: number): number =
  * Reverse-mode differentiation, one rule per operator (vector-Jacobian products; textbook formulas, each tested
  * against finite differences).
  */
-const RULES: Partial<Record<OperatorName, VjpRule>> = {
+export const VJP_RULES: Partial<Record<OperatorName, VjpRule>> = {
   Add: elementwise((dy) => [() => dy, () => dy]),
 
   Sub: elementwise((dy, { g }) => [() => dy, () => g.op('Neg', [dy])]),
@@ -109,9 +117,7 @@ const RULES: Partial<Record<OperatorName, VjpRule>> = {
 
   // y = r x ⊙ w with r = 1/√(mean x² + ε):  dx = r (dy ⊙ w) − x r³ mean(x ⊙ dy ⊙ w)
   RMSNormalization: (dy, { g, inputs: [x, w], attributes, wanted }) => {
-    const square = g.reduce('ReduceMean', g.op('Mul', [x!, x!]), [-1]);
-    const epsilon = g.scalar(Number(attributes.epsilon));
-    const r = g.op('Reciprocal', [g.op('Sqrt', [g.op('Add', [square, epsilon])])]);
+    const r = inverseRms(g, x!, attributes);
     const scaled = g.op('Mul', [dy, w!]);
     const gradient = (): Value => {
       const inner = g.reduce('ReduceMean', g.op('Mul', [x!, scaled]), [-1]);
@@ -156,6 +162,11 @@ const RULES: Partial<Record<OperatorName, VjpRule>> = {
     });
   },
 
+  Split: (_dy, context) => {
+    const { g, inputs, cotangents } = context;
+    return [g.node('Concat', cotangents, { axis: axisOf(context, 0) }, [inputs[0]!])[0]!, null];
+  },
+
   Gather: (dy, context) => {
     const {
       g,
@@ -197,7 +208,7 @@ function elements(shape: Shape): { readonly count: number; readonly symbols: str
 }
 
 /** The operators that {@link gradients} can go through. */
-export const DIFFERENTIABLE: readonly string[] = Object.keys(RULES);
+export const DIFFERENTIABLE: readonly string[] = Object.keys(VJP_RULES);
 
 /**
  * Emits the gradient of Σ ⟨seed, output⟩ with respect to each of `wrt`, in the order given.
@@ -224,17 +235,25 @@ export function gradients(
 
   for (const { value, seed } of outputs) accumulate(value, seed);
   for (const node of forward.reverse()) {
-    const output = node.outputs[0];
-    const dy = output && cotangents.get(output);
-    if (node.outputs.slice(1).some((other) => cotangents.has(other))) {
-      throw new GraphError(node.op, 'only its first output has a gradient');
-    }
+    const { op, outputs, attributes } = node;
     const inputs = node.inputs.filter((input) => input !== null);
-    if (!dy || !inputs.some((input) => depends.has(input))) continue;
-    const rule = RULES[node.op];
-    if (!rule) throw new GraphError(node.op, 'has no differentiation rule');
+    if (!outputs.some((output) => cotangents.has(output)) || !inputs.some((input) => depends.has(input))) {
+      continue;
+    }
+    const own = g.gradientOf(outputs[0]!);
+    if (own) {
+      const results = own.rule(cotangents.get(outputs[0]!)!);
+      for (const [i, input] of own.inputs.entries()) {
+        const gradient = depends.has(input) ? results[i]?.() : null;
+        if (gradient) accumulate(input, gradient);
+      }
+      continue;
+    }
+    const rule = VJP_RULES[op];
+    if (!rule) throw new GraphError(op, 'has no differentiation rule');
     const wanted = (i: number): boolean => depends.has(inputs[i]!);
-    const results = rule(dy, { g, inputs, output, attributes: node.attributes, wanted });
+    const dys = outputs.map((output) => cotangents.get(output) ?? g.expand(g.scalar(0), output.shape));
+    const results = rule(dys[0]!, { g, inputs, output: outputs[0]!, cotangents: dys, attributes, wanted });
     inputs.forEach((input, i) => {
       const gradient = results[i];
       if (gradient && wanted(i)) accumulate(input, gradient);

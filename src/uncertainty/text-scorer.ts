@@ -6,7 +6,7 @@ import { adversarial } from './adversarial.js';
 import type { Method, Scores } from './method.js';
 import { entropy, margin, nll } from './probability.js';
 import { blockOf, windowStart } from './schedule.js';
-import { checkScoring, type Scoring, SettingsError } from './settings.js';
+import { type AbsoluteScoring, absoluteScoring, type Scoring, SettingsError } from './settings.js';
 
 export interface TokenScore {
   /** Counts the tokens of the response from 0. */
@@ -31,7 +31,7 @@ const MEASURES: Readonly<Record<Method, (token: PassToken) => number>> = {
  */
 export class TextScorer {
   readonly #text: ScoreText;
-  readonly #scoring: Scoring;
+  readonly #scoring: AbsoluteScoring;
   readonly #promptLength: number;
   /** Tokens that the score process has not been told of. */
   #unsent: number[];
@@ -41,7 +41,7 @@ export class TextScorer {
   #positions = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  private constructor(text: ScoreText, promptIds: readonly number[], scoring: Scoring) {
+  private constructor(text: ScoreText, promptIds: readonly number[], scoring: AbsoluteScoring) {
     this.#text = text;
     this.#scoring = scoring;
     this.#promptLength = promptIds.length;
@@ -50,12 +50,12 @@ export class TextScorer {
 
   /**
    * @param promptIds at least one token: the first of the response needs something to follow
-   * @throws EngineError `unavailable`, `closed`; SettingsError
+   * @throws EngineError `unavailable`, `closed`; SettingsError; ModelError where the embeddings' RMS is needed and unreadable
    */
   static async open(engine: Engine, promptIds: readonly number[], scoring: Scoring): Promise<TextScorer> {
-    checkScoring(scoring);
     if (promptIds.length === 0) throw new SettingsError('promptIds', 'needs at least one token');
-    return new TextScorer(await engine.openText(), promptIds, scoring);
+    const absolute = await absoluteScoring(scoring, engine.checkpoint.embeddingRms);
+    return new TextScorer(await engine.openText(), promptIds, absolute);
   }
 
   /** Positions that passes ran over so far, summed. */
@@ -105,7 +105,7 @@ export class TextScorer {
       start: windowStart(schedule, from, to, attacked),
       from,
       to,
-      alpha: attacked ? alpha : null,
+      adversary: attacked ? { alpha, form: 'perturb' } : null,
     });
     this.#positions += positions;
     return tokens.map((token, i) => {
@@ -115,15 +115,34 @@ export class TextScorer {
     });
   }
 
-  /** A number that is not finite is a failure of scoring, never a score. */
   #measure(token: PassToken, index: number): Pick<TokenScore, 'scores' | 'rival'> {
+    checkFinite(token, index);
     const scores = Object.fromEntries(
       this.#scoring.methods.map((method) => [method, MEASURES[method](token)]),
     );
-    for (const [method, value] of Object.entries(scores)) {
-      if (!Number.isFinite(value)) throw new EngineError('failed', `${method} of token ${index} is ${value}`);
-    }
     return { scores, rival: token.adversary?.rival ?? null };
+  }
+}
+
+/**
+ * A number that is not finite is a failure of scoring, never a score. All that the pass says of a token counts, asked
+ * for or not: next to a logit of −∞ the token's own log-probability is finite, and its entropy, 0 · −∞, is not.
+ */
+function checkFinite({ logprob, entropy, margin, adversary }: PassToken, index: number): void {
+  const numbers: Readonly<Record<string, number>> = {
+    logprob,
+    entropy,
+    margin,
+    ...(adversary && {
+      'fall of the log-probability': adversary.fall,
+      'probability of the rival before': adversary.rival.before,
+      'probability of the rival after': adversary.rival.after,
+    }),
+  };
+  for (const [name, value] of Object.entries(numbers)) {
+    if (!Number.isFinite(value)) {
+      throw new EngineError('failed', `scoring failed: ${name} of token ${index} is ${value}`);
+    }
   }
 }
 

@@ -33,6 +33,7 @@ describe('flinch inspect', () => {
       '512 positions',
       '<|im_end|>',
       'text of 300 tokens',
+      'root mean square 0.1823',
     ]) {
       expect(stdout).toContain(fact);
     }
@@ -48,6 +49,7 @@ describe('flinch inspect', () => {
         '--json',
       ]);
       const facts = JSON.parse(stdout);
+      expect(facts.embeddingRms).toBeGreaterThan(0);
       expect(facts).toMatchObject({ name: 'tiny-mistral', types: ['fp16'], config: { family: 'mistral' } });
       return facts.memory.offline.run;
     };

@@ -9,6 +9,7 @@ import {
   checkpointFolder,
   goldenCases,
   largestDifference,
+  REASONER,
   scoreErrors,
 } from '../support/golden.js';
 
@@ -110,6 +111,14 @@ describe('flinch score', () => {
     expect(token!.rival).toBeUndefined();
   });
 
+  it('takes alpha relative to the embeddings, and reports what it comes to', async () => {
+    const { embeddingRms } = JSON.parse((await flinch(['inspect', REASONER, '--json'])).stdout);
+    const alpha = 0.01 * embeddingRms;
+    const relative = await flinch(['score', '--input', '-', '--alpha', '0.01rms'], json([good]));
+    expect(relative).toMatchObject({ code: 0, stdout: expect.stringContaining(`"alpha":${alpha},`) });
+    expect(await flinch(['score', '--input', '-', '--alpha', String(alpha)], json([good]))).toEqual(relative);
+  });
+
   it('scores the end token only when its id is given', async () => {
     const ids = { id: 1, prompt: 'x', responseIds: [20, 639] };
     const { stdout } = await flinch(
@@ -164,6 +173,8 @@ describe('flinch score', () => {
   it.each([
     [['--input', '-', '--alpha', '0'], '--alpha'],
     [['--input', '-', '--alpha', 'much'], '--alpha'],
+    [['--input', '-', '--alpha', '0rms'], '--alpha'],
+    [['--input', '-', '--alpha', '1e6rms'], 'alpha: must be from'],
     [['--input', '-', '--methods', 'nll,magic'], 'magic'],
     [['--input', '-', '--schedule', 'never'], '--schedule'],
     [['--input', '-', '--schedule', 'windowed', '--window', '4'], 'window: must be at least block'],

@@ -1,26 +1,27 @@
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DecodeWorker } from '#src/engine/child/decode-worker.js';
+import { Sessions } from '#src/engine/child/sessions.js';
 import type { FromDecode, GenerateMessage } from '#src/engine/protocol.js';
-import { openSession, type Session } from '#src/engine/session.js';
 import { type Checkpoint, openCheckpoint } from '#src/model/checkpoint.js';
-import { buildDecodeGraph } from '#src/model/decode-graph.js';
 import { checkpointFolder } from '../support/golden.js';
 
 let checkpoint: Checkpoint;
-let session: Session;
+let sessions: Sessions;
 let sent: FromDecode[];
 let worker: DecodeWorker;
 
 beforeAll(async () => {
   checkpoint = await openCheckpoint(checkpointFolder('tiny-llama'));
-  session = await openSession(buildDecodeGraph(checkpoint), { threads: 1 });
+  sessions = new Sessions(checkpoint, { threads: 1 });
+  // Opened ahead, so that a pause in the messages means that there is nothing to do.
+  for (const texts of [1, 2]) await sessions.get({ kind: 'forward', texts, result: 'logprobs' });
 });
 
 beforeEach(() => {
   sent = [];
   worker = new DecodeWorker({
-    session,
+    sessions,
     source: checkpoint,
     contextLength: 512,
     send: (message) => sent.push(message),
@@ -43,14 +44,14 @@ const request = (stream: number, changes: Partial<GenerateMessage> = {}): Genera
 async function idle(): Promise<void> {
   for (let before = -1; before !== sent.length; ) {
     before = sent.length;
-    await setTimeout(50);
+    await setTimeout(150);
   }
 }
 
 const streams = () => sent.flatMap((message) => (message.type === 'token' ? [message.stream] : []));
 
 describe('DecodeWorker', () => {
-  it('serves its streams in turn, token by token', async () => {
+  it('serves its streams together, token by token', async () => {
     worker.generate(request(1));
     worker.generate(request(2, { maxTokens: 3 }));
     await idle();
@@ -60,6 +61,26 @@ describe('DecodeWorker', () => {
       { type: 'end', stream: 2, reason: 'length' },
       { type: 'end', stream: 1, reason: 'length' },
     ]);
+  });
+
+  it('writes in company what it writes alone', async () => {
+    const texts: number[][] = [];
+    const requests = [1, 2, 3].map((stream) => request(stream, { maxTokens: 3 * stream }));
+    for (const alone of requests) {
+      sent = [];
+      worker.generate(alone);
+      await idle();
+      texts.push(sent.flatMap((message) => (message.type === 'token' ? [message.id] : [])));
+    }
+    sent = [];
+    for (const together of requests) worker.generate(together);
+    await idle();
+    for (const [i, ids] of texts.entries()) {
+      const written = sent.flatMap((message) =>
+        message.type === 'token' && message.stream === i + 1 ? [message.id] : [],
+      );
+      expect(written).toEqual(ids);
+    }
   });
 
   it('lets others go on while a long prompt is read', async () => {

@@ -112,7 +112,13 @@ describe('a process that dies', () => {
   });
 
   it('takes its scoring along, and scores again', async () => {
-    const pass = { newIds: [638, 82, 475, 280], start: 0, from: 2, to: 4, alpha: 1e-4 };
+    const pass = {
+      newIds: [638, 82, 475, 280],
+      start: 0,
+      from: 2,
+      to: 4,
+      adversary: { alpha: 1e-4, form: 'perturb' as const },
+    };
     const text = await engine.openText();
     await text.pass(pass);
     kill(engine.status().score.pid);

@@ -1,70 +1,140 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runPass, type Window } from '#src/engine/child/score-pass.js';
-import { ScoreCache } from '#src/engine/kv-cache.js';
-import { openSession, type Session } from '#src/engine/session.js';
+import { type AttackedWindow, runForward, runScorePass } from '#src/engine/child/score-pass.js';
+import { Sessions } from '#src/engine/child/sessions.js';
+import type { Runtime } from '#src/engine/child/text-run.js';
+import { KvCache } from '#src/engine/kv-cache.js';
+import type { Adversary } from '#src/engine/protocol.js';
 import { type Checkpoint, openCheckpoint } from '#src/model/checkpoint.js';
 import { RotaryEmbedding } from '#src/model/rope.js';
-import { buildScoreGraph } from '#src/model/score-graph.js';
-import { CHECKPOINTS, checkpointFolder, goldenCases, largestDifference } from '../support/golden.js';
+import {
+  CHECKPOINTS,
+  checkpointFolder,
+  goldenCases,
+  largestDifference,
+  scoreErrors,
+} from '../support/golden.js';
 
 describe.each(CHECKPOINTS)('a score pass on %s', (name) => {
   let checkpoint: Checkpoint;
-  let session: Session;
-  let rotary: RotaryEmbedding;
+  let sessions: Sessions;
+  let runtime: Runtime;
   const cases = goldenCases(name);
 
   beforeAll(async () => {
     checkpoint = await openCheckpoint(checkpointFolder(name));
-    session = await openSession(buildScoreGraph(checkpoint, { adversary: true }), { threads: 1 });
-    rotary = new RotaryEmbedding(checkpoint.config);
+    sessions = new Sessions(checkpoint, { threads: 1 });
+    runtime = { config: checkpoint.config, rotary: new RotaryEmbedding(checkpoint.config) };
   });
 
-  const pass = (windows: readonly Window[]) => runPass(session, checkpoint.config, rotary, windows, 1e-3);
+  const pass = async (
+    windows: readonly AttackedWindow[],
+    { form = 'perturb', alpha = 1e-3 }: Partial<Pick<Adversary, 'form' | 'alpha'>> = {},
+  ) =>
+    runScorePass(await sessions.get({ kind: 'score', texts: windows.length, form }), runtime, windows, {
+      form,
+      alpha,
+    });
+  const forward = async (windows: readonly AttackedWindow[]) =>
+    runForward(
+      await sessions.get({ kind: 'forward', texts: windows.length, result: 'statistics' }),
+      runtime,
+      windows,
+    );
 
   /** The last `scored` tokens of a golden text, with its first `past` positions in the cache. */
-  async function windowOf(index: number, past: number, scored: number): Promise<Window> {
+  async function windowOf(index: number, past: number, scored: number): Promise<AttackedWindow> {
     const { promptIds, responseIds } = cases[index]!;
     const ids = [...promptIds, ...responseIds];
-    const cache = new ScoreCache(checkpoint.config, ids.length);
+    const cache = new KvCache(checkpoint.config, ids.length);
+    const attacked = Array<boolean>(scored).fill(true);
     if (past > 0) {
-      const before: Window = { cache, start: 0, ids: ids.slice(0, past), targets: [ids[past]!] };
-      cache.append(past, (await pass([before]))[0]!.layers);
+      await pass([{ cache, start: 0, ids: ids.slice(0, past), targets: [ids[past]!], attacked: [true] }]);
     }
-    return { cache, start: past, ids: ids.slice(past, -1), targets: ids.slice(-scored) };
+    return { cache, start: past, ids: ids.slice(past, -1), targets: ids.slice(-scored), attacked };
   }
+
+  const keysAndValues = ({ cache }: AttackedWindow): number[] =>
+    cache.tensors().flatMap(({ data, dims }) => {
+      const [, heads = 0, capacity = 0, size = 0] = dims;
+      const rows = Array.from({ length: heads }, (_, head) => head * capacity * size);
+      return rows.flatMap((start) => Array.from(data.slice(start, start + cache.length * size), Number));
+    });
 
   it('gives every text of a batch what it gets alone, whatever the lengths', async () => {
     const windows = [await windowOf(0, 60, 8), await windowOf(1, 0, 3), await windowOf(2, 90, 20)];
     const together = await pass(windows);
+    const caches = windows.map(keysAndValues);
     for (const [i, window] of windows.entries()) {
       const [alone] = await pass([window]);
-      const { tokens, layers } = together[i]!;
+      const tokens = together[i]!;
       expect(tokens).toHaveLength(window.targets.length);
-      const value = (of: typeof tokens) =>
-        of.map((token) => token.adversary!.perturbedLogprob - token.logprob);
-      expect(largestDifference(value(tokens), value(alone!.tokens))).toBeLessThan(1e-4);
+      const value = (of: typeof tokens) => of.map((token) => token.adversary!.fall);
+      expect(largestDifference(value(tokens), value(alone!))).toBeLessThan(1e-4);
       expect(tokens.map(({ top }) => top.map(({ id }) => id))).toEqual(
-        alone!.tokens.map(({ top }) => top.map(({ id }) => id)),
+        alone!.map(({ top }) => top.map(({ id }) => id)),
       );
-      expect(layers[0]!.key).toHaveLength(alone!.layers[0]!.key.length);
-      expect(largestDifference([...layers[2]!.value], [...alone!.layers[2]!.value])).toBeLessThan(1e-4);
+      expect(largestDifference(caches[i]!, keysAndValues(window))).toBeLessThan(1e-4);
     }
   });
 
-  it('computes the same keys and values from a cache as from the whole text', async () => {
-    const [whole] = await pass([await windowOf(0, 0, 8)]);
-    const [rest] = await pass([await windowOf(0, 50, 8)]);
-    const width = checkpoint.config.kvHeads * checkpoint.config.headDim;
-    for (const [layer, { key }] of rest!.layers.entries()) {
-      expect(largestDifference([...key], [...whole!.layers[layer]!.key.subarray(50 * width)])).toBeLessThan(
-        1e-4,
-      );
+  it('leaves clean keys and values, as a plain forward pass does, whole or in parts', async () => {
+    const whole = await windowOf(0, 0, 8);
+    const plain = await forward([whole]);
+    const clean = keysAndValues(whole);
+    for (const past of [0, 50]) {
+      const window = await windowOf(0, past, 8);
+      const [tokens] = await pass([window]);
+      expect(largestDifference(keysAndValues(window), clean)).toBeLessThan(1e-4);
+      expect(
+        largestDifference(
+          tokens!.map(({ logprob }) => logprob),
+          plain[0]!.map(({ logprob }) => logprob),
+        ),
+      ).toBeLessThan(1e-4);
     }
+  });
+
+  it('attacks only what it is told to', async () => {
+    const window = await windowOf(0, 60, 8);
+    const values = async (attacked: boolean[]) =>
+      (await pass([{ ...window, attacked }]))[0]!.map(({ adversary }) => adversary!.fall);
+    const last = Array.from({ length: 8 }, (_, i) => i === 7);
+    const [all, one, none] = [
+      await values([...window.attacked]),
+      await values(last),
+      await values(last.map(() => false)),
+    ];
+    expect(one[7]).toBeGreaterThan(all[7]!);
+    // Two kernels of attention: what is left is rounding.
+    expect(Math.max(...none.map(Math.abs))).toBeLessThan(5e-5);
+  });
+
+  it('takes the derivative along sgn g of float64, which adds up to the norm of the gradient', async () => {
+    for (const [i, { responseIds, jvp, gradL1Total }] of cases.entries()) {
+      const [tokens] = await pass([await windowOf(i, 0, responseIds.length)], {
+        form: 'derivative',
+        alpha: 1,
+      });
+      const falls = tokens!.map(({ adversary }) => adversary!.fall);
+      expect(scoreErrors(falls, jvp).all).toBeLessThan(1e-4);
+      expect(falls.reduce((sum, fall) => sum + fall, 0) / gradL1Total).toBeCloseTo(1, 5);
+    }
+  });
+
+  it('finds the same rivals by the derivative as by a small step', async () => {
+    const window = await windowOf(0, 60, 40);
+    const rivals = async (form: 'perturb' | 'derivative') =>
+      (await pass([window], { form, alpha: 1e-4 }))[0]!.map(({ adversary }) => adversary!.rival);
+    const [exact, first] = [await rivals('perturb'), await rivals('derivative')];
+    const same = first.filter(({ id }, i) => id === exact[i]!.id);
+    expect(same.length).toBeGreaterThanOrEqual(39); // two may grow alike
+    const growth = (of: typeof exact) => of.map(({ before, after }) => after - before);
+    expect(scoreErrors(growth(first), growth(exact)).all).toBeLessThan(0.05); // second order in α
   });
 
   it('lists the most probable tokens of the float64 values', async () => {
     const { responseIds, topIds, topLogprob } = cases[0]!;
-    const tokens = (await pass([await windowOf(0, 0, responseIds.length)]))[0]!.tokens;
+    const tokens = (await pass([await windowOf(0, 0, responseIds.length)]))[0]!;
     expect(tokens.map(({ top }) => top.map(({ id }) => id))).toEqual(topIds);
     expect(
       largestDifference(
@@ -77,7 +147,7 @@ describe.each(CHECKPOINTS)('a score pass on %s', (name) => {
   it('names as rival another token, with its clean probability', async () => {
     const [result] = await pass([await windowOf(0, 0, 48)]);
     let compared = 0;
-    for (const [i, { adversary, top }] of result!.tokens.entries()) {
+    for (const [i, { adversary, top }] of result!.entries()) {
       const { id, before, after } = adversary!.rival;
       expect(id).not.toBe(cases[0]!.responseIds[i]);
       expect(after).toBeGreaterThan(before);

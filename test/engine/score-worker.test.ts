@@ -1,30 +1,30 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { ScoreWorker } from '#src/engine/child/score-worker.js';
+import { Sessions } from '#src/engine/child/sessions.js';
 import type { FromScore, PassMessage } from '#src/engine/protocol.js';
-import { openSession, type Session } from '#src/engine/session.js';
+import type { Session } from '#src/engine/session.js';
 import { type Checkpoint, openCheckpoint } from '#src/model/checkpoint.js';
-import { buildScoreGraph } from '#src/model/score-graph.js';
 import { checkpointFolder } from '../support/golden.js';
 
 let checkpoint: Checkpoint;
-let sessions: { adversarial: Session; forward: Session };
+let sessions: Sessions;
+let forward: Session;
 let sent: FromScore[];
 let forwardRuns: MockInstance;
 let worker: ScoreWorker;
 
 beforeAll(async () => {
   checkpoint = await openCheckpoint(checkpointFolder('tiny-llama'));
-  const open = (adversary: boolean) =>
-    openSession(buildScoreGraph(checkpoint, { adversary }), { threads: 1 });
-  sessions = { adversarial: await open(true), forward: await open(false) };
+  sessions = new Sessions(checkpoint, { threads: 1 });
+  forward = await sessions.get({ kind: 'forward', texts: 1, result: 'statistics' });
 });
 
 beforeEach(() => {
   sent = [];
-  forwardRuns = vi.spyOn(sessions.forward, 'run');
+  forwardRuns = vi.spyOn(forward, 'run');
   const send = (message: FromScore) => sent.push(message);
-  worker = new ScoreWorker({ ...sessions, source: checkpoint, contextLength: 8192, send });
+  worker = new ScoreWorker({ sessions, source: checkpoint, contextLength: 8192, send });
 });
 afterEach(() => vi.restoreAllMocks());
 
@@ -40,7 +40,7 @@ const pass = (stream: number, length: number): PassMessage => ({
   start: Math.max(0, length - 1 - 64),
   from: length - 8,
   to: length,
-  alpha: 1e-3,
+  adversary: { alpha: 1e-3, form: 'perturb' },
 });
 
 async function answered(stream: number): Promise<void> {
@@ -82,7 +82,7 @@ describe('ScoreWorker', () => {
   it('fails the text that outgrows the context, and no other', async () => {
     worker.pass({ ...pass(1, 72), newIds: ids(9000), start: 8500, from: 8990, to: 9000 });
     worker.pass(pass(2, 72));
-    await answered(1);
-    expect(sent.map(({ type }) => type)).toEqual(['scored', 'failed']);
+    await answered(2);
+    expect(sent.map(({ type }) => type)).toEqual(['failed', 'scored']);
   });
 });

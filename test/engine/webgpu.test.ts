@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { probeDecode, probeScore } from '#src/engine/child/probe.js';
-import { openSession, type Session } from '#src/engine/session.js';
+import { Sessions } from '#src/engine/child/sessions.js';
+import type { Session } from '#src/engine/session.js';
 import { Engine, METHODS, openCheckpoint, type Schedule, scoreResponse } from '#src/index.js';
-import { buildDecodeGraph } from '#src/model/decode-graph.js';
-import { buildScoreGraph } from '#src/model/score-graph.js';
 import {
   CHECKPOINTS,
   checkpointFolder,
@@ -63,14 +62,17 @@ describe.skipIf(!adapter).each(CHECKPOINTS)('%s on WebGPU agrees with float64 Py
     expect(scoreErrors(adversarial, golden.windowed[key]!.adversarial).all).toBeLessThan(0.0005);
   });
 
-  it.each(cases)('case $i: greedy continuation', async ({ promptIds, greedyIds }) => {
-    const sampling = { temperature: 0, topK: 0, topP: 1, seed: 0 };
-    const limits = { maxTokens: greedyIds.length, endIds: [], stop: [], topLogprobs: 0 };
-    const generation = await engine.generate({ promptIds, ...limits, sampling });
-    const ids: number[] = [];
-    for (let item = await generation.next(); item.type === 'token'; item = await generation.next())
-      ids.push(item.id);
-    expect(ids).toEqual(greedyIds);
+  it('greedy continuations, several in one run', async () => {
+    const texts = cases.map(async ({ promptIds, greedyIds }) => {
+      const sampling = { temperature: 0, topK: 0, topP: 1, seed: 0 };
+      const limits = { maxTokens: greedyIds.length, endIds: [], stop: [], topLogprobs: 0 };
+      const generation = await engine.generate({ promptIds, ...limits, sampling });
+      const ids: number[] = [];
+      for (let item = await generation.next(); item.type === 'token'; item = await generation.next())
+        ids.push(item.id);
+      return ids;
+    });
+    expect(await Promise.all(texts)).toEqual(cases.map(({ greedyIds }) => greedyIds));
   });
 });
 
@@ -119,17 +121,19 @@ describe.skipIf(!adapter).each(CHECKPOINTS)('%s on WebGPU', (name) => {
 
   it('computes everything in floating point on the device', async () => {
     const source = await openCheckpoint(checkpointFolder(name));
-    const open = (graph: Parameters<typeof openSession>[0], prefix: string) =>
-      openSession(graph, { threads: 1, device: 'webgpu', profile: join(folder, prefix) });
+    const sessions = (prefix: string) =>
+      new Sessions(source, { threads: 1, device: 'webgpu', profile: join(folder, prefix) });
     const common = { source, contextLength: 128 };
-    const decode = await open(buildDecodeGraph(source), 'decode');
-    await probeDecode({ ...common, session: decode });
-    expect(floatsOnCpu(decode, 'decode')).toEqual(allowed);
+    const decode = sessions('decode');
+    await probeDecode({ ...common, sessions: decode });
+    const forward = await decode.get({ kind: 'forward', texts: 1, result: 'logprobs' });
+    expect(floatsOnCpu(forward, 'decode')).toEqual(allowed);
 
-    const adversarial = await open(buildScoreGraph(source, { adversary: true }), 'adversarial');
-    const forward = await open(buildScoreGraph(source, { adversary: false }), 'forward');
-    await probeScore({ ...common, adversarial, forward });
-    expect(floatsOnCpu(adversarial, 'adversarial')).toEqual(allowed);
-    expect(floatsOnCpu(forward, 'forward')).toEqual(allowed);
+    for (const form of ['perturb', 'derivative'] as const) {
+      const score = sessions(form);
+      await probeScore({ ...common, sessions: score }, form);
+      const session = await score.get({ kind: 'score', texts: 1, form });
+      expect(floatsOnCpu(session, form)).toEqual(allowed);
+    }
   });
 });

@@ -191,6 +191,14 @@ describe('a bad request', () => {
     ['a huge window', { guard: { window: 1e12 } }, 'guard.window', 'invalid_value'],
     ['a window below the block', { guard: { block: 8, window: 4 } }, 'guard.window', 'invalid_value'],
     ['alpha of 0', { guard: { alpha: 0 } }, 'guard.alpha', 'invalid_value'],
+    ['a relative alpha of 0', { guard: { alpha: '0rms' } }, 'guard.alpha', 'invalid_value'],
+    [
+      'a relative alpha too large for the model',
+      { guard: { alpha: '1e6rms' } },
+      'guard.alpha',
+      'invalid_value',
+    ],
+    ['an alpha as text', { guard: { alpha: '1e-4' } }, 'guard.alpha', 'invalid_value'],
     ['an alpha lost in rounding', { guard: { alpha: 1e-12 } }, 'guard.alpha', 'invalid_value'],
     ['a stop of a wrong type', { stop: [3] }, 'stop', 'invalid_value'],
     [

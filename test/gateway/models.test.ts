@@ -1,5 +1,6 @@
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toApiError } from '#gateway/errors.js';
 import { Models } from '#gateway/index.js';
 import { guardSchema } from '#gateway/request.js';
 import { Engine } from '#src/index.js';
@@ -38,20 +39,21 @@ describe('Models', () => {
     for (const engine of engines) await engine.close();
   });
 
-  it('prepares what the template takes', () => {
-    expect(picky.prepare(request('user'))).toMatchObject({ model: 'm', promptTokens: 1 });
+  it('prepares what the template takes', async () => {
+    expect(await picky.prepare(request('user'))).toMatchObject({ model: 'm', promptTokens: 1 });
   });
 
-  it('says in the words of the template what it refuses', () => {
-    const refuse = () => picky.prepare(request('assistant'));
-    expect(refuse).toThrow('must begin with user');
-    expect(refuse).toThrow(
-      expect.objectContaining({ status: 400, body: expect.objectContaining({ param: 'messages' }) }),
-    );
+  it('says in the words of the template what it refuses', async () => {
+    await expect(picky.prepare(request('assistant'))).rejects.toMatchObject({
+      message: expect.stringContaining('must begin with user'),
+      status: 400,
+      body: { param: 'messages' },
+    });
   });
 
   it('takes the fault on itself when the model has no template', async () => {
     const models = await modelsWith('bare', null);
-    expect(() => models.prepare(request('user'))).toThrow(expect.objectContaining({ status: 500 }));
+    const error: unknown = await models.prepare(request('user')).catch((reason: unknown) => reason);
+    expect(toApiError(error)).toMatchObject({ status: 500, body: { code: 'model_error' } });
   });
 });

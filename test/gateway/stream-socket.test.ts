@@ -49,6 +49,15 @@ describe('a generation', () => {
     });
   });
 
+  it('takes alpha relative to the embeddings, and says what it comes to', async () => {
+    const alpha = 0.01 * (await gateway.engine.checkpoint.embeddingRms());
+    const relative = await run({ guard: { alpha: '0.01rms' } });
+    expect(relative[0]).toMatchObject({ type: 'generation.created', guard: { alpha } });
+    const scoresOf = (events: SocketEvent[]) =>
+      events.filter(ofType('score.delta')).map(({ scores }) => scores);
+    expect(scoresOf(relative)).toEqual(scoresOf(await run({ guard: { alpha } })));
+  });
+
   it('numbers its events without gaps', async () => {
     const events = await run();
     expect(events.map(({ offset }) => offset)).toEqual(events.map((_, i) => i));

@@ -43,6 +43,25 @@ describe('Graph', () => {
     expect((await run(build, [0, 0, 0, 0, 0, 0], [3, 2], ['a', 'b'])).dims).toEqual([3, 2, 1]);
   });
 
+  it('splits an axis at sizes that are known when it runs', async () => {
+    const parts = async (part: number) => {
+      const build = (g: Graph, x: Value) => {
+        const twice = g.op('Concat', [x, x, g.floats([9, 9], [2, 1])], { axis: 1 });
+        const split = g.split(twice, 1, ['n', 1, 'n']);
+        expect(split.map(({ shape }) => shape)).toEqual([
+          [2, 'n'],
+          [2, 1],
+          [2, 'n'],
+        ]);
+        return g.op('Neg', [split[part]!]);
+      };
+      return (await run(build, [1, 2, 3, 4], [2, 2], [2, 'n'])).data;
+    };
+    expect(await parts(0)).toEqual([-1, -2, -3, -4]);
+    expect(await parts(1)).toEqual([-1, -3]);
+    expect(await parts(2)).toEqual([-2, -9, -4, -9]);
+  });
+
   it('stores equal constants once', () => {
     const g = new Graph();
     expect(g.scalar(2)).toBe(g.scalar(2));
@@ -61,6 +80,7 @@ describe('Graph', () => {
       (g: Graph, x: Value) => g.op('MatMul', [x, g.floats([1, 2], [1, 2])]),
       'MatMul: cannot multiply',
     ],
+    ['parts that do not add up', (g: Graph, x: Value) => g.split(x, 1, [2, 2])[0]!, 'Split: [2,2] does not'],
     [
       'a size that nothing has',
       (g: Graph, x: Value) => g.expand(x, [3, 'unheard-of', 2]),

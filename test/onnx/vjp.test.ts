@@ -1,256 +1,14 @@
-import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
-import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { describe, expect, it } from 'vitest';
 import { floats, openSession } from '#src/engine/session.js';
-import { logSoftmax, silu } from '#src/onnx/functions.js';
 import { Graph } from '#src/onnx/graph.js';
 import { OPERATORS } from '#src/onnx/operators.js';
-import type { Value } from '#src/onnx/types.js';
 import { DIFFERENTIABLE, gradients } from '#src/onnx/vjp.js';
-
-interface Case {
-  readonly op: string;
-  readonly name: string;
-  /** Concrete sizes of the float inputs; sizes given as names in `dims` become symbolic in the graph. */
-  readonly shapes: readonly (readonly number[])[];
-  readonly dims?: readonly (readonly (number | string)[])[];
-  readonly positive?: boolean;
-  /** Which inputs are differentiated; all by default. */
-  readonly wrt?: readonly number[];
-  readonly build: (g: Graph, inputs: Value[]) => Value;
-}
-
-const CASES: Case[] = [
-  ...(['Add', 'Sub', 'Mul', 'Div'] as const).flatMap((op): Case[] => [
-    {
-      op,
-      name: 'same shape',
-      shapes: [
-        [2, 3],
-        [2, 3],
-      ],
-      positive: true,
-      build: (g, [a, b]) => g.op(op, [a!, b!]),
-    },
-    {
-      op,
-      name: 'broadcast of leading and inner axes',
-      shapes: [
-        [2, 1, 3],
-        [4, 1],
-      ],
-      positive: true,
-      build: (g, [a, b]) => g.op(op, [a!, b!]),
-    },
-    {
-      op,
-      name: 'broadcast along a named axis',
-      shapes: [
-        [2, 3],
-        [1, 3],
-      ],
-      dims: [
-        ['rows', 3],
-        [1, 3],
-      ],
-      positive: true,
-      build: (g, [a, b]) => g.op(op, [a!, b!]),
-    },
-    {
-      op,
-      name: 'one value used twice',
-      shapes: [[3]],
-      positive: true,
-      build: (g, [a]) => g.op(op, [a!, g.op('Exp', [a!])]),
-    },
-  ]),
-  ...(['Neg', 'Exp', 'Sigmoid'] as const).map(
-    (op): Case => ({ op, name: 'any x', shapes: [[2, 3]], build: (g, [x]) => g.op(op, [x!]) }),
-  ),
-  ...(['Log', 'Sqrt', 'Reciprocal'] as const).map(
-    (op): Case => ({
-      op,
-      name: 'x > 0',
-      shapes: [[2, 3]],
-      positive: true,
-      build: (g, [x]) => g.op(op, [x!]),
-    }),
-  ),
-  {
-    op: 'Softmax',
-    name: 'last axis',
-    shapes: [[2, 5]],
-    build: (g, [x]) => g.op('Softmax', [x!], { axis: -1 }),
-  },
-  {
-    op: 'MatMul',
-    name: 'matrices',
-    shapes: [
-      [2, 3],
-      [3, 4],
-    ],
-    build: (g, [a, b]) => g.op('MatMul', [a!, b!]),
-  },
-  {
-    op: 'MatMul',
-    name: 'batched, batch broadcast on both sides',
-    shapes: [
-      [2, 1, 2, 3],
-      [4, 3, 2],
-    ],
-    build: (g, [a, b]) => g.op('MatMul', [a!, b!]),
-  },
-  {
-    op: 'Gemm',
-    name: 'x Wᵀ',
-    shapes: [
-      [2, 3],
-      [4, 3],
-    ],
-    build: (g, [x, w]) => g.op('Gemm', [x!, w!], { transB: 1 }),
-  },
-  {
-    op: 'Gemm',
-    name: 'x Wᵀ + bias',
-    shapes: [[2, 3], [4, 3], [4]],
-    build: (g, [x, w, b]) => g.op('Gemm', [x!, w!, b!], { transB: 1 }),
-  },
-  {
-    op: 'RMSNormalization',
-    name: 'last axis',
-    shapes: [[2, 3, 4], [4]],
-    build: (g, [x, w]) => g.op('RMSNormalization', [x!, w!], { axis: -1, epsilon: 1e-3 }),
-  },
-  {
-    op: 'RotaryEmbedding',
-    name: 'rotates halves',
-    shapes: [[2, 2, 3, 4]],
-    build: (g, [x]) => {
-      const angles = Array.from({ length: 12 }, (_, i) => 0.3 * i);
-      return g.op('RotaryEmbedding', [
-        x!,
-        g.floats(angles.map(Math.cos), [2, 3, 2]),
-        g.floats(angles.map(Math.sin), [2, 3, 2]),
-      ]);
-    },
-  },
-  {
-    op: 'Transpose',
-    name: 'a cycle of axes',
-    shapes: [[2, 3, 4]],
-    build: (g, [x]) => g.transpose(x!, [1, 2, 0]),
-  },
-  {
-    op: 'Reshape',
-    name: 'with two named sizes',
-    shapes: [[2, 3, 4]],
-    dims: [['batch', 'window', 4]],
-    build: (g, [x]) => g.reshape(g.op('Exp', [g.reshape(x!, ['rows', 2])]), ['batch', 'window', 2, 2]),
-  },
-  { op: 'Unsqueeze', name: 'inner axis', shapes: [[2, 3]], build: (g, [x]) => g.unsqueeze(x!, [1]) },
-  {
-    op: 'Expand',
-    name: 'along new and unit axes',
-    shapes: [[2, 1]],
-    build: (g, [x]) => g.expand(x!, [3, 2, 4]),
-  },
-  {
-    op: 'Concat',
-    name: 'named sizes',
-    shapes: [
-      [2, 2],
-      [2, 3],
-    ],
-    dims: [
-      [2, 'past'],
-      [2, 'new'],
-    ],
-    build: (g, [a, b]) => g.op('Concat', [a!, b!], { axis: 1 }),
-  },
-  {
-    op: 'Concat',
-    name: 'only the second part wanted',
-    shapes: [
-      [2, 2],
-      [2, 3],
-    ],
-    dims: [
-      [2, 'past'],
-      [2, 'new'],
-    ],
-    wrt: [1],
-    build: (g, [a, b]) => g.op('Concat', [a!, b!], { axis: 1 }),
-  },
-  {
-    op: 'Gather',
-    name: 'repeated rows add up',
-    shapes: [[4, 3]],
-    dims: [['rows', 3]],
-    build: (g, [x]) => g.op('Gather', [x!, g.ints([2, 0, 2])], { axis: 0 }),
-  },
-  {
-    op: 'GatherElements',
-    name: 'repeated entries add up',
-    shapes: [[2, 3]],
-    build: (g, [x]) => g.op('GatherElements', [x!, g.ints([2, 2, 0, 1], [2, 2])], { axis: 1 }),
-  },
-  {
-    op: 'ReduceSum',
-    name: 'kept axes',
-    shapes: [[2, 3, 4]],
-    build: (g, [x]) => g.reduce('ReduceSum', x!, [0, 2]),
-  },
-  {
-    op: 'ReduceSum',
-    name: 'dropped axes, of the size of those that stay',
-    shapes: [[2, 2, 2]],
-    build: (g, [x]) => g.reduce('ReduceSum', g.op('Mul', [x!, x!]), [0, 2], { keepDims: false }),
-  },
-  {
-    op: 'ReduceMean',
-    name: 'kept axes',
-    shapes: [[2, 3, 4]],
-    build: (g, [x]) => g.reduce('ReduceMean', x!, [1]),
-  },
-  {
-    op: 'ReduceMean',
-    name: 'dropped axis, of the size of one that stays',
-    shapes: [[2, 2, 3]],
-    build: (g, [x]) => g.reduce('ReduceMean', g.op('Mul', [x!, x!]), [0], { keepDims: false }),
-  },
-  {
-    op: 'logSoftmax',
-    name: 'composite, large logits',
-    shapes: [[2, 5]],
-    build: (g, [x]) => logSoftmax(g, g.op('Add', [x!, g.scalar(30)])),
-  },
-  { op: 'silu', name: 'composite', shapes: [[2, 5]], build: (g, [x]) => silu(g, x!) },
-];
-
-const size = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
-
-function randoms(seed: number, count: number, low: number, high: number): Float32Array {
-  const generator = xoroshiro128plus(seed);
-  return Float32Array.from({ length: count }, () => low + (high - low) * uniformFloat64(generator));
-}
+import { asResult, CASES, openCase, randoms, STEP, tolerance } from '../support/derivatives.js';
 
 describe('vector-Jacobian products agree with finite differences', () => {
-  it.each(CASES)('$op: $name', async ({ shapes, dims, positive, build, wrt = shapes.map((_, i) => i) }) => {
-    const names = shapes.map((_, i) => `x${i}`);
-    const data = shapes.map((shape, i) => randoms(7 + i, size(shape), positive ? 0.5 : -1.5, 1.5));
-    const declare = (g: Graph): Value[] =>
-      shapes.map((shape, i) => g.input(names[i]!, 'float32', dims?.[i] ?? shape));
-    const feeds = (values: readonly Float32Array[]) =>
-      Object.fromEntries(values.map((value, i) => [names[i]!, floats(value, shapes[i]!)]));
-
-    const forward = new Graph();
-    forward.output('y', build(forward, declare(forward)));
-    const forwardSession = await openSession(forward, { threads: 1 });
-    const run = async (values: readonly Float32Array[]) => {
-      const { y } = await forwardSession.run(feeds(values));
-      if (!(y?.data instanceof Float32Array)) throw new Error('y is not float32');
-      return { data: y.data, dims: y.dims };
-    };
+  it.each(CASES)('$op: $name', async (testCase) => {
+    const { shapes, build, wrt = shapes.map((_, i) => i) } = testCase;
+    const { data, declare, feeds, run } = await openCase(testCase);
     const y = await run(data);
     const weights = randoms(99, y.data.length, -1, 1);
     const loss = async (values: readonly Float32Array[]) =>
@@ -262,23 +20,19 @@ describe('vector-Jacobian products agree with finite differences', () => {
     const seed = backward.input('seed', 'float32', output.shape);
     const wanted = wrt.map((i) => inputs[i]!);
     gradients(backward, [{ value: output, seed }], wanted).forEach((gradient, k) => {
-      // An output must be the result of a node; the gradient of a sum is the seed itself.
-      backward.output(`dx${wrt[k]}`, backward.op('Neg', [backward.op('Neg', [gradient])]));
+      backward.output(`dx${wrt[k]}`, asResult(backward, gradient));
     });
     const session = await openSession(backward, { threads: 1 });
     const result = await session.run({ ...feeds(data), seed: floats(weights, y.dims) });
 
-    const step = 1e-2;
     for (const i of wrt) {
       const actual = result[`dx${i}`];
       expect(actual?.dims).toEqual(shapes[i]);
       for (let k = 0; k < data[i]!.length; k++) {
         const moved = (by: number) =>
           data.map((value, j) => (j === i ? value.with(k, value[k]! + by) : value));
-        const expected = ((await loss(moved(step))) - (await loss(moved(-step)))) / (2 * step);
-        expect(Math.abs(Number(actual?.data[k]) - expected)).toBeLessThan(
-          2e-3 * Math.max(1, Math.abs(expected)),
-        );
+        const expected = ((await loss(moved(STEP))) - (await loss(moved(-STEP)))) / (2 * STEP);
+        expect(Math.abs(Number(actual?.data[k]) - expected)).toBeLessThan(tolerance(expected));
       }
     }
   });

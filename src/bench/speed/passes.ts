@@ -1,9 +1,8 @@
-import { runPass, type Window } from '../../engine/child/score-pass.js';
-import { ScoreCache } from '../../engine/kv-cache.js';
-import { openSession } from '../../engine/session.js';
+import { runForward, runScorePass } from '../../engine/child/score-pass.js';
+import { Sessions } from '../../engine/child/sessions.js';
+import { KvCache } from '../../engine/kv-cache.js';
 import type { Checkpoint } from '../../model/checkpoint.js';
 import { RotaryEmbedding } from '../../model/rope.js';
-import { buildScoreGraph } from '../../model/score-graph.js';
 import { interleave, type Sample } from './measure.js';
 
 export interface PassCost {
@@ -16,7 +15,7 @@ export interface PassCost {
 
 /**
  * A score pass (clean forward, backward, perturbed forward, statistics) against a plain forward pass of the same
- * positions, both in the graph of primitive operators, both with all positions scored.
+ * positions, all of them scored.
  */
 export async function measurePasses(
   checkpoint: Checkpoint,
@@ -24,17 +23,19 @@ export async function measurePasses(
   options: { readonly threads: number; readonly rounds: number },
 ): Promise<PassCost[]> {
   const { config } = checkpoint;
-  const rotary = new RotaryEmbedding(config);
-  const forward = await openSession(buildScoreGraph(checkpoint, { adversary: false }), options);
-  const adversarial = await openSession(buildScoreGraph(checkpoint, { adversary: true }), options);
+  const runtime = { config, rotary: new RotaryEmbedding(config) };
+  const sessions = new Sessions(checkpoint, options);
+  const forward = await sessions.get({ kind: 'forward', texts: 1, result: 'statistics' });
+  const score = await sessions.get({ kind: 'score', texts: 1, form: 'perturb' });
   const costs: PassCost[] = [];
   for (const positions of lengths) {
     const ids = Array.from({ length: positions + 1 }, (_, i) => (i * 7919) % config.vocabSize);
-    const cache = new ScoreCache(config, positions);
-    const window: Window = { cache, start: 0, ids: ids.slice(0, -1), targets: ids.slice(1) };
+    const cache = new KvCache(config, positions);
+    const targets = ids.slice(1);
+    const window = { cache, start: 0, ids: ids.slice(0, -1), targets, attacked: targets.map(() => true) };
     const times = await interleave(options.rounds, {
-      forward: () => runPass(forward, config, rotary, [window], null),
-      score: () => runPass(adversarial, config, rotary, [window], 1e-4),
+      forward: () => runForward(forward, runtime, [window]),
+      score: () => runScorePass(score, runtime, [window], { form: 'perturb', alpha: 1e-4 }),
     });
     costs.push({ positions, ...times, ratio: times.score.median / times.forward.median });
   }

@@ -88,7 +88,13 @@ export async function measureLengths(
     // The first pass brings the text and fills the cache; it belongs to the round that is not counted.
     let newIds = someIds(engine, to);
     const pass = (start: number, from: number) => async () => {
-      await text.pass({ newIds, start, from, to, alpha: DEFAULT_SCORING.alpha });
+      await text.pass({
+        newIds,
+        start,
+        from,
+        to,
+        adversary: { alpha: DEFAULT_SCORING.alpha, form: 'perturb' },
+      });
       newIds = [];
     };
     try {

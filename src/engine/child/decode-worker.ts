@@ -1,10 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ModelSource } from '../../model/decoder.js';
 import { RotaryEmbedding } from '../../model/rope.js';
-import { DecodeCache } from '../kv-cache.js';
+import { KvCache } from '../kv-cache.js';
 import type { FromDecode, GenerateMessage } from '../protocol.js';
 import { Sampler, topTokens } from '../sampler.js';
-import { floats, ints, longs, type Session } from '../session.js';
+import { longs } from '../session.js';
+import { batchSize, type Sessions } from './sessions.js';
+import { type Runtime, runTexts } from './text-run.js';
 
 /** Prompt tokens in one run: short enough that other streams and cancellations do not wait long. */
 const PREFILL_CHUNK = 128;
@@ -12,40 +14,47 @@ const PREFILL_CHUNK = 128;
 interface Stream {
   readonly request: GenerateMessage;
   readonly sampler: Sampler;
-  readonly cache: DecodeCache;
+  readonly cache: KvCache;
   /** Tokens that the model has not seen yet: the rest of the prompt, then the last token drawn. */
   pending: readonly number[];
   generated: number;
   credit: number;
 }
 
+/** A stream and the tokens that it brings to a run. */
+interface Turn {
+  readonly stream: Stream;
+  readonly ids: readonly number[];
+}
+
 export interface DecodeWorkerOptions {
-  readonly session: Session;
+  readonly sessions: Pick<Sessions, 'get'>;
   readonly source: ModelSource;
   readonly contextLength: number;
   readonly send: (message: FromDecode) => void;
 }
 
 /**
- * Generates several texts, one run each in turn. Between two runs the event loop is free: that is when
+ * Generates several texts, as many as may go on in each run. Between two runs the event loop is free: that is when
  * cancellations and credit arrive.
  */
 export class DecodeWorker {
   readonly #options: DecodeWorkerOptions;
-  readonly #rotary: RotaryEmbedding;
+  readonly #runtime: Runtime;
   readonly #streams = new Map<number, Stream>();
   #running = false;
 
   constructor(options: DecodeWorkerOptions) {
     this.#options = options;
-    this.#rotary = new RotaryEmbedding(options.source.config);
+    const { config } = options.source;
+    this.#runtime = { config, rotary: new RotaryEmbedding(config) };
   }
 
   generate(request: GenerateMessage): void {
     this.#streams.set(request.stream, {
       request,
       sampler: new Sampler(request.sampling),
-      cache: new DecodeCache(this.#options.source.config, this.#options.contextLength),
+      cache: new KvCache(this.#options.source.config, this.#options.contextLength),
       pending: request.promptIds,
       generated: 0,
       credit: request.credit,
@@ -66,43 +75,99 @@ export class DecodeWorker {
   async #run(): Promise<void> {
     if (this.#running) return;
     this.#running = true;
-    for (let stream = this.#next(); stream; stream = this.#next()) {
-      await this.#turn(stream);
+    for (let turns = this.#next(); turns.length > 0; turns = this.#next()) {
+      await this.#step(turns);
       await setImmediate();
     }
     this.#running = false;
   }
 
-  /** The stream that has waited longest, of those that may go on; it goes to the end of the line. */
-  #next(): Stream | undefined {
-    for (const [id, stream] of this.#streams) {
-      if (stream.credit === 0) continue;
-      this.#streams.delete(id);
-      this.#streams.set(id, stream);
-      return stream;
+  /** Those that have waited longest, of the streams that may go on; they go to the end of the line. */
+  #next(): Turn[] {
+    const turns: Turn[] = [];
+    let room = PREFILL_CHUNK;
+    for (const stream of this.#streams.values()) {
+      const prefill = stream.pending.length > 1;
+      if (stream.credit === 0 || (prefill && room === 0)) continue;
+      const ids = stream.pending.slice(0, prefill ? room : 1);
+      if (prefill) room -= ids.length;
+      const refusal = this.#refusal(stream, ids.length);
+      if (refusal) this.#fail(stream, refusal);
+      else turns.push({ stream, ids });
     }
-    return undefined;
+    const chosen = turns.slice(0, batchSize(turns.length));
+    for (const { stream } of chosen) {
+      this.#streams.delete(stream.request.stream);
+      this.#streams.set(stream.request.stream, stream);
+    }
+    return chosen;
   }
 
-  async #turn(stream: Stream): Promise<void> {
-    const id = stream.request.stream;
+  /** What keeps a text from growing, found before others share a run with it. */
+  #refusal({ cache }: Stream, more: number): string | null {
     try {
-      const logprobs = await this.#step(stream);
-      if (!logprobs || !this.#streams.has(id)) return;
-      const token = stream.sampler.sample(logprobs);
-      const logprob = logprobs[token]!;
-      if (!Number.isFinite(logprob)) throw new Error('the log-probability of the drawn token is not finite');
-      if (stream.request.endIds.includes(token)) return this.#end(id, 'stop');
-      const top = topTokens(logprobs, stream.request.topLogprobs);
-      this.#options.send({ type: 'token', stream: id, id: token, logprob, top });
-      stream.credit -= 1;
-      stream.generated += 1;
-      stream.pending = [token];
-      if (stream.generated === stream.request.maxTokens) this.#end(id, 'length');
+      cache.reserve(cache.length + more);
+      return null;
     } catch (error) {
-      this.#streams.delete(id);
-      this.#options.send({ type: 'failed', stream: id, message: String(error) });
+      return String(error);
     }
+  }
+
+  /** One run: a token for each, or a part of its prompt. */
+  async #step(turns: readonly Turn[]): Promise<void> {
+    try {
+      const logprobs = await this.#logprobs(turns);
+      for (const [i, { stream, ids }] of turns.entries()) {
+        stream.pending = stream.pending.slice(ids.length);
+        if (stream.pending.length === 0) this.#draw(stream, logprobs[i]!);
+      }
+    } catch (error) {
+      for (const { stream } of turns) this.#fail(stream, String(error));
+    }
+  }
+
+  /** Of what follows the last token that each brought, `[vocab]`. */
+  async #logprobs(turns: readonly Turn[]): Promise<Float32Array[]> {
+    const spec = { kind: 'forward', texts: turns.length, result: 'logprobs' } as const;
+    const session = await this.#options.sessions.get(spec);
+    let end = 0;
+    const rows = turns.map(({ ids }) => {
+      end += ids.length;
+      return end - 1;
+    });
+    const texts = turns.map(({ stream: { cache }, ids }) => ({ cache, start: cache.length, ids }));
+    const result = await runTexts(session, this.#runtime, texts, { rows: longs(rows, [rows.length]) }, [
+      'logprobs',
+    ]);
+    const logprobs = result.floats('logprobs');
+    const size = logprobs.length / turns.length;
+    return turns.map((_, i) => logprobs.subarray(i * size, (i + 1) * size));
+  }
+
+  #draw(stream: Stream, logprobs: Float32Array): void {
+    const { stream: id, endIds, topLogprobs, maxTokens } = stream.request;
+    if (!this.#streams.has(id)) return; // cancelled during the run
+    const token = stream.sampler.sample(logprobs);
+    const logprob = logprobs[token]!;
+    if (!Number.isFinite(logprob)) {
+      this.#fail(stream, 'the log-probability of the drawn token is not finite');
+      return;
+    }
+    if (endIds.includes(token)) {
+      this.#end(id, 'stop');
+      return;
+    }
+    this.#options.send({
+      type: 'token',
+      stream: id,
+      id: token,
+      logprob,
+      top: topTokens(logprobs, topLogprobs),
+    });
+    stream.credit -= 1;
+    stream.generated += 1;
+    stream.pending = [token];
+    if (stream.generated === maxTokens) this.#end(id, 'length');
   }
 
   #end(id: number, reason: 'stop' | 'length'): void {
@@ -110,29 +175,8 @@ export class DecodeWorker {
     this.#options.send({ type: 'end', stream: id, reason });
   }
 
-  /** One run → log-probabilities of the next token `[vocab]`, or `null` while the prompt is not finished. */
-  async #step(stream: Stream): Promise<Float32Array | null> {
-    const { cache } = stream;
-    const ids = stream.pending.slice(0, PREFILL_CHUNK);
-    const total = cache.length + ids.length;
-    cache.reserve(total);
-    const { inputs, outputs } = cache.tensors();
-    const { cos, sin } = this.#rotary.angles(ids.map((_, i) => cache.length + i));
-    const angles = [1, ids.length, this.#options.source.config.headDim / 2];
-    const feeds = {
-      ids: longs(ids, [1, ids.length]),
-      cos: floats(cos, angles),
-      sin: floats(sin, angles),
-      rows: longs([ids.length - 1], [1]),
-      last_key: ints([total - 1], [1]),
-      total_length: ints([total], []),
-      ...inputs,
-    };
-    const { logprobs } = await this.#options.session.run(feeds, { logprobs: null, ...outputs });
-    cache.length = total;
-    stream.pending = stream.pending.slice(ids.length);
-    if (stream.pending.length > 0) return null;
-    if (!(logprobs?.data instanceof Float32Array)) throw new Error('the decode graph returned no logprobs');
-    return logprobs.data;
+  #fail({ request: { stream } }: Stream, message: string): void {
+    if (!this.#streams.delete(stream)) return; // nobody waits for it
+    this.#options.send({ type: 'failed', stream, message });
   }
 }

@@ -1,10 +1,8 @@
-import { buildDecodeGraph } from '../../model/decode-graph.js';
-import { buildScoreGraph } from '../../model/score-graph.js';
 import type { FromDecode, FromScore, OpenMessage, ToDecode, ToScore } from '../protocol.js';
-import { openSession } from '../session.js';
 import { DecodeWorker } from './decode-worker.js';
 import { probeDecode, probeScore } from './probe.js';
 import { ScoreWorker } from './score-worker.js';
+import { Sessions } from './sessions.js';
 
 /**
  * Entry of an engine process. It owns its sessions and dies with its parent; Ctrl-C in the terminal reaches the
@@ -32,9 +30,10 @@ async function open(message: OpenMessage): Promise<void> {
 }
 
 async function openDecode({ source, threads, device, contextLength }: OpenMessage): Promise<void> {
-  const session = await openSession(buildDecodeGraph(source), { threads, device });
-  if (device !== 'cpu') await probeDecode({ session, source, contextLength });
-  const worker = new DecodeWorker({ session, source, contextLength, send });
+  const sessions = new Sessions(source, { threads, device });
+  await sessions.get({ kind: 'forward', texts: 1, result: 'logprobs' });
+  if (device !== 'cpu') await probeDecode({ sessions, source, contextLength });
+  const worker = new DecodeWorker({ sessions, source, contextLength, send });
   process.on('message', (message: ToDecode) => {
     if (message.type === 'generate') worker.generate(message);
     else if (message.type === 'credit') worker.credit(message.stream, message.tokens);
@@ -43,12 +42,14 @@ async function openDecode({ source, threads, device, contextLength }: OpenMessag
 }
 
 async function openScore({ source, threads, device, contextLength }: OpenMessage): Promise<void> {
-  const adversarial = await openSession(buildScoreGraph(source, { adversary: true }), { threads, device });
-  const forward = await openSession(buildScoreGraph(source, { adversary: false }), { threads, device });
-  if (device !== 'cpu') await probeScore({ adversarial, forward, source, contextLength });
-  const worker = new ScoreWorker({ adversarial, forward, source, contextLength, send });
+  const sessions = new Sessions(source, { threads, device });
+  await sessions.get({ kind: 'score', texts: 1, form: 'perturb' });
+  if (device !== 'cpu') await probeScore({ sessions, source, contextLength });
+  const worker = new ScoreWorker({ sessions, source, contextLength, send });
   process.on('message', (message: ToScore) => {
     if (message.type === 'pass') worker.pass(message);
+    else if (message.type === 'lanes') worker.lanes(message.stream, message.options);
+    else if (message.type === 'sample') worker.sample(message);
     else if (message.type === 'release') worker.release(message.stream);
   });
 }

@@ -1,4 +1,4 @@
-import type { FromDecode, FromScore } from '../protocol.js';
+import type { Adversary, FromDecode, FromScore } from '../protocol.js';
 import { DecodeWorker, type DecodeWorkerOptions } from './decode-worker.js';
 import { ScoreWorker, type ScoreWorkerOptions } from './score-worker.js';
 
@@ -23,15 +23,18 @@ export async function probeDecode(options: Omit<DecodeWorkerOptions, 'send'>): P
 }
 
 /** @throws Error when a run fails or its numbers are not finite */
-export async function probeScore(options: Omit<ScoreWorkerOptions, 'send'>): Promise<void> {
-  for (const alpha of [1e-4, null]) {
+export async function probeScore(
+  options: Omit<ScoreWorkerOptions, 'send'>,
+  form: Adversary['form'] = 'perturb',
+): Promise<void> {
+  for (const adversary of [{ alpha: 1e-4, form }, null]) {
     const answer = await new Promise<FromScore>((send) => {
-      const pass = { newIds: [0, 1], start: 0, from: 1, to: 2, alpha } as const;
+      const pass = { newIds: [0, 1], start: 0, from: 1, to: 2, adversary } as const;
       new ScoreWorker({ ...options, send }).pass({ type: 'pass', stream: 0, ...pass });
     });
     const tokens = answer.type === 'scored' ? answer.tokens : [];
-    const finite = tokens.every(({ logprob, entropy, adversary }) =>
-      [logprob, entropy, adversary?.perturbedLogprob ?? 0].every(Number.isFinite),
+    const finite = tokens.every((token) =>
+      [token.logprob, token.entropy, token.adversary?.fall ?? 0].every(Number.isFinite),
     );
     if (tokens.length === 0 || !finite) throw new Error(`the probe run failed: ${describe(answer)}`);
   }

@@ -1,162 +1,114 @@
-import type { ModelConfig } from '../../model/config.js';
-import type { RotaryEmbedding } from '../../model/rope.js';
 import { TOP_TOKENS } from '../../model/token-statistics.js';
-import type { ScoreCache } from '../kv-cache.js';
-import type { PassToken } from '../protocol.js';
+import type { Adversary, PassToken } from '../protocol.js';
 import { type Feeds, floats, longs, type Session } from '../session.js';
+import { count, type RunResult, type Runtime, runTexts, type TextRows } from './text-run.js';
 
-/** One text's part of a run: positions `start` to `start + ids.length − 1`, of which the last rows are scored. */
-export interface Window {
-  readonly cache: ScoreCache;
-  readonly start: number;
-  readonly ids: readonly number[];
-  /** The tokens that follow the last `targets.length` positions. */
+/** A text's share of a pass. */
+export interface Window extends TextRows {
+  /** The tokens that follow its last `targets.length` rows. */
   readonly targets: readonly number[];
 }
 
-export interface WindowResult {
-  readonly tokens: readonly PassToken[];
-  /** Clean keys and values of the window, per layer. */
-  readonly layers: readonly { readonly key: Float32Array; readonly value: Float32Array }[];
+export interface AttackedWindow extends Window {
+  /** Which of the targets the adversary attacks. */
+  readonly attacked: readonly boolean[];
 }
 
-/** A position that no query of a text can see: padding of the shorter texts of a batch, in windows and pasts. */
-const UNSEEN = 2 ** 40;
+const STATISTICS = ['logprob', 'entropy', 'margin', 'top_ids', 'top_logprobs'];
+const ADVERSARY = {
+  perturb: ['perturbed_logprob', 'rival', 'rival_before', 'rival_after'],
+  derivative: ['derivative', 'rival', 'rival_before', 'rival_after'],
+};
 
 /**
- * Runs a score graph over several windows at once. Windows and their pasts are padded to the longest.
- * @param alpha step of the adversary; `null` for a graph without one
+ * A plain forward pass: the caches end up holding the windows.
+ * @param session of a forward graph with `statistics`, for as many texts
+ * @returns what the pass says of the targets of each window
  */
-export async function runPass(
+export async function runForward(
   session: Session,
-  config: ModelConfig,
-  rotary: RotaryEmbedding,
+  runtime: Runtime,
   windows: readonly Window[],
-  alpha: number | null,
-): Promise<WindowResult[]> {
-  const result = await session.run(feedsFor(config, rotary, windows, alpha));
-  const read = (name: string): Float32Array => {
-    const data = result[name]?.data;
-    if (!(data instanceof Float32Array)) throw new Error(`the score graph returned no ${name}`);
-    return data;
-  };
-  const readIds = (name: string): number[] => {
-    const data = result[name]?.data;
-    if (!(data instanceof BigInt64Array)) throw new Error(`the score graph returned no ${name}`);
-    return Array.from(data, Number);
-  };
-  const [logprob, entropy, margin, topLogprobs] = ['logprob', 'entropy', 'margin', 'top_logprobs'].map(read);
-  const topIds = readIds('top_ids');
-  const adversary = alpha === null ? null : readAdversary(read, readIds);
+): Promise<PassToken[][]> {
+  const result = await runTexts(session, runtime, windows, scoredFeeds(windows), STATISTICS);
+  return readTokens(result, windows, () => null);
+}
 
-  const length = Math.max(...windows.map(({ ids }) => ids.length));
-  const width = config.kvHeads * config.headDim;
-  let first = 0;
-  return windows.map(({ ids, targets }, batch) => {
-    const tokens = targets.map((_, i): PassToken => {
-      const row = first + i;
-      const top = Array.from({ length: TOP_TOKENS }, (_, k) => ({
-        id: topIds[row * TOP_TOKENS + k]!,
-        logprob: topLogprobs![row * TOP_TOKENS + k]!,
-      }));
+/**
+ * A score pass, of one form and with one step size for all windows.
+ * @param session of a score graph of that form for as many texts
+ */
+export async function runScorePass(
+  session: Session,
+  runtime: Runtime,
+  windows: readonly AttackedWindow[],
+  { form, alpha }: Pick<Adversary, 'form' | 'alpha'>,
+): Promise<PassToken[][]> {
+  const attacked = windows.flatMap((window) => window.attacked);
+  const feeds: Feeds = {
+    ...scoredFeeds(windows),
+    attacked: floats(Float32Array.from(attacked, Number), [attacked.length]),
+    alpha: floats(Float32Array.of(alpha), []),
+  };
+  const wanted = [...STATISTICS, ...ADVERSARY[form]];
+  const result = await runTexts(session, runtime, windows, feeds, wanted);
+  return readTokens(result, windows, readAdversary(result, form, alpha));
+}
+
+/** `rows` and `targets`: what is scored. */
+export function scoredFeeds(windows: readonly Window[]): Feeds {
+  let end = 0;
+  const rows = windows.flatMap(({ ids, targets }) => {
+    end += ids.length;
+    return count(end - targets.length, targets.length);
+  });
+  const targets = windows.flatMap((window) => window.targets);
+  return { rows: longs(rows, [rows.length]), targets: longs(targets, [rows.length]) };
+}
+
+function readTokens(
+  result: RunResult,
+  windows: readonly Window[],
+  adversary: (row: number) => PassToken['adversary'],
+): PassToken[][] {
+  const [logprob, entropy, margin, topLogprobs] = ['logprob', 'entropy', 'margin', 'top_logprobs'].map(
+    (name) => result.floats(name),
+  );
+  const topIds = result.ids('top_ids');
+  let row = -1;
+  return windows.map(({ targets }) =>
+    targets.map(() => {
+      row += 1;
+      const first = row * TOP_TOKENS;
+      const top = count(first, TOP_TOKENS).map((k) => ({ id: topIds[k]!, logprob: topLogprobs![k]! }));
       return {
         logprob: logprob![row]!,
         entropy: entropy![row]!,
         margin: margin![row]!,
         top,
-        adversary: adversary?.(row) ?? null,
+        adversary: adversary(row),
       };
-    });
-    first += targets.length;
-    const start = batch * length * width;
-    const layers = Array.from({ length: config.layers }, (_, layer) => ({
-      key: read(`key.${layer}`).subarray(start, start + ids.length * width),
-      value: read(`value.${layer}`).subarray(start, start + ids.length * width),
-    }));
-    return { tokens, layers };
-  });
-}
-
-function readAdversary(read: (name: string) => Float32Array, readIds: (name: string) => number[]) {
-  const [perturbed, before, after] = ['perturbed_logprob', 'rival_before', 'rival_after'].map(read);
-  const rival = readIds('rival');
-  return (row: number): PassToken['adversary'] => ({
-    perturbedLogprob: perturbed![row]!,
-    rival: { id: rival[row]!, before: before![row]!, after: after![row]! },
-  });
-}
-
-function feedsFor(
-  config: ModelConfig,
-  rotary: RotaryEmbedding,
-  windows: readonly Window[],
-  alpha: number | null,
-): Feeds {
-  const batch = windows.length;
-  const length = Math.max(...windows.map(({ ids }) => ids.length));
-  const past = Math.max(...windows.map(({ start }) => start));
-  const padTo = (values: readonly number[], size: number, filler: number): number[] => [
-    ...values,
-    ...Array<number>(size - values.length).fill(filler),
-  ];
-  const count = (from: number, size: number): number[] => Array.from({ length: size }, (_, i) => from + i);
-
-  const positions = windows.flatMap(({ start, ids }) => padTo(count(start, ids.length), length, UNSEEN));
-  const { cos, sin } = rotary.angles(positions);
-  const angles = [batch, length, config.headDim / 2];
-  const rows = windows.flatMap(({ ids, targets }, b) =>
-    count(b * length + ids.length - targets.length, targets.length),
+    }),
   );
-  const scored = [rows.length];
-  const feeds: Record<string, Feeds[string]> = {
-    ids: longs(
-      windows.flatMap(({ ids }) => padTo(ids, length, 0)),
-      [batch, length],
-    ),
-    positions: longs(positions, [batch, length]),
-    past_positions: longs(
-      windows.flatMap(({ start }) => padTo(count(0, start), past, UNSEEN)),
-      [batch, past],
-    ),
-    cos: floats(cos, angles),
-    sin: floats(sin, angles),
-    rows: longs(rows, scored),
-    targets: longs(
-      windows.flatMap(({ targets }) => targets),
-      scored,
-    ),
-  };
-  if (alpha !== null) {
-    feeds.attacked = floats(new Float32Array(rows.length).fill(1), scored);
-    feeds.alpha = floats(Float32Array.of(alpha), []);
-  }
-  const width = config.kvHeads * config.headDim;
-  for (let layer = 0; layer < config.layers; layer++) {
-    const prefixes = windows.map(({ cache, start }) => cache.prefix(layer, start));
-    feeds[`past_key.${layer}`] = floats(
-      stack(
-        prefixes.map(({ key }) => key),
-        past * width,
-      ),
-      [batch, past, width],
-    );
-    feeds[`past_value.${layer}`] = floats(
-      stack(
-        prefixes.map(({ value }) => value),
-        past * width,
-      ),
-      [batch, past, width],
-    );
-  }
-  return feeds;
 }
 
-/** Rows of different length, padded with zeros; a single one is passed on as the view that it is. */
-function stack(rows: readonly Float32Array[], size: number): Float32Array {
-  if (rows.length === 1) return rows[0]!;
-  const data = new Float32Array(rows.length * size);
-  rows.forEach((row, i) => {
-    data.set(row, i * size);
+function readAdversary(result: RunResult, form: Adversary['form'], alpha: number) {
+  const [rivalBefore, rivalAfter] = ['rival_before', 'rival_after'].map((name) => result.floats(name));
+  const rival = result.ids('rival');
+  const fall = fallOf(result, form, alpha);
+  return (row: number): PassToken['adversary'] => ({
+    fall: fall(row),
+    // To first order a probability could pass 1.
+    rival: { id: rival[row]!, before: rivalBefore![row]!, after: Math.min(1, rivalAfter![row]!) },
   });
-  return data;
+}
+
+/** f − f̂, or α times the derivative of f along the step. */
+function fallOf(result: RunResult, form: Adversary['form'], alpha: number): (row: number) => number {
+  if (form === 'derivative') {
+    const derivative = result.floats('derivative');
+    return (row) => alpha * derivative[row]!;
+  }
+  const [logprob, perturbed] = [result.floats('logprob'), result.floats('perturbed_logprob')];
+  return (row) => logprob[row]! - perturbed[row]!;
 }

@@ -1,105 +1,222 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ModelSource } from '../../model/decoder.js';
 import { RotaryEmbedding } from '../../model/rope.js';
-import { ScoreCache } from '../kv-cache.js';
-import type { FromScore, PassMessage } from '../protocol.js';
-import type { Session } from '../session.js';
-import { runPass } from './score-pass.js';
+import { KvCache } from '../kv-cache.js';
+import type {
+  Adversary,
+  FromScore,
+  LaneOptions,
+  PassMessage,
+  PassToken,
+  SampleMessage,
+} from '../protocol.js';
+import { Lanes } from './lanes.js';
+import { type AttackedWindow, runForward, runScorePass, type Window } from './score-pass.js';
+import { batchSize, type Sessions } from './sessions.js';
+import type { Runtime } from './text-run.js';
 
 /** Positions in one run when the keys and values before a window are computed. */
 const PREFILL_CHUNK = 256;
 
+/** Texts and rows that go through together: beyond that a run takes longer in proportion, and others wait. */
+const MAX_BATCH_TEXTS = 4;
+const MAX_BATCH_ROWS = 256;
+
 interface Text {
   readonly ids: number[];
-  readonly cache: ScoreCache;
+  readonly cache: KvCache;
+  lanes: Lanes | null;
+}
+
+/** One run that a job asks for; those of the same kind may go through together. */
+type Run =
+  | { readonly kind: 'forward'; readonly window: Window }
+  | { readonly kind: 'score'; readonly window: AttackedWindow; readonly adversary: Adversary }
+  | { readonly kind: 'own'; readonly execute: () => Promise<void> };
+
+/** What has to be done for a message, run by run; it is given what each run says of its targets. */
+type Steps = Generator<Run, FromScore, readonly PassToken[]>;
+
+interface Job {
+  readonly stream: number;
+  readonly steps: Steps;
+  readonly run: Run;
 }
 
 export interface ScoreWorkerOptions {
-  /** The graph with the adversary, and the plain forward pass. */
-  readonly adversarial: Session;
-  readonly forward: Session;
+  readonly sessions: Pick<Sessions, 'get'>;
   readonly source: ModelSource;
   readonly contextLength: number;
   readonly send: (message: FromScore) => void;
 }
 
 /**
- * Runs score passes in the order in which they are asked for. A stream waits for its pass before it asks for the
- * next, so that order serves all streams in turn. Nothing perturbed is kept between passes: only the clean keys
- * and values of the text.
+ * Serves all texts in turn, one run each, and several in one run where their runs are alike. Nothing perturbed is kept
+ * between passes: only the clean keys and values of the text.
  */
 export class ScoreWorker {
   readonly #options: ScoreWorkerOptions;
-  readonly #rotary: RotaryEmbedding;
+  readonly #runtime: Runtime;
   readonly #texts = new Map<number, Text>();
-  readonly #queue: PassMessage[] = [];
+  #jobs: Job[] = [];
   #running = false;
 
   constructor(options: ScoreWorkerOptions) {
     this.#options = options;
-    this.#rotary = new RotaryEmbedding(options.source.config);
+    const { config } = options.source;
+    this.#runtime = { config, rotary: new RotaryEmbedding(config) };
   }
 
   pass(message: PassMessage): void {
-    this.#queue.push(message);
-    if (!this.#texts.has(message.stream)) {
-      const cache = new ScoreCache(this.#options.source.config, this.#options.contextLength);
-      this.#texts.set(message.stream, { ids: [], cache });
-    }
+    const text = this.#text(message);
+    this.#advance(message.stream, scoreText(message, text));
+    void this.#run();
+  }
+
+  /** Replaces the perturbed copies of a text. */
+  lanes(stream: number, options: LaneOptions): void {
+    const { sessions, contextLength } = this.#options;
+    const text = this.#text({ stream, newIds: [] });
+    text.lanes = new Lanes(options, { runtime: this.#runtime, sessions, limit: contextLength });
+  }
+
+  sample(message: SampleMessage): void {
+    const text = this.#text(message);
+    this.#advance(message.stream, sampleText(message, text));
     void this.#run();
   }
 
   release(stream: number): void {
     this.#texts.delete(stream);
+    this.#jobs = this.#jobs.filter((job) => job.stream !== stream);
+  }
+
+  #text({ stream, newIds }: Pick<PassMessage, 'stream' | 'newIds'>): Text {
+    const { source, contextLength } = this.#options;
+    const text = this.#texts.get(stream) ?? {
+      ids: [],
+      cache: new KvCache(source.config, contextLength),
+      lanes: null,
+    };
+    this.#texts.set(stream, text);
+    text.ids.push(...newIds);
+    return text;
   }
 
   async #run(): Promise<void> {
     if (this.#running) return;
     this.#running = true;
-    for (let message = this.#queue.shift(); message; message = this.#queue.shift()) {
-      const text = this.#texts.get(message.stream);
-      if (text) await this.#turn(message, text);
+    for (let jobs = this.#next(); jobs.length > 0; jobs = this.#next()) {
+      try {
+        const results = await this.#execute(jobs.map(({ run }) => run));
+        for (const [i, { stream, steps }] of jobs.entries()) this.#advance(stream, steps, results[i]!);
+      } catch (error) {
+        for (const { stream } of jobs) this.#fail(stream, error);
+      }
       await setImmediate();
     }
     this.#running = false;
   }
 
-  /** One run: the pass, or a part of what has to be known before it, after which others have their turn. */
-  async #turn(message: PassMessage, text: Text): Promise<void> {
-    const { stream, newIds, ...range } = message;
+  /** Lets a job go on until it asks for another run, or has its answer. */
+  #advance(stream: number, steps: Steps, result: readonly PassToken[] = []): void {
+    if (!this.#texts.has(stream)) return; // released during the run
     try {
-      text.ids.push(...newIds);
-      if (text.cache.length < range.start) {
-        await this.#fill(text, range.start);
-        this.#queue.push({ ...message, newIds: [] });
-      } else {
-        this.#options.send({ type: 'scored', stream, ...(await this.#score(range, text)) });
-      }
+      const { done, value } = steps.next(result);
+      if (done) this.#options.send(value);
+      else this.#jobs.push({ stream, steps, run: value });
     } catch (error) {
-      this.#options.send({ type: 'failed', stream, message: String(error) });
+      this.#fail(stream, error);
     }
   }
 
-  async #score(
-    { start, from, to, alpha }: Omit<PassMessage, 'type' | 'stream' | 'newIds'>,
-    { ids, cache }: Text,
-  ) {
-    const session = alpha === null ? this.#options.forward : this.#options.adversarial;
-    const window = { cache, start, ids: ids.slice(start, to - 1), targets: ids.slice(from, to) };
-    const [result] = await runPass(session, this.#options.source.config, this.#rotary, [window], alpha);
-    cache.cut(start);
-    cache.append(window.ids.length, result!.layers);
-    return { tokens: result!.tokens, positions: window.ids.length };
+  #fail(stream: number, error: unknown): void {
+    this.#options.send({ type: 'failed', stream, message: String(error) });
   }
 
-  /** Computes clean keys and values before `end` that are not held yet, at most a chunk of them. */
-  async #fill({ ids, cache }: Text, end: number): Promise<void> {
+  /** The job that has waited longest, and others that can go with it. */
+  #next(): Job[] {
+    const first = this.#jobs[0];
+    if (!first) return [];
+    let rows = 0;
+    const alike = this.#jobs.filter((job) => {
+      const more = rowsOf(job.run);
+      if (job !== first && !(together(job.run, first.run) && rows + more <= MAX_BATCH_ROWS)) return false;
+      rows += more;
+      return true;
+    });
+    const chosen = alike.slice(0, batchSize(alike.length, MAX_BATCH_TEXTS));
+    this.#jobs = this.#jobs.filter((job) => !chosen.includes(job));
+    return chosen;
+  }
+
+  async #execute(runs: readonly Run[]): Promise<PassToken[][]> {
+    const texts = runs.length;
+    const own = runs.find((run) => run.kind === 'own');
+    if (own) {
+      await own.execute();
+      return [[]];
+    }
+    const attacked = runs.filter((run) => run.kind === 'score');
+    if (attacked[0]) {
+      const { adversary } = attacked[0];
+      const session = await this.#options.sessions.get({ kind: 'score', texts, form: adversary.form });
+      const windows = attacked.map(({ window }) => window);
+      return runScorePass(session, this.#runtime, windows, adversary);
+    }
+    const session = await this.#options.sessions.get({ kind: 'forward', texts, result: 'statistics' });
+    const windows = runs.flatMap((run) => (run.kind === 'forward' ? [run.window] : []));
+    return runForward(session, this.#runtime, windows);
+  }
+}
+
+const rowsOf = (run: Run): number => (run.kind === 'own' ? 0 : run.window.ids.length);
+
+function together(a: Run, b: Run): boolean {
+  if (a.kind !== 'score' || b.kind !== 'score') return a.kind === 'forward' && b.kind === 'forward';
+  return a.adversary.alpha === b.adversary.alpha && a.adversary.form === b.adversary.form;
+}
+
+/** A pass, after what lies before its window. Room is made first: what does not fit fails before others join. */
+function* scoreText(
+  { stream, start, from, to, adversary }: PassMessage,
+  { ids, cache }: Omit<Text, 'lanes'>,
+): Steps {
+  cache.reserve(to - 1);
+  yield* fill({ ids, cache }, start);
+  const targets = ids.slice(from, to);
+  const window = { cache, start, ids: ids.slice(start, to - 1), targets };
+  const tokens = yield adversary
+    ? {
+        kind: 'score',
+        window: { ...window, attacked: adversary.attacked ?? targets.map(() => true) },
+        adversary,
+      }
+    : { kind: 'forward', window };
+  return { type: 'scored', stream, tokens, positions: window.ids.length };
+}
+
+function* sampleText({ stream, from, to }: SampleMessage, { ids, cache, lanes }: Text): Steps {
+  if (!lanes) throw new Error('the text has no lanes');
+  const known = ids.slice(0, to);
+  cache.reserve(to - 1);
+  if (lanes.needsClean) yield* fill({ ids, cache }, to - 1);
+  lanes.cut(from - 1);
+  const runs = lanes.advance(known, from, cache);
+  let next = runs.next();
+  while (!next.done) {
+    yield { kind: 'own', execute: next.value };
+    next = runs.next();
+  }
+  return { type: 'sampled', stream, values: next.value };
+}
+
+/** Clean keys and values of the first `end` positions, as far as they are not held yet. */
+function* fill({ ids, cache }: Omit<Text, 'lanes'>, end: number): Generator<Run, void, readonly PassToken[]> {
+  while (cache.length < end) {
     const start = cache.length;
     const chunk = ids.slice(start, Math.min(end, start + PREFILL_CHUNK));
     // onnxruntime dies of a division by zero when no row is scored: one is, for nothing.
-    const window = { cache, start, ids: chunk, targets: [0] };
-    const { config } = this.#options.source;
-    const [result] = await runPass(this.#options.forward, config, this.#rotary, [window], null);
-    cache.append(chunk.length, result!.layers);
+    yield { kind: 'forward', window: { cache, start, ids: chunk, targets: [0] } };
   }
 }

@@ -1,0 +1,72 @@
+import { externalTensor, type ModelSource } from '../model/decoder.js';
+import { buildGramGraph } from '../model/gram-graph.js';
+import { leadingEigenvectors } from '../model/subspace-iteration.js';
+import type { ExternalTensor } from '../onnx/graph.js';
+import { floats, openSession, type SessionOptions } from './session.js';
+
+/** The top singular directions of one projection. */
+export interface LowRankBasis {
+  /** Left singular vectors as rows, `[rank, out]`: orthonormal, the largest entry of each positive. */
+  readonly vectors: Float32Array;
+  /** `[rank]`, largest first. */
+  readonly singularValues: readonly number[];
+}
+
+/** Bases of the query and value projections of one layer. */
+export interface LayerBasis {
+  readonly q: LowRankBasis;
+  readonly v: LowRankBasis;
+}
+
+/** r′ of TokUR: how many directions of a weight are perturbed. */
+export const TOKUR_RANK = 8;
+
+/**
+ * The bases of TokUR for every layer, by onnxruntime on the weights as stored. One matrix at a time, so that at most
+ * one fp32 copy of a bf16 or fp16 weight exists.
+ *
+ * @throws Error naming the weight, if it holds numbers that are not finite
+ */
+export async function tokurBases(source: ModelSource, options: SessionOptions): Promise<LayerBasis[]> {
+  const bases: LayerBasis[] = [];
+  for (let layer = 0; layer < source.config.layers; layer++) {
+    const basis = (name: 'q' | 'v') =>
+      leftSingularVectors(
+        externalTensor(source, `model.layers.${layer}.self_attn.${name}_proj.weight`),
+        options,
+      );
+    bases.push({ q: await basis('q'), v: await basis('v') });
+  }
+  return bases;
+}
+
+/**
+ * U[:, :rank] of W = U S Vᵀ, as the eigenvectors of W Wᵀ; {@link leadingEigenvectors} says how exact. A weight with
+ * fewer rows has as many vectors as rows.
+ */
+export async function leftSingularVectors(
+  weight: ExternalTensor,
+  options: SessionOptions,
+  rank = TOKUR_RANK,
+): Promise<LowRankBasis> {
+  const out = weight.shape[0]!;
+  const session = await openSession(buildGramGraph(weight), options);
+  try {
+    const { vectors, values } = await leadingEigenvectors(
+      async (rows, count) => {
+        const { product } = await session.run({ rows: floats(rows, [count, out]) });
+        return product!.data as Float32Array;
+      },
+      out,
+      Math.min(rank, out),
+    );
+    return {
+      vectors: Float32Array.from(vectors.flatMap((vector) => Array.from(vector))),
+      singularValues: values.map((value) => Math.sqrt(Math.max(0, value))),
+    };
+  } catch (cause) {
+    throw new Error(`${weight.name}: no singular vectors`, { cause });
+  } finally {
+    await session.release();
+  }
+}

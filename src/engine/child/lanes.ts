@@ -3,7 +3,7 @@ import { KvCache } from '../kv-cache.js';
 import type { LaneOptions } from '../protocol.js';
 import { floats } from '../session.js';
 import { scoredFeeds, type Window } from './score-pass.js';
-import { batchSize, type Sessions } from './sessions.js';
+import type { Sessions } from './sessions.js';
 import { cacheNames, count, type Runtime, runTexts } from './text-run.js';
 
 /** Rows of one run, of all its lanes. */
@@ -22,12 +22,16 @@ interface Lane {
 export class Lanes {
   readonly #options: LaneOptions;
   readonly #runtime: Runtime;
-  readonly #sessions: Pick<Sessions, 'get'>;
+  readonly #sessions: Pick<Sessions, 'get' | 'batchSize'>;
   readonly #lanes: readonly Lane[];
 
   constructor(
     options: LaneOptions,
-    { runtime, sessions, limit }: { runtime: Runtime; sessions: Pick<Sessions, 'get'>; limit: number },
+    {
+      runtime,
+      sessions,
+      limit,
+    }: { runtime: Runtime; sessions: Pick<Sessions, 'get' | 'batchSize'>; limit: number },
   ) {
     this.#options = options;
     this.#runtime = runtime;
@@ -61,7 +65,7 @@ export class Lanes {
       if (start >= last) return values;
       const waiting = this.#lanes.filter(({ cache }) => cache.length === start);
       const derivative = this.needsClean;
-      const lanes = waiting.slice(0, derivative ? 1 : batchSize(waiting.length));
+      const lanes = waiting.slice(0, derivative ? 1 : this.#sessions.batchSize(waiting.length));
       const end = Math.min(last, start + Math.floor(MAX_ROWS / lanes.length));
       yield async () => {
         // Rows whose next token is not asked for are scored too: onnxruntime cannot score none.

@@ -14,10 +14,11 @@ export type GraphSpec =
 /** The numbers of texts that graphs are built for: a batch of another size is cut to the next smaller one. */
 const BATCH_SIZES = [16, 8, 4, 2, 1];
 
-/** The largest number of texts, of those that wait, that go through in one run. */
-export function batchSize(waiting: number, limit = 16): number {
-  return BATCH_SIZES.find((size) => size <= Math.min(waiting, limit)) ?? 1;
-}
+/**
+ * A run takes the texts apart and puts them together again, in a shader with a buffer for each and one for the whole:
+ * WebGPU promises eight.
+ */
+const MAX_WEBGPU_TEXTS = 7;
 
 /** The sessions of a process, opened on first use and kept: opening and releasing them again leaks. */
 export class Sessions {
@@ -28,6 +29,12 @@ export class Sessions {
   constructor(source: ModelSource, options: SessionOptions) {
     this.#source = source;
     this.#options = options;
+  }
+
+  /** The largest number of texts, of those that wait, that go through in one run. */
+  batchSize(waiting: number, limit = Number.POSITIVE_INFINITY): number {
+    const most = Math.min(waiting, limit, this.#options.device === 'webgpu' ? MAX_WEBGPU_TEXTS : waiting);
+    return BATCH_SIZES.find((size) => size <= most) ?? 1;
   }
 
   get(spec: GraphSpec): Promise<Session> {

@@ -1,4 +1,5 @@
 /** flinch as a library: a model that writes, and how much it hesitates. No HTTP, no sockets. */
+export type { Device, DeviceChoice } from './engine/device.js';
 export { Engine, type EngineOptions } from './engine/engine.js';
 export { EngineError, type EngineErrorCode } from './engine/errors.js';
 export type { GeneratedToken, GenerateRequest, Generation, GenerationEnd } from './engine/generation.js';

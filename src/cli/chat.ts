@@ -4,6 +4,7 @@ import { text as readAll } from 'node:stream/consumers';
 import chalk from 'chalk';
 import { Command, Option } from 'commander';
 import { fromEvent, lastValueFrom, type Observable, Subject, takeUntil, tap } from 'rxjs';
+import type { DeviceChoice } from '../engine/device.js';
 import { Engine } from '../engine/engine.js';
 import type { GenerateRequest } from '../engine/generation.js';
 import { samplingDefaults } from '../engine/sampler.js';
@@ -15,12 +16,13 @@ import { eventFields } from '../stream/wire.js';
 import { DEFAULT_METHODS, METHODS, type Method } from '../uncertainty/method.js';
 import { type AbsoluteScoring, absoluteScoring, type Scoring } from '../uncertainty/settings.js';
 import { Heat } from './heat.js';
-import { collectText, integer, modelOption, real } from './options.js';
-import { reportError, UsageError } from './report.js';
+import { collectText, deviceOption, integer, modelOption, real } from './options.js';
+import { reportDevices, reportError, UsageError } from './report.js';
 import { addScoringOptions, SCHEDULE_HELP, type ScoringOptions, scoringOf } from './scoring-options.js';
 
 interface ChatOptions extends ScoringOptions {
   readonly model: string;
+  readonly device: DeviceChoice;
   readonly system?: string;
   readonly temperature?: number;
   readonly topP?: number;
@@ -38,6 +40,7 @@ export function chatCommand(): Command {
     .description('Ask a model and watch where it hesitates.')
     .argument('[question]', 'asked for at a terminal, else read from standard input')
     .addOption(modelOption())
+    .addOption(deviceOption())
     .option('--system <text>', 'system message')
     .option('--temperature <number>', 'sampling temperature; 0 is greedy', real(0, 2))
     .option('--top-p <number>', 'nucleus of the distribution to sample from', real(0.0001, 1))
@@ -75,8 +78,9 @@ Examples:
 async function chat(question: string | undefined, options: ChatOptions): Promise<void> {
   const interactive = question === undefined && process.stdin.isTTY === true;
   const asked = scoringFor(options);
-  const engine = await Engine.open(options.model);
+  const engine = await Engine.open(options.model, { device: options.device });
   try {
+    await reportDevices(engine, options.device, asked ? ['decode', 'score'] : ['decode']);
     const scoring = asked && (await absoluteScoring(asked, engine.checkpoint.embeddingRms));
     if (interactive) await converse(engine, options, scoring);
     else await askOnce(engine, question ?? (await readAll(process.stdin)).trim(), options, scoring);

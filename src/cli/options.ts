@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { InvalidArgumentError, Option } from 'commander';
+import { DEVICE_CHOICES } from '../engine/device.js';
 import { METHODS, type Method } from '../uncertainty/method.js';
 import { MAX_ALPHA, MIN_ALPHA, parseScale, type Scale } from '../uncertainty/settings.js';
 
@@ -11,6 +12,11 @@ export const modelOption = (): Option =>
     EMBEDDED_MODEL,
     'the embedded reasoner',
   );
+
+export const deviceOption = (): Option =>
+  new Option('--device <name>', 'what computes; auto takes the best that works')
+    .choices(DEVICE_CHOICES)
+    .default('cpu');
 
 function numberBetween(low: number, high: number, whole: boolean) {
   return (text: string): number => {

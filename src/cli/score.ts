@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { Command } from 'commander';
+import type { DeviceChoice } from '../engine/device.js';
 import { Engine } from '../engine/engine.js';
 import { DEFAULT_METHODS, METHODS, type Method } from '../uncertainty/method.js';
 import {
@@ -14,14 +15,15 @@ import {
 } from '../uncertainty/settings.js';
 import { scoreResponse } from '../uncertainty/text-scorer.js';
 import { LineOutput } from './line-output.js';
-import { integer, modelOption, parseMethods } from './options.js';
+import { deviceOption, integer, modelOption, parseMethods } from './options.js';
 import { countLines, Progress } from './progress.js';
-import { reportError, UsageError } from './report.js';
+import { reportDevices, reportError, UsageError } from './report.js';
 import { outputLine, parseInputLine } from './score-lines.js';
 import { addScoringOptions, SCHEDULE_HELP, type ScoringOptions, scoringOf } from './scoring-options.js';
 
 interface ScoreOptions extends ScoringOptions {
   readonly model: string;
+  readonly device: DeviceChoice;
   readonly input: string;
   readonly output: string;
   readonly methods: Method[];
@@ -33,6 +35,7 @@ export function scoreCommand(): Command {
   const command = new Command('score')
     .description('Score finished responses, one JSON object a line.')
     .addOption(modelOption())
+    .addOption(deviceOption())
     .requiredOption('--input <file>', 'JSON lines to score; - is standard input')
     .option('--output <file>', 'where the scores go; - is standard output', '-')
     .option('--methods <names>', `some of ${METHODS.join(',')}`, parseMethods, [...DEFAULT_METHODS]);
@@ -70,11 +73,13 @@ Examples:
 }
 
 async function score(options: ScoreOptions): Promise<void> {
+  const { device, noise } = options;
   const given = scoringOf(options, options.methods, options.seed);
-  const asked = options.noise === undefined ? given : await withNoise(given, options.noise);
+  const asked = noise === undefined ? given : await withNoise(given, noise);
   // Everything that can be wrong is found out before the output, which may hold earlier results, is touched.
-  const engine = await Engine.open(options.model, { scoreThreads: availableParallelism() });
+  const engine = await Engine.open(options.model, { device, scoreThreads: availableParallelism() });
   try {
+    await reportDevices(engine, device, ['score']);
     const absolute = await absoluteScoring(asked, engine.checkpoint.embeddingRms);
     const input = await openInput(options.input);
     await refuseSameFile(options.input, options.output);

@@ -1,13 +1,15 @@
 import { Command, Option } from 'commander';
 import { pino } from 'pino';
+import type { DeviceChoice } from '../engine/device.js';
 import { Engine } from '../engine/engine.js';
-import { integer, modelOption } from './options.js';
-import { heading } from './report.js';
+import { deviceOption, integer, modelOption } from './options.js';
+import { formatDevices, heading } from './report.js';
 
 interface ServeOptions {
   readonly model: string;
   readonly host: string;
   readonly port: number;
+  readonly device: DeviceChoice;
   readonly logLevel: string;
 }
 
@@ -15,6 +17,7 @@ export function serveCommand(): Command {
   return new Command('serve')
     .description('Serve a model: OpenAI-compatible API, WebSocket stream, and a page to try it.')
     .addOption(modelOption())
+    .addOption(deviceOption())
     .option('--host <address>', 'address to listen on; there is no access control yet', '127.0.0.1')
     .addOption(
       new Option('--port <number>', 'port; 0 picks a free one')
@@ -39,16 +42,20 @@ Examples:
     .action(serve);
 }
 
-async function serve({ model, host, port, logLevel }: ServeOptions): Promise<void> {
+async function serve({ model, host, port, device, logLevel }: ServeOptions): Promise<void> {
   // The gateway is a part of its own: a library user does not load it.
   const { startGateway } = await import('../../gateway/index.js');
   const logger = pino({ level: logLevel }, pino.destination(2));
-  const engine = await Engine.open(model);
+  const engine = await Engine.open(model, { device });
   const name = engine.checkpoint.name;
   try {
     await engine.start();
+    const devices = formatDevices(engine);
+    logger.info({ model: name, devices }, 'model opened');
     const gateway = await startGateway({ engines: new Map([[name, engine]]), host, port, logger });
-    process.stdout.write(`${heading('flinch')} serves ${name} at ${heading(gateway.url)} (Ctrl-C to stop)\n`);
+    process.stdout.write(
+      `${heading('flinch')} serves ${name} on ${devices} at ${heading(gateway.url)} (Ctrl-C to stop)\n`,
+    );
     const signal = await terminated();
     logger.info({ signal }, 'shutting down');
     await gateway.close();

@@ -1,8 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { type Checkpoint, openCheckpoint } from '../model/checkpoint.js';
+import { candidates, type DeviceChoice } from './device.js';
 import { EngineError } from './errors.js';
 import { type GenerateRequest, Generation } from './generation.js';
-import { EngineProcess } from './process.js';
+import { EngineProcess, type ProcessStatus } from './process.js';
 import type { FromDecode, FromScore, OpenMessage, Role, ToDecode, ToScore } from './protocol.js';
 import { ScoreText } from './score-text.js';
 
@@ -10,6 +11,8 @@ export interface EngineOptions {
   /** Threads of the process that writes, and of the one that scores. By default they share the cores. */
   readonly decodeThreads?: number;
   readonly scoreThreads?: number;
+  /** What computes, both writing and scoring: `cpu` (default), `webgpu`, `cuda`, or `auto` for the best that works. */
+  readonly device?: DeviceChoice;
   /** Responses that may be under way at once; one more is refused. Default 16. */
   readonly maxStreams?: number;
   /** The most positions of one text. By default the model's own limit, at most 8192. */
@@ -45,12 +48,13 @@ export class Engine {
       decodeThreads = Math.max(1, Math.floor(cores / 2)),
       scoreThreads = Math.max(1, Math.ceil(cores / 2)),
     } = options;
-    const open = (role: Role, threads: number): OpenMessage => {
+    const open = (role: Role, threads: number): Omit<OpenMessage, 'device'> => {
       const source = { config: checkpoint.config, tensors: checkpoint.tensors };
       return { type: 'open', role, source, threads, contextLength: this.contextLength };
     };
-    this.#decode = new EngineProcess(open('decode', decodeThreads));
-    this.#score = new EngineProcess(open('score', scoreThreads));
+    const devices = candidates(options.device ?? 'cpu');
+    this.#decode = new EngineProcess(open('decode', decodeThreads), devices);
+    this.#score = new EngineProcess(open('score', scoreThreads), devices);
   }
 
   /** @throws ModelError when the folder does not hold a model that flinch can run */
@@ -95,8 +99,9 @@ export class Engine {
     return ScoreText.open(this.#score);
   }
 
+  /** Of each process that runs, its id and the device that it computes on. */
   status() {
-    const of = ({ pid, restarts }: { pid: number | undefined; restarts: number }) => ({ pid, restarts });
+    const of = ({ pid, restarts, device }: ProcessStatus): ProcessStatus => ({ pid, restarts, device });
     return { streams: this.#streams, decode: of(this.#decode), score: of(this.#score) };
   }
 

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { adviceFor, type Device, environmentOf } from './device.js';
 import { EngineError } from './errors.js';
 import type { OpenMessage } from './protocol.js';
 
@@ -13,6 +14,16 @@ interface FromChild {
   readonly type: string;
   readonly stream?: number;
   readonly message?: string;
+  readonly device?: Device;
+}
+
+export interface ProcessStatus {
+  /** Process id while it runs: for reports of its memory. */
+  readonly pid: number | undefined;
+  /** How often it had to be started again. */
+  readonly restarts: number;
+  /** What it computes on, once it has opened its model there. */
+  readonly device: Device | undefined;
 }
 
 /** What a stream hears of its process. */
@@ -33,28 +44,34 @@ export interface StreamHandle<Out> {
  * One engine process as its parent sees it: started on demand, started again after a crash. The streams that were
  * under way are told; the next one finds a new process.
  */
-export class EngineProcess<Out extends object, In extends FromChild> {
-  readonly #open: OpenMessage;
+export class EngineProcess<Out extends object, In extends FromChild> implements ProcessStatus {
+  readonly #open: Omit<OpenMessage, 'device'>;
+  readonly #devices: readonly Device[];
   readonly #listeners = new Map<number, StreamListener<In>>();
   #child: Promise<ChildProcess> | null = null;
   #pid: number | undefined;
+  #device: Device | undefined;
   #streams = 0;
   #starts = 0;
   #closed = false;
   #closing: Promise<void> | null = null;
 
-  constructor(open: OpenMessage) {
+  /** @param devices to try in order */
+  constructor(open: Omit<OpenMessage, 'device'>, devices: readonly Device[]) {
     this.#open = open;
+    this.#devices = devices;
   }
 
-  /** Process id while it runs: for reports of its memory. */
   get pid(): number | undefined {
     return this.#pid;
   }
 
-  /** How often it had to be started again. */
   get restarts(): number {
     return Math.max(0, this.#starts - 1);
+  }
+
+  get device(): Device | undefined {
+    return this.#device;
   }
 
   /**
@@ -101,20 +118,38 @@ export class EngineProcess<Out extends object, In extends FromChild> {
     clearTimeout(timer);
   }
 
+  /** A process of its own for each device that is tried: a driver that fails may take its process along. */
   async #start(): Promise<ChildProcess> {
     this.#starts += 1;
+    let failure: unknown;
+    for (const device of this.#devices) {
+      try {
+        return await this.#startOn(device);
+      } catch (error) {
+        failure = error;
+        if (this.#closed) break;
+      }
+    }
+    throw failure;
+  }
+
+  async #startOn(device: Device): Promise<ChildProcess> {
     // 'advanced' carries typed arrays and maps. Standard output stays the command's own.
     const child = fork(ENTRY, [], {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       execArgv: [],
+      env: { ...process.env, ...environmentOf(device, this.#devices.length === 1) },
     });
     this.#pid = child.pid;
     const ready = new Promise<void>((resolve, reject) => {
       let reason = '';
       child.on('message', (message: In) => {
-        if (message.type === 'ready') resolve();
-        else if (message.type === 'unavailable') reason = `: ${message.message}`;
+        if (message.type === 'ready') {
+          this.#device = message.device;
+          resolve();
+        }
+        if (message.type === 'unavailable') reason = `: ${message.message}${adviceFor(device)}`;
         else if (message.stream !== undefined) this.#listeners.get(message.stream)?.receive(message);
       });
       child.on('error', (error) => reject(this.#unavailable(`: ${error.message}`, error)));
@@ -123,7 +158,7 @@ export class EngineProcess<Out extends object, In extends FromChild> {
         this.#lost(signal ?? `exit code ${code}`);
       });
     });
-    child.send(this.#open, () => {});
+    child.send({ ...this.#open, device }, () => {});
     await ready;
     child.once('exit', () => {
       this.#child = null;
@@ -140,6 +175,7 @@ export class EngineProcess<Out extends object, In extends FromChild> {
 
   #lost(how: string): void {
     this.#pid = undefined;
+    this.#device = undefined;
     const error = this.#closed
       ? new EngineError('closed', 'the engine was closed')
       : new EngineError(

@@ -1,5 +1,6 @@
 import type { ModelSource } from '../model/decoder.js';
 import type { TokurSettings } from '../model/tokur-noise.js';
+import type { Device } from './device.js';
 import type { Sampling, TokenLogprob } from './sampler.js';
 
 /** Messages between the parent and an engine process. Logits never cross. */
@@ -11,6 +12,7 @@ export interface OpenMessage {
   readonly role: Role;
   readonly source: ModelSource;
   readonly threads: number;
+  readonly device: Device;
   /** The most positions that one text may have. */
   readonly contextLength: number;
 }
@@ -35,7 +37,10 @@ export type ToDecode =
   | { readonly type: 'cancel'; readonly stream: number };
 
 /** What both kinds say when they have opened their model, or could not. */
-type Opened = { readonly type: 'ready' } | { readonly type: 'unavailable'; readonly message: string };
+type Opened =
+  /** With the device on which all sessions opened. */
+  | { readonly type: 'ready'; readonly device: Device }
+  | { readonly type: 'unavailable'; readonly message: string };
 
 export type FromDecode =
   | Opened

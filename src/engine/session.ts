@@ -2,6 +2,8 @@ import { dirname, sep } from 'node:path';
 import * as ort from 'onnxruntime-node';
 import type { Graph } from '../onnx/graph.js';
 import { serialize } from '../onnx/serialize.js';
+import { untieBfloat16 } from '../onnx/untie.js';
+import { type Device, executionProviders } from './device.js';
 
 export type Feeds = Readonly<Record<string, ort.Tensor>>;
 /** Outputs by name: `null`, or a tensor to write into. */
@@ -11,29 +13,37 @@ export type Session = ort.InferenceSession;
 export interface SessionOptions {
   /** Threads inside one operator. */
   readonly threads: number;
+  /** Where it computes; `cpu` by default. */
+  readonly device?: Device;
+  /** Beginning of the path of a profile, which `endProfiling` of the session completes. */
+  readonly profile?: string;
 }
 
 /**
- * Opens a graph on the CPU with its weights read in place.
+ * Opens a graph with its weights read in place; a GPU then has its own copy of them.
  *
  * - `disable_prepacking`: packed copies of the weights would be private to each session.
- * - The two optimizers turned off would fold the cast of a bf16 or fp16 weight into an fp32 copy.
+ * - The two optimizers turned off would fold the cast of a bf16 or fp16 weight into an fp32 copy. On WebGPU, which has
+ *   no cast from bf16 and its own copy in any case, those of bf16 are to be folded.
  * - Memory patterns are planned and kept for every shape that comes along; here nearly every run has its own.
  * - Spinning threads of one engine process would take the cores from the other.
  *
- * @throws Error of onnxruntime when it refuses the graph
+ * @throws Error of onnxruntime when it refuses the graph, or the device is not to be had
  */
-export async function openSession(graph: Graph, { threads }: SessionOptions): Promise<Session> {
+export async function openSession(graph: Graph, options: SessionOptions): Promise<Session> {
+  const { device = 'cpu' } = options;
+  const webgpu = device === 'webgpu';
   const files = graph.initializers.flatMap((initializer) =>
     'external' in initializer ? [initializer.external.file] : [],
   );
   const folder = commonFolder(files);
-  return ort.InferenceSession.create(serialize(graph, folder), {
-    executionProviders: ['cpu'],
-    intraOpNumThreads: threads,
+  return ort.InferenceSession.create(serialize(webgpu ? untieBfloat16(graph) : graph, folder), {
+    executionProviders: executionProviders(device),
+    intraOpNumThreads: options.threads,
     interOpNumThreads: 1,
     enableMemPattern: false,
     logSeverityLevel: 3,
+    ...(options.profile !== undefined && { enableProfiling: true, profileFilePrefix: options.profile }),
     extra: {
       session: {
         disable_prepacking: '1',
@@ -41,11 +51,13 @@ export async function openSession(graph: Graph, { threads }: SessionOptions): Pr
         ...(files.length > 0 && { model_external_initializers_file_folder_path: folder }),
       },
       optimization: {
-        disable_specified_optimizers: 'ConstantFolding;FuseFp16InitializerToFp32NodeTransformer',
+        disable_specified_optimizers: webgpu ? FUSE_FP16 : `ConstantFolding;${FUSE_FP16}`,
       },
     },
   });
 }
+
+const FUSE_FP16 = 'FuseFp16InitializerToFp32NodeTransformer';
 
 /** The deepest folder that holds all files: the shards of a linked checkpoint may lie apart. */
 function commonFolder(files: readonly string[]): string {

@@ -1,8 +1,9 @@
 import { relative } from 'node:path';
-import type { Graph, Initializer } from './graph.js';
+import type { Initializer } from './graph.js';
 import { operatorSpec } from './operators.js';
 import { encodeModel } from './proto.js';
 import { type Attribute, ELEMENT_TYPE_CODE, GraphError, type Node, type Value } from './types.js';
+import type { FinishedGraph } from './untie.js';
 
 const ATTRIBUTE_TYPE_CODE = { float: 1, int: 2, string: 3, ints: 7 } as const;
 const EXTERNAL = 1;
@@ -19,7 +20,7 @@ const OPSETS = [
  * @param externalFolder the folder that onnxruntime is told to look for external data in; locations are
  *   relative to it and may not leave it.
  */
-export function serialize(graph: Graph, externalFolder = '.'): Uint8Array {
+export function serialize(graph: FinishedGraph, externalFolder = '.'): Uint8Array {
   const names = outputNames(graph);
   return encodeModel({
     irVersion: IR_VERSION,
@@ -41,7 +42,7 @@ type Names = (value: Value | null) => string;
  * Values that leave the graph take the names that callers ask for. An `Identity` would do the same, but would
  * copy a KV cache that is to be written in place.
  */
-function outputNames(graph: Graph): Names {
+function outputNames(graph: FinishedGraph): Names {
   const results = new Set(graph.nodes.flatMap((node) => node.outputs.map((output) => output.name)));
   const renamed = new Map<string, string>();
   for (const { name, value } of graph.outputs) {

@@ -77,6 +77,7 @@ describe('flinch serve', () => {
     const running = start(['serve', '--log-level', 'silent'], '', { PORT: '0' });
     const url = await address(running.stdout);
     expect(url).not.toContain(':8787');
+    expect(running.stdout()).toContain('serves reasoner on cpu at');
     const pids = await enginePids(url);
     running.child.kill('SIGTERM');
     expect(await running.finished).toMatchObject({ code: 0, stderr: '' });

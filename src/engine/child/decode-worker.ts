@@ -5,7 +5,7 @@ import { KvCache } from '../kv-cache.js';
 import type { FromDecode, GenerateMessage } from '../protocol.js';
 import { Sampler, topTokens } from '../sampler.js';
 import { longs } from '../session.js';
-import { batchSize, type Sessions } from './sessions.js';
+import type { Sessions } from './sessions.js';
 import { type Runtime, runTexts } from './text-run.js';
 
 /** Prompt tokens in one run: short enough that other streams and cancellations do not wait long. */
@@ -28,7 +28,7 @@ interface Turn {
 }
 
 export interface DecodeWorkerOptions {
-  readonly sessions: Pick<Sessions, 'get'>;
+  readonly sessions: Pick<Sessions, 'get' | 'batchSize'>;
   readonly source: ModelSource;
   readonly contextLength: number;
   readonly send: (message: FromDecode) => void;
@@ -95,7 +95,7 @@ export class DecodeWorker {
       if (refusal) this.#fail(stream, refusal);
       else turns.push({ stream, ids });
     }
-    const chosen = turns.slice(0, batchSize(turns.length));
+    const chosen = turns.slice(0, this.#options.sessions.batchSize(turns.length));
     for (const { stream } of chosen) {
       this.#streams.delete(stream.request.stream);
       this.#streams.set(stream.request.stream, stream);

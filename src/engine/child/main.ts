@@ -1,5 +1,6 @@
 import type { FromDecode, FromScore, OpenMessage, ToDecode, ToScore } from '../protocol.js';
 import { DecodeWorker } from './decode-worker.js';
+import { probeDecode, probeScore } from './probe.js';
 import { ScoreWorker } from './score-worker.js';
 import { Sessions } from './sessions.js';
 
@@ -21,16 +22,17 @@ const send = (message: FromDecode | FromScore): void => {
 async function open(message: OpenMessage): Promise<void> {
   try {
     await (message.role === 'decode' ? openDecode(message) : openScore(message));
-    send({ type: 'ready' });
+    send({ type: 'ready', device: message.device });
   } catch (error) {
     send({ type: 'unavailable', message: String(error) });
     process.disconnect();
   }
 }
 
-async function openDecode({ source, threads, contextLength }: OpenMessage): Promise<void> {
-  const sessions = new Sessions(source, { threads });
+async function openDecode({ source, threads, device, contextLength }: OpenMessage): Promise<void> {
+  const sessions = new Sessions(source, { threads, device });
   await sessions.get({ kind: 'forward', texts: 1, result: 'logprobs' });
+  if (device !== 'cpu') await probeDecode({ sessions, source, contextLength });
   const worker = new DecodeWorker({ sessions, source, contextLength, send });
   process.on('message', (message: ToDecode) => {
     if (message.type === 'generate') worker.generate(message);
@@ -39,9 +41,10 @@ async function openDecode({ source, threads, contextLength }: OpenMessage): Prom
   });
 }
 
-async function openScore({ source, threads, contextLength }: OpenMessage): Promise<void> {
-  const sessions = new Sessions(source, { threads });
+async function openScore({ source, threads, device, contextLength }: OpenMessage): Promise<void> {
+  const sessions = new Sessions(source, { threads, device });
   await sessions.get({ kind: 'score', texts: 1, form: 'perturb' });
+  if (device !== 'cpu') await probeScore({ sessions, source, contextLength });
   const worker = new ScoreWorker({ sessions, source, contextLength, send });
   process.on('message', (message: ToScore) => {
     if (message.type === 'pass') worker.pass(message);

@@ -4,7 +4,6 @@ import type { NoiseOptions } from '../protocol.js';
 import { floats } from '../session.js';
 import { type LaneContext, type Lanes, laneCaches, laneTargets, MAX_LANE_ROWS } from './lanes.js';
 import { scoredFeeds, type Window } from './score-pass.js';
-import { batchSize } from './sessions.js';
 import { cacheNames, count, runTexts } from './text-run.js';
 
 interface Lane {
@@ -39,7 +38,7 @@ export class NoiseLanes implements Lanes {
       const start = Math.min(...this.#lanes.map(({ cache }) => cache.length));
       if (start >= last) return values;
       const waiting = this.#lanes.filter(({ cache }) => cache.length === start);
-      const lanes = waiting.slice(0, this.needsClean ? 1 : batchSize(waiting.length));
+      const lanes = waiting.slice(0, this.needsClean ? 1 : this.#context.sessions.batchSize(waiting.length));
       const end = Math.min(last, start + Math.floor(MAX_LANE_ROWS / lanes.length));
       yield async () => {
         const targets = laneTargets(ids, start, end, from);

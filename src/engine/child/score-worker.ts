@@ -12,7 +12,7 @@ import type {
 } from '../protocol.js';
 import { type Lanes, openLanes } from './lanes.js';
 import { type AttackedWindow, runForward, runScorePass, type Window } from './score-pass.js';
-import { batchSize, type Sessions } from './sessions.js';
+import type { Sessions } from './sessions.js';
 import type { Runtime } from './text-run.js';
 
 /** Positions in one run when the keys and values before a window are computed. */
@@ -148,7 +148,7 @@ export class ScoreWorker {
       rows += more;
       return true;
     });
-    const chosen = alike.slice(0, batchSize(alike.length, MAX_BATCH_TEXTS));
+    const chosen = alike.slice(0, this.#options.sessions.batchSize(alike.length, MAX_BATCH_TEXTS));
     this.#jobs = this.#jobs.filter((job) => !chosen.includes(job));
     return chosen;
   }

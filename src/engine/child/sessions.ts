@@ -17,11 +17,6 @@ export type GraphSpec =
 /** The numbers of texts that graphs are built for: a batch of another size is cut to the next smaller one. */
 const BATCH_SIZES = [16, 8, 4, 2, 1];
 
-/** The largest number of texts, of those that wait, that go through in one run. */
-export function batchSize(waiting: number, limit = 16): number {
-  return BATCH_SIZES.find((size) => size <= Math.min(waiting, limit)) ?? 1;
-}
-
 /** The sessions of a process, opened on first use and kept: opening and releasing them again leaks. */
 export class Sessions {
   readonly #source: ModelSource;
@@ -33,6 +28,16 @@ export class Sessions {
   constructor(source: ModelSource, options: SessionOptions) {
     this.#source = source;
     this.#options = options;
+  }
+
+  /**
+   * The largest number of texts, of those that wait, that go through in one run. A GPU holds the weights once more for
+   * every graph, and WebGPU promises a shader no more than eight buffers to take texts apart: there it is one.
+   */
+  batchSize(waiting: number, limit = Number.POSITIVE_INFINITY): number {
+    const { device = 'cpu' } = this.#options;
+    if (device !== 'cpu') return 1;
+    return BATCH_SIZES.find((size) => size <= Math.min(waiting, limit)) ?? 1;
   }
 
   get(spec: GraphSpec): Promise<Session> {
@@ -49,8 +54,13 @@ export class Sessions {
     return openSession(await this.#build(spec), this.#options);
   }
 
+  /**
+   * The fused attention is the CPU's alone: CUDA has it in half precision only, and on WebGPU (onnxruntime 1.30.0) it
+   * gave wrong results for heads of 8.
+   */
   async #build(spec: GraphSpec): Promise<Graph> {
-    const fused = true;
+    const { device = 'cpu' } = this.#options;
+    const fused = device === 'cpu';
     switch (spec.kind) {
       case 'forward':
         return buildForwardGraph(this.#source, { ...spec, fused });
@@ -59,7 +69,7 @@ export class Sessions {
       case 'tangent':
         return buildTangentGraph(this.#source);
       case 'tokur': {
-        this.#directions ??= tokurBases(this.#source, this.#options);
+        this.#directions ??= tokurBases(this.#source, { threads: this.#options.threads });
         return buildTokurGraph(this.#source, { ...spec, fused, directions: await this.#directions });
       }
     }

@@ -1,0 +1,62 @@
+import { existsSync, readdirSync } from 'node:fs';
+import type { InferenceSession } from 'onnxruntime-node';
+
+/** What computes, by the name of its onnxruntime execution provider. */
+export const DEVICES = ['cpu', 'webgpu', 'cuda'] as const;
+export type Device = (typeof DEVICES)[number];
+
+/** A device, or the first of them that works. */
+export const DEVICE_CHOICES = [...DEVICES, 'auto'] as const;
+export type DeviceChoice = (typeof DEVICE_CHOICES)[number];
+
+/**
+ * The devices to try, in order. `auto` leaves out what cannot be there: starting a process to find out takes time. And
+ * it takes WebGPU only where there is a GPU: a software adapter (lavapipe, SwiftShader) is many times slower than the
+ * CPU itself.
+ */
+export function candidates(choice: DeviceChoice, { gpu, nvidia } = hardware()): Device[] {
+  if (choice !== 'auto') return [choice];
+  return [...(nvidia ? (['cuda'] as const) : []), ...(gpu ? (['webgpu'] as const) : []), 'cpu'];
+}
+
+/**
+ * By their device files: onnxruntime-node does not say which adapter it took. Direct3D and Metal have no file to look
+ * for: there a GPU is assumed, and Windows may in the worst case take its software adapter, WARP. onnxruntime-node
+ * has CUDA for Linux only.
+ */
+function hardware(): { readonly gpu: boolean; readonly nvidia: boolean } {
+  if (process.platform !== 'linux') return { gpu: true, nvidia: false };
+  const nvidia = existsSync('/dev/nvidiactl');
+  const renderNode =
+    existsSync('/dev/dri') && readdirSync('/dev/dri').some((name) => name.startsWith('renderD'));
+  return { gpu: nvidia || renderNode, nvidia: nvidia || existsSync('/dev/dxg') };
+}
+
+export function executionProviders(device: Device): InferenceSession.ExecutionProviderConfig[] {
+  // Without the providers' libraries this throws; a node that a provider does not have runs on the CPU.
+  return device === 'cpu' ? ['cpu'] : [device, 'cpu'];
+}
+
+/**
+ * What must be in the environment of an engine process before it starts.
+ * @param asked whether the device was asked for by name: then a software adapter will do
+ */
+export function environmentOf(device: Device, asked: boolean): NodeJS.ProcessEnv {
+  // TF32 has 10 bits of mantissa: less than the perturbation needs.
+  if (device === 'cuda') return { NVIDIA_TF32_OVERRIDE: '0' };
+  // Vulkan's loader hides them from 1.3.234 on; an older one may offer one beside a GPU that has no driver.
+  if (device === 'webgpu' && !asked) return { VK_LOADER_DRIVERS_DISABLE: SOFTWARE_ADAPTERS };
+  return {};
+}
+
+const SOFTWARE_ADAPTERS = '*lvp*,*swrast*,*swiftshader*';
+
+/** What somebody can do about a device that does not open, to follow the reason. */
+export function adviceFor(device: Device): string {
+  if (device === 'cuda')
+    return `\nCUDA needs Linux x64, CUDA 12, cuDNN 9, and its libraries for onnxruntime: ${CUDA_SETUP}`;
+  if (device === 'webgpu') return '\nWebGPU needs a GPU with a driver for Vulkan, Metal or Direct3D 12.';
+  return '';
+}
+
+const CUDA_SETUP = 'ONNXRUNTIME_NODE_INSTALL=cuda12 node node_modules/onnxruntime-node/script/install.js';

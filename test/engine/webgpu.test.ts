@@ -1,0 +1,140 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { probeDecode, probeScore } from '#src/engine/child/probe.js';
+import { Sessions } from '#src/engine/child/sessions.js';
+import type { Session } from '#src/engine/session.js';
+import { DEFAULT_METHODS, Engine, openCheckpoint, type Schedule, scoreResponse } from '#src/index.js';
+import {
+  CHECKPOINTS,
+  checkpointFolder,
+  goldenCases,
+  largestDifference,
+  parseScheduleKey,
+  scoreErrors,
+} from '../support/golden.js';
+import { hasAdapter } from '../support/webgpu.js';
+
+const adapter = await hasAdapter('webgpu.test.ts');
+
+/** The tolerances are those of the CPU; on Mesa's lavapipe the differences were a tenth of them. */
+describe.skipIf(!adapter).each(CHECKPOINTS)('%s on WebGPU agrees with float64 PyTorch', (name) => {
+  let engine: Engine;
+  beforeAll(async () => {
+    engine = await Engine.open(checkpointFolder(name), { device: 'webgpu' });
+    await engine.start();
+  });
+  afterAll(async () => {
+    await engine.close();
+  });
+
+  const cases = goldenCases(name).map((golden, i) => ({ ...golden, i }));
+  const responseOf = (
+    { promptIds, responseIds }: (typeof cases)[number],
+    alpha: number,
+    schedule: Schedule,
+  ) => scoreResponse(engine, promptIds, responseIds, { methods: DEFAULT_METHODS, alpha, schedule });
+
+  it('is what runs', () => {
+    expect(engine.status()).toMatchObject({ decode: { device: 'webgpu' }, score: { device: 'webgpu' } });
+  });
+
+  it.each(cases)('case $i: offline', async (golden) => {
+    const { tokens } = await responseOf(golden, golden.alpha, { kind: 'offline' });
+    const of = (method: (typeof DEFAULT_METHODS)[number]) => tokens.map(({ scores }) => scores[method]!);
+    const logprobs = tokens.map(({ logprob }) => logprob);
+    expect(largestDifference(logprobs, golden.logprob)).toBeLessThan(1e-4);
+    expect(largestDifference(of('entropy'), golden.entropy)).toBeLessThan(1e-3);
+    expect(largestDifference(of('margin'), golden.margin)).toBeLessThan(1e-3);
+    expect(scoreErrors(of('adversarial'), golden.adv).all).toBeLessThan(0.0005);
+    const small = await responseOf(golden, 1e-4, { kind: 'offline' });
+    const adversarial = small.tokens.map(({ scores }) => scores.adversarial!);
+    expect(scoreErrors(adversarial, golden.advAlpha1em4).all).toBeLessThan(0.005);
+  });
+
+  // On a software adapter a pass takes 50 ms: the schedules of one token a pass are left to the CPU.
+  it.each(['block=8,window=32', 'block=8,window=all'])('windowed: %s', async (key) => {
+    const golden = cases[0]!;
+    const { tokens } = await responseOf(golden, golden.alpha, parseScheduleKey(key));
+    const adversarial = tokens.map(({ scores }) => scores.adversarial!);
+    expect(scoreErrors(adversarial, golden.windowed[key]!.adversarial).all).toBeLessThan(0.0005);
+  });
+
+  it('greedy continuations, more at once than fit into a run', async () => {
+    const repeated = Array.from({ length: 16 }, (_, i) => cases[i % cases.length]!);
+    const texts = repeated.map(async ({ promptIds, greedyIds }) => {
+      const sampling = { temperature: 0, topK: 0, topP: 1, seed: 0 };
+      const limits = { maxTokens: greedyIds.length, endIds: [], stop: [], topLogprobs: 0 };
+      const generation = await engine.generate({ promptIds, ...limits, sampling });
+      const ids: number[] = [];
+      for (let item = await generation.next(); item.type === 'token'; item = await generation.next())
+        ids.push(item.id);
+      return ids;
+    });
+    expect(await Promise.all(texts)).toEqual(repeated.map(({ greedyIds }) => greedyIds));
+  });
+});
+
+/** What onnxruntime's profile says of a node that ran. */
+const profile = z.array(
+  z.object({
+    cat: z.string(),
+    args: z
+      .object({
+        op_name: z.string(),
+        provider: z.string(),
+        output_type_shape: z.array(z.record(z.string(), z.array(z.number()))),
+      })
+      .partial(),
+  }),
+);
+
+const WHOLE_NUMBERS = ['int64', 'int32', 'bool'];
+
+describe.skipIf(!adapter).each(CHECKPOINTS)('%s on WebGPU', (name) => {
+  const folder = mkdtempSync(join(tmpdir(), 'flinch-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  /** The operators with results in floating point that ran on the CPU. */
+  function floatsOnCpu(session: Session, prefix: string): string[] {
+    session.endProfiling();
+    const file = readdirSync(folder).find((entry) => entry.startsWith(prefix));
+    const nodes = profile.parse(JSON.parse(readFileSync(join(folder, file!), 'utf8')));
+    const ran = nodes.flatMap(({ cat, args: { op_name, provider, output_type_shape } }) =>
+      cat === 'Node' && op_name && provider
+        ? [{ op: op_name, provider, outputs: output_type_shape ?? [] }]
+        : [],
+    );
+    expect(ran.filter(({ provider }) => provider === 'WebGpuExecutionProvider').length).toBeGreaterThan(60);
+    const types = (outputs: (typeof ran)[number]['outputs']) =>
+      outputs.flatMap((output) => Object.keys(output));
+    return ran
+      .filter(({ provider }) => provider === 'CPUExecutionProvider')
+      .filter(({ outputs }) => types(outputs).some((type) => !WHOLE_NUMBERS.includes(type)))
+      .map(({ op }) => op);
+  }
+
+  // Positions, masks before they are numbers, sizes and token ids are whole numbers: those may stay on the CPU.
+  // WebGPU has no bf16: the rows of the embedding are looked up and cast on the CPU.
+  const allowed = name === 'tiny-qwen2' ? ['Gather', 'Cast'] : [];
+
+  it('computes everything in floating point on the device', async () => {
+    const source = await openCheckpoint(checkpointFolder(name));
+    const sessions = (prefix: string) =>
+      new Sessions(source, { threads: 1, device: 'webgpu', profile: join(folder, prefix) });
+    const common = { source, contextLength: 128 };
+    const decode = sessions('decode');
+    await probeDecode({ ...common, sessions: decode });
+    const forward = await decode.get({ kind: 'forward', texts: 1, result: 'logprobs' });
+    expect(floatsOnCpu(forward, 'decode')).toEqual(allowed);
+
+    for (const form of ['perturb', 'derivative'] as const) {
+      const score = sessions(form);
+      await probeScore({ ...common, sessions: score }, form);
+      const session = await score.get({ kind: 'score', texts: 1, form });
+      expect(floatsOnCpu(session, form)).toEqual(allowed);
+    }
+  });
+});

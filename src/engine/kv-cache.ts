@@ -32,6 +32,20 @@ export class KvCache {
     this.#buffers = Array.from({ length: 2 * shape.layers }, () => new Float32Array());
   }
 
+  /** Another one for texts of the same model. */
+  empty(): KvCache {
+    return new KvCache(this.#shape, this.#limit);
+  }
+
+  /** A copy of the first `length` positions. */
+  fork(length: number): KvCache {
+    const copy = this.empty();
+    copy.#capacity = this.#capacity;
+    copy.#buffers = this.#buffers.map((data) => data.slice());
+    copy.length = length;
+    return copy;
+  }
+
   /** Makes room for positions up to `length`; growing copies what is held. */
   reserve(length: number): void {
     if (length > this.#limit)

@@ -32,6 +32,14 @@ export function predictMemory(
   };
 }
 
+/** Of a score pass in one run. */
+export function scoreRunBytes(
+  config: ModelConfig,
+  { rows, keys, scored }: { readonly rows: number; readonly keys: number; readonly scored: number },
+): number {
+  return scoreBytes(config, rows, keys, scored);
+}
+
 /** The backward pass needs what every layer computed on the way. */
 function scoreBytes(config: ModelConfig, positions: number, keys: number, scored: number): number {
   return passBytes(config, positions, keys, scored, config.layers);

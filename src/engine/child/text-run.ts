@@ -1,3 +1,4 @@
+import type * as ort from 'onnxruntime-node';
 import type { ModelConfig } from '../../model/config.js';
 import type { RotaryEmbedding } from '../../model/rope.js';
 import type { KvCache } from '../kv-cache.js';
@@ -14,6 +15,8 @@ export interface TextRows {
 export interface Runtime {
   readonly config: ModelConfig;
   readonly rotary: RotaryEmbedding;
+  /** Inside one operator. */
+  readonly threads: number;
 }
 
 export class RunResult {
@@ -29,6 +32,12 @@ export class RunResult {
     return data;
   }
 
+  tensor(name: string): ort.Tensor {
+    const tensor = this.#outputs[name];
+    if (!tensor) throw new Error(`the graph returned no ${name}`);
+    return tensor;
+  }
+
   ids(name: string): number[] {
     const data = this.#outputs[name]?.data;
     if (!(data instanceof BigInt64Array)) throw new Error(`the graph returned no ${name}`);
@@ -38,7 +47,7 @@ export class RunResult {
 
 /**
  * Runs a graph over the rows of several texts. Afterwards the caches hold their clean keys and values, and no more.
- * @param more inputs that are not those of the texts
+ * @param more inputs that are not those of the texts, or differ from what these usually are
  * @param outputs names of the outputs that are wanted
  */
 export async function runTexts(
@@ -85,7 +94,7 @@ export async function runTexts(
     for (const name of windows[t]!) fetches[name] = null;
   }
 
-  const result = new RunResult(await session.run(feeds, fetches));
+  const result = new RunResult(await session.run({ ...feeds, ...more }, fetches));
   for (const [t, { cache, start, ids }] of texts.entries()) {
     cache.length = start + ids.length;
     const parts = windows[t]!.map((name) => result.floats(name));

@@ -7,7 +7,7 @@ type CacheShape = Pick<ModelConfig, 'layers' | 'kvHeads' | 'headDim'>;
 const INITIAL_CAPACITY = 128;
 
 /** The smallest doubling of {@link INITIAL_CAPACITY} that holds `length` positions, at most `limit`. */
-function capacityFor(length: number, limit: number): number {
+export function capacityFor(length: number, limit = Number.POSITIVE_INFINITY): number {
   let capacity = INITIAL_CAPACITY;
   while (capacity < length) capacity *= 2;
   return Math.min(capacity, limit);

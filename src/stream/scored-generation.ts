@@ -23,9 +23,10 @@ export function scoredGeneration(
 ): Observable<GenerationEvent> {
   if (scoring === null) return generate(engine, request, gate);
   const block = blockOf(scoring.schedule);
+  const positions = request.promptIds.length + request.maxTokens;
   return defer(() =>
     generate(engine, request, gate).pipe(
-      score({ open: () => TextScorer.open(engine, request.promptIds, scoring), block, gate }),
+      score({ open: () => TextScorer.open(engine, request.promptIds, scoring, positions), block, gate }),
     ),
   );
 }

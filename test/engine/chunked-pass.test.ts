@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ChunkedPass } from '#src/engine/child/chunked-pass.js';
-import { rowsPerRun } from '#src/engine/child/run-limits.js';
 import { type AttackedWindow, runScorePass, type Step } from '#src/engine/child/score-pass.js';
 import { Sessions } from '#src/engine/child/sessions.js';
 import type { Runtime } from '#src/engine/child/text-run.js';
 import { KvCache } from '#src/engine/kv-cache.js';
+import { rowsPerRun } from '#src/engine/run-limits.js';
 import { type Checkpoint, openCheckpoint } from '#src/model/checkpoint.js';
 import { RotaryEmbedding } from '#src/model/rope.js';
 import { CHECKPOINTS, checkpointFolder, goldenCases, largestDifference } from '../support/golden.js';

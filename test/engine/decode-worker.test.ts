@@ -87,7 +87,7 @@ describe('DecodeWorker', () => {
   it('lets others go on while a long prompt is read', async () => {
     // So slow a machine that 400 tokens take several runs.
     const send = (message: FromDecode) => sent.push(message);
-    const slow = new DecodeWorker({ sessions, source: checkpoint, threads: 4e-4, contextLength: 512, send });
+    const slow = new DecodeWorker({ sessions, source: checkpoint, threads: 2e-4, contextLength: 512, send });
     slow.generate(request(1, { promptIds: Array.from({ length: 400 }, (_, i) => i) }));
     slow.generate(request(2, { maxTokens: 4 }));
     await idle();

@@ -1,8 +1,8 @@
 import type * as ort from 'onnxruntime-node';
 import type { KvCache } from '../kv-cache.js';
 import type { PassToken } from '../protocol.js';
+import { rowsPerRun } from '../run-limits.js';
 import { type Feeds, floats, longs } from '../session.js';
-import { rowsPerRun } from './run-limits.js';
 import {
   ADVERSARY,
   type AttackedWindow,

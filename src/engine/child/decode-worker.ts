@@ -3,9 +3,9 @@ import type { ModelSource } from '../../model/decoder.js';
 import { RotaryEmbedding } from '../../model/rope.js';
 import { KvCache } from '../kv-cache.js';
 import type { FromDecode, GenerateMessage } from '../protocol.js';
+import { rowsPerRun } from '../run-limits.js';
 import { Sampler, topTokens } from '../sampler.js';
 import { longs } from '../session.js';
-import { rowsPerRun } from './run-limits.js';
 import type { Sessions } from './sessions.js';
 import { type Runtime, runTexts } from './text-run.js';
 

@@ -1,9 +1,9 @@
 import { standardNormals } from '../../model/noise.js';
 import type { KvCache } from '../kv-cache.js';
 import type { NoiseOptions } from '../protocol.js';
+import { rowsPerRun } from '../run-limits.js';
 import { floats } from '../session.js';
 import { type LaneContext, type Lanes, laneCaches, laneTargets } from './lanes.js';
-import { rowsPerRun } from './run-limits.js';
 import { scoredFeeds, type Window } from './score-pass.js';
 import { cacheNames, count, runTexts } from './text-run.js';
 

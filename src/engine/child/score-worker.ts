@@ -10,9 +10,9 @@ import type {
   PassToken,
   SampleMessage,
 } from '../protocol.js';
+import { fitsOneRun, rowsPerRun } from '../run-limits.js';
 import { ChunkedPass } from './chunked-pass.js';
 import { type Lanes, openLanes } from './lanes.js';
-import { fitsOneRun, rowsPerRun } from './run-limits.js';
 import { type AttackedWindow, runForward, runScorePass, type Window } from './score-pass.js';
 import type { Sessions } from './sessions.js';
 import type { Runtime } from './text-run.js';

@@ -1,7 +1,7 @@
 import type * as ort from 'onnxruntime-node';
-import type { ModelConfig } from '../../model/config.js';
 import type { RotaryEmbedding } from '../../model/rope.js';
 import type { KvCache } from '../kv-cache.js';
+import type { Machine } from '../run-limits.js';
 import { type Feeds, type Fetches, floats, ints, longs, type Session } from '../session.js';
 
 /** One text's share of a run: tokens `start` to `start + ids.length − 1`, against what its cache holds before. */
@@ -12,11 +12,8 @@ export interface TextRows {
 }
 
 /** What a model's runs need beside its sessions. */
-export interface Runtime {
-  readonly config: ModelConfig;
+export interface Runtime extends Machine {
   readonly rotary: RotaryEmbedding;
-  /** Inside one operator. */
-  readonly threads: number;
 }
 
 export class RunResult {

@@ -1,9 +1,9 @@
 import { positionNoise, type TokurSettings, weightNoise } from '../../model/tokur-noise.js';
 import type { KvCache } from '../kv-cache.js';
 import { TOKUR_RANK } from '../low-rank-basis.js';
+import { rowsPerRun } from '../run-limits.js';
 import { type Feeds, floats, longs } from '../session.js';
 import { type LaneContext, type Lanes, laneCaches, laneTargets } from './lanes.js';
-import { rowsPerRun } from './run-limits.js';
 import { count, runTexts } from './text-run.js';
 
 const PROJECTIONS = ['q', 'v'] as const;

@@ -1,6 +1,4 @@
-import type { ModelConfig } from '../../model/config.js';
-import { scoreRunBytes } from '../../model/memory.js';
-import type { Runtime } from './text-run.js';
+import type { ModelConfig } from '../model/config.js';
 
 /**
  * Floating-point operations that a run may take for each thread: about a second on a core with AVX-512 (96 GFLOP/s
@@ -9,9 +7,17 @@ import type { Runtime } from './text-run.js';
 const RUN_OPERATIONS = 1e11;
 /** Bytes of activations that a run may take. */
 const RUN_BYTES = 2 ** 30;
+/** And rows. */
 const MAX_ROWS = 256;
-/** Logits that a run may hold at once: rows that are scored times the vocabulary. */
+/** Logits that a run may hold at once: scored rows times the vocabulary. */
 const MAX_LOGITS = 2 ** 22;
+
+/** What computes, as far as time goes. */
+export interface Machine {
+  readonly config: ModelConfig;
+  /** Inside one operator. */
+  readonly threads: number;
+}
 
 export interface RunSize {
   readonly rows: number;
@@ -22,7 +28,7 @@ export interface RunSize {
 }
 
 /** Whether a score pass goes through in one run: a forward, a backward and a perturbed forward pass. */
-export function fitsOneRun({ config, threads }: Runtime, size: RunSize): boolean {
+export function fitsOneRun({ config, threads }: Machine, size: RunSize): boolean {
   return (
     3 * operations(config, size) <= RUN_OPERATIONS * threads &&
     scoreRunBytes(config, size) <= RUN_BYTES &&
@@ -32,7 +38,7 @@ export function fitsOneRun({ config, threads }: Runtime, size: RunSize): boolean
 
 /** Rows that a run may have, at least one, if each of them goes through the model so many times. */
 export function rowsPerRun(
-  { config, threads }: Runtime,
+  { config, threads }: Machine,
   { keys, passes, scored }: { readonly keys: number; readonly passes: number; readonly scored: boolean },
 ): number {
   const row = operations(config, { rows: 1, keys, scored: scored ? 1 : 0 });
@@ -46,4 +52,28 @@ function operations(config: ModelConfig, { rows, keys, scored }: RunSize): numbe
   const { layers, hiddenSize, intermediateSize, heads, kvHeads, headDim, vocabSize } = config;
   const weights = hiddenSize * (2 * heads * headDim + 2 * kvHeads * headDim + 3 * intermediateSize);
   return 2 * (rows * layers * (weights + 2 * heads * headDim * keys) + scored * hiddenSize * vocabSize);
+}
+
+export const FLOAT = 4;
+
+/** Activations of a score pass: the backward pass needs what every layer computed on the way. */
+export function scoreRunBytes(config: ModelConfig, size: RunSize): number {
+  return runBytes(config, size, config.layers);
+}
+
+/** Of a forward pass, which needs those of one layer at a time. */
+export function forwardRunBytes(config: ModelConfig, size: RunSize): number {
+  return runBytes(config, size, 1);
+}
+
+function runBytes(
+  { hiddenSize, intermediateSize, heads, kvHeads, headDim, vocabSize }: ModelConfig,
+  { rows, keys, scored }: RunSize,
+  layers: number,
+): number {
+  const linear = 6 * hiddenSize + 4 * heads * headDim + 4 * kvHeads * headDim + 4 * intermediateSize;
+  const attention = 2 * heads * keys;
+  const keyCopies = 2 * 2 * kvHeads * headDim * keys;
+  const logits = 6 * vocabSize * scored;
+  return FLOAT * (layers * (rows * (linear + attention) + keyCopies) + logits);
 }

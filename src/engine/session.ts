@@ -9,6 +9,10 @@ export type Session = ort.InferenceSession;
 export interface SessionOptions {
   /** Threads inside one operator. */
   readonly threads: number;
+  /** Packed copies of the weights: quicker products, memory that no other session shares. Off by default. */
+  readonly prepacking?: boolean;
+  /** Beginning of the path of a profile, which `endProfiling` of the session completes. */
+  readonly profile?: string;
 }
 
 /**
@@ -21,20 +25,21 @@ export interface SessionOptions {
  *
  * @throws Error of onnxruntime when it refuses the graph
  */
-export async function openSession(graph: Graph, { threads }: SessionOptions): Promise<Session> {
+export async function openSession(graph: Graph, options: SessionOptions): Promise<Session> {
   const files = graph.initializers.flatMap((initializer) =>
     'external' in initializer ? [initializer.external.file] : [],
   );
   const folder = commonFolder(files);
   return ort.InferenceSession.create(serialize(graph, folder), {
     executionProviders: ['cpu'],
-    intraOpNumThreads: threads,
+    intraOpNumThreads: options.threads,
     interOpNumThreads: 1,
     enableMemPattern: false,
     logSeverityLevel: 3,
+    ...(options.profile !== undefined && { enableProfiling: true, profileFilePrefix: options.profile }),
     extra: {
       session: {
-        disable_prepacking: '1',
+        disable_prepacking: options.prepacking ? '0' : '1',
         intra_op: { allow_spinning: '0' },
         ...(files.length > 0 && { model_external_initializers_file_folder_path: folder }),
       },

@@ -1,16 +1,15 @@
-#!/usr/bin/env node
-import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { availableParallelism, cpus, tmpdir } from 'node:os';
+import { cp, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { EMBEDDED_MODEL, integer, modelOption } from '../../cli/options.js';
 import { Progress } from '../../cli/progress.js';
-import { reportError } from '../../cli/report.js';
 import { Engine } from '../../engine/engine.js';
 import { predictMemory } from '../../model/memory.js';
 import { DEFAULT_BLOCK, DEFAULT_WINDOW } from '../../uncertainty/settings.js';
+import { thisMachine } from '../report.js';
+import { withTemporaryFolder } from '../temporary-folder.js';
+import { enginesMemory } from './engines-memory.js';
 import { measurePasses } from './passes.js';
-import { mappedFile, processMemory } from './process-memory.js';
 import { formatReport, type SpeedReport } from './report.js';
 import { measureLengths, measureStreams } from './streams.js';
 
@@ -26,31 +25,28 @@ const STREAM_TOKENS = 256;
 /** Longest response, and room for its prompt. */
 const CONTEXT = 1024;
 
-await new Command('npm run bench --')
-  .description('Measures speed and memory of generation and scoring, side by side in one run.')
-  .addOption(modelOption())
-  .option('--output <file>', 'where the JSON goes', 'bench.json')
-  .option('--rounds <number>', 'interleaved repetitions of each measurement', integer(3, 1000), 15)
-  .addHelpText('after', '\nExample:\n  $ npm run bench -- --rounds 30 --output results.json')
-  .action(bench)
-  .parseAsync()
-  .catch((error: unknown) => {
-    reportError(error);
-    process.exitCode = 1;
-  });
+export function speedCommand(): Command {
+  return new Command('speed')
+    .description('Speed and memory of generation and scoring, side by side in one run.')
+    .addOption(modelOption())
+    .option('--output <file>', 'where the JSON goes', 'bench.json')
+    .option('--rounds <number>', 'interleaved repetitions of each measurement', integer(3, 1000), 15)
+    .addHelpText('after', '\nExample:\n  $ npm run bench -- speed --rounds 30 --output results.json')
+    .action(bench);
+}
 
 async function bench({ model, output, rounds }: Options): Promise<void> {
-  const folder = await withLongContext(resolve(model));
-  const progress = new Progress(2 + RESPONSE_LENGTHS.length);
-  try {
-    const report = await measure(folder, rounds, () => progress.advance());
-    progress.stop();
-    await writeFile(output, `${JSON.stringify(report, null, 2)}\n`);
-    process.stdout.write(`${formatReport(report)}\nwritten to ${output}\n`);
-  } finally {
-    progress.stop();
-    await rm(resolve(folder, '..'), { recursive: true, force: true });
-  }
+  const report = await withTemporaryFolder(async (temporary) => {
+    const folder = await withLongContext(resolve(model), temporary);
+    const progress = new Progress(2 + RESPONSE_LENGTHS.length);
+    try {
+      return await measure(folder, rounds, () => progress.advance());
+    } finally {
+      progress.stop();
+    }
+  });
+  await writeFile(output, `${JSON.stringify(report, null, 2)}\n`);
+  process.stdout.write(`${formatReport(report)}\nwritten to ${output}\n`);
 }
 
 async function measure(folder: string, rounds: number, advance: () => void): Promise<SpeedReport> {
@@ -58,18 +54,18 @@ async function measure(folder: string, rounds: number, advance: () => void): Pro
   try {
     await engine.start();
     const { checkpoint } = engine;
-    const atRest = await memoryOf(engine);
+    const atRest = await enginesMemory(engine);
     const streams = await measureStreams(engine, STREAM_TOKENS, rounds);
     advance();
-    const afterStreams = await memoryOf(engine);
+    const afterStreams = await enginesMemory(engine);
     const lengths = await measureLengths(engine, RESPONSE_LENGTHS, rounds, advance);
-    const afterOffline = await memoryOf(engine);
+    const afterOffline = await enginesMemory(engine);
     const passes = await measurePasses(checkpoint, PASS_LENGTHS, { threads: 1, rounds });
     advance();
     return {
       model: checkpoint.name,
       weightBytes: checkpoint.weightBytes,
-      machine: { cpu: cpus()[0]?.model ?? 'unknown', cores: availableParallelism(), node: process.version },
+      machine: thisMachine(),
       rounds,
       streamTokens: STREAM_TOKENS,
       streams,
@@ -87,28 +83,12 @@ async function measure(folder: string, rounds: number, advance: () => void): Pro
   }
 }
 
-async function memoryOf(engine: Engine): Promise<SpeedReport['memory']['atRest']> {
-  const { decode, score } = engine.status();
-  const [weights] = [...engine.checkpoint.tensors.values()].map(({ file }) => file);
-  const of = async (pid: number | undefined) =>
-    pid === undefined
-      ? null
-      : {
-          process: await processMemory(pid),
-          weights: weights === undefined ? null : await mappedFile(pid, weights),
-        };
-  return { decode: await of(decode.pid), score: await of(score.pid) };
-}
-
 /**
  * The same checkpoint with room for the longest response: its weights linked, its config.json saying so. What the
  * model writes beyond its training does not matter here, what it costs does.
  */
-async function withLongContext(folder: string): Promise<string> {
-  const copy = join(
-    await mkdtemp(join(tmpdir(), 'flinch-bench-')),
-    basename(folder === EMBEDDED_MODEL ? 'reasoner' : folder),
-  );
+async function withLongContext(folder: string, temporary: string): Promise<string> {
+  const copy = join(temporary, basename(folder === EMBEDDED_MODEL ? 'reasoner' : folder));
   await cp(folder, copy, { recursive: true, filter: (file) => !file.endsWith('.safetensors') });
   for (const file of await readdir(folder)) {
     if (file.endsWith('.safetensors')) await symlink(join(folder, file), join(copy, file));

@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { useFolder } from '../support/cli.js';
+import { checkpointFolder } from '../support/golden.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/bench/main.js', import.meta.url));
 
@@ -40,6 +41,32 @@ describe('npm run bench', () => {
     expect((await start(['checkpoint', '--sections', 'speed']).finished).output).toContain(
       '"speed" is not one',
     );
+  });
+
+  it('measures a checkpoint, section by section', async () => {
+    const output = path('checkpoint.json');
+    const args = [
+      'checkpoint',
+      '--model',
+      checkpointFolder('tiny-llama'),
+      '--rounds',
+      '1',
+      '--output',
+      output,
+    ];
+    const sections = ['--sections', 'memory,decode,passes,lengths'];
+    const { code, output: text } = await start([...args, ...sections]).finished;
+    expect({ code, text }).toMatchObject({
+      code: 0,
+      text: expect.stringContaining('one row times each weight'),
+    });
+    const report = JSON.parse(readFileSync(output, 'utf8'));
+    expect(Object.keys(report)).toEqual(expect.arrayContaining(['memory', 'decode', 'passes', 'lengths']));
+    expect(report).not.toHaveProperty('streams');
+    expect(report.decode.bytesPerSecond).toBeCloseTo(
+      report.decode.tokensPerSecond * report.decode.bytesPerToken,
+    );
+    expect(text).not.toContain('NaN');
   });
 
   it('leaves no checkpoint behind when it is interrupted', async () => {

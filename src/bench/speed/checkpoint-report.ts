@@ -27,7 +27,7 @@ export interface CheckpointReport {
 export function formatCheckpointReport(report: CheckpointReport): string {
   const { model, weightBytes, machine, threads, rounds, memory, decode, passes, lengths, streams } = report;
   const parts = [
-    `${heading(model)}, ${formatBytes(weightBytes)} of weights · ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}\nthreads for each process: ${threads}, medians of ${rounds} interleaved rounds`,
+    `${heading(model)}, ${formatBytes(weightBytes)} of weights · ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}\nthreads for each process: ${threads}, the fastest of ${rounds} interleaved rounds`,
     memory && formatMemory(memory),
     decode && formatDecode(decode),
     passes && formatPasses(passes),
@@ -114,7 +114,7 @@ function formatPasses(passes: readonly ScorePassSpeed[]): string {
       String(window),
       String(past),
       String(scored),
-      pass.median.toFixed(0),
+      pass.best.toFixed(0),
       ((operations.weights + operations.attention) / 1e9).toFixed(0),
       gigaflops.toFixed(0),
       products.gigaflops.toFixed(0),
@@ -126,14 +126,14 @@ function formatPasses(passes: readonly ScorePassSpeed[]): string {
 }
 
 function formatLengths(costs: readonly WindowedCost[]): string {
-  const first = costs[0]?.sample.median ?? Number.NaN;
+  const first = costs[0]?.sample.best ?? Number.NaN;
   return section(
     'Scoring cost at the end of a text, block 8, window 64',
     ['tokens of the text', 'ms per token', 'of the first'],
     costs.map(({ length, sample }) => [
       String(length),
-      sample.median.toFixed(1),
-      (sample.median / first).toFixed(2),
+      sample.best.toFixed(1),
+      (sample.best / first).toFixed(2),
     ]),
   );
 }

@@ -47,15 +47,15 @@ export async function measureDecode(
     onRound,
   );
   const speeds = {
-    sum: bytesPerSecond(readers.sum.bytes, reading.sum.median),
-    mapped: bytesPerSecond(readers.mapped.bytes, reading.mapped.median),
-    products: bytesPerSecond(readers.products.bytes, reading.products.median),
+    sum: bytesPerSecond(readers.sum.bytes, reading.sum.best),
+    mapped: bytesPerSecond(readers.mapped.bytes, reading.mapped.best),
+    products: bytesPerSecond(readers.products.bytes, reading.products.best),
   };
-  const decoded = bytesPerSecond((tokens - 1) * bytesPerToken, decode.median);
+  const decoded = bytesPerSecond((tokens - 1) * bytesPerToken, decode.best);
   return {
     tokens,
     sample: decode,
-    tokensPerSecond: (1000 * (tokens - 1)) / decode.median,
+    tokensPerSecond: (1000 * (tokens - 1)) / decode.best,
     bytesPerToken,
     bytesPerSecond: decoded,
     readers: speeds,

@@ -118,6 +118,6 @@ export async function measureConcurrency(
   const samples = await interleave(rounds, variants, onRound);
   return counts.map((streams) => {
     const sample = samples[String(streams)]!;
-    return { streams, sample, tokensPerSecond: (1000 * streams * tokens) / sample.median };
+    return { streams, sample, tokensPerSecond: (1000 * streams * tokens) / sample.best };
   });
 }

@@ -111,6 +111,6 @@ export async function measureLengths(
   return costs;
 }
 
-export function perToken({ median, p10, p90, runs }: Sample, tokens: number): Sample {
-  return { median: median / tokens, p10: p10 / tokens, p90: p90 / tokens, runs };
+export function perToken({ median, p10, p90, best, runs }: Sample, tokens: number): Sample {
+  return { median: median / tokens, p10: p10 / tokens, p90: p90 / tokens, best: best / tokens, runs };
 }

@@ -1,6 +1,5 @@
 import { logSoftmax, pick } from '../onnx/functions.js';
 import { Graph } from '../onnx/graph.js';
-import type { Value } from '../onnx/types.js';
 import { declareWindows, fusedAttention, outputWindow, windowAttention } from './attention.js';
 import { Decoder, type ModelSource } from './decoder.js';
 import { declareTexts } from './text-batch.js';

@@ -28,6 +28,7 @@ export interface SessionOptions {
  * - The two optimizers turned off would fold the cast of a bf16 or fp16 weight into an fp32 copy. On WebGPU, which has
  *   no cast from bf16 and its own copy in any case, those of bf16 are to be folded.
  * - Memory patterns are planned and kept for every shape that comes along; here nearly every run has its own.
+ * - Without an arena of its own a session gives back what it used: a process has several, and runs one at a time.
  * - Spinning threads of one engine process would take the cores from the other.
  *
  * @throws Error of onnxruntime when it refuses the graph, or the device is not to be had
@@ -44,6 +45,7 @@ export async function openSession(graph: Graph, options: SessionOptions): Promis
     intraOpNumThreads: options.threads,
     interOpNumThreads: 1,
     enableMemPattern: false,
+    enableCpuMemArena: false,
     logSeverityLevel: 3,
     ...(options.profile !== undefined && { enableProfiling: true, profileFilePrefix: options.profile }),
     extra: {

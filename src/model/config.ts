@@ -60,11 +60,14 @@ const ropeType = oneOf(ROPE_TYPES).nullish();
 
 const PER_LAYER_ROPE = 'frequencies that differ between layers are not supported';
 
+/** Below 1 frequencies would rise with the dimension, beyond what a number can hold. */
+const theta = z.number().min(1).nullish();
+
 const ropeSchema = z.object({
   rope_type: ropeType,
   /** The name of `rope_type` before transformers 4.43. */
   type: ropeType,
-  rope_theta: z.number().positive().nullish(),
+  rope_theta: theta,
   factor: z.number().min(1).nullish(),
   low_freq_factor: z.number().positive().nullish(),
   high_freq_factor: z.number().positive().nullish(),
@@ -89,7 +92,7 @@ const schema = z.object({
   mlp_bias: z.boolean().nullish(),
   hidden_act: oneOf(['silu']).default('silu'),
   max_position_embeddings: size(2 ** 31).optional(),
-  rope_theta: z.number().positive().nullish(),
+  rope_theta: theta,
   rope_scaling: ropeSchema.nullish(),
   rope_parameters: ropeSchema.nullish(),
   partial_rotary_factor: z.literal(1).nullish(),

@@ -10,7 +10,7 @@ export class ModelError extends Error {
   readonly field: string;
 
   constructor(file: string, field: string, problem: string, options?: ErrorOptions) {
-    super(`${file}: ${field === '' ? '' : `${field}: `}${problem}`, options);
+    super(`${file}: ${field === '' ? '' : `${shorten(field, 200)}: `}${shorten(problem, 500)}`, options);
     this.name = 'ModelError';
     this.file = file;
     this.field = field;
@@ -37,8 +37,18 @@ export class TemplateError extends Error {
 
 /** Shows a value from a file in a message: as JSON, at most 60 characters of it. */
 export function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+  let text: string;
+  try {
+    text = JSON.stringify(value) ?? String(value);
+  } catch {
+    return 'a value that nests too deep to be shown'; // `JSON.parse` goes deeper than `JSON.stringify`
+  }
+  return shorten(text, 60);
+}
+
+/** What a file gives may be of any length: a message stays readable, and a log small. */
+function shorten(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 3)}...` : text;
 }
 
 /** The message of whatever a library threw. */

@@ -117,7 +117,8 @@ export function parseHeader(
 
 function parseEntry(name: string, value: unknown, dataStart: number, file: string): HeaderEntry {
   const refuse = (field: string, problem: string): never => {
-    throw new ModelError(file, field === '' ? name : `${name}.${field}`, problem);
+    const tensor = name === '' ? '""' : name; // an empty name must not read as "the whole file"
+    throw new ModelError(file, field === '' ? tensor : `${tensor}.${field}`, problem);
   };
   if (!isRecord(value)) return refuse('', `expected an object, found ${show(value)}`);
   const { dtype, shape, data_offsets: offsets } = value;

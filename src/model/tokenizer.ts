@@ -24,8 +24,8 @@ export class Tokenizer {
   readonly #file: string;
   readonly #library: Library;
   readonly #decoder: ByteDecoder;
-  /** By id; holes are undefined. */
-  readonly #tokens: (string | undefined)[] = [];
+  /** By id. No array: a file may name one id of millions, and walking the holes would take a second. */
+  readonly #tokens = new Map<number, string>();
   readonly #ids: Map<string, number>;
   readonly #added = new Set<number>();
   readonly #special = new Set<number>();
@@ -38,15 +38,20 @@ export class Tokenizer {
     const { ids, added } = parseVocabulary(tokenizerJson, tokenizerConfigJson, file);
     this.#file = file;
     this.#ids = new Map(ids);
-    for (const [token, id] of ids) this.#tokens[id] = token;
+    for (const [token, id] of ids) this.#tokens.set(id, token);
     for (const { content, id, special } of added) {
-      this.#tokens[id] = content;
+      this.#tokens.set(id, content);
       this.#ids.set(content, id);
       this.#added.add(id);
       if (special) this.#special.add(id);
     }
-    this.size = this.#tokens.length;
-    this.longestToken = this.#tokens.reduce((longest, token = '') => Math.max(longest, token.length), 1);
+    let [size, longest] = [0, 1];
+    for (const [id, token] of this.#tokens) {
+      size = Math.max(size, id + 1);
+      longest = Math.max(longest, token.length);
+    }
+    this.size = size;
+    this.longestToken = longest;
 
     const json = isRecord(tokenizerJson) ? tokenizerJson : {};
     this.#decoder = parseDecoder(json.decoder, file);
@@ -82,14 +87,14 @@ export class Tokenizer {
 
   /** What a token adds to the text; nothing for special tokens and for ids without a token. */
   tokenBytes(id: number): Uint8Array {
-    const token = this.#tokens[id];
+    const token = this.#tokens.get(id);
     if (token === undefined || this.#special.has(id)) return NONE;
     return this.#added.has(id) ? this.#decoder.addedBytes(token) : this.#decoder.bytes(token);
   }
 
   /** A token for display: its text, where it holds parts of characters its bytes as `<0xE2><0x82>`. */
   tokenText(id: number): string {
-    const token = this.#tokens[id];
+    const token = this.#tokens.get(id);
     if (token === undefined) return `<id ${id}>`;
     if (this.#added.has(id)) return token;
     const bytes = this.#decoder.bytes(token);

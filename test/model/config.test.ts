@@ -290,6 +290,7 @@ describe('refusals name file and field', () => {
       'rope_theta',
       /Infinity/,
     ],
+    ['a θ whose powers overflow', { ...LLAMA, rope_theta: 5e-324 }, 'rope_theta', />=1/],
     ['an epsilon of 0', { ...LLAMA, rms_norm_eps: 0 }, 'rms_norm_eps', />0/],
     ['an MLP bias outside Llama', { ...MISTRAL, mlp_bias: true }, 'mlp_bias', /mistral/],
     ['an attention bias for Mistral', { ...MISTRAL, attention_bias: true }, 'attention_bias', /mistral/],

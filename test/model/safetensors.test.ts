@@ -123,6 +123,13 @@ describe('a broken header is refused by file and tensor', () => {
     ],
     ['no JSON', safetensors('{"w":', 0), 'header', /not JSON/],
     ['an array', safetensors('[]', 0), 'header', /expected an object, found \[\]/],
+    [
+      'a header that nests too deep to be shown',
+      safetensors('['.repeat(20_000) + ']'.repeat(20_000), 0),
+      'header',
+      /expected an object, found a value that nests too deep/,
+    ],
+    ['a tensor without a name', safetensors({ '': 7 }, 0), '""', /"": expected an object, found 7/],
     ['a tensor that is no object', safetensors(one(7), 0), 'w', /expected an object, found 7/],
     [
       'a tensor without dtype',
@@ -210,6 +217,13 @@ describe('a broken header is refused by file and tensor', () => {
     const error = await modelError(() => readSafetensors(dir));
     expect(error).toMatchObject({ file: join(dir, 'model.safetensors'), field });
     expect(error.message).toMatch(message);
+  });
+
+  it('a name of megabytes, in a message that can be read', async () => {
+    const name = 'w'.repeat(2 << 20);
+    const dir = await folder({ 'model.safetensors': safetensors({ [name]: 7 }, 0) });
+    const error = await modelError(() => readSafetensors(dir));
+    expect([error.field, error.message.length < 1000]).toEqual([name, true]);
   });
 
   it('bytes that are not UTF-8', async () => {

@@ -295,6 +295,30 @@ describe('refusals name file and field', () => {
       'added_tokens[4]',
       /has id 300 here and 291 before/,
     ],
+    ...[0, -1, 0.5, undefined].map((length): [string, unknown, string, RegExp] => [
+      `pieces of length ${length}, which would never end`,
+      { ...base, pre_tokenizer: { type: 'FixedLength', length } },
+      'pre_tokenizer.length',
+      /expected/,
+    ]),
+    [
+      'a list of steps that was repeated, which makes gigabytes of a word',
+      { ...base, pre_tokenizer: { type: 'Sequence', pretokenizers: Array(2).fill({ type: 'ByteLevel' }) } },
+      'pre_tokenizer.pretokenizers',
+      /more than one ByteLevel/,
+    ],
+    [
+      'a list of steps without end',
+      { ...base, normalizer: { type: 'Sequence', normalizers: Array(17).fill({ type: 'NFC' }) } },
+      'normalizer.normalizers',
+      /17 steps are not supported/,
+    ],
+    [
+      'a decoder that nests too deep to be shown',
+      { ...base, decoder: JSON.parse('['.repeat(20_000) + ']'.repeat(20_000)) },
+      'decoder',
+      /nests too deep to be shown is not supported/,
+    ],
     [
       'a split that the library cannot do',
       { ...base, pre_tokenizer: split('MergedWithNext', { Regex: 'x' }) },

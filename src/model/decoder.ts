@@ -82,8 +82,15 @@ export class Decoder {
 
   /** The final norm and the logits: `[scored, hidden]` → `[scored, vocab]`. */
   head(hidden: Value): Value {
+    const g = this.#g;
     const { tieWordEmbeddings } = this.#source.config;
-    return this.#multiply(this.#norm(hidden, 'model.norm'), tieWordEmbeddings ? EMBEDDING : 'lm_head.weight');
+    const normed = this.#norm(hidden, 'model.norm');
+    let after = normed;
+    const logits = partsToCast(this.#tensor(tieWordEmbeddings ? EMBEDDING : 'lm_head.weight')).map((part) => {
+      after = g.op('Gemm', [normed, g.weight(part, after)], { transB: 1 });
+      return after;
+    });
+    return logits.length === 1 ? logits[0]! : g.op('Concat', logits, { axis: 1 });
   }
 
   #multiply(x: Value, weight: string, bias?: Value): Value {
@@ -115,6 +122,31 @@ export class Decoder {
   #tensor(name: string): ExternalTensor {
     return externalTensor(this.#source, name);
   }
+}
+
+/** Of an fp32 copy: 32 MB. */
+const MAX_CAST_ELEMENTS = 2 ** 23;
+
+/**
+ * A weight, by rows in parts of which one at a time can be cast to fp32: the head of a model is its largest weight, and
+ * a whole copy of it would be larger than all that a run needs beside. What is fp32 already stays whole.
+ */
+export function partsToCast(tensor: ExternalTensor, limit = MAX_CAST_ELEMENTS): ExternalTensor[] {
+  const [rows = 0, inner = 1] = tensor.shape;
+  if (tensor.type === 'float32' || rows * inner <= limit) return [tensor];
+  const size = Math.max(1, Math.floor(limit / inner));
+  const rowBytes = tensor.byteLength / rows;
+  return Array.from({ length: Math.ceil(rows / size) }, (_, i) => {
+    const from = i * size;
+    const count = Math.min(size, rows - from);
+    return {
+      ...tensor,
+      name: `${tensor.name}[${from}:${from + count}]`,
+      shape: [count, inner],
+      offset: tensor.offset + from * rowBytes,
+      byteLength: count * rowBytes,
+    };
+  });
 }
 
 /** A weight of the checkpoint as the graph reads it. */

@@ -1,7 +1,8 @@
 import { Command } from 'commander';
+import { defaultThreads } from '../engine/engine.js';
+import { decodeMemory, type MemoryNeed, type ScoreSize, scoreMemory } from '../engine/memory.js';
 import { openCheckpoint } from '../model/checkpoint.js';
-import { predictMemory } from '../model/memory.js';
-import { DEFAULT_BLOCK, DEFAULT_WINDOW } from '../uncertainty/settings.js';
+import { DEFAULT_BLOCK, DEFAULT_RANDOM, DEFAULT_WINDOW } from '../uncertainty/settings.js';
 import { integer } from './options.js';
 import { formatBytes, heading } from './report.js';
 
@@ -29,9 +30,15 @@ async function inspect(folder: string, { length, json }: InspectOptions): Promis
     0,
   );
   const positions = length ?? Math.min(config.maxPositions, 1024);
+  const threads = defaultThreads();
+  const score = (size: ScoreSize): MemoryNeed => scoreMemory({ config, threads: threads.score }, size);
   const memory = {
     length: positions,
-    ...predictMemory(config, { length: positions, window: DEFAULT_WINDOW, block: DEFAULT_BLOCK }),
+    threads,
+    decode: decodeMemory({ config, threads: threads.decode }, positions),
+    windowed: score({ positions, window: DEFAULT_WINDOW, scored: DEFAULT_BLOCK, lanes: 0 }),
+    random: score({ positions, window: 1, scored: DEFAULT_BLOCK, lanes: DEFAULT_RANDOM.samples }),
+    offline: score({ positions, window: positions, scored: positions, lanes: 0 }),
   };
   const types = [...new Set([...tensors.values()].map(({ type }) => type))];
   if (json) {
@@ -65,16 +72,13 @@ async function inspect(folder: string, { length, json }: InspectOptions): Promis
     ['chat template', chatTemplate.source !== null ? 'yes' : 'none: only raw prompts'],
     ['weights', `${formatBytes(weightBytes)}, mapped from the files and shared by both processes`],
   ];
+  const needed = ({ kept, run }: MemoryNeed): string =>
+    `${formatBytes(kept)} + ${formatBytes(run)} for a run`;
   const memoryRows: [string, string][] = [
-    ['decode', `${formatBytes(memory.decode.cache)} cache + ${formatBytes(memory.decode.run)} for a run`],
-    [
-      `score, block ${DEFAULT_BLOCK}, window ${DEFAULT_WINDOW}`,
-      `${formatBytes(memory.windowed.cache)} cache + ${formatBytes(memory.windowed.run)} for a pass`,
-    ],
-    [
-      'score, offline',
-      `${formatBytes(memory.offline.cache)} cache + ${formatBytes(memory.offline.run)} for the pass`,
-    ],
+    ['write', needed(memory.decode)],
+    [`score, block ${DEFAULT_BLOCK}, window ${DEFAULT_WINDOW}`, needed(memory.windowed)],
+    [`score, random, ${DEFAULT_RANDOM.samples} samples`, needed(memory.random)],
+    ['score, offline', needed(memory.offline)],
   ];
   process.stdout.write(`${heading(name)}  ${dir}\n${table(rows)}\n`);
   process.stdout.write(

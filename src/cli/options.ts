@@ -41,6 +41,15 @@ export function parseSize(text: string): Scale {
   throw new InvalidArgumentError(`Must be a number from ${MIN_ALPHA} to ${MAX_ALPHA}, or ${relative}.`);
 }
 
+/** Bytes, as `800MB` or `4GB`. */
+export function parseBytes(text: string): number {
+  const [, number, unit] = /^(\d+(?:\.\d+)?) ?(MB|GB)$/i.exec(text.trim()) ?? [];
+  if (number === undefined || unit === undefined || Number(number) === 0) {
+    throw new InvalidArgumentError('Must be a size such as 800MB or 4GB.');
+  }
+  return Number(number) * (unit.toUpperCase() === 'GB' ? 1e9 : 1e6);
+}
+
 /** An option that may be given several times. */
 export function collectText(text: string, before: readonly string[] = []): string[] {
   if (text === '') throw new InvalidArgumentError('Must not be empty.');

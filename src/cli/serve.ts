@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { pino } from 'pino';
 import type { DeviceChoice } from '../engine/device.js';
 import { Engine } from '../engine/engine.js';
-import { deviceOption, integer, modelOption } from './options.js';
+import { deviceOption, integer, modelOption, parseBytes } from './options.js';
 import { formatDevices, heading } from './report.js';
 
 interface ServeOptions {
@@ -10,6 +10,8 @@ interface ServeOptions {
   readonly host: string;
   readonly port: number;
   readonly device: DeviceChoice;
+  readonly maxStreams: number;
+  readonly memory?: number;
   readonly logLevel: string;
 }
 
@@ -24,6 +26,12 @@ export function serveCommand(): Command {
         .env('PORT')
         .default(8787)
         .argParser(integer(0, 65535)),
+    )
+    .option('--max-streams <number>', 'responses under way at once', integer(1, 1024), 16)
+    .option(
+      '--memory <size>',
+      'most that texts may be predicted to need, such as 4GB; by default 70 % of what is free',
+      parseBytes,
     )
     .addOption(
       new Option('--log-level <level>', 'what the log on standard error holds')
@@ -43,11 +51,16 @@ Examples:
     .action(serve);
 }
 
-async function serve({ model, host, port, device, logLevel }: ServeOptions): Promise<void> {
+async function serve(options: ServeOptions): Promise<void> {
+  const { model, host, port, device, maxStreams, logLevel } = options;
   // The gateway is a part of its own: a library user does not load it.
   const { startGateway } = await import('../../gateway/index.js');
   const logger = pino({ level: logLevel }, pino.destination(2));
-  const engine = await Engine.open(model, { device });
+  const engine = await Engine.open(model, {
+    device,
+    maxStreams,
+    ...(options.memory !== undefined && { memoryLimit: options.memory }),
+  });
   const name = engine.checkpoint.name;
   try {
     await engine.start();

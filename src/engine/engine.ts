@@ -3,8 +3,11 @@ import { type Checkpoint, openCheckpoint } from '../model/checkpoint.js';
 import { candidates, type DeviceChoice } from './device.js';
 import { EngineError } from './errors.js';
 import { type GenerateRequest, Generation } from './generation.js';
+import { decodeMemory, type ScoreSize, scoreMemory } from './memory.js';
+import { MemoryBudget } from './memory-budget.js';
 import { EngineProcess, type ProcessStatus } from './process.js';
 import type { FromDecode, FromScore, OpenMessage, Role, ToDecode, ToScore } from './protocol.js';
+import type { Machine } from './run-limits.js';
 import { ScoreText } from './score-text.js';
 
 export interface EngineOptions {
@@ -17,10 +20,22 @@ export interface EngineOptions {
   readonly maxStreams?: number;
   /** The most positions of one text. By default the model's own limit, at most 8192. */
   readonly contextLength?: number;
+  /**
+   * Bytes of private memory that texts may be predicted to need, both processes together; one that does not fit is
+   * refused. By default 70 % of what is available when the engine opens.
+   */
+  readonly memoryLimit?: number;
 }
 
 const DEFAULT_MAX_STREAMS = 16;
 const DEFAULT_CONTEXT_LIMIT = 8192;
+const DEFAULT_MEMORY_SHARE = 0.7;
+
+/** Half of the cores for each process. */
+export function defaultThreads(): Readonly<Record<Role, number>> {
+  const cores = availableParallelism();
+  return { decode: Math.max(1, Math.floor(cores / 2)), score: Math.max(1, Math.ceil(cores / 2)) };
+}
 
 /**
  * A model that writes and scores: two child processes that map the same weights. Both start on first use and start
@@ -33,7 +48,9 @@ const DEFAULT_CONTEXT_LIMIT = 8192;
 export class Engine {
   readonly checkpoint: Checkpoint;
   readonly contextLength: number;
+  readonly memory: MemoryBudget;
   readonly #maxStreams: number;
+  readonly #threads: Readonly<Record<Role, number>>;
   readonly #decode: EngineProcess<ToDecode, FromDecode>;
   readonly #score: EngineProcess<ToScore, FromScore>;
   #streams = 0;
@@ -43,18 +60,17 @@ export class Engine {
     const { maxPositions } = checkpoint.config;
     this.contextLength = Math.min(options.contextLength ?? DEFAULT_CONTEXT_LIMIT, maxPositions);
     this.#maxStreams = options.maxStreams ?? DEFAULT_MAX_STREAMS;
-    const cores = availableParallelism();
-    const {
-      decodeThreads = Math.max(1, Math.floor(cores / 2)),
-      scoreThreads = Math.max(1, Math.ceil(cores / 2)),
-    } = options;
-    const open = (role: Role, threads: number): Omit<OpenMessage, 'device'> => {
+    const { decode, score } = defaultThreads();
+    this.#threads = { decode: options.decodeThreads ?? decode, score: options.scoreThreads ?? score };
+    this.memory = new MemoryBudget(options.memoryLimit ?? DEFAULT_MEMORY_SHARE * process.availableMemory());
+    const open = (role: Role): Omit<OpenMessage, 'device'> => {
+      const threads = this.#threads[role];
       const source = { config: checkpoint.config, tensors: checkpoint.tensors };
       return { type: 'open', role, source, threads, contextLength: this.contextLength };
     };
     const devices = candidates(options.device ?? 'cpu');
-    this.#decode = new EngineProcess(open('decode', decodeThreads), devices);
-    this.#score = new EngineProcess(open('score', scoreThreads), devices);
+    this.#decode = new EngineProcess(open('decode'), devices);
+    this.#score = new EngineProcess(open('score'), devices);
   }
 
   /** @throws ModelError when the folder does not hold a model that flinch can run */
@@ -83,20 +99,40 @@ export class Engine {
     if (this.#streams >= this.#maxStreams) {
       throw new EngineError('overloaded', `${this.#maxStreams} responses are under way already`);
     }
+    const release = this.memory.admit(decodeMemory(this.machine('decode'), positions), positions);
     this.#streams += 1;
-    try {
-      return await Generation.start(this.#decode, this.checkpoint.tokenizer, request, () => {
-        this.#streams -= 1;
-      });
-    } catch (error) {
+    const onEnd = (): void => {
       this.#streams -= 1;
+      release();
+    };
+    try {
+      return await Generation.start(this.#decode, this.checkpoint.tokenizer, request, onEnd);
+    } catch (error) {
+      onEnd();
       throw error;
     }
   }
 
-  /** @throws EngineError `unavailable`, `closed` */
-  async openText(): Promise<ScoreText> {
-    return ScoreText.open(this.#score);
+  /**
+   * @param size the longest that the text may become, and what its passes may cover; by default all of the context
+   * @throws EngineError `too_long`, `overloaded`, `unavailable`, `closed`
+   */
+  async openText(size: Partial<ScoreSize> = {}): Promise<ScoreText> {
+    const { positions = this.contextLength } = size;
+    const { window = positions, scored = positions, lanes = 0 } = size;
+    const need = scoreMemory(this.machine('score'), { positions, window, scored, lanes });
+    const release = this.memory.admit(need, positions);
+    try {
+      return await ScoreText.open(this.#score, release);
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  /** What predictions of time and memory go by. */
+  machine(role: Role): Machine {
+    return { config: this.checkpoint.config, threads: this.#threads[role] };
   }
 
   /** Of each process that runs, its id and the device that it computes on. */

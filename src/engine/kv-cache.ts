@@ -7,7 +7,7 @@ type CacheShape = Pick<ModelConfig, 'layers' | 'kvHeads' | 'headDim'>;
 const INITIAL_CAPACITY = 128;
 
 /** The smallest doubling of {@link INITIAL_CAPACITY} that holds `length` positions, at most `limit`. */
-function capacityFor(length: number, limit: number): number {
+export function capacityFor(length: number, limit = Number.POSITIVE_INFINITY): number {
   let capacity = INITIAL_CAPACITY;
   while (capacity < length) capacity *= 2;
   return Math.min(capacity, limit);
@@ -30,6 +30,20 @@ export class KvCache {
     this.#shape = shape;
     this.#limit = limit;
     this.#buffers = Array.from({ length: 2 * shape.layers }, () => new Float32Array());
+  }
+
+  /** Another one for texts of the same model. */
+  empty(): KvCache {
+    return new KvCache(this.#shape, this.#limit);
+  }
+
+  /** A copy of the first `length` positions. */
+  fork(length: number): KvCache {
+    const copy = this.empty();
+    copy.#capacity = this.#capacity;
+    copy.#buffers = this.#buffers.map((data) => data.slice());
+    copy.length = length;
+    return copy;
   }
 
   /** Makes room for positions up to `length`; growing copies what is held. */

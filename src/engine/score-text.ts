@@ -17,14 +17,24 @@ export class ScoreText {
   readonly #inbox = new Inbox<FromScore>();
   #handle: StreamHandle<ToScore> | null = null;
 
-  private constructor() {}
+  readonly #onEnd: () => void;
 
-  /** @throws EngineError `unavailable`, `closed` */
-  static async open(process: EngineProcess<ToScore, FromScore>): Promise<ScoreText> {
-    const text = new ScoreText();
+  private constructor(onEnd: () => void) {
+    this.#onEnd = onEnd;
+  }
+
+  /**
+   * @param onEnd called when the process no longer holds it
+   * @throws EngineError `unavailable`, `closed`
+   */
+  static async open(process: EngineProcess<ToScore, FromScore>, onEnd: () => void): Promise<ScoreText> {
+    const text = new ScoreText(onEnd);
     text.#handle = await process.attach({
       receive: (message) => text.#inbox.put(message),
-      fail: (error) => text.#inbox.fail(error),
+      fail: (error) => {
+        onEnd();
+        text.#inbox.fail(error);
+      },
     });
     return text;
   }
@@ -58,6 +68,7 @@ export class ScoreText {
     this.#handle = null;
     handle.send({ type: 'release', stream: handle.stream });
     handle.detach();
+    this.#onEnd();
     this.#inbox.fail(new EngineError('closed', 'the text was released'));
   }
 

@@ -15,6 +15,8 @@ export interface SessionOptions {
   readonly threads: number;
   /** Where it computes; `cpu` by default. */
   readonly device?: Device;
+  /** Packed copies of the weights: quicker products, memory that no other session shares. Off by default. */
+  readonly prepacking?: boolean;
   /** Beginning of the path of a profile, which `endProfiling` of the session completes. */
   readonly profile?: string;
 }
@@ -26,6 +28,7 @@ export interface SessionOptions {
  * - The two optimizers turned off would fold the cast of a bf16 or fp16 weight into an fp32 copy. On WebGPU, which has
  *   no cast from bf16 and its own copy in any case, those of bf16 are to be folded.
  * - Memory patterns are planned and kept for every shape that comes along; here nearly every run has its own.
+ * - Without an arena of its own a session gives back what it used: a process has several, and runs one at a time.
  * - Spinning threads of one engine process would take the cores from the other.
  *
  * @throws Error of onnxruntime when it refuses the graph, or the device is not to be had
@@ -42,11 +45,12 @@ export async function openSession(graph: Graph, options: SessionOptions): Promis
     intraOpNumThreads: options.threads,
     interOpNumThreads: 1,
     enableMemPattern: false,
+    enableCpuMemArena: false,
     logSeverityLevel: 3,
     ...(options.profile !== undefined && { enableProfiling: true, profileFilePrefix: options.profile }),
     extra: {
       session: {
-        disable_prepacking: '1',
+        disable_prepacking: options.prepacking ? '0' : '1',
         intra_op: { allow_spinning: '0' },
         ...(files.length > 0 && { model_external_initializers_file_folder_path: folder }),
       },

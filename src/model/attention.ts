@@ -1,5 +1,5 @@
 import type { Graph } from '../onnx/graph.js';
-import type { Value } from '../onnx/types.js';
+import type { Dim, Shape, Value } from '../onnx/types.js';
 import type { ModelConfig } from './config.js';
 import type { Attention } from './decoder.js';
 import {
@@ -37,7 +37,7 @@ export function windowAttention(
   g: Graph,
   config: ModelConfig,
   { rotary, texts }: TextBatch,
-  { past, masks }: WindowTexts,
+  { past, inner, masks }: WindowTexts,
   onPresent: OnPresent = () => {},
 ): Attention {
   const { heads, kvHeads, headDim } = config;
@@ -51,7 +51,9 @@ export function windowAttention(
     const mixed = texts.map((text, t) => {
       const present = { key: byHead(keys[t]!), value: byHead(values[t]!) };
       onPresent(text, layer, present);
-      return attend(text, queries[t]!, past[t]![layer]!, present, masks[t]![layer]!);
+      const before = inner[t]?.[layer];
+      const recent = before ? joined(before, present) : present;
+      return attend(text, queries[t]!, past[t]![layer]!, recent, masks[t]![layer]!);
     });
     return g.reshape(concatRows(g, mixed, 1), projections.query.shape);
   };
@@ -66,12 +68,17 @@ export function windowAttention(
     return g.transpose(g.reshape(x, [1, x.shape[1]!, kvHeads, headDim]), [0, 2, 1, 3]);
   }
 
-  function attend(text: TextInputs, query: Value, past: KeyValue, present: KeyValue, mask: Value): Value {
+  function joined(a: KeyValue, b: KeyValue): KeyValue {
+    const join = (x: Value, y: Value): Value => g.op('Concat', [x, y], { axis: 2 });
+    return { key: join(a.key, b.key), value: join(a.value, b.value) };
+  }
+
+  /** @param recent keys and values that may have a gradient, the last of all */
+  function attend(text: TextInputs, query: Value, past: KeyValue, recent: KeyValue, mask: Value): Value {
     const group = heads / kvHeads;
     const grouped = g.transpose(g.reshape(query, [1, text.rows, kvHeads, group, headDim]), [0, 2, 3, 1, 4]);
     const queries = g.reshape(grouped, [1, kvHeads, `queries.${text.index}`, headDim]);
-    const keys = g.op('Concat', [past.key, present.key], { axis: 2 });
-    const values = g.op('Concat', [past.value, present.value], { axis: 2 });
+    const { key: keys, value: values } = joined(past, recent);
     const total = keys.shape[2]!;
 
     const products = g.op('MatMul', [queries, swap(keys)]);
@@ -81,18 +88,18 @@ export function windowAttention(
     const mixed = g.op('MatMul', [weights, values]);
 
     // With O = P V:  dS = P ⊙ (dP − Σ dO ⊙ O) (FlashAttention-2, arXiv 2307.08691). The operators' own rules would
-    // also compute gradients of all keys and values before the window, which nobody asks for.
+    // also compute gradients of all the keys and values that are constant.
     g.defineGradient(mixed, {
-      inputs: [queries, present.key, present.value],
+      inputs: [queries, recent.key, recent.value],
       rule: (dy) => {
         const inner = g.reduce('ReduceSum', g.op('Mul', [dy, mixed]), [-1]);
         const dWeights = g.op('MatMul', [dy, swap(values)]);
         const dScores = g.op('Mul', [weights, g.op('Sub', [dWeights, inner])]);
-        const ofWindow = (x: Value): Value => swap(g.slice(x, 3, [past.key.shape[2]!], text.rows));
+        const ofRecent = (x: Value): Value => swap(g.slice(x, 3, [past.key.shape[2]!], recent.key.shape[2]!));
         return [
           () => g.op('MatMul', [dScores, keys]),
-          () => g.op('MatMul', [ofWindow(dScores), queries]),
-          () => g.op('MatMul', [ofWindow(weights), dy]),
+          () => g.op('MatMul', [ofRecent(dScores), queries]),
+          () => g.op('MatMul', [ofRecent(weights), dy]),
         ];
       },
     });
@@ -107,40 +114,55 @@ export function windowAttention(
 
 /** What {@link windowAttention} needs of each text, per layer: the same in every forward pass of a graph. */
 export interface WindowTexts {
-  /** Keys and values before the window, `[1, kvHeads, past, headDim]`. */
+  /** Keys and values before the window, `[1, kvHeads, past, headDim]`: constants. */
   readonly past: readonly (readonly KeyValue[])[];
-  /** What is added to the attention scores, `[1, 1, 1, rows, past+rows]`. */
+  /** Of an earlier part of the window, `[1, kvHeads, inner, headDim]`; nothing where a run has the whole window. */
+  readonly inner: readonly (readonly KeyValue[])[];
+  /** What is added to the attention scores, `[1, 1, 1, rows, past+inner+rows]`. */
   readonly masks: readonly (readonly Value[])[];
 }
 
 /**
- * Cuts the cache of every text to what lies before its window.
+ * Cuts the cache of every text to what lies before the rows of the run.
  *
- * Inputs per text t: `positions.t` int64 `[rows]` and `past_positions.t` int64 `[past]`: 0 to past − 1.
+ * Inputs per text t: `positions.t` int64 `[rows]`, `past_positions.t` int64 `[past]`: 0 to past − 1; and with parts
+ * `inner_positions.t` int64 `[inner]`, what follows them up to the rows of the run.
+ * @param parts whether a run may have a later part of a window whose earlier part is in the cache
  */
-export function declareWindows(g: Graph, { slidingWindow }: ModelConfig, { texts }: TextBatch): WindowTexts {
+export function declareWindows(
+  g: Graph,
+  { slidingWindow }: ModelConfig,
+  { texts }: TextBatch,
+  { parts }: { readonly parts: boolean } = { parts: false },
+): WindowTexts {
   const past: KeyValue[][] = [];
+  const inner: KeyValue[][] = [];
   const masks: Value[][] = [];
   for (const { index, rows, cache } of texts) {
     const positions = g.input(`positions.${index}`, 'int64', [rows]);
-    const before = `past.${index}`;
-    const pastPositions = g.input(`past_positions.${index}`, 'int64', [before]);
-    past.push(
+    const cut = (from: Shape, size: Dim): KeyValue[] =>
       cache.map(({ key, value }) => ({
-        key: g.slice(key, 2, [0], before),
-        value: g.slice(value, 2, [0], before),
-      })),
-    );
-    const known = new Map<number | null, Value>();
+        key: g.slice(key, 2, from, size),
+        value: g.slice(value, 2, from, size),
+      }));
+    const before = `past.${index}`;
+    const known = [g.input(`past_positions.${index}`, 'int64', [before])];
+    past.push(cut([0], before));
+    if (parts) {
+      known.push(g.input(`inner_positions.${index}`, 'int64', [`inner.${index}`]));
+      inner.push(cut([before], `inner.${index}`));
+    }
+    const keys = g.op('Concat', [...known, positions], { axis: 0 });
+    const ofSliding = new Map<number | null, Value>();
     masks.push(
       slidingWindow.map((sliding) => {
-        const mask = known.get(sliding) ?? causalMask(g, positions, pastPositions, sliding);
-        known.set(sliding, mask);
+        const mask = ofSliding.get(sliding) ?? causalMask(g, positions, keys, sliding);
+        ofSliding.set(sliding, mask);
         return mask;
       }),
     );
   }
-  return { past, masks };
+  return { past, inner, masks };
 }
 
 /** Enough to make exp vanish, small enough that a row with no key at all stays finite. */
@@ -150,9 +172,9 @@ const MASKED = -1e30;
  * 0 where a query may see a key, {@link MASKED} elsewhere.
  * @param slidingWindow how many keys a query sees, itself included; `null` for all before it
  */
-function causalMask(g: Graph, positions: Value, pastPositions: Value, slidingWindow: number | null): Value {
-  const keys = g.unsqueeze(g.op('Concat', [pastPositions, positions], { axis: 0 }), [0, 1, 2, 3]);
-  const queries = g.unsqueeze(positions, [0, 1, 2, 4]);
+function causalMask(g: Graph, rowPositions: Value, keyPositions: Value, slidingWindow: number | null): Value {
+  const keys = g.unsqueeze(keyPositions, [0, 1, 2, 3]);
+  const queries = g.unsqueeze(rowPositions, [0, 1, 2, 4]);
   let visible = g.op('GreaterOrEqual', [queries, keys]);
   if (slidingWindow !== null) {
     const horizon = g.op('Sub', [queries, g.ints([slidingWindow], [])]);

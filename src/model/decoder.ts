@@ -75,11 +75,15 @@ export class Decoder {
     return hidden;
   }
 
-  /** The final norm and logits of chosen rows: `[rows, hidden]`, row numbers `[scored]` → `[scored, vocab]`. */
+  /** Logits of chosen rows: `[rows, hidden]`, row numbers `[scored]` → `[scored, vocab]`. */
   logits(hidden: Value, rows: Value): Value {
-    const chosen = this.#norm(this.#g.op('Gather', [hidden, rows], { axis: 0 }), 'model.norm');
+    return this.head(this.#g.op('Gather', [hidden, rows], { axis: 0 }));
+  }
+
+  /** The final norm and the logits: `[scored, hidden]` → `[scored, vocab]`. */
+  head(hidden: Value): Value {
     const { tieWordEmbeddings } = this.#source.config;
-    return this.#multiply(chosen, tieWordEmbeddings ? EMBEDDING : 'lm_head.weight');
+    return this.#multiply(this.#norm(hidden, 'model.norm'), tieWordEmbeddings ? EMBEDDING : 'lm_head.weight');
   }
 
   #multiply(x: Value, weight: string, bias?: Value): Value {

@@ -6,7 +6,7 @@ import { gradients } from '../onnx/vjp.js';
 import { declareWindows, fusedAttention, outputWindow, windowAttention } from './attention.js';
 import { type Attention, Decoder, type ModelSource } from './decoder.js';
 import { declareTexts } from './text-batch.js';
-import { findRival, statistics } from './token-statistics.js';
+import { findRival, firstOrderGrowth, outputStatistics } from './token-statistics.js';
 
 export interface ScoreGraphOptions {
   /** How many texts go through in one run. */
@@ -50,17 +50,14 @@ export function buildScoreGraph(source: ModelSource, { texts, form, fused }: Sco
   const embeddings = decoder.embed(batch.ids);
   const windows = declareWindows(g, config, batch);
   const clean = forward(embeddings, windowAttention(g, config, batch, windows, outputWindow(g)));
-  const probabilities = g.op('Exp', [clean.logprobs]);
-  g.output('logprob', clean.logprob);
-  g.outputAll(statistics(g, { ...clean, probabilities }, targets));
+  const probabilities = outputStatistics(g, clean.logprobs, clean.logprob, targets);
 
   const [gradient] = gradients(g, [{ value: clean.logprob, seed: attacked }], [embeddings]);
   const direction = sign(g, gradient!);
   if (form === 'derivative') {
     const [slope] = tangents(g, [{ value: embeddings, tangent: direction }], [clean.logprobs]);
     g.output('derivative', pick(g, slope!, targets));
-    // p̂ − p ≈ −α p · d log p
-    const growth = g.op('Neg', [g.op('Mul', [g.op('Mul', [probabilities, slope!]), alpha])]);
+    const growth = firstOrderGrowth(g, probabilities, slope!, alpha);
     g.outputAll(findRival(g, probabilities, growth, targets));
     return g;
   }

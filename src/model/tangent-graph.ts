@@ -4,6 +4,12 @@ import { tangents } from '../onnx/jvp.js';
 import { declareWindows, windowAttention } from './attention.js';
 import { Decoder, type ModelSource } from './decoder.js';
 import { declareTexts, type KeyValue } from './text-batch.js';
+import { findRival, firstOrderGrowth, outputStatistics } from './token-statistics.js';
+
+export interface TangentGraphOptions {
+  /** Whether statistics of the clean rows and, for a step of −alpha along the change, the rival are wanted too. */
+  readonly rival: boolean;
+}
 
 /**
  * Directional derivatives of one text's log-probabilities along a change of all its embeddings, forward mode. What the
@@ -12,10 +18,11 @@ import { declareTexts, type KeyValue } from './text-batch.js';
  * Inputs: those of {@link declareTexts} and {@link declareWindows} for one text; `noise` `[rows, hidden]`, the change;
  * `rows`, `targets` int64 `[scored]`; per layer `tangent_key.0.layer`, `tangent_value.0.layer`
  * `[1, kvHeads, capacity, headDim]`.
- * Outputs: `derivative` `[scored]`, d log P(target); and the tangents of the window's keys and values,
+ * Outputs: `derivative` `[scored]`, d log P(target); with `rival`, which takes `alpha` `[]` in, the outputs of
+ * {@link outputStatistics} and, to first order, {@link findRival}; and the tangents of the window's keys and values,
  * `window_tangent_key.0.layer`, `window_tangent_value.0.layer` `[1, kvHeads, rows, headDim]`.
  */
-export function buildTangentGraph(source: ModelSource): Graph {
+export function buildTangentGraph(source: ModelSource, { rival }: TangentGraphOptions): Graph {
   const { config } = source;
   const g = new Graph();
   const decoder = new Decoder(g, source);
@@ -44,6 +51,11 @@ export function buildTangentGraph(source: ModelSource): Graph {
   const made = present.flatMap(({ key, value }) => [key, value]);
   const [slope, ...changes] = tangents(g, seeds, [logprobs, ...made]);
   g.output('derivative', pick(g, slope!, targets));
+  if (rival) {
+    const probabilities = outputStatistics(g, logprobs, pick(g, logprobs, targets), targets);
+    const growth = firstOrderGrowth(g, probabilities, slope!, g.input('alpha', 'float32', []));
+    g.outputAll(findRival(g, probabilities, growth, targets));
+  }
   for (const [i, change] of changes.entries()) {
     g.output(`window_tangent_${i % 2 === 0 ? 'key' : 'value'}.0.${i >> 1}`, change);
   }

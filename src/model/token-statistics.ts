@@ -55,3 +55,20 @@ export function findRival(g: Graph, before: Value, growth: Value, targets: Value
   const chosen = pick(g, before, id!);
   return { rival: id!, rival_before: chosen, rival_after: g.op('Add', [chosen, pick(g, growth, id!)]) };
 }
+
+/**
+ * Makes the clean log-probability of the token that is there and its {@link statistics} outputs of the graph.
+ * @param logprobs `[scored, vocab]`
+ * @returns the probabilities, `[scored, vocab]`
+ */
+export function outputStatistics(g: Graph, logprobs: Value, logprob: Value, targets: Value): Value {
+  const probabilities = g.op('Exp', [logprobs]);
+  g.output('logprob', logprob);
+  g.outputAll(statistics(g, { logprobs, probabilities, logprob }, targets));
+  return probabilities;
+}
+
+/** p̂ − p ≈ −α p · d log p, for a step of −α along which d log p is `slope`, `[scored, vocab]`. */
+export function firstOrderGrowth(g: Graph, probabilities: Value, slope: Value, alpha: Value): Value {
+  return g.op('Neg', [g.op('Mul', [g.op('Mul', [probabilities, slope]), alpha])]);
+}

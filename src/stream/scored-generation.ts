@@ -1,4 +1,4 @@
-import { defer, type Observable } from 'rxjs';
+import { defer, finalize, from, type Observable, switchMap } from 'rxjs';
 import type { Engine } from '../engine/engine.js';
 import type { GenerateRequest } from '../engine/generation.js';
 import { blockOf } from '../uncertainty/schedule.js';
@@ -23,9 +23,19 @@ export function scoredGeneration(
 ): Observable<GenerationEvent> {
   if (scoring === null) return generate(engine, request, gate);
   const block = blockOf(scoring.schedule);
-  return defer(() =>
-    generate(engine, request, gate).pipe(
-      score({ open: () => TextScorer.open(engine, request.promptIds, scoring), block, gate }),
-    ),
-  );
+  const positions = request.promptIds.length + request.maxTokens;
+  // The scorer first: a text that cannot be scored is refused before any token of it is out.
+  return defer(() => {
+    const opened = TextScorer.open(engine, request.promptIds, scoring, positions);
+    const scored = () => generate(engine, request, gate).pipe(score({ open: () => opened, block, gate }));
+    return from(opened).pipe(
+      switchMap(scored),
+      finalize(() => {
+        opened.then(
+          (scorer) => scorer.close(),
+          () => {}, // it never opened; the subscriber was told
+        );
+      }),
+    );
+  });
 }

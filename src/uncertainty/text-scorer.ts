@@ -1,5 +1,6 @@
 import type { Engine } from '../engine/engine.js';
 import { EngineError } from '../engine/errors.js';
+import type { ScoreSize } from '../engine/memory.js';
 import type { LaneOptions, NoiseOptions, PassToken, Rival } from '../engine/protocol.js';
 import type { ScoreText } from '../engine/score-text.js';
 import { adversarial } from './adversarial.js';
@@ -69,14 +70,20 @@ export class TextScorer {
 
   /**
    * @param promptIds at least one token: the first of the response needs something to follow
-   * @throws EngineError `unavailable`, `closed`; SettingsError; ModelError where the embeddings' RMS is needed and unreadable
+   * @param positions the longest that prompt and response may become: memory is set aside for it
+   * @throws EngineError `too_long`, `overloaded`, `unavailable`, `closed`; SettingsError; ModelError where the embeddings' RMS is needed and unreadable
    */
-  static async open(engine: Engine, promptIds: readonly number[], scoring: Scoring): Promise<TextScorer> {
+  static async open(
+    engine: Engine,
+    promptIds: readonly number[],
+    scoring: Scoring,
+    positions = engine.contextLength,
+  ): Promise<TextScorer> {
     if (promptIds.length === 0) throw new SettingsError('promptIds', 'needs at least one token');
     const { checkpoint } = engine;
     const absolute = await absoluteScoring(scoring, checkpoint.embeddingRms);
     const lanes = laneOptions(absolute, checkpoint.config.hiddenSize);
-    const text = await engine.openText();
+    const text = await engine.openText(sizeOf(absolute, positions, lanes));
     for (const options of lanes) text.openLanes(options);
     return new TextScorer(text, promptIds, absolute);
   }
@@ -220,6 +227,14 @@ function laneOptions(scoring: AbsoluteScoring, hidden: number): LaneOptions[] {
   return lanes.filter(({ kind }) => needsLanes(kind, scoring));
 }
 
+/** What the passes of a text need memory for. */
+function sizeOf({ schedule, methods }: Scoring, positions: number, lanes: readonly LaneOptions[]): ScoreSize {
+  const all = schedule.kind === 'offline' || schedule.window === 'all';
+  const window = methods.includes('adversarial') ? (all ? positions : schedule.window) : 1;
+  const copies = lanes.reduce((sum, { samples }) => sum + samples, 0);
+  return { positions, window, scored: Math.min(positions, blockOf(schedule)), lanes: copies };
+}
+
 function noiseOf(
   { samples, sigma, seed, noise }: RandomSettings & { readonly sigma: number },
   hidden: number,
@@ -286,7 +301,7 @@ export async function scoreResponse(
       throw new SettingsError('noise', `holds ${random.noise.length} numbers instead of ${shape}`);
     }
   }
-  const scorer = await TextScorer.open(engine, promptIds, scoring);
+  const scorer = await TextScorer.open(engine, promptIds, scoring, length);
   try {
     const response = responseIds.map((id) => ({ id }));
     const tokens = [...(await scorer.push(response)), ...(await scorer.finish())];

@@ -13,6 +13,7 @@ import {
   largestDifference,
   scoreErrors,
 } from '../support/golden.js';
+import { keysAndValues } from '../support/kv-cache.js';
 
 describe.each(CHECKPOINTS)('a score pass on %s', (name) => {
   let checkpoint: Checkpoint;
@@ -23,7 +24,7 @@ describe.each(CHECKPOINTS)('a score pass on %s', (name) => {
   beforeAll(async () => {
     checkpoint = await openCheckpoint(checkpointFolder(name));
     sessions = new Sessions(checkpoint, { threads: 1 });
-    runtime = { config: checkpoint.config, rotary: new RotaryEmbedding(checkpoint.config) };
+    runtime = { config: checkpoint.config, rotary: new RotaryEmbedding(checkpoint.config), threads: 1 };
   });
 
   const pass = async (
@@ -53,17 +54,10 @@ describe.each(CHECKPOINTS)('a score pass on %s', (name) => {
     return { cache, start: past, ids: ids.slice(past, -1), targets: ids.slice(-scored), attacked };
   }
 
-  const keysAndValues = ({ cache }: AttackedWindow): number[] =>
-    cache.tensors().flatMap(({ data, dims }) => {
-      const [, heads = 0, capacity = 0, size = 0] = dims;
-      const rows = Array.from({ length: heads }, (_, head) => head * capacity * size);
-      return rows.flatMap((start) => Array.from(data.slice(start, start + cache.length * size), Number));
-    });
-
   it('gives every text of a batch what it gets alone, whatever the lengths', async () => {
     const windows = [await windowOf(0, 60, 8), await windowOf(1, 0, 3), await windowOf(2, 90, 20)];
     const together = await pass(windows);
-    const caches = windows.map(keysAndValues);
+    const caches = windows.map(({ cache }) => keysAndValues(cache));
     for (const [i, window] of windows.entries()) {
       const [alone] = await pass([window]);
       const tokens = together[i]!;
@@ -73,18 +67,18 @@ describe.each(CHECKPOINTS)('a score pass on %s', (name) => {
       expect(tokens.map(({ top }) => top.map(({ id }) => id))).toEqual(
         alone!.map(({ top }) => top.map(({ id }) => id)),
       );
-      expect(largestDifference(caches[i]!, keysAndValues(window))).toBeLessThan(1e-4);
+      expect(largestDifference(caches[i]!, keysAndValues(window.cache))).toBeLessThan(1e-4);
     }
   });
 
   it('leaves clean keys and values, as a plain forward pass does, whole or in parts', async () => {
     const whole = await windowOf(0, 0, 8);
     const plain = await forward([whole]);
-    const clean = keysAndValues(whole);
+    const clean = keysAndValues(whole.cache);
     for (const past of [0, 50]) {
       const window = await windowOf(0, past, 8);
       const [tokens] = await pass([window]);
-      expect(largestDifference(keysAndValues(window), clean)).toBeLessThan(1e-4);
+      expect(largestDifference(keysAndValues(window.cache), clean)).toBeLessThan(1e-4);
       expect(
         largestDifference(
           tokens!.map(({ logprob }) => logprob),

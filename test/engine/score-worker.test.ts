@@ -24,7 +24,7 @@ beforeEach(() => {
   sent = [];
   forwardRuns = vi.spyOn(forward, 'run');
   const send = (message: FromScore) => sent.push(message);
-  worker = new ScoreWorker({ sessions, source: checkpoint, contextLength: 8192, send });
+  worker = new ScoreWorker({ sessions, source: checkpoint, threads: 1, contextLength: 8192, send });
 });
 afterEach(() => vi.restoreAllMocks());
 

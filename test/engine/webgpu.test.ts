@@ -124,7 +124,7 @@ describe.skipIf(!adapter).each(CHECKPOINTS)('%s on WebGPU', (name) => {
     const source = await openCheckpoint(checkpointFolder(name));
     const sessions = (prefix: string) =>
       new Sessions(source, { threads: 1, device: 'webgpu', profile: join(folder, prefix) });
-    const common = { source, contextLength: 128 };
+    const common = { source, threads: 1, contextLength: 128 };
     const decode = sessions('decode');
     await probeDecode({ ...common, sessions: decode });
     const forward = await decode.get({ kind: 'forward', texts: 1, result: 'logprobs' });

@@ -23,7 +23,7 @@ export async function measurePasses(
   options: { readonly threads: number; readonly rounds: number },
 ): Promise<PassCost[]> {
   const { config } = checkpoint;
-  const runtime = { config, rotary: new RotaryEmbedding(config) };
+  const runtime = { config, rotary: new RotaryEmbedding(config), threads: options.threads };
   const sessions = new Sessions(checkpoint, options);
   const forward = await sessions.get({ kind: 'forward', texts: 1, result: 'statistics' });
   const score = await sessions.get({ kind: 'score', texts: 1, form: 'perturb' });

@@ -1,35 +1,25 @@
 import { formatBytes, heading } from '../../cli/report.js';
-import type { MemoryPrediction } from '../../model/memory.js';
+import type { MemoryNeed } from '../../engine/memory.js';
+import { type Machine, percent, table } from '../report.js';
+import type { EnginesMemory } from './engines-memory.js';
 import type { PassCost } from './passes.js';
-import type { ProcessMemory } from './process-memory.js';
 import type { LengthCost, StreamSpeed } from './streams.js';
-
-interface EngineMemory {
-  readonly process: ProcessMemory | null;
-  /** The weights file as mapped into the process. */
-  readonly weights: { readonly resident: number; readonly private: number } | null;
-}
-
-interface MemoryOfBoth {
-  readonly decode: EngineMemory | null;
-  readonly score: EngineMemory | null;
-}
 
 export interface SpeedReport {
   readonly model: string;
   readonly weightBytes: number;
-  readonly machine: { readonly cpu: string; readonly cores: number; readonly node: string };
+  readonly machine: Machine;
   readonly rounds: number;
   readonly streamTokens: number;
   readonly streams: readonly StreamSpeed[];
   readonly passes: readonly PassCost[];
   readonly lengths: readonly LengthCost[];
   readonly memory: {
-    readonly atRest: MemoryOfBoth;
-    readonly afterStreams: MemoryOfBoth;
-    readonly afterOffline: MemoryOfBoth;
+    readonly atRest: EnginesMemory;
+    readonly afterStreams: EnginesMemory;
+    readonly afterOffline: EnginesMemory;
   };
-  readonly predicted: MemoryPrediction;
+  readonly predicted: { readonly windowed: MemoryNeed; readonly offline: MemoryNeed };
 }
 
 /** The report as tables for a terminal. */
@@ -100,17 +90,4 @@ function memoryTable({ memory }: SpeedReport): string {
   return table(['', 'private', 'shared', 'weights mapped', 'weights copied'], rows);
 }
 
-const needed = ({ cache, run }: { cache: number; run: number }): string => formatBytes(cache + run);
-
-const percent = (share: number): string => `${(100 * share).toFixed(0)} %`;
-
-function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [header, ...rows];
-  const widths = header.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
-  return all
-    .map(
-      (row) =>
-        `  ${row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('   ')}`,
-    )
-    .join('\n');
-}
+const needed = ({ kept, run }: MemoryNeed): string => formatBytes(kept + run);

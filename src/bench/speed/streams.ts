@@ -14,13 +14,15 @@ export interface StreamSpeed {
   readonly share: number;
 }
 
-const PROMPT_TOKENS = 32;
+export const PROMPT_TOKENS = 32;
+
+export const DEFAULT_ADVERSARY = { alpha: DEFAULT_SCORING.alpha, form: 'perturb' } as const;
 
 /** A text whose tokens do not matter: speed does not depend on them. */
-const someIds = (engine: Engine, count: number): number[] =>
+export const someIds = (engine: Engine, count: number): number[] =>
   Array.from({ length: count }, (_, i) => (i * 7919) % engine.checkpoint.config.vocabSize);
 
-function request(engine: Engine, tokens: number): GenerateRequest {
+export function endlessRequest(engine: Engine, tokens: number): GenerateRequest {
   return {
     promptIds: someIds(engine, PROMPT_TOKENS),
     maxTokens: tokens,
@@ -42,7 +44,7 @@ export async function measureStreams(engine: Engine, tokens: number, rounds: num
   const run = (schedule: Schedule | null) => async (): Promise<void> => {
     const scoring: Scoring | null = schedule && { ...DEFAULT_SCORING, schedule };
     let count = 0;
-    const events = scoredGeneration(engine, request(engine, tokens), scoring).pipe(
+    const events = scoredGeneration(engine, endlessRequest(engine, tokens), scoring).pipe(
       tap(({ type }) => {
         if (type === 'token.delta') count += 1;
       }),
@@ -93,7 +95,7 @@ export async function measureLengths(
         start,
         from,
         to,
-        adversary: { alpha: DEFAULT_SCORING.alpha, form: 'perturb' },
+        adversary: DEFAULT_ADVERSARY,
       });
       newIds = [];
     };
@@ -117,6 +119,6 @@ export async function measureLengths(
   return costs;
 }
 
-function perToken({ median, p10, p90, runs }: Sample, tokens: number): Sample {
-  return { median: median / tokens, p10: p10 / tokens, p90: p90 / tokens, runs };
+export function perToken({ median, p10, p90, best, runs }: Sample, tokens: number): Sample {
+  return { median: median / tokens, p10: p10 / tokens, p90: p90 / tokens, best: best / tokens, runs };
 }

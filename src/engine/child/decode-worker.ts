@@ -3,13 +3,11 @@ import type { ModelSource } from '../../model/decoder.js';
 import { RotaryEmbedding } from '../../model/rope.js';
 import { KvCache } from '../kv-cache.js';
 import type { FromDecode, GenerateMessage } from '../protocol.js';
+import { rowsPerRun } from '../run-limits.js';
 import { Sampler, topTokens } from '../sampler.js';
 import { longs } from '../session.js';
 import type { Sessions } from './sessions.js';
 import { type Runtime, runTexts } from './text-run.js';
-
-/** Prompt tokens in one run: short enough that other streams and cancellations do not wait long. */
-const PREFILL_CHUNK = 128;
 
 interface Stream {
   readonly request: GenerateMessage;
@@ -30,6 +28,7 @@ interface Turn {
 export interface DecodeWorkerOptions {
   readonly sessions: Pick<Sessions, 'get' | 'batchSize'>;
   readonly source: ModelSource;
+  readonly threads: number;
   readonly contextLength: number;
   readonly send: (message: FromDecode) => void;
 }
@@ -46,8 +45,8 @@ export class DecodeWorker {
 
   constructor(options: DecodeWorkerOptions) {
     this.#options = options;
-    const { config } = options.source;
-    this.#runtime = { config, rotary: new RotaryEmbedding(config) };
+    const { threads, source } = options;
+    this.#runtime = { config: source.config, rotary: new RotaryEmbedding(source.config), threads };
   }
 
   generate(request: GenerateMessage): void {
@@ -85,7 +84,8 @@ export class DecodeWorker {
   /** Those that have waited longest, of the streams that may go on; they go to the end of the line. */
   #next(): Turn[] {
     const turns: Turn[] = [];
-    let room = PREFILL_CHUNK;
+    // Prompts share one run's worth of rows: others and cancellations wait for it.
+    let room = rowsPerRun(this.#runtime, { keys: this.#options.contextLength, passes: 1, scored: false });
     for (const stream of this.#streams.values()) {
       const prefill = stream.pending.length > 1;
       if (stream.credit === 0 || (prefill && room === 0)) continue;

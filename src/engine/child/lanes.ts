@@ -33,9 +33,6 @@ export function openLanes(options: LaneOptions, context: LaneContext): Lanes {
   return options.kind === 'noise' ? new NoiseLanes(options, context) : new TokurLanes(options, context);
 }
 
-/** Rows of one run, of all its lanes. */
-export const MAX_LANE_ROWS = 256;
-
 export function laneCaches(count: number, { runtime: { config }, limit }: LaneContext): KvCache[] {
   return Array.from({ length: count }, () => new KvCache(config, limit));
 }

@@ -32,8 +32,8 @@ async function open(message: OpenMessage): Promise<void> {
 async function openDecode({ source, threads, device, contextLength }: OpenMessage): Promise<void> {
   const sessions = new Sessions(source, { threads, device });
   await sessions.get({ kind: 'forward', texts: 1, result: 'logprobs' });
-  if (device !== 'cpu') await probeDecode({ sessions, source, contextLength });
-  const worker = new DecodeWorker({ sessions, source, contextLength, send });
+  if (device !== 'cpu') await probeDecode({ sessions, source, threads, contextLength });
+  const worker = new DecodeWorker({ sessions, source, threads, contextLength, send });
   process.on('message', (message: ToDecode) => {
     if (message.type === 'generate') worker.generate(message);
     else if (message.type === 'credit') worker.credit(message.stream, message.tokens);
@@ -44,8 +44,8 @@ async function openDecode({ source, threads, device, contextLength }: OpenMessag
 async function openScore({ source, threads, device, contextLength }: OpenMessage): Promise<void> {
   const sessions = new Sessions(source, { threads, device });
   await sessions.get({ kind: 'score', texts: 1, form: 'perturb' });
-  if (device !== 'cpu') await probeScore({ sessions, source, contextLength });
-  const worker = new ScoreWorker({ sessions, source, contextLength, send });
+  if (device !== 'cpu') await probeScore({ sessions, source, threads, contextLength });
+  const worker = new ScoreWorker({ sessions, source, threads, contextLength, send });
   process.on('message', (message: ToScore) => {
     if (message.type === 'pass') worker.pass(message);
     else if (message.type === 'lanes') worker.lanes(message.stream, message.options);

@@ -1,8 +1,9 @@
 import { standardNormals } from '../../model/noise.js';
 import type { KvCache } from '../kv-cache.js';
 import type { NoiseOptions } from '../protocol.js';
+import { rowsPerRun } from '../run-limits.js';
 import { floats } from '../session.js';
-import { type LaneContext, type Lanes, laneCaches, laneTargets, MAX_LANE_ROWS } from './lanes.js';
+import { type LaneContext, type Lanes, laneCaches, laneTargets } from './lanes.js';
 import { scoredFeeds, type Window } from './score-pass.js';
 import { cacheNames, count, runTexts } from './text-run.js';
 
@@ -34,18 +35,19 @@ export class NoiseLanes implements Lanes {
   *advance(ids: readonly number[], from: number, clean: KvCache): Generator<() => Promise<void>, number[][]> {
     const values = ids.slice(from).map(() => Array<number>(this.#lanes.length).fill(Number.NaN));
     const last = ids.length - 1;
+    const rows = rowsPerRun(this.#context.runtime, { keys: last, passes: 1, scored: true });
     for (;;) {
       const start = Math.min(...this.#lanes.map(({ cache }) => cache.length));
       if (start >= last) return values;
       const waiting = this.#lanes.filter(({ cache }) => cache.length === start);
       const lanes = waiting.slice(0, this.needsClean ? 1 : this.#context.sessions.batchSize(waiting.length));
-      const end = Math.min(last, start + Math.floor(MAX_LANE_ROWS / lanes.length));
+      const end = Math.min(last, start + Math.max(1, Math.floor(rows / lanes.length)));
       yield async () => {
         const targets = laneTargets(ids, start, end, from);
-        const rows = { start, ids: ids.slice(start, end), targets };
+        const part = { start, ids: ids.slice(start, end), targets };
         const results = this.needsClean
-          ? [await this.#derive(lanes[0]!, { ...rows, cache: clean })]
-          : await this.#perturb(lanes, rows);
+          ? [await this.#derive(lanes[0]!, { ...part, cache: clean })]
+          : await this.#perturb(lanes, part);
         const first = end + 1 - targets.length - from;
         for (const [i, { index }] of lanes.entries()) {
           for (const [k, value] of results[i]!.entries())
@@ -68,7 +70,7 @@ export class NoiseLanes implements Lanes {
   }
 
   async #derive(lane: Lane, window: Window): Promise<Float32Array> {
-    const session = await this.#context.sessions.get({ kind: 'tangent' });
+    const session = await this.#context.sessions.get({ kind: 'tangent', rival: false });
     const { start, ids } = window;
     const { layers } = this.#context.runtime.config;
     lane.cache.reserve(start + ids.length);

@@ -14,11 +14,17 @@ export interface AttackedWindow extends Window {
   readonly attacked: readonly boolean[];
 }
 
-const STATISTICS = ['logprob', 'entropy', 'margin', 'top_ids', 'top_logprobs'];
-const ADVERSARY = {
+/** What `outputStatistics` puts out. */
+export const STATISTICS = ['logprob', 'entropy', 'margin', 'top_ids', 'top_logprobs'];
+
+/** And what the adversary adds. */
+export const ADVERSARY: Readonly<Record<Adversary['form'], readonly string[]>> = {
   perturb: ['perturbed_logprob', 'rival', 'rival_before', 'rival_after'],
   derivative: ['derivative', 'rival', 'rival_before', 'rival_after'],
 };
+
+/** How an adversary moves embeddings. */
+export type Step = Pick<Adversary, 'form' | 'alpha'>;
 
 /**
  * A plain forward pass: the caches end up holding the windows.
@@ -31,7 +37,7 @@ export async function runForward(
   windows: readonly Window[],
 ): Promise<PassToken[][]> {
   const result = await runTexts(session, runtime, windows, scoredFeeds(windows), STATISTICS);
-  return readTokens(result, windows, () => null);
+  return readTokens(result, windows, null);
 }
 
 /**
@@ -42,17 +48,17 @@ export async function runScorePass(
   session: Session,
   runtime: Runtime,
   windows: readonly AttackedWindow[],
-  { form, alpha }: Pick<Adversary, 'form' | 'alpha'>,
+  step: Step,
 ): Promise<PassToken[][]> {
   const attacked = windows.flatMap((window) => window.attacked);
   const feeds: Feeds = {
     ...scoredFeeds(windows),
     attacked: floats(Float32Array.from(attacked, Number), [attacked.length]),
-    alpha: floats(Float32Array.of(alpha), []),
+    alpha: floats(Float32Array.of(step.alpha), []),
   };
-  const wanted = [...STATISTICS, ...ADVERSARY[form]];
+  const wanted = [...STATISTICS, ...ADVERSARY[step.form]];
   const result = await runTexts(session, runtime, windows, feeds, wanted);
-  return readTokens(result, windows, readAdversary(result, form, alpha));
+  return readTokens(result, windows, step);
 }
 
 /** `rows` and `targets`: what is scored. */
@@ -66,11 +72,9 @@ export function scoredFeeds(windows: readonly Window[]): Feeds {
   return { rows: longs(rows, [rows.length]), targets: longs(targets, [rows.length]) };
 }
 
-function readTokens(
-  result: RunResult,
-  windows: readonly Window[],
-  adversary: (row: number) => PassToken['adversary'],
-): PassToken[][] {
+/** What a run says of the targets of each window. */
+export function readTokens(result: RunResult, windows: readonly Window[], step: Step | null): PassToken[][] {
+  const adversary = step && readAdversary(result, step);
   const [logprob, entropy, margin, topLogprobs] = ['logprob', 'entropy', 'margin', 'top_logprobs'].map(
     (name) => result.floats(name),
   );
@@ -86,16 +90,16 @@ function readTokens(
         entropy: entropy![row]!,
         margin: margin![row]!,
         top,
-        adversary: adversary(row),
+        adversary: adversary?.(row) ?? null,
       };
     }),
   );
 }
 
-function readAdversary(result: RunResult, form: Adversary['form'], alpha: number) {
+function readAdversary(result: RunResult, step: Step) {
   const [rivalBefore, rivalAfter] = ['rival_before', 'rival_after'].map((name) => result.floats(name));
   const rival = result.ids('rival');
-  const fall = fallOf(result, form, alpha);
+  const fall = fallOf(result, step);
   return (row: number): PassToken['adversary'] => ({
     fall: fall(row),
     // To first order a probability could pass 1.
@@ -104,7 +108,7 @@ function readAdversary(result: RunResult, form: Adversary['form'], alpha: number
 }
 
 /** f − f̂, or α times the derivative of f along the step. */
-function fallOf(result: RunResult, form: Adversary['form'], alpha: number): (row: number) => number {
+function fallOf(result: RunResult, { form, alpha }: Step): (row: number) => number {
   if (form === 'derivative') {
     const derivative = result.floats('derivative');
     return (row) => alpha * derivative[row]!;

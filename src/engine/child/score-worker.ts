@@ -10,13 +10,12 @@ import type {
   PassToken,
   SampleMessage,
 } from '../protocol.js';
+import { fitsOneRun, rowsPerRun } from '../run-limits.js';
+import { ChunkedPass } from './chunked-pass.js';
 import { type Lanes, openLanes } from './lanes.js';
 import { type AttackedWindow, runForward, runScorePass, type Window } from './score-pass.js';
 import type { Sessions } from './sessions.js';
 import type { Runtime } from './text-run.js';
-
-/** Positions in one run when the keys and values before a window are computed. */
-const PREFILL_CHUNK = 256;
 
 /** Texts and rows that go through together: beyond that a run takes longer in proportion, and others wait. */
 const MAX_BATCH_TEXTS = 4;
@@ -46,6 +45,7 @@ interface Job {
 export interface ScoreWorkerOptions {
   readonly sessions: Sessions;
   readonly source: ModelSource;
+  readonly threads: number;
   readonly contextLength: number;
   readonly send: (message: FromScore) => void;
 }
@@ -63,13 +63,14 @@ export class ScoreWorker {
 
   constructor(options: ScoreWorkerOptions) {
     this.#options = options;
-    const { config } = options.source;
-    this.#runtime = { config, rotary: new RotaryEmbedding(config) };
+    const { threads, source } = options;
+    this.#runtime = { config: source.config, rotary: new RotaryEmbedding(source.config), threads };
   }
 
   pass(message: PassMessage): void {
     const text = this.#text(message);
-    this.#advance(message.stream, scoreText(message, text));
+    const context = { runtime: this.#runtime, sessions: this.#options.sessions };
+    this.#advance(message.stream, scoreText(message, text, context));
     void this.#run();
   }
 
@@ -85,7 +86,7 @@ export class ScoreWorker {
 
   sample(message: SampleMessage): void {
     const text = this.#text(message);
-    this.#advance(message.stream, sampleText(message, text));
+    this.#advance(message.stream, sampleText(message, text, this.#runtime));
     void this.#run();
   }
 
@@ -183,45 +184,78 @@ function together(a: Run, b: Run): boolean {
 /** A pass, after what lies before its window. Room is made first: what does not fit fails before others join. */
 function* scoreText(
   { stream, start, from, to, adversary }: PassMessage,
-  { ids, cache }: Omit<Text, 'lanes'>,
+  { ids, cache }: Text,
+  context: { readonly runtime: Runtime; readonly sessions: Sessions },
 ): Steps {
   cache.reserve(to - 1);
-  yield* fill({ ids, cache }, start);
+  // Without an adversary only the scored rows themselves are needed, whatever the window.
+  yield* fill({ ids, cache }, adversary ? start : from - 1, context.runtime);
+  const positions = to - 1 - start;
   const targets = ids.slice(from, to);
-  const window = { cache, start, ids: ids.slice(start, to - 1), targets };
-  const tokens = yield adversary
-    ? {
-        kind: 'score',
-        window: { ...window, attacked: adversary.attacked ?? targets.map(() => true) },
-        adversary,
-      }
-    : { kind: 'forward', window };
-  return { type: 'scored', stream, tokens, positions: window.ids.length };
+  if (!adversary) {
+    const tokens = yield* forwardText({ ids, cache }, { from, to }, context.runtime);
+    return { type: 'scored', stream, tokens, positions };
+  }
+  const attacked = adversary.attacked ?? targets.map(() => true);
+  const window = { cache, start, ids: ids.slice(start, to - 1), targets, attacked };
+  if (fitsOneRun(context.runtime, { rows: positions, keys: to - 1, scored: targets.length })) {
+    const tokens = yield { kind: 'score', window, adversary };
+    return { type: 'scored', stream, tokens, positions };
+  }
+  const tokens = yield* ownRuns(new ChunkedPass(context, window, adversary).steps());
+  return { type: 'scored', stream, tokens, positions };
 }
 
-function* sampleText({ stream, kind, from, to }: SampleMessage, text: Text): Steps {
+/** A plain forward pass over tokens `from` to `to − 1`, in as many runs as it takes. */
+function* forwardText(
+  { ids, cache }: Pick<Text, 'ids' | 'cache'>,
+  { from, to }: { readonly from: number; readonly to: number },
+  runtime: Runtime,
+): Generator<Run, PassToken[], readonly PassToken[]> {
+  const tokens: PassToken[] = [];
+  const size = rowsPerRun(runtime, { keys: to, passes: 1, scored: true });
+  for (let start = from - 1; start < to - 1; start += size) {
+    const end = Math.min(to - 1, start + size);
+    const targets = ids.slice(start + 1, end + 1);
+    const window = { cache, start, ids: ids.slice(start, end), targets };
+    tokens.push(...(yield { kind: 'forward', window }));
+  }
+  return tokens;
+}
+
+function* sampleText({ stream, kind, from, to }: SampleMessage, text: Text, runtime: Runtime): Steps {
   const { ids, cache } = text;
   const lanes = text.lanes.get(kind);
   if (!lanes) throw new Error(`the text has no lanes of kind ${kind}`);
-  const known = ids.slice(0, to);
   cache.reserve(to - 1);
-  if (lanes.needsClean) yield* fill({ ids, cache }, to - 1);
+  if (lanes.needsClean) yield* fill({ ids, cache }, to - 1, runtime);
   lanes.cut(from - 1);
-  const runs = lanes.advance(known, from, cache);
-  let next = runs.next();
-  while (!next.done) {
-    yield { kind: 'own', execute: next.value };
-    next = runs.next();
-  }
-  return { type: 'sampled', stream, values: next.value };
+  const values = yield* ownRuns(lanes.advance(ids.slice(0, to), from, cache));
+  return { type: 'sampled', stream, values };
 }
 
 /** Clean keys and values of the first `end` positions, as far as they are not held yet. */
-function* fill({ ids, cache }: Omit<Text, 'lanes'>, end: number): Generator<Run, void, readonly PassToken[]> {
+function* fill(
+  { ids, cache }: Pick<Text, 'ids' | 'cache'>,
+  end: number,
+  runtime: Runtime,
+): Generator<Run, void, readonly PassToken[]> {
   while (cache.length < end) {
     const start = cache.length;
-    const chunk = ids.slice(start, Math.min(end, start + PREFILL_CHUNK));
+    const size = rowsPerRun(runtime, { keys: end, passes: 1, scored: false });
+    const chunk = ids.slice(start, Math.min(end, start + size));
     // onnxruntime dies of a division by zero when no row is scored: one is, for nothing.
     yield { kind: 'forward', window: { cache, start, ids: chunk, targets: [0] } };
+  }
+}
+
+/** Runs that nobody else joins. */
+function* ownRuns<Result>(
+  runs: Generator<() => Promise<void>, Result>,
+): Generator<Run, Result, readonly PassToken[]> {
+  for (;;) {
+    const next = runs.next();
+    if (next.done) return next.value;
+    yield { kind: 'own', execute: next.value };
   }
 }

@@ -1,7 +1,8 @@
+import { buildBackwardGraph } from '../../model/backward-graph.js';
 import type { ModelSource } from '../../model/decoder.js';
 import { buildForwardGraph, type ForwardGraphOptions } from '../../model/forward-graph.js';
 import { buildScoreGraph, type ScoreGraphOptions } from '../../model/score-graph.js';
-import { buildTangentGraph } from '../../model/tangent-graph.js';
+import { buildTangentGraph, type TangentGraphOptions } from '../../model/tangent-graph.js';
 import { buildTokurGraph, type TokurGraphOptions } from '../../model/tokur-graph.js';
 import type { Graph } from '../../onnx/graph.js';
 import { type LayerBasis, tokurBases } from '../low-rank-basis.js';
@@ -11,7 +12,8 @@ import { openSession, type Session, type SessionOptions } from '../session.js';
 export type GraphSpec =
   | ({ readonly kind: 'forward' } & Omit<ForwardGraphOptions, 'fused'>)
   | ({ readonly kind: 'score' } & Omit<ScoreGraphOptions, 'fused'>)
-  | { readonly kind: 'tangent' }
+  | { readonly kind: 'backward' }
+  | ({ readonly kind: 'tangent' } & TangentGraphOptions)
   | ({ readonly kind: 'tokur' } & Omit<TokurGraphOptions, 'fused' | 'directions'>);
 
 /** The numbers of texts that graphs are built for: a batch of another size is cut to the next smaller one. */
@@ -66,8 +68,10 @@ export class Sessions {
         return buildForwardGraph(this.#source, { ...spec, fused });
       case 'score':
         return buildScoreGraph(this.#source, { ...spec, fused });
+      case 'backward':
+        return buildBackwardGraph(this.#source);
       case 'tangent':
-        return buildTangentGraph(this.#source);
+        return buildTangentGraph(this.#source, spec);
       case 'tokur': {
         this.#directions ??= tokurBases(this.#source, { threads: this.#options.threads });
         return buildTokurGraph(this.#source, { ...spec, fused, directions: await this.#directions });

@@ -1,6 +1,7 @@
-import type { ModelConfig } from '../../model/config.js';
+import type * as ort from 'onnxruntime-node';
 import type { RotaryEmbedding } from '../../model/rope.js';
 import type { KvCache } from '../kv-cache.js';
+import type { Machine } from '../run-limits.js';
 import { type Feeds, type Fetches, floats, ints, longs, type Session } from '../session.js';
 
 /** One text's share of a run: tokens `start` to `start + ids.length − 1`, against what its cache holds before. */
@@ -11,8 +12,7 @@ export interface TextRows {
 }
 
 /** What a model's runs need beside its sessions. */
-export interface Runtime {
-  readonly config: ModelConfig;
+export interface Runtime extends Machine {
   readonly rotary: RotaryEmbedding;
 }
 
@@ -29,6 +29,12 @@ export class RunResult {
     return data;
   }
 
+  tensor(name: string): ort.Tensor {
+    const tensor = this.#outputs[name];
+    if (!tensor) throw new Error(`the graph returned no ${name}`);
+    return tensor;
+  }
+
   ids(name: string): number[] {
     const data = this.#outputs[name]?.data;
     if (!(data instanceof BigInt64Array)) throw new Error(`the graph returned no ${name}`);
@@ -38,7 +44,7 @@ export class RunResult {
 
 /**
  * Runs a graph over the rows of several texts. Afterwards the caches hold their clean keys and values, and no more.
- * @param more inputs that are not those of the texts
+ * @param more inputs that are not those of the texts, or differ from what these usually are
  * @param outputs names of the outputs that are wanted
  */
 export async function runTexts(
@@ -85,7 +91,7 @@ export async function runTexts(
     for (const name of windows[t]!) fetches[name] = null;
   }
 
-  const result = new RunResult(await session.run(feeds, fetches));
+  const result = new RunResult(await session.run({ ...feeds, ...more }, fetches));
   for (const [t, { cache, start, ids }] of texts.entries()) {
     cache.length = start + ids.length;
     const parts = windows[t]!.map((name) => result.floats(name));

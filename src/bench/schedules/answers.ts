@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import type { Engine } from '../../engine/engine.js';
+import { encodePrompt } from '../../model/checkpoint.js';
+
+export interface Answer {
+  readonly promptIds: readonly number[];
+  readonly ids: readonly number[];
+}
+
+const problemSchema = z.object({ question: z.string() });
+
+/** Questions of a file of problems, one JSON object a line (models/reasoner/TASKS.md). */
+export async function readQuestions(file: string): Promise<string[]> {
+  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line.trim() !== '');
+  return lines.map((line) => problemSchema.parse(JSON.parse(line)).question);
+}
+
+export async function answer(
+  engine: Engine,
+  question: string,
+  options: { readonly temperature: number; readonly seed: number },
+): Promise<Answer> {
+  const { checkpoint, contextLength } = engine;
+  const promptIds = encodePrompt(checkpoint, [{ role: 'user', content: question }]);
+  const generation = await engine.generate({
+    promptIds,
+    maxTokens: contextLength - promptIds.length,
+    endIds: checkpoint.eosTokenIds,
+    stop: [],
+    topLogprobs: 0,
+    sampling: { ...options, topK: 0, topP: 1 },
+  });
+  const ids: number[] = [];
+  for (;;) {
+    const item = await generation.next();
+    if (item.type === 'end') return { promptIds, ids };
+    ids.push(item.id);
+  }
+}

@@ -1,0 +1,189 @@
+import type * as ort from 'onnxruntime-node';
+import type { KvCache } from '../kv-cache.js';
+import type { PassToken } from '../protocol.js';
+import { rowsPerRun } from '../run-limits.js';
+import { type Feeds, floats, longs } from '../session.js';
+import {
+  ADVERSARY,
+  type AttackedWindow,
+  readTokens,
+  STATISTICS,
+  type Step,
+  scoredFeeds,
+  type Window,
+} from './score-pass.js';
+import type { Sessions } from './sessions.js';
+import { cacheNames, count, type Runtime, runTexts } from './text-run.js';
+
+/** A part of a window. */
+interface Chunk extends Window {
+  readonly attacked: readonly boolean[];
+}
+
+/**
+ * A score pass whose window is too long for one run, chunk by chunk of rows: clean forward into the cache; backward
+ * through the cache, from the last chunk to the first; perturbed forward, or the derivative. The numbers are those
+ * of one run, up to rounding; it computes the forward pass once more.
+ */
+export class ChunkedPass {
+  readonly #sessions: Sessions;
+  readonly #runtime: Runtime;
+  readonly #window: AttackedWindow;
+  readonly #step: Step;
+
+  constructor(
+    { sessions, runtime }: { readonly sessions: Sessions; readonly runtime: Runtime },
+    window: AttackedWindow,
+    step: Step,
+  ) {
+    this.#sessions = sessions;
+    this.#runtime = runtime;
+    this.#window = window;
+    this.#step = step;
+  }
+
+  /** Run by run. */
+  *steps(): Generator<() => Promise<void>, PassToken[]> {
+    const { cache, start, ids } = this.#window;
+    const { hiddenSize } = this.#runtime.config;
+    const chunks = this.#chunks();
+    const hidden: Float32Array[] = [];
+    for (const [i, chunk] of chunks.entries()) {
+      yield async () => {
+        hidden[i] = await this.#hidden(chunk);
+      };
+    }
+
+    const gradient = new Float32Array(ids.length * hiddenSize);
+    let later: Feeds | null = null;
+    for (const chunk of chunks.toReversed()) {
+      yield async () => {
+        const { rows, earlier } = await this.#backward(chunk, later);
+        gradient.set(rows, (chunk.start - start) * hiddenSize);
+        later = earlier;
+      };
+    }
+    cache.length = start + ids.length; // whole again: the way back only read it
+
+    const direction = gradient.map(sign);
+    const { form, alpha } = this.#step;
+    // Before the window nothing moves: a copy for the perturbed pass, zeros for tangents.
+    const own = form === 'perturb' ? cache.fork(start) : cache.empty();
+    const tokens: PassToken[] = [];
+    for (const [i, chunk] of chunks.entries()) {
+      const from = (chunk.start - start) * hiddenSize;
+      const change = direction.subarray(from, from + chunk.ids.length * hiddenSize);
+      yield async () => {
+        const scored =
+          form === 'perturb'
+            ? await this.#perturb(
+                { ...chunk, cache: own },
+                hidden[i]!,
+                change.map((x) => -alpha * x),
+              )
+            : await this.#derive(chunk, own, change);
+        tokens.push(...scored);
+      };
+    }
+    cache.length = start + ids.length;
+    return tokens;
+  }
+
+  #chunks(): Chunk[] {
+    const { cache, start, ids, targets, attacked } = this.#window;
+    const end = start + ids.length;
+    const size = rowsPerRun(this.#runtime, { keys: end, passes: 2, scored: true });
+    const firstScored = end - targets.length;
+    return count(0, Math.ceil(ids.length / size)).map((i) => {
+      const from = start + i * size;
+      const to = Math.min(end, from + size);
+      const own = [Math.max(0, from - firstScored), Math.max(0, to - firstScored)] as const;
+      return {
+        cache,
+        start: from,
+        ids: ids.slice(i * size, to - start),
+        targets: targets.slice(...own),
+        attacked: attacked.slice(...own),
+      };
+    });
+  }
+
+  /** What the last layer says of the scored rows, `[scored, hidden]`. */
+  async #hidden(chunk: Chunk): Promise<Float32Array> {
+    const session = await this.#sessions.get({ kind: 'forward', texts: 1, result: 'hidden' });
+    const scored = atLeastOne(chunk);
+    const { rows } = scoredFeeds([scored]);
+    const result = await runTexts(session, this.#runtime, [scored], { rows: rows! }, ['hidden']);
+    return result.floats('hidden');
+  }
+
+  async #backward(
+    chunk: Chunk,
+    later: Feeds | null,
+  ): Promise<{ readonly rows: Float32Array; readonly earlier: Feeds }> {
+    const { layers, kvHeads, headDim } = this.#runtime.config;
+    const session = await this.#sessions.get({ kind: 'backward' });
+    const scored = atLeastOne(chunk);
+    const inner = chunk.start - this.#window.start;
+    const dims = [1, kvHeads, inner + chunk.ids.length, headDim];
+    const names = cacheNames('', 0, layers);
+    const none = (): ort.Tensor => floats(new Float32Array(dims.reduce((a, b) => a * b)), dims);
+    const feeds: Feeds = {
+      ...scoredFeeds([scored]),
+      attacked: floats(Float32Array.from(scored.attacked, Number), [scored.attacked.length]),
+      'past_positions.0': longs(count(0, this.#window.start), [this.#window.start]),
+      'inner_positions.0': longs(count(this.#window.start, inner), [inner]),
+      ...Object.fromEntries(names.map((name) => [`d_${name}`, later?.[`d_${name}`] ?? none()])),
+    };
+    const wanted = ['gradient', ...names.map((name) => `d_inner_${name}`)];
+    const result = await runTexts(session, this.#runtime, [scored], feeds, wanted);
+    const earlier = names.map((name) => [`d_${name}`, result.tensor(`d_inner_${name}`)] as const);
+    return { rows: result.floats('gradient'), earlier: Object.fromEntries(earlier) };
+  }
+
+  async #perturb(chunk: Chunk, hidden: Float32Array, noise: Float32Array): Promise<PassToken[]> {
+    const { hiddenSize } = this.#runtime.config;
+    const session = await this.#sessions.get({ kind: 'forward', texts: 1, result: 'compare', noise: true });
+    const scored = atLeastOne(chunk);
+    const feeds: Feeds = {
+      ...scoredFeeds([scored]),
+      noise: floats(noise, [chunk.ids.length, hiddenSize]),
+      clean_hidden: floats(hidden, [scored.targets.length, hiddenSize]),
+    };
+    const wanted = [...STATISTICS, ...ADVERSARY.perturb];
+    const result = await runTexts(session, this.#runtime, [scored], feeds, wanted);
+    return chunk.targets.length > 0 ? readTokens(result, [chunk], this.#step)[0]! : [];
+  }
+
+  async #derive(chunk: Chunk, tangents: KvCache, direction: Float32Array): Promise<PassToken[]> {
+    const { hiddenSize, layers } = this.#runtime.config;
+    const session = await this.#sessions.get({ kind: 'tangent', rival: true });
+    const scored = atLeastOne(chunk);
+    const { start, ids } = chunk;
+    tangents.reserve(start + ids.length);
+    const buffers = tangents.tensors();
+    const feeds: Feeds = {
+      ...scoredFeeds([scored]),
+      noise: floats(direction, [ids.length, hiddenSize]),
+      alpha: floats(Float32Array.of(this.#step.alpha), []),
+      ...Object.fromEntries(cacheNames('tangent_', 0, layers).map((name, i) => [name, buffers[i]!])),
+    };
+    const changes = cacheNames('window_tangent_', 0, layers);
+    const wanted = [...STATISTICS, ...ADVERSARY.derivative, ...changes];
+    const result = await runTexts(session, this.#runtime, [scored], feeds, wanted);
+    tangents.write(
+      start,
+      ids.length,
+      changes.map((name) => result.floats(name)),
+    );
+    return chunk.targets.length > 0 ? readTokens(result, [chunk], this.#step)[0]! : [];
+  }
+}
+
+/** onnxruntime dies of a division by zero when no row is scored: then the last one is, for nothing. */
+function atLeastOne(chunk: Chunk): Chunk {
+  return chunk.targets.length > 0 ? chunk : { ...chunk, targets: [0], attacked: [false] };
+}
+
+/** As in the graphs: NaN stays, so that a gradient that overflowed is not taken for none. */
+const sign = (x: number): number => (Number.isFinite(x) ? Math.sign(x) : Number.NaN);

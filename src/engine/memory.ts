@@ -1,0 +1,60 @@
+import type { ModelConfig } from '../model/config.js';
+import { capacityFor } from './kv-cache.js';
+import { FLOAT, fitsOneRun, forwardRunBytes, type Machine, rowsPerRun, scoreRunBytes } from './run-limits.js';
+
+/** Private memory that one text needs beside the weights and the runtime itself (about 100 MB for each process). */
+export interface MemoryNeed {
+  /** Bytes kept for as long as the text is open. */
+  readonly kept: number;
+  /** Bytes at the height of one run; runs come one after the other. */
+  readonly run: number;
+}
+
+/** How a text is scored, as far as memory goes. */
+export interface ScoreSize {
+  /** Prompt and response. */
+  readonly positions: number;
+  /** Positions that a pass covers, and tokens that it scores, at most. */
+  readonly window: number;
+  readonly scored: number;
+  /** Perturbed copies of the text. */
+  readonly lanes: number;
+}
+
+/**
+ * Of a text that is being written.
+ *
+ * These are estimates by counting the tensors that are alive at once: the runtime's allocator rounds up and keeps what
+ * it got.
+ */
+export function decodeMemory(machine: Machine, positions: number): MemoryNeed {
+  const { config } = machine;
+  const rows = rowsPerRun(machine, { keys: positions, passes: 1, scored: false });
+  return {
+    kept: cacheBytes(config, positions),
+    run: forwardRunBytes(config, { rows: Math.min(rows, positions), keys: positions, scored: 1 }),
+  };
+}
+
+/** Of a text that is being scored. */
+export function scoreMemory(machine: Machine, { positions, window, scored, lanes }: ScoreSize): MemoryNeed {
+  const { config } = machine;
+  const rows = Math.min(window, positions);
+  const tokens = Math.min(scored, positions);
+  const cache = cacheBytes(config, positions);
+  const fill = forwardRunBytes(config, { rows: Math.min(positions, 256), keys: positions, scored: 1 });
+  const kept = cache * (1 + lanes);
+  if (fitsOneRun(machine, { rows, keys: positions, scored: tokens })) {
+    return { kept, run: Math.max(fill, scoreRunBytes(config, { rows, keys: positions, scored: tokens })) };
+  }
+  // In chunks: a copy of the cache, gradients of the window's keys and values before and after a run, embeddings.
+  const chunk = Math.min(rows, rowsPerRun(machine, { keys: positions, passes: 2, scored: true }));
+  const size = { rows: chunk, keys: positions, scored: Math.min(chunk, tokens) };
+  const gradients = 2 * cacheBytes(config, rows) + 3 * FLOAT * rows * config.hiddenSize;
+  return { kept: kept + cache + gradients, run: Math.max(fill, scoreRunBytes(config, size)) };
+}
+
+/** Keys and values, with the room that a cache has to grow. */
+function cacheBytes({ layers, kvHeads, headDim }: ModelConfig, positions: number): number {
+  return 2 * layers * kvHeads * headDim * capacityFor(positions) * FLOAT;
+}

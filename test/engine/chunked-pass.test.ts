@@ -1,0 +1,91 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ChunkedPass } from '#src/engine/child/chunked-pass.js';
+import { type AttackedWindow, runScorePass, type Step } from '#src/engine/child/score-pass.js';
+import { Sessions } from '#src/engine/child/sessions.js';
+import type { Runtime } from '#src/engine/child/text-run.js';
+import { KvCache } from '#src/engine/kv-cache.js';
+import { rowsPerRun } from '#src/engine/run-limits.js';
+import { type Checkpoint, openCheckpoint } from '#src/model/checkpoint.js';
+import { RotaryEmbedding } from '#src/model/rope.js';
+import { CHECKPOINTS, checkpointFolder, goldenCases, largestDifference } from '../support/golden.js';
+import { keysAndValues } from '../support/kv-cache.js';
+
+describe.each(CHECKPOINTS)('a score pass in chunks, on %s', (name) => {
+  const { promptIds, responseIds } = goldenCases(name)[0]!;
+  const ids = [...promptIds, ...responseIds];
+  let checkpoint: Checkpoint;
+  let sessions: Sessions;
+  let runtime: Runtime;
+
+  beforeAll(async () => {
+    checkpoint = await openCheckpoint(checkpointFolder(name));
+    sessions = new Sessions(checkpoint, { threads: 1 });
+    runtime = { config: checkpoint.config, rotary: new RotaryEmbedding(checkpoint.config), threads: 1 };
+  });
+
+  /** So slow a machine that a run has seven rows or so. */
+  function slow(): Runtime {
+    const rows = (threads: number) =>
+      rowsPerRun({ ...runtime, threads }, { keys: ids.length, passes: 2, scored: true });
+    let threads = 1e-3;
+    while (rows(threads) > 7) threads *= 0.9;
+    return { ...runtime, threads };
+  }
+
+  /** The last 60 rows, with what is before them in the cache or with them. */
+  async function windowFrom(start: number, scored: number): Promise<AttackedWindow> {
+    const cache = new KvCache(checkpoint.config, ids.length);
+    const attacked = Array.from({ length: scored }, (_, i) => i % 3 !== 1);
+    const before = { cache, start: 0, ids: ids.slice(0, start), targets: [ids[start]!], attacked: [true] };
+    if (start > 0) await whole(before, { form: 'perturb', alpha: 1e-3 });
+    return { cache, start, ids: ids.slice(start, -1), targets: ids.slice(-scored), attacked };
+  }
+
+  const whole = async (window: AttackedWindow, step: Step) => {
+    const session = await sessions.get({ kind: 'score', texts: 1, form: step.form });
+    return (await runScorePass(session, runtime, [window], step))[0]!;
+  };
+
+  async function inChunks(window: AttackedWindow, step: Step) {
+    let runs = 0;
+    const steps = new ChunkedPass({ sessions, runtime: slow() }, window, step).steps();
+    for (;;) {
+      const next = steps.next();
+      if (next.done) return { tokens: next.value, runs };
+      await next.value();
+      runs += 1;
+    }
+  }
+
+  it.each([
+    ['perturb', 0, 48],
+    ['perturb', 40, 8],
+    ['derivative', 0, 48],
+    ['derivative', 40, 8],
+  ] as const)('gives what one run gives: %s, from %i, %i tokens', async (form, start, scored) => {
+    const step = { form, alpha: 1e-3 };
+    const reference = await windowFrom(start, scored);
+    const expected = await whole(reference, step);
+    const window = await windowFrom(start, scored);
+    const { tokens, runs } = await inChunks(window, step);
+    expect(runs).toBeGreaterThan(3 * Math.floor((ids.length - start) / 8));
+    expect(window.cache.length).toBe(ids.length - 1);
+
+    const falls = (of: typeof tokens) => of.map(({ adversary }) => adversary!.fall);
+    const scale = Math.max(...falls(expected));
+    expect(largestDifference(falls(tokens), falls(expected)) / scale).toBeLessThan(1e-3);
+    const numbers = ({ logprob, entropy, margin, adversary }: (typeof tokens)[number]) => [
+      logprob,
+      entropy,
+      margin,
+      adversary!.rival.before,
+      adversary!.rival.after,
+    ];
+    expect(largestDifference(tokens.flatMap(numbers), expected.flatMap(numbers))).toBeLessThan(1e-4);
+    expect(tokens.map(({ adversary, top }) => [adversary!.rival.id, top.map(({ id }) => id)])).toEqual(
+      expected.map(({ adversary, top }) => [adversary!.rival.id, top.map(({ id }) => id)]),
+    );
+    // What comes after it finds clean keys and values.
+    expect(largestDifference(keysAndValues(window.cache), keysAndValues(reference.cache))).toBeLessThan(1e-4);
+  });
+});

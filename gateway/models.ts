@@ -7,7 +7,7 @@ import { TemplateError } from '../src/model/errors.js';
 import type { GenerationEvent } from '../src/stream/events.js';
 import type { FlowGate } from '../src/stream/flow-gate.js';
 import { scoredGeneration } from '../src/stream/scored-generation.js';
-import { absoluteScoring, DEFAULT_RANDOM, type Scoring } from '../src/uncertainty/settings.js';
+import { absoluteScoring, DEFAULT_RANDOM, DEFAULT_TOKUR, type Scoring } from '../src/uncertainty/settings.js';
 import { ApiError } from './errors.js';
 import type { GenerationFields, Guard } from './request.js';
 
@@ -129,6 +129,7 @@ function scoringOf({
   derivative,
   sigma,
   samples,
+  ...guard
 }: Guard): Scoring {
   return {
     methods,
@@ -137,5 +138,11 @@ function scoringOf({
       schedule === 'lazy' ? { kind: schedule, block, window, epsilon } : { kind: schedule, block, window },
     form: derivative ? 'derivative' : 'perturb',
     random: { sigma, samples, seed: DEFAULT_RANDOM.seed },
+    tokur: {
+      sigma: guard.tokur_sigma,
+      samples: guard.tokur_samples,
+      law: guard.tokur_law,
+      seed: DEFAULT_TOKUR.seed,
+    },
   };
 }

@@ -6,10 +6,12 @@ import {
   DEFAULT_BLOCK,
   DEFAULT_EPSILON,
   DEFAULT_RANDOM,
+  DEFAULT_TOKUR,
   DEFAULT_WINDOW,
   MAX_ALPHA,
   MIN_ALPHA,
   parseScale,
+  TOKUR_LAWS,
 } from '../src/uncertainty/settings.js';
 import { fromZod } from './errors.js';
 
@@ -21,6 +23,7 @@ const LIMITS = {
   block: 64,
   window: 65536,
   samples: 64,
+  tokurSamples: 16,
 };
 
 const text = z.union(
@@ -80,6 +83,7 @@ export const guardSchema = z
     methods: z
       .array(z.enum(METHODS))
       .min(1)
+      .transform((methods) => [...new Set(methods)])
       .default([...DEFAULT_METHODS]),
     block: z.int().min(1).max(LIMITS.block).default(DEFAULT_BLOCK),
     window: z
@@ -93,6 +97,9 @@ export const guardSchema = z
     derivative: z.boolean().default(false),
     sigma: size.default(DEFAULT_RANDOM.sigma),
     samples: z.int().min(2).max(LIMITS.samples).default(DEFAULT_RANDOM.samples),
+    tokur_sigma: z.number().min(MIN_ALPHA).max(MAX_ALPHA).default(DEFAULT_TOKUR.sigma),
+    tokur_samples: z.int().min(2).max(LIMITS.tokurSamples).default(DEFAULT_TOKUR.samples),
+    tokur_law: z.enum(TOKUR_LAWS).default(DEFAULT_TOKUR.law),
   })
   .transform(({ window, ...guard }) => ({
     ...guard,

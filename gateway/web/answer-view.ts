@@ -3,7 +3,15 @@ import { Curve } from './curve.js';
 import { element, setText } from './dom.js';
 import type { Method } from './protocol.js';
 import type { Exchange } from './session.js';
-import { type Answer, isOver, strongest, type Token, tokensPerSecond, unscoredTokens } from './state.js';
+import {
+  type Answer,
+  isOver,
+  skippedTokens,
+  strongest,
+  type Token,
+  tokensPerSecond,
+  unscoredTokens,
+} from './state.js';
 import type { Anchor, TokenCard } from './token-card.js';
 import { TokenText } from './token-text.js';
 import { countTokens, FINISH_WORDS, formatScore, METHOD_WORDS } from './words.js';
@@ -15,6 +23,7 @@ export class AnswerView {
   readonly #text: TokenText;
   readonly #curve: Curve;
   readonly #legendTop = element('span', { class: 'legend-top' });
+  readonly #legendSkipped = element('span', { class: 'legend-skipped', hidden: '' }, 'skipped: sure');
   readonly #status = element('p', { class: 'status' });
   readonly #failure = element('p', { class: 'failure', role: 'alert', hidden: '' });
   readonly #again = element('button', { type: 'button', class: 'quiet', disabled: '' }, 'Ask again');
@@ -38,7 +47,8 @@ export class AnswerView {
       '0',
       element('span', { class: 'legend-ramp' }),
       this.#legendTop,
-      element('span', { class: 'legend-unscored' }, 'no score'),
+      element('span', { class: 'legend-missing' }, 'no score'),
+      this.#legendSkipped,
     );
     const foot = element('div', { class: 'foot' }, this.#status, this.#again);
     this.#answer.append(this.#text.element, this.#failure, this.#curve.element, legend, foot);
@@ -63,6 +73,7 @@ export class AnswerView {
     this.#text.update(changed, method, full);
     this.#curve.update(answer, changed, method, full);
     setText(this.#legendTop, legendWords(answer, top?.score ?? null, full));
+    this.#legendSkipped.hidden = skippedTokens(answer, method) === 0;
     setText(this.#status, statusWords(answer, method));
     this.#failure.hidden = answer.failure === null;
     setText(this.#failure, answer.failure ?? '');
@@ -107,11 +118,14 @@ function statusWords(answer: Answer, method: Method): string {
   if (answer.phase === 'waiting') return `${answer.model} · waiting for the first token`;
   const rate = tokensPerSecond(answer);
   const unscored = unscoredTokens(answer, method);
+  const skipped = skippedTokens(answer, method);
   const parts = [answer.model, countTokens(answer.tokens.length)];
   if (rate !== null) parts.push(`${rate < 10 ? rate.toFixed(1) : Math.round(rate)} tokens/s`);
+  if (skipped > 0) parts.push(`${countTokens(skipped)} skipped`);
   if (answer.phase === 'streaming') parts.push(`writing, scores ${countTokens(unscored)} behind`);
   else if (unscored > 0) parts.push(`${countTokens(unscored)} without ${METHOD_WORDS[method].noun}`);
-  else if (answer.tokens.length > 0) parts.push('every token scored');
+  else if (answer.tokens.length > 0)
+    parts.push(skipped > 0 ? 'every other token scored' : 'every token scored');
   if (answer.phase === 'failed') parts.push('failed');
   if (answer.finishReason) parts.push(FINISH_WORDS[answer.finishReason]);
   return parts.join(' · ');

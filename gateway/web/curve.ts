@@ -2,7 +2,7 @@ import { axisRoom, axisTicks } from './axis.js';
 import { strength } from './colour.js';
 import { element, setText, svgElement } from './dom.js';
 import type { Method } from './protocol.js';
-import { type Answer, isOver, scoreOf, type Token } from './state.js';
+import { type Answer, isOver, scoreOf, scoreState, type Token } from './state.js';
 import { formatScore, METHOD_WORDS } from './words.js';
 
 /** Height of the plot in its own units, whatever its size on the screen. */
@@ -65,8 +65,9 @@ export class Curve {
         }
       }
       const score = scoreOf(token, method);
-      const height = score === null ? 8 : Math.max(LEAST_HEIGHT, strength(score, full) * HEIGHT);
-      bar.setAttribute('class', score === null ? 'curve-unscored' : 'curve-bar');
+      const state = scoreState(token, method);
+      const height = state === 'missing' ? 8 : Math.max(LEAST_HEIGHT, strength(score ?? 0, full) * HEIGHT);
+      bar.setAttribute('class', `curve-${state}`);
       bar.setAttribute('y', String(HEIGHT - height));
       bar.setAttribute('height', String(height));
     }

@@ -44,6 +44,8 @@ export interface ScoreDelta extends OfGeneration {
   readonly index: number;
   readonly pass: string;
   readonly scores: Scores;
+  /** Methods that the schedule left out, as the model was sure of this token: not a score of zero. */
+  readonly skipped: readonly Method[];
   readonly rival: Rival | null;
 }
 
@@ -155,6 +157,7 @@ export function parseEvent(frame: string): ServerEvent | null {
       const given = record('scores');
       const scores: Partial<Record<Method, number>> = {};
       for (const method of METHODS) if (given[method] !== undefined) scores[method] = number(given, method);
+      const left: readonly unknown[] = Array.isArray(message.skipped) ? message.skipped : [];
       const rival = isRecord(message.rival) ? message.rival : null;
       return {
         type,
@@ -162,6 +165,7 @@ export function parseEvent(frame: string): ServerEvent | null {
         index: number(message, 'index'),
         pass: text(message, 'pass'),
         scores,
+        skipped: METHODS.filter((method) => left.includes(method)),
         rival: rival && {
           id: number(rival, 'id'),
           text: text(rival, 'text'),

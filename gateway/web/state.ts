@@ -7,6 +7,7 @@ export interface Token {
   readonly text: string;
   readonly logprob: number;
   readonly scores: Scores | null;
+  readonly skipped: readonly Method[];
   readonly rival: Rival | null;
 }
 
@@ -69,7 +70,7 @@ export function reduce(answer: Answer, event: GenerationEvent | AnswerFailed, no
       return {
         ...next,
         phase: 'streaming',
-        tokens: [...answer.tokens, { index, id, text, logprob, scores: null, rival: null }],
+        tokens: [...answer.tokens, { index, id, text, logprob, scores: null, skipped: [], rival: null }],
         firstTokenMs: answer.firstTokenMs ?? nowMs,
         lastTokenMs: nowMs,
       };
@@ -79,7 +80,8 @@ export function reduce(answer: Answer, event: GenerationEvent | AnswerFailed, no
       if (event.pass !== 'stream') return next;
       const token = answer.tokens[event.index];
       if (!token) return fail(answer, `A score came for token ${event.index}, which was never written.`);
-      const scored = { ...token, scores: event.scores, rival: event.rival };
+      const { scores, skipped, rival } = event;
+      const scored = { ...token, scores, skipped, rival };
       return { ...next, tokens: answer.tokens.with(event.index, scored) };
     }
     case 'generation.done':
@@ -91,9 +93,19 @@ export const answerText = (answer: Answer): string => answer.tokens.map((token) 
 
 export const scoreOf = (token: Token, method: Method): number | null => token.scores?.[method] ?? null;
 
-/** Tokens without this score: the lag while the answer is written, missing for good once it is over. */
+/** `skipped`: the schedule left the score out, as the model was sure. `missing`: it has not come, or never will. */
+export const scoreState = (token: Token, method: Method): 'scored' | 'skipped' | 'missing' =>
+  scoreOf(token, method) !== null ? 'scored' : token.skipped.includes(method) ? 'skipped' : 'missing';
+
+/** Tokens whose score is missing: the lag while the answer is written, missing for good once it is over. */
 export const unscoredTokens = (answer: Answer, method: Method): number =>
-  answer.tokens.reduce((count, token) => count + (scoreOf(token, method) === null ? 1 : 0), 0);
+  countTokensIn(answer, method, 'missing');
+
+export const skippedTokens = (answer: Answer, method: Method): number =>
+  countTokensIn(answer, method, 'skipped');
+
+const countTokensIn = ({ tokens }: Answer, method: Method, state: ReturnType<typeof scoreState>): number =>
+  tokens.reduce((count, token) => count + (scoreState(token, method) === state ? 1 : 0), 0);
 
 /** The token with the highest score so far. */
 export function strongest(answer: Answer, method: Method): { token: Token; score: number } | null {

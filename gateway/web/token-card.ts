@@ -65,7 +65,7 @@ function facts(answer: Answer, token: Token, chosen: Method): HTMLElement {
   add('Probability', `${formatProbability(Math.exp(token.logprob))} (log ${formatScore(token.logprob)})`);
   for (const method of METHODS) {
     const score = scoreOf(token, method);
-    const value = score === null ? missing(answer, token) : formatScore(score);
+    const value = score === null ? missing(answer, token, method) : formatScore(score);
     const row = add(METHOD_WORDS[method].name, value, {
       class: 'card-score',
       'data-chosen': String(method === chosen),
@@ -82,7 +82,8 @@ function facts(answer: Answer, token: Token, chosen: Method): HTMLElement {
   return list;
 }
 
-function missing(answer: Answer, token: Token): string {
+function missing(answer: Answer, token: Token, method: Method): string {
+  if (token.skipped.includes(method)) return 'skipped: the model was sure';
   if (token.scores) return 'not computed';
   return answer.phase === 'streaming' ? 'not yet scored' : 'never scored';
 }

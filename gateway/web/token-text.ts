@@ -1,7 +1,7 @@
 import { strength } from './colour.js';
 import { element } from './dom.js';
 import type { Method } from './protocol.js';
-import { scoreOf, type Token } from './state.js';
+import { scoreOf, scoreState, type Token } from './state.js';
 import { TOKEN_CARD_ID } from './token-card.js';
 import { formatScore, METHOD_WORDS, visibleText } from './words.js';
 
@@ -45,9 +45,11 @@ export class TokenText {
     for (const token of tokens) {
       const span = this.#spans[token.index] ?? this.#add(token);
       const score = scoreOf(token, method);
-      span.dataset.scored = String(score !== null);
+      const state = scoreState(token, method);
+      span.dataset.score = state;
       span.style.setProperty('--strength', String(score === null ? 0 : strength(score, full)));
-      const verdict = score === null ? 'no score' : `${METHOD_WORDS[method].noun} ${formatScore(score)}`;
+      const without = state === 'skipped' ? 'skipped' : 'no score';
+      const verdict = score === null ? without : `${METHOD_WORDS[method].noun} ${formatScore(score)}`;
       span.setAttribute('aria-label', `${visibleText(token.text)}, ${verdict}`);
     }
   }

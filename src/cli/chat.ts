@@ -14,11 +14,24 @@ import type { GenerationEvent, TokenEvent } from '../stream/events.js';
 import { scoredGeneration } from '../stream/scored-generation.js';
 import { eventFields } from '../stream/wire.js';
 import { DEFAULT_METHODS, METHODS, type Method } from '../uncertainty/method.js';
-import { type AbsoluteScoring, absoluteScoring, type Scoring } from '../uncertainty/settings.js';
+import {
+  type AbsoluteScoring,
+  absoluteScoring,
+  DEFAULT_RANDOM,
+  DEFAULT_TOKUR,
+  type Scoring,
+} from '../uncertainty/settings.js';
 import { Heat } from './heat.js';
 import { collectText, deviceOption, integer, modelOption, real } from './options.js';
 import { reportDevices, reportError, UsageError } from './report.js';
-import { addScoringOptions, SCHEDULE_HELP, type ScoringOptions, scoringOf } from './scoring-options.js';
+import {
+  addScoringOptions,
+  MEASURE_HELP,
+  SCHEDULE_HEADING,
+  SCHEDULE_HELP,
+  type ScoringOptions,
+  scoringOf,
+} from './scoring-options.js';
 
 interface ChatOptions extends ScoringOptions {
   readonly model: string;
@@ -27,7 +40,7 @@ interface ChatOptions extends ScoringOptions {
   readonly temperature?: number;
   readonly topP?: number;
   readonly topK?: number;
-  readonly stop: readonly string[];
+  readonly stop?: readonly string[];
   readonly seed?: number;
   readonly maxTokens?: number;
   readonly score: boolean;
@@ -42,6 +55,8 @@ export function chatCommand(): Command {
     .addOption(modelOption())
     .addOption(deviceOption())
     .option('--system <text>', 'system message')
+    .option('--json', 'print events as JSON lines')
+    .optionsGroup('Sampling:')
     .option('--temperature <number>', 'sampling temperature; 0 is greedy', real(0, 2))
     .option('--top-p <number>', 'nucleus of the distribution to sample from', real(0.0001, 1))
     .option(
@@ -49,9 +64,10 @@ export function chatCommand(): Command {
       'how many of the most probable tokens to sample from; 0 is all',
       integer(0, 1 << 20),
     )
-    .option('--seed <number>', 'the same seed gives the same answer', integer(0, 2 ** 31 - 1))
+    .option('--seed <number>', 'the same seed gives the same answer, and noise', integer(0, 2 ** 31 - 1))
     .option('--max-tokens <number>', 'longest answer', integer(1, 1 << 20))
-    .option('--stop <text>', 'end the answer before this; may be given several times', collectText, [])
+    .option('--stop <text>', 'end the answer before this; may be given several times', collectText)
+    .optionsGroup('Scoring:')
     .option('--no-score', 'generate without scoring')
     .addOption(
       new Option('--color <method>', 'the score that colours the text')
@@ -59,16 +75,19 @@ export function chatCommand(): Command {
         .default('adversarial'),
     );
   return addScoringOptions(command, ['windowed', 'lazy'])
-    .option('--json', 'print events as JSON lines')
     .addHelpText(
       'after',
       `
+${SCHEDULE_HEADING}
 ${SCHEDULE_HELP.windowed}
 ${SCHEDULE_HELP.lazy}
 
+${MEASURE_HELP}
+
 Examples:
   $ flinch chat "What is (47 - 12) * 3 + 8?"
-  $ flinch chat --temperature 0 --json "Maya has 11 stones. Maya sells 3. How many are there?" | jq .
+  $ flinch chat --json "Maya has 11 stones. Maya sells 3. How many are there?" | jq .
+  $ flinch chat --color random --samples 10 "What is 12 + 30 - 5?"
   $ flinch chat --temperature 1 --top-k 20 --seed 7 --stop Answer "What is 12 + 30 - 5?"
   $ echo "What is 12 + 30 - 5?" | flinch chat`,
     )
@@ -154,7 +173,7 @@ function requestOf(engine: Engine, question: string, options: ChatOptions): Gene
     promptIds,
     maxTokens: options.maxTokens ?? Math.max(1, engine.contextLength - promptIds.length),
     endIds: eosTokenIds,
-    stop: options.stop,
+    stop: options.stop ?? [],
     topLogprobs: 0,
     sampling: {
       ...defaults,
@@ -174,17 +193,35 @@ function painter(method: Method, scoring: AbsoluteScoring | null): (event: Gener
       if (event.type === 'generation.done') process.stdout.write('\n');
     };
   }
-  // An answer whose scores all stay far below is sure of itself and stays plain.
-  const heat = new Heat(chalk, method === 'adversarial' ? 100 * scoring.alpha : 1);
+  const heat = new Heat(chalk, calmScore(method, scoring));
   const tokens = new Map<number, TokenEvent>();
+  let skipped = false;
   return (event) => {
     if (event.type === 'token.delta') {
       tokens.set(event.index, event);
     } else if (event.type === 'score.delta') {
       const text = tokens.get(event.index)?.text ?? '';
-      process.stdout.write(heat.paint(text, event.scores[method] ?? 0));
+      const score = event.scores[method];
+      skipped ||= score === undefined;
+      process.stdout.write(score === undefined ? heat.dim(text) : heat.paint(text, score));
     } else {
-      process.stdout.write(`\n\n${chalk.dim(`${method}:`)} ${heat.legend()}\n`);
+      const dim = skipped ? `, ${heat.dim('skipped')}` : '';
+      process.stdout.write(`\n\n${chalk.dim(`${method}:`)} ${heat.legend()}${dim}\n`);
     }
   };
+}
+
+/**
+ * An answer whose scores all stay far below is sure of itself and stays plain. To first order the scores of
+ * perturbations grow with the size α or with the variance σ²; on the reasoner's right answers the largest are
+ * about a tenth of these.
+ */
+function calmScore(method: Method, scoring: AbsoluteScoring): number {
+  const { alpha, random = DEFAULT_RANDOM, tokur = DEFAULT_TOKUR } = scoring;
+  const perturbations: Partial<Record<Method, number>> = {
+    adversarial: 100 * alpha,
+    random: 10 * random.sigma ** 2,
+    tokur_eu: 3 * tokur.sigma ** 2,
+  };
+  return perturbations[method] ?? 1;
 }

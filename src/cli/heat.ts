@@ -34,6 +34,11 @@ export class Heat {
     return shade < 0 ? text : text.replace(/[^\r\n]+/g, (part) => this.#shade(shade)(part));
   }
 
+  /** Text without a score, which is not a score of zero. */
+  dim(text: string): string {
+    return this.#chalk.dim(text);
+  }
+
   legend(): string {
     const swatches = SHADES.map((_, shade) => this.#shade(shade)('  ')).join('');
     return `certain ${swatches} hesitant (${this.#largest.toPrecision(3)})`;

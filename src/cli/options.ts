@@ -51,7 +51,7 @@ export function parseBytes(text: string): number {
 }
 
 /** An option that may be given several times. */
-export function collectText(text: string, before: readonly string[]): string[] {
+export function collectText(text: string, before: readonly string[] = []): string[] {
   if (text === '') throw new InvalidArgumentError('Must not be empty.');
   return [...before, text];
 }
@@ -61,8 +61,8 @@ export function parseWindow(text: string): number | 'all' {
 }
 
 export function parseMethods(text: string): Method[] {
-  const names = text.split(',').map((name) => name.trim());
-  return names.map((name) => {
+  const names = new Set(text.split(',').map((name) => name.trim()));
+  return [...names].map((name) => {
     const method = METHODS.find((known) => known === name);
     if (!method) throw new InvalidArgumentError(`"${name}" is not one of ${METHODS.join(', ')}.`);
     return method;

@@ -3,10 +3,10 @@ import { readFile, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { DeviceChoice } from '../engine/device.js';
 import { Engine } from '../engine/engine.js';
-import { DEFAULT_METHODS, METHODS, type Method } from '../uncertainty/method.js';
+import { DEFAULT_METHODS, type Method } from '../uncertainty/method.js';
 import {
   type AbsoluteScoring,
   absoluteScoring,
@@ -19,7 +19,14 @@ import { deviceOption, integer, modelOption, parseMethods } from './options.js';
 import { countLines, Progress } from './progress.js';
 import { reportDevices, reportError, UsageError } from './report.js';
 import { outputLine, parseInputLine } from './score-lines.js';
-import { addScoringOptions, SCHEDULE_HELP, type ScoringOptions, scoringOf } from './scoring-options.js';
+import {
+  addScoringOptions,
+  MEASURE_HELP,
+  SCHEDULE_HEADING,
+  SCHEDULE_HELP,
+  type ScoringOptions,
+  scoringOf,
+} from './scoring-options.js';
 
 interface ScoreOptions extends ScoringOptions {
   readonly model: string;
@@ -38,36 +45,43 @@ export function scoreCommand(): Command {
     .addOption(deviceOption())
     .requiredOption('--input <file>', 'JSON lines to score; - is standard input')
     .option('--output <file>', 'where the scores go; - is standard output', '-')
-    .option('--methods <names>', `some of ${METHODS.join(',')}`, parseMethods, [...DEFAULT_METHODS]);
+    .addOption(
+      new Option('--methods <names>', 'measures, with commas between: see below')
+        .argParser(parseMethods)
+        .default([...DEFAULT_METHODS], DEFAULT_METHODS.join(',')),
+    );
   return addScoringOptions(command, ['offline', 'windowed', 'lazy'])
     .option(
       '--seed <number>',
-      'random: the same seed gives the same noise',
+      'random, tokur_*: the same seed gives the same noise',
       integer(0, 2 ** 31 - 1),
       DEFAULT_RANDOM.seed,
     )
-    .option(
-      '--noise <file>',
-      'random: the noise itself, for a one-line input (fp32 [samples, tokens − 1, hidden])',
-    )
+    .option('--noise <file>', 'random: the noise of a one-line input, fp32 [samples, tokens − 1, hidden]')
     .addHelpText(
       'after',
       `
+${SCHEDULE_HEADING}
 ${Object.values(SCHEDULE_HELP).join('\n')}
 
-A line of input:  {"id", "promptIds" | "prompt" | "messages", "responseIds" | "response"}
-A line of output: {"id", "model", "schedule", "positions", "tokens": [{"index", "id", "text", "logprob",
-                   "scores": {"nll", "entropy", "margin", "adversarial"}, "skipped": ["adversarial"],
-                   "rival": {"id", "text", "before", "after"}}]}
+${MEASURE_HELP}
 
-Lines that cannot be scored are reported on standard error, the others are scored all the same, and the exit
-code is 1.
+A line of input:
+  {"id", "promptIds" | "prompt" | "messages", "responseIds" | "response"}
+A line of output, with the settings that the scores depend on:
+  {"id", "model", "schedule", "alpha", …, "positions", "tokens": [{"index", "id", "text", "logprob",
+    "scores": {"adversarial", "nll", …}, "skipped": ["adversarial"],
+    "rival": {"id", "text", "before", "after"}}]}
+Lines that cannot be scored are reported on standard error, the others are scored all the same, and
+the exit code is 1.
 
 Examples:
   $ flinch score --input answers.jsonl --output scores.jsonl
-  $ echo '{"id": 1, "messages": [{"role": "user", "content": "What is 2 + 3?"}], "response": "2 + 3 = 5."}' \\
+  $ echo '{"id": 1, "messages": [{"role": "user", "content": "2 + 3?"}], "response": "5"}' \\
       | flinch score --input - --schedule windowed --window all
-  $ flinch score --input answers.jsonl --methods adversarial,random --sigma 0.01rms --samples 40 --seed 1`,
+  $ flinch score --input answers.jsonl --methods adversarial,random --sigma 0.01rms --samples 40
+  $ flinch score --input answers.jsonl --methods tokur_eu,nll --tokur-samples 5 --seed 1
+  $ flinch score --input answers.jsonl --schedule lazy --epsilon 0.05 --derivative`,
     )
     .action(score);
 }
@@ -146,6 +160,7 @@ async function scoreLine(
 }
 
 async function withNoise(scoring: Scoring, file: string): Promise<Scoring> {
+  if (!scoring.methods.includes('random')) throw new UsageError('--noise: needs random among --methods');
   const { random = DEFAULT_RANDOM } = scoring;
   return { ...scoring, random: { ...random, noise: await readFloats(file) } };
 }

@@ -15,6 +15,7 @@ import {
   MIN_ALPHA,
   type Scale,
   type Scoring,
+  TOKUR_LAWS,
 } from '../uncertainty/settings.js';
 import { integer, parseSize, parseWindow, real } from './options.js';
 
@@ -33,10 +34,11 @@ export interface ScoringOptions {
   readonly tokurLaw: TokurSettings['law'];
 }
 
-/** Adds them. The first of the schedules is the default. */
+/** Adds them, and leaves the group of the measures open. The first of the schedules is the default. */
 export function addScoringOptions(command: Command, schedules: readonly Schedule['kind'][]): Command {
   const relative = "0.005rms is relative to the embeddings' RMS";
   return command
+    .optionsGroup('Schedule:')
     .addOption(
       new Option('--schedule <kind>', 'which tokens a pass attacks: see below')
         .choices(schedules)
@@ -50,8 +52,8 @@ export function addScoringOptions(command: Command, schedules: readonly Schedule
       real(0, 1),
       DEFAULT_EPSILON,
     )
+    .optionsGroup('Measures:')
     .option('--alpha <size>', `adversarial: size of the perturbation; ${relative}`, parseSize, DEFAULT_ALPHA)
-    .option('--derivative', 'the derivative along the perturbation instead of a second forward pass')
     .option(
       '--sigma <size>',
       `random: standard deviation of the noise; ${relative}`,
@@ -63,6 +65,10 @@ export function addScoringOptions(command: Command, schedules: readonly Schedule
       'random: draws of the noise',
       integer(2, MAX_SAMPLES),
       DEFAULT_RANDOM.samples,
+    )
+    .option(
+      '--derivative',
+      'adversarial, random: the derivative along the perturbation instead of a pass with it',
     )
     .option(
       '--tokur-sigma <number>',
@@ -78,16 +84,29 @@ export function addScoringOptions(command: Command, schedules: readonly Schedule
     )
     .addOption(
       new Option('--tokur-law <law>', 'tokur_*: what the noise is drawn for')
-        .choices(['weights', 'positions', 'shared-positions'])
+        .choices(TOKUR_LAWS)
         .default(DEFAULT_TOKUR.law),
     );
 }
 
+export const SCHEDULE_HEADING = 'Schedules of adversarial; the other measures are the same under each:';
+
 export const SCHEDULE_HELP: Readonly<Record<Schedule['kind'], string>> = {
-  offline: "offline   one pass over the finished text attacks all of its tokens: the paper's score",
-  windowed: 'windowed  a pass for each block of new tokens, over the window before them: what streams get',
-  lazy: 'lazy      a pass for each doubtful token as soon as it is there; the others are marked as skipped',
+  offline: "  offline      one pass over the finished text attacks all of its tokens: the paper's score",
+  windowed:
+    '  windowed     a pass for each block of new tokens, over the window before them: what streams get',
+  lazy: '  lazy         a pass at once for each doubtful token; the others are marked as skipped',
 };
+
+export const MEASURE_HELP = `Measures of a token, natural logarithm; higher is less certain:
+  adversarial  fall of log P when the embeddings before it move in the worst direction (Adv. Pert.)
+  random       variance of log P under noise on the embeddings (Rand. Pert.): a pass for each sample
+  tokur_eu     what the models with noise on their weights disagree about (TokUR, epistemic)
+  tokur_tu     entropy of their mean distribution (TokUR, total)
+  tokur_au     mean of their entropies (TokUR, aleatoric)
+  nll          −log P
+  entropy      of the distribution that the token was drawn from
+  margin       1 minus its lead over the most probable other token, 0 to 2`;
 
 /** @throws SettingsError that names the field */
 export function scoringOf(options: ScoringOptions, methods: Scoring['methods'], seed: number): Scoring {

@@ -44,8 +44,9 @@ export function serveCommand(): Command {
 Examples:
   $ flinch serve
   $ flinch serve --model ~/models/Qwen2.5-0.5B-Instruct --port 9000
-  $ curl http://127.0.0.1:8787/v1/chat/completions -H 'Content-Type: application/json' \\
-      -d '{"model": "reasoner", "stream": true, "messages": [{"role": "user", "content": "What is 12 + 30 - 5?"}]}'`,
+  $ curl -N http://127.0.0.1:8787/v1/chat/completions -H 'Content-Type: application/json' -d '{
+      "model": "reasoner", "stream": true,
+      "messages": [{"role": "user", "content": "What is 12 + 30 - 5?"}]}'`,
     )
     .action(serve);
 }

@@ -57,6 +57,11 @@ export const MAX_SAMPLES = 256;
 export const DEFAULT_TOKUR: TokurSettings = { samples: 2, sigma: 1e-3, seed: 0, law: 'weights' };
 /** All go through in one run. */
 export const MAX_TOKUR_SAMPLES = 32;
+export const TOKUR_LAWS = [
+  'weights',
+  'positions',
+  'shared-positions',
+] as const satisfies readonly TokurSettings['law'][];
 
 export const DEFAULT_SCORING: AbsoluteScoring = {
   methods: DEFAULT_METHODS,

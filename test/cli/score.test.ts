@@ -230,7 +230,8 @@ describe('flinch score', () => {
 
   it('stops at Ctrl-C while it waits for input', async () => {
     const running = start(['score', '--input', '-'], null);
-    await setTimeout(1500);
+    running.child.stdin?.write(json([good]));
+    while (!running.stdout().endsWith('\n')) await setTimeout(5);
     running.child.kill('SIGINT');
     expect((await running.finished).code).toBe(130);
   });

@@ -59,7 +59,7 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     await answer.locator('xpath=self::*[@data-state="done"]').waitFor();
     const tokens = answer.locator('span.token');
     expect(await tokens.count()).toBeGreaterThan(40);
-    expect(await answer.locator('span.token[data-scored="false"]').count()).toBe(0);
+    expect(await answer.locator('span.token[data-score="missing"]').count()).toBe(0);
     expect((await tokens.allTextContents()).join('')).toMatch(/89\.$/);
     const colours = await tokens.evaluateAll((spans) =>
       spans.map((span) => getComputedStyle(span).backgroundColor),
@@ -89,10 +89,33 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
 
   it('says when scoring was lost, and marks the tokens without scores', async () => {
     const answer = await ask(LONG_QUESTION);
-    await answer.locator('span.token[data-scored="true"]').first().waitFor();
+    await answer.locator('span.token[data-score="scored"]').first().waitFor();
     kill(gateway.engine.status().score.pid);
     await answer.locator('xpath=self::*[@data-state="failed"]').waitFor();
     expect(await answer.textContent()).toContain('died');
+  });
+
+  it('shows tokens that a schedule skipped as neither certain nor missing', async () => {
+    await page.routeWebSocket('**/v1/stream', (socket) => {
+      const server = socket.connectToServer();
+      socket.onMessage((message) => {
+        server.send(JSON.stringify({ ...JSON.parse(String(message)), guard: { schedule: 'lazy' } }));
+      });
+    });
+    await page.reload();
+    await page.locator('button#send:not([disabled])').waitFor();
+    await page.locator('#temperature').fill('0');
+    const answer = await ask(QUESTION);
+    await answer.locator('xpath=self::*[@data-state="done"]').waitFor();
+    const skipped = answer.locator('span.token[data-score="skipped"]');
+    const [all, sure] = [await answer.locator('span.token').count(), await skipped.count()];
+    expect(sure).toBeGreaterThan(5);
+    expect(await answer.locator('span.token[data-score="scored"]').count()).toBe(all - sure);
+    expect(await answer.locator('rect.curve-skipped').count()).toBe(sure);
+    expect(await answer.locator('p.status').textContent()).toContain(`${sure} tokens skipped`);
+    expect(await answer.innerHTML()).not.toContain('NaN');
+    await skipped.first().hover();
+    expect(await page.locator('#token-card').textContent()).toMatch(/Adversarialskipped: the model was sure/);
   });
 
   it('had no errors of its own', () => {

@@ -67,12 +67,14 @@ export async function post(url: string, body: unknown): Promise<Response> {
   });
 }
 
-const token = z.object({
+/** A token as `flinch.tokens` has it. */
+export const token = z.object({
   index: z.number(),
   id: z.number(),
   text: z.string(),
   logprob: z.number(),
   scores: z.record(z.string(), z.number()).optional(),
+  skipped: z.array(z.string()).optional(),
   rival: z.object({ id: z.number(), text: z.string(), before: z.number(), after: z.number() }).optional(),
 });
 export type WireToken = z.output<typeof token>;

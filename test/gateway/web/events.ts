@@ -1,4 +1,4 @@
-import type { GenerationEvent, Scores } from '#gateway/web/protocol.js';
+import type { GenerationEvent, Method, Scores } from '#gateway/web/protocol.js';
 
 type Draft<Event> = Event extends GenerationEvent ? Omit<Event, 'response_id' | 'offset'> : never;
 
@@ -16,11 +16,17 @@ export const token = (index: number, text: string): Draft<GenerationEvent> => ({
   logprob: -0.5,
 });
 
-export const score = (index: number, scores: Scores, pass = 'stream'): Draft<GenerationEvent> => ({
+export const score = (
+  index: number,
+  scores: Scores,
+  pass = 'stream',
+  skipped: readonly Method[] = [],
+): Draft<GenerationEvent> => ({
   type: 'score.delta',
   index,
   pass,
   scores,
+  skipped,
   rival: { id: 7, text: '7', before: 0.2, after: 0.21 },
 });
 

@@ -17,7 +17,7 @@ describe('reading a message of the server', () => {
     const rival = { id: 7, text: '7', before: 0.1, after: 0.2 };
     const scores = { adversarial: 0.01, nll: 0.1, entropy: 0.2, margin: 0.3 };
     const scored = { type: 'score.delta', ...place, index: 2, pass: 'stream', scores, rival };
-    expect(parse(scored)).toEqual(scored);
+    expect(parse(scored)).toEqual({ ...scored, skipped: [] });
     const failure = { message: 'gone', type: 'server_error', param: null, code: 'engine_crashed' };
     expect(parse({ type: 'error', ...place, error: failure })).toEqual({
       type: 'error',
@@ -38,6 +38,14 @@ describe('reading a message of the server', () => {
     });
     expect(event).toMatchObject({ scores: { nll: 1 }, rival: null });
     expect(event).not.toHaveProperty('scores.new');
+  });
+
+  it('reads which methods were skipped, of those that it knows', () => {
+    const event = { type: 'score.delta', ...place, index: 0, pass: 'stream', scores: { nll: 0 } };
+    expect(parse({ ...event, skipped: ['adversarial', 'new'] })).toMatchObject({
+      skipped: ['adversarial'],
+      rival: null,
+    });
   });
 
   it('skips event types of a newer server', () => {

@@ -6,6 +6,8 @@ import {
   answerText,
   newAnswer,
   reduce,
+  scoreState,
+  skippedTokens,
   strongest,
   tokensPerSecond,
   unscoredTokens,
@@ -53,6 +55,15 @@ describe('an answer, event by event', () => {
     expect(strongest(play(whole), 'adversarial')).toMatchObject({ token: { index: 1 }, score: 0.012 });
     expect(strongest(play(whole), 'entropy')).toBeNull();
     expect(strongest(play(whole.slice(0, 5)), 'adversarial')?.score).toBe(-0.001);
+  });
+
+  it('tells a skipped score from one that is missing', () => {
+    const sure = score(0, { nll: 0.001 }, 'stream', ['adversarial']);
+    const answer = play(numbered([created(), token(0, 'So'), token(1, ' 4'), sure]));
+    expect(answer.tokens.map((each) => scoreState(each, 'adversarial'))).toEqual(['skipped', 'missing']);
+    expect(scoreState(answer.tokens[0]!, 'nll')).toBe('scored');
+    expect([skippedTokens(answer, 'adversarial'), unscoredTokens(answer, 'adversarial')]).toEqual([1, 1]);
+    expect(strongest(answer, 'adversarial')).toBeNull();
   });
 
   it('measures tokens per second from the first token to the last', () => {

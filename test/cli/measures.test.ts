@@ -1,0 +1,249 @@
+import { Buffer } from 'node:buffer';
+import { copyFileSync, writeFileSync } from 'node:fs';
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { flinch, jsonLines, useFolder } from '../support/cli.js';
+import { CHECKPOINTS, checkpointFolder, goldenCases, scoreErrors } from '../support/golden.js';
+import { LONG_QUESTION, QUESTION } from '../support/requests.js';
+
+const folder = useFolder();
+
+const output = z.looseObject({
+  id: z.union([z.string(), z.number()]),
+  tokens: z.array(
+    z.object({
+      logprob: z.number(),
+      scores: z.record(z.string(), z.number()),
+      skipped: z.array(z.string()).optional(),
+      rival: z.object({ id: z.number() }).optional(),
+    }),
+  ),
+});
+type Output = z.output<typeof output>;
+
+const json = (...values: object[]) => values.map((value) => `${JSON.stringify(value)}\n`).join('');
+const column = ({ tokens }: Output, method: string) => tokens.map(({ scores }) => scores[method]!);
+
+/** The lines of output for these lines of input, none of which fails. */
+async function scored(args: readonly string[], input: string): Promise<Output[]> {
+  const { code, stdout, stderr } = await flinch(['score', '--input', '-', ...args], input);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return jsonLines(stdout).map((line) => output.parse(line));
+}
+
+describe.each(CHECKPOINTS)('flinch score on %s', (name) => {
+  const golden = goldenCases(name)[0]!;
+  const { promptIds, responseIds } = golden;
+  const input = json({ id: 1, promptIds, responseIds });
+  const model = ['--model', checkpointFolder(name)];
+
+  it('has the variance of float64 under noise that is given, and says so', async () => {
+    const noise = ['--noise', `${checkpointFolder(name)}/${golden.noiseFile}`, '--samples', '4'];
+    const [line] = await scored([...model, '--methods', 'random', ...noise], input);
+    expect(scoreErrors(column(line!, 'random'), golden.randVar).all).toBeLessThan(0.005);
+    expect(line).toMatchObject({ samples: 4, noise: 'given' });
+    for (const field of ['sigma', 'seed', 'alpha', 'tokur']) expect(line).not.toHaveProperty(field);
+  });
+
+  it('has the derivative of float64 with --derivative', async () => {
+    const step = ['--alpha', String(golden.alpha), '--derivative'];
+    const [line] = await scored([...model, '--methods', 'adversarial', ...step], input);
+    const expected = golden.jvp.map((value) => golden.alpha * value);
+    expect(scoreErrors(column(line!, 'adversarial'), expected).all).toBeLessThan(0.001);
+    expect(line).toMatchObject({ form: 'derivative', alpha: golden.alpha });
+  });
+});
+
+describe('flinch score --noise', () => {
+  const name = 'tiny-llama';
+  const { promptIds, responseIds, noiseFile } = goldenCases(name)[0]!;
+  const text = { promptIds, responseIds };
+  const base = ['score', '--input', '-', '--model', checkpointFolder(name), '--methods', 'random'];
+  const noise = folder.path('noise.f32');
+  copyFileSync(`${checkpointFolder(name)}/${noiseFile}`, noise);
+  const run = (file: string, input: string, ...more: string[]) =>
+    flinch([...base, '--samples', '4', '--noise', file, ...more], input);
+  const written = (bytes: Uint8Array) => {
+    writeFileSync(folder.path('bad.f32'), bytes);
+    return folder.path('bad.f32');
+  };
+
+  it('refuses a file of another size, and says which it needs', async () => {
+    const { code, stdout, stderr } = await run(written(new Uint8Array(400)), json({ id: 1, ...text }));
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toBe(
+      'flinch: input:1: noise: holds 100 numbers instead of samples × (tokens − 1) × hidden = 14848\n',
+    );
+    const otherSamples = await run(noise, json({ id: 1, ...text }), '--samples', '5');
+    expect(otherSamples.stderr).toContain('hidden = 18560');
+  });
+
+  it.each([
+    ['of half a number', new Uint8Array(401), 'bad.f32 is no file of fp32 numbers'],
+    ['with an infinity', new Uint8Array([0, 0, 128, 127]), 'bad.f32 holds numbers that are not finite'],
+    ['with a NaN', Buffer.from(new Float32Array([1, Number.NaN]).buffer), 'that are not finite'],
+  ])('refuses a file %s before anything is scored', async (_name, bytes, message) => {
+    const { code, stdout, stderr } = await run(written(bytes), json({ id: 1, ...text }));
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^flinch: --noise: [^\n]*\n$/);
+    expect(stderr).toContain(message);
+  });
+
+  it('refuses a file that is not there, and one that no measure takes', async () => {
+    expect(await run('/nowhere.f32', json({ id: 1, ...text }))).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^flinch: ENOENT[^\n]*nowhere.f32[^\n]*\n$/),
+    });
+    expect(await run(noise, json({ id: 1, ...text }), '--methods', 'nll')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'flinch: --noise: needs random among --methods\n',
+    });
+  });
+
+  it('belongs to one line: that one is scored, and a second is an error', async () => {
+    const { code, stdout, stderr } = await run(
+      noise,
+      `${json({ id: 1, ...text })}\n${json({ id: 2, ...text })}`,
+    );
+    expect(jsonLines(stdout).map(({ id }) => id)).toEqual([1]);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'flinch: --noise: belongs to one line, and the input has more\n',
+    });
+  });
+});
+
+describe('flinch score', () => {
+  const text = { messages: [{ role: 'user', content: QUESTION }], response: 'Maya has 11 - 3 = 8.' };
+  const input = json({ id: 1, ...text });
+
+  it('draws the same noise for the same seed, in the size that it reports', async () => {
+    const random = ['--methods', 'random', '--samples', '3', '--sigma', '0.005rms'];
+    const [first, second, other] = [
+      await scored([...random, '--seed', '5'], input),
+      await scored([...random, '--seed', '5', '--schedule', 'windowed', '--block', '3'], input),
+      await scored([...random, '--seed', '6'], input),
+    ];
+    const sigma = z.number().parse(first[0]!.sigma);
+    expect(sigma).toBeCloseTo(0.005 * 0.1823, 6);
+    expect(first[0]).toMatchObject({ samples: 3, seed: 5 });
+    const values = column(first[0]!, 'random');
+    expect(scoreErrors(column(second[0]!, 'random'), values).all).toBeLessThan(1e-3);
+    expect(scoreErrors(column(other[0]!, 'random'), values).all).toBeGreaterThan(0.05);
+    const reported = ['--methods', 'random', '--samples', '3', '--sigma', String(sigma), '--seed', '5'];
+    expect(await scored(reported, input)).toEqual(first);
+  });
+
+  it('takes the uncertainties of TokUR apart, under the settings that it reports', async () => {
+    const methods = ['--methods', 'tokur_eu,tokur_tu,tokur_au,entropy'];
+    const [usual] = await scored(methods, input);
+    expect(usual).toMatchObject({ tokur: { sigma: 1e-3, samples: 2, law: 'weights', seed: 0 } });
+    const [tu, au, eu] = ['tokur_tu', 'tokur_au', 'tokur_eu'].map((method) => column(usual!, method));
+    for (const [i, total] of tu!.entries()) expect(total).toBeCloseTo(au![i]! + eu![i]!, 4);
+    const seen = new Set([String(eu)]);
+    for (const changes of [
+      { sigma: 2e-3, samples: 3 },
+      { law: 'positions', seed: 1 },
+      { law: 'shared-positions', seed: 1 },
+    ]) {
+      const args = Object.entries(changes).flatMap(([name, value]) => [
+        name === 'seed' ? '--seed' : `--tokur-${name}`,
+        String(value),
+      ]);
+      const [line] = await scored([...methods, ...args], input);
+      expect(line).toMatchObject({ tokur: changes });
+      seen.add(String(column(line!, 'tokur_eu')));
+    }
+    expect(seen.size).toBe(4);
+  });
+
+  it('attacks only doubtful tokens under --schedule lazy, and marks the others', async () => {
+    const [line] = await scored(['--schedule', 'lazy', '--epsilon', '0.2', '--window', '16'], input);
+    expect(line).toMatchObject({ schedule: 'lazy', block: 8, window: 16, epsilon: 0.2 });
+    const doubtful = line!.tokens.map(({ logprob }) => 1 - Math.exp(logprob) > 0.2);
+    expect(new Set(doubtful).size).toBe(2);
+    for (const [i, { scores, skipped, rival }] of line!.tokens.entries()) {
+      expect(Object.keys(scores)).toEqual([
+        ...(doubtful[i] ? ['adversarial'] : []),
+        'nll',
+        'entropy',
+        'margin',
+      ]);
+      expect(skipped).toEqual(doubtful[i] ? undefined : ['adversarial']);
+      expect(rival !== undefined).toBe(doubtful[i]);
+    }
+  });
+
+  it('computes a measure once that is named twice', async () => {
+    const [line] = await scored(['--schedule', 'lazy', '--methods', 'adversarial,nll,adversarial'], input);
+    const skipped = line!.tokens.flatMap((token) => (token.skipped ? [token.skipped] : []));
+    expect(skipped).toEqual(skipped.map(() => ['adversarial']));
+    expect(skipped.length).toBeGreaterThan(0);
+  });
+
+  it.each([
+    [['--methods', 'tokur'], '"tokur" is not one of adversarial, random'],
+    [['--sigma', '0'], '--sigma'],
+    [['--sigma', 'much'], '--sigma'],
+    [['--sigma', '1e6rms', '--methods', 'random'], 'sigma: must be from'],
+    [['--samples', '1'], '--samples'],
+    [['--samples', '257'], '--samples'],
+    [['--seed', '-1'], '--seed'],
+    [['--tokur-sigma', '0'], '--tokur-sigma'],
+    [['--tokur-sigma', '0.005rms'], '--tokur-sigma'],
+    [['--tokur-samples', '33'], '--tokur-samples'],
+    [['--tokur-law', 'weight'], '--tokur-law'],
+    [['--epsilon', '-0.1'], '--epsilon'],
+    [['--schedule', 'lazy', '--epsilon', '1'], 'epsilon: must be from 0 to less than 1'],
+    [['--schedule', 'lazy', '--window', '4'], 'window: must be at least block'],
+  ])('refuses %j by name', async (args, message) => {
+    const { code, stdout, stderr } = await flinch(['score', '--input', '-', ...args], input);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain(message);
+    expect(stderr).not.toContain('    at ');
+  });
+});
+
+describe('flinch chat', () => {
+  const colours = { FORCE_COLOR: '3', COLORTERM: 'truecolor' };
+  const BACKGROUND = '\u001b[48;2;';
+  const DIM = '\u001b[2m';
+  const greedy = ['chat', '--temperature', '0'];
+
+  it('says in its events which scores were skipped', async () => {
+    const { stdout } = await flinch([...greedy, '--json', '--schedule', 'lazy', QUESTION]);
+    const events = jsonLines(stdout);
+    const scores = events.filter(({ type }) => type === 'score.delta');
+    expect(scores).toHaveLength(events.filter(({ type }) => type === 'token.delta').length);
+    const skipped = scores.filter((event) => event.skipped !== undefined);
+    expect(skipped.length).toBeGreaterThan(5);
+    expect(skipped.length).toBeLessThan(scores.length);
+    for (const event of skipped) {
+      expect(event.skipped).toEqual(['adversarial']);
+      expect(event.scores).not.toHaveProperty('adversarial');
+      expect(event).not.toHaveProperty('rival');
+    }
+  });
+
+  it('prints skipped tokens dim, which is not certain, and says so', async () => {
+    const lazy = await flinch([...greedy, '--schedule', 'lazy', QUESTION], '', colours);
+    const plain = await flinch([...greedy, QUESTION]);
+    expect(stripVTControlCharacters(lazy.stdout)).toContain(plain.stdout.trim());
+    expect(lazy.stdout).toContain(`${DIM}8`);
+    expect(stripVTControlCharacters(lazy.stdout)).toMatch(/hesitant \([^)]*\), skipped\n$/);
+    const windowed = await flinch([...greedy, QUESTION], '', colours);
+    expect(windowed.stdout).not.toContain(`${DIM}8`);
+    expect(stripVTControlCharacters(windowed.stdout)).toMatch(/hesitant \([^)]*\)\n$/);
+  });
+
+  it.each(['random', 'tokur_eu'])('colours by %s, whose scores are small', async (method) => {
+    const few = ['--color', method, '--samples', '4', '--max-tokens', '60'];
+    const { code, stdout } = await flinch([...greedy, ...few, LONG_QUESTION], '', colours);
+    expect(code).toBe(0);
+    const [text, legend] = stdout.split(`${DIM}${method}:`);
+    expect(text).toContain(BACKGROUND);
+    expect(legend).toMatch(/hesitant \(\d/);
+  });
+});

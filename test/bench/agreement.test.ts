@@ -4,7 +4,11 @@ import { agreement } from '#src/bench/schedules/agreement.js';
 describe('agreement', () => {
   it('is of ranks: the scale does not matter, the order does', () => {
     const scores = [3, 1, 4, 1.5, 9, 2.6, 5];
-    expect(agreement(scores.map(Math.exp), scores)).toEqual({ spearman: expect.closeTo(1, 12), top: 1 });
+    expect(agreement(scores.map(Math.exp), scores)).toEqual({
+      spearman: expect.closeTo(1, 12),
+      top: 1,
+      kept: 1,
+    });
     expect(
       agreement(
         scores.map((score) => -score),

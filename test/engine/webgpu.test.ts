@@ -1,12 +1,19 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { probeDecode, probeScore } from '#src/engine/child/probe.js';
 import { Sessions } from '#src/engine/child/sessions.js';
 import type { Session } from '#src/engine/session.js';
-import { DEFAULT_METHODS, Engine, openCheckpoint, type Schedule, scoreResponse } from '#src/index.js';
+import {
+  DEFAULT_METHODS,
+  Engine,
+  openCheckpoint,
+  type Schedule,
+  type Scoring,
+  scoreResponse,
+} from '#src/index.js';
 import {
   CHECKPOINTS,
   checkpointFolder,
@@ -62,9 +69,8 @@ describe.skipIf(!adapter).each(CHECKPOINTS)('%s on WebGPU agrees with float64 Py
     expect(scoreErrors(adversarial, golden.windowed[key]!.adversarial).all).toBeLessThan(0.0005);
   });
 
-  it('greedy continuations, more at once than fit into a run', async () => {
-    const repeated = Array.from({ length: 16 }, (_, i) => cases[i % cases.length]!);
-    const texts = repeated.map(async ({ promptIds, greedyIds }) => {
+  it('greedy continuations, several at once', async () => {
+    const texts = cases.map(async ({ promptIds, greedyIds }) => {
       const sampling = { temperature: 0, topK: 0, topP: 1, seed: 0 };
       const limits = { maxTokens: greedyIds.length, endIds: [], stop: [], topLogprobs: 0 };
       const generation = await engine.generate({ promptIds, ...limits, sampling });
@@ -73,7 +79,28 @@ describe.skipIf(!adapter).each(CHECKPOINTS)('%s on WebGPU agrees with float64 Py
         ids.push(item.id);
       return ids;
     });
-    expect(await Promise.all(texts)).toEqual(repeated.map(({ greedyIds }) => greedyIds));
+    expect(await Promise.all(texts)).toEqual(cases.map(({ greedyIds }) => greedyIds));
+  });
+
+  it.each(['perturb', 'derivative'] as const)('perturbed copies, as on the CPU: %s', async (form) => {
+    const cpu = await Engine.open(checkpointFolder(name));
+    onTestFinished(() => cpu.close());
+    const methods = ['adversarial', 'random', 'tokur_eu', 'tokur_tu'] as const;
+    const scoring: Scoring = {
+      methods,
+      alpha: 1e-3,
+      schedule: { kind: 'offline' },
+      form,
+      random: { sigma: 0.01, samples: 3, seed: 1 },
+    };
+    const { promptIds, responseIds } = cases[0]!;
+    const score = async (on: Engine) =>
+      (await scoreResponse(on, promptIds, responseIds.slice(0, 12), scoring)).tokens;
+    const [here, there] = [await score(engine), await score(cpu)];
+    for (const method of methods) {
+      const [values, expected] = [here, there].map((tokens) => tokens.map(({ scores }) => scores[method]!));
+      expect(scoreErrors(values!, expected!).all, method).toBeLessThan(0.001);
+    }
   });
 });
 

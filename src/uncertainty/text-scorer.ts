@@ -1,23 +1,12 @@
 import type { Engine } from '../engine/engine.js';
 import { EngineError } from '../engine/errors.js';
-import type { ScoreSize } from '../engine/memory.js';
-import type { LaneOptions, NoiseOptions, PassToken, Rival } from '../engine/protocol.js';
+import type { Rival } from '../engine/protocol.js';
 import type { ScoreText } from '../engine/score-text.js';
-import { adversarial } from './adversarial.js';
+import { laneOptions, needsLanes, sizeOf } from './lanes.js';
+import { checkFinite, MEASURES, type Measured } from './measures.js';
 import type { Method, Scores } from './method.js';
-import { entropy, margin, nll } from './probability.js';
-import { random } from './random.js';
 import { blockOf, isDoubtful, windowStart } from './schedule.js';
-import {
-  type AbsoluteScoring,
-  absoluteScoring,
-  DEFAULT_RANDOM,
-  DEFAULT_TOKUR,
-  type RandomSettings,
-  type Scoring,
-  SettingsError,
-} from './settings.js';
-import { TOKUR_METHODS } from './tokur.js';
+import { type AbsoluteScoring, absoluteScoring, type Scoring, SettingsError } from './settings.js';
 
 /** A token of the response, with its log-probability where whoever wrote it knows that. */
 export interface NewToken {
@@ -165,7 +154,7 @@ export class TextScorer {
     const adversary = attacked && { alpha, form, attacked };
     const newIds = this.#unsent.splice(0);
     const { tokens, positions } = await this.#text.pass({ newIds, start, from, to, adversary });
-    const sample = async (kind: LaneOptions['kind']) =>
+    const sample = async (kind: 'noise' | 'tokur') =>
       needsLanes(kind, this.#scoring) ? this.#text.sample({ kind, newIds: [], from, to }) : [];
     const [noise, tokur] = [await sample('noise'), await sample('tokur')];
     this.#positions += positions;
@@ -185,91 +174,6 @@ export class TextScorer {
     checkFinite(token, scores, index);
     const skipped = methods.filter((method) => !given.includes(method));
     return { scores, skipped, rival: token.adversary?.rival ?? null };
-  }
-}
-
-/** What the passes say of one token. */
-interface Measured extends PassToken {
-  /** Of each copy with noise on its embeddings. */
-  readonly noise: readonly number[];
-  /** In the order of {@link TOKUR_METHODS}. */
-  readonly tokur: readonly number[];
-}
-
-const tokur =
-  (index: number) =>
-  (token: Measured): number =>
-    token.tokur[index] ?? Number.NaN;
-
-const MEASURES: Readonly<Record<Method, (token: Measured, form: 'perturb' | 'derivative') => number>> = {
-  adversarial,
-  random: ({ noise }, form) => random(noise, form),
-  tokur_eu: tokur(0),
-  tokur_tu: tokur(1),
-  tokur_au: tokur(2),
-  nll,
-  entropy,
-  margin,
-};
-
-function needsLanes(kind: LaneOptions['kind'], { methods }: Scoring): boolean {
-  const needing: readonly Method[] = kind === 'noise' ? ['random'] : TOKUR_METHODS;
-  return methods.some((method) => needing.includes(method));
-}
-
-/** The perturbed copies that the methods need. */
-function laneOptions(scoring: AbsoluteScoring, hidden: number): LaneOptions[] {
-  const { random = DEFAULT_RANDOM, tokur = DEFAULT_TOKUR, form = 'perturb' } = scoring;
-  const lanes: LaneOptions[] = [
-    { kind: 'noise', samples: random.samples, form, noise: noiseOf(random, hidden) },
-    { kind: 'tokur', ...tokur },
-  ];
-  return lanes.filter(({ kind }) => needsLanes(kind, scoring));
-}
-
-/** What the passes of a text need memory for. */
-function sizeOf({ schedule, methods }: Scoring, positions: number, lanes: readonly LaneOptions[]): ScoreSize {
-  const all = schedule.kind === 'offline' || schedule.window === 'all';
-  const window = methods.includes('adversarial') ? (all ? positions : schedule.window) : 1;
-  const copies = lanes.reduce((sum, { samples }) => sum + samples, 0);
-  return { positions, window, scored: Math.min(positions, blockOf(schedule)), lanes: copies };
-}
-
-function noiseOf(
-  { samples, sigma, seed, noise }: RandomSettings & { readonly sigma: number },
-  hidden: number,
-): NoiseOptions['noise'] {
-  if (!noise) return { sigma, seed };
-  const positions = noise.length / (samples * hidden);
-  if (Number.isInteger(positions)) return { values: noise, positions };
-  const shape = `${samples} samples × ${hidden} entries of an embedding`;
-  throw new SettingsError('noise', `holds ${noise.length} numbers, no multiple of ${shape}`);
-}
-
-/**
- * A number that is not finite is a failure of scoring, never a score. All that the pass says of a token counts, asked
- * for or not: next to a logit of −∞ the token's own log-probability is finite, and its entropy, 0 · −∞, is not.
- */
-function checkFinite(
-  { logprob, entropy, margin, adversary }: PassToken,
-  scores: Scores,
-  index: number,
-): void {
-  const numbers: Readonly<Record<string, number>> = {
-    logprob,
-    entropy,
-    margin,
-    ...(adversary && {
-      'fall of the log-probability': adversary.fall,
-      'probability of the rival before': adversary.rival.before,
-      'probability of the rival after': adversary.rival.after,
-    }),
-    ...scores,
-  };
-  for (const [name, value] of Object.entries(numbers)) {
-    if (!Number.isFinite(value)) {
-      throw new EngineError('failed', `scoring failed: ${name} of token ${index} is ${value}`);
-    }
   }
 }
 

@@ -32,6 +32,7 @@ const ENGINE_ERRORS: Readonly<Record<EngineErrorCode, { readonly status: number;
   crashed: { status: 500, code: 'engine_crashed' },
   failed: { status: 500, code: 'engine_failed' },
   too_long: { status: 400, code: 'context_length_exceeded' },
+  memory: { status: 503, code: 'insufficient_memory' },
 };
 
 /** Whatever went wrong, as something a client may see. The texts of unknown errors stay in the log. */

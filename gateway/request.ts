@@ -23,7 +23,6 @@ const LIMITS = {
   block: 64,
   window: 65536,
   samples: 64,
-  tokurSamples: 16,
 };
 
 const text = z.union(
@@ -98,7 +97,8 @@ export const guardSchema = z
     sigma: size.default(DEFAULT_RANDOM.sigma),
     samples: z.int().min(2).max(LIMITS.samples).default(DEFAULT_RANDOM.samples),
     tokur_sigma: z.number().min(MIN_ALPHA).max(MAX_ALPHA).default(DEFAULT_TOKUR.sigma),
-    tokur_samples: z.int().min(2).max(LIMITS.tokurSamples).default(DEFAULT_TOKUR.samples),
+    // Few choices: for each of them the engine keeps a graph.
+    tokur_samples: z.literal([2, 4, 8]).default(2),
     tokur_law: z.enum(TOKUR_LAWS).default(DEFAULT_TOKUR.law),
   })
   .transform(({ window, ...guard }) => ({

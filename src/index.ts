@@ -8,6 +8,7 @@ export type { Sampling, TokenLogprob } from './engine/sampler.js';
 export type { ChatMessage } from './model/chat-template.js';
 export { type Checkpoint, encodePrompt, openCheckpoint } from './model/checkpoint.js';
 export { ModelError } from './model/errors.js';
+export type { TokurSettings } from './model/tokur-noise.js';
 export type { DoneEvent, GenerationEvent, ScoreEvent, TokenEvent } from './stream/events.js';
 export { FlowGate } from './stream/flow-gate.js';
 export { generate } from './stream/generate.js';
@@ -16,9 +17,12 @@ export { scoredGeneration } from './stream/scored-generation.js';
 export { DEFAULT_METHODS, METHODS, type Method, type Scores } from './uncertainty/method.js';
 export type { Schedule } from './uncertainty/schedule.js';
 export {
+  type AbsoluteScoring,
+  absoluteScoring,
   checkScoring,
   DEFAULT_SCORING,
   parseScale,
+  type RandomSettings,
   type Scale,
   type Scoring,
   SettingsError,

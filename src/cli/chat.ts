@@ -110,9 +110,8 @@ async function chat(question: string | undefined, options: ChatOptions): Promise
 
 function scoringFor(options: ChatOptions): Scoring | null {
   const { color, seed = 0, score } = options;
-  const methods = [...new Set<Method>([...DEFAULT_METHODS, color])];
-  const scoring = scoringOf(options, methods, seed);
-  return score ? scoring : null;
+  if (!score) return null;
+  return scoringOf(options, [...new Set<Method>([...DEFAULT_METHODS, color])], seed);
 }
 
 /** One question after the other, each on its own, until the input ends. Ctrl-C stops an answer, else the chat. */

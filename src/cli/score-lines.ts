@@ -94,7 +94,7 @@ function settingsFields({
   return {
     schedule: kind,
     ...schedule,
-    ...(form === 'derivative' && { form }),
+    ...(form === 'derivative' && (methods.includes('adversarial') || methods.includes('random')) && { form }),
     ...(methods.includes('adversarial') && { alpha }),
     ...(TOKUR_METHODS.some((method) => methods.includes(method)) && { tokur }),
     ...(methods.includes('random') && (noise ? { samples: random?.samples, noise: 'given' } : drawn)),

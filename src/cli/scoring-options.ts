@@ -23,7 +23,7 @@ import { integer, parseSize, parseWindow, real } from './options.js';
 export interface ScoringOptions {
   readonly schedule: Schedule['kind'];
   readonly block: number;
-  readonly window: number | 'all';
+  readonly window?: number | 'all';
   readonly epsilon: number;
   readonly alpha: Scale;
   readonly derivative?: boolean;
@@ -45,7 +45,11 @@ export function addScoringOptions(command: Command, schedules: readonly Schedule
         .default(schedules[0]),
     )
     .option('--block <tokens>', 'new tokens per score pass, at most', integer(1, 65536), DEFAULT_BLOCK)
-    .option('--window <positions>', 'positions that a pass covers, or all', parseWindow, DEFAULT_WINDOW)
+    .option(
+      '--window <positions>',
+      `positions that a pass covers, or all (default: ${DEFAULT_WINDOW}, at least the block)`,
+      parseWindow,
+    )
     .option(
       '--epsilon <number>',
       'lazy: a token is doubtful when 1 − P exceeds it',
@@ -110,7 +114,8 @@ export const MEASURE_HELP = `Measures of a token, natural logarithm; higher is l
 
 /** @throws SettingsError that names the field */
 export function scoringOf(options: ScoringOptions, methods: Scoring['methods'], seed: number): Scoring {
-  const { schedule, block, window, epsilon, alpha, derivative, sigma, samples } = options;
+  const { schedule, block, epsilon, alpha, derivative, sigma, samples } = options;
+  const { window = Math.max(DEFAULT_WINDOW, block) } = options;
   const kinds: Readonly<Record<Schedule['kind'], Schedule>> = {
     offline: { kind: 'offline' },
     windowed: { kind: 'windowed', block, window },

@@ -9,6 +9,7 @@ import { EngineProcess, type ProcessStatus } from './process.js';
 import type { FromDecode, FromScore, OpenMessage, Role, ToDecode, ToScore } from './protocol.js';
 import type { Machine } from './run-limits.js';
 import { ScoreText } from './score-text.js';
+import { checkIds } from './token-ids.js';
 
 export interface EngineOptions {
   /** Threads of the process that writes, and of the one that scores. By default they share the cores. */
@@ -83,7 +84,10 @@ export class Engine {
     await Promise.all(roles.map((role) => (role === 'decode' ? this.#decode : this.#score).ready()));
   }
 
-  /** @throws EngineError `too_long`, `overloaded`, `unavailable`, `closed`; RangeError for an empty prompt or no tokens */
+  /**
+   * @throws EngineError `too_long`, `memory`, `overloaded`, `unavailable`, `closed`; RangeError for an empty prompt, an id
+   *   outside the vocabulary or no tokens
+   */
   async generate(request: GenerateRequest): Promise<Generation> {
     if (request.promptIds.length === 0) throw new RangeError('promptIds: needs at least one token');
     if (!Number.isInteger(request.maxTokens) || request.maxTokens < 1) {
@@ -99,9 +103,13 @@ export class Engine {
     if (this.#streams >= this.#maxStreams) {
       throw new EngineError('overloaded', `${this.#maxStreams} responses are under way already`);
     }
-    const release = this.memory.admit(decodeMemory(this.machine('decode'), positions), positions);
+    checkIds('promptIds', request.promptIds, this.checkpoint.config.vocabSize);
+    const release = this.memory.admit('decode', decodeMemory(this.machine('decode'), positions), positions);
     this.#streams += 1;
+    let ended = false;
     const onEnd = (): void => {
+      if (ended) return;
+      ended = true;
       this.#streams -= 1;
       release();
     };
@@ -115,15 +123,15 @@ export class Engine {
 
   /**
    * @param size the longest that the text may become, and what its passes may cover; by default all of the context
-   * @throws EngineError `too_long`, `overloaded`, `unavailable`, `closed`
+   * @throws EngineError `memory`, `overloaded`, `unavailable`, `closed`
    */
   async openText(size: Partial<ScoreSize> = {}): Promise<ScoreText> {
     const { positions = this.contextLength } = size;
     const { window = positions, scored = positions, lanes = 0 } = size;
     const need = scoreMemory(this.machine('score'), { positions, window, scored, lanes });
-    const release = this.memory.admit(need, positions);
+    const release = this.memory.admit('score', need, positions);
     try {
-      return await ScoreText.open(this.#score, release);
+      return await ScoreText.open(this.#score, this.checkpoint.config.vocabSize, release);
     } catch (error) {
       release();
       throw error;
@@ -132,7 +140,8 @@ export class Engine {
 
   /** What predictions of time and memory go by. */
   machine(role: Role): Machine {
-    return { config: this.checkpoint.config, threads: this.#threads[role] };
+    const { device } = role === 'decode' ? this.#decode : this.#score;
+    return { config: this.checkpoint.config, threads: this.#threads[role], ...(device && { device }) };
   }
 
   /** Of each process that runs, its id and the device that it computes on. */

@@ -5,8 +5,16 @@
  * - `failed`: this computation went wrong; the process lives
  * - `closed`: the engine was closed
  * - `too_long`: the text does not fit the context
+ * - `memory`: it fits the context, but could never fit the memory that texts may take
  */
-export type EngineErrorCode = 'crashed' | 'unavailable' | 'overloaded' | 'failed' | 'closed' | 'too_long';
+export type EngineErrorCode =
+  | 'crashed'
+  | 'unavailable'
+  | 'overloaded'
+  | 'failed'
+  | 'closed'
+  | 'too_long'
+  | 'memory';
 
 export class EngineError extends Error {
   readonly type = 'engine';

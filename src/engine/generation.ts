@@ -81,7 +81,12 @@ export class Generation {
       },
     });
     generation.#handle = handle;
-    handle.send({ type: 'generate', stream: handle.stream, credit: AHEAD, ...rest });
+    try {
+      handle.send({ type: 'generate', stream: handle.stream, credit: AHEAD, ...rest });
+    } catch (error) {
+      handle.detach(); // it could not be serialised
+      throw error;
+    }
     return generation;
   }
 

@@ -37,13 +37,18 @@ export class KvCache {
     return new KvCache(this.#shape, this.#limit);
   }
 
-  /** A copy of the first `length` positions. */
-  fork(length: number): KvCache {
-    const copy = this.empty();
-    copy.#capacity = this.#capacity;
-    copy.#buffers = this.#buffers.map((data) => data.slice());
-    copy.length = length;
-    return copy;
+  /** Copies of positions from `start` on, as {@link write} takes them. */
+  read(start: number, count: number): Float32Array[] {
+    const { kvHeads, headDim } = this.#shape;
+    const size = count * headDim;
+    return this.#buffers.map((data) => {
+      const part = new Float32Array(kvHeads * size);
+      for (let head = 0; head < kvHeads; head++) {
+        const source = (head * this.#capacity + start) * headDim;
+        part.set(data.subarray(source, source + size), head * size);
+      }
+      return part;
+    });
   }
 
   /** Makes room for positions up to `length`; growing copies what is held. */

@@ -23,21 +23,46 @@ export const TOKUR_RANK = 8;
 
 /**
  * The bases of TokUR for every layer, by onnxruntime on the weights as stored. One matrix at a time, so that at most
- * one fp32 copy of a bf16 or fp16 weight exists.
- *
- * @throws Error naming the weight, if it holds numbers that are not finite
+ * one fp32 copy of a bf16 or fp16 weight exists, and others have their turn: all together take seconds for a model of
+ * 10⁸ parameters.
  */
-export async function tokurBases(source: ModelSource, options: SessionOptions): Promise<LayerBasis[]> {
-  const bases: LayerBasis[] = [];
-  for (let layer = 0; layer < source.config.layers; layer++) {
-    const basis = (name: 'q' | 'v') =>
-      leftSingularVectors(
-        externalTensor(source, `model.layers.${layer}.self_attn.${name}_proj.weight`),
-        options,
-      );
-    bases.push({ q: await basis('q'), v: await basis('v') });
+export class TokurBases {
+  readonly #source: ModelSource;
+  readonly #options: SessionOptions;
+  readonly #found: LowRankBasis[] = [];
+
+  constructor(source: ModelSource, options: SessionOptions) {
+    this.#source = source;
+    this.#options = options;
   }
-  return bases;
+
+  /** `null` until all are found. */
+  get layers(): LayerBasis[] | null {
+    const { layers } = this.#source.config;
+    if (this.#found.length < 2 * layers) return null;
+    return Array.from({ length: layers }, (_, i) => ({ q: this.#found[2 * i]!, v: this.#found[2 * i + 1]! }));
+  }
+
+  /**
+   * Finds the next one.
+   * @throws Error naming the weight, if it holds numbers that are not finite
+   */
+  async advance(): Promise<void> {
+    const at = this.#found.length;
+    if (this.layers) return;
+    const name = `model.layers.${at >> 1}.self_attn.${at % 2 === 0 ? 'q' : 'v'}_proj.weight`;
+    this.#found[at] = await leftSingularVectors(externalTensor(this.#source, name), this.#options);
+  }
+}
+
+/** All of them at once. */
+export async function tokurBases(source: ModelSource, options: SessionOptions): Promise<LayerBasis[]> {
+  const bases = new TokurBases(source, options);
+  for (;;) {
+    const { layers } = bases;
+    if (layers) return layers;
+    await bases.advance();
+  }
 }
 
 /**

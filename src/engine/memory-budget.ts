@@ -1,10 +1,18 @@
 import { EngineError } from './errors.js';
 import type { MemoryNeed } from './memory.js';
+import type { Role } from './protocol.js';
 
-/** Admits texts as long as what they are predicted to need fits: what they keep, and the largest of their runs. */
+interface Admitted extends MemoryNeed {
+  readonly role: Role;
+}
+
+/**
+ * Admits texts as long as what they are predicted to need fits: what they keep, and for each of the two processes the
+ * largest of its runs.
+ */
 export class MemoryBudget {
   readonly limit: number;
-  readonly #admitted = new Set<MemoryNeed>();
+  readonly #admitted = new Set<Admitted>();
 
   /** @param limit bytes */
   constructor(limit: number) {
@@ -13,31 +21,35 @@ export class MemoryBudget {
 
   /** Bytes predicted for what is admitted. */
   get used(): number {
-    return this.#total([...this.#admitted]);
+    return total([...this.#admitted]);
   }
 
   /**
+   * @param role the process that it is for
    * @returns the release; calling it twice does no harm
-   * @throws EngineError `too_long` for a text that never fits, `overloaded` for one that does not fit beside the others
+   * @throws EngineError `memory` for a text that never fits, `overloaded` for one that does not fit beside the others
    */
-  admit(need: MemoryNeed, positions: number): () => void {
-    const alone = this.#total([need]);
+  admit(role: Role, need: MemoryNeed, positions: number): () => void {
+    const admitted = { ...need, role };
+    const alone = total([admitted]);
     if (alone > this.limit) {
-      const message = `a text of ${positions} tokens needs about ${megabytes(alone)} of memory, more than the limit of ${megabytes(this.limit)}`;
-      throw new EngineError('too_long', message);
+      const message = `a text of up to ${positions} tokens needs about ${megabytes(alone)} of memory, more than the limit of ${megabytes(this.limit)}: ask for fewer tokens or samples`;
+      throw new EngineError('memory', message);
     }
-    const admitted = { ...need };
-    if (this.#total([...this.#admitted, admitted]) > this.limit) {
-      const message = `no memory for a text of ${positions} tokens: ${megabytes(this.used)} of ${megabytes(this.limit)} are taken`;
+    if (total([...this.#admitted, admitted]) > this.limit) {
+      const message = `no memory for a text of up to ${positions} tokens: ${megabytes(this.used)} of ${megabytes(this.limit)} are taken`;
       throw new EngineError('overloaded', message);
     }
     this.#admitted.add(admitted);
     return () => this.#admitted.delete(admitted);
   }
+}
 
-  #total(needs: readonly MemoryNeed[]): number {
-    return needs.reduce((sum, { kept }) => sum + kept, 0) + Math.max(0, ...needs.map(({ run }) => run));
-  }
+function total(needs: readonly Admitted[]): number {
+  const kept = needs.reduce((sum, need) => sum + need.kept, 0);
+  const run = (role: Role): number =>
+    Math.max(0, ...needs.filter((need) => need.role === role).map((need) => need.run));
+  return kept + run('decode') + run('score');
 }
 
 const megabytes = (bytes: number): string => `${Math.ceil(bytes / 1e6)} MB`;

@@ -6,7 +6,7 @@ import { FLOAT, fitsOneRun, forwardRunBytes, type Machine, rowsPerRun, scoreRunB
 export interface MemoryNeed {
   /** Bytes kept for as long as the text is open. */
   readonly kept: number;
-  /** Bytes at the height of one run; runs come one after the other. */
+  /** Bytes at the height of one run; in a process runs come one after the other. */
   readonly run: number;
 }
 
@@ -47,11 +47,15 @@ export function scoreMemory(machine: Machine, { positions, window, scored, lanes
   if (fitsOneRun(machine, { rows, keys: positions, scored: tokens })) {
     return { kept, run: Math.max(fill, scoreRunBytes(config, { rows, keys: positions, scored: tokens })) };
   }
-  // In chunks: a copy of the cache, gradients of the window's keys and values before and after a run, embeddings.
-  const chunk = Math.min(rows, rowsPerRun(machine, { keys: positions, passes: 2, scored: true }));
-  const size = { rows: chunk, keys: positions, scored: Math.min(chunk, tokens) };
-  const gradients = 2 * cacheBytes(config, rows) + 3 * FLOAT * rows * config.hiddenSize;
-  return { kept: kept + cache + gradients, run: Math.max(fill, scoreRunBytes(config, size)) };
+  // In chunks: the window's keys and values as they were, their gradients before and after a run, embeddings.
+  const chunk = Math.min(
+    rows,
+    rowsPerRun(machine, { keys: positions, passes: 2, scored: false, backward: true }),
+  );
+  const logits = rowsPerRun(machine, { keys: positions, passes: 2, scored: true, backward: true });
+  const size = { rows: chunk, keys: positions, scored: Math.min(logits, tokens) };
+  const beside = 3 * cacheBytes(config, rows) + 3 * FLOAT * rows * config.hiddenSize;
+  return { kept: kept + beside, run: Math.max(fill, scoreRunBytes(config, size)) };
 }
 
 /** Keys and values, with the room that a cache has to grow. */

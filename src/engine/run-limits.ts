@@ -1,13 +1,17 @@
 import type { ModelConfig } from '../model/config.js';
+import type { Device } from './device.js';
 
 /**
  * Floating-point operations that a run may take for each thread: about a second on a core with AVX-512 (96 GFLOP/s
  * measured), a few on others. A run cannot be interrupted: cancellation and other texts wait for it.
  */
 const RUN_OPERATIONS = 1e11;
-/** Bytes of activations that a run may take. */
+/** On a GPU: a second of 10 TFLOP/s. */
+const GPU_RUN_OPERATIONS = 1e13;
+/** Bytes of activations that a run may take, beside copies of the keys and values before its rows. */
 const RUN_BYTES = 2 ** 30;
-/** And rows. */
+/** Rows: below the least the weights are read for too little, whatever the time; beyond the most nothing is gained. */
+const MIN_ROWS = 16;
 const MAX_ROWS = 256;
 /** Logits that a run may hold at once: scored rows times the vocabulary. */
 const MAX_LOGITS = 2 ** 22;
@@ -17,6 +21,8 @@ export interface Machine {
   readonly config: ModelConfig;
   /** Inside one operator. */
   readonly threads: number;
+  /** `cpu` by default. */
+  readonly device?: Device;
 }
 
 export interface RunSize {
@@ -27,25 +33,42 @@ export interface RunSize {
   readonly scored: number;
 }
 
-/** Whether a score pass goes through in one run: a forward, a backward and a perturbed forward pass. */
-export function fitsOneRun({ config, threads }: Machine, size: RunSize): boolean {
+/** Whether a score pass, or several together, go through in one run: a forward, a backward and a forward pass. */
+export function fitsOneRun(machine: Machine, size: RunSize): boolean {
+  const { config } = machine;
   return (
-    3 * operations(config, size) <= RUN_OPERATIONS * threads &&
-    scoreRunBytes(config, size) <= RUN_BYTES &&
+    3 * operations(config, size) <= operationsPerRun(machine) &&
+    scoreRunBytes(config, size) - keyBytes(config, size.keys, config.layers) <= RUN_BYTES &&
     size.scored * config.vocabSize <= 8 * MAX_LOGITS
   );
 }
 
-/** Rows that a run may have, at least one, if each of them goes through the model so many times. */
-export function rowsPerRun(
-  { config, threads }: Machine,
-  { keys, passes, scored }: { readonly keys: number; readonly passes: number; readonly scored: boolean },
-): number {
-  const row = operations(config, { rows: 1, keys, scored: scored ? 1 : 0 });
-  const affordable = Math.floor((RUN_OPERATIONS * threads) / (passes * row));
-  const logits = scored ? Math.floor(MAX_LOGITS / config.vocabSize) : MAX_ROWS;
-  return Math.max(1, Math.min(affordable, logits, MAX_ROWS));
+export interface RowCost {
+  readonly keys: number;
+  /** How often a row goes through the model in the run. */
+  readonly passes: number;
+  /** Whether logits of every row are needed. */
+  readonly scored: boolean;
+  /** Whether there is a backward pass, which needs what every layer computed. */
+  readonly backward?: boolean;
 }
+
+/** Rows that a run may have, at least one. */
+export function rowsPerRun(machine: Machine, { keys, passes, scored, backward = false }: RowCost): number {
+  const { config } = machine;
+  const row = { rows: 1, keys, scored: scored ? 1 : 0 };
+  const inTime = Math.floor(operationsPerRun(machine) / (passes * operations(config, row)));
+  const layers = backward ? config.layers : 1;
+  const rowBytes = runBytes(config, row, layers) - keyBytes(config, keys, layers);
+  const inMemory = Math.min(
+    Math.floor(RUN_BYTES / rowBytes),
+    scored ? Math.floor(MAX_LOGITS / config.vocabSize) : MAX_ROWS,
+  );
+  return Math.max(1, Math.min(Math.max(inTime, MIN_ROWS), inMemory, MAX_ROWS));
+}
+
+const operationsPerRun = ({ threads, device = 'cpu' }: Machine): number =>
+  device === 'cpu' ? RUN_OPERATIONS * threads : GPU_RUN_OPERATIONS;
 
 /** Of a forward pass: two for each weight and row, and two products with all keys. */
 function operations(config: ModelConfig, { rows, keys, scored }: RunSize): number {
@@ -66,14 +89,15 @@ export function forwardRunBytes(config: ModelConfig, size: RunSize): number {
   return runBytes(config, size, 1);
 }
 
-function runBytes(
-  { hiddenSize, intermediateSize, heads, kvHeads, headDim, vocabSize }: ModelConfig,
-  { rows, keys, scored }: RunSize,
-  layers: number,
-): number {
+function runBytes(config: ModelConfig, { rows, keys, scored }: RunSize, layers: number): number {
+  const { hiddenSize, intermediateSize, heads, kvHeads, headDim, vocabSize } = config;
   const linear = 6 * hiddenSize + 4 * heads * headDim + 4 * kvHeads * headDim + 4 * intermediateSize;
   const attention = 2 * heads * keys;
-  const keyCopies = 2 * 2 * kvHeads * headDim * keys;
   const logits = 6 * vocabSize * scored;
-  return FLOAT * (layers * (rows * (linear + attention) + keyCopies) + logits);
+  return FLOAT * (layers * rows * (linear + attention) + logits) + keyBytes(config, keys, layers);
+}
+
+/** Keys and values of all positions, as an attention in standard operators copies them: cut from the cache, joined. */
+function keyBytes({ kvHeads, headDim }: ModelConfig, keys: number, layers: number): number {
+  return FLOAT * layers * 2 * 2 * kvHeads * headDim * keys;
 }

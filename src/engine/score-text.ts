@@ -2,6 +2,7 @@ import { EngineError } from './errors.js';
 import { Inbox } from './inbox.js';
 import type { EngineProcess, StreamHandle } from './process.js';
 import type { FromScore, LaneOptions, PassMessage, PassToken, SampleMessage, ToScore } from './protocol.js';
+import { checkIds } from './token-ids.js';
 
 export type PassRequest = Omit<PassMessage, 'type' | 'stream'>;
 export type SampleRequest = Omit<SampleMessage, 'type' | 'stream'>;
@@ -17,9 +18,12 @@ export class ScoreText {
   readonly #inbox = new Inbox<FromScore>();
   #handle: StreamHandle<ToScore> | null = null;
 
+  readonly #vocabSize: number;
   readonly #onEnd: () => void;
+  #asked = false;
 
-  private constructor(onEnd: () => void) {
+  private constructor(vocabSize: number, onEnd: () => void) {
+    this.#vocabSize = vocabSize;
     this.#onEnd = onEnd;
   }
 
@@ -27,8 +31,12 @@ export class ScoreText {
    * @param onEnd called when the process no longer holds it
    * @throws EngineError `unavailable`, `closed`
    */
-  static async open(process: EngineProcess<ToScore, FromScore>, onEnd: () => void): Promise<ScoreText> {
-    const text = new ScoreText(onEnd);
+  static async open(
+    process: EngineProcess<ToScore, FromScore>,
+    vocabSize: number,
+    onEnd: () => void,
+  ): Promise<ScoreText> {
+    const text = new ScoreText(vocabSize, onEnd);
     text.#handle = await process.attach({
       receive: (message) => text.#inbox.put(message),
       fail: (error) => {
@@ -39,7 +47,7 @@ export class ScoreText {
     return text;
   }
 
-  /** @throws EngineError `crashed`, `failed`, `closed` */
+  /** @throws EngineError `crashed`, `failed`, `closed`; RangeError for an id outside the vocabulary */
   async pass(request: PassRequest): Promise<PassResult> {
     const message = await this.#ask({ type: 'pass', ...request });
     if (message.type !== 'scored') throw unexpected(message);
@@ -72,9 +80,16 @@ export class ScoreText {
     this.#inbox.fail(new EngineError('closed', 'the text was released'));
   }
 
-  async #ask(message: Unaddressed<ToScore>): Promise<FromScore> {
-    this.#send(message);
-    return this.#inbox.take();
+  async #ask(message: Unaddressed<PassMessage> | Unaddressed<SampleMessage>): Promise<FromScore> {
+    if (this.#asked) throw new EngineError('failed', 'a text answers one question at a time');
+    checkIds('newIds', message.newIds, this.#vocabSize);
+    this.#asked = true;
+    try {
+      this.#send(message);
+      return await this.#inbox.take();
+    } finally {
+      this.#asked = false;
+    }
   }
 
   #send(message: Unaddressed<ToScore>): void {

@@ -46,7 +46,7 @@ export const MAX_ALPHA = 1;
 export const DEFAULT_BLOCK = 8;
 export const DEFAULT_WINDOW = 64;
 
-/** A token is doubtful when 1 − P exceeds it. docs/results has the curve. */
+/** A token is doubtful when 1 − P exceeds it; docs/results/engine.md has the curve. */
 export const DEFAULT_EPSILON = 0.01;
 
 /** l = 20, σ = 1e-3 are the paper's. */
@@ -136,15 +136,22 @@ function checkRandom({ sigma, samples, seed }: RandomSettings): void {
   if (!Number.isInteger(samples) || samples < 2 || samples > MAX_SAMPLES) {
     throw new SettingsError('samples', `must be a whole number from 2 to ${MAX_SAMPLES}`);
   }
-  if (!Number.isInteger(seed)) throw new SettingsError('seed', 'must be a whole number');
+  checkSeed('seed', seed);
 }
 
-function checkTokur({ sigma, samples, seed }: TokurSettings): void {
+function checkTokur({ sigma, samples, seed, law }: TokurSettings): void {
   checkScale('tokur.sigma', sigma, MIN_ALPHA, MAX_ALPHA);
   if (!Number.isInteger(samples) || samples < 2 || samples > MAX_TOKUR_SAMPLES) {
     throw new SettingsError('tokur.samples', `must be a whole number from 2 to ${MAX_TOKUR_SAMPLES}`);
   }
-  if (!Number.isInteger(seed)) throw new SettingsError('tokur.seed', 'must be a whole number');
+  if (!TOKUR_LAWS.includes(law))
+    throw new SettingsError('tokur.law', `must be one of ${TOKUR_LAWS.join(', ')}`);
+  checkSeed('tokur.seed', seed);
+}
+
+/** Noise is a function of 32 bits of it. */
+function checkSeed(field: string, seed: number): void {
+  if ((seed | 0) !== seed) throw new SettingsError(field, 'must be a whole number of 32 bits');
 }
 
 /** A relative size can only be checked for its sign until the model is known. */

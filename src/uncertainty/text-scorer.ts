@@ -60,7 +60,7 @@ export class TextScorer {
   /**
    * @param promptIds at least one token: the first of the response needs something to follow
    * @param positions the longest that prompt and response may become: memory is set aside for it
-   * @throws EngineError `too_long`, `overloaded`, `unavailable`, `closed`; SettingsError; ModelError where the embeddings' RMS is needed and unreadable
+   * @throws EngineError `memory`, `overloaded`, `unavailable`, `closed`; SettingsError; ModelError where the embeddings' RMS is needed and unreadable
    */
   static async open(
     engine: Engine,
@@ -73,7 +73,12 @@ export class TextScorer {
     const absolute = await absoluteScoring(scoring, checkpoint.embeddingRms);
     const lanes = laneOptions(absolute, checkpoint.config.hiddenSize);
     const text = await engine.openText(sizeOf(absolute, positions, lanes));
-    for (const options of lanes) text.openLanes(options);
+    try {
+      for (const options of lanes) text.openLanes(options);
+    } catch (error) {
+      text.release();
+      throw error;
+    }
     return new TextScorer(text, promptIds, absolute);
   }
 
@@ -84,12 +89,15 @@ export class TextScorer {
 
   /**
    * Takes the next tokens of the response and scores those that are due.
-   * @throws EngineError
+   * @throws EngineError; RangeError for an id outside the vocabulary
    */
   push(tokens: readonly NewToken[]): Promise<TokenScore[]> {
     return this.#inOrder(async () => {
-      this.#unsent.push(...tokens.map(({ id }) => id));
-      this.#unscored.push(...tokens);
+      // One by one: so many may not be arguments of one call.
+      for (const token of tokens) {
+        this.#unsent.push(token.id);
+        this.#unscored.push(token);
+      }
       return this.#score(blockOf(this.#scoring.schedule));
     });
   }
@@ -112,12 +120,17 @@ export class TextScorer {
 
   /** @param least the number of waiting tokens from which on a block is due without a doubtful one */
   async #score(least: number): Promise<TokenScore[]> {
-    if (this.#scoring.schedule.kind === 'lazy') await this.#learnLogprobs();
+    if (this.#isLazy()) await this.#learnLogprobs();
     const scores: TokenScore[] = [];
     for (let block = this.#next(least); block; block = this.#next(least)) {
       scores.push(...(await this.#pass(block)));
     }
     return scores;
+  }
+
+  #isLazy(): boolean {
+    const { schedule, methods } = this.#scoring;
+    return schedule.kind === 'lazy' && methods.includes('adversarial');
   }
 
   #next(least: number): Block | null {
@@ -140,7 +153,9 @@ export class TextScorer {
     const from = this.#promptLength + this.#scored + unknown;
     const to = this.#promptLength + this.#scored + this.#unscored.length;
     const newIds = this.#unsent.splice(0);
-    const { tokens } = await this.#text.pass({ newIds, start: from - 1, from, to, adversary: null });
+    const request = { newIds, start: from - 1, from, to, adversary: null };
+    const { tokens, positions } = await this.#text.pass(request);
+    this.#positions += positions;
     for (const [i, { logprob }] of tokens.entries()) {
       this.#unscored[unknown + i] = { id: this.#unscored[unknown + i]!.id, logprob };
     }

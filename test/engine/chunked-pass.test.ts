@@ -4,7 +4,6 @@ import { type AttackedWindow, runScorePass, type Step } from '#src/engine/child/
 import { Sessions } from '#src/engine/child/sessions.js';
 import type { Runtime } from '#src/engine/child/text-run.js';
 import { KvCache } from '#src/engine/kv-cache.js';
-import { rowsPerRun } from '#src/engine/run-limits.js';
 import { type Checkpoint, openCheckpoint } from '#src/model/checkpoint.js';
 import { RotaryEmbedding } from '#src/model/rope.js';
 import { CHECKPOINTS, checkpointFolder, goldenCases, largestDifference } from '../support/golden.js';
@@ -23,14 +22,8 @@ describe.each(CHECKPOINTS)('a score pass in chunks, on %s', (name) => {
     runtime = { config: checkpoint.config, rotary: new RotaryEmbedding(checkpoint.config), threads: 1 };
   });
 
-  /** So slow a machine that a run has seven rows or so. */
-  function slow(): Runtime {
-    const rows = (threads: number) =>
-      rowsPerRun({ ...runtime, threads }, { keys: ids.length, passes: 2, scored: true });
-    let threads = 1e-3;
-    while (rows(threads) > 7) threads *= 0.9;
-    return { ...runtime, threads };
-  }
+  /** So slow a machine that a run has no more rows than it must. */
+  const slow = (): Runtime => ({ ...runtime, threads: 1e-9 });
 
   /** The last 60 rows, with what is before them in the cache or with them. */
   async function windowFrom(start: number, scored: number): Promise<AttackedWindow> {
@@ -68,7 +61,7 @@ describe.each(CHECKPOINTS)('a score pass in chunks, on %s', (name) => {
     const expected = await whole(reference, step);
     const window = await windowFrom(start, scored);
     const { tokens, runs } = await inChunks(window, step);
-    expect(runs).toBeGreaterThan(3 * Math.floor((ids.length - start) / 8));
+    expect(runs).toBeGreaterThanOrEqual(3 * Math.ceil((ids.length - start) / 16));
     expect(window.cache.length).toBe(ids.length - 1);
 
     const falls = (of: typeof tokens) => of.map(({ adversary }) => adversary!.fall);

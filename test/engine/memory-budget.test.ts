@@ -10,28 +10,30 @@ describe('MemoryBudget', () => {
 
   it('adds up what texts keep, and takes the largest of their runs', () => {
     const budget = new MemoryBudget(100);
-    budget.admit(need(20, 30), 1);
-    budget.admit(need(10, 50), 1);
+    budget.admit('score', need(20, 30), 1);
+    budget.admit('score', need(10, 40), 1);
+    expect(budget.used).toBe(70);
+    budget.admit('decode', need(0, 10), 1); // the other process, at the same time
     expect(budget.used).toBe(80);
-    expect(() => budget.admit(need(30, 10), 7)).toThrow(
+    expect(() => budget.admit('score', need(30, 10), 7)).toThrow(
       expect.objectContaining({ code: 'overloaded', message: expect.stringContaining('7 tokens') }),
     );
-    budget.admit(need(20, 10), 1);
+    budget.admit('score', need(20, 10), 1);
     expect(budget.used).toBe(100);
   });
 
   it('takes back what is released, once', () => {
     const budget = new MemoryBudget(100);
-    const release = budget.admit(need(60, 0), 1);
+    const release = budget.admit('decode', need(60, 0), 1);
     release();
     release();
     expect(budget.used).toBe(0);
-    budget.admit(need(100, 0), 1);
+    budget.admit('decode', need(100, 0), 1);
   });
 
   it('refuses for good what would not fit alone', () => {
-    expect(() => new MemoryBudget(100).admit(need(90, 11), 1)).toThrow(
-      expect.objectContaining({ code: 'too_long' }),
+    expect(() => new MemoryBudget(100).admit('score', need(90, 11), 1)).toThrow(
+      expect.objectContaining({ code: 'memory' }),
     );
   });
 });
@@ -67,7 +69,7 @@ describe('an engine with little memory', () => {
   it('refuses a text that it could never hold', async () => {
     const ids = Array.from({ length: 400 }, () => 5);
     const offline = { ...DEFAULT_SCORING, schedule: { kind: 'offline' } } as const;
-    await expect(scoreResponse(engine, [1], ids, offline)).rejects.toMatchObject({ code: 'too_long' });
+    await expect(scoreResponse(engine, [1], ids, offline)).rejects.toMatchObject({ code: 'memory' });
     expect(engine.memory.used).toBe(0);
   });
 

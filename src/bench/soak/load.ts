@@ -5,8 +5,7 @@ import { count, lastValueFrom, type MonoTypeOperatorFunction, take, takeUntil, t
 import type { Engine } from '../../engine/engine.js';
 import type { GenerationEvent } from '../../stream/events.js';
 import { scoredGeneration } from '../../stream/scored-generation.js';
-import type { Schedule } from '../../uncertainty/schedule.js';
-import { DEFAULT_SCORING } from '../../uncertainty/settings.js';
+import { DEFAULT_SCORING, type Scoring } from '../../uncertainty/settings.js';
 import { scoreResponse } from '../../uncertainty/text-scorer.js';
 
 /** What has been asked of the engine so far. */
@@ -20,13 +19,23 @@ export interface LoadCounts {
   scores: number;
 }
 
-const SCHEDULES: readonly (Schedule | null)[] = [
+const windowed = (block: number, window: number | 'all'): Scoring => ({
+  ...DEFAULT_SCORING,
+  schedule: { kind: 'windowed', block, window },
+});
+
+/** The default more often than the others. */
+const SCORINGS: readonly (Scoring | null)[] = [
   null,
-  DEFAULT_SCORING.schedule,
-  DEFAULT_SCORING.schedule,
-  { kind: 'windowed', block: 1, window: 32 },
-  { kind: 'windowed', block: 4, window: 'all' },
-  { kind: 'offline' },
+  DEFAULT_SCORING,
+  DEFAULT_SCORING,
+  windowed(1, 32),
+  windowed(4, 'all'),
+  { ...DEFAULT_SCORING, schedule: { kind: 'offline' } },
+  { ...DEFAULT_SCORING, schedule: { kind: 'lazy', block: 8, window: 64, epsilon: 0.01 } },
+  { ...DEFAULT_SCORING, form: 'derivative' },
+  { ...DEFAULT_SCORING, methods: ['nll', 'random'], random: { sigma: 1e-3, samples: 5, seed: 1 } },
+  { ...DEFAULT_SCORING, methods: ['nll', 'tokur_eu'] },
 ];
 
 /** The longest wait before a stream is cancelled by time: some are still in their prompt then. */
@@ -72,11 +81,11 @@ async function rescore(engine: Engine, random: RandomGenerator, counts: LoadCoun
 
 async function stream(engine: Engine, random: RandomGenerator, counts: LoadCounts): Promise<void> {
   const { promptIds, room } = text(engine, random);
-  const schedule = SCHEDULES[draw(random, 0, SCHEDULES.length - 1)] ?? null;
+  const scoring = SCORINGS[draw(random, 0, SCORINGS.length - 1)] ?? null;
   const sampling = { temperature: 1, topK: 0, topP: 1, seed: draw(random, 0, 2 ** 31 - 1) };
   const request = { promptIds, maxTokens: room, endIds: [], stop: [], topLogprobs: 0, sampling };
   let done = false;
-  const events = scoredGeneration(engine, request, schedule && { ...DEFAULT_SCORING, schedule }).pipe(
+  const events = scoredGeneration(engine, request, scoring).pipe(
     tap(({ type }) => {
       if (type === 'token.delta') counts.tokens += 1;
       else if (type === 'score.delta') counts.scores += 1;

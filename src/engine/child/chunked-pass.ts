@@ -63,45 +63,50 @@ export class ChunkedPass {
         later = earlier;
       };
     }
-    cache.length = start + ids.length; // whole again: the way back only read it
-
     const direction = gradient.map(sign);
     const { form, alpha } = this.#step;
-    // Before the window nothing moves: a copy for the perturbed pass, zeros for tangents.
-    const own = form === 'perturb' ? cache.fork(start) : cache.empty();
+    const tangents = cache.empty();
+    const clean = cache.read(start, ids.length);
     const tokens: PassToken[] = [];
-    for (const [i, chunk] of chunks.entries()) {
-      const from = (chunk.start - start) * hiddenSize;
-      const change = direction.subarray(from, from + chunk.ids.length * hiddenSize);
-      yield async () => {
-        const scored =
-          form === 'perturb'
-            ? await this.#perturb(
-                { ...chunk, cache: own },
-                hidden[i]!,
-                change.map((x) => -alpha * x),
-              )
-            : await this.#derive(chunk, own, change);
-        tokens.push(...scored);
-      };
+    let restored = false;
+    try {
+      for (const [i, chunk] of chunks.entries()) {
+        const from = (chunk.start - start) * hiddenSize;
+        const change = direction.subarray(from, from + chunk.ids.length * hiddenSize);
+        yield async () => {
+          const scored =
+            form === 'perturb'
+              ? await this.#perturb(
+                  chunk,
+                  hidden[i]!,
+                  change.map((x) => -alpha * x),
+                )
+              : await this.#derive(chunk, tangents, change);
+          tokens.push(...scored);
+        };
+      }
+      cache.write(start, ids.length, clean);
+      restored = true;
+      return tokens;
+    } finally {
+      if (!restored) cache.length = start; // what follows may be perturbed
     }
-    cache.length = start + ids.length;
-    return tokens;
   }
 
   #chunks(): Chunk[] {
     const { cache, start, ids, targets, attacked } = this.#window;
     const end = start + ids.length;
-    const size = rowsPerRun(this.#runtime, { keys: end, passes: 2, scored: true });
     const firstScored = end - targets.length;
-    return count(0, Math.ceil(ids.length / size)).map((i) => {
-      const from = start + i * size;
-      const to = Math.min(end, from + size);
+    const sizeOf = (scored: boolean): number =>
+      rowsPerRun(this.#runtime, { keys: end, passes: 2, scored, backward: true });
+    const unscored = parts(start, firstScored, sizeOf(false));
+    const scored = parts(firstScored, end, sizeOf(true));
+    return [...unscored, ...scored].map(([from, to]) => {
       const own = [Math.max(0, from - firstScored), Math.max(0, to - firstScored)] as const;
       return {
         cache,
         start: from,
-        ids: ids.slice(i * size, to - start),
+        ids: ids.slice(from - start, to - start),
         targets: targets.slice(...own),
         attacked: attacked.slice(...own),
       };
@@ -178,6 +183,14 @@ export class ChunkedPass {
     );
     return chunk.targets.length > 0 ? readTokens(result, [chunk], this.#step)[0]! : [];
   }
+}
+
+/** Begin and end of each part of positions `from` to `to − 1`. */
+function parts(from: number, to: number, size: number): (readonly [number, number])[] {
+  return count(0, Math.ceil((to - from) / size)).map((i) => {
+    const start = from + i * size;
+    return [start, Math.min(to, start + size)] as const;
+  });
 }
 
 /** onnxruntime dies of a division by zero when no row is scored: then the last one is, for nothing. */

@@ -1,13 +1,16 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ModelSource } from '../../model/decoder.js';
-import { RotaryEmbedding } from '../../model/rope.js';
+import type { Device } from '../device.js';
 import { KvCache } from '../kv-cache.js';
 import type { FromDecode, GenerateMessage } from '../protocol.js';
 import { rowsPerRun } from '../run-limits.js';
 import { Sampler, topTokens } from '../sampler.js';
 import { longs } from '../session.js';
 import type { Sessions } from './sessions.js';
-import { type Runtime, runTexts } from './text-run.js';
+import { type Runtime, runTexts, runtimeOf } from './text-run.js';
+
+/** Prompt tokens in a run in which others write. */
+const PREFILL_BESIDE = 32;
 
 interface Stream {
   readonly request: GenerateMessage;
@@ -29,6 +32,7 @@ export interface DecodeWorkerOptions {
   readonly sessions: Pick<Sessions, 'get' | 'batchSize'>;
   readonly source: ModelSource;
   readonly threads: number;
+  readonly device?: Device;
   readonly contextLength: number;
   readonly send: (message: FromDecode) => void;
 }
@@ -45,8 +49,7 @@ export class DecodeWorker {
 
   constructor(options: DecodeWorkerOptions) {
     this.#options = options;
-    const { threads, source } = options;
-    this.#runtime = { config: source.config, rotary: new RotaryEmbedding(source.config), threads };
+    this.#runtime = runtimeOf(options);
   }
 
   generate(request: GenerateMessage): void {
@@ -84,8 +87,7 @@ export class DecodeWorker {
   /** Those that have waited longest, of the streams that may go on; they go to the end of the line. */
   #next(): Turn[] {
     const turns: Turn[] = [];
-    // Prompts share one run's worth of rows: others and cancellations wait for it.
-    let room = rowsPerRun(this.#runtime, { keys: this.#options.contextLength, passes: 1, scored: false });
+    let room = this.#room();
     for (const stream of this.#streams.values()) {
       const prefill = stream.pending.length > 1;
       if (stream.credit === 0 || (prefill && room === 0)) continue;
@@ -103,6 +105,15 @@ export class DecodeWorker {
     return chosen;
   }
 
+  /** Rows of a run that prompts may share: few where others, who write, wait for it. */
+  #room(): number {
+    const rows = rowsPerRun(this.#runtime, { keys: this.#options.contextLength, passes: 1, scored: false });
+    const writing = [...this.#streams.values()].some(
+      ({ pending, credit }) => pending.length === 1 && credit > 0,
+    );
+    return writing ? Math.min(rows, PREFILL_BESIDE) : rows;
+  }
+
   /** What keeps a text from growing, found before others share a run with it. */
   #refusal({ cache }: Stream, more: number): string | null {
     try {
@@ -115,14 +126,16 @@ export class DecodeWorker {
 
   /** One run: a token for each, or a part of its prompt. */
   async #step(turns: readonly Turn[]): Promise<void> {
+    let logprobs: readonly Float32Array[];
     try {
-      const logprobs = await this.#logprobs(turns);
-      for (const [i, { stream, ids }] of turns.entries()) {
-        stream.pending = stream.pending.slice(ids.length);
-        if (stream.pending.length === 0) this.#draw(stream, logprobs[i]!);
-      }
+      logprobs = await this.#logprobs(turns);
     } catch (error) {
       for (const { stream } of turns) this.#fail(stream, String(error));
+      return;
+    }
+    for (const [i, { stream, ids }] of turns.entries()) {
+      stream.pending = stream.pending.slice(ids.length);
+      if (stream.pending.length === 0) this.#draw(stream, logprobs[i]!);
     }
   }
 

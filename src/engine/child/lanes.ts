@@ -1,5 +1,6 @@
 import { KvCache } from '../kv-cache.js';
 import type { LaneOptions } from '../protocol.js';
+import { rowsPerRun } from '../run-limits.js';
 import { NoiseLanes } from './noise-lanes.js';
 import type { Sessions } from './sessions.js';
 import type { Runtime } from './text-run.js';
@@ -35,6 +36,21 @@ export function openLanes(options: LaneOptions, context: LaneContext): Lanes {
 
 export function laneCaches(count: number, { runtime: { config }, limit }: LaneContext): KvCache[] {
   return Array.from({ length: count }, () => new KvCache(config, limit));
+}
+
+/**
+ * Where a run that begins at `start` ends: rows whose next token is not asked for need no logits, and go by themselves.
+ * @param lanes how many go through together
+ */
+export function laneEnd(
+  { runtime }: LaneContext,
+  { start, from, last }: { readonly start: number; readonly from: number; readonly last: number },
+  lanes: number,
+): number {
+  const scored = start >= from - 1;
+  const rows = rowsPerRun(runtime, { keys: last, passes: 1, scored });
+  const end = start + Math.max(1, Math.floor(rows / lanes));
+  return Math.min(end, scored ? last : from - 1);
 }
 
 /**

@@ -33,7 +33,7 @@ async function openDecode({ source, threads, device, contextLength }: OpenMessag
   const sessions = new Sessions(source, { threads, device });
   await sessions.get({ kind: 'forward', texts: 1, result: 'logprobs' });
   if (device !== 'cpu') await probeDecode({ sessions, source, threads, contextLength });
-  const worker = new DecodeWorker({ sessions, source, threads, contextLength, send });
+  const worker = new DecodeWorker({ sessions, source, threads, device, contextLength, send });
   process.on('message', (message: ToDecode) => {
     if (message.type === 'generate') worker.generate(message);
     else if (message.type === 'credit') worker.credit(message.stream, message.tokens);
@@ -45,7 +45,7 @@ async function openScore({ source, threads, device, contextLength }: OpenMessage
   const sessions = new Sessions(source, { threads, device });
   await sessions.get({ kind: 'score', texts: 1, form: 'perturb' });
   if (device !== 'cpu') await probeScore({ sessions, source, threads, contextLength });
-  const worker = new ScoreWorker({ sessions, source, threads, contextLength, send });
+  const worker = new ScoreWorker({ sessions, source, threads, device, contextLength, send });
   process.on('message', (message: ToScore) => {
     if (message.type === 'pass') worker.pass(message);
     else if (message.type === 'lanes') worker.lanes(message.stream, message.options);

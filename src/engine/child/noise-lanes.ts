@@ -1,9 +1,8 @@
 import { standardNormals } from '../../model/noise.js';
 import type { KvCache } from '../kv-cache.js';
 import type { NoiseOptions } from '../protocol.js';
-import { rowsPerRun } from '../run-limits.js';
 import { floats } from '../session.js';
-import { type LaneContext, type Lanes, laneCaches, laneTargets } from './lanes.js';
+import { type LaneContext, type Lanes, laneCaches, laneEnd, laneTargets } from './lanes.js';
 import { scoredFeeds, type Window } from './score-pass.js';
 import { cacheNames, count, runTexts } from './text-run.js';
 
@@ -35,13 +34,12 @@ export class NoiseLanes implements Lanes {
   *advance(ids: readonly number[], from: number, clean: KvCache): Generator<() => Promise<void>, number[][]> {
     const values = ids.slice(from).map(() => Array<number>(this.#lanes.length).fill(Number.NaN));
     const last = ids.length - 1;
-    const rows = rowsPerRun(this.#context.runtime, { keys: last, passes: 1, scored: true });
     for (;;) {
       const start = Math.min(...this.#lanes.map(({ cache }) => cache.length));
       if (start >= last) return values;
       const waiting = this.#lanes.filter(({ cache }) => cache.length === start);
       const lanes = waiting.slice(0, this.needsClean ? 1 : this.#context.sessions.batchSize(waiting.length));
-      const end = Math.min(last, start + Math.max(1, Math.floor(rows / lanes.length)));
+      const end = laneEnd(this.#context, { start, from, last }, lanes.length);
       yield async () => {
         const targets = laneTargets(ids, start, end, from);
         const part = { start, ids: ids.slice(start, end), targets };
@@ -112,6 +110,9 @@ export class NoiseLanes implements Lanes {
 
 function rowOf(noise: NoiseOptions['noise'], lane: number, position: number, size: number): Float32Array {
   if ('values' in noise) {
+    if (position >= noise.positions) {
+      throw new RangeError(`noise: holds ${noise.positions} positions, and the text has more`);
+    }
     const start = (lane * noise.positions + position) * size;
     return noise.values.subarray(start, start + size);
   }

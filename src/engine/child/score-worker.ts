@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ModelSource } from '../../model/decoder.js';
-import { RotaryEmbedding } from '../../model/rope.js';
+import type { Device } from '../device.js';
 import { KvCache } from '../kv-cache.js';
 import type {
   Adversary,
@@ -10,12 +10,12 @@ import type {
   PassToken,
   SampleMessage,
 } from '../protocol.js';
-import { fitsOneRun, rowsPerRun } from '../run-limits.js';
+import { fitsOneRun, type RunSize, rowsPerRun } from '../run-limits.js';
 import { ChunkedPass } from './chunked-pass.js';
 import { type Lanes, openLanes } from './lanes.js';
 import { type AttackedWindow, runForward, runScorePass, type Window } from './score-pass.js';
 import type { Sessions } from './sessions.js';
-import type { Runtime } from './text-run.js';
+import { type Runtime, runtimeOf } from './text-run.js';
 
 /**
  * Score passes that go through together. More than four gain nothing, and onnxruntime plans a graph in a time that grows
@@ -23,8 +23,6 @@ import type { Runtime } from './text-run.js';
  */
 const MAX_BATCH_TEXTS = 4;
 const MAX_BATCH_LAYERS = 32;
-/** Beyond that a run takes longer in proportion, and others wait. */
-const MAX_BATCH_ROWS = 256;
 
 interface Text {
   readonly ids: number[];
@@ -51,6 +49,7 @@ export interface ScoreWorkerOptions {
   readonly sessions: Sessions;
   readonly source: ModelSource;
   readonly threads: number;
+  readonly device?: Device;
   readonly contextLength: number;
   readonly send: (message: FromScore) => void;
 }
@@ -68,8 +67,7 @@ export class ScoreWorker {
 
   constructor(options: ScoreWorkerOptions) {
     this.#options = options;
-    const { threads, source } = options;
-    this.#runtime = { config: source.config, rotary: new RotaryEmbedding(source.config), threads };
+    this.#runtime = runtimeOf(options);
   }
 
   pass(message: PassMessage): void {
@@ -108,7 +106,7 @@ export class ScoreWorker {
       lanes: new Map(),
     };
     this.#texts.set(stream, text);
-    text.ids.push(...newIds);
+    for (const id of newIds) text.ids.push(id); // so many may not be arguments of one call
     return text;
   }
 
@@ -120,7 +118,10 @@ export class ScoreWorker {
         const results = await this.#execute(jobs.map(({ run }) => run));
         for (const [i, { stream, steps }] of jobs.entries()) this.#advance(stream, steps, results[i]!);
       } catch (error) {
-        for (const { stream } of jobs) this.#fail(stream, error);
+        for (const { stream, steps } of jobs) {
+          steps.return({ type: 'failed', stream, message: String(error) });
+          this.#fail(stream, error);
+        }
       }
       await setImmediate();
     }
@@ -147,11 +148,12 @@ export class ScoreWorker {
   #next(): Job[] {
     const first = this.#jobs[0];
     if (!first) return [];
-    let rows = 0;
+    let size = sizeOf(first.run);
     const alike = this.#jobs.filter((job) => {
-      const more = rowsOf(job.run);
-      if (job !== first && !(together(job.run, first.run) && rows + more <= MAX_BATCH_ROWS)) return false;
-      rows += more;
+      if (job === first) return true;
+      const more = plus(size, sizeOf(job.run));
+      if (!together(job.run, first.run) || !fitsOneRun(this.#runtime, more)) return false;
+      size = more;
       return true;
     });
     const chosen = alike.slice(0, this.#options.sessions.batchSize(alike.length, this.#mostTexts(first.run)));
@@ -185,7 +187,17 @@ export class ScoreWorker {
   }
 }
 
-const rowsOf = (run: Run): number => (run.kind === 'own' ? 0 : run.window.ids.length);
+function sizeOf(run: Run): RunSize {
+  if (run.kind === 'own') return { rows: 0, keys: 0, scored: 0 };
+  const { start, ids, targets } = run.window;
+  return { rows: ids.length, keys: start + ids.length, scored: targets.length };
+}
+
+const plus = (a: RunSize, b: RunSize): RunSize => ({
+  rows: a.rows + b.rows,
+  keys: Math.max(a.keys, b.keys),
+  scored: a.scored + b.scored,
+});
 
 function together(a: Run, b: Run): boolean {
   if (a.kind !== 'score' || b.kind !== 'score') return a.kind === 'forward' && b.kind === 'forward';

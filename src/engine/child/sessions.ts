@@ -5,7 +5,7 @@ import { buildScoreGraph, type ScoreGraphOptions } from '../../model/score-graph
 import { buildTangentGraph, type TangentGraphOptions } from '../../model/tangent-graph.js';
 import { buildTokurGraph, type TokurGraphOptions } from '../../model/tokur-graph.js';
 import type { Graph } from '../../onnx/graph.js';
-import { type LayerBasis, tokurBases } from '../low-rank-basis.js';
+import { TokurBases } from '../low-rank-basis.js';
 import { openSession, type Session, type SessionOptions } from '../session.js';
 
 /** A graph by its options. */
@@ -24,12 +24,13 @@ export class Sessions {
   readonly #source: ModelSource;
   readonly #options: SessionOptions;
   readonly #opened = new Map<string, Promise<Session>>();
-  /** Found once: it takes seconds for a model of 10⁸ parameters. */
-  #directions: Promise<LayerBasis[]> | null = null;
+  /** What `tokur` graphs need first. */
+  readonly tokurBases: TokurBases;
 
   constructor(source: ModelSource, options: SessionOptions) {
     this.#source = source;
     this.#options = options;
+    this.tokurBases = new TokurBases(source, { threads: options.threads });
   }
 
   /**
@@ -53,14 +54,14 @@ export class Sessions {
   }
 
   async #open(spec: GraphSpec): Promise<Session> {
-    return openSession(await this.#build(spec), this.#options);
+    return openSession(this.#build(spec), this.#options);
   }
 
   /**
    * The fused attention is the CPU's alone: CUDA has it in half precision only, and on WebGPU (onnxruntime 1.30.0) it
    * gave wrong results for heads of 8.
    */
-  async #build(spec: GraphSpec): Promise<Graph> {
+  #build(spec: GraphSpec): Graph {
     const { device = 'cpu' } = this.#options;
     const fused = device === 'cpu';
     switch (spec.kind) {
@@ -73,8 +74,9 @@ export class Sessions {
       case 'tangent':
         return buildTangentGraph(this.#source, spec);
       case 'tokur': {
-        this.#directions ??= tokurBases(this.#source, { threads: this.#options.threads });
-        return buildTokurGraph(this.#source, { ...spec, fused, directions: await this.#directions });
+        const directions = this.tokurBases.layers;
+        if (!directions) throw new Error('the bases of TokUR are not found yet');
+        return buildTokurGraph(this.#source, { ...spec, fused, directions });
       }
     }
   }

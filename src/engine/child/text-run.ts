@@ -1,5 +1,7 @@
 import type * as ort from 'onnxruntime-node';
-import type { RotaryEmbedding } from '../../model/rope.js';
+import type { ModelSource } from '../../model/decoder.js';
+import { RotaryEmbedding } from '../../model/rope.js';
+import type { Device } from '../device.js';
 import type { KvCache } from '../kv-cache.js';
 import type { Machine } from '../run-limits.js';
 import { type Feeds, type Fetches, floats, ints, longs, type Session } from '../session.js';
@@ -14,6 +16,18 @@ export interface TextRows {
 /** What a model's runs need beside its sessions. */
 export interface Runtime extends Machine {
   readonly rotary: RotaryEmbedding;
+}
+
+export function runtimeOf({
+  source: { config },
+  threads,
+  device,
+}: {
+  readonly source: ModelSource;
+  readonly threads: number;
+  readonly device?: Device;
+}): Runtime {
+  return { config, rotary: new RotaryEmbedding(config), threads, ...(device && { device }) };
 }
 
 export class RunResult {

@@ -1,9 +1,8 @@
 import { positionNoise, type TokurSettings, weightNoise } from '../../model/tokur-noise.js';
 import type { KvCache } from '../kv-cache.js';
 import { TOKUR_RANK } from '../low-rank-basis.js';
-import { rowsPerRun } from '../run-limits.js';
 import { type Feeds, floats, longs } from '../session.js';
-import { type LaneContext, type Lanes, laneCaches, laneTargets } from './lanes.js';
+import { type LaneContext, type Lanes, laneCaches, laneEnd, laneTargets } from './lanes.js';
 import { count, runTexts } from './text-run.js';
 
 const PROJECTIONS = ['q', 'v'] as const;
@@ -29,13 +28,14 @@ export class TokurLanes implements Lanes {
 
   /** @returns per token EU, TU and AU */
   *advance(ids: readonly number[], from: number): Generator<() => Promise<void>, number[][]> {
+    const { tokurBases } = this.#context.sessions;
+    while (!tokurBases.layers) yield () => tokurBases.advance();
     const values: number[][] = ids.slice(from).map(() => []);
     const last = ids.length - 1;
-    const rows = rowsPerRun(this.#context.runtime, { keys: last, passes: 1, scored: true });
     for (;;) {
       const start = this.#caches[0]!.length;
       if (start >= last) return values;
-      const end = Math.min(last, start + Math.max(1, Math.floor(rows / this.#caches.length)));
+      const end = laneEnd(this.#context, { start, from, last }, this.#caches.length);
       yield async () => {
         const targets = laneTargets(ids, start, end, from);
         const results = await this.#run(ids.slice(start, end), start, targets.length);

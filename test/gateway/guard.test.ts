@@ -38,7 +38,7 @@ describe('the measures of the guard', () => {
     sigma: '0.005rms',
     samples: 3,
     tokur_sigma: 2e-3,
-    tokur_samples: 3,
+    tokur_samples: 4,
     tokur_law: 'positions',
   };
 
@@ -149,7 +149,7 @@ describe('a guard that cannot be used', () => {
     [{ tokur_sigma: 0 }, 'tokur_sigma'],
     [{ tokur_sigma: '0.005rms' }, 'tokur_sigma'],
     [{ tokur_samples: 1 }, 'tokur_samples'],
-    [{ tokur_samples: 17 }, 'tokur_samples'],
+    [{ tokur_samples: 3 }, 'tokur_samples'],
     [{ tokur_law: 'weight' }, 'tokur_law'],
   ];
 

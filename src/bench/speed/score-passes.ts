@@ -25,8 +25,7 @@ interface ProductSpeed {
 export const PASS_SIZES: readonly PassSize[] = [
   { window: 64, past: 0, scored: 8 },
   { window: 64, past: 2000, scored: 8 },
-  { window: 256, past: 0, scored: 8 },
-  { window: 512, past: 0, scored: 512 },
+  { window: 128, past: 0, scored: 8 },
 ];
 
 /**

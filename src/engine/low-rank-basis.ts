@@ -55,16 +55,6 @@ export class TokurBases {
   }
 }
 
-/** All of them at once. */
-export async function tokurBases(source: ModelSource, options: SessionOptions): Promise<LayerBasis[]> {
-  const bases = new TokurBases(source, options);
-  for (;;) {
-    const { layers } = bases;
-    if (layers) return layers;
-    await bases.advance();
-  }
-}
-
 /**
  * U[:, :rank] of W = U S Vᵀ, as the eigenvectors of W Wᵀ; {@link leadingEigenvectors} says how exact. A weight with
  * fewer rows has as many vectors as rows.

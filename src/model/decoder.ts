@@ -24,13 +24,6 @@ export type Attention = (layer: number, projections: Projections) => Value;
 /** Adds to the output of a projection, `[rows, out]`, what follows from its input, `[rows, hidden]`. */
 export type ProjectionHook = (output: Value, input: Value, layer: number, name: 'q' | 'v') => Value;
 
-export interface LayerOptions {
-  readonly first?: number;
-  readonly end?: number;
-  /** Changes queries and values, before rotation. */
-  readonly perturb?: ProjectionHook;
-}
-
 /**
  * The decoder of the Llama, Qwen2 and Mistral families, written once. Activations are fp32 and two-dimensional,
  * `[rows, features]`; only the attention knows which row belongs to which text.
@@ -50,15 +43,14 @@ export class Decoder {
     return this.#g.cast(rows, 'float32');
   }
 
-  /** Layers `first` to `end − 1`, by default all: `[rows, hidden]` → `[rows, hidden]`. */
-  layers(
-    input: Value,
-    attention: Attention,
-    { first = 0, end = this.#source.config.layers, perturb = (output) => output }: LayerOptions = {},
-  ): Value {
+  /**
+   * All layers: `[rows, hidden]` → `[rows, hidden]`.
+   * @param perturb changes queries and values, before rotation
+   */
+  layers(input: Value, attention: Attention, perturb: ProjectionHook = (output) => output): Value {
     const g = this.#g;
     let hidden = input;
-    for (let layer = first; layer < end; layer++) {
+    for (let layer = 0; layer < this.#source.config.layers; layer++) {
       const name = `model.layers.${layer}`;
       const normed = this.#norm(hidden, `${name}.input_layernorm`);
       const heads = attention(layer, {

@@ -35,7 +35,7 @@ export function buildTokurGraph(
     ? fusedAttention(g, config, batch)
     : windowAttention(g, config, batch, declareWindows(g, config, batch), outputWindow(g));
   const perturb = projectionNoise(g, directions, law, samples);
-  const hidden = decoder.layers(decoder.embed(batch.ids), attention, { perturb });
+  const hidden = decoder.layers(decoder.embed(batch.ids), attention, perturb);
   const logprobs = logSoftmax(g, decoder.logits(hidden, rows));
   g.outputAll(tokurStatistics(g, g.reshape(logprobs, [samples, 'scored', config.vocabSize])));
   return g;

@@ -3,12 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { leftSingularVectors, tokurBases } from '#src/engine/low-rank-basis.js';
+import { leftSingularVectors } from '#src/engine/low-rank-basis.js';
 import { openCheckpoint } from '#src/model/checkpoint.js';
 import { externalTensor, type ModelSource } from '#src/model/decoder.js';
 import { standardNormals } from '#src/model/noise.js';
 import { readSafetensors } from '#src/model/safetensors.js';
 import { FIXTURES, fixture, REASONER } from '../model/support.js';
+import { tokurBases } from '../support/tokur.js';
 
 type Rows = readonly (readonly number[])[];
 type Stored = 'F32' | 'BF16';

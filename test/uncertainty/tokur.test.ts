@@ -2,13 +2,14 @@ import { cp, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type LayerBasis, TOKUR_RANK, tokurBases } from '#src/engine/low-rank-basis.js';
+import { type LayerBasis, TOKUR_RANK } from '#src/engine/low-rank-basis.js';
 import { Engine, type Scoring, scoreResponse } from '#src/index.js';
 import { type Checkpoint, openCheckpoint } from '#src/model/checkpoint.js';
 import { externalTensor } from '#src/model/decoder.js';
 import { type Projection, type TokurSettings, weightNoise } from '#src/model/tokur-noise.js';
 import { TOKUR_METHODS } from '#src/uncertainty/tokur.js';
 import { checkpointFolder, goldenCases, largestDifference } from '../support/golden.js';
+import { tokurBases } from '../support/tokur.js';
 
 const PROJECTIONS = ['q', 'v'] as const;
 const range = (n: number) => Array.from({ length: n }, (_, i) => i);

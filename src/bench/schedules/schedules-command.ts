@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Command } from 'commander';
 import { EMBEDDED_MODEL, integer, modelOption, real } from '../../cli/options.js';
 import { Progress } from '../../cli/progress.js';
@@ -62,7 +62,8 @@ async function compare(options: Options): Promise<void> {
     );
   }
   const results = summarize(VARIANTS, comparisons);
-  const { output, ...settings } = options;
+  const { output, model, problems, ...others } = options;
+  const settings = { model: basename(model), problems: basename(problems), ...others };
   await writeFile(output, `${JSON.stringify({ settings, results }, null, 2)}\n`);
   process.stdout.write(`${format(results, options)}\n\nwritten to ${output}\n`);
 }

@@ -1,4 +1,5 @@
 import { rename, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { setInterval } from 'node:timers/promises';
 import { Command } from 'commander';
 import { integer, modelOption, real } from '../../cli/options.js';
@@ -44,9 +45,10 @@ export function soakCommand(): Command {
     .action(soak);
 }
 
-async function soak({ output, ...settings }: Options): Promise<void> {
-  const { minutes, warmUp, users, seed, every } = settings;
-  const engine = await Engine.open(settings.model);
+async function soak({ output, model, ...others }: Options): Promise<void> {
+  const { minutes, warmUp, users, seed, every } = others;
+  const settings = { model: basename(model), ...others };
+  const engine = await Engine.open(model);
   const progress = new Progress(Math.floor((60 * minutes) / every));
   const end = new AbortController();
   const stop = (): void => end.abort();

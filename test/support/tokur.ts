@@ -1,0 +1,13 @@
+import { type LayerBasis, TokurBases } from '#src/engine/low-rank-basis.js';
+import type { SessionOptions } from '#src/engine/session.js';
+import type { ModelSource } from '#src/model/decoder.js';
+
+/** All bases at once. */
+export async function tokurBases(source: ModelSource, options: SessionOptions): Promise<LayerBasis[]> {
+  const bases = new TokurBases(source, options);
+  for (;;) {
+    const { layers } = bases;
+    if (layers) return layers;
+    await bases.advance();
+  }
+}

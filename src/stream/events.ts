@@ -11,6 +11,8 @@ export interface TokenEvent {
   /** Natural log, temperature 1. */
   readonly logprob: number;
   readonly topLogprobs: readonly TokenLogprob[];
+  /** Put there by the guard, not written by the model. */
+  readonly inserted?: true;
 }
 
 /** The scores of one token, all methods at once: they come from one pass. */
@@ -23,13 +25,114 @@ export interface ScoreEvent {
   /** Methods that the schedule left out for this token: not a score of zero. */
   readonly skipped: readonly Method[];
   readonly rival: Rival | null;
+  /** Once rated: the share of ordinary tokens that score lower, in [0, 1]; none for what cannot be rated yet. */
+  readonly risk?: Scores;
 }
 
 export interface DoneEvent {
   readonly type: 'generation.done';
-  readonly finishReason: 'stop' | 'length';
-  readonly usage: { readonly promptTokens: number; readonly completionTokens: number };
+  readonly finishReason: 'stop' | 'length' | 'content_filter';
+  readonly usage: Usage;
 }
 
-/** What a generation emits. A failure is an error of the Observable. */
+export interface Usage {
+  readonly promptTokens: number;
+  /** Of the response as it stands. */
+  readonly completionTokens: number;
+  /** All that were written, also those of candidates and of what was retracted; where a guard may do so. */
+  readonly generatedTokens?: number;
+}
+
+/** What an unguarded generation emits. A failure is an error of the Observable. */
 export type GenerationEvent = TokenEvent | ScoreEvent | DoneEvent;
+
+/** A score and where it stands among ordinary ones. */
+export interface Rating {
+  readonly method: Method;
+  /** `null` where the schedule left out all that it would be of. */
+  readonly score: number | null;
+  /** Share of ordinary ones that score lower, in [0, 1]; `null` while too few are known to tell. */
+  readonly risk: number | null;
+  /** Whether ordinary was found out beforehand (`flinch calibrate`), or is estimated from what has been seen so far. */
+  readonly calibrated: boolean;
+}
+
+/** A token whose risk passes the threshold. */
+export interface SpikeEvent extends Rating {
+  readonly type: 'spike.detected';
+  readonly index: number;
+}
+
+/** Tokens `from` to `to − 1` of the response. */
+export interface StepSpan {
+  /** Counts the steps of the response from 0. */
+  readonly step: number;
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+}
+
+/** All tokens of a step are there; its scores may not be. */
+export interface StepClosedEvent extends StepSpan {
+  readonly type: 'step.closed';
+}
+
+/** The verdict on a step. After {@link intervene} it is the last word: nothing of the step is retracted any more. */
+export interface StepEvent extends StepSpan, Rating {
+  readonly type: 'step.done';
+  readonly flagged: boolean;
+}
+
+/** A step is likely wrong, and what is done about it. */
+export interface FlaggedEvent extends StepSpan, Rating {
+  readonly type: 'step.flagged';
+  readonly action: ActionName;
+}
+
+export type ActionName = 'annotate' | 'stop' | 'rollback' | 'reflect';
+
+/** Tokens from `from` on are void; what follows counts from there again. */
+export interface RetractedEvent {
+  readonly type: 'token.retracted';
+  readonly from: number;
+  readonly tokens: number;
+}
+
+export interface RollbackStartedEvent {
+  readonly type: 'rollback.started';
+  /** Counts the rollbacks of the response from 0. */
+  readonly rollback: number;
+  readonly step: number;
+  /** The first token that is drawn anew. */
+  readonly from: number;
+  readonly candidates: number;
+}
+
+/** One continuation that was considered in place of a flagged step; the flagged one itself is the first. */
+export interface CandidateSummary {
+  readonly text: string;
+  readonly tokens: number;
+  /** Mean over its tokens, which does not favour short ones. */
+  readonly score: number | null;
+}
+
+export interface RollbackDoneEvent {
+  readonly type: 'rollback.done';
+  readonly rollback: number;
+  readonly step: number;
+  /** `kept`: the flagged step itself was chosen, or one with the same text. */
+  readonly outcome: 'replaced' | 'kept';
+  /** Index into `candidates`. */
+  readonly chosen: number;
+  readonly candidates: readonly CandidateSummary[];
+}
+
+/** What a guarded generation emits. */
+export type GuardEvent =
+  | GenerationEvent
+  | SpikeEvent
+  | StepEvent
+  | FlaggedEvent
+  | RetractedEvent
+  | RollbackStartedEvent
+  | RollbackDoneEvent;

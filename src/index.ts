@@ -9,12 +9,42 @@ export type { ChatMessage } from './model/chat-template.js';
 export { type Checkpoint, encodePrompt, openCheckpoint } from './model/checkpoint.js';
 export { ModelError } from './model/errors.js';
 export type { TokurSettings } from './model/tokur-noise.js';
-export type { DoneEvent, GenerationEvent, ScoreEvent, TokenEvent } from './stream/events.js';
+export type { Branch, BranchEvent, Continuation } from './stream/branch.js';
+export { atRandom, lowestUncertainty, majority } from './stream/choose.js';
+export { EngineBranch, type EngineBranchOptions } from './stream/engine-branch.js';
+export type {
+  CandidateSummary,
+  DoneEvent,
+  DoneEvent,
+  FlaggedEvent,
+  GenerationEvent,
+  GenerationEvent,
+  GuardEvent,
+  Rating,
+  RetractedEvent,
+  RollbackDoneEvent,
+  RollbackStartedEvent,
+  ScoreEvent,
+  ScoreEvent,
+  SpikeEvent,
+  StepClosedEvent,
+  StepEvent,
+  StepSpan,
+  TokenEvent,
+  TokenEvent,
+  Usage,
+} from './stream/events.js';
 export { FlowGate } from './stream/flow-gate.js';
 export { generate } from './stream/generate.js';
+export { checkGuard, DEFAULT_GUARD, type Guard, policyOf } from './stream/guard.js';
+export { type GuardedRequest, guardedGeneration } from './stream/guarded-generation.js';
+export { type InterveneOptions, intervene } from './stream/intervene.js';
+export type { Candidate, Choose, Intervention, Policy, PolicyContext } from './stream/policy.js';
 export { type ScoreOptions, score } from './stream/score.js';
 export { scoredGeneration } from './stream/scored-generation.js';
+export { stepContent } from './stream/step-content.js';
 export { DEFAULT_METHODS, METHODS, type Method, type Scores } from './uncertainty/method.js';
+export type { RiskModel, Statistic } from './uncertainty/risk.js';
 export type { Schedule } from './uncertainty/schedule.js';
 export {
   type AbsoluteScoring,

@@ -17,17 +17,21 @@ export function rank(scores: readonly number[], positive: readonly boolean[]): R
   return { tierOf: Int32Array.from(scores, (score) => tier.get(score)!), tiers: distinct.length, positive };
 }
 
+/** By tier, the highest first. */
 export interface TierCounts {
   readonly positives: Float64Array;
   readonly negatives: Float64Array;
 }
 
-/** Examples of both kinds in each tier. @param weights how often each example counts; once unless given */
-export function countTiers({ tierOf, tiers, positive }: Ranking, weights?: ArrayLike<number>): TierCounts {
+/**
+ * Counts the examples of both kinds in each tier: what areas under curves are computed from.
+ * @param weights how often each example counts; once unless given
+ */
+export function countTiers({ tierOf, tiers, positive }: Ranking, weights?: Uint32Array): TierCounts {
   const positives = new Float64Array(tiers);
   const negatives = new Float64Array(tiers);
-  for (const [i, tier] of tierOf.entries()) {
-    (positive[i] ? positives : negatives)[tier]! += weights?.[i] ?? 1;
+  for (let i = 0; i < tierOf.length; i += 1) {
+    (positive[i] ? positives : negatives)[tierOf[i]!]! += weights ? weights[i]! : 1;
   }
   return { positives, negatives };
 }

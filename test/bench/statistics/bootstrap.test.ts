@@ -1,6 +1,6 @@
 import { mean, sampleStandardDeviation } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
-import { bootstrap } from '#src/bench/statistics/bootstrap.js';
+import { type BootstrapOptions, bootstrap } from '#src/bench/statistics/bootstrap.js';
 import { Z95 } from '#src/bench/statistics/estimate.js';
 
 const values = Array.from({ length: 400 }, (_, i) => Math.sin(i * 12.9898) * 3);
@@ -13,9 +13,15 @@ const meanOf =
     return values.reduce((sum, value, i) => sum + value * weights[i]!, 0) / total;
   };
 
+const estimate = (
+  groups: number,
+  statistic: (multiplicities: Uint32Array) => number,
+  options?: BootstrapOptions,
+) => bootstrap(groups, (multiplicities) => [statistic(multiplicities)], options)[0]!;
+
 describe('bootstrap', () => {
   it('gives a mean about the interval of its standard error', () => {
-    const { value, interval } = bootstrap(values.length, meanOf(values));
+    const { value, interval } = estimate(values.length, meanOf(values));
     const half = (Z95 * sampleStandardDeviation(values)) / Math.sqrt(values.length);
     expect(value).toBeCloseTo(mean(values), 12);
     expect(Math.abs(interval![0] - (value - half)) / half).toBeLessThan(0.15);
@@ -24,22 +30,34 @@ describe('bootstrap', () => {
 
   it('draws whole groups: copies within them tell nothing new', () => {
     const copied = values.flatMap((value) => [value, value, value, value]);
-    const of = bootstrap(values.length, meanOf(values));
-    expect(bootstrap(values.length, meanOf(copied, 4))).toEqual({
+    const of = estimate(values.length, meanOf(values));
+    expect(estimate(values.length, meanOf(copied, 4))).toEqual({
       value: expect.closeTo(of.value, 9),
       interval: of.interval!.map((end) => expect.closeTo(end, 9)),
     });
   });
 
+  it('shows all statistics the same resamples', () => {
+    const [single, negated] = bootstrap(values.length, (multiplicities) => {
+      const value = meanOf(values)(multiplicities);
+      return [value, -value];
+    });
+    const [low, high] = single!.interval!;
+    expect(negated).toEqual({
+      value: -single!.value,
+      interval: [expect.closeTo(-high, 12), expect.closeTo(-low, 12)],
+    });
+  });
+
   it('follows from its seed', () => {
-    const run = (seed: number) => bootstrap(values.length, meanOf(values), { seed, resamples: 100 });
+    const run = (seed: number) => estimate(values.length, meanOf(values), { seed, resamples: 100 });
     expect(run(7)).toEqual(run(7));
     expect(run(8).interval).not.toEqual(run(7).interval);
   });
 
   it('draws as many groups as there are', () => {
     const totals: number[] = [];
-    bootstrap(5, (multiplicities) => totals.push(multiplicities.reduce((sum, one) => sum + one, 0)), {
+    estimate(5, (multiplicities) => totals.push(multiplicities.reduce((sum, one) => sum + one, 0)), {
       resamples: 20,
     });
     expect(totals).toEqual(Array.from({ length: 21 }, () => 5));
@@ -47,9 +65,9 @@ describe('bootstrap', () => {
 
   it('leaves out resamples that the statistic is not defined for', () => {
     // The first group is missing from e⁻¹ of the resamples.
-    const { interval } = bootstrap(20, (multiplicities) => (multiplicities[0]! > 0 ? 1 : Number.NaN));
+    const { interval } = estimate(20, (multiplicities) => (multiplicities[0]! > 0 ? 1 : Number.NaN));
     expect(interval).toEqual([1, 1]);
-    expect(bootstrap(20, () => Number.NaN)).toEqual({ value: Number.NaN, interval: null });
-    expect(bootstrap(0, () => Number.NaN).interval).toBeNull();
+    expect(estimate(20, () => Number.NaN)).toEqual({ value: Number.NaN, interval: null });
+    expect(estimate(0, () => Number.NaN).interval).toBeNull();
   });
 });

@@ -1,0 +1,106 @@
+import { lastValueFrom, tap } from 'rxjs';
+import type { Engine } from '../../engine/engine.js';
+import type { GenerateRequest } from '../../engine/generation.js';
+import { samplingDefaults } from '../../engine/sampler.js';
+import { encodePrompt } from '../../model/checkpoint.js';
+import type { GuardEvent, RollbackDoneEvent, StepEvent } from '../../stream/events.js';
+import { type GuardedRequest, guardedGeneration } from '../../stream/guarded-generation.js';
+import type { Scores } from '../../uncertainty/method.js';
+import type { Problem } from '../tasks/problem.js';
+import { verify } from '../tasks/verify.js';
+
+/** How a problem was answered under a guard. */
+export interface Trial {
+  readonly text: string;
+  /** Of the answer as it stands, and of all that was written on the way. */
+  readonly tokens: number;
+  readonly generated: number;
+  readonly right: boolean;
+  /** Flagged steps that were left, and rollbacks by their outcome. */
+  readonly flagged: number;
+  readonly kept: number;
+  readonly replaced: number;
+}
+
+/** What was seen of an answer. */
+export interface Observed extends Trial {
+  /** Of each token. */
+  readonly texts: readonly string[];
+  readonly ids: readonly number[];
+  readonly scores: readonly Scores[];
+  readonly steps: readonly Pick<StepEvent, 'from' | 'to' | 'text' | 'held'>[];
+}
+
+export type Guarding = Pick<GuardedRequest, 'scoring' | 'guard' | 'risks' | 'policy'>;
+
+export interface Sampled {
+  readonly temperature: number;
+  readonly seed: number;
+}
+
+/** @throws EngineError */
+export async function answerTask(
+  engine: Engine,
+  problem: Problem,
+  sampled: Sampled,
+  guarding: Guarding,
+): Promise<Observed> {
+  const tokens: { text: string; id: number }[] = [];
+  const scores: Scores[] = [];
+  const steps: StepEvent[] = [];
+  const rollbacks: RollbackDoneEvent[] = [];
+  let generated = 0;
+  const observe = (event: GuardEvent): void => {
+    if (event.type === 'token.delta') tokens[event.index] = { text: event.text, id: event.id };
+    else if (event.type === 'score.delta') scores[event.index] = event.scores;
+    else if (event.type === 'step.done') steps.push(event);
+    else if (event.type === 'rollback.done') rollbacks.push(event);
+    else if (event.type === 'token.retracted') tokens.length = scores.length = event.from;
+    else if (event.type === 'generation.done') generated = event.usage.generatedTokens ?? tokens.length;
+  };
+  const request = { ...requestOf(engine, problem, sampled), ...guarding };
+  await lastValueFrom(guardedGeneration(engine, request).pipe(tap(observe)));
+  const text = tokens.map((token) => token.text).join('');
+  const replaced = rollbacks.filter(({ outcome }) => outcome === 'replaced').length;
+  return {
+    text,
+    tokens: tokens.length,
+    generated,
+    right: verify(problem, text).right,
+    flagged: steps.filter(({ flagged }) => flagged).length,
+    kept: rollbacks.length - replaced,
+    replaced,
+    texts: tokens.map((token) => token.text),
+    ids: tokens.map(({ id }) => id),
+    scores,
+    steps: steps.map(({ from, to, text, held }) => ({ from, to, text, ...(held && { held }) })),
+  };
+}
+
+/** The same question without a guard and without scores. */
+export async function sampleTask(
+  engine: Engine,
+  problem: Problem,
+  sampled: Sampled,
+): Promise<Pick<Trial, 'text' | 'tokens'>> {
+  const generation = await engine.generate(requestOf(engine, problem, sampled));
+  let text = '';
+  for (;;) {
+    const item = await generation.next();
+    if (item.type === 'end') return { text, tokens: item.tokens };
+    text += item.text;
+  }
+}
+
+function requestOf(engine: Engine, { question }: Problem, { temperature, seed }: Sampled): GenerateRequest {
+  const { checkpoint, contextLength } = engine;
+  const promptIds = encodePrompt(checkpoint, [{ role: 'user', content: question }]);
+  return {
+    promptIds,
+    maxTokens: contextLength - promptIds.length,
+    endIds: checkpoint.eosTokenIds,
+    stop: [],
+    topLogprobs: 0,
+    sampling: { ...samplingDefaults(checkpoint.generation), temperature, seed },
+  };
+}

@@ -25,5 +25,10 @@ describe('firstWrongStep', () => {
     expect(firstWrongStep([40, 43], steps)).toBe(2);
     expect(firstWrongStep([20, 21], steps)).toBe(1);
     expect(firstWrongStep([0, 2], [[3, 9]])).toBe(0);
+    const apart = [
+      [0, 10],
+      [21, 40],
+    ] as const;
+    expect(firstWrongStep([15, 21], apart)).toBe(0);
   });
 });

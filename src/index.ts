@@ -9,12 +9,35 @@ export type { ChatMessage } from './model/chat-template.js';
 export { type Checkpoint, encodePrompt, openCheckpoint } from './model/checkpoint.js';
 export { ModelError } from './model/errors.js';
 export type { TokurSettings } from './model/tokur-noise.js';
-export type { DoneEvent, GenerationEvent, ScoreEvent, TokenEvent } from './stream/events.js';
+export { detectSpikes, type SpikeOptions } from './stream/detect-spikes.js';
+export type {
+  DoneEvent,
+  FlaggedEvent,
+  GenerationEvent,
+  GuardEvent,
+  Rating,
+  RetractedEvent,
+  RollbackDoneEvent,
+  RollbackStartedEvent,
+  ScoreEvent,
+  SpikeEvent,
+  StepClosedEvent,
+  StepEvent,
+  StepSpan,
+  TokenEvent,
+} from './stream/events.js';
+export { type FlagOptions, flagSteps } from './stream/flag-steps.js';
 export { FlowGate } from './stream/flow-gate.js';
 export { generate } from './stream/generate.js';
+export { type HoldOptions, holdBack } from './stream/hold-back.js';
 export { type ScoreOptions, score } from './stream/score.js';
 export { scoredGeneration } from './stream/scored-generation.js';
+export { type SegmentOptions, segmentSteps } from './stream/segment-steps.js';
+export { StepAligner } from './stream/step-aligner.js';
+export { type StepMode, StepSegmenter, segmentText, type TextStep } from './stream/step-segmenter.js';
+export { TokenSteps, type TokenStepsOptions } from './stream/token-steps.js';
 export { DEFAULT_METHODS, METHODS, type Method, type Scores } from './uncertainty/method.js';
+export type { RiskModel, Statistic } from './uncertainty/risk.js';
 export type { Schedule } from './uncertainty/schedule.js';
 export {
   type AbsoluteScoring,

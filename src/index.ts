@@ -12,9 +12,16 @@ export type { TokurSettings } from './model/tokur-noise.js';
 export type { DoneEvent, GenerationEvent, ScoreEvent, TokenEvent } from './stream/events.js';
 export { FlowGate } from './stream/flow-gate.js';
 export { generate } from './stream/generate.js';
+export { rateRisk } from './stream/rate-risk.js';
 export { type ScoreOptions, score } from './stream/score.js';
 export { scoredGeneration } from './stream/scored-generation.js';
+export { CalibratedRisk } from './uncertainty/calibrated-risk.js';
+export type { Calibration, CalibrationFile, MethodCalibration } from './uncertainty/calibration.js';
+export { CALIBRATION_FILE, readCalibration } from './uncertainty/calibration-file.js';
 export { DEFAULT_METHODS, METHODS, type Method, type Scores } from './uncertainty/method.js';
+export { type RiskModel, STATISTICS, type Statistic, stepScore } from './uncertainty/risk.js';
+export { type RatedBy, riskModel } from './uncertainty/risk-model.js';
+export { RunningRisk } from './uncertainty/running-risk.js';
 export type { Schedule } from './uncertainty/schedule.js';
 export {
   type AbsoluteScoring,

@@ -3,12 +3,13 @@ import { type Checkpoint, openCheckpoint } from '../model/checkpoint.js';
 import { candidates, type DeviceChoice } from './device.js';
 import { EngineError } from './errors.js';
 import { type GenerateRequest, Generation } from './generation.js';
-import { decodeMemory, type ScoreSize, scoreMemory } from './memory.js';
+import { decodeMemory, type MemoryNeed, type ScoreSize, scoreMemory } from './memory.js';
 import { MemoryBudget } from './memory-budget.js';
 import { EngineProcess, type ProcessStatus } from './process.js';
 import type { FromDecode, FromScore, OpenMessage, Role, ToDecode, ToScore } from './protocol.js';
 import type { Machine } from './run-limits.js';
 import { ScoreText } from './score-text.js';
+import { Share } from './share.js';
 import { checkIds } from './token-ids.js';
 
 export interface EngineOptions {
@@ -104,37 +105,43 @@ export class Engine {
       throw new EngineError('overloaded', `${this.#maxStreams} responses are under way already`);
     }
     checkIds('promptIds', request.promptIds, this.checkpoint.config.vocabSize);
-    const release = this.memory.admit('decode', decodeMemory(this.machine('decode'), positions), positions);
+    const need = copies(decodeMemory(this.machine('decode'), positions), request.forks);
+    const release = this.memory.admit('decode', need, positions);
     this.#streams += 1;
-    let ended = false;
-    const onEnd = (): void => {
-      if (ended) return;
-      ended = true;
+    const share = new Share(() => {
       this.#streams -= 1;
       release();
-    };
+    });
+    const letGo = share.hold();
     try {
-      return await Generation.start(this.#decode, this.checkpoint.tokenizer, request, onEnd);
-    } catch (error) {
-      onEnd();
-      throw error;
+      return await Generation.start(
+        { process: this.#decode, tokenizer: this.checkpoint.tokenizer, share },
+        request,
+      );
+    } finally {
+      letGo();
     }
   }
 
   /**
    * @param size the longest that the text may become, and what its passes may cover; by default all of the context
+   * @param forks how many other continuations there may be at a time ({@link ScoreText.fork})
    * @throws EngineError `memory`, `overloaded`, `unavailable`, `closed`
    */
-  async openText(size: Partial<ScoreSize> = {}): Promise<ScoreText> {
+  async openText(size: Partial<ScoreSize> = {}, forks = 0): Promise<ScoreText> {
     const { positions = this.contextLength } = size;
     const { window = positions, scored = positions, lanes = 0 } = size;
-    const need = scoreMemory(this.machine('score'), { positions, window, scored, lanes });
-    const release = this.memory.admit('score', need, positions);
+    const need = copies(scoreMemory(this.machine('score'), { positions, window, scored, lanes }), forks);
+    const share = new Share(this.memory.admit('score', need, positions));
+    const letGo = share.hold();
     try {
-      return await ScoreText.open(this.#score, this.checkpoint.config.vocabSize, release);
-    } catch (error) {
-      release();
-      throw error;
+      return await ScoreText.open({
+        process: this.#score,
+        vocabSize: this.checkpoint.config.vocabSize,
+        share,
+      });
+    } finally {
+      letGo();
     }
   }
 
@@ -154,3 +161,6 @@ export class Engine {
     await Promise.all([this.#decode.close(), this.#score.close()]);
   }
 }
+
+/** Of a text and its forks: runs come one after the other. */
+const copies = ({ kept, run }: MemoryNeed, forks = 0): MemoryNeed => ({ kept: kept * (1 + forks), run });

@@ -3,14 +3,18 @@ import type { Tokenizer } from '../model/tokenizer.js';
 import { EngineError } from './errors.js';
 import { Inbox } from './inbox.js';
 import type { EngineProcess, StreamHandle } from './process.js';
-import type { FromDecode, ToDecode } from './protocol.js';
+import type { FromDecode, GenerateMessage, ToDecode } from './protocol.js';
 import type { Sampling, TokenLogprob } from './sampler.js';
+import type { Share } from './share.js';
 import { TextAssembler } from './text-assembler.js';
 
-/** Tokens that the decode process may be ahead of the reader. */
+/**
+ * Tokens that the decode process may be ahead of the reader; few where a guard may have no use for them. Credit goes
+ * back in portions: one message per token would cost more than the token of a small model.
+ */
 const AHEAD = 64;
-/** Credit goes back in portions: one message per token would cost more than the token of a small model. */
-const CREDIT = 16;
+const AHEAD_OF_GUARD = 16;
+const PORTIONS = 4;
 
 export interface GenerateRequest {
   readonly promptIds: readonly number[];
@@ -19,6 +23,17 @@ export interface GenerateRequest {
   readonly endIds: readonly number[];
   readonly stop: readonly string[];
   readonly topLogprobs: number;
+  /** How many other continuations there may be at a time ({@link Generation.fork}): memory is set aside for them. */
+  readonly forks?: number;
+}
+
+/** Another continuation of what has been written so far. */
+export interface GenerationFork {
+  /** Tokens of the response that stay. */
+  readonly keep: number;
+  /** Tokens that follow them, given instead of drawn. */
+  readonly insert?: readonly number[];
+  readonly sampling: Sampling;
 }
 
 export interface GeneratedToken {
@@ -31,6 +46,8 @@ export interface GeneratedToken {
   /** Natural log, temperature 1. */
   readonly logprob: number;
   readonly topLogprobs: readonly TokenLogprob[];
+  /** Given, not drawn. */
+  readonly inserted?: true;
 }
 
 export interface GenerationEnd {
@@ -41,53 +58,114 @@ export interface GenerationEnd {
 
 type Sampled = Extract<FromDecode, { type: 'token' }>;
 
+/** What the decode process is asked for, beside what does not depend on the request. */
+type Ask = Pick<GenerateMessage, 'promptIds' | 'past' | 'forced' | 'sampling' | 'maxTokens'>;
+
+/** Where generations of the same text run, and what they share. */
+export interface GenerationContext {
+  readonly process: EngineProcess<ToDecode, FromDecode>;
+  readonly tokenizer: Tokenizer;
+  /** Held by each for as long as the process works for it. */
+  readonly share: Share;
+}
+
 /**
- * A response that is being written. The reader pulls; the process writes at most {@link AHEAD} tokens ahead, so a
- * slow reader slows the generation down instead of filling memory.
+ * A response that is being written. The reader pulls; the process writes only some tokens ahead, so a slow reader
+ * slows the generation down instead of filling memory.
+ *
+ * One that may be forked stays with the process after its end, until it is cancelled.
  */
 export class Generation {
+  readonly #context: GenerationContext;
+  readonly #request: GenerateRequest;
   readonly #inbox = new Inbox<FromDecode>();
-  readonly #assembler: TextAssembler<Sampled>;
+  readonly #assembler: TextAssembler<Pick<Sampled, 'id'> & Partial<Sampled>>;
   readonly #ready: GeneratedToken[] = [];
+  /** Of the response, as far as they have been given to the reader or are ready for it. */
+  readonly #ids: number[];
+  /** Tokens that others wrote before this one began, and those after them that are given. */
+  readonly #kept: number;
+  readonly #inserted: number;
+  readonly #ahead: number;
   #handle: StreamHandle<ToDecode> | null = null;
+  #letGo: () => void = () => {};
   #reason: GenerationEnd['reason'] | null = null;
-  #tokens = 0;
+  #received = 0;
   #owed = 0;
-  readonly #onEnd: () => void;
 
-  private constructor(tokenizer: Tokenizer, stop: readonly string[], onEnd: () => void) {
-    this.#assembler = new TextAssembler(new Detokenizer(tokenizer), stop);
-    this.#onEnd = onEnd;
+  private constructor(
+    context: GenerationContext,
+    request: GenerateRequest,
+    kept: readonly number[],
+    inserted = 0,
+  ) {
+    this.#context = context;
+    this.#request = request;
+    this.#assembler = new TextAssembler(new Detokenizer(context.tokenizer), request.stop);
+    for (const id of kept) this.#assembler.push({ id });
+    this.#ids = [...kept];
+    this.#kept = kept.length;
+    this.#inserted = inserted;
+    this.#ahead = request.forks ? AHEAD_OF_GUARD : AHEAD;
+  }
+
+  /** @throws EngineError `unavailable`, `closed` */
+  static async start(context: GenerationContext, request: GenerateRequest): Promise<Generation> {
+    const { promptIds, sampling, maxTokens } = request;
+    const generation = new Generation(context, request, []);
+    await generation.#ask({ promptIds, sampling, maxTokens });
+    return generation;
   }
 
   /**
-   * @param onEnd called once, when the process no longer works for it
-   * @throws EngineError `unavailable`, `closed`
+   * Writes on from a part of this response, whose keys and values are copied, beside this one.
+   * @throws EngineError `unavailable`, `closed`; RangeError for more tokens than have been read, or than may be written
    */
-  static async start(
-    process: EngineProcess<ToDecode, FromDecode>,
-    tokenizer: Tokenizer,
-    request: GenerateRequest,
-    onEnd: () => void,
-  ): Promise<Generation> {
-    const { stop, ...rest } = request;
-    const generation = new Generation(tokenizer, stop, onEnd);
-    const inbox = generation.#inbox;
+  async fork({ keep, insert = [], sampling }: GenerationFork): Promise<Generation> {
+    const handle = this.#handle;
+    const { promptIds, forks } = this.#request;
+    if (!handle || !forks)
+      throw new EngineError('closed', 'the generation cannot be continued by another one');
+    const maxTokens = this.#request.maxTokens - keep;
+    if (keep < 0 || keep > this.#ids.length) {
+      throw new RangeError(`keep: ${keep} of ${this.#ids.length} tokens`);
+    }
+    if (insert.length >= maxTokens)
+      throw new RangeError(`keep: ${keep} and ${insert.length} given leave none to write`);
+    const kept = this.#ids.slice(0, keep);
+    const length = promptIds.length + keep - 1;
+    const last = kept.at(-1) ?? promptIds.at(-1)!;
+    const generation = new Generation(this.#context, this.#request, kept, insert.length);
+    const past = { stream: handle.stream, length };
+    await generation.#ask({ promptIds: [last], past, forced: insert, sampling, maxTokens });
+    return generation;
+  }
+
+  /** Tokens that were written for it, read or not. */
+  get written(): number {
+    return this.#received + this.#inbox.size;
+  }
+
+  async #ask(ask: Ask): Promise<void> {
+    const { process, share } = this.#context;
     const handle = await process.attach({
-      receive: (message) => inbox.put(message),
+      receive: (message) => this.#inbox.put(message),
       fail: (error) => {
-        generation.#release();
-        inbox.fail(error);
+        this.#release();
+        this.#inbox.fail(error);
       },
     });
-    generation.#handle = handle;
+    const { endIds, topLogprobs, forks } = this.#request;
+    const { stream } = handle;
     try {
-      handle.send({ type: 'generate', stream: handle.stream, credit: AHEAD, ...rest });
+      const retain = Boolean(forks);
+      handle.send({ type: 'generate', stream, credit: this.#ahead, endIds, topLogprobs, retain, ...ask });
     } catch (error) {
       handle.detach(); // it could not be serialised
       throw error;
     }
-    return generation;
+    this.#handle = handle;
+    this.#letGo = share.hold();
   }
 
   /**
@@ -98,7 +176,7 @@ export class Generation {
     for (;;) {
       const token = this.#ready.shift();
       if (token) return token;
-      if (this.#reason) return { type: 'end', reason: this.#reason, tokens: this.#tokens };
+      if (this.#reason) return { type: 'end', reason: this.#reason, tokens: this.#ids.length };
       this.#accept(await this.#inbox.take());
     }
   }
@@ -111,6 +189,7 @@ export class Generation {
 
   #accept(message: FromDecode): void {
     if (message.type === 'token') {
+      this.#received += 1;
       const { tokens, stopped } = this.#assembler.push(message);
       this.#settle(tokens);
       if (stopped) this.#finish('stop');
@@ -124,24 +203,29 @@ export class Generation {
     }
   }
 
-  #settle(tokens: readonly { readonly token: Sampled; readonly text: string }[]): void {
+  #settle(
+    tokens: readonly { readonly token: Pick<Sampled, 'id'> & Partial<Sampled>; readonly text: string }[],
+  ): void {
     for (const { token, text } of tokens) {
       const { id, logprob, top } = token;
-      this.#ready.push({ type: 'token', index: this.#tokens, id, text, logprob, topLogprobs: top });
-      this.#tokens += 1;
+      if (logprob === undefined || top === undefined) continue; // kept: whoever wrote it has given it out
+      const index = this.#ids.length;
+      const inserted = index < this.#kept + this.#inserted && { inserted: true as const };
+      this.#ready.push({ type: 'token', index, id, text, logprob, topLogprobs: top, ...inserted });
+      this.#ids.push(id);
     }
   }
 
   #repay(): void {
     this.#owed += 1;
-    if (this.#owed < CREDIT || !this.#handle) return;
+    if (this.#owed < this.#ahead / PORTIONS || !this.#handle) return;
     this.#handle.send({ type: 'credit', stream: this.#handle.stream, tokens: this.#owed });
     this.#owed = 0;
   }
 
   #finish(reason: GenerationEnd['reason']): void {
     this.#reason = reason;
-    this.#release();
+    if (!this.#request.forks) this.#release();
   }
 
   #release(): void {
@@ -150,6 +234,6 @@ export class Generation {
     this.#handle = null;
     handle.send({ type: 'cancel', stream: handle.stream });
     handle.detach();
-    this.#onEnd();
+    this.#letGo();
   }
 }

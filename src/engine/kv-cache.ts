@@ -37,6 +37,15 @@ export class KvCache {
     return new KvCache(this.#shape, this.#limit);
   }
 
+  /** A copy of the first `length` positions, or of all if there are fewer. */
+  fork(length: number): KvCache {
+    const copy = this.empty();
+    const count = Math.min(length, this.length);
+    copy.reserve(count);
+    copy.write(0, count, this.read(0, count));
+    return copy;
+  }
+
   /** Copies of positions from `start` on, as {@link write} takes them. */
   read(start: number, count: number): Float32Array[] {
     const { kvHeads, headDim } = this.#shape;

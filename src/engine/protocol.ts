@@ -20,7 +20,14 @@ export interface OpenMessage {
 export interface GenerateMessage {
   readonly type: 'generate';
   readonly stream: number;
+  /** What the model has not seen yet, at least one token. */
   readonly promptIds: readonly number[];
+  /** What it has: the first `length` positions of another stream, copied. */
+  readonly past?: { readonly stream: number; readonly length: number };
+  /** The first tokens, which are given instead of drawn. */
+  readonly forced?: readonly number[];
+  /** Whether the stream can be continued by others after its end, until it is cancelled. */
+  readonly retain?: boolean;
   readonly sampling: Sampling;
   readonly maxTokens: number;
   /** Tokens that end the response; the one that does is not part of it. */
@@ -100,10 +107,19 @@ export interface SampleMessage {
   readonly to: number;
 }
 
+export interface ForkMessage {
+  readonly type: 'fork';
+  readonly stream: number;
+  readonly of: number;
+  readonly length: number;
+}
+
 export type ToScore =
   | OpenMessage
   | PassMessage
   | SampleMessage
+  /** A text that begins as the first `length` tokens of another one. */
+  | ForkMessage
   /** What the samples of a text are; before the first of them. */
   | { readonly type: 'lanes'; readonly stream: number; readonly options: LaneOptions }
   /** The text is done with: its cache is freed. */
@@ -134,6 +150,7 @@ export type FromScore =
       readonly tokens: readonly PassToken[];
       readonly positions: number;
     }
+  | { readonly type: 'forked'; readonly stream: number }
   /** Per token: log P(token) of each lane, or its derivative along the lane's noise; of TokUR EU, TU and AU. */
   | { readonly type: 'sampled'; readonly stream: number; readonly values: readonly (readonly number[])[] }
   | { readonly type: 'failed'; readonly stream: number; readonly message: string };

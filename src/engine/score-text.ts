@@ -1,7 +1,16 @@
 import { EngineError } from './errors.js';
 import { Inbox } from './inbox.js';
 import type { EngineProcess, StreamHandle } from './process.js';
-import type { FromScore, LaneOptions, PassMessage, PassToken, SampleMessage, ToScore } from './protocol.js';
+import type {
+  ForkMessage,
+  FromScore,
+  LaneOptions,
+  PassMessage,
+  PassToken,
+  SampleMessage,
+  ToScore,
+} from './protocol.js';
+import type { Share } from './share.js';
 import { checkIds } from './token-ids.js';
 
 export type PassRequest = Omit<PassMessage, 'type' | 'stream'>;
@@ -13,42 +22,59 @@ export interface PassResult {
   readonly positions: number;
 }
 
+export interface ScoreContext {
+  readonly process: EngineProcess<ToScore, FromScore>;
+  readonly vocabSize: number;
+  /** Held by each text for as long as the process holds it. */
+  readonly share: Share;
+}
+
 /** A text in the score process: its clean KV cache, and one pass at a time. */
 export class ScoreText {
+  readonly #context: ScoreContext;
   readonly #inbox = new Inbox<FromScore>();
   #handle: StreamHandle<ToScore> | null = null;
-
-  readonly #vocabSize: number;
-  readonly #onEnd: () => void;
+  #letGo: () => void = () => {};
   #asked = false;
 
-  private constructor(vocabSize: number, onEnd: () => void) {
-    this.#vocabSize = vocabSize;
-    this.#onEnd = onEnd;
+  private constructor(context: ScoreContext) {
+    this.#context = context;
   }
 
-  /**
-   * @param onEnd called when the process no longer holds it
-   * @throws EngineError `unavailable`, `closed`
-   */
-  static async open(
-    process: EngineProcess<ToScore, FromScore>,
-    vocabSize: number,
-    onEnd: () => void,
-  ): Promise<ScoreText> {
-    const text = new ScoreText(vocabSize, onEnd);
-    text.#handle = await process.attach({
+  /** @throws EngineError `unavailable`, `closed` */
+  static async open(context: ScoreContext): Promise<ScoreText> {
+    const text = new ScoreText(context);
+    text.#handle = await context.process.attach({
       receive: (message) => text.#inbox.put(message),
       fail: (error) => {
-        onEnd();
+        text.#letGo();
         text.#inbox.fail(error);
       },
     });
+    text.#letGo = context.share.hold();
     return text;
+  }
+
+  /**
+   * Another text that begins with the same `length` tokens; what is known of them is copied.
+   * @throws EngineError `failed` for more tokens than a pass has brought, `crashed`, `unavailable`, `closed`
+   */
+  async fork(length: number): Promise<ScoreText> {
+    const { stream: of } = this.#open();
+    const text = await ScoreText.open(this.#context);
+    try {
+      const message = await text.#ask({ type: 'fork', of, length });
+      if (message.type !== 'forked') throw unexpected(message);
+      return text;
+    } catch (error) {
+      text.release();
+      throw error;
+    }
   }
 
   /** @throws EngineError `crashed`, `failed`, `closed`; RangeError for an id outside the vocabulary */
   async pass(request: PassRequest): Promise<PassResult> {
+    checkIds('newIds', request.newIds, this.#context.vocabSize);
     const message = await this.#ask({ type: 'pass', ...request });
     if (message.type !== 'scored') throw unexpected(message);
     return { tokens: message.tokens, positions: message.positions };
@@ -64,6 +90,7 @@ export class ScoreText {
    * @throws EngineError `crashed`, `failed`, `closed`
    */
   async sample(request: SampleRequest): Promise<readonly (readonly number[])[]> {
+    checkIds('newIds', request.newIds, this.#context.vocabSize);
     const message = await this.#ask({ type: 'sample', ...request });
     if (message.type !== 'sampled') throw unexpected(message);
     return message.values;
@@ -76,13 +103,12 @@ export class ScoreText {
     this.#handle = null;
     handle.send({ type: 'release', stream: handle.stream });
     handle.detach();
-    this.#onEnd();
+    this.#letGo();
     this.#inbox.fail(new EngineError('closed', 'the text was released'));
   }
 
-  async #ask(message: Unaddressed<PassMessage> | Unaddressed<SampleMessage>): Promise<FromScore> {
+  async #ask(message: Unaddressed<PassMessage | SampleMessage | ForkMessage>): Promise<FromScore> {
     if (this.#asked) throw new EngineError('failed', 'a text answers one question at a time');
-    checkIds('newIds', message.newIds, this.#vocabSize);
     this.#asked = true;
     try {
       this.#send(message);
@@ -93,8 +119,13 @@ export class ScoreText {
   }
 
   #send(message: Unaddressed<ToScore>): void {
+    const handle = this.#open();
+    handle.send({ ...message, stream: handle.stream });
+  }
+
+  #open(): StreamHandle<ToScore> {
     if (!this.#handle) throw new EngineError('closed', 'the text was released');
-    this.#handle.send({ ...message, stream: this.#handle.stream });
+    return this.#handle;
   }
 }
 

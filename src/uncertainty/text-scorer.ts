@@ -13,6 +13,8 @@ export interface NewToken {
   readonly id: number;
   /** Natural log, temperature 1. */
   readonly logprob?: number;
+  /** No pass scores it together with the token before it. */
+  readonly begins?: boolean;
 }
 
 export interface TokenScore {
@@ -41,11 +43,14 @@ interface Block {
 export class TextScorer {
   readonly #text: ScoreText;
   readonly #scoring: AbsoluteScoring;
-  readonly #promptLength: number;
+  readonly #promptIds: readonly number[];
   /** Tokens that the score process has not been told of. */
   #unsent: number[];
+  readonly #response: NewToken[] = [];
   /** Response tokens that are not scored yet. */
   #unscored: NewToken[] = [];
+  /** Where in the response passes began: the tokens up to the next of these were scored together. */
+  readonly #blocks: number[] = [];
   #scored = 0;
   #positions = 0;
   #last: Promise<unknown> = Promise.resolve();
@@ -53,13 +58,14 @@ export class TextScorer {
   private constructor(text: ScoreText, promptIds: readonly number[], scoring: AbsoluteScoring) {
     this.#text = text;
     this.#scoring = scoring;
-    this.#promptLength = promptIds.length;
+    this.#promptIds = promptIds;
     this.#unsent = [...promptIds];
   }
 
   /**
    * @param promptIds at least one token: the first of the response needs something to follow
    * @param positions the longest that prompt and response may become: memory is set aside for it
+   * @param forks how many other continuations there may be at a time
    * @throws EngineError `memory`, `overloaded`, `unavailable`, `closed`; SettingsError; ModelError where the embeddings' RMS is needed and unreadable
    */
   static async open(
@@ -67,19 +73,20 @@ export class TextScorer {
     promptIds: readonly number[],
     scoring: Scoring,
     positions = engine.contextLength,
+    forks = 0,
   ): Promise<TextScorer> {
     if (promptIds.length === 0) throw new SettingsError('promptIds', 'needs at least one token');
     const { checkpoint } = engine;
     const absolute = await absoluteScoring(scoring, checkpoint.embeddingRms);
     const lanes = laneOptions(absolute, checkpoint.config.hiddenSize);
-    const text = await engine.openText(sizeOf(absolute, positions, lanes));
+    const text = await engine.openText(sizeOf(absolute, positions, lanes), forks);
     try {
       for (const options of lanes) text.openLanes(options);
     } catch (error) {
       text.release();
       throw error;
     }
-    return new TextScorer(text, promptIds, absolute);
+    return new TextScorer(text, [...promptIds], absolute);
   }
 
   /** Positions that score passes ran over so far, summed. */
@@ -94,10 +101,7 @@ export class TextScorer {
   push(tokens: readonly NewToken[]): Promise<TokenScore[]> {
     return this.#inOrder(async () => {
       // One by one: so many may not be arguments of one call.
-      for (const token of tokens) {
-        this.#unsent.push(token.id);
-        this.#unscored.push(token);
-      }
+      for (const token of tokens) this.#append(token);
       return this.#score(blockOf(this.#scoring.schedule));
     });
   }
@@ -107,8 +111,39 @@ export class TextScorer {
     return this.#inOrder(() => this.#score(1));
   }
 
+  /**
+   * Scores another continuation of the first `keep` tokens of the response. Nothing of the others has a part in its
+   * scores: where a pass attacked some of both, those that stay are scored anew, so the first score may be of an
+   * earlier token.
+   * @throws EngineError; RangeError for more tokens than were pushed
+   */
+  fork(keep: number): Promise<TextScorer> {
+    return this.#inOrder(async () => {
+      if (keep < 0 || keep > this.#response.length) {
+        throw new RangeError(`keep: ${keep} of ${this.#response.length} tokens`);
+      }
+      const known = this.#promptIds.length + this.#response.length - this.#unsent.length;
+      const length = Math.min(known, this.#promptIds.length + keep);
+      const fork = new TextScorer(await this.#text.fork(length), this.#promptIds, this.#scoring);
+      const shared = keep < this.#scored && !this.#blocks.includes(keep);
+      fork.#scored = shared ? this.#blocks.findLast((start) => start < keep)! : Math.min(keep, this.#scored);
+      fork.#blocks.push(...this.#blocks.filter((start) => start < fork.#scored));
+      fork.#response.push(...this.#response.slice(0, keep));
+      fork.#unscored = fork.#response.slice(fork.#scored);
+      fork.#unsent.push(...fork.#response.map(({ id }) => id));
+      fork.#unsent.splice(0, length);
+      return fork;
+    });
+  }
+
   close(): void {
     this.#text.release();
+  }
+
+  #append(token: NewToken): void {
+    this.#response.push(token);
+    this.#unsent.push(token.id);
+    this.#unscored.push(token);
   }
 
   #inOrder<T>(work: () => Promise<T>): Promise<T> {
@@ -135,8 +170,10 @@ export class TextScorer {
 
   #next(least: number): Block | null {
     const { methods, schedule } = this.#scoring;
-    const block = this.#unscored.slice(0, blockOf(schedule));
-    const due = block.length > 0 && block.length >= least;
+    const limit =
+      schedule.kind === 'offline' ? -1 : this.#unscored.findIndex(({ begins }, i) => i > 0 && begins);
+    const block = this.#unscored.slice(0, limit < 0 ? blockOf(schedule) : Math.min(limit, blockOf(schedule)));
+    const due = block.length > 0 && (block.length >= least || block.length === limit);
     if (!methods.includes('adversarial')) return due ? { count: block.length, attacked: null } : null;
     if (schedule.kind !== 'lazy') {
       return due ? { count: block.length, attacked: block.map(() => true) } : null;
@@ -150,20 +187,20 @@ export class TextScorer {
   async #learnLogprobs(): Promise<void> {
     const unknown = this.#unscored.findIndex(({ logprob }) => logprob === undefined);
     if (unknown < 0) return;
-    const from = this.#promptLength + this.#scored + unknown;
-    const to = this.#promptLength + this.#scored + this.#unscored.length;
+    const from = this.#promptIds.length + this.#scored + unknown;
+    const to = this.#promptIds.length + this.#scored + this.#unscored.length;
     const newIds = this.#unsent.splice(0);
     const request = { newIds, start: from - 1, from, to, adversary: null };
     const { tokens, positions } = await this.#text.pass(request);
     this.#positions += positions;
     for (const [i, { logprob }] of tokens.entries()) {
-      this.#unscored[unknown + i] = { id: this.#unscored[unknown + i]!.id, logprob };
+      this.#unscored[unknown + i] = { ...this.#unscored[unknown + i]!, logprob };
     }
   }
 
   async #pass({ count, attacked }: Block): Promise<TokenScore[]> {
     const { schedule, alpha, form = 'perturb' } = this.#scoring;
-    const from = this.#promptLength + this.#scored;
+    const from = this.#promptIds.length + this.#scored;
     const to = from + count;
     const start = windowStart(schedule, from, to, attacked !== null);
     const adversary = attacked && { alpha, form, attacked };
@@ -174,6 +211,7 @@ export class TextScorer {
     const [noise, tokur] = [await sample('noise'), await sample('tokur')];
     this.#positions += positions;
     const first = this.#scored;
+    this.#blocks.push(first);
     this.#scored += count;
     return this.#unscored.splice(0, count).map(({ id }, i) => {
       const measured = { ...tokens[i]!, noise: noise[i] ?? [], tokur: tokur[i] ?? [] };

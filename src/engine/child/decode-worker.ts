@@ -45,6 +45,8 @@ export class DecodeWorker {
   readonly #options: DecodeWorkerOptions;
   readonly #runtime: Runtime;
   readonly #streams = new Map<number, Stream>();
+  /** Of streams that have ended and may be continued. */
+  readonly #retained = new Map<number, KvCache>();
   #running = false;
 
   constructor(options: DecodeWorkerOptions) {
@@ -53,10 +55,20 @@ export class DecodeWorker {
   }
 
   generate(request: GenerateMessage): void {
-    this.#streams.set(request.stream, {
+    const { stream, past } = request;
+    const known = past && (this.#streams.get(past.stream)?.cache ?? this.#retained.get(past.stream));
+    if (past && (known?.length ?? 0) < past.length) {
+      const message = `stream ${past.stream} does not hold ${past.length} positions to continue`;
+      this.#options.send({ type: 'failed', stream, message });
+      return;
+    }
+    this.#streams.set(stream, {
       request,
       sampler: new Sampler(request.sampling),
-      cache: new KvCache(this.#options.source.config, this.#options.contextLength),
+      cache:
+        past && known
+          ? known.fork(past.length)
+          : new KvCache(this.#options.source.config, this.#options.contextLength),
       pending: request.promptIds,
       generated: 0,
       credit: request.credit,
@@ -72,6 +84,7 @@ export class DecodeWorker {
 
   cancel(id: number): void {
     this.#streams.delete(id);
+    this.#retained.delete(id);
   }
 
   async #run(): Promise<void> {
@@ -158,16 +171,17 @@ export class DecodeWorker {
   }
 
   #draw(stream: Stream, logprobs: Float32Array): void {
-    const { stream: id, endIds, topLogprobs, maxTokens } = stream.request;
+    const { stream: id, endIds, topLogprobs, maxTokens, forced } = stream.request;
     if (!this.#streams.has(id)) return; // cancelled during the run
-    const token = stream.sampler.sample(logprobs);
+    const given = forced?.[stream.generated];
+    const token = given ?? stream.sampler.sample(logprobs);
     const logprob = logprobs[token]!;
     if (!Number.isFinite(logprob)) {
       this.#fail(stream, 'the log-probability of the drawn token is not finite');
       return;
     }
-    if (endIds.includes(token)) {
-      this.#end(id, 'stop');
+    if (given === undefined && endIds.includes(token)) {
+      this.#end(stream, 'stop');
       return;
     }
     this.#options.send({
@@ -180,12 +194,13 @@ export class DecodeWorker {
     stream.credit -= 1;
     stream.generated += 1;
     stream.pending = [token];
-    if (stream.generated === maxTokens) this.#end(id, 'length');
+    if (stream.generated === maxTokens) this.#end(stream, 'length');
   }
 
-  #end(id: number, reason: 'stop' | 'length'): void {
-    this.#streams.delete(id);
-    this.#options.send({ type: 'end', stream: id, reason });
+  #end({ request: { stream, retain }, cache }: Stream, reason: 'stop' | 'length'): void {
+    this.#streams.delete(stream);
+    if (retain) this.#retained.set(stream, cache);
+    this.#options.send({ type: 'end', stream, reason });
   }
 
   #fail({ request: { stream } }: Stream, message: string): void {

@@ -15,6 +15,8 @@ export interface Lanes {
   readonly needsClean: boolean;
   /** Forgets what lies behind the first `length` positions. */
   cut(length: number): void;
+  /** The same lanes of a text that begins with the same `length` positions. */
+  fork(length: number): Lanes;
   /**
    * Brings the lanes up to the end of a text, run by run.
    * @param clean cache of the text itself; where it is needed, it must hold all but the last token

@@ -48,6 +48,7 @@ async function openScore({ source, threads, device, contextLength }: OpenMessage
   const worker = new ScoreWorker({ sessions, source, threads, device, contextLength, send });
   process.on('message', (message: ToScore) => {
     if (message.type === 'pass') worker.pass(message);
+    else if (message.type === 'fork') worker.fork(message);
     else if (message.type === 'lanes') worker.lanes(message.stream, message.options);
     else if (message.type === 'sample') worker.sample(message);
     else if (message.type === 'release') worker.release(message.stream);

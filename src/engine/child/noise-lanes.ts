@@ -19,11 +19,20 @@ export class NoiseLanes implements Lanes {
   readonly #context: LaneContext;
   readonly #lanes: readonly Lane[];
 
-  constructor(options: NoiseOptions, context: LaneContext) {
+  constructor(
+    options: NoiseOptions,
+    context: LaneContext,
+    caches: readonly KvCache[] = laneCaches(options.samples, context),
+  ) {
     this.needsClean = options.form === 'derivative';
     this.#options = options;
     this.#context = context;
-    this.#lanes = laneCaches(options.samples, context).map((cache, index) => ({ index, cache }));
+    this.#lanes = caches.map((cache, index) => ({ index, cache }));
+  }
+
+  fork(length: number): NoiseLanes {
+    const caches = this.#lanes.map(({ cache }) => cache.fork(length));
+    return new NoiseLanes(this.#options, this.#context, caches);
   }
 
   cut(length: number): void {

@@ -4,6 +4,7 @@ import type { Device } from '../device.js';
 import { KvCache } from '../kv-cache.js';
 import type {
   Adversary,
+  ForkMessage,
   FromScore,
   LaneOptions,
   PassMessage,
@@ -26,7 +27,7 @@ const MAX_BATCH_LAYERS = 32;
 
 interface Text {
   readonly ids: number[];
-  readonly cache: KvCache;
+  cache: KvCache;
   readonly lanes: Map<LaneOptions['kind'], Lanes>;
 }
 
@@ -85,6 +86,17 @@ export class ScoreWorker {
       options.kind,
       openLanes(options, { runtime: this.#runtime, sessions, limit: contextLength }),
     );
+  }
+
+  fork({ stream, of, length }: ForkMessage): void {
+    const source = this.#texts.get(of);
+    const text = this.#text({ stream, newIds: source?.ids.slice(0, length) ?? [] });
+    if (text.ids.length < length) {
+      this.#fail(stream, new Error(`text ${of} does not hold ${length} tokens to continue`));
+    } else if (source) {
+      this.#advance(stream, forkText(stream, source, text));
+      void this.#run();
+    }
   }
 
   sample(message: SampleMessage): void {
@@ -202,6 +214,17 @@ const plus = (a: RunSize, b: RunSize): RunSize => ({
 function together(a: Run, b: Run): boolean {
   if (a.kind !== 'score' || b.kind !== 'score') return a.kind === 'forward' && b.kind === 'forward';
   return a.adversary.alpha === b.adversary.alpha && a.adversary.form === b.adversary.form;
+}
+
+/** Between two runs: during one the cache holds perturbed keys and values. */
+function* forkText(stream: number, source: Text, text: Text): Steps {
+  const length = text.ids.length;
+  const execute = async (): Promise<void> => {
+    text.cache = source.cache.fork(length);
+    for (const [kind, lanes] of source.lanes) text.lanes.set(kind, lanes.fork(length));
+  };
+  yield { kind: 'own', execute };
+  return { type: 'forked', stream };
 }
 
 /** A pass, after what lies before its window. Room is made first: what does not fit fails before others join. */

@@ -16,10 +16,19 @@ export class TokurLanes implements Lanes {
   /** Of the law `weights`, the same for every run; drawn when it is first needed. */
   #weights: Feeds | null = null;
 
-  constructor(settings: TokurSettings, context: LaneContext) {
+  constructor(
+    settings: TokurSettings,
+    context: LaneContext,
+    caches: readonly KvCache[] = laneCaches(settings.samples, context),
+  ) {
     this.#settings = settings;
     this.#context = context;
-    this.#caches = laneCaches(settings.samples, context);
+    this.#caches = caches;
+  }
+
+  fork(length: number): TokurLanes {
+    const caches = this.#caches.map((cache) => cache.fork(length));
+    return new TokurLanes(this.#settings, this.#context, caches);
   }
 
   cut(length: number): void {

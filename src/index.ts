@@ -9,6 +9,7 @@ export type { ChatMessage } from './model/chat-template.js';
 export { type Checkpoint, encodePrompt, openCheckpoint } from './model/checkpoint.js';
 export { ModelError } from './model/errors.js';
 export type { TokurSettings } from './model/tokur-noise.js';
+export { type CollectedAnswer, collectScores } from './stream/collect-scores.js';
 export type { DoneEvent, GenerationEvent, ScoreEvent, TokenEvent } from './stream/events.js';
 export { FlowGate } from './stream/flow-gate.js';
 export { generate } from './stream/generate.js';
@@ -23,6 +24,7 @@ export { type RiskModel, STATISTICS, type Statistic, stepScore } from './uncerta
 export { type RatedBy, riskModel } from './uncertainty/risk-model.js';
 export { RunningRisk } from './uncertainty/running-risk.js';
 export type { Schedule } from './uncertainty/schedule.js';
+export { ScoreCollector, type ScoredAnswer } from './uncertainty/score-collector.js';
 export {
   type AbsoluteScoring,
   absoluteScoring,

@@ -9,13 +9,38 @@ export type { ChatMessage } from './model/chat-template.js';
 export { type Checkpoint, encodePrompt, openCheckpoint } from './model/checkpoint.js';
 export { ModelError } from './model/errors.js';
 export type { TokurSettings } from './model/tokur-noise.js';
+export type { Branch, BranchEvent, Continuation } from './stream/branch.js';
+export { atRandom, lowestUncertainty, majority } from './stream/choose.js';
 export { type CollectedAnswer, collectScores } from './stream/collect-scores.js';
-export type { DoneEvent, GenerationEvent, ScoreEvent, TokenEvent } from './stream/events.js';
+export { EngineBranch, type EngineBranchOptions } from './stream/engine-branch.js';
+export type {
+  CandidateSummary,
+  DoneEvent,
+  FlaggedEvent,
+  GenerationEvent,
+  GuardEvent,
+  Rating,
+  RetractedEvent,
+  RollbackDoneEvent,
+  RollbackStartedEvent,
+  ScoreEvent,
+  SpikeEvent,
+  StepClosedEvent,
+  StepEvent,
+  StepSpan,
+  TokenEvent,
+  Usage,
+} from './stream/events.js';
 export { FlowGate } from './stream/flow-gate.js';
 export { generate } from './stream/generate.js';
+export { checkGuard, DEFAULT_GUARD, type Guard, policyOf } from './stream/guard.js';
+export { type GuardedRequest, guardedGeneration } from './stream/guarded-generation.js';
+export { type InterveneOptions, intervene } from './stream/intervene.js';
+export type { Candidate, Choose, Intervention, Policy, PolicyContext } from './stream/policy.js';
 export { rateRisk } from './stream/rate-risk.js';
 export { type ScoreOptions, score } from './stream/score.js';
 export { scoredGeneration } from './stream/scored-generation.js';
+export { stepContent } from './stream/step-content.js';
 export { CalibratedRisk } from './uncertainty/calibrated-risk.js';
 export type { Calibration, CalibrationFile, MethodCalibration } from './uncertainty/calibration.js';
 export { CALIBRATION_FILE, readCalibration } from './uncertainty/calibration-file.js';

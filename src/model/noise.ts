@@ -46,6 +46,10 @@ export function standardNormals(
 /** First hexadecimal digits of π: four hashes that differ, one for each word of the generator's state. */
 const STARTS = [0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344];
 
+/** A 32-bit integer that depends on every bit of all of them. */
+export const hash32 = (...words: readonly number[]): number =>
+  words.reduce((hash, word) => mix(hash ^ word), STARTS[0]!);
+
 /** The finaliser of MurmurHash3 (Appleby, public domain): a bijection of 32-bit integers, each bit depends on all. */
 function mix(hash: number): number {
   let h = hash;

@@ -7,8 +7,14 @@
  * socket.once('drain', release);
  */
 export class FlowGate {
+  readonly #outer: FlowGate | null;
   #holds = 0;
   #waiting: (() => void)[] = [];
+
+  /** @param outer another gate that must be open too */
+  constructor(outer: FlowGate | null = null) {
+    this.#outer = outer;
+  }
 
   /** @returns the release; calling it twice does no harm */
   hold(): () => void {
@@ -22,8 +28,15 @@ export class FlowGate {
     };
   }
 
+  get open(): boolean {
+    return this.#holds === 0 && (this.#outer?.open ?? true);
+  }
+
   /** Resolves once nobody holds the gate. */
   async opened(): Promise<void> {
-    while (this.#holds > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    while (!this.open) {
+      if (this.#holds > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      else await this.#outer?.opened();
+    }
   }
 }

@@ -20,25 +20,38 @@ export function generate(
 ): Observable<TokenEvent | DoneEvent> {
   return new Observable((subscriber) => {
     let generation: Generation | null = null;
-
-    const run = async (): Promise<void> => {
+    const start = async (): Promise<void> => {
       generation = await engine.generate(request);
+      if (subscriber.closed)
+        generation.cancel(); // unsubscribed while the engine was taking it in
+      else subscriber.add(readTokens(generation, request.promptIds.length, gate).subscribe(subscriber));
+    };
+    start().catch((error: unknown) => subscriber.error(error));
+    return () => generation?.cancel();
+  });
+}
+
+/** The tokens of a generation that is under way, then `generation.done`. Unsubscribing leaves it as it is. */
+export function readTokens(
+  generation: Pick<Generation, 'next'>,
+  promptTokens: number,
+  gate: FlowGate,
+): Observable<TokenEvent | DoneEvent> {
+  return new Observable((subscriber) => {
+    const read = async (): Promise<void> => {
       while (!subscriber.closed) {
         await gate.opened();
-        if (subscriber.closed) break;
+        if (subscriber.closed) return;
         const item = await generation.next();
         if (item.type === 'end') {
-          const usage = { promptTokens: request.promptIds.length, completionTokens: item.tokens };
+          const usage = { promptTokens, completionTokens: item.tokens };
           subscriber.next({ type: 'generation.done', finishReason: item.reason, usage });
           subscriber.complete();
         } else {
           subscriber.next({ ...item, type: 'token.delta' });
         }
       }
-      generation.cancel(); // unsubscribed while the engine was taking it in
     };
-    run().catch((error: unknown) => subscriber.error(error));
-
-    return () => generation?.cancel();
+    read().catch((error: unknown) => subscriber.error(error));
   });
 }

@@ -10,6 +10,13 @@ export interface ScoreOptions {
   readonly block: number;
   /** Held while scoring is more than a block behind. */
   readonly gate: FlowGate;
+  /** Index of the first token. Default 0. */
+  readonly from?: number;
+  /**
+   * Asked of each token in turn, by its text: no pass scores it together with the token before it. A guard's passes
+   * end where steps may begin, so that what it retracts has no part in the scores of what stays.
+   */
+  readonly begins?: (text: string) => boolean;
 }
 
 /** Blocks that may wait: a source that ignores the gate ends in an error instead of in exhausted memory. */
@@ -26,14 +33,15 @@ const MAX_WAITING_BLOCKS = 64;
  * generate(engine, request, gate).pipe(score({ open, block: 8, gate }));
  */
 export function score(options: ScoreOptions): OperatorFunction<TokenEvent | DoneEvent, GenerationEvent> {
-  const { block, gate } = options;
+  const { block, gate, from = 0, begins = () => false } = options;
   const pass = Number.isFinite(block) ? 'stream' : 'final';
   return (source) =>
     new Observable((subscriber) => {
       const opened = options.open();
       const waiting: TokenEvent[] = [];
-      let received = 0;
-      let scored = 0;
+      // Both count from the start of the response.
+      let received = from;
+      let scored = from;
       let done: DoneEvent | null = null;
       let release: (() => void) | null = null;
 
@@ -55,7 +63,7 @@ export function score(options: ScoreOptions): OperatorFunction<TokenEvent | Done
           if (subscriber.closed) return;
           for (const { index, scores, skipped, rival } of await run(await opened)) {
             subscriber.next({ type: 'score.delta', index, pass, scores, skipped, rival });
-            scored += 1;
+            scored = Math.max(scored, index + 1);
           }
           advance();
         });
@@ -70,7 +78,9 @@ export function score(options: ScoreOptions): OperatorFunction<TokenEvent | Done
           subscriber.error(new RangeError(message));
           return;
         }
-        enqueue((scorer) => scorer.push([token]));
+        const { id, logprob, text } = token;
+        const scorable = { id, logprob, begins: begins(text) };
+        enqueue((scorer) => scorer.push([scorable]));
         advance();
       };
 

@@ -1,0 +1,21 @@
+/** What several hold together, such as an admission: it ends when the last of them has let go. */
+export class Share {
+  readonly #onEnd: () => void;
+  #holders = 0;
+
+  constructor(onEnd: () => void) {
+    this.#onEnd = onEnd;
+  }
+
+  /** @returns the release; calling it twice does no harm */
+  hold(): () => void {
+    this.#holders += 1;
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      this.#holders -= 1;
+      if (this.#holders === 0) this.#onEnd();
+    };
+  }
+}

@@ -1,0 +1,33 @@
+import type { Choose } from './policy.js';
+import { stepContent } from './step-content.js';
+
+/** The lowest mean score: a sum would favour short candidates. One without a token comes last. */
+export const lowestUncertainty: Choose = (candidates) => {
+  const scores = candidates.map(({ tokens, score }) =>
+    tokens === 0 ? Number.POSITIVE_INFINITY : (score ?? 0),
+  );
+  return scores.indexOf(Math.min(...scores));
+};
+
+/**
+ * What most candidates say (self-consistency, arXiv 2203.11171, of one step); of those that say it, the one with the
+ * lowest mean score. Between contents with as many votes, the one that holds the candidate with the lowest mean score.
+ *
+ * @param content what of a text is compared; two with the same content say the same
+ */
+export function majority(content: (text: string) => string = stepContent): Choose {
+  return (candidates) => {
+    const contents = candidates.map(({ text }) => content(text));
+    const votes = contents.map((mine) => contents.filter((other) => other === mine).length);
+    const most = Math.max(...votes);
+    const indices = candidates.flatMap((_, i) => (votes[i] === most ? [i] : []));
+    const best = lowestUncertainty(indices.map((i) => candidates[i]!));
+    return indices[best]!;
+  };
+}
+
+/** What better founded choices are compared with. */
+export const atRandom =
+  (random: () => number): Choose =>
+  (candidates) =>
+    Math.floor(random() * candidates.length);

@@ -1,0 +1,101 @@
+import type { Method } from '../uncertainty/method.js';
+import { STATISTICS, type Statistic } from '../uncertainty/risk.js';
+import { type Scoring, SettingsError } from '../uncertainty/settings.js';
+import { lowestUncertainty, majority } from './choose.js';
+import type { ActionName } from './events.js';
+import type { Choose, Policy } from './policy.js';
+
+export const DELIVERIES = ['immediate', 'held'] as const;
+export const ACTIONS = ['annotate', 'stop', 'rollback', 'reflect'] as const satisfies readonly ActionName[];
+export const CHOICES = ['uncertainty', 'majority'] as const;
+export const TARGETS = ['step', 'token'] as const;
+
+/** When a step counts as doubtful, and what is done then. */
+export interface Guard {
+  /** The measure that steps are judged by. */
+  readonly method: Method;
+  /** A step is flagged by its own risk, or by that of one of its tokens. */
+  readonly per: (typeof TARGETS)[number];
+  /** What of its tokens' scores stands for a step; where the rate is one of steps. */
+  readonly statistic: Statistic;
+  /** Target share of false alarms, of steps or of tokens: what has a risk of at least 1 − rate is flagged. */
+  readonly rate: number;
+  /** Tokens pass at once, or a step at a time once its verdict is known and nothing of it can be retracted. */
+  readonly delivery: (typeof DELIVERIES)[number];
+  readonly action: ActionName;
+  /** `rollback`: to the start of the step, or to the token of it that scored highest. */
+  readonly rollbackTo: (typeof TARGETS)[number];
+  /** `rollback`: continuations that are drawn beside the flagged one. */
+  readonly candidates: number;
+  /** `rollback`: the lowest mean score, or what most say. */
+  readonly choose: (typeof CHOICES)[number];
+  /** `rollback`: of the candidates; by default that of the response. */
+  readonly temperature?: number;
+  /** `reflect`: what is put after the step. */
+  readonly reflection: string;
+  /** `rollback`, `reflect`: after so many the response goes on, flagged or not. */
+  readonly maxRollbacks: number;
+}
+
+export const MAX_CANDIDATES = 16;
+export const MAX_ROLLBACKS = 64;
+
+export const DEFAULT_GUARD: Guard = {
+  method: 'adversarial',
+  per: 'step',
+  statistic: 'max',
+  rate: 0.05,
+  delivery: 'immediate',
+  action: 'annotate',
+  rollbackTo: 'step',
+  candidates: 4,
+  choose: 'majority',
+  reflection: 'Wait, let me check that step.\n',
+  maxRollbacks: 8,
+};
+
+/** @throws SettingsError that names the field */
+export function checkGuard(guard: Guard, { methods, schedule }: Scoring): void {
+  const { method, rate, statistic, candidates, maxRollbacks, temperature, reflection } = guard;
+  if (!methods.includes(method)) throw new SettingsError('method', `${method} is not among the methods`);
+  if (schedule.kind === 'offline') {
+    throw new SettingsError('schedule', 'offline knows no score before the response has ended');
+  }
+  if (!(rate > 0 && rate < 1)) throw new SettingsError('rate', 'must be more than 0 and less than 1');
+  if (!STATISTICS.includes(statistic)) {
+    throw new SettingsError('statistic', `must be one of ${STATISTICS.join(', ')}`);
+  }
+  whole('candidates', candidates, 1, MAX_CANDIDATES);
+  whole('maxRollbacks', maxRollbacks, 0, MAX_ROLLBACKS);
+  if (temperature !== undefined && !(temperature >= 0 && temperature <= 2)) {
+    throw new SettingsError('temperature', 'must be from 0 to 2');
+  }
+  if (reflection === '') throw new SettingsError('reflection', 'must not be empty');
+}
+
+function whole(field: string, value: number, low: number, high: number): void {
+  if (Number.isInteger(value) && value >= low && value <= high) return;
+  throw new SettingsError(field, `must be a whole number from ${low} to ${high}`);
+}
+
+const CHOOSE: Readonly<Record<Guard['choose'], Choose>> = {
+  uncertainty: lowestUncertainty,
+  majority: majority(),
+};
+
+/** Does with each flagged step what the guard says, as long as corrections are left. */
+export function policyOf(guard: Guard): Policy {
+  const { action, candidates, choose, temperature, rollbackTo, reflection, maxRollbacks } = guard;
+  return (step, { corrections, peak }) => {
+    if (action === 'annotate' || action === 'stop') return { action };
+    if (corrections >= maxRollbacks) return { action: 'annotate' };
+    if (action === 'reflect') return { action, text: reflection };
+    return {
+      action,
+      from: rollbackTo === 'step' ? step.from : peak,
+      candidates,
+      choose: CHOOSE[choose],
+      ...(temperature !== undefined && { temperature }),
+    };
+  };
+}

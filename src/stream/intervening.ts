@@ -1,0 +1,249 @@
+import { sum } from 'simple-statistics';
+import { EngineError } from '../engine/errors.js';
+import { hash32 } from '../model/noise.js';
+import type { Branch, BranchEvent, Continuation } from './branch.js';
+import { EventReader } from './event-reader.js';
+import type { DoneEvent, GuardEvent, ScoreEvent, StepEvent } from './events.js';
+import { FlowGate } from './flow-gate.js';
+import type { InterveneOptions } from './intervene.js';
+import type { Candidate, Intervention } from './policy.js';
+
+type Rollback = Extract<Intervention, { action: 'rollback' }>;
+
+/** A branch that is being read. */
+interface Followed {
+  readonly branch: Branch;
+  readonly gate: FlowGate;
+  readonly reader: EventReader<BranchEvent>;
+}
+
+/** What a branch says of one step. */
+interface Attempt extends Candidate {
+  readonly followed: Followed;
+  /** Of the step's tokens from the cut on. */
+  readonly events: readonly BranchEvent[];
+  /** `null` where the response ended without a further token. */
+  readonly step: StepEvent | null;
+  /** Where the response ended with the step. */
+  readonly done: DoneEvent | null;
+}
+
+/** One guarded response: which branch is followed, and what has been emitted of it. */
+export class Intervening {
+  readonly #options: Required<InterveneOptions>;
+  readonly #emit: (event: GuardEvent) => void;
+  readonly #open = new Set<Followed>();
+  /** Latest score events by token: of flagged steps. */
+  readonly #scores = new Map<number, ScoreEvent>();
+  /** Tokens that have been emitted and not retracted. */
+  #tokens = 0;
+  /** Tokens written for branches that are closed. */
+  #written = 0;
+  #corrections = 0;
+  #promptTokens = 0;
+  #closed = false;
+
+  constructor(options: Required<InterveneOptions>, emit: (event: GuardEvent) => void) {
+    this.#options = options;
+    this.#emit = emit;
+  }
+
+  /** Resolves once the response is over. */
+  async follow(root: Branch): Promise<void> {
+    this.#promptTokens = root.promptTokens;
+    for (let current: Followed | null = this.#read(root); current; ) {
+      const event: BranchEvent | null = await current.reader.next();
+      if (event === null) return; // closed
+      if (event.type === 'generation.done') return this.#finish(event);
+      if (event.type === 'step.done') current = await this.#settle(event, current);
+      else this.#pass(event);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const followed of this.#open) this.#leave(followed);
+  }
+
+  #pass(event: BranchEvent): void {
+    if (event.type === 'token.delta') this.#tokens = event.index + 1;
+    if (event.type === 'score.delta') this.#scores.set(event.index, event);
+    this.#emit(event);
+  }
+
+  /** @returns what to follow from there on; `null` when the response is over */
+  async #settle(step: StepEvent, current: Followed): Promise<Followed | null> {
+    if (step.flagged) {
+      const peak = this.#peak(step);
+      const intervention = await this.#options.policy(step, { corrections: this.#corrections, peak });
+      const { type: _, flagged: __, ...verdict } = step;
+      this.#emit({ type: 'step.flagged', ...verdict, action: intervention.action });
+      if (intervention.action === 'stop') return this.#stop();
+      if (intervention.action === 'rollback') return this.#rollback(step, intervention, current);
+      if (intervention.action === 'reflect') return this.#reflect(step, intervention.text, current);
+    }
+    this.#emit(step);
+    return current;
+  }
+
+  #stop(): null {
+    const usage = { promptTokens: this.#promptTokens, completionTokens: this.#tokens };
+    this.#finish({ type: 'generation.done', finishReason: 'content_filter', usage });
+    return null;
+  }
+
+  /** The request to check the step takes the place of what was written after it. */
+  async #reflect(step: StepEvent, insert: string, { branch }: Followed): Promise<Followed> {
+    this.#corrections += 1;
+    const place = { keep: step.to, step: step.step + 1, from: step.to };
+    const next = await this.#fork(branch, { ...place, insert, seed: this.#seed(0) });
+    this.#leaveOthers(next);
+    this.#retract(step.to);
+    this.#emit(step);
+    return next;
+  }
+
+  async #rollback(step: StepEvent, rollback: Rollback, current: Followed): Promise<Followed | null> {
+    const { from, candidates: count } = rollback;
+    const number = this.#corrections;
+    this.#corrections += 1;
+    this.#emit({ type: 'rollback.started', rollback: number, step: step.step, from, candidates: count });
+    const original: Attempt = {
+      ...this.#summary(step, from, this.#scores),
+      followed: current,
+      events: [],
+      step,
+      done: null,
+    };
+    const resume = current.gate.hold();
+    const drawn = Array.from({ length: count }, (_, i) => this.#draw(step, rollback, current.branch, i + 1));
+    const attempts = [original, ...(await Promise.all(drawn))];
+    resume();
+    const candidates = attempts.map(({ text, tokens, score }) => ({ text, tokens, score }));
+    const chosen = rollback.choose(candidates);
+    const attempt = attempts[chosen];
+    if (!attempt) throw new RangeError(`choose: ${chosen} is none of ${attempts.length} candidates`);
+    const done = { type: 'rollback.done', rollback: number, step: step.step, chosen, candidates } as const;
+    if (attempt.text === step.text) {
+      this.#leaveOthers(current);
+      this.#emit({ ...done, outcome: 'kept' });
+      this.#emit(step);
+      return current;
+    }
+    this.#retract(from);
+    for (const event of attempt.events) this.#pass(event);
+    this.#emit({ ...done, outcome: 'replaced' });
+    if (attempt.step) this.#emit(attempt.step);
+    return this.#goOn(attempt);
+  }
+
+  /** A candidate for a step: a branch that is read up to the step's end. */
+  async #draw(step: StepEvent, rollback: Rollback, branch: Branch, candidate: number): Promise<Attempt> {
+    const { from, temperature } = rollback;
+    const followed = await this.#fork(branch, {
+      keep: from,
+      step: step.step,
+      from: step.from,
+      seed: this.#seed(candidate),
+      ...(temperature !== undefined && { temperature }),
+    });
+    const events: BranchEvent[] = [];
+    let drawn: StepEvent | null = null;
+    let further = false;
+    // A step is known to be over when a later token is there, or the response has ended.
+    for (;;) {
+      const event = await followed.reader.next();
+      if (event === null) throw new EngineError('closed', 'the response was cancelled');
+      if (event.type === 'step.done') drawn ??= event;
+      else events.push(event);
+      const done = event.type === 'generation.done' ? event : null;
+      further ||=
+        drawn !== null && events.some((other) => other.type === 'token.delta' && other.index >= drawn!.to);
+      if (!done && !(drawn && further)) continue;
+      const end = drawn?.to ?? from;
+      const own = events.filter((other) => 'index' in other && other.index < end);
+      const scores = new Map(
+        own.flatMap((other) => (other.type === 'score.delta' ? [[other.index, other]] : [])),
+      );
+      const summary = drawn ? this.#summary(drawn, from, scores) : { text: '', tokens: 0, score: null };
+      return { ...summary, followed, events: own, step: drawn, done: further ? null : done };
+    }
+  }
+
+  /** After the chosen candidate the response goes on as it was asked for. */
+  async #goOn({ followed, step, done }: Attempt): Promise<Followed | null> {
+    this.#leaveOthers(followed);
+    if (done || !step) {
+      const usage = { promptTokens: this.#promptTokens, completionTokens: this.#tokens };
+      this.#finish({ type: 'generation.done', finishReason: done?.finishReason ?? 'stop', usage });
+      return null;
+    }
+    const place = { keep: step.to, step: step.step + 1, from: step.to };
+    const next = await this.#fork(followed.branch, { ...place, seed: this.#seed(0) });
+    this.#leaveOthers(next);
+    return next;
+  }
+
+  #finish(done: DoneEvent): void {
+    this.#leaveOthers(null);
+    this.#emit({ ...done, usage: { ...done.usage, generatedTokens: this.#written } });
+  }
+
+  #retract(from: number): void {
+    if (this.#tokens > from) this.#emit({ type: 'token.retracted', from, tokens: this.#tokens - from });
+    this.#tokens = Math.min(this.#tokens, from);
+    for (const index of this.#scores.keys()) if (index >= from) this.#scores.delete(index);
+  }
+
+  /** Of the tokens of a step from the cut on. Those that the schedule skipped count, as ones without doubt. */
+  #summary(
+    { text, to, method }: StepEvent,
+    from: number,
+    scores: ReadonlyMap<number, ScoreEvent>,
+  ): Candidate {
+    const values: number[] = [];
+    for (let index = from; index < to; index++) {
+      const value = scores.get(index)?.scores[method];
+      if (value !== undefined) values.push(value);
+    }
+    const score = values.length > 0 ? sum(values) / (to - from) : null;
+    return { text, tokens: to - from, score };
+  }
+
+  #peak({ from, to, method }: StepEvent): number {
+    let peak = from;
+    const at = (index: number): number => this.#scores.get(index)?.scores[method] ?? Number.NEGATIVE_INFINITY;
+    for (let index = from; index < to; index++) if (at(index) > at(peak)) peak = index;
+    return peak;
+  }
+
+  /** Of a candidate of the latest correction, or of what follows it. */
+  #seed(candidate: number): number {
+    return hash32(this.#options.seed, this.#corrections, candidate);
+  }
+
+  #read(branch: Branch): Followed {
+    const gate = new FlowGate(this.#options.gate);
+    const followed = { branch, gate, reader: new EventReader(branch.events(gate), gate) };
+    this.#open.add(followed);
+    return followed;
+  }
+
+  async #fork(branch: Branch, continuation: Continuation): Promise<Followed> {
+    const fork = await branch.fork(continuation);
+    if (!this.#closed) return this.#read(fork);
+    fork.close();
+    throw new EngineError('closed', 'the response was cancelled');
+  }
+
+  #leaveOthers(stay: Followed | null): void {
+    for (const followed of this.#open) if (followed !== stay) this.#leave(followed);
+  }
+
+  #leave(followed: Followed): void {
+    this.#open.delete(followed);
+    followed.reader.close();
+    this.#written += followed.branch.written;
+    followed.branch.close();
+  }
+}

@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  DEFAULT_SCORING,
+  Engine,
+  type GeneratedToken,
+  type Generation,
+  type GenerationEnd,
+  METHODS,
+  type Scoring,
+  scoreResponse,
+  TextScorer,
+  type TokenScore,
+} from '#src/index.js';
+import { REASONER } from '../support/golden.js';
+import { kill } from '../support/process.js';
+import { endless, greedy } from '../support/requests.js';
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await Engine.open(REASONER);
+});
+afterAll(async () => {
+  await engine.close();
+});
+
+const GREEDY = { temperature: 0, topK: 0, topP: 1, seed: 0 };
+
+async function read(generation: Generation, count = Number.POSITIVE_INFINITY) {
+  const tokens: GeneratedToken[] = [];
+  let end: GenerationEnd | null = null;
+  while (tokens.length < count && !end) {
+    const item = await generation.next();
+    if (item.type === 'end') end = item;
+    else tokens.push(item);
+  }
+  return { tokens, end };
+}
+
+describe('Generation.fork', () => {
+  it.each([0, 1, 7, 30])('writes the same again from token %i', async (keep) => {
+    const whole = await engine.generate(greedy(engine, { forks: 2 }));
+    const { tokens, end } = await read(whole);
+    const fork = await whole.fork({ keep, sampling: GREEDY });
+    const again = await read(fork);
+    expect(again.tokens.map(({ id, index, text }) => ({ id, index, text }))).toEqual(
+      tokens.slice(keep).map(({ id, index, text }) => ({ id, index, text })),
+    );
+    expect(again.end).toEqual(end);
+    whole.cancel();
+    fork.cancel();
+    expect(engine.status().streams).toBe(0);
+  });
+
+  it('leaves the response that it comes from as it was', async () => {
+    const { tokens } = await read(await engine.generate(greedy(engine)));
+    const whole = await engine.generate(greedy(engine, { forks: 1 }));
+    const first = await read(whole, 10);
+    const fork = await whole.fork({ keep: 5, sampling: { ...GREEDY, temperature: 1.5, seed: 3 } });
+    await read(fork, 10);
+    const rest = await read(whole);
+    expect([...first.tokens, ...rest.tokens].map(({ id }) => id)).toEqual(tokens.map(({ id }) => id));
+    whole.cancel();
+    fork.cancel();
+  });
+
+  it('can itself be forked, after the one that it comes from is gone', async () => {
+    const whole = await engine.generate(greedy(engine, { forks: 1 }));
+    const { tokens } = await read(whole);
+    const fork = await whole.fork({ keep: 10, sampling: GREEDY });
+    await read(fork, 10);
+    whole.cancel();
+    const second = await fork.fork({ keep: 15, sampling: GREEDY });
+    expect((await read(second)).tokens.map(({ id }) => id)).toEqual(tokens.slice(15).map(({ id }) => id));
+    fork.cancel();
+    second.cancel();
+  });
+
+  it('begins with what is given, with its log-probabilities under the model', async () => {
+    const whole = await engine.generate(greedy(engine, { forks: 1 }));
+    const { tokens } = await read(whole, 20);
+    const insert = tokens.slice(5, 9).map(({ id }) => id);
+    const fork = await whole.fork({ keep: 5, insert, sampling: GREEDY });
+    const again = (await read(fork, 10)).tokens;
+    expect(again.map(({ id, inserted }) => ({ id, inserted }))).toEqual(
+      tokens.slice(5, 15).map(({ id }, i) => ({ id, inserted: i < 4 ? true : undefined })),
+    );
+    for (const [i, { logprob }] of again.entries()) expect(logprob).toBeCloseTo(tokens[5 + i]!.logprob, 4);
+    whole.cancel();
+    fork.cancel();
+  });
+
+  it('keeps to the length that was asked for', async () => {
+    const whole = await engine.generate({ ...endless(engine, 30), forks: 1 });
+    await read(whole);
+    const fork = await whole.fork({ keep: 20, sampling: GREEDY });
+    expect(await read(fork)).toMatchObject({ tokens: { length: 10 }, end: { reason: 'length', tokens: 30 } });
+    await expect(whole.fork({ keep: 31, sampling: GREEDY })).rejects.toThrow('keep: 31 of 30 tokens');
+    await expect(whole.fork({ keep: 30, sampling: GREEDY })).rejects.toThrow('leave none to write');
+    whole.cancel();
+    fork.cancel();
+  });
+
+  it('stops at a stop string that begins in what stays', async () => {
+    const { tokens } = await read(await engine.generate(greedy(engine)));
+    const last = tokens[11]!.text.at(-1)!;
+    const whole = await engine.generate(greedy(engine, { forks: 1, stop: [`${last}Wa`] }));
+    await read(whole);
+    const insert = engine.checkpoint.tokenizer.encode('Wait');
+    const fork = await whole.fork({ keep: 12, insert, sampling: GREEDY });
+    expect(await read(fork)).toEqual({ tokens: [], end: { type: 'end', reason: 'stop', tokens: 12 } });
+    whole.cancel();
+    fork.cancel();
+  });
+
+  it('needs room to have been set aside', async () => {
+    const whole = await engine.generate(greedy(engine));
+    await expect(whole.fork({ keep: 0, sampling: GREEDY })).rejects.toMatchObject({ code: 'closed' });
+    whole.cancel();
+    const before = engine.memory.used;
+    const one = await engine.generate(greedy(engine));
+    const alone = engine.memory.used - before;
+    one.cancel();
+    const four = await engine.generate(greedy(engine, { forks: 3 }));
+    expect(engine.memory.used - before).toBeGreaterThan(alone);
+    four.cancel();
+    expect(engine.memory.used).toBe(before);
+  });
+
+  it('fails when the process that held the text has died', async () => {
+    const whole = await engine.generate(greedy(engine, { forks: 1 }));
+    await read(whole);
+    kill(engine.status().decode.pid);
+    await expect(
+      (async () => {
+        for (;;) await (await whole.fork({ keep: 3, sampling: GREEDY })).next();
+      })(),
+    ).rejects.toMatchObject({ name: 'EngineError' });
+    whole.cancel();
+    await engine.start();
+    expect(engine.status().streams).toBe(0);
+  });
+});
+
+describe('TextScorer.fork', () => {
+  const windowed: Scoring = { ...DEFAULT_SCORING, methods: METHODS };
+  const lazy: Scoring = {
+    ...DEFAULT_SCORING,
+    schedule: { kind: 'lazy', block: 8, window: 64, epsilon: 0.01 },
+  };
+
+  it.each([
+    ['windowed', windowed],
+    ['windowed, derivative', { ...windowed, form: 'derivative' } as const],
+    ['lazy', lazy],
+  ])('scores what follows as in the text that it becomes: %s', async (_, scoring) => {
+    const { promptIds } = greedy(engine);
+    const [first, second] = await Promise.all([answer(1), answer(2)]);
+    const scorer = await TextScorer.open(engine, promptIds, scoring, 512, 2);
+    await scorer.push(first);
+    for (const keep of [0, 5, 8, 21, first.length]) {
+      const fork = await scorer.fork(keep);
+      const rest = second.slice(0, 30).map(({ id }) => ({ id })); // their log-probabilities were others
+      const scores = [...(await fork.push(rest)), ...(await fork.finish())];
+      fork.close();
+      const ids = [...first.slice(0, keep), ...rest].map(({ id }) => id);
+      const { tokens } = await scoreResponse(engine, promptIds, ids, scoring);
+      const from = scores[0]!.index;
+      expect(from).toBeLessThanOrEqual(keep);
+      expect(scores.map(comparable)).toEqual(tokens.slice(from).map(comparable));
+    }
+    scorer.close();
+  });
+
+  it('scores anew what shared a pass with tokens that are gone, and nothing else', async () => {
+    const { promptIds } = greedy(engine);
+    const tokens = await answer(1);
+    const scorer = await TextScorer.open(engine, promptIds, DEFAULT_SCORING, 512, 1);
+    await scorer.push(tokens.slice(0, 24));
+    for (const [keep, from] of [
+      [8, 8],
+      [13, 8],
+      [16, 16],
+      [23, 16],
+    ] as const) {
+      const fork = await scorer.fork(keep);
+      const scores = [...(await fork.push(tokens.slice(30, 31))), ...(await fork.finish())];
+      expect(scores[0]?.index).toBe(from);
+      fork.close();
+    }
+    scorer.close();
+  });
+
+  it('never scores what begins a step together with what comes before', async () => {
+    const { promptIds } = greedy(engine);
+    const tokens = (await answer(1))
+      .slice(0, 20)
+      .map((token, i) => ({ ...token, begins: i === 5 || i === 9 }));
+    const scorer = await TextScorer.open(engine, promptIds, DEFAULT_SCORING);
+    const scored: number[] = [];
+    for (const token of tokens) scored.push((await scorer.push([token])).length);
+    expect(scored.flatMap((count, i) => (count > 0 ? [[i, count]] : []))).toEqual([
+      [5, 5],
+      [9, 4],
+      [16, 8],
+    ]);
+    scorer.close();
+  });
+
+  async function answer(seed: number) {
+    const { tokens } = await read(
+      await engine.generate({ ...endless(engine, 60), sampling: { ...GREEDY, temperature: 1, seed } }),
+    );
+    return tokens.map(({ id, logprob }) => ({ id, logprob }));
+  }
+
+  const comparable = ({ index, id, scores, skipped }: TokenScore) => ({
+    index,
+    id,
+    skipped,
+    scores: Object.fromEntries(
+      Object.entries(scores).map(([name, value]) => [name, Number(value.toPrecision(4))]),
+    ),
+  });
+});

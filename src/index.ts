@@ -11,11 +11,12 @@ export { ModelError } from './model/errors.js';
 export type { TokurSettings } from './model/tokur-noise.js';
 export type { Branch, BranchEvent, Continuation } from './stream/branch.js';
 export { atRandom, lowestUncertainty, majority } from './stream/choose.js';
+export { type CollectedAnswer, collectScores } from './stream/collect-scores.js';
 
-export type { CandidateSummary, DoneEvent, FlaggedEvent, GenerationEvent, export { detectSpikes, type SpikeOptions } from './stream/detect-spikes.js';
+export { type CandidateSummary, type DoneEvent, type FlaggedEvent, type GenerationEvent, type type SpikeOptions, type SpikeOptions, detectSpikes, type export { detectSpikes } from './stream/detect-spikes.js';
 
 export { EngineBranch, type EngineBranchOptions } from './stream/engine-branch.js';
-export type { DoneEvent, FlaggedEvent, GenerationEvent, GuardEvent, Rating, RetractedEvent, RollbackDoneEvent, RollbackStartedEvent, ScoreEvent, SpikeEvent, StepClosedEvent, StepEvent, StepSpan, TokenEvent, Usage } from './stream/events.js';
+export type { CandidateSummary, DoneEvent, FlaggedEvent, GenerationEvent, GuardEvent, Rating, RetractedEvent, RollbackDoneEvent, RollbackStartedEvent, ScoreEvent, SpikeEvent, StepClosedEvent, StepEvent, StepSpan, TokenEvent, Usage } from './stream/events.js';
 export { type FlagOptions, flagSteps } from './stream/flag-steps.js';
 export { FlowGate } from './stream/flow-gate.js';
 export { generate } from './stream/generate.js';
@@ -24,6 +25,7 @@ export { type GuardedRequest, guardedGeneration } from './stream/guarded-generat
 export { type HoldOptions, holdBack } from './stream/hold-back.js';
 export { type InterveneOptions, intervene } from './stream/intervene.js';
 export type { Candidate, Choose, Intervention, Policy, PolicyContext } from './stream/policy.js';
+export { rateRisk } from './stream/rate-risk.js';
 export { type ScoreOptions, score } from './stream/score.js';
 export { scoredGeneration } from './stream/scored-generation.js';
 export { type SegmentOptions, segmentSteps } from './stream/segment-steps.js';
@@ -31,8 +33,14 @@ export { StepAligner } from './stream/step-aligner.js';
 export { stepContent } from './stream/step-content.js';
 export { type StepMode, StepSegmenter, segmentText, type TextStep } from './stream/step-segmenter.js';
 export { TokenSteps, type TokenStepsOptions } from './stream/token-steps.js';
+export { CalibratedRisk } from './uncertainty/calibrated-risk.js';
+export type { Calibration, CalibrationFile, MethodCalibration } from './uncertainty/calibration.js';
+export { CALIBRATION_FILE, readCalibration } from './uncertainty/calibration-file.js';
 export { DEFAULT_METHODS, METHODS, type Method, type Scores } from './uncertainty/method.js';
-export type { RiskModel, Statistic } from './uncertainty/risk.js';
+export { type RiskModel, STATISTICS, type Statistic, stepScore } from './uncertainty/risk.js';
+export { type RatedBy, riskModel } from './uncertainty/risk-model.js';
+export { RunningRisk } from './uncertainty/running-risk.js';
 export type { Schedule } from './uncertainty/schedule.js';
+export { ScoreCollector, type ScoredAnswer } from './uncertainty/score-collector.js';
 export { type AbsoluteScoring, absoluteScoring, checkScoring, DEFAULT_SCORING, parseScale, type RandomSettings, type Scale, type Scoring, SettingsError } from './uncertainty/settings.js';
 export { type NewToken, type ScoredResponse, scoreResponse, TextScorer, type TokenScore } from './uncertainty/text-scorer.js';

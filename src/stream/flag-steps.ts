@@ -1,6 +1,6 @@
 import { concat, concatMap, defer, type OperatorFunction } from 'rxjs';
 import type { Method } from '../uncertainty/method.js';
-import type { RiskModel, Statistic } from '../uncertainty/risk.js';
+import { type RiskModel, type Statistic, stepScore } from '../uncertainty/risk.js';
 import { isAlarm } from './detect-spikes.js';
 import type { GuardEvent, Rating, ScoreEvent, StepClosedEvent, StepEvent, TokenEvent } from './events.js';
 
@@ -87,7 +87,7 @@ class Verdicts {
     if (score === undefined && !skipped.includes(method)) {
       throw new RangeError(`flagSteps: no ${method} among the scores of token ${index}`);
     }
-    if (score === undefined || this.#inserted.has(index)) return { score: null, risk: null };
+    if (score === undefined) return { score: null, risk: null };
     return { score, risk: risk?.[method] ?? null };
   }
 
@@ -98,7 +98,7 @@ class Verdicts {
       for (let index = step.from; index < step.to; index++) {
         const rating = this.#tokens.get(index);
         if (!rating) return steps;
-        ratings.push(rating);
+        if (!this.#inserted.has(index)) ratings.push(rating);
       }
       for (let index = step.from; index < step.to; index++) {
         this.#tokens.delete(index);
@@ -112,21 +112,18 @@ class Verdicts {
     return steps;
   }
 
+  /** @param tokens that the model wrote */
   #judge(tokens: readonly TokenRating[]): Rating {
     const { method, statistic, per, risks } = this.#options;
-    const { calibrated } = risks;
+    const calibrated = risks.calibrated(method);
     const scores = tokens.flatMap(({ score }) => (score === null ? [] : [score]));
+    const score = stepScore(statistic, scores);
+    // A running estimate learns from being asked: once per step, also of one that was skipped, not of an inserted one.
+    const risk = per === 'step' && tokens.length > 0 ? risks.ofStep(method, statistic, score) : null;
     if (scores.length === 0) return { method, score: null, risk: 0, calibrated };
-    const score = STATISTIC[statistic](scores);
+    if (per === 'step') return { method, score, risk, calibrated };
     const known = tokens.flatMap(({ risk }) => (risk === null ? [] : [risk]));
     const largest = known.length > 0 ? Math.max(...known) : null;
-    // A running estimate learns from being asked: once per step.
-    const risk = per === 'step' ? risks.ofStep(method, statistic, score) : largest;
-    return { method, score, risk, calibrated };
+    return { method, score, risk: largest, calibrated };
   }
 }
-
-const STATISTIC: Readonly<Record<Statistic, (scores: readonly number[]) => number>> = {
-  max: (scores) => Math.max(...scores),
-  mean: (scores) => scores.reduce((sum, score) => sum + score, 0) / scores.length,
-};

@@ -12,11 +12,26 @@ export type { TokurSettings } from './model/tokur-noise.js';
 export type { Branch, BranchEvent, Continuation } from './stream/branch.js';
 export { atRandom, lowestUncertainty, majority } from './stream/choose.js';
 export { type CollectedAnswer, collectScores } from './stream/collect-scores.js';
-
-export { type CandidateSummary, type DoneEvent, type FlaggedEvent, type GenerationEvent, type type SpikeOptions, type SpikeOptions, detectSpikes, type export { detectSpikes } from './stream/detect-spikes.js';
-
+export { detectSpikes, isAlarm, type SpikeOptions } from './stream/detect-spikes.js';
 export { EngineBranch, type EngineBranchOptions } from './stream/engine-branch.js';
-export type { CandidateSummary, DoneEvent, FlaggedEvent, GenerationEvent, GuardEvent, Rating, RetractedEvent, RollbackDoneEvent, RollbackStartedEvent, ScoreEvent, SpikeEvent, StepClosedEvent, StepEvent, StepSpan, TokenEvent, Usage } from './stream/events.js';
+export type {
+  CandidateSummary,
+  DoneEvent,
+  FlaggedEvent,
+  GenerationEvent,
+  GuardEvent,
+  Rating,
+  RetractedEvent,
+  RollbackDoneEvent,
+  RollbackStartedEvent,
+  ScoreEvent,
+  SpikeEvent,
+  StepClosedEvent,
+  StepEvent,
+  StepSpan,
+  TokenEvent,
+  Usage,
+} from './stream/events.js';
 export { type FlagOptions, flagSteps } from './stream/flag-steps.js';
 export { FlowGate } from './stream/flow-gate.js';
 export { generate } from './stream/generate.js';
@@ -42,5 +57,21 @@ export { type RatedBy, riskModel } from './uncertainty/risk-model.js';
 export { RunningRisk } from './uncertainty/running-risk.js';
 export type { Schedule } from './uncertainty/schedule.js';
 export { ScoreCollector, type ScoredAnswer } from './uncertainty/score-collector.js';
-export { type AbsoluteScoring, absoluteScoring, checkScoring, DEFAULT_SCORING, parseScale, type RandomSettings, type Scale, type Scoring, SettingsError } from './uncertainty/settings.js';
-export { type NewToken, type ScoredResponse, scoreResponse, TextScorer, type TokenScore } from './uncertainty/text-scorer.js';
+export {
+  type AbsoluteScoring,
+  absoluteScoring,
+  checkScoring,
+  DEFAULT_SCORING,
+  parseScale,
+  type RandomSettings,
+  type Scale,
+  type Scoring,
+  SettingsError,
+} from './uncertainty/settings.js';
+export {
+  type NewToken,
+  type ScoredResponse,
+  scoreResponse,
+  TextScorer,
+  type TokenScore,
+} from './uncertainty/text-scorer.js';

@@ -9,7 +9,7 @@ export type { ChatMessage } from './model/chat-template.js';
 export { type Checkpoint, encodePrompt, openCheckpoint } from './model/checkpoint.js';
 export { ModelError } from './model/errors.js';
 export type { TokurSettings } from './model/tokur-noise.js';
-export type { Branch, BranchEvent, Continuation } from './stream/branch.js';
+export type { Branch, Continuation } from './stream/branch.js';
 export { atRandom, lowestUncertainty, majority } from './stream/choose.js';
 export { type CollectedAnswer, collectScores } from './stream/collect-scores.js';
 export { detectSpikes, isAlarm, type SpikeOptions } from './stream/detect-spikes.js';

@@ -1,35 +1,45 @@
 import { lastValueFrom, tap } from 'rxjs';
+import { z } from 'zod';
 import type { Engine } from '../../engine/engine.js';
 import type { GenerateRequest } from '../../engine/generation.js';
 import { samplingDefaults } from '../../engine/sampler.js';
 import { encodePrompt } from '../../model/checkpoint.js';
 import type { GuardEvent, RollbackDoneEvent, StepEvent } from '../../stream/events.js';
 import { type GuardedRequest, guardedGeneration } from '../../stream/guarded-generation.js';
-import type { Scores } from '../../uncertainty/method.js';
+import { METHODS, type Scores } from '../../uncertainty/method.js';
 import type { Problem } from '../tasks/problem.js';
 import { verify } from '../tasks/verify.js';
 
 /** How a problem was answered under a guard. */
-export interface Trial {
-  readonly text: string;
+export const trialSchema = z.object({
+  text: z.string(),
   /** Of the answer as it stands, and of all that was written on the way. */
-  readonly tokens: number;
-  readonly generated: number;
-  readonly right: boolean;
+  tokens: z.int(),
+  generated: z.int(),
+  right: z.boolean(),
   /** Flagged steps that were left, and rollbacks by their outcome. */
-  readonly flagged: number;
-  readonly kept: number;
-  readonly replaced: number;
-}
+  flagged: z.int(),
+  kept: z.int(),
+  replaced: z.int(),
+});
+export type Trial = z.output<typeof trialSchema>;
 
 /** What was seen of an answer. */
-export interface Observed extends Trial {
-  /** Of each token. */
-  readonly texts: readonly string[];
-  readonly ids: readonly number[];
-  readonly scores: readonly Scores[];
-  readonly steps: readonly Pick<StepEvent, 'from' | 'to' | 'text' | 'held'>[];
-}
+export const observedSchema = trialSchema.extend({
+  tokenTexts: z.array(z.string()),
+  tokenIds: z.array(z.int()),
+  scores: z.array(z.partialRecord(z.enum(METHODS), z.number())),
+  steps: z.array(
+    z.object({
+      from: z.int(),
+      to: z.int(),
+      text: z.string(),
+      /** Tokens and milliseconds from its first token to its release. */
+      held: z.object({ tokens: z.int(), ms: z.number() }).optional(),
+    }),
+  ),
+});
+export type Observed = z.output<typeof observedSchema>;
 
 export type Guarding = Pick<GuardedRequest, 'scoring' | 'guard' | 'risks' | 'policy'>;
 
@@ -70,8 +80,8 @@ export async function answerTask(
     flagged: steps.filter(({ flagged }) => flagged).length,
     kept: rollbacks.length - replaced,
     replaced,
-    texts: tokens.map((token) => token.text),
-    ids: tokens.map(({ id }) => id),
+    tokenTexts: tokens.map((token) => token.text),
+    tokenIds: tokens.map(({ id }) => id),
     scores,
     steps: steps.map(({ from, to, text, held }) => ({ from, to, text, ...(held && { held }) })),
   };

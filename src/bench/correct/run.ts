@@ -3,30 +3,19 @@ import { join } from 'node:path';
 import { from, lastValueFrom, mergeMap, toArray } from 'rxjs';
 import { z } from 'zod';
 import type { Engine } from '../../engine/engine.js';
-import { METHODS } from '../../uncertainty/method.js';
 import { extractFacts } from '../tasks/facts.js';
 import type { Problem } from '../tasks/problem.js';
-import { answerTask, type Observed, sampleTask, type Trial } from './answer-task.js';
+import {
+  answerTask,
+  type Observed,
+  observedSchema,
+  sampleTask,
+  type Trial,
+  trialSchema,
+} from './answer-task.js';
 import { type Arm, type ArmSettings, flagsAny, guarding, unguarded } from './arms.js';
 import { Ledger } from './ledger.js';
 
-const trialFields = {
-  text: z.string(),
-  tokens: z.int(),
-  generated: z.int(),
-  right: z.boolean(),
-  flagged: z.int(),
-  kept: z.int(),
-  replaced: z.int(),
-};
-const trialSchema = z.object(trialFields);
-const observedSchema = z.object({
-  ...trialFields,
-  texts: z.array(z.string()),
-  ids: z.array(z.int()),
-  scores: z.array(z.partialRecord(z.enum(METHODS), z.number())),
-  steps: z.array(z.object({ from: z.int(), to: z.int(), text: z.string() })),
-});
 const sampleSchema = z.object({ answer: z.string().nullable(), tokens: z.int() });
 export type Sample = z.output<typeof sampleSchema>;
 
@@ -72,7 +61,7 @@ export async function runArm(
 ): Promise<Trial[]> {
   const { engine, folder } = options;
   const file = folder && join(folder, `${arm.trigger}-${arm.remedy}.jsonl`);
-  const ledger = new Ledger(file, (value): Trial => trialSchema.parse(value));
+  const ledger = new Ledger(file, (value) => trialSchema.parse(value));
   return each(options, async (problem, i) => {
     const known = ledger.get(i);
     if (known) return known;

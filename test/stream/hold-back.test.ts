@@ -95,6 +95,12 @@ describe('holdBack', () => {
       as: { y: heldFor(inputs.y, 2, 4), z: heldFor(inputs.z, 1, 13) },
     },
     {
+      rule: 'releases nothing of a later step',
+      source: '-abcky----z-----d|',
+      expected: '-----(aby)(ckz)-d|',
+      as: { y: heldFor(inputs.y, 2, 4), z: heldFor(inputs.z, 0, 7) },
+    },
+    {
       rule: 'drops what is held when the guard ends the generation, and says why without its text',
       source: '-aAbBy------ckx---|',
       expected: '-----(aAbBy)--(kx)|',

@@ -4,7 +4,6 @@ import { basename, join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { quantile } from 'simple-statistics';
 import { deviceOption, integer, modelOption, real } from '../../cli/options.js';
-import { Progress } from '../../cli/progress.js';
 import { reportDevices, UsageError } from '../../cli/report.js';
 import type { DeviceChoice } from '../../engine/device.js';
 import { Engine } from '../../engine/engine.js';
@@ -143,19 +142,8 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
     ...(options.candidateTemperature !== undefined && { temperature: options.candidateTemperature }),
   };
   const risks = await risksFor(engine);
-  const phase = async <T>(name: string, work: (run: RunOptions) => Promise<T>): Promise<[T, number]> => {
-    const progress = new Progress(count, name);
-    const start = performance.now();
-    try {
-      const folder = out;
-      const run = { engine, problems, seed, temperature, folder, advance: () => progress.advance() };
-      return [await work(run), (performance.now() - start) / 1000];
-    } finally {
-      progress.stop();
-    }
-  };
-
-  const [unguarded, seconds] = await phase('no guard', (run) => runUnguarded(run, { guard }));
+  const run: RunOptions = { engine, problems, seed, temperature, folder: out };
+  const [unguarded, seconds] = await timed(() => runUnguarded(run, { guard }));
   const flagShare = (trigger: (typeof TRIGGERS)[number], settings: ArmSettings): number => {
     const flags = unguarded.map((answer, i) => flagCount(trigger, answer, seed + i, settings));
     return total(flags) / total(unguarded.map(({ steps }) => steps.length));
@@ -171,14 +159,14 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
   const trials = new Map<string, readonly Trial[]>();
   for (const arm of arms) {
     const name = nameOf(arm);
-    const [answers, took] = await phase(name, (run) => runArm(run, arm, settings, unguarded));
+    const [answers, took] = await timed(() => runArm(run, arm, settings, unguarded));
     trials.set(name, answers);
     outcomes.push({ ...outcomeOf(name, answers), seconds: took });
   }
   const none = { ...outcomeOf('no guard', unguarded), seconds };
   const samples: Sampling[] = [];
   for (let number = 1; number <= options.samples; number++) {
-    const [answers, took] = await phase(`sample ${number}`, (run) => runSamples(run, number));
+    const [answers, took] = await timed(() => runSamples(run, number));
     samples.push({ answers, seconds: took });
   }
   const consistent = samples.map((_, i) => selfConsistency(problems, unguarded, samples.slice(0, i + 1)));
@@ -210,6 +198,11 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
         ? await measureHeld(engine, problems.slice(0, options.held), main, settings, { seed, temperature })
         : null,
   };
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<[T, number]> {
+  const start = performance.now();
+  return [await work(), (performance.now() - start) / 1000];
 }
 
 /** @throws UsageError without a calibration that holds for every measure: rates would mean nothing */

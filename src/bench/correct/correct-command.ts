@@ -10,7 +10,7 @@ import { Engine } from '../../engine/engine.js';
 import { samplingDefaults } from '../../engine/sampler.js';
 import { DEFAULT_GUARD, type Guard, MAX_CANDIDATES, TARGETS } from '../../stream/guard.js';
 import { CALIBRATION_FILE, readCalibration } from '../../uncertainty/calibration-file.js';
-import { DEFAULT_METHODS } from '../../uncertainty/method.js';
+import type { Method } from '../../uncertainty/method.js';
 import { STATISTICS } from '../../uncertainty/risk.js';
 import { riskModel } from '../../uncertainty/risk-model.js';
 import { absoluteScoring } from '../../uncertainty/settings.js';
@@ -25,9 +25,10 @@ import {
   type ArmSettings,
   flagCount,
   guarding,
+  methodsOf,
   nameOf,
   scoringFor,
-  TRIGGERS,
+  type Trigger,
 } from './arms.js';
 import { compare, type Outcome } from './comparison.js';
 import { type CorrectReport, formatCorrect, type HeldDelay, type Quantiles } from './correct-report.js';
@@ -141,10 +142,10 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
     maxRollbacks: options.maxRollbacks,
     ...(options.candidateTemperature !== undefined && { temperature: options.candidateTemperature }),
   };
-  const risks = await risksFor(engine);
+  const risks = await risksFor(engine, methodsOf(arms));
   const run: RunOptions = { engine, problems, seed, temperature, folder: out };
-  const [unguarded, seconds] = await timed(() => runUnguarded(run, { guard }));
-  const flagShare = (trigger: (typeof TRIGGERS)[number], settings: ArmSettings): number => {
+  const [unguarded, seconds] = await timed(() => runUnguarded(run, guard, methodsOf(arms)));
+  const flagShare = (trigger: Trigger, settings: ArmSettings): number => {
     const flags = unguarded.map((answer, i) => flagCount(trigger, answer, seed + i, settings));
     return total(flags) / total(unguarded.map(({ steps }) => steps.length));
   };
@@ -188,7 +189,12 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
     seed,
     temperature,
     guard,
-    flagged: Object.fromEntries(TRIGGERS.map((trigger) => [trigger, flagShare(trigger, settings)])),
+    flagged: Object.fromEntries(
+      [...new Set(arms.map(({ trigger }) => trigger))].map((trigger) => [
+        trigger,
+        flagShare(trigger, settings),
+      ]),
+    ),
     rows,
     families: TASKS.map((task) =>
       familyOf(task, problems, { 'no guard': unguarded, ...Object.fromEntries(trials) }),
@@ -206,9 +212,8 @@ async function timed<T>(work: () => Promise<T>): Promise<[T, number]> {
 }
 
 /** @throws UsageError without a calibration that holds for every measure: rates would mean nothing */
-async function risksFor(engine: Engine) {
+async function risksFor(engine: Engine, methods: readonly Method[]) {
   const { checkpoint } = engine;
-  const methods = [...DEFAULT_METHODS, 'random'] as const;
   const scoring = await absoluteScoring(scoringFor(methods), checkpoint.embeddingRms);
   const file = await readCalibration(join(checkpoint.dir, CALIBRATION_FILE));
   const { risks, warnings } = await riskModel(checkpoint, file, scoring, methods);

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Engine } from '../../engine/engine.js';
+import type { Guard } from '../../stream/guard.js';
+import type { Method } from '../../uncertainty/method.js';
 import { each } from '../each.js';
 import { extractFacts } from '../tasks/facts.js';
 import type { Problem } from '../tasks/problem.js';
@@ -31,13 +33,14 @@ export interface RunOptions {
 /** Every problem's answer without a guard, with the scores of all its tokens. */
 export async function runUnguarded(
   options: RunOptions,
-  settings: Pick<ArmSettings, 'guard'>,
+  guard: Guard,
+  methods: readonly Method[],
 ): Promise<Observed[]> {
   const { engine, folder } = options;
   const ledger = new Ledger(folder && join(folder, 'unguarded.jsonl'), (value) =>
     observedSchema.parse(value),
   );
-  const how = unguarded(settings.guard);
+  const how = unguarded(guard, methods);
   return each('no guard', options.problems, async (problem, i) => {
     const known = ledger.get(i);
     if (known) return known;

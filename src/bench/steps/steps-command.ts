@@ -14,6 +14,7 @@ import { DEFAULT_METHODS } from '../../uncertainty/method.js';
 import type { Schedule } from '../../uncertainty/schedule.js';
 import { DEFAULT_ALPHA, DEFAULT_BLOCK, DEFAULT_WINDOW } from '../../uncertainty/settings.js';
 import { TextScorer } from '../../uncertainty/text-scorer.js';
+import { TOKUR_METHODS } from '../../uncertainty/tokur.js';
 import type { Observed } from '../correct/answer-task.js';
 import { Ledger } from '../correct/ledger.js';
 import { runUnguarded } from '../correct/run.js';
@@ -58,6 +59,8 @@ const VARIANTS: readonly Variant[] = [
     schedule: { kind: 'lazy', block: DEFAULT_BLOCK, window: DEFAULT_WINDOW, epsilon: 0.01 },
   },
 ];
+/** Measured while the answers are written. */
+const METHODS_OF_ANSWERS = [...DEFAULT_METHODS, 'random', ...TOKUR_METHODS] as const;
 const STREAMED = windowed(DEFAULT_BLOCK, DEFAULT_WINDOW).name;
 
 export function stepsCommand(): Command {
@@ -92,7 +95,7 @@ async function measureSteps(options: StepsOptions): Promise<void> {
     const folder = out ?? null;
     const problems = generateProblems({ seed, count });
     const run = { engine, problems, seed, temperature, folder };
-    const answers = await runUnguarded(run, { guard: DEFAULT_GUARD });
+    const answers = await runUnguarded(run, DEFAULT_GUARD, METHODS_OF_ANSWERS);
     const scores = new Map<string, readonly (readonly (number | null)[])[]>();
     for (const variant of VARIANTS) {
       scores.set(variant.name, await rescore(engine, problems, answers, variant, folder));
@@ -166,9 +169,8 @@ function stepAnswer(
     end += step.text.length;
     return [end - step.text.length, end] as const;
   });
-  const methods = [...DEFAULT_METHODS, 'random'] as const;
   const scores = new Map<string, readonly (number | null)[]>(
-    methods.map((method) => [
+    METHODS_OF_ANSWERS.map((method) => [
       method === 'adversarial' ? STREAMED : method,
       streamed.map((token) => token[method] ?? null),
     ]),

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { compare, type Outcome } from '#src/bench/correct/comparison.js';
+import { mostCommon } from '#src/bench/correct/self-consistency.js';
+
+const outcome = (name: string, right: string): Outcome => ({
+  name,
+  right: [...right].map((letter) => letter === '1'),
+  tokens: 100 * right.length,
+  seconds: 1,
+});
+
+describe('compare', () => {
+  it('pairs two ways problem by problem', () => {
+    const row = compare(outcome('guard', '1111011111'), [outcome('no guard', '1100011011')]);
+    expect(row).toMatchObject({ name: 'guard', tokensPerProblem: 100, accuracy: { value: 0.9 } });
+    expect(row.comparisons).toMatchObject([
+      // Three against none: 2 · 0.5³.
+      {
+        with: 'no guard',
+        gained: 3,
+        lost: 0,
+        difference: { value: expect.closeTo(0.3) },
+        p: expect.closeTo(0.25),
+      },
+    ]);
+  });
+});
+
+describe('mostCommon', () => {
+  it.each([
+    [['7', '8', '8'], '8'],
+    [['7', '8'], '7'],
+    [['7', null, null], '7'],
+    [[null, '8', '7', '7'], '7'],
+    [[null, null], null],
+    [[], null],
+  ])('of %j is %j', (answers, common) => {
+    expect(mostCommon(answers)).toBe(common);
+  });
+});

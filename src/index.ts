@@ -11,13 +11,12 @@ export { ModelError } from './model/errors.js';
 export type { TokurSettings } from './model/tokur-noise.js';
 export type { Branch, BranchEvent, Continuation } from './stream/branch.js';
 export { atRandom, lowestUncertainty, majority } from './stream/choose.js';
+export { detectSpikes, type SpikeOptions } from './stream/detect-spikes.js';
 export { EngineBranch, type EngineBranchOptions } from './stream/engine-branch.js';
 export type {
   CandidateSummary,
   DoneEvent,
-  DoneEvent,
   FlaggedEvent,
-  GenerationEvent,
   GenerationEvent,
   GuardEvent,
   Rating,
@@ -25,24 +24,28 @@ export type {
   RollbackDoneEvent,
   RollbackStartedEvent,
   ScoreEvent,
-  ScoreEvent,
   SpikeEvent,
   StepClosedEvent,
   StepEvent,
   StepSpan,
   TokenEvent,
-  TokenEvent,
   Usage,
 } from './stream/events.js';
+export { type FlagOptions, flagSteps } from './stream/flag-steps.js';
 export { FlowGate } from './stream/flow-gate.js';
 export { generate } from './stream/generate.js';
 export { checkGuard, DEFAULT_GUARD, type Guard, policyOf } from './stream/guard.js';
 export { type GuardedRequest, guardedGeneration } from './stream/guarded-generation.js';
+export { type HoldOptions, holdBack } from './stream/hold-back.js';
 export { type InterveneOptions, intervene } from './stream/intervene.js';
 export type { Candidate, Choose, Intervention, Policy, PolicyContext } from './stream/policy.js';
 export { type ScoreOptions, score } from './stream/score.js';
 export { scoredGeneration } from './stream/scored-generation.js';
+export { type SegmentOptions, segmentSteps } from './stream/segment-steps.js';
+export { StepAligner } from './stream/step-aligner.js';
 export { stepContent } from './stream/step-content.js';
+export { type StepMode, StepSegmenter, segmentText, type TextStep } from './stream/step-segmenter.js';
+export { TokenSteps, type TokenStepsOptions } from './stream/token-steps.js';
 export { DEFAULT_METHODS, METHODS, type Method, type Scores } from './uncertainty/method.js';
 export type { RiskModel, Statistic } from './uncertainty/risk.js';
 export type { Schedule } from './uncertainty/schedule.js';

@@ -81,6 +81,8 @@ export interface StepClosedEvent extends StepSpan {
 export interface StepEvent extends StepSpan, Rating {
   readonly type: 'step.done';
   readonly flagged: boolean;
+  /** How long the step was held back: until then, since its first token came. */
+  readonly held?: { readonly tokens: number; readonly ms: number };
 }
 
 /** A step is likely wrong, and what is done about it. */

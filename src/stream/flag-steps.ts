@@ -1,0 +1,132 @@
+import { concat, concatMap, defer, type OperatorFunction } from 'rxjs';
+import type { Method } from '../uncertainty/method.js';
+import type { RiskModel, Statistic } from '../uncertainty/risk.js';
+import { isAlarm } from './detect-spikes.js';
+import type { GuardEvent, Rating, ScoreEvent, StepClosedEvent, StepEvent, TokenEvent } from './events.js';
+
+export interface FlagOptions {
+  readonly method: Method;
+  /** What of its tokens' scores is the step's. */
+  readonly statistic: Statistic;
+  /** `token`: a step is flagged for one of its tokens, and has the largest risk of them. `step`: for its score. */
+  readonly per: 'token' | 'step';
+  /** Target false-alarm rate per token or per step, in [0, 1]. */
+  readonly rate: number;
+  readonly risks: RiskModel;
+  /** Tokens and scores from before the first that comes, of the step that it belongs to: not emitted. */
+  readonly kept?: readonly (TokenEvent | ScoreEvent)[];
+}
+
+/**
+ * Turns each `step.closed` into `step.done`, the verdict, once all its tokens are scored or skipped by the schedule.
+ * Steps come in order, before `generation.done`. Tokens that the guard inserted do not count; without any score, and
+ * while risks cannot be told yet, a step is not flagged. Only streaming scores count.
+ *
+ * Errors if the stream ends while a score is missing, or if scores come without the method: what was not measured is
+ * not clean.
+ *
+ * @example
+ * events.pipe(segmentSteps(), flagSteps({ method: 'adversarial', statistic: 'max', per: 'step', rate: 0.05, risks }));
+ */
+export function flagSteps(options: FlagOptions): OperatorFunction<GuardEvent | StepClosedEvent, GuardEvent> {
+  return (source) =>
+    defer(() => {
+      const verdicts = new Verdicts(options);
+      for (const event of options.kept ?? []) verdicts.observe(event);
+      const end = (): StepEvent[] => {
+        verdicts.checkComplete();
+        return [];
+      };
+      const events = source.pipe(
+        concatMap((event): GuardEvent[] => {
+          if (event.type === 'step.closed') return verdicts.close(event);
+          if (event.type === 'generation.done') return [...end(), event];
+          return [event, ...verdicts.observe(event)];
+        }),
+      );
+      return concat(events, defer(end));
+    });
+}
+
+/** Of a token that is scored: nothing where the schedule skipped it. */
+interface TokenRating {
+  readonly score: number | null;
+  readonly risk: number | null;
+}
+
+class Verdicts {
+  readonly #options: FlagOptions;
+  readonly #tokens = new Map<number, TokenRating>();
+  readonly #inserted = new Set<number>();
+  #waiting: StepClosedEvent[] = [];
+
+  constructor(options: FlagOptions) {
+    this.#options = options;
+  }
+
+  close(step: StepClosedEvent): StepEvent[] {
+    this.#waiting.push(step);
+    return this.#decide();
+  }
+
+  observe(event: GuardEvent): StepEvent[] {
+    if (event.type === 'token.delta' && event.inserted) this.#inserted.add(event.index);
+    if (event.type !== 'score.delta' || event.pass !== 'stream') return [];
+    this.#tokens.set(event.index, this.#rate(event));
+    return this.#decide();
+  }
+
+  checkComplete(): void {
+    const step = this.#waiting[0];
+    if (step) throw new Error(`flagSteps: the text ends while scores of step ${step.step} are missing`);
+  }
+
+  #rate({ index, scores, skipped, risk }: ScoreEvent): TokenRating {
+    const { method } = this.#options;
+    const score = scores[method];
+    if (score === undefined && !skipped.includes(method)) {
+      throw new RangeError(`flagSteps: no ${method} among the scores of token ${index}`);
+    }
+    if (score === undefined || this.#inserted.has(index)) return { score: null, risk: null };
+    return { score, risk: risk?.[method] ?? null };
+  }
+
+  #decide(): StepEvent[] {
+    const steps: StepEvent[] = [];
+    for (let step = this.#waiting[0]; step; step = this.#waiting[0]) {
+      const ratings: TokenRating[] = [];
+      for (let index = step.from; index < step.to; index++) {
+        const rating = this.#tokens.get(index);
+        if (!rating) return steps;
+        ratings.push(rating);
+      }
+      for (let index = step.from; index < step.to; index++) {
+        this.#tokens.delete(index);
+        this.#inserted.delete(index);
+      }
+      this.#waiting.shift();
+      const rating = this.#judge(ratings);
+      const flagged = isAlarm(rating.risk, this.#options.rate) && rating.score !== null;
+      steps.push({ ...step, type: 'step.done', ...rating, flagged });
+    }
+    return steps;
+  }
+
+  #judge(tokens: readonly TokenRating[]): Rating {
+    const { method, statistic, per, risks } = this.#options;
+    const { calibrated } = risks;
+    const scores = tokens.flatMap(({ score }) => (score === null ? [] : [score]));
+    if (scores.length === 0) return { method, score: null, risk: 0, calibrated };
+    const score = STATISTIC[statistic](scores);
+    const known = tokens.flatMap(({ risk }) => (risk === null ? [] : [risk]));
+    const largest = known.length > 0 ? Math.max(...known) : null;
+    // A running estimate learns from being asked: once per step.
+    const risk = per === 'step' ? risks.ofStep(method, statistic, score) : largest;
+    return { method, score, risk, calibrated };
+  }
+}
+
+const STATISTIC: Readonly<Record<Statistic, (scores: readonly number[]) => number>> = {
+  max: (scores) => Math.max(...scores),
+  mean: (scores) => scores.reduce((sum, score) => sum + score, 0) / scores.length,
+};

@@ -1,0 +1,222 @@
+import fc from 'fast-check';
+import { concat, from, lastValueFrom, NEVER, type Observable, of, take, throwError, toArray } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+import {
+  type GenerationEvent,
+  type SegmentOptions,
+  type StepClosedEvent,
+  type StepSpan,
+  segmentSteps,
+  segmentText,
+  TokenSteps,
+} from '#src/index.js';
+import { doneEvent, scoreEvent, tokenEvent } from '../support/events.js';
+import { shortProse, tokensOf } from '../support/prose.js';
+
+const tokenEvents = (texts: readonly string[], first = 0) =>
+  texts.map((text, i) => tokenEvent(first + i, { text }));
+
+const collect = (source: Observable<GenerationEvent>, options?: SegmentOptions) =>
+  lastValueFrom(source.pipe(segmentSteps(options), toArray()));
+
+const closedOf = (events: readonly (GenerationEvent | StepClosedEvent)[]) =>
+  events.filter((event) => event.type === 'step.closed');
+
+async function spans(
+  texts: readonly string[],
+  options?: SegmentOptions,
+): Promise<(readonly [number, number, string])[]> {
+  const first = (options?.from ?? 0) + (options?.kept?.length ?? 0);
+  const events = await collect(from(tokenEvents(texts, first)), options);
+  return closedOf(events).map((step) => [step.from, step.to, step.text]);
+}
+
+describe('segmentSteps', () => {
+  it('closes a step when the text shows that it has ended, and the last one before the end', async () => {
+    const tokens = tokenEvents(['It', ' is', '.\n', 'So', ' it', ' is']);
+    const events = await collect(of(...tokens.slice(0, 5), scoreEvent(0, {}), tokens[5]!, doneEvent()));
+    expect(events.map(({ type }) => type)).toEqual([
+      ...['token.delta', 'token.delta', 'token.delta', 'token.delta', 'token.delta'],
+      ...['step.closed', 'score.delta', 'token.delta', 'step.closed', 'generation.done'],
+    ]);
+    expect(closedOf(events)).toEqual([
+      { type: 'step.closed', step: 0, from: 0, to: 3, text: 'It is.\n' },
+      { type: 'step.closed', step: 1, from: 3, to: 6, text: 'So it is' },
+    ]);
+  });
+
+  it.each<[rule: string, tokens: string[], steps: [number, number, string][]]>([
+    ['no token', [], []],
+    [
+      'white tokens go with the step before',
+      ['One.', '\n', '\n', 'Two'],
+      [
+        [0, 3, 'One.\n\n'],
+        [3, 4, 'Two'],
+      ],
+    ],
+    [
+      'leading ones with the first step',
+      ['\n', ' ', 'One.', '\n', 'Two'],
+      [
+        [0, 4, '\n One.\n'],
+        [4, 5, 'Two'],
+      ],
+    ],
+    ['a text of nothing else is a step', ['\n', ' '], [[0, 2, '\n ']]],
+    [
+      'white space before a character',
+      ['One.', '\nTwo', ' is'],
+      [
+        [0, 1, 'One.\n'],
+        [1, 3, 'Two is'],
+      ],
+    ],
+    [
+      'a token that begins in one step and goes on in the next',
+      ['One', '. Two', ' ', 'is'],
+      [
+        [0, 3, 'One. '],
+        [3, 4, 'Two is'],
+      ],
+    ],
+    [
+      'a step within a token',
+      ['One', '. Two. Thr', 'ee'],
+      [
+        [0, 2, 'One. '],
+        [2, 3, 'Two. Three'],
+      ],
+    ],
+    ['steps within the last token', ['One', '. Two. Three'], [[0, 2, 'One. Two. Three']]],
+    [
+      'bytes of a character go where it goes',
+      ['One.\n', '', '', '😀', ' is it'],
+      [
+        [0, 1, 'One.\n'],
+        [1, 5, '😀 is it'],
+      ],
+    ],
+    [
+      'but not into what follows white space',
+      ['One.', '', '\nTwo is'],
+      [
+        [0, 2, 'One.\n'],
+        [2, 3, 'Two is'],
+      ],
+    ],
+    [
+      'empty tokens at the end',
+      ['One.\n', 'Two', ''],
+      [
+        [0, 1, 'One.\n'],
+        [1, 3, 'Two'],
+      ],
+    ],
+  ])('%s', async (_, tokens, steps) => {
+    expect(await spans(tokens)).toEqual(steps);
+  });
+
+  it('gives every token to one step, and to each the text of its own', () => {
+    return fc.assert(
+      fc.asyncProperty(tokensOf(shortProse), async (tokens) => {
+        const steps = closedOf(await collect(from([...tokenEvents(tokens), doneEvent()])));
+        expect(steps.map(({ step }) => step)).toEqual(steps.map((_, i) => i));
+        expect([0, ...steps.map(({ to }) => to)]).toEqual([...steps.map(({ from }) => from), tokens.length]);
+        for (const { from, to } of steps) expect(to).toBeGreaterThan(from);
+        expect(steps.map(({ text }) => text).join('')).toBe(tokens.join(''));
+      }),
+    );
+  });
+
+  it('finds the steps of the text where each has a token that begins in it', () => {
+    fc.assert(
+      fc.property(shortProse, (text) => {
+        const tokens = [...text];
+        const steps = new TokenSteps();
+        const found: StepSpan[] = [...tokens.flatMap((token) => steps.push(token)), ...steps.end()];
+        expect(found.map((step) => step.text)).toEqual(segmentText(text).map((step) => step.text));
+      }),
+    );
+  });
+
+  it('puts a token into the step that holds its first character, whatever the tokens', () => {
+    fc.assert(
+      fc.property(tokensOf(shortProse), (tokens) => {
+        const steps = new TokenSteps();
+        const found = [...tokens.flatMap((token) => steps.push(token)), ...steps.end()];
+        const whole = segmentText(tokens.join(''));
+        let offset = 0;
+        const owners = tokens.map((text) => {
+          const at = offset + text.search(/\S/);
+          offset += text.length;
+          return text.trim() === '' ? -1 : whole.findIndex(({ start, end }) => start <= at && at < end);
+        });
+        for (const { from, to } of found) {
+          const own = new Set(owners.slice(from, to).filter((owner) => owner >= 0));
+          expect(own.size).toBeLessThanOrEqual(1);
+        }
+        const distinct = new Set(owners.filter((owner) => owner >= 0)).size;
+        expect(found).toHaveLength(Math.max(distinct, Math.min(1, tokens.length)));
+      }),
+    );
+  });
+
+  it('gives a branch the steps of its whole text', () => {
+    return fc.assert(
+      fc.asyncProperty(tokensOf(shortProse), fc.nat(60), async (tokens, cut) => {
+        const kept = tokens.slice(0, cut);
+        const replay = new TokenSteps();
+        const before = kept.flatMap((text) => replay.push(text)).length;
+        const branch = await spans(tokens.slice(cut), { kept });
+        expect(branch).toEqual((await spans(tokens)).slice(before));
+      }),
+    );
+  });
+
+  it('goes on from the start of a step, or from within one', async () => {
+    const tokens = ['One', '.\n', 'Two', ' is', ' it', '.\n', 'Three'];
+    const whole = closedOf(await collect(from(tokenEvents(tokens))));
+    const fromStep = await collect(from(tokenEvents(tokens.slice(2), 2)), { from: 2, step: 1 });
+    expect(closedOf(fromStep)).toEqual(whole.slice(1));
+    const options = { from: 2, step: 1, kept: [' Two', ' is'] };
+    expect(closedOf(await collect(from(tokenEvents(tokens.slice(4), 4)), options))).toMatchObject([
+      { step: 1, from: 2, to: 6, text: ' Two is it.\n' },
+      { step: 2, from: 6, to: 7 },
+    ]);
+  });
+
+  it('splits paragraphs where asked', async () => {
+    const steps = await spans(['One. ', 'Two.\n\n', 'Three'], { mode: 'paragraph' });
+    expect(steps).toEqual([
+      [0, 2, 'One. Two.\n\n'],
+      [2, 3, 'Three'],
+    ]);
+  });
+
+  it('begins anew with each subscription', async () => {
+    const steps = from(tokenEvents(['One.\n', 'Two'])).pipe(segmentSteps(), toArray());
+    expect(await lastValueFrom(steps)).toEqual(await lastValueFrom(steps));
+  });
+
+  it('closes nothing after an error, and when it is left', async () => {
+    const tokens = from(tokenEvents(['One']));
+    const failing = concat(
+      tokens,
+      throwError(() => new Error('gone')),
+    );
+    const types: string[] = [];
+    await expect(
+      lastValueFrom(failing.pipe(segmentSteps())).catch((error: Error) => Promise.reject(error)),
+    ).rejects.toThrow('gone');
+    await lastValueFrom(concat(tokens, NEVER).pipe(segmentSteps(), take(1))).then(({ type }) =>
+      types.push(type),
+    );
+    expect(types).toEqual(['token.delta']);
+  });
+
+  it('errors when a token is missing', async () => {
+    const gap = from([tokenEvent(0), tokenEvent(2)]);
+    await expect(collect(gap)).rejects.toThrow('token 2 comes instead of 1');
+  });
+});

@@ -39,6 +39,7 @@ export { type GuardedRequest, guardedGeneration } from './stream/guarded-generat
 export { type HoldOptions, holdBack } from './stream/hold-back.js';
 export { type InterveneOptions, intervene } from './stream/intervene.js';
 export type { Candidate, Choose, Intervention, Policy, PolicyContext } from './stream/policy.js';
+export { rateRisk } from './stream/rate-risk.js';
 export { type ScoreOptions, score } from './stream/score.js';
 export { scoredGeneration } from './stream/scored-generation.js';
 export { type SegmentOptions, segmentSteps } from './stream/segment-steps.js';
@@ -46,8 +47,13 @@ export { StepAligner } from './stream/step-aligner.js';
 export { stepContent } from './stream/step-content.js';
 export { type StepMode, StepSegmenter, segmentText, type TextStep } from './stream/step-segmenter.js';
 export { TokenSteps, type TokenStepsOptions } from './stream/token-steps.js';
+export { CalibratedRisk } from './uncertainty/calibrated-risk.js';
+export type { Calibration, CalibrationFile, MethodCalibration } from './uncertainty/calibration.js';
+export { CALIBRATION_FILE, readCalibration } from './uncertainty/calibration-file.js';
 export { DEFAULT_METHODS, METHODS, type Method, type Scores } from './uncertainty/method.js';
-export type { RiskModel, Statistic } from './uncertainty/risk.js';
+export { type RiskModel, STATISTICS, type Statistic, stepScore } from './uncertainty/risk.js';
+export { type RatedBy, riskModel } from './uncertainty/risk-model.js';
+export { RunningRisk } from './uncertainty/running-risk.js';
 export type { Schedule } from './uncertainty/schedule.js';
 export {
   type AbsoluteScoring,

@@ -1,6 +1,6 @@
 import { concat, concatMap, defer, type OperatorFunction } from 'rxjs';
 import type { Method } from '../uncertainty/method.js';
-import type { RiskModel, Statistic } from '../uncertainty/risk.js';
+import { type RiskModel, type Statistic, stepScore } from '../uncertainty/risk.js';
 import { isAlarm } from './detect-spikes.js';
 import type { GuardEvent, Rating, ScoreEvent, StepClosedEvent, StepEvent, TokenEvent } from './events.js';
 
@@ -28,7 +28,9 @@ export interface FlagOptions {
  * @example
  * events.pipe(segmentSteps(), flagSteps({ method: 'adversarial', statistic: 'max', per: 'step', rate: 0.05, risks }));
  */
-export function flagSteps(options: FlagOptions): OperatorFunction<GuardEvent | StepClosedEvent, GuardEvent> {
+export function flagSteps<E extends GuardEvent>(
+  options: FlagOptions,
+): OperatorFunction<E | StepClosedEvent, E | StepEvent> {
   return (source) =>
     defer(() => {
       const verdicts = new Verdicts(options);
@@ -38,7 +40,7 @@ export function flagSteps(options: FlagOptions): OperatorFunction<GuardEvent | S
         return [];
       };
       const events = source.pipe(
-        concatMap((event): GuardEvent[] => {
+        concatMap((event): (E | StepEvent)[] => {
           if (event.type === 'step.closed') return verdicts.close(event);
           if (event.type === 'generation.done') return [...end(), event];
           return [event, ...verdicts.observe(event)];
@@ -98,7 +100,7 @@ class Verdicts {
       for (let index = step.from; index < step.to; index++) {
         const rating = this.#tokens.get(index);
         if (!rating) return steps;
-        ratings.push(rating);
+        if (!this.#inserted.has(index)) ratings.push(rating);
       }
       for (let index = step.from; index < step.to; index++) {
         this.#tokens.delete(index);
@@ -114,19 +116,14 @@ class Verdicts {
 
   #judge(tokens: readonly TokenRating[]): Rating {
     const { method, statistic, per, risks } = this.#options;
-    const { calibrated } = risks;
+    const calibrated = risks.calibrated(method);
     const scores = tokens.flatMap(({ score }) => (score === null ? [] : [score]));
+    const score = stepScore(statistic, scores);
+    // A running estimate learns from being asked: once per step, and also of one that was skipped.
+    const asked = tokens.length > 0 && per === 'step' ? risks.ofStep(method, statistic, score) : null;
     if (scores.length === 0) return { method, score: null, risk: 0, calibrated };
-    const score = STATISTIC[statistic](scores);
     const known = tokens.flatMap(({ risk }) => (risk === null ? [] : [risk]));
     const largest = known.length > 0 ? Math.max(...known) : null;
-    // A running estimate learns from being asked: once per step.
-    const risk = per === 'step' ? risks.ofStep(method, statistic, score) : largest;
-    return { method, score, risk, calibrated };
+    return { method, score, risk: per === 'step' ? asked : largest, calibrated };
   }
 }
-
-const STATISTIC: Readonly<Record<Statistic, (scores: readonly number[]) => number>> = {
-  max: (scores) => Math.max(...scores),
-  mean: (scores) => scores.reduce((sum, score) => sum + score, 0) / scores.length,
-};

@@ -2,18 +2,22 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Engine } from '../../engine/engine.js';
 import { encodePrompt } from '../../model/checkpoint.js';
+import { parseJsonLines } from '../json-lines.js';
 
 export interface Answer {
   readonly promptIds: readonly number[];
   readonly ids: readonly number[];
 }
 
-const problemSchema = z.object({ question: z.string() });
+const questionSchema = z.object({ question: z.string() });
 
-/** Questions of a file of problems, one JSON object a line (models/reasoner/TASKS.md). */
+/**
+ * Questions of a file of JSON Lines: of problems, or of anything else that has a question.
+ * @throws UsageError that names the first line that has none
+ */
 export async function readQuestions(file: string): Promise<string[]> {
-  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line.trim() !== '');
-  return lines.map((line) => problemSchema.parse(JSON.parse(line)).question);
+  const lines = parseJsonLines(await readFile(file, 'utf8'), questionSchema);
+  return lines.map(({ question }) => question);
 }
 
 export async function answer(

@@ -1,0 +1,30 @@
+import { extractFacts, type Span } from './facts.js';
+import type { Problem, Task } from './problem.js';
+
+export interface Verdict {
+  /** The answer is. */
+  readonly right: boolean;
+  /** The first wrong line; `null` where all is right. A right answer can follow a wrong line. */
+  readonly span: Span | null;
+}
+
+/**
+ * Checks a response step by step. The first wrong line is the one whose fact is not the next right one, or that states
+ * one too many; where a fact is missing, or only the answer is wrong, it is the last line.
+ */
+export function verify(problem: Problem, response: string): Verdict {
+  const { facts, answer, lastLine } = extractFacts(problem.task, response);
+  const right = answer === problem.answer;
+  const wrong = facts.find(({ text }, i) => text !== problem.facts[i]);
+  if (wrong) return { right, span: wrong.span };
+  return { right, span: right && facts.length === problem.facts.length ? null : lastLine };
+}
+
+/**
+ * What a step says however it is worded, for votes between candidates: its first fact, or else the answer that it
+ * gives; `null` where it says neither, as an opening line.
+ */
+export function stepContent(task: Task, text: string): string | null {
+  const { facts, answer } = extractFacts(task, text);
+  return facts[0]?.text ?? answer;
+}

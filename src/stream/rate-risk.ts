@@ -1,0 +1,40 @@
+import { type MonoTypeOperatorFunction, Observable } from 'rxjs';
+import { METHODS, type Method, type Scores } from '../uncertainty/method.js';
+import type { RiskModel } from '../uncertainty/risk.js';
+import type { GenerationEvent, ScoreEvent } from './events.js';
+
+/**
+ * Adds to each streaming score where it stands among ordinary ones: `risk`, of every method that has a score and a
+ * rank. What the guard inserted is not the model's own: it is neither rated, nor does the model of the risk learn of it.
+ * Final scores are of another scale and pass unrated.
+ *
+ * @example
+ * scoredGeneration(engine, request, scoring).pipe(rateRisk(new RunningRisk()));
+ */
+export function rateRisk(risks: RiskModel): MonoTypeOperatorFunction<GenerationEvent> {
+  return (source) =>
+    new Observable((subscriber) => {
+      /** Inserted tokens whose score has not come yet. */
+      const inserted = new Set<number>();
+      return source.subscribe({
+        next: (event) => {
+          if (event.type === 'token.delta' && event.inserted) inserted.add(event.index);
+          const rated =
+            event.type === 'score.delta' && event.pass === 'stream' && !inserted.delete(event.index);
+          subscriber.next(rated ? { ...event, risk: riskOf(event, risks) } : event);
+        },
+        error: (error: unknown) => subscriber.error(error),
+        complete: () => subscriber.complete(),
+      });
+    });
+}
+
+function riskOf({ index, scores, skipped }: ScoreEvent, risks: RiskModel): Scores {
+  for (const method of skipped) risks.ofToken(method, Number.NEGATIVE_INFINITY, index);
+  const rated = METHODS.flatMap((method): [Method, number][] => {
+    const score = scores[method];
+    const risk = score === undefined ? null : risks.ofToken(method, score, index);
+    return risk === null ? [] : [[method, risk]];
+  });
+  return Object.fromEntries(rated);
+}

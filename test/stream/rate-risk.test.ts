@@ -1,0 +1,74 @@
+import { concat, from, lastValueFrom, throwError, toArray } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+import { type GenerationEvent, type Method, type RiskModel, rateRisk, type ScoreEvent } from '#src/index.js';
+
+const token = (index: number, inserted = false): GenerationEvent => ({
+  type: 'token.delta',
+  index,
+  id: index,
+  text: '',
+  logprob: -1,
+  topLogprobs: [],
+  ...(inserted && { inserted }),
+});
+
+const scored = (index: number, scores: ScoreEvent['scores'], skipped: Method[] = []): ScoreEvent => ({
+  type: 'score.delta',
+  index,
+  pass: 'stream',
+  scores,
+  skipped,
+  rival: null,
+});
+
+/** Ranks by a tenth of the score; knows nothing of the margin. */
+class TenthRisk implements RiskModel {
+  readonly asked: string[] = [];
+  calibrated = () => true;
+  ofStep = () => null;
+  ofToken(method: Method, score: number, index: number): number | null {
+    this.asked.push(`${method} ${score} at ${index}`);
+    return method === 'margin' ? null : score / 10;
+  }
+}
+
+const rated = (events: GenerationEvent[], risks: RiskModel): Promise<GenerationEvent[]> =>
+  lastValueFrom(from(events).pipe(rateRisk(risks), toArray()));
+
+describe('rateRisk', () => {
+  it('adds the rank of each method that has a score and a rank, and passes on the rest', async () => {
+    const risks = new TenthRisk();
+    const score = scored(0, { nll: 3, margin: 1 }, ['adversarial']);
+    expect(await rated([token(0), score], risks)).toEqual([token(0), { ...score, risk: { nll: 0.3 } }]);
+    expect(risks.asked).toEqual(['adversarial -Infinity at 0', 'nll 3 at 0', 'margin 1 at 0']);
+  });
+
+  it('leaves inserted tokens out, and lets nobody learn of them', async () => {
+    const risks = new TenthRisk();
+    const events = [
+      token(0),
+      token(1, true),
+      scored(0, { nll: 1 }),
+      scored(1, { nll: 9 }),
+      scored(2, { nll: 2 }),
+    ];
+    const risk = (await rated(events, risks)).map((event) =>
+      event.type === 'score.delta' ? event.risk : null,
+    );
+    expect(risk).toEqual([null, null, { nll: 0.1 }, undefined, { nll: 0.2 }]);
+    expect(risks.asked).toEqual(['nll 1 at 0', 'nll 2 at 2']);
+  });
+
+  it('does not rate final scores, which are of another scale', async () => {
+    const final: ScoreEvent = { ...scored(0, { nll: 1 }), pass: 'final' };
+    expect(await rated([final], new TenthRisk())).toEqual([final]);
+  });
+
+  it('passes on an error', async () => {
+    const failing = concat(
+      from([token(0)]),
+      throwError(() => new Error('no')),
+    );
+    await expect(lastValueFrom(failing.pipe(rateRisk(new TenthRisk())))).rejects.toThrow('no');
+  });
+});

@@ -1,0 +1,27 @@
+import type { Calibration, Method } from '#src/index.js';
+import { calibrationSettings } from '#src/uncertainty/calibration-settings.js';
+import { ScoreCollector } from '#src/uncertainty/score-collector.js';
+import { type AbsoluteScoring, DEFAULT_SCORING } from '#src/uncertainty/settings.js';
+
+/** A fingerprint of no model. */
+export const MODEL = 'ab'.repeat(32);
+
+/** Of `tokens` tokens in steps of ten, whose scores go evenly from 0 to 1. */
+export function aCalibration(
+  scoring: AbsoluteScoring = DEFAULT_SCORING,
+  methods: readonly Method[] = scoring.methods,
+  tokens = 1000,
+): Calibration {
+  const collector = new ScoreCollector(methods);
+  for (let first = 0; first < tokens; first += 10) {
+    const scores = Array.from({ length: 10 }, (_, i) => ({
+      scores: Object.fromEntries(methods.map((method) => [method, (first + i) / tokens])),
+    }));
+    collector.add({ scores, steps: [{ from: 0, to: 10 }] });
+  }
+  return {
+    settings: calibrationSettings(scoring, methods),
+    collected: { answers: 'all', ...collector.counts, temperature: 1, topK: 0, topP: 1, seed: 0 },
+    ...collector.distributions(),
+  };
+}

@@ -9,9 +9,10 @@ export type { ChatMessage } from './model/chat-template.js';
 export { type Checkpoint, encodePrompt, openCheckpoint } from './model/checkpoint.js';
 export { ModelError } from './model/errors.js';
 export type { TokurSettings } from './model/tokur-noise.js';
-export type { Branch, BranchEvent, Continuation } from './stream/branch.js';
+export type { Branch, Continuation } from './stream/branch.js';
 export { atRandom, lowestUncertainty, majority } from './stream/choose.js';
-export { detectSpikes, type SpikeOptions } from './stream/detect-spikes.js';
+export { type CollectedAnswer, collectScores } from './stream/collect-scores.js';
+export { detectSpikes, isAlarm, type SpikeOptions } from './stream/detect-spikes.js';
 export { EngineBranch, type EngineBranchOptions } from './stream/engine-branch.js';
 export type {
   CandidateSummary,
@@ -55,6 +56,7 @@ export { type RiskModel, STATISTICS, type Statistic, stepScore } from './uncerta
 export { type RatedBy, riskModel } from './uncertainty/risk-model.js';
 export { RunningRisk } from './uncertainty/running-risk.js';
 export type { Schedule } from './uncertainty/schedule.js';
+export { ScoreCollector, type ScoredAnswer } from './uncertainty/score-collector.js';
 export {
   type AbsoluteScoring,
   absoluteScoring,

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { calibrateCommand } from './calibrate.js';
 import { chatCommand } from './chat.js';
 import { inspectCommand } from './inspect.js';
 import { reportError } from './report.js';
@@ -23,6 +24,7 @@ const program = new Command('flinch')
   .addCommand(serveCommand())
   .addCommand(chatCommand())
   .addCommand(scoreCommand())
+  .addCommand(calibrateCommand())
   .addCommand(inspectCommand());
 
 try {

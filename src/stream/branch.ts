@@ -1,9 +1,6 @@
 import type { Observable } from 'rxjs';
-import type { DoneEvent, ScoreEvent, SpikeEvent, StepEvent, TokenEvent } from './events.js';
+import type { GuardEvent } from './events.js';
 import type { FlowGate } from './flow-gate.js';
-
-/** What is known of a branch of text: its tokens, their scores, and a verdict on each step, in that order. */
-export type BranchEvent = TokenEvent | ScoreEvent | SpikeEvent | StepEvent | DoneEvent;
 
 /** Another way to go on from a part of a branch. */
 export interface Continuation {
@@ -22,8 +19,8 @@ export interface Continuation {
 /** One continuation of a text, which can be continued in other ways from any of its tokens. */
 export interface Branch {
   readonly promptTokens: number;
-  /** Of its own tokens alone. Subscribed to once; unsubscribing leaves the branch open. */
-  events(gate: FlowGate): Observable<BranchEvent>;
+  /** Its own tokens, their scores and spikes, and a verdict on each step. Subscribed to once; unsubscribing leaves the branch open. */
+  events(gate: FlowGate): Observable<GuardEvent>;
   /** @throws EngineError; RangeError for a continuation that leaves no token to write */
   fork(continuation: Continuation): Promise<Branch>;
   /** Tokens that were written for it, read or not. */

@@ -10,8 +10,8 @@ export const lowestUncertainty: Choose = (candidates) => {
 };
 
 /**
- * What most candidates say (self-consistency, arXiv 2203.11171, of one step); of those that say it, the one with the
- * lowest mean score. Between contents with as many votes, the one that holds the candidate with the lowest mean score.
+ * What most candidates say (self-consistency, arXiv 2203.11171, of one step): the flagged step itself if it says that,
+ * else the candidate with the lowest mean score that does. Between contents with as many votes, that score decides.
  *
  * @param content what of a text is compared; two with the same content say the same
  */
@@ -21,8 +21,8 @@ export function majority(content: (text: string) => string = stepContent): Choos
     const votes = contents.map((mine) => contents.filter((other) => other === mine).length);
     const most = Math.max(...votes);
     const indices = candidates.flatMap((_, i) => (votes[i] === most ? [i] : []));
-    const best = lowestUncertainty(indices.map((i) => candidates[i]!));
-    return indices[best]!;
+    const best = indices[lowestUncertainty(indices.map((i) => candidates[i]!))]!;
+    return contents[best] === contents[0] ? 0 : best;
   };
 }
 

@@ -4,8 +4,8 @@ import type { GenerateRequest, Generation } from '../engine/generation.js';
 import { blockOf } from '../uncertainty/schedule.js';
 import type { Scoring } from '../uncertainty/settings.js';
 import { TextScorer } from '../uncertainty/text-scorer.js';
-import type { Branch, BranchEvent, Continuation } from './branch.js';
-import type { GenerationEvent, ScoreEvent, TokenEvent } from './events.js';
+import type { Branch, Continuation } from './branch.js';
+import type { GenerationEvent, GuardEvent, ScoreEvent, TokenEvent } from './events.js';
 import type { FlowGate } from './flow-gate.js';
 import { readTokens } from './generate.js';
 import { score } from './score.js';
@@ -25,7 +25,7 @@ export interface EngineBranchOptions {
   /** Rates each score. */
   readonly rate: OperatorFunction<GenerationEvent, GenerationEvent>;
   /** Finds steps and judges them, from the first token of one on. */
-  readonly judge: (place: Place) => OperatorFunction<GenerationEvent, BranchEvent>;
+  readonly judge: (place: Place) => OperatorFunction<GenerationEvent, GuardEvent>;
 }
 
 interface Shared {
@@ -90,14 +90,14 @@ export class EngineBranch implements Branch {
     return this.#generation.written;
   }
 
-  events(gate: FlowGate): Observable<BranchEvent> {
+  events(gate: FlowGate): Observable<GuardEvent> {
     const { keep, ...place } = this.#place;
     const { scoring, rate, judge } = this.#shared.options;
     const aligner = new StepAligner();
     for (const { text } of this.#tokens) aligner.begins(text);
     // What others wrote of the step counts in its verdict, and is not said again.
     const kept = [...this.#tokens.slice(place.from), ...this.#scores.slice(place.from)];
-    const again = new Set<BranchEvent>(kept);
+    const again = new Set<GuardEvent>(kept);
     const live = readTokens(this.#generation, this.promptTokens, gate).pipe(
       score({
         open: async () => ({

@@ -28,9 +28,7 @@ export interface FlagOptions {
  * @example
  * events.pipe(segmentSteps(), flagSteps({ method: 'adversarial', statistic: 'max', per: 'step', rate: 0.05, risks }));
  */
-export function flagSteps<E extends GuardEvent>(
-  options: FlagOptions,
-): OperatorFunction<E | StepClosedEvent, E | StepEvent> {
+export function flagSteps(options: FlagOptions): OperatorFunction<GuardEvent | StepClosedEvent, GuardEvent> {
   return (source) =>
     defer(() => {
       const verdicts = new Verdicts(options);
@@ -40,7 +38,7 @@ export function flagSteps<E extends GuardEvent>(
         return [];
       };
       const events = source.pipe(
-        concatMap((event): (E | StepEvent)[] => {
+        concatMap((event): GuardEvent[] => {
           if (event.type === 'step.closed') return verdicts.close(event);
           if (event.type === 'generation.done') return [...end(), event];
           return [event, ...verdicts.observe(event)];
@@ -89,7 +87,7 @@ class Verdicts {
     if (score === undefined && !skipped.includes(method)) {
       throw new RangeError(`flagSteps: no ${method} among the scores of token ${index}`);
     }
-    if (score === undefined || this.#inserted.has(index)) return { score: null, risk: null };
+    if (score === undefined) return { score: null, risk: null };
     return { score, risk: risk?.[method] ?? null };
   }
 
@@ -114,16 +112,18 @@ class Verdicts {
     return steps;
   }
 
+  /** @param tokens that the model wrote */
   #judge(tokens: readonly TokenRating[]): Rating {
     const { method, statistic, per, risks } = this.#options;
     const calibrated = risks.calibrated(method);
     const scores = tokens.flatMap(({ score }) => (score === null ? [] : [score]));
     const score = stepScore(statistic, scores);
-    // A running estimate learns from being asked: once per step, and also of one that was skipped.
-    const asked = tokens.length > 0 && per === 'step' ? risks.ofStep(method, statistic, score) : null;
+    // A running estimate learns from being asked: once per step, also of one that was skipped, not of an inserted one.
+    const risk = per === 'step' && tokens.length > 0 ? risks.ofStep(method, statistic, score) : null;
     if (scores.length === 0) return { method, score: null, risk: 0, calibrated };
+    if (per === 'step') return { method, score, risk, calibrated };
     const known = tokens.flatMap(({ risk }) => (risk === null ? [] : [risk]));
     const largest = known.length > 0 ? Math.max(...known) : null;
-    return { method, score, risk: per === 'step' ? asked : largest, calibrated };
+    return { method, score, risk: largest, calibrated };
   }
 }

@@ -88,9 +88,12 @@ const CHOOSE: Readonly<Record<Guard['choose'], Choose>> = {
   majority: majority(),
 };
 
-/** Does with each flagged step what the guard says, as long as corrections are left. */
-export function policyOf(guard: Guard): Policy {
-  const { action, candidates, choose, temperature, rollbackTo, reflection, maxRollbacks } = guard;
+/**
+ * Does with each flagged step what the guard says, as long as corrections are left.
+ * @param choose in place of the guard's choice
+ */
+export function policyOf(guard: Guard, choose: Choose = CHOOSE[guard.choose]): Policy {
+  const { action, candidates, temperature, rollbackTo, reflection, maxRollbacks } = guard;
   return (step, { corrections, peak }) => {
     if (action === 'annotate' || action === 'stop') return { action };
     if (corrections >= maxRollbacks) return { action: 'annotate' };
@@ -99,7 +102,7 @@ export function policyOf(guard: Guard): Policy {
       action,
       from: rollbackTo === 'step' ? step.from : peak,
       candidates,
-      choose: CHOOSE[choose],
+      choose,
       ...(temperature !== undefined && { temperature }),
     };
   };

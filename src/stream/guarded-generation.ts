@@ -64,6 +64,6 @@ export function guardedGeneration(
         );
       }),
     );
-    return delivery === 'held' ? guarded.pipe(holdBack()) : guarded;
+    return delivery === 'held' ? guarded.pipe(holdBack({ now: () => performance.now() })) : guarded;
   });
 }

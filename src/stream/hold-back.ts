@@ -2,8 +2,8 @@ import { concatMap, defer, type OperatorFunction } from 'rxjs';
 import type { DoneEvent, GuardEvent, RetractedEvent, StepEvent, TokenEvent } from './events.js';
 
 export interface HoldOptions {
-  /** Milliseconds since any fixed moment; by default the process's own clock. */
-  readonly now?: () => number;
+  /** Milliseconds since any fixed moment. */
+  readonly now: () => number;
 }
 
 /**
@@ -17,9 +17,9 @@ export interface HoldOptions {
  * Errors with a RangeError if tokens or steps come with a gap, or if a released one is retracted.
  *
  * @example
- * guarded.pipe(holdBack());
+ * guarded.pipe(holdBack({ now: () => performance.now() }));
  */
-export function holdBack(options: HoldOptions = {}): OperatorFunction<GuardEvent, GuardEvent> {
+export function holdBack(options: HoldOptions): OperatorFunction<GuardEvent, GuardEvent> {
   return (source) =>
     defer(() => {
       const held = new Held(options);
@@ -41,7 +41,7 @@ class Held {
   /** The guard stops here: no step is released any more. */
   #stopped = false;
 
-  constructor({ now = () => performance.now() }: HoldOptions) {
+  constructor({ now }: HoldOptions) {
     this.#now = now;
   }
 

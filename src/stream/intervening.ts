@@ -1,7 +1,7 @@
 import { sum } from 'simple-statistics';
 import { EngineError } from '../engine/errors.js';
 import { hash32 } from '../model/noise.js';
-import type { Branch, BranchEvent, Continuation } from './branch.js';
+import type { Branch, Continuation } from './branch.js';
 import { EventReader } from './event-reader.js';
 import type { DoneEvent, GuardEvent, ScoreEvent, StepEvent } from './events.js';
 import { FlowGate } from './flow-gate.js';
@@ -14,14 +14,14 @@ type Rollback = Extract<Intervention, { action: 'rollback' }>;
 interface Followed {
   readonly branch: Branch;
   readonly gate: FlowGate;
-  readonly reader: EventReader<BranchEvent>;
+  readonly reader: EventReader<GuardEvent>;
 }
 
 /** What a branch says of one step. */
 interface Attempt extends Candidate {
   readonly followed: Followed;
   /** Of the step's tokens from the cut on. */
-  readonly events: readonly BranchEvent[];
+  readonly events: readonly GuardEvent[];
   /** `null` where the response ended without a further token. */
   readonly step: StepEvent | null;
   /** Where the response ended with the step. */
@@ -52,7 +52,7 @@ export class Intervening {
   async follow(root: Branch): Promise<void> {
     this.#promptTokens = root.promptTokens;
     for (let current: Followed | null = this.#read(root); current; ) {
-      const event: BranchEvent | null = await current.reader.next();
+      const event: GuardEvent | null = await current.reader.next();
       if (event === null) return; // closed
       if (event.type === 'generation.done') return this.#finish(event);
       if (event.type === 'step.done') current = await this.#settle(event, current);
@@ -65,7 +65,7 @@ export class Intervening {
     for (const followed of this.#open) this.#leave(followed);
   }
 
-  #pass(event: BranchEvent): void {
+  #pass(event: GuardEvent): void {
     if (event.type === 'token.delta') this.#tokens = event.index + 1;
     if (event.type === 'score.delta') this.#scores.set(event.index, event);
     this.#emit(event);
@@ -147,7 +147,7 @@ export class Intervening {
       seed: this.#seed(candidate),
       ...(temperature !== undefined && { temperature }),
     });
-    const events: BranchEvent[] = [];
+    const events: GuardEvent[] = [];
     let drawn: StepEvent | null = null;
     let further = false;
     // A step is known to be over when a later token is there, or the response has ended.

@@ -24,6 +24,11 @@ describe('majority', () => {
     expect(majority()(candidates)).toBe(2);
   });
 
+  it('keeps the flagged step where most say the same, however unsure it is', () => {
+    const texts = ['So 2 + 3 = 5.', 'We add: 2 + 3 = 5.', 'Then 2+3 = 6.\n'];
+    expect(majority()(texts.map((text, i) => candidate(text, [0.9, 0.4, 0.2][i])))).toBe(0);
+  });
+
   it('goes by the scores when no two say the same', () => {
     expect(majority()([candidate('x = 1', 0.3), candidate('x = 2', 0.1), candidate('x = 3', 0.2)])).toBe(1);
   });

@@ -2,7 +2,6 @@ import { concat, lastValueFrom, NEVER, type Observable, of, take, throwError, to
 import { describe, expect, it } from 'vitest';
 import {
   type Branch,
-  type BranchEvent,
   type Continuation,
   type GuardEvent,
   type Intervention,
@@ -23,13 +22,13 @@ class ScriptedBranch implements Branch {
   readonly #step: number;
   readonly #script: Script;
   readonly #fork: (continuation: Continuation) => Script;
-  readonly #finish: Observable<BranchEvent> | undefined;
+  readonly #finish: Observable<GuardEvent> | undefined;
   #closed = false;
 
   constructor(
     script: Script,
     fork: (continuation: Continuation) => Script = () => [],
-    { from = 0, step = 0, finish }: { from?: number; step?: number; finish?: Observable<BranchEvent> } = {},
+    { from = 0, step = 0, finish }: { from?: number; step?: number; finish?: Observable<GuardEvent> } = {},
   ) {
     ScriptedBranch.open += 1;
     this.#script = script;
@@ -40,9 +39,9 @@ class ScriptedBranch implements Branch {
     this.written = script.flatMap(([, ...scores]) => scores).length;
   }
 
-  events(): Observable<BranchEvent> {
-    const events: BranchEvent[] = [];
-    const closed: BranchEvent[] = [];
+  events(): Observable<GuardEvent> {
+    const events: GuardEvent[] = [];
+    const closed: GuardEvent[] = [];
     let index = this.#from;
     for (const [i, [text, ...scores]] of this.#script.entries()) {
       const from = index;
@@ -60,7 +59,7 @@ class ScriptedBranch implements Branch {
       closed.push({ type: 'step.done', step: this.#step + i, from, to: index, text, ...rating });
     }
     const usage = { promptTokens: 5, completionTokens: index };
-    const done: BranchEvent = { type: 'generation.done', finishReason: 'stop', usage };
+    const done: GuardEvent = { type: 'generation.done', finishReason: 'stop', usage };
     return concat(of(...events), this.#finish ?? of(...closed, done));
   }
 

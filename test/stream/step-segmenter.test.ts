@@ -33,9 +33,9 @@ describe('segmentText', () => {
     ['a formula with sentences in it', ['We get $a. B\\$. C$ and \\(d. E\\) too. ', 'Done.']],
     ['a formula that no space may begin or end', ['It is 5 $ or so. ', 'Then $ is it. ', 'End $.']],
     ['a dollar before a digit closes nothing', ['From A$5. ', 'To B$6.']],
-    ['an escaped dollar', ['It is \\$5. ', 'Then \\$6.']],
+    ['an escaped dollar', ['It is \\$5. ', 'Then 6$ is it. ', 'Then \\$6.']],
     ['a formula over a line end is none', ['It is $a. ', 'But\n', 'c$ is it. ', 'Done.']],
-    ['a formula too long to be one', [`It is $${'x'.repeat(400)}. `, 'Then $']],
+    ['a formula too long to be one', [`It is $${'x'.repeat(400)}. `, 'Then$']],
     ['displayed formulas', ['We get\n', '$$\na. B\n\nc\n$$\n', '\\[\nx = 1.\nY\n\\]\n', 'Done.']],
     ['environments', ['\\begin{align*}\na. B\n\\end{align}\n\\end{align*}\n', 'Done.']],
     ['what is never closed', ['We get\n', '\\[ x = 1.\nY\n\nZ. A']],
@@ -111,6 +111,30 @@ describe('StepSegmenter', () => {
         const segmenter = new StepSegmenter(mode);
         const found = [...text.split('').flatMap((unit) => segmenter.push(unit)), ...segmenter.end()];
         expect(found).toEqual(segmentText(text, mode));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it.each([
+    ['half a character that begins no piece yet', 'One is. 7! 𝐀𝐁𝐂 it is.'],
+    ['a formula just short enough', `It is \\(a. B${'x'.repeat(395)}\\) so.`],
+    ['a formula just too long', `It is \\(a. B${'x'.repeat(396)}\\) so.`],
+  ])('gives the same steps one character at a time: %s', (_, text) => {
+    const segmenter = new StepSegmenter();
+    const found = [...text.split('').flatMap((unit) => segmenter.push(unit)), ...segmenter.end()];
+    expect(found).toEqual(segmentText(text));
+  });
+
+  it('gives the same steps one character at a time where one is cut for its length', () => {
+    const long = fc.tuple(fc.integer({ min: 1900, max: 2001 }), fc.constantFrom('x', 'word '));
+    fc.assert(
+      fc.property(long, prose(20), mode, ([length, filler], tail, mode) => {
+        const head = filler.repeat(length).slice(0, length);
+        const segmenter = new StepSegmenter(mode);
+        const units = [head, ...tail.split('')];
+        const found = [...units.flatMap((unit) => segmenter.push(unit)), ...segmenter.end()];
+        expect(found).toEqual(segmentText(head + tail, mode));
       }),
       { numRuns: 300 },
     );

@@ -1,0 +1,115 @@
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { from, lastValueFrom, mergeMap, toArray } from 'rxjs';
+import { z } from 'zod';
+import type { Engine } from '../../engine/engine.js';
+import { extractFacts } from '../tasks/facts.js';
+import type { Problem } from '../tasks/problem.js';
+import {
+  answerTask,
+  type Observed,
+  observedSchema,
+  sampleTask,
+  type Trial,
+  trialSchema,
+} from './answer-task.js';
+import { type Arm, type ArmSettings, flagsAny, guarding, unguarded } from './arms.js';
+import { Ledger } from './ledger.js';
+
+const sampleSchema = z.object({ answer: z.string().nullable(), tokens: z.int() });
+export type Sample = z.output<typeof sampleSchema>;
+
+export interface RunOptions {
+  readonly engine: Engine;
+  readonly problems: readonly Problem[];
+  /** Of the first problem's answer; each further one has the next. */
+  readonly seed: number;
+  readonly temperature: number;
+  /** Where results are kept; `null` for nowhere. */
+  readonly folder: string | null;
+  readonly advance: () => void;
+}
+
+/** Answers that are under way at once: runs of the engine are shared. */
+const CONCURRENCY = 8 * availableParallelism();
+
+/** Every problem's answer without a guard, with the scores of all its tokens. */
+export async function runUnguarded(
+  options: RunOptions,
+  settings: Pick<ArmSettings, 'guard'>,
+): Promise<Observed[]> {
+  const { engine, folder } = options;
+  const ledger = new Ledger(folder && join(folder, 'unguarded.jsonl'), (value) =>
+    observedSchema.parse(value),
+  );
+  const how = unguarded(settings.guard);
+  return each(options, async (problem, i) => {
+    const known = ledger.get(i);
+    if (known) return known;
+    const answer = await answerTask(engine, problem, sampled(options, i), how);
+    ledger.add(i, answer);
+    return answer;
+  });
+}
+
+/** Every problem's answer under a guard. Where the guard finds nothing to flag, that is the answer without one. */
+export async function runArm(
+  options: RunOptions,
+  arm: Arm,
+  settings: ArmSettings,
+  unguarded: readonly Observed[],
+): Promise<Trial[]> {
+  const { engine, folder } = options;
+  const file = folder && join(folder, `${arm.trigger}-${arm.remedy}.jsonl`);
+  const ledger = new Ledger(file, (value) => trialSchema.parse(value));
+  return each(options, async (problem, i) => {
+    const known = ledger.get(i);
+    if (known) return known;
+    const same = unguarded[i]!;
+    const { seed } = sampled(options, i);
+    if (!flagsAny(arm.trigger, same, seed, settings)) return same;
+    const how = guarding(arm, problem, seed, settings);
+    const trial = trialSchema.parse(await answerTask(engine, problem, sampled(options, i), how));
+    ledger.add(i, trial);
+    return trial;
+  });
+}
+
+/** Further answers without a guard, of which only the last line counts. */
+export async function runSamples(options: RunOptions, number: number): Promise<Sample[]> {
+  const { engine, folder } = options;
+  const ledger = new Ledger(folder && join(folder, `sample-${number}.jsonl`), (value) =>
+    sampleSchema.parse(value),
+  );
+  return each(options, async (problem, i) => {
+    const known = ledger.get(i);
+    if (known) return known;
+    const { seed, temperature } = sampled(options, i);
+    const { text, tokens } = await sampleTask(engine, problem, {
+      temperature,
+      seed: seed + number * SAMPLE_SEEDS,
+    });
+    const sample = { answer: extractFacts(problem.task, text).answer, tokens };
+    ledger.add(i, sample);
+    return sample;
+  });
+}
+
+/** Apart from those of other problems' answers. */
+const SAMPLE_SEEDS = 10_000_019;
+
+const sampled = ({ seed, temperature }: RunOptions, i: number) => ({ temperature, seed: seed + i });
+
+/** In the order of the problems. */
+async function each<T>(options: RunOptions, work: (problem: Problem, i: number) => Promise<T>): Promise<T[]> {
+  const results = from(options.problems.entries()).pipe(
+    mergeMap(async ([i, problem]) => {
+      const result = await work(problem, i);
+      options.advance();
+      return [i, result] as const;
+    }, CONCURRENCY),
+    toArray(),
+  );
+  const all = await lastValueFrom(results, { defaultValue: [] });
+  return all.sort(([a], [b]) => a - b).map(([, result]) => result);
+}

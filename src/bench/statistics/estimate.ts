@@ -1,0 +1,15 @@
+/** A number that was measured, and its 95 % interval; `null` where it has none. */
+export interface Estimate {
+  readonly value: number;
+  readonly interval: readonly [low: number, high: number] | null;
+}
+
+/** The normal quantile of a two-sided 95 % interval; `probit` of simple-statistics says 1.957. */
+export const Z95 = 1.959963984540054;
+
+/** As `0.87 [0.81, 0.92]`. */
+export function formatEstimate({ value, interval }: Estimate, digits = 3): string {
+  if (!Number.isFinite(value)) return '–';
+  const [low, high] = interval?.map((end) => end.toFixed(digits)) ?? [];
+  return interval ? `${value.toFixed(digits)} [${low}, ${high}]` : value.toFixed(digits);
+}

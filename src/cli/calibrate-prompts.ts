@@ -1,0 +1,84 @@
+import { readFile } from 'node:fs/promises';
+import { text as readAll } from 'node:stream/consumers';
+import { z } from 'zod';
+import { parseJsonLines } from '../bench/json-lines.js';
+import { generateProblems } from '../bench/tasks/generate.js';
+import { verify } from '../bench/tasks/verify.js';
+import type { ChatMessage } from '../model/chat-template.js';
+import { type Checkpoint, encodePrompt } from '../model/checkpoint.js';
+import type { CollectedAnswer } from '../stream/collect-scores.js';
+import { UsageError } from './report.js';
+
+export interface CalibrationPrompt {
+  readonly promptIds: readonly number[];
+  /** How many steps of an answer count as ordinary: the leading ones. */
+  readonly ordinarySteps: (answer: Pick<CollectedAnswer, 'tokens' | 'steps'>) => number;
+}
+
+const message = z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() });
+
+/** Data sets have further fields, which play no part. */
+const promptLine = z
+  .object({
+    /** Raw text: no template, no special tokens but those that it spells out. */
+    prompt: z.string().optional(),
+    messages: z.array(message).min(1).optional(),
+    question: z.string().optional(),
+  })
+  .refine((line) => Object.values(line).filter((value) => value !== undefined).length === 1, {
+    error: 'exactly one of prompt, messages, question is needed',
+  });
+
+/**
+ * Prompts of a file of JSON Lines. All of an answer counts: nobody knows what of it is right.
+ * @param name `-` for standard input
+ * @throws UsageError that names line and field; ModelError and TemplateError as `encodePrompt`
+ */
+export async function readPrompts(
+  name: string,
+  checkpoint: Checkpoint,
+  limit: number,
+): Promise<CalibrationPrompt[]> {
+  const lines = name === '-' ? await readAll(process.stdin) : await readFile(name, 'utf8');
+  const prompts = parseJsonLines(lines, promptLine).slice(0, limit);
+  if (prompts.length === 0) throw new UsageError('--input: holds no prompt');
+  return prompts.map(({ prompt, messages, question }) => ({
+    promptIds:
+      prompt === undefined
+        ? encodePrompt(checkpoint, messages ?? [{ role: 'user', content: question ?? '' }])
+        : checkpoint.tokenizer.encode(prompt),
+    ordinarySteps: ({ steps }) => steps.length,
+  }));
+}
+
+/**
+ * The embedded reasoner's own problems. What comes before the first wrong step of an answer counts.
+ * @param seed of 32 bits; the same ones give the same problems
+ */
+export function taskPrompts(checkpoint: Checkpoint, count: number, seed: number): CalibrationPrompt[] {
+  return generateProblems({ seed, count }).map((problem) => {
+    const messages: ChatMessage[] = [{ role: 'user', content: problem.question }];
+    return {
+      promptIds: encodePrompt(checkpoint, messages),
+      ordinarySteps: (answer) => {
+        const response = answer.tokens.map(({ text }) => text).join('');
+        const { span } = verify(problem, response);
+        return span === null ? answer.steps.length : stepsBefore(span[0], answer);
+      },
+    };
+  });
+}
+
+/** Steps of an answer that end before a place in its text. */
+export function stepsBefore(
+  place: number,
+  { tokens, steps }: Pick<CollectedAnswer, 'tokens' | 'steps'>,
+): number {
+  const textOf = (from: number, to: number): string =>
+    tokens
+      .slice(from, to)
+      .map(({ text }) => text)
+      .join('');
+  const first = steps.findIndex(({ to }) => textOf(0, to).trimEnd().length > place);
+  return first < 0 ? steps.length : first;
+}

@@ -1,0 +1,276 @@
+import { access, constants } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Command, Option } from 'commander';
+import { fromEvent, lastValueFrom, takeUntil, tap } from 'rxjs';
+import type { DeviceChoice } from '../engine/device.js';
+import { Engine } from '../engine/engine.js';
+import type { GenerateRequest } from '../engine/generation.js';
+import { samplingDefaults } from '../engine/sampler.js';
+import { fingerprint } from '../model/fingerprint.js';
+import { type CollectedAnswer, collectScores } from '../stream/collect-scores.js';
+import { type Calibration, withCalibration } from '../uncertainty/calibration.js';
+import { CALIBRATION_FILE, readCalibration, writeCalibration } from '../uncertainty/calibration-file.js';
+import { calibrationSettings } from '../uncertainty/calibration-settings.js';
+import { FalseAlarmCheck } from '../uncertainty/false-alarms.js';
+import { DEFAULT_METHODS, type Method } from '../uncertainty/method.js';
+import { riskModel } from '../uncertainty/risk-model.js';
+import { MIN_STEPS, MIN_TOKENS } from '../uncertainty/running-risk.js';
+import { ScoreCollector } from '../uncertainty/score-collector.js';
+import { type AbsoluteScoring, absoluteScoring } from '../uncertainty/settings.js';
+import { type CalibrationPrompt, readPrompts, taskPrompts } from './calibrate-prompts.js';
+import { formatFalseAlarms, formatThresholds, thresholdsOf } from './calibrate-report.js';
+import { deviceOption, integer, modelOption, parseMethods, real } from './options.js';
+import { Progress } from './progress.js';
+import { reportDevices, UsageError } from './report.js';
+import {
+  addScoringOptions,
+  MEASURE_HELP,
+  SCHEDULE_HEADING,
+  SCHEDULE_HELP,
+  type ScoringOptions,
+  scoringOf,
+} from './scoring-options.js';
+
+interface CalibrateOptions extends ScoringOptions {
+  readonly model: string;
+  readonly device: DeviceChoice;
+  readonly input?: string;
+  readonly tasks?: number | true;
+  readonly limit?: number;
+  readonly output?: string;
+  readonly check?: number;
+  readonly methods: Method[];
+  readonly temperature?: number;
+  readonly seed: number;
+  readonly maxTokens: number;
+  readonly json?: boolean;
+}
+
+const DEFAULT_TASKS = 2000;
+const DEFAULT_MAX_TOKENS = 1024;
+
+export function calibrateCommand(): Command {
+  const command = new Command('calibrate')
+    .description("Collect a model's ordinary scores, so that a guard can promise a rate of false alarms.")
+    .addOption(modelOption())
+    .addOption(deviceOption())
+    .option('--input <file>', 'prompts, one JSON object a line; - is standard input')
+    .addOption(
+      new Option(
+        '--tasks [count]',
+        `the embedded reasoner's own problems instead (default: ${DEFAULT_TASKS})`,
+      )
+        .argParser(integer(1, 1e6))
+        .conflicts('input'),
+    )
+    .option('--limit <prompts>', 'take no more of them', integer(1, 1e9))
+    .option('--output <file>', `the calibration (default: ${CALIBRATION_FILE} in the folder of the model)`)
+    .option(
+      '--check <prompts>',
+      'write nothing: measure the rates of false alarms on so many fresh prompts',
+      integer(1, 1e6),
+    )
+    .option('--json', 'print the summary as JSON')
+    .addOption(
+      new Option('--methods <names>', 'measures, with commas between: see below')
+        .argParser(parseMethods)
+        .default([...DEFAULT_METHODS], DEFAULT_METHODS.join(',')),
+    )
+    .optionsGroup('Answers:')
+    .option('--temperature <number>', "sampling temperature; by default the model's own", real(0, 2))
+    .option(
+      '--seed <number>',
+      'the same seed gives the same problems, answers and noise',
+      integer(0, 2 ** 30),
+      0,
+    )
+    .option('--max-tokens <number>', 'longest answer', integer(1, 1 << 20), DEFAULT_MAX_TOKENS);
+  return addScoringOptions(command, ['windowed', 'lazy'])
+    .addHelpText(
+      'after',
+      `
+${SCHEDULE_HEADING}
+${SCHEDULE_HELP.windowed}
+${SCHEDULE_HELP.lazy}
+
+${MEASURE_HELP}
+
+A line of input; other fields play no part:
+  {"prompt" | "messages" | "question"}
+All of each answer counts as ordinary; of the reasoner's own problems, whose answers can be checked,
+what comes before the first wrong step.
+
+A calibration holds for the model and for the settings that the scores depend on. Of those in the
+file the one with the same settings is replaced, the others are kept. Rates below one in the number
+of scores can never raise an alarm: a rate of 0.1 % per step needs thousands of steps.
+
+Examples:
+  $ flinch calibrate --tasks
+  $ flinch calibrate --tasks 500 --schedule lazy --temperature 0.5
+  $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input questions.jsonl --limit 300
+  $ flinch calibrate --tasks --check 1000
+  $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input fresh.jsonl --check 200 --json`,
+    )
+    .action(calibrate);
+}
+
+async function calibrate(options: CalibrateOptions): Promise<void> {
+  const asked = scoringOf(options, options.methods, options.seed);
+  const engine = await Engine.open(options.model, { device: options.device });
+  try {
+    const { checkpoint } = engine;
+    const file = options.output ?? join(checkpoint.dir, CALIBRATION_FILE);
+    // Everything that can be wrong is found out before hours of writing.
+    if (options.check === undefined) await access(dirname(file), constants.W_OK);
+    await readCalibration(file);
+    const scoring = await absoluteScoring(asked, checkpoint.embeddingRms);
+    const prompts = await promptsOf(engine, options);
+    await reportDevices(engine, options.device, ['decode', 'score']);
+    if (options.check === undefined) await collect(engine, options, scoring, prompts, file);
+    else await check(engine, options, scoring, prompts, file);
+  } finally {
+    await engine.close();
+  }
+}
+
+/** Each problem and each answer has a seed of its own, the next number. A check uses those below 0, to be fresh. */
+const firstSeed = ({ seed, check }: CalibrateOptions, count: number): number =>
+  check === undefined ? seed : -seed - count;
+
+async function promptsOf(engine: Engine, options: CalibrateOptions): Promise<CalibrationPrompt[]> {
+  const { input, tasks, check, limit = Number.POSITIVE_INFINITY } = options;
+  const { checkpoint, contextLength } = engine;
+  if (tasks !== undefined) {
+    const count = Math.min(limit, check ?? (tasks === true ? DEFAULT_TASKS : tasks));
+    return taskPrompts(checkpoint, count, firstSeed(options, count));
+  }
+  if (input === undefined) throw new UsageError('one of --input, --tasks is needed');
+  const prompts = await readPrompts(input, checkpoint, Math.min(limit, check ?? limit));
+  for (const [i, { promptIds }] of prompts.entries()) {
+    if (promptIds.length === 0) throw new UsageError(`prompt ${i + 1}: needs at least one token`);
+    if (promptIds.length < contextLength) continue;
+    const problem = `has ${promptIds.length} tokens and fills the context of ${contextLength}`;
+    throw new UsageError(`prompt ${i + 1}: ${problem}`);
+  }
+  return prompts;
+}
+
+async function collect(
+  engine: Engine,
+  options: CalibrateOptions,
+  scoring: AbsoluteScoring,
+  prompts: readonly CalibrationPrompt[],
+  file: string,
+): Promise<void> {
+  const { methods, seed } = options;
+  const collector = new ScoreCollector(methods);
+  const whole = await forEachAnswer(engine, options, scoring, prompts, (answer, steps) =>
+    collector.add(answer, steps),
+  );
+  if (!whole) return;
+  const { counts } = collector;
+  if (counts.tokens < MIN_TOKENS || counts.steps < MIN_STEPS) {
+    const needed = `at least ${MIN_TOKENS} and ${MIN_STEPS} are needed`;
+    throw new UsageError(`${counts.tokens} ordinary tokens and ${counts.steps} steps are too few: ${needed}`);
+  }
+  const { temperature, topK, topP } = samplingOf(engine, options);
+  const calibration: Calibration = {
+    settings: calibrationSettings(scoring, methods),
+    collected: {
+      answers: options.tasks === undefined ? 'all' : 'right',
+      ...counts,
+      temperature,
+      topK,
+      topP,
+      seed,
+    },
+    ...collector.distributions(),
+  };
+  const model = await fingerprint(engine.checkpoint);
+  await writeCalibration(file, withCalibration(await readCalibration(file), model, calibration));
+  const thresholds = thresholdsOf(calibration);
+  const { settings, collected } = calibration;
+  if (options.json) {
+    process.stdout.write(`${JSON.stringify({ output: file, model, settings, collected, thresholds })}\n`);
+    return;
+  }
+  const { responses, tokens, steps } = counts;
+  process.stdout.write(
+    `${responses} answers, ${tokens} ordinary tokens, ${steps} steps. Scores above which an alarm is raised:\n`,
+  );
+  process.stdout.write(`${formatThresholds(thresholds)}\n${file}\n`);
+}
+
+async function check(
+  engine: Engine,
+  options: CalibrateOptions,
+  scoring: AbsoluteScoring,
+  prompts: readonly CalibrationPrompt[],
+  file: string,
+): Promise<void> {
+  const { risks, warnings } = await riskModel(
+    engine.checkpoint,
+    await readCalibration(file),
+    scoring,
+    options.methods,
+  );
+  const methods = options.methods.filter((method) => risks.calibrated(method));
+  if (methods.length === 0) throw new UsageError(`nothing to check: ${warnings.join('; ')}`);
+  for (const warning of warnings) process.stderr.write(`flinch: ${warning}\n`);
+  const alarms = new FalseAlarmCheck(risks, methods);
+  const whole = await forEachAnswer(engine, options, { ...scoring, methods }, prompts, (answer, steps) =>
+    alarms.add(answer, steps),
+  );
+  if (!whole) return;
+  const table = alarms.table();
+  if (options.json) {
+    process.stdout.write(`${JSON.stringify({ responses: prompts.length, falseAlarms: table })}\n`);
+    return;
+  }
+  process.stdout.write(`${prompts.length} fresh answers. False alarms measured, with intervals of 95 %:\n`);
+  process.stdout.write(`${formatFalseAlarms(table)}\n`);
+}
+
+/** @returns whether all were answered; Ctrl-C ends it before, and is the command's failure */
+async function forEachAnswer(
+  engine: Engine,
+  options: CalibrateOptions,
+  scoring: AbsoluteScoring,
+  prompts: readonly CalibrationPrompt[],
+  use: (answer: CollectedAnswer, ordinarySteps: number) => void,
+): Promise<boolean> {
+  const sampling = samplingOf(engine, options);
+  const first = firstSeed(options, prompts.length);
+  const requests = prompts.map(
+    ({ promptIds }, i): GenerateRequest => ({
+      promptIds,
+      maxTokens: Math.min(options.maxTokens, engine.contextLength - promptIds.length),
+      endIds: engine.checkpoint.eosTokenIds,
+      stop: [],
+      topLogprobs: 0,
+      sampling: { ...sampling, seed: (first + i) | 0 },
+    }),
+  );
+  const progress = new Progress(prompts.length);
+  let answered = 0;
+  const interrupted = fromEvent(process, 'SIGINT').pipe(tap(() => (process.exitCode = 130)));
+  const answers = collectScores(engine, requests, scoring).pipe(
+    tap((answer) => {
+      use(answer, prompts[answer.request]!.ordinarySteps(answer));
+      answered += 1;
+      progress.advance();
+    }),
+    takeUntil(interrupted),
+  );
+  try {
+    await lastValueFrom(answers, { defaultValue: null });
+  } finally {
+    progress.stop();
+  }
+  return answered === prompts.length;
+}
+
+function samplingOf(engine: Engine, { temperature }: CalibrateOptions) {
+  const defaults = samplingDefaults(engine.checkpoint.generation);
+  return { ...defaults, temperature: temperature ?? defaults.temperature };
+}

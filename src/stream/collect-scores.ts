@@ -1,0 +1,101 @@
+import {
+  defer,
+  filter,
+  from,
+  last,
+  map,
+  mergeMap,
+  type Observable,
+  retry,
+  tap,
+  throwError,
+  timer,
+} from 'rxjs';
+import type { Engine } from '../engine/engine.js';
+import { EngineError } from '../engine/errors.js';
+import type { GenerateRequest } from '../engine/generation.js';
+import { blockOf } from '../uncertainty/schedule.js';
+import type { ScoredAnswer } from '../uncertainty/score-collector.js';
+import type { Scoring } from '../uncertainty/settings.js';
+import { TextScorer } from '../uncertainty/text-scorer.js';
+import type { DoneEvent, ScoreEvent, StepClosedEvent, TokenEvent } from './events.js';
+import { FlowGate } from './flow-gate.js';
+import { generate } from './generate.js';
+import { score } from './score.js';
+import { segmentSteps } from './segment-steps.js';
+import { StepAligner } from './step-aligner.js';
+
+/** An answer that was written to be looked at, not to be read. */
+export interface CollectedAnswer extends ScoredAnswer {
+  /** Of the request, from 0. */
+  readonly request: number;
+  readonly tokens: readonly TokenEvent[];
+  readonly scores: readonly ScoreEvent[];
+  readonly steps: readonly StepClosedEvent[];
+  readonly done: DoneEvent;
+}
+
+/** Passes and decoder runs of several texts go together. */
+const CONCURRENCY = 8;
+const RETRY_MS = 50;
+
+/**
+ * Answers to requests, with scores and steps exactly as a guard sees them. Several are written at once, and each is
+ * emitted when it is done, so not in their order; unsubscribing cancels those under way. Where memory does not suffice
+ * for all, some wait for others to end.
+ *
+ * Errors with an EngineError or a SettingsError.
+ *
+ * @example
+ * collectScores(engine, requests, DEFAULT_SCORING).subscribe((answer) => collector.add(answer));
+ */
+export function collectScores(
+  engine: Engine,
+  requests: readonly GenerateRequest[],
+  scoring: Scoring,
+  concurrency = CONCURRENCY,
+): Observable<CollectedAnswer> {
+  return from(requests).pipe(
+    mergeMap(
+      (request, index) =>
+        answer(engine, request, scoring).pipe(
+          // What could never fit is another error; what is overloaded fits once others have ended.
+          retry({
+            delay: (error: unknown) => (isOverload(error) ? timer(RETRY_MS) : throwError(() => error)),
+          }),
+          map((collected) => ({ request: index, ...collected })),
+        ),
+      concurrency,
+    ),
+  );
+}
+
+function answer(
+  engine: Engine,
+  request: GenerateRequest,
+  scoring: Scoring,
+): Observable<Omit<CollectedAnswer, 'request'>> {
+  return defer(() => {
+    const tokens: TokenEvent[] = [];
+    const scores: ScoreEvent[] = [];
+    const steps: StepClosedEvent[] = [];
+    const aligner = new StepAligner();
+    const gate = new FlowGate();
+    const positions = request.promptIds.length + request.maxTokens;
+    const open = (): Promise<TextScorer> => TextScorer.open(engine, request.promptIds, scoring, positions);
+    return generate(engine, request, gate).pipe(
+      score({ open, block: blockOf(scoring.schedule), gate, begins: (text) => aligner.begins(text) }),
+      segmentSteps(),
+      tap((event) => {
+        if (event.type === 'token.delta') tokens.push(event);
+        if (event.type === 'score.delta') scores.push(event);
+        if (event.type === 'step.closed') steps.push(event);
+      }),
+      filter((event) => event.type === 'generation.done'),
+      last(),
+      map((done) => ({ tokens, scores, steps, done })),
+    );
+  });
+}
+
+const isOverload = (error: unknown): boolean => error instanceof EngineError && error.code === 'overloaded';

@@ -1,0 +1,140 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { stepsBefore } from '#src/cli/calibrate-prompts.js';
+import { readCalibration, type TokenEvent } from '#src/index.js';
+import { flinch, jsonLines, start, useFolder } from '../support/cli.js';
+import { QUESTION } from '../support/requests.js';
+
+const folder = useFolder();
+const file = folder.path('calibration.json');
+const calibrate = (...args: string[]) => flinch(['calibrate', '--output', file, ...args]);
+
+describe('flinch calibrate', () => {
+  it("collects scores of the reasoner's own problems, and checks them on fresh ones", async () => {
+    const { code, stdout, stderr } = await calibrate('--tasks', '20', '--seed', '3', '--json');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const [summary] = jsonLines(stdout);
+    const written = await readCalibration(file);
+    expect(summary).toMatchObject({
+      output: file,
+      model: written?.model,
+      collected: { answers: 'right', seed: 3 },
+    });
+    expect(written?.calibrations).toHaveLength(1);
+    expect(written?.calibrations[0]?.settings).toEqual({
+      schedule: { kind: 'windowed', block: 8, window: 64 },
+      alpha: 1e-4,
+      form: 'perturb',
+    });
+
+    const check = await calibrate(
+      '--tasks',
+      '--check',
+      '10',
+      '--methods',
+      'adversarial,nll,random',
+      '--json',
+    );
+    expect(check.stderr).toContain('calibration.json does not hold random');
+    const { falseAlarms } = JSON.parse(check.stdout);
+    expect(falseAlarms.map(({ method, of }: Record<string, unknown>) => `${method} ${of}`)).toEqual([
+      'adversarial token',
+      'adversarial max',
+      'adversarial mean',
+      'nll token',
+      'nll max',
+      'nll mean',
+    ]);
+    for (const { rates } of falseAlarms) {
+      const [{ target, low, high }] = rates;
+      expect(target).toBe(0.01);
+      expect(low).toBeLessThan(0.05);
+      expect(high).toBeGreaterThan(0.005);
+    }
+  });
+
+  it('takes prompts of a file, keeps what was calibrated with other settings, and prints a table', async () => {
+    await calibrate('--tasks', '15');
+    const before = await readCalibration(file);
+    const questions = Array.from({ length: 12 }, () => JSON.stringify({ question: QUESTION, answer: '89' }));
+    const input = folder.write('questions.jsonl', [...questions, '{"prompt": "Hello"}'].join('\n'));
+    const lazy = ['--schedule', 'lazy', '--methods', 'adversarial,nll', '--temperature', '1'];
+    const { stdout, stderr } = await calibrate('--input', input, '--limit', '12', ...lazy);
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(/^12 answers, \d+ ordinary tokens/);
+    expect(stdout).toMatch(/adversarial {2}token +\d+ +\d\d(\.\d)? %/); // some were skipped
+    const after = await readCalibration(file);
+    expect(after?.calibrations[0]).toEqual(before?.calibrations[0]);
+    expect(after?.calibrations[1]?.collected).toMatchObject({
+      answers: 'all',
+      responses: 12,
+      temperature: 1,
+    });
+    expect(after?.calibrations[1]?.methods.adversarial?.tokens.skipped).toBeGreaterThan(0);
+  });
+
+  it('keeps the old file at Ctrl-C', async () => {
+    const old = folder.write(
+      'old.json',
+      JSON.stringify({ format: 1, model: 'ab'.repeat(32), calibrations: [] }),
+    );
+    const running = start(['calibrate', '--tasks', '5000', '--output', old]);
+    await setTimeout(1500); // whether it has begun to write or not
+    running.child.kill('SIGINT');
+    const { code, stdout } = await running.finished;
+    expect(stdout).toBe('');
+    expect(code === 130 || running.child.signalCode === 'SIGINT').toBe(true);
+    expect((await readCalibration(old))?.calibrations).toEqual([]);
+    expect(readdirSync(folder.path('.')).filter((name) => name.includes('tmp'))).toEqual([]);
+  });
+
+  it('refuses what it cannot use before it begins', async () => {
+    const bad = async (...args: string[]): Promise<string> => {
+      const { code, stderr } = await flinch(['calibrate', ...args]);
+      expect(code).toBe(1);
+      return stderr;
+    };
+    expect(await bad()).toContain('one of --input, --tasks is needed');
+    expect(await bad('--tasks', '3', '--input', 'x')).toContain('cannot be used with');
+    const both = folder.write('both.jsonl', '{"prompt": "a"}\n{"prompt": "a", "question": "b"}\n');
+    expect(await bad('--input', both)).toContain('line 2: exactly one of prompt, messages, question');
+    const long = folder.write('long.jsonl', JSON.stringify({ question: 'stone '.repeat(600) }));
+    expect(await bad('--input', long)).toContain('fills the context of 512');
+    const broken = folder.write('broken.json', '{}');
+    expect(await bad('--tasks', '3', '--output', broken)).toContain('broken.json: format');
+    expect(folder.read('broken.json')).toBe('{}');
+    expect(await bad('--tasks', '3', '--output', folder.path('missing/c.json'))).toContain('ENOENT');
+    const few = folder.path('few.json');
+    expect(await bad('--tasks', '1', '--max-tokens', '5', '--output', few)).toContain('too few');
+    expect(existsSync(few)).toBe(false);
+    expect(await bad('--tasks', '--check', '3', '--output', few)).toContain('nothing to check: there is no');
+  });
+});
+
+describe('stepsBefore', () => {
+  const tokens = ['One', ' two', '.', '\n', 'Three', '.', ' Four', '.'].map(
+    (text, index): TokenEvent => ({
+      type: 'token.delta',
+      index,
+      id: index,
+      text,
+      logprob: 0,
+      topLogprobs: [],
+    }),
+  );
+  const steps = [
+    { from: 0, to: 4 },
+    { from: 4, to: 6 },
+    { from: 6, to: 8 },
+  ].map((span, step) => ({ type: 'step.closed' as const, step, text: '', ...span }));
+
+  it('counts steps that end before a place; white space at their end does not matter', () => {
+    expect(stepsBefore(0, { tokens, steps })).toBe(0);
+    expect(stepsBefore(7, { tokens, steps })).toBe(0);
+    expect(stepsBefore(8, { tokens, steps })).toBe(1);
+    expect(stepsBefore(9, { tokens, steps })).toBe(1);
+    expect(stepsBefore(15, { tokens, steps })).toBe(2);
+    expect(stepsBefore(99, { tokens, steps })).toBe(3);
+  });
+});

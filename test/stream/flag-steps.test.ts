@@ -1,0 +1,192 @@
+import { from, lastValueFrom, toArray } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+import {
+  type FlagOptions,
+  flagSteps,
+  type GuardEvent,
+  type RiskModel,
+  type ScoreEvent,
+  type StepClosedEvent,
+  type StepEvent,
+} from '#src/index.js';
+import { closedEvent, doneEvent, scoreEvent, tokenEvent } from '../support/events.js';
+import { expectMarbles } from '../support/marbles.js';
+
+/** Says what it was asked; the risk of a step is a tenth of its score. */
+class ManualRisks implements RiskModel {
+  readonly calibrated = true;
+  readonly asked: unknown[][] = [];
+
+  ofToken(): never {
+    throw new Error('token risks come with the scores');
+  }
+
+  ofStep(...question: Parameters<RiskModel['ofStep']>): number | null {
+    this.asked.push(question);
+    return question[2] < 0 ? null : question[2] / 10;
+  }
+}
+
+const nll = (index: number, score: number, risk?: number): ScoreEvent =>
+  scoreEvent(index, { scores: { nll: score }, ...(risk !== undefined && { risk: { nll: risk } }) });
+const skipped = (index: number): ScoreEvent => scoreEvent(index, { skipped: ['nll'] });
+
+const optionsWith = (options: Partial<FlagOptions> = {}): FlagOptions => ({
+  method: 'nll',
+  statistic: 'max',
+  per: 'step',
+  rate: 0.2,
+  risks: new ManualRisks(),
+  ...options,
+});
+
+const done = (
+  step: StepClosedEvent,
+  score: number | null,
+  risk: number | null,
+  flagged = false,
+): StepEvent => ({
+  ...step,
+  type: 'step.done',
+  method: 'nll',
+  score,
+  risk,
+  calibrated: true,
+  flagged,
+});
+
+async function verdicts(
+  events: readonly (GuardEvent | StepClosedEvent)[],
+  options: Partial<FlagOptions> = {},
+) {
+  const all = await lastValueFrom(from(events).pipe(flagSteps(optionsWith(options)), toArray()));
+  return all
+    .filter((event) => event.type === 'step.done')
+    .map(({ score, risk, flagged }) => ({ score, risk, flagged }));
+}
+
+describe('flagSteps', () => {
+  const inputs = {
+    t: tokenEvent(0),
+    u: tokenEvent(1),
+    v: tokenEvent(2),
+    a: nll(0, 3),
+    b: nll(1, 9),
+    c: nll(2, 5),
+    k: skipped(1),
+    f: scoreEvent(1, { pass: 'final', scores: { nll: 3 } }),
+    x: scoreEvent(1, { scores: { entropy: 1 } }),
+    y: closedEvent(0, 0, 2),
+    z: closedEvent(1, 2, 3),
+    d: doneEvent(),
+  };
+  const outputs = {
+    ...inputs,
+    Y: done(inputs.y, 9, 0.9, true),
+    S: done(inputs.y, 3, 0.3),
+    Z: done(inputs.z, 5, 0.5),
+  };
+  const missing = new Error('flagSteps: the text ends while scores of step 0 are missing');
+
+  it.each([
+    {
+      rule: 'judges a step as it closes if its scores are there',
+      source: '-tuaby-d|',
+      expected: '-tuabY-d|',
+    },
+    { rule: 'waits for the scores', source: '-tuyva---b---d|', expected: '-tu-va---(bY)d|' },
+    { rule: 'counts a skipped token as scored', source: '-tuyak---d|', expected: '-tu-a(kS)d|' },
+    { rule: 'keeps the order of steps', source: '-tuvyzacb----d|', expected: '-tuv--ac(bYZ)d|' },
+    { rule: 'judges without generation.done', source: '-tuaby|', expected: '-tuabY|' },
+    { rule: 'ignores scores of the finished text', source: '-tuyafb---d|', expected: '-tu-af(bY)d|' },
+    {
+      rule: 'errors if scores are missing at the end',
+      source: '-tuyad|',
+      expected: '-tu-a#',
+      error: missing,
+    },
+    { rule: 'errors if they are on completion', source: '-tuya|', expected: '-tu-a#', error: missing },
+    {
+      rule: 'errors if its method is not measured',
+      source: '-tuyax',
+      expected: '-tu-a#',
+      error: new RangeError('flagSteps: no nll among the scores of token 1'),
+    },
+  ])('$rule', ({ source, expected, error }) => {
+    expectMarbles<GuardEvent | StepClosedEvent, GuardEvent | StepClosedEvent>(
+      (events) => events.pipe(flagSteps(optionsWith())),
+      {
+        source,
+        expected,
+        inputs,
+        outputs,
+        ...(error && { error }),
+      },
+    );
+  });
+
+  const tokens = [tokenEvent(0), tokenEvent(1), tokenEvent(2)];
+
+  it('takes the largest or the mean score of those that are there, and asks for its risk once', async () => {
+    const events = [...tokens, nll(0, 2), skipped(1), nll(2, 6), closedEvent(0, 0, 3), doneEvent()];
+    for (const [statistic, score] of [
+      ['max', 6],
+      ['mean', 4],
+    ] as const) {
+      const risks = new ManualRisks();
+      expect(await verdicts(events, { statistic, risks })).toEqual([
+        { score, risk: score / 10, flagged: false },
+      ]);
+      expect(risks.asked).toEqual([['nll', statistic, score]]);
+    }
+  });
+
+  it('flags a step from 1 − rate on', async () => {
+    const events = [...tokens, nll(0, 8), nll(1, 7), nll(2, 1), closedEvent(0, 0, 1), closedEvent(1, 1, 3)];
+    expect(await verdicts(events)).toEqual([
+      { score: 8, risk: 0.8, flagged: true },
+      { score: 7, risk: 0.7, flagged: false },
+    ]);
+  });
+
+  it('flags per token by the largest risk, which need not be that of the largest score', async () => {
+    const events = [...tokens, nll(0, 2, 0.85), nll(1, 9, 0.1), nll(2, 1, 0.7)];
+    const risks = new ManualRisks();
+    const steps = [closedEvent(0, 0, 2), closedEvent(1, 2, 3)];
+    expect(await verdicts([...events, ...steps], { per: 'token', risks })).toEqual([
+      { score: 9, risk: 0.85, flagged: true },
+      { score: 1, risk: 0.7, flagged: false },
+    ]);
+    expect(risks.asked).toEqual([]);
+  });
+
+  it.each(['token', 'step'] as const)('has no risk while that is not known, per %s', async (per) => {
+    const events = [tokenEvent(0), nll(0, -1), closedEvent(0, 0, 1)];
+    expect(await verdicts(events, { per, rate: 1 })).toEqual([{ score: -1, risk: null, flagged: false }]);
+  });
+
+  it.each(['token', 'step'] as const)('does not flag without a score, at any rate, per %s', async (per) => {
+    const risks = new ManualRisks();
+    const events = [tokenEvent(0), skipped(0), closedEvent(0, 0, 1)];
+    expect(await verdicts(events, { per, rate: 1, risks })).toEqual([
+      { score: null, risk: 0, flagged: false },
+    ]);
+    expect(risks.asked).toEqual([]);
+  });
+
+  it.each(['token', 'step'] as const)('does not count inserted tokens, per %s', async (per) => {
+    const inserted = [tokenEvent(0, { inserted: true }), tokenEvent(1, { inserted: true }), tokenEvent(2)];
+    const events = [...inserted, nll(0, 9, 0.9), nll(1, 9, 0.9), nll(2, 1, 0.1)];
+    const steps = [closedEvent(0, 0, 1), closedEvent(1, 1, 3)];
+    expect(await verdicts([...events, ...steps], { per })).toEqual([
+      { score: null, risk: 0, flagged: false },
+      { score: 1, risk: 0.1, flagged: false },
+    ]);
+  });
+
+  it('judges a step that began before the branch with what was kept of it', async () => {
+    const kept = [tokenEvent(0, { inserted: true }), tokenEvent(1), nll(0, 9), nll(1, 6)];
+    const events = [tokenEvent(2), nll(2, 3), closedEvent(0, 0, 3)];
+    expect(await verdicts(events, { kept })).toEqual([{ score: 6, risk: 0.6, flagged: false }]);
+  });
+});

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { benchCommand } from './bench.js';
 import { calibrateCommand } from './calibrate.js';
 import { chatCommand } from './chat.js';
 import { inspectCommand } from './inspect.js';
@@ -25,7 +26,8 @@ const program = new Command('flinch')
   .addCommand(chatCommand())
   .addCommand(scoreCommand())
   .addCommand(calibrateCommand())
-  .addCommand(inspectCommand());
+  .addCommand(inspectCommand())
+  .addCommand(benchCommand());
 
 try {
   await program.parseAsync();

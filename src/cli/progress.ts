@@ -6,10 +6,14 @@ import { SingleBar } from 'cli-progress';
 export class Progress {
   readonly #bar: SingleBar;
 
-  /** @param total `null` when it is not known */
-  constructor(total: number | null) {
-    const format =
+  /**
+   * @param total `null` when it is not known
+   * @param name of the work, where a command has several
+   */
+  constructor(total: number | null, name?: string) {
+    const bar =
       total === null ? '{value} scored, {duration_formatted}' : '{bar} {value}/{total}, {eta_formatted} left';
+    const format = name === undefined ? bar : `${name}: ${bar}`;
     this.#bar = new SingleBar({ format, stream: process.stderr, hideCursor: true, clearOnComplete: true });
     if (process.stderr.isTTY) this.#bar.start(total ?? 0, 0);
   }

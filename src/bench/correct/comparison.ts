@@ -1,0 +1,54 @@
+import type { Estimate } from '../statistics/estimate.js';
+import { mcnemar } from '../statistics/mcnemar.js';
+import { countPairs } from '../statistics/paired.js';
+import { pairedDifference } from '../statistics/paired-difference.js';
+import { wilson } from '../statistics/wilson.js';
+
+/** How often the problems were answered right in one way, and what it took. */
+export interface Outcome {
+  readonly name: string;
+  readonly right: readonly boolean[];
+  /** All tokens that were written, candidates and what was retracted included. */
+  readonly tokens: number;
+  readonly seconds: number;
+}
+
+/** Two ways over the same problems. */
+export interface Comparison {
+  readonly with: string;
+  /** Accuracy of the first less that of the second. */
+  readonly difference: Estimate;
+  readonly gained: number;
+  readonly lost: number;
+  /** Two-sided, McNemar's exact test. */
+  readonly p: number;
+}
+
+export interface Row {
+  readonly name: string;
+  readonly accuracy: Estimate;
+  readonly tokensPerProblem: number;
+  readonly seconds: number;
+  readonly comparisons: readonly Comparison[];
+}
+
+/** @param others that it is compared with, problem by problem */
+export function compare(outcome: Outcome, others: readonly Outcome[]): Row {
+  const { name, right, tokens, seconds } = outcome;
+  return {
+    name,
+    accuracy: wilson(right.filter(Boolean).length, right.length),
+    tokensPerProblem: tokens / right.length,
+    seconds,
+    comparisons: others.map((other) => {
+      const counts = countPairs(right, other.right);
+      return {
+        with: other.name,
+        difference: pairedDifference(counts),
+        gained: counts.onlyFirst,
+        lost: counts.onlySecond,
+        p: mcnemar(counts),
+      };
+    }),
+  };
+}

@@ -1,0 +1,335 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { basename, join } from 'node:path';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { quantile } from 'simple-statistics';
+import { deviceOption, integer, modelOption, real } from '../../cli/options.js';
+import { Progress } from '../../cli/progress.js';
+import { reportDevices, UsageError } from '../../cli/report.js';
+import type { DeviceChoice } from '../../engine/device.js';
+import { Engine } from '../../engine/engine.js';
+import { samplingDefaults } from '../../engine/sampler.js';
+import { DEFAULT_GUARD, type Guard, MAX_CANDIDATES, TARGETS } from '../../stream/guard.js';
+import { CALIBRATION_FILE, readCalibration } from '../../uncertainty/calibration-file.js';
+import { DEFAULT_METHODS } from '../../uncertainty/method.js';
+import { STATISTICS } from '../../uncertainty/risk.js';
+import { riskModel } from '../../uncertainty/risk-model.js';
+import { absoluteScoring } from '../../uncertainty/settings.js';
+import { thisMachine } from '../report.js';
+import { extractFacts } from '../tasks/facts.js';
+import { generateProblems } from '../tasks/generate.js';
+import { type Problem, TASKS } from '../tasks/problem.js';
+import { answerTask, type Observed, type Trial } from './answer-task.js';
+import {
+  ARMS,
+  type Arm,
+  type ArmSettings,
+  flagCount,
+  guarding,
+  nameOf,
+  scoringFor,
+  TRIGGERS,
+} from './arms.js';
+import { compare, type Outcome } from './comparison.js';
+import { type CorrectReport, formatCorrect, type HeldDelay, type Quantiles } from './correct-report.js';
+import { type RunOptions, runArm, runSamples, runUnguarded } from './run.js';
+import { mostCommon } from './self-consistency.js';
+
+interface CorrectOptions {
+  readonly model: string;
+  readonly device: DeviceChoice;
+  readonly problems: number;
+  readonly seed: number;
+  readonly temperature?: number;
+  readonly arms: readonly Arm[];
+  readonly samples: number;
+  readonly held: number;
+  readonly out?: string;
+  readonly json?: boolean;
+  readonly rate: number;
+  readonly statistic: Guard['statistic'];
+  readonly candidates: number;
+  readonly candidateTemperature?: number;
+  readonly rollbackTo: Guard['rollbackTo'];
+  readonly maxRollbacks: number;
+}
+
+/** Apart from the seeds of `flinch calibrate`, and from those that the defaults were tuned on (1000000 on). */
+const DEFAULT_SEED = 2_000_000;
+
+export function correctCommand(): Command {
+  return new Command('correct')
+    .description(
+      "Does rolling back help? Final answers to the embedded reasoner's own problems, with and without.",
+    )
+    .addOption(modelOption())
+    .addOption(deviceOption())
+    .option('--problems <number>', 'how many are answered', integer(1, 1e6), 2000)
+    .option('--seed <number>', 'of the first problem and its answer', integer(0, 2 ** 30), DEFAULT_SEED)
+    .option('--temperature <number>', "of the answers; by default the model's own", real(0, 2))
+    .addOption(
+      new Option('--arms <names>', 'ways to flag and correct, with ; between; the first is the main one')
+        .argParser(parseArms)
+        .default(ARMS, 'all'),
+    )
+    .option('--samples <number>', 'further answers for self-consistency', integer(0, 32), 4)
+    .option('--held <problems>', 'problems to measure the delay of held delivery on', integer(0, 1e6), 100)
+    .option('--out <folder>', 'keep the answers there; a run that was interrupted goes on')
+    .option('--json', 'print the results as JSON')
+    .optionsGroup('Guard:')
+    .option('--rate <number>', 'false alarms per step', real(0.0001, 0.9999), DEFAULT_GUARD.rate)
+    .addOption(
+      new Option('--statistic <name>', "what of its tokens' scores stands for a step")
+        .choices(STATISTICS)
+        .default(DEFAULT_GUARD.statistic),
+    )
+    .option(
+      '--candidates <number>',
+      'continuations that are drawn beside a flagged step',
+      integer(1, MAX_CANDIDATES),
+      DEFAULT_GUARD.candidates,
+    )
+    .option(
+      '--candidate-temperature <number>',
+      'of these; by default that of the answers',
+      real(0, 2),
+      DEFAULT_GUARD.temperature,
+    )
+    .addOption(
+      new Option('--rollback-to <place>', 'start of the step, or its highest token')
+        .choices(TARGETS)
+        .default(DEFAULT_GUARD.rollbackTo),
+    )
+    .option('--max-rollbacks <number>', 'of one answer', integer(0, 64), DEFAULT_GUARD.maxRollbacks)
+    .addHelpText(
+      'after',
+      `
+Every way answers the same problems with the same seeds; where a guard flags nothing, its answer is the unguarded one.
+Differences are paired (McNemar's exact test, Newcombe's interval). chance flags steps as often as the main arm does.
+
+Examples:
+  $ flinch bench correct --out /tmp/correct
+  $ flinch bench correct --problems 200 --arms "adversarial,majority;chance,majority" --samples 0`,
+    )
+    .action(correct);
+}
+
+async function correct(options: CorrectOptions): Promise<void> {
+  const { model, device, out } = options;
+  // One answer more at a time than there are candidates for each: the budget of memory decides, not a count.
+  const engine = await Engine.open(model, { device, maxStreams: 64 * availableParallelism() });
+  try {
+    await reportDevices(engine, device, ['decode', 'score']);
+    if (out !== undefined) mkdirSync(out, { recursive: true });
+    const report = await measure(engine, options);
+    if (out !== undefined) writeFileSync(join(out, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
+    process.stdout.write(`${options.json ? JSON.stringify(report) : formatCorrect(report)}\n`);
+  } finally {
+    await engine.close();
+  }
+}
+
+async function measure(engine: Engine, options: CorrectOptions): Promise<CorrectReport> {
+  const { problems: count, seed, arms, out = null } = options;
+  const temperature = options.temperature ?? samplingDefaults(engine.checkpoint.generation).temperature;
+  const problems = generateProblems({ seed, count });
+  const guard: Guard = {
+    ...DEFAULT_GUARD,
+    rate: options.rate,
+    statistic: options.statistic,
+    candidates: options.candidates,
+    rollbackTo: options.rollbackTo,
+    maxRollbacks: options.maxRollbacks,
+    ...(options.candidateTemperature !== undefined && { temperature: options.candidateTemperature }),
+  };
+  const risks = await risksFor(engine);
+  const phase = async <T>(name: string, work: (run: RunOptions) => Promise<T>): Promise<[T, number]> => {
+    const progress = new Progress(count, name);
+    const start = performance.now();
+    try {
+      const folder = out;
+      const run = { engine, problems, seed, temperature, folder, advance: () => progress.advance() };
+      return [await work(run), (performance.now() - start) / 1000];
+    } finally {
+      progress.stop();
+    }
+  };
+
+  const [unguarded, seconds] = await phase('no guard', (run) => runUnguarded(run, { guard }));
+  const flagShare = (trigger: (typeof TRIGGERS)[number], settings: ArmSettings): number => {
+    const flags = unguarded.map((answer, i) => flagCount(trigger, answer, seed + i, settings));
+    return total(flags) / total(unguarded.map(({ steps }) => steps.length));
+  };
+  const main = arms[0] ?? ARMS[0]!;
+  const settings: ArmSettings = {
+    guard,
+    risks,
+    chance: flagShare(main.trigger, { guard, risks, chance: 0 }),
+  };
+
+  const outcomes: Outcome[] = [];
+  const trials = new Map<string, readonly Trial[]>();
+  for (const arm of arms) {
+    const name = nameOf(arm);
+    const [answers, took] = await phase(name, (run) => runArm(run, arm, settings, unguarded));
+    trials.set(name, answers);
+    outcomes.push({ ...outcomeOf(name, answers), seconds: took });
+  }
+  const none = { ...outcomeOf('no guard', unguarded), seconds };
+  const samples: Sampling[] = [];
+  for (let number = 1; number <= options.samples; number++) {
+    const [answers, took] = await phase(`sample ${number}`, (run) => runSamples(run, number));
+    samples.push({ answers, seconds: took });
+  }
+  const consistent = samples.map((_, i) => selfConsistency(problems, unguarded, samples.slice(0, i + 1)));
+  const budget = consistent.length > 0 && outcomes[0] ? sameBudget(outcomes[0], none, consistent) : null;
+  const chance = (arm: Arm): Outcome[] =>
+    outcomes.filter(({ name }) => arm.trigger !== 'chance' && name === nameOf({ ...arm, trigger: 'chance' }));
+  const rows = [
+    compare(none, []),
+    ...arms.map((arm, i) =>
+      compare(outcomes[i]!, [none, ...chance(arm), ...(i === 0 && budget ? [budget] : [])]),
+    ),
+    ...[...consistent, ...(budget ? [budget] : [])].map((outcome) => compare(outcome, [none])),
+  ];
+  return {
+    command: `flinch bench correct --problems ${count} --seed ${seed} --temperature ${temperature} --rate ${guard.rate} --candidates ${guard.candidates}`,
+    model: basename(engine.checkpoint.dir),
+    machine: thisMachine(),
+    problems: count,
+    seed,
+    temperature,
+    guard,
+    flagged: Object.fromEntries(TRIGGERS.map((trigger) => [trigger, flagShare(trigger, settings)])),
+    rows,
+    families: TASKS.map((task) =>
+      familyOf(task, problems, { 'no guard': unguarded, ...Object.fromEntries(trials) }),
+    ),
+    held:
+      options.held > 0
+        ? await measureHeld(engine, problems.slice(0, options.held), main, settings, { seed, temperature })
+        : null,
+  };
+}
+
+/** @throws UsageError without a calibration that holds for every measure: rates would mean nothing */
+async function risksFor(engine: Engine) {
+  const { checkpoint } = engine;
+  const methods = [...DEFAULT_METHODS, 'random'] as const;
+  const scoring = await absoluteScoring(scoringFor(methods), checkpoint.embeddingRms);
+  const file = await readCalibration(join(checkpoint.dir, CALIBRATION_FILE));
+  const { risks, warnings } = await riskModel(checkpoint, file, scoring, methods);
+  if (warnings.length > 0) throw new UsageError(`calibration: ${warnings.join('; ')}`);
+  return risks;
+}
+
+function outcomeOf(name: string, answers: readonly Trial[]): Omit<Outcome, 'seconds'> {
+  return {
+    name,
+    right: answers.map(({ right }) => right),
+    tokens: total(answers.map(({ generated }) => generated)),
+  };
+}
+
+interface Sampling {
+  readonly answers: readonly { readonly answer: string | null; readonly tokens: number }[];
+  readonly seconds: number;
+}
+
+/** A vote among the unguarded answer and further ones. */
+function selfConsistency(
+  problems: readonly Problem[],
+  unguarded: readonly Observed[],
+  samples: readonly Sampling[],
+): Outcome {
+  const right = problems.map((problem, i) => {
+    const first = extractFacts(problem.task, unguarded[i]!.text).answer;
+    return mostCommon([first, ...samples.map(({ answers }) => answers[i]!.answer)]) === problem.answer;
+  });
+  const tokens = total(
+    [...unguarded, ...samples.flatMap(({ answers }) => answers)].map((answer) => answer.tokens),
+  );
+  return {
+    name: `self-consistency, ${samples.length + 1} answers`,
+    right,
+    tokens,
+    seconds: total(samples.map(({ seconds }) => seconds)),
+  };
+}
+
+/** Self-consistency for as many of the problems, in their order, as makes the tokens those of the main arm. */
+function sameBudget(main: Outcome, none: Outcome, consistent: readonly Outcome[]): Outcome {
+  const steps = [none, ...consistent];
+  const above = steps.findIndex(({ tokens }) => tokens >= main.tokens);
+  const high = steps[above < 0 ? steps.length - 1 : above]!;
+  const low = steps[Math.max(0, (above < 0 ? steps.length : above) - 1)]!;
+  const share = high === low ? 1 : Math.min(1, (main.tokens - low.tokens) / (high.tokens - low.tokens));
+  const cut = Math.round(share * none.right.length);
+  return {
+    name: 'budget of the main arm, self-consistency',
+    right: none.right.map((_, i) => (i < cut ? high.right[i]! : low.right[i]!)),
+    tokens: Math.round(low.tokens + share * (high.tokens - low.tokens)),
+    seconds: low.seconds + share * (high.seconds - low.seconds),
+  };
+}
+
+function familyOf(
+  task: Problem['task'],
+  problems: readonly Problem[],
+  ways: Readonly<Record<string, readonly Trial[]>>,
+) {
+  const indices = problems.flatMap((problem, i) => (problem.task === task ? [i] : []));
+  const accuracy = Object.fromEntries(
+    Object.entries(ways).map(([name, trials]) => [
+      name,
+      indices.filter((i) => trials[i]!.right).length / indices.length,
+    ]),
+  );
+  return { task, problems: indices.length, accuracy };
+}
+
+async function measureHeld(
+  engine: Engine,
+  problems: readonly Problem[],
+  arm: Arm,
+  settings: ArmSettings,
+  { seed, temperature }: { readonly seed: number; readonly temperature: number },
+): Promise<HeldDelay> {
+  const steps: Observed['steps'] = [];
+  let rolledBack = 0;
+  for (const [i, problem] of problems.entries()) {
+    const held = { ...settings, guard: { ...settings.guard, delivery: 'held' as const } };
+    const answer = await answerTask(
+      engine,
+      problem,
+      { seed: seed + i, temperature },
+      guarding(arm, problem, seed + i, held),
+    );
+    rolledBack += answer.kept + answer.replaced;
+    if (answer.kept + answer.replaced === 0) steps.push(...answer.steps);
+  }
+  const delays = steps.flatMap(({ from, to, held }) =>
+    held ? [{ beyond: held.tokens - (to - from - 1), ms: held.ms }] : [],
+  );
+  return {
+    steps: delays.length,
+    rolledBack,
+    tokensBeyond: quantilesOf(delays.map(({ beyond }) => beyond)),
+    ms: quantilesOf(delays.map(({ ms }) => ms)),
+  };
+}
+
+function quantilesOf(values: number[]): Quantiles {
+  if (values.length === 0) return { median: Number.NaN, p95: Number.NaN, max: Number.NaN };
+  return { median: quantile(values, 0.5), p95: quantile(values, 0.95), max: Math.max(...values) };
+}
+
+const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+
+function parseArms(text: string): Arm[] {
+  return text.split(';').map((name) => {
+    const arm = ARMS.find((known) => nameOf(known).replace(' ', '') === name.replaceAll(' ', ''));
+    if (!arm) throw new InvalidArgumentError(`"${name}" is not one of ${ARMS.map(nameOf).join('; ')}.`);
+    return arm;
+  });
+}

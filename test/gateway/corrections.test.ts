@@ -267,8 +267,7 @@ describe('the guard in shapes of OpenAI', () => {
     expect(types).toContain('rollback.done');
     expect(types).not.toContain('token.retracted');
     const steps = events.filter(({ type }) => type === 'step.done').map((each) => step.parse(each));
-    const { chunks } = await readChunks(await post(gateway.url, { ...request({}), stream: true }));
-    expect(chunks.length).toBeGreaterThan(0);
+    expect(steps.length).toBeGreaterThan(1);
     expect(steps.map(({ step: number }) => number)).toEqual(steps.map((_, i) => i));
   });
 

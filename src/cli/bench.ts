@@ -1,6 +1,10 @@
 import { Command } from 'commander';
 import { correctCommand } from '../bench/correct/correct-command.js';
+import { stepsCommand } from '../bench/steps/steps-command.js';
 
 export function benchCommand(): Command {
-  return new Command('bench').description('Measure what the guard is worth.').addCommand(correctCommand());
+  return new Command('bench')
+    .description('Measure what the measures and the guard are worth.')
+    .addCommand(correctCommand())
+    .addCommand(stepsCommand());
 }

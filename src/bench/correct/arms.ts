@@ -60,10 +60,15 @@ export function scoringFor(methods: readonly Method[]): Scoring {
   return { ...DEFAULT_SCORING, methods };
 }
 
-/** Scores of everything, and no verdict: how a problem is answered without a guard. */
-export function unguarded(guard: Guard): Guarding {
+/** The measures that arms go by; those that are cheap always. */
+export const methodsOf = (arms: readonly Arm[]): Method[] => [
+  ...new Set([...DEFAULT_METHODS, ...arms.map(({ trigger }) => methodOf(trigger))]),
+];
+
+/** Scores, and no verdict: how a problem is answered without a guard. */
+export function unguarded(guard: Guard, methods: readonly Method[]): Guarding {
   return {
-    scoring: scoringFor([...DEFAULT_METHODS, 'random']),
+    scoring: scoringFor(methods),
     guard: { ...guard, action: 'annotate', delivery: 'immediate' },
     risks: { calibrated: () => false, ofToken: () => null, ofStep: () => null },
   };

@@ -4,14 +4,13 @@ import { basename, join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { quantile } from 'simple-statistics';
 import { deviceOption, integer, modelOption, real } from '../../cli/options.js';
-import { Progress } from '../../cli/progress.js';
 import { reportDevices, UsageError } from '../../cli/report.js';
 import type { DeviceChoice } from '../../engine/device.js';
 import { Engine } from '../../engine/engine.js';
 import { samplingDefaults } from '../../engine/sampler.js';
 import { DEFAULT_GUARD, type Guard, MAX_CANDIDATES, TARGETS } from '../../stream/guard.js';
 import { CALIBRATION_FILE, readCalibration } from '../../uncertainty/calibration-file.js';
-import { DEFAULT_METHODS } from '../../uncertainty/method.js';
+import type { Method } from '../../uncertainty/method.js';
 import { STATISTICS } from '../../uncertainty/risk.js';
 import { riskModel } from '../../uncertainty/risk-model.js';
 import { absoluteScoring } from '../../uncertainty/settings.js';
@@ -26,9 +25,10 @@ import {
   type ArmSettings,
   flagCount,
   guarding,
+  methodsOf,
   nameOf,
   scoringFor,
-  TRIGGERS,
+  type Trigger,
 } from './arms.js';
 import { compare, type Outcome } from './comparison.js';
 import { type CorrectReport, formatCorrect, type HeldDelay, type Quantiles } from './correct-report.js';
@@ -142,21 +142,10 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
     maxRollbacks: options.maxRollbacks,
     ...(options.candidateTemperature !== undefined && { temperature: options.candidateTemperature }),
   };
-  const risks = await risksFor(engine);
-  const phase = async <T>(name: string, work: (run: RunOptions) => Promise<T>): Promise<[T, number]> => {
-    const progress = new Progress(count, name);
-    const start = performance.now();
-    try {
-      const folder = out;
-      const run = { engine, problems, seed, temperature, folder, advance: () => progress.advance() };
-      return [await work(run), (performance.now() - start) / 1000];
-    } finally {
-      progress.stop();
-    }
-  };
-
-  const [unguarded, seconds] = await phase('no guard', (run) => runUnguarded(run, { guard }));
-  const flagShare = (trigger: (typeof TRIGGERS)[number], settings: ArmSettings): number => {
+  const risks = await risksFor(engine, methodsOf(arms));
+  const run: RunOptions = { engine, problems, seed, temperature, folder: out };
+  const [unguarded, seconds] = await timed(() => runUnguarded(run, guard, methodsOf(arms)));
+  const flagShare = (trigger: Trigger, settings: ArmSettings): number => {
     const flags = unguarded.map((answer, i) => flagCount(trigger, answer, seed + i, settings));
     return total(flags) / total(unguarded.map(({ steps }) => steps.length));
   };
@@ -171,14 +160,14 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
   const trials = new Map<string, readonly Trial[]>();
   for (const arm of arms) {
     const name = nameOf(arm);
-    const [answers, took] = await phase(name, (run) => runArm(run, arm, settings, unguarded));
+    const [answers, took] = await timed(() => runArm(run, arm, settings, unguarded));
     trials.set(name, answers);
     outcomes.push({ ...outcomeOf(name, answers), seconds: took });
   }
   const none = { ...outcomeOf('no guard', unguarded), seconds };
   const samples: Sampling[] = [];
   for (let number = 1; number <= options.samples; number++) {
-    const [answers, took] = await phase(`sample ${number}`, (run) => runSamples(run, number));
+    const [answers, took] = await timed(() => runSamples(run, number));
     samples.push({ answers, seconds: took });
   }
   const consistent = samples.map((_, i) => selfConsistency(problems, unguarded, samples.slice(0, i + 1)));
@@ -200,7 +189,12 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
     seed,
     temperature,
     guard,
-    flagged: Object.fromEntries(TRIGGERS.map((trigger) => [trigger, flagShare(trigger, settings)])),
+    flagged: Object.fromEntries(
+      [...new Set(arms.map(({ trigger }) => trigger))].map((trigger) => [
+        trigger,
+        flagShare(trigger, settings),
+      ]),
+    ),
     rows,
     families: TASKS.map((task) =>
       familyOf(task, problems, { 'no guard': unguarded, ...Object.fromEntries(trials) }),
@@ -212,10 +206,14 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
   };
 }
 
+async function timed<T>(work: () => Promise<T>): Promise<[T, number]> {
+  const start = performance.now();
+  return [await work(), (performance.now() - start) / 1000];
+}
+
 /** @throws UsageError without a calibration that holds for every measure: rates would mean nothing */
-async function risksFor(engine: Engine) {
+async function risksFor(engine: Engine, methods: readonly Method[]) {
   const { checkpoint } = engine;
-  const methods = [...DEFAULT_METHODS, 'random'] as const;
   const scoring = await absoluteScoring(scoringFor(methods), checkpoint.embeddingRms);
   const file = await readCalibration(join(checkpoint.dir, CALIBRATION_FILE));
   const { risks, warnings } = await riskModel(checkpoint, file, scoring, methods);

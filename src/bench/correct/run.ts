@@ -1,8 +1,9 @@
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { from, lastValueFrom, mergeMap, toArray } from 'rxjs';
 import { z } from 'zod';
 import type { Engine } from '../../engine/engine.js';
+import type { Guard } from '../../stream/guard.js';
+import type { Method } from '../../uncertainty/method.js';
+import { each } from '../each.js';
 import { extractFacts } from '../tasks/facts.js';
 import type { Problem } from '../tasks/problem.js';
 import {
@@ -13,7 +14,7 @@ import {
   type Trial,
   trialSchema,
 } from './answer-task.js';
-import { type Arm, type ArmSettings, flagsAny, guarding, unguarded } from './arms.js';
+import { type Arm, type ArmSettings, flagsAny, guarding, nameOf, unguarded } from './arms.js';
 import { Ledger } from './ledger.js';
 
 const sampleSchema = z.object({ answer: z.string().nullable(), tokens: z.int() });
@@ -27,23 +28,20 @@ export interface RunOptions {
   readonly temperature: number;
   /** Where results are kept; `null` for nowhere. */
   readonly folder: string | null;
-  readonly advance: () => void;
 }
-
-/** Answers that are under way at once: runs of the engine are shared. */
-const CONCURRENCY = 8 * availableParallelism();
 
 /** Every problem's answer without a guard, with the scores of all its tokens. */
 export async function runUnguarded(
   options: RunOptions,
-  settings: Pick<ArmSettings, 'guard'>,
+  guard: Guard,
+  methods: readonly Method[],
 ): Promise<Observed[]> {
   const { engine, folder } = options;
   const ledger = new Ledger(folder && join(folder, 'unguarded.jsonl'), (value) =>
     observedSchema.parse(value),
   );
-  const how = unguarded(settings.guard);
-  return each(options, async (problem, i) => {
+  const how = unguarded(guard, methods);
+  return each('no guard', options.problems, async (problem, i) => {
     const known = ledger.get(i);
     if (known) return known;
     const answer = await answerTask(engine, problem, sampled(options, i), how);
@@ -62,7 +60,7 @@ export async function runArm(
   const { engine, folder } = options;
   const file = folder && join(folder, `${arm.trigger}-${arm.remedy}.jsonl`);
   const ledger = new Ledger(file, (value) => trialSchema.parse(value));
-  return each(options, async (problem, i) => {
+  return each(nameOf(arm), options.problems, async (problem, i) => {
     const known = ledger.get(i);
     if (known) return known;
     const same = unguarded[i]!;
@@ -81,7 +79,7 @@ export async function runSamples(options: RunOptions, number: number): Promise<S
   const ledger = new Ledger(folder && join(folder, `sample-${number}.jsonl`), (value) =>
     sampleSchema.parse(value),
   );
-  return each(options, async (problem, i) => {
+  return each(`sample ${number}`, options.problems, async (problem, i) => {
     const known = ledger.get(i);
     if (known) return known;
     const { seed, temperature } = sampled(options, i);
@@ -99,17 +97,3 @@ export async function runSamples(options: RunOptions, number: number): Promise<S
 const SAMPLE_SEEDS = 10_000_019;
 
 const sampled = ({ seed, temperature }: RunOptions, i: number) => ({ temperature, seed: seed + i });
-
-/** In the order of the problems. */
-async function each<T>(options: RunOptions, work: (problem: Problem, i: number) => Promise<T>): Promise<T[]> {
-  const results = from(options.problems.entries()).pipe(
-    mergeMap(async ([i, problem]) => {
-      const result = await work(problem, i);
-      options.advance();
-      return [i, result] as const;
-    }, CONCURRENCY),
-    toArray(),
-  );
-  const all = await lastValueFrom(results, { defaultValue: [] });
-  return all.sort(([a], [b]) => a - b).map(([, result]) => result);
-}

@@ -1,0 +1,299 @@
+import { setTimeout } from 'node:timers/promises';
+import fc from 'fast-check';
+import { lastValueFrom, take, tap, toArray } from 'rxjs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  DEFAULT_GUARD,
+  DEFAULT_SCORING,
+  Engine,
+  encodePrompt,
+  FlowGate,
+  type Guard,
+  type GuardEvent,
+  guardedGeneration,
+  METHODS,
+  type RiskModel,
+  type ScoreEvent,
+  type Scoring,
+  StepAligner,
+  segmentText,
+  TextScorer,
+  type TokenEvent,
+} from '#src/index.js';
+import { REASONER } from '../support/golden.js';
+import { kill } from '../support/process.js';
+import { endless, greedy } from '../support/requests.js';
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await Engine.open(REASONER);
+});
+afterAll(async () => {
+  await engine.close();
+});
+
+/** Flags many steps: about a third of the model's own at temperature 1. */
+const risks: RiskModel = {
+  calibrated: () => true,
+  ofToken: (_method, score) => (score > 0.002 ? 1 : 0),
+  ofStep: (_method, _statistic, score) => (score > 0.002 ? 1 : 0),
+};
+
+const QUESTION =
+  'You stand at (0, 0) facing north. Turn left. Walk 7 steps. Turn around. Take 12 steps. Turn left. Where are you?';
+
+/** A guarded answer at temperature 1, with rollbacks unless the guard says otherwise. */
+function guardedAnswer(
+  seed: number,
+  guard: Partial<Guard> = {},
+  scoring: Scoring = DEFAULT_SCORING,
+  gate = new FlowGate(),
+) {
+  const request = greedy(engine, {
+    promptIds: encodePrompt(engine.checkpoint, [{ role: 'user', content: QUESTION }]),
+    sampling: { temperature: 1, topK: 0, topP: 1, seed },
+  });
+  const settings: Guard = {
+    ...DEFAULT_GUARD,
+    action: 'rollback',
+    choose: 'uncertainty',
+    candidates: 2,
+    ...guard,
+  };
+  return guardedGeneration(engine, { ...request, scoring, guard: settings, risks }, gate);
+}
+
+const collect = (...asked: Parameters<typeof guardedAnswer>): Promise<GuardEvent[]> =>
+  lastValueFrom(guardedAnswer(...asked).pipe(toArray()));
+
+/** What a client ends with that applies retractions, checking the order on the way. */
+function follow(events: readonly GuardEvent[]) {
+  const tokens: TokenEvent[] = [];
+  const scores: ScoreEvent[] = [];
+  let settled = 0;
+  let step = 0;
+  for (const event of events) {
+    if (event.type === 'token.delta') {
+      expect(event.index).toBe(tokens.length);
+      tokens.push(event);
+    } else if (event.type === 'score.delta') {
+      expect(event.index).toBeLessThan(tokens.length);
+      scores[event.index] = event;
+    } else if (event.type === 'token.retracted') {
+      expect(event.from).toBeGreaterThanOrEqual(settled);
+      expect(event.from + event.tokens).toBe(tokens.length);
+      tokens.length = event.from;
+      scores.length = Math.min(scores.length, event.from);
+    } else if (event.type === 'step.done') {
+      expect(event).toMatchObject({ step, from: settled });
+      expect(scores.slice(event.from, event.to).filter(Boolean)).toHaveLength(event.to - event.from);
+      settled = event.to;
+      step += 1;
+    }
+  }
+  return { tokens, scores, text: tokens.map(({ text }) => text).join('') };
+}
+
+const typesOf = (events: readonly GuardEvent[]) => new Set(events.map(({ type }) => type));
+
+async function idle(): Promise<void> {
+  for (let i = 0; i < 300 && (engine.status().streams > 0 || engine.memory.used > 0); i++)
+    await setTimeout(10);
+  expect(engine.status().streams).toBe(0);
+  expect(engine.memory.used).toBe(0);
+}
+
+describe('guardedGeneration', () => {
+  it.each([
+    ['to the step, windowed', {}, DEFAULT_SCORING],
+    ['to the token, windowed', { rollbackTo: 'token' }, DEFAULT_SCORING],
+    ['to the step, every method', {}, { ...DEFAULT_SCORING, methods: METHODS }],
+    ['to the token, every method', { rollbackTo: 'token' }, { ...DEFAULT_SCORING, methods: METHODS }],
+    [
+      'to the token, lazy',
+      { rollbackTo: 'token' },
+      { ...DEFAULT_SCORING, schedule: { kind: 'lazy', block: 8, window: 64, epsilon: 0.01 } },
+    ],
+  ] as const)('leaves no trace of what was retracted in the scores: %s', async (_, guard, scoring) => {
+    let rollbacks = 0;
+    for (const seed of [1, 2]) {
+      const events = await collect(seed, guard, scoring);
+      rollbacks += events.filter(
+        (event) => event.type === 'rollback.done' && event.outcome === 'replaced',
+      ).length;
+      const { tokens, scores } = follow(events);
+      const alone = await scoreAlone(tokens, scoring);
+      expect(scores).toHaveLength(tokens.length);
+      for (const [i, { scores: streamed, skipped }] of scores.entries()) {
+        expect(skipped).toEqual(alone[i]!.skipped);
+        for (const [method, value] of Object.entries(alone[i]!.scores)) {
+          const tolerance = 1e-5 + 1e-3 * Math.abs(value);
+          expect(
+            Math.abs(streamed[method as keyof typeof streamed]! - value),
+            `${method} of ${i}`,
+          ).toBeLessThan(tolerance);
+        }
+      }
+    }
+    expect(rollbacks).toBeGreaterThan(1);
+  });
+
+  it('goes through the same steps as the whole text', async () => {
+    const events = await collect(3);
+    const { text } = follow(events);
+    const steps = events.flatMap((event) => (event.type === 'step.done' ? [event.text] : []));
+    expect(steps).toEqual(segmentText(text).map((step) => step.text));
+  });
+
+  it('ends in the same text held as at once, and shows nothing held that is retracted', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: 1e6 }),
+        fc.constantFrom<Guard['rollbackTo']>('step', 'token'),
+        async (seed, rollbackTo) => {
+          const [immediate, held] = [
+            await collect(seed, { rollbackTo }),
+            await collect(seed, { rollbackTo, delivery: 'held' }),
+          ];
+          expect(typesOf(held)).not.toContain('token.retracted');
+          expect(follow(held).text).toBe(follow(immediate).text);
+          const spent = (events: readonly GuardEvent[]) => events.at(-1);
+          expect(spent(held)).toMatchObject({
+            type: 'generation.done',
+            usage: { completionTokens: follow(held).tokens.length },
+          });
+        },
+      ),
+      { numRuns: 8 },
+    );
+  });
+
+  it('says how long a step was held', async () => {
+    const events = await collect(4, { delivery: 'held', action: 'annotate' });
+    for (const event of events) {
+      if (event.type !== 'step.done') continue;
+      expect(event.held!.ms).toBeGreaterThan(0);
+      // The step itself, a block of tokens whose scores are awaited, and what tells that the step is over.
+      expect(event.held!.tokens).toBeLessThanOrEqual(event.to - event.from + 2 * 8);
+    }
+  });
+
+  it('spends no more than was allowed', async () => {
+    const events = await collect(5, { maxRollbacks: 1 });
+    expect(events.filter(({ type }) => type === 'rollback.started')).toHaveLength(1);
+    const flagged = events.flatMap((event) => (event.type === 'step.flagged' ? [event.action] : []));
+    expect(new Set(flagged.slice(1))).toEqual(new Set(['annotate']));
+  });
+
+  it('stops at a flagged step; held, nothing of it is shown', async () => {
+    for (const delivery of ['immediate', 'held'] as const) {
+      const events = await collect(1, { action: 'stop', delivery });
+      const { tokens, text } = follow(events);
+      const flagged = events.find((event) => event.type === 'step.flagged');
+      expect(events.at(-1)).toMatchObject({
+        finishReason: 'content_filter',
+        usage: { completionTokens: tokens.length },
+      });
+      if (delivery === 'held') expect(tokens).toHaveLength(flagged!.from);
+      else expect(text).toContain(flagged!.text);
+    }
+  });
+
+  it('has a flagged step checked, in words that never raise an alarm', async () => {
+    const events = await collect(1, {
+      action: 'reflect',
+      reflection: 'Wait. Let me check.\n',
+      maxRollbacks: 2,
+    });
+    const { tokens, text } = follow(events);
+    const inserted = tokens.filter((token) => token.inserted);
+    expect(text).toContain('Wait. Let me check.\n');
+    expect(inserted.map((token) => token.text).join('')).toBe('Wait. Let me check.\n'.repeat(2));
+    const spikes = events.flatMap((event) => (event.type === 'spike.detected' ? [event.index] : []));
+    for (const { index } of inserted) expect(spikes).not.toContain(index);
+    const last = events.at(-1);
+    expect(last).toMatchObject({ usage: { completionTokens: tokens.length } });
+  });
+
+  it('leaves nothing behind, whenever it is cancelled', async () => {
+    const count = (await collect(6)).length;
+    for (const at of [1, 5, 20, ...Array.from({ length: 12 }, (_, i) => Math.round((i * count) / 12) + 1)]) {
+      await lastValueFrom(guardedAnswer(6).pipe(take(at)));
+    }
+    guardedAnswer(6).subscribe().unsubscribe();
+    for (const ms of [0, 1, 3, 10, 30, 100]) {
+      const subscription = guardedAnswer(6).subscribe();
+      await setTimeout(ms);
+      subscription.unsubscribe();
+    }
+    await idle();
+  });
+
+  it('waits for a reader, in the middle of a rollback too', async () => {
+    const gate = new FlowGate();
+    const events: GuardEvent[] = [];
+    let release = (): void => {};
+    const finished = lastValueFrom(
+      guardedAnswer(1, {}, DEFAULT_SCORING, gate).pipe(
+        tap((event) => {
+          events.push(event);
+          if (event.type === 'rollback.started') release = gate.hold();
+        }),
+      ),
+    );
+    while (!events.some(({ type }) => type === 'rollback.started')) await setTimeout(5);
+    await setTimeout(300);
+    expect(typesOf(events)).not.toContain('generation.done');
+    const pump = setInterval(() => release(), 5);
+    await finished;
+    clearInterval(pump);
+    expect(follow(events).text).toBe(follow(await collect(1)).text);
+  });
+
+  it.each(['decode', 'score'] as const)(
+    'ends in an error when the %s process dies in a rollback',
+    async (role) => {
+      const events = guardedAnswer(1).pipe(
+        tap(({ type }) => {
+          if (type === 'rollback.started') kill(engine.status()[role].pid);
+        }),
+      );
+      await expect(lastValueFrom(events)).rejects.toMatchObject({ name: 'EngineError' });
+      await engine.start();
+      await idle();
+    },
+  );
+
+  it('sets memory aside for the candidates before the first token, or refuses', async () => {
+    const small = await Engine.open(REASONER, { memoryLimit: 25e6 });
+    const request = { ...endless(small, 400), scoring: DEFAULT_SCORING, risks };
+    const guard: Guard = { ...DEFAULT_GUARD, action: 'rollback', candidates: 16 };
+    await expect(lastValueFrom(guardedGeneration(small, { ...request, guard }))).rejects.toMatchObject({
+      code: 'memory',
+    });
+    expect(small.memory.used).toBe(0);
+    await small.close();
+  });
+
+  it.each([
+    ['method', { method: 'random' }],
+    ['rate', { rate: 0 }],
+    ['candidates', { candidates: 17 }],
+    ['maxRollbacks', { maxRollbacks: 1.5 }],
+    ['temperature', { temperature: 3 }],
+    ['reflection', { reflection: '' }],
+  ] as const)('refuses a guard by its field: %s', async (field, guard) => {
+    await expect(collect(1, guard)).rejects.toMatchObject({ name: 'SettingsError', field });
+  });
+});
+
+/** The final text, scored as if nothing had ever been retracted, with blocks that end where steps may begin. */
+async function scoreAlone(tokens: readonly TokenEvent[], scoring: Scoring) {
+  const promptIds = encodePrompt(engine.checkpoint, [{ role: 'user', content: QUESTION }]);
+  const scorer = await TextScorer.open(engine, promptIds, scoring);
+  const aligner = new StepAligner();
+  const scores = await scorer.push(tokens.map(({ id, text }) => ({ id, begins: aligner.begins(text) })));
+  scores.push(...(await scorer.finish()));
+  scorer.close();
+  return scores;
+}

@@ -32,9 +32,10 @@ export function heatPainter(
   const paint = (index: number, score: number | undefined): void => {
     const token = tokens.get(index);
     if (!token || !tokens.delete(index)) return; // scored again after a rollback: it is out
-    skipped ||= score === undefined;
-    const text = score === undefined ? heat.dim(token.text) : heat.paint(token.text, score);
-    write(token.inserted ? chalk.italic.dim(token.text) : text);
+    // What the guard put there is not the model's, and sets no scale.
+    const unrated = token.inserted || score === undefined;
+    skipped ||= !token.inserted && score === undefined;
+    write(unrated ? heat.dim(token.text) : heat.paint(token.text, score));
   };
   return (event) => {
     if (event.type === 'token.delta') tokens.set(event.index, event);

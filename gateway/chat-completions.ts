@@ -12,7 +12,7 @@ import { SseWriter } from './sse.js';
 export function chatCompletions(models: Models): RequestHandler {
   return async (req, res) => {
     const request = parse(chatSchema, req.body);
-    const prepared = await models.prepare(request);
+    const prepared = await models.prepare(request, { canRetract: false });
     res.locals.model = prepared.model;
     if (res.closed) return; // a large model's embeddings take their time to be read
     if (request.stream) await stream(res, request, prepared);

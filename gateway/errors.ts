@@ -43,7 +43,8 @@ export function toApiError(error: unknown): ApiError {
     return new ApiError(status, code, error.message);
   }
   if (error instanceof SettingsError) {
-    return new ApiError(400, 'invalid_value', `guard.${error.message}`, `guard.${error.field}`);
+    const param = `guard.${wireName(error.field)}`;
+    return new ApiError(400, 'invalid_value', `${param}: ${error.problem}`, param);
   }
   if (error instanceof ModelError) return new ApiError(500, 'model_error', error.message);
   if (isClientError(error)) {
@@ -55,6 +56,12 @@ export function toApiError(error: unknown): ApiError {
     return new ApiError(status, 'invalid_request', message);
   }
   return new ApiError(500, 'internal_error', 'internal error');
+}
+
+/** The name on the wire of a field of `Scoring` or of the library's `Guard`. */
+function wireName(field: string): string {
+  if (field === 'temperature') return 'candidate_temperature';
+  return field.replace('.', '_').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** What express throws at a request that it cannot read. */

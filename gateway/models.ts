@@ -1,34 +1,63 @@
 import { randomInt } from 'node:crypto';
+import { type Logger, pino } from 'pino';
 import type { Observable } from 'rxjs';
 import type { Engine } from '../src/engine/engine.js';
 import { samplingDefaults } from '../src/engine/sampler.js';
 import { encodePrompt } from '../src/model/checkpoint.js';
 import { TemplateError } from '../src/model/errors.js';
-import type { GenerationEvent } from '../src/stream/events.js';
+import type { GuardEvent } from '../src/stream/events.js';
 import type { FlowGate } from '../src/stream/flow-gate.js';
-import { scoredGeneration } from '../src/stream/scored-generation.js';
+import { generate } from '../src/stream/generate.js';
+import { checkGuard, retracts, type Guard as StreamGuard } from '../src/stream/guard.js';
+import { guardedGeneration } from '../src/stream/guarded-generation.js';
 import { absoluteScoring, DEFAULT_RANDOM, DEFAULT_TOKUR, type Scoring } from '../src/uncertainty/settings.js';
 import { ApiError } from './errors.js';
 import type { GenerationFields, Guard } from './request.js';
+import { RiskModels } from './risk-models.js';
+
+/** The settings in force, as clients are told: relative sizes made absolute. */
+export interface GuardInForce extends Guard {
+  readonly alpha: number;
+  /** Whether flags go by a calibration of this model under these settings; not there without a guard. */
+  readonly calibrated?: boolean;
+  /** For people: of which methods no calibration holds. */
+  readonly warnings?: readonly string[];
+}
 
 /** A generation that is ready to start. */
 export interface Prepared {
   readonly model: string;
   readonly engine: Engine;
-  /** The settings in force: relative sizes made absolute. */
-  readonly guard: Guard & { readonly alpha: number };
+  readonly guard: GuardInForce;
   readonly promptTokens: number;
   /** Starts it; unsubscribing cancels. Errors with an EngineError. */
-  readonly start: (gate: FlowGate) => Observable<GenerationEvent>;
+  readonly start: (gate: FlowGate) => Observable<GuardEvent>;
 }
 
 /** The models that the gateway serves, by name. */
 export class Models {
   readonly created = Math.floor(Date.now() / 1000);
   readonly #engines: ReadonlyMap<string, Engine>;
+  readonly #risks: ReadonlyMap<Engine, RiskModels>;
 
-  constructor(engines: ReadonlyMap<string, Engine>) {
+  private constructor(engines: ReadonlyMap<string, Engine>, risks: ReadonlyMap<Engine, RiskModels>) {
     this.#engines = engines;
+    this.#risks = risks;
+  }
+
+  /**
+   * Reads what calibrations the models have.
+   * @throws ModelError for one that cannot be read; it names file and field
+   */
+  static async open(
+    engines: ReadonlyMap<string, Engine>,
+    logger: Logger = pino({ level: 'silent' }),
+  ): Promise<Models> {
+    const risks = new Map<Engine, RiskModels>();
+    for (const engine of engines.values()) {
+      risks.set(engine, await RiskModels.open(engine.checkpoint, logger));
+    }
+    return new Models(engines, risks);
   }
 
   get all(): ReadonlyMap<string, Engine> {
@@ -49,10 +78,14 @@ export class Models {
   }
 
   /**
+   * @param canRetract whether the client can be told that tokens are void; else they are held until they cannot be
    * @throws ApiError 404 for an unknown model, 400 for a prompt that does not fit or that the template refuses
    * @throws SettingsError for settings of the guard that do not fit together, or not to the model
    */
-  async prepare(request: GenerationFields): Promise<Prepared> {
+  async prepare(
+    request: GenerationFields,
+    { canRetract }: { readonly canRetract: boolean },
+  ): Promise<Prepared> {
     const engine = this.engine(request.model);
     const promptIds = promptOf(engine, request);
     const room = engine.contextLength - promptIds.length;
@@ -62,7 +95,7 @@ export class Models {
     }
     const { generation, eosTokenIds } = engine.checkpoint;
     const defaults = samplingDefaults(generation);
-    const generate = {
+    const asked = {
       promptIds,
       maxTokens: maxTokensOf(request, room),
       endIds: eosTokenIds,
@@ -76,14 +109,55 @@ export class Models {
       },
     };
     const scoring = await absoluteScoring(scoringOf(request.guard), engine.checkpoint.embeddingRms);
+    const settings = {
+      ...request.guard,
+      alpha: scoring.alpha,
+      sigma: scoring.random?.sigma ?? request.guard.sigma,
+    };
+    const prepared = { model: request.model, engine, promptTokens: promptIds.length };
+    if (!settings.enabled) {
+      return { ...prepared, guard: settings, start: (gate) => generate(engine, asked, gate) };
+    }
+    const guard = guardOf(settings, canRetract);
+    checkGuard(guard, scoring);
+    const { risks, warnings } = await this.#risksOf(engine).of(scoring);
     return {
-      model: request.model,
-      engine,
-      guard: { ...request.guard, alpha: scoring.alpha, sigma: scoring.random?.sigma ?? request.guard.sigma },
-      promptTokens: promptIds.length,
-      start: (gate) => scoredGeneration(engine, generate, request.guard.enabled ? scoring : null, gate),
+      ...prepared,
+      guard: {
+        ...settings,
+        delivery: guard.delivery,
+        calibrated: risks.calibrated(guard.method),
+        ...(warnings.length > 0 && { warnings }),
+      },
+      start: (gate) => guardedGeneration(engine, { ...asked, scoring, guard, risks }, gate),
     };
   }
+
+  #risksOf(engine: Engine): RiskModels {
+    const risks = this.#risks.get(engine);
+    if (!risks) throw new RangeError('an engine that was not there when the models were opened');
+    return risks;
+  }
+}
+
+/** The library's guard from the wire's. What a client could not take back is held until it is settled. */
+function guardOf(fields: Guard, canRetract: boolean): StreamGuard {
+  const { method, per, statistic, rate, action, candidates, choose, reflection } = fields;
+  const temperature = fields.candidate_temperature;
+  return {
+    method,
+    per,
+    statistic,
+    rate,
+    delivery: retracts(action) && !canRetract ? 'held' : fields.delivery,
+    action,
+    rollbackTo: fields.rollback_to,
+    candidates,
+    choose,
+    ...(temperature !== undefined && { temperature }),
+    reflection,
+    maxRollbacks: fields.max_rollbacks,
+  };
 }
 
 function promptOf(engine: Engine, { messages }: GenerationFields): number[] {

@@ -1,33 +1,36 @@
 import type { TokenLogprob } from '../src/engine/sampler.js';
 import type { Tokenizer } from '../src/model/tokenizer.js';
-import type { DoneEvent, GenerationEvent, ScoreEvent, TokenEvent } from '../src/stream/events.js';
-import { scoreFields, tokenFields, usageFields } from '../src/stream/wire.js';
-import type { Guard } from './request.js';
+import type { DoneEvent, GuardEvent, ScoreEvent, TokenEvent } from '../src/stream/events.js';
+import { eventFields, scoreFields, tokenFields, usageFields } from '../src/stream/wire.js';
+import type { GuardInForce } from './models.js';
 
 export interface CompletionOptions {
   readonly id: string;
   readonly model: string;
   readonly tokenizer: Tokenizer;
-  readonly guard: Guard;
+  readonly guard: GuardInForce;
   /** Whether the client asked for OpenAI's `logprobs`. */
   readonly logprobs: boolean;
   /** Whether a last chunk is to carry the usage; then the others carry `null`, as OpenAI's do. */
   readonly includeUsage: boolean;
 }
 
-/** One chat completion in OpenAI's shapes, with what flinch knows beside `choices`. */
+/**
+ * One chat completion in OpenAI's shapes, with what flinch knows beside `choices`. A delta cannot be taken back: the
+ * events must be those of a guard that retracts nothing, or that holds back what it may retract.
+ */
 export class Completion {
   readonly #options: CompletionOptions;
   readonly #created = Math.floor(Date.now() / 1000);
-  /** Tokens whose scores have not come, by index: a score's chunk repeats its token. */
-  readonly #unscored = new Map<number, TokenEvent>();
+  /** By index: a score's chunk repeats its token. */
+  readonly #tokens: TokenEvent[] = [];
 
   constructor(options: CompletionOptions) {
     this.#options = options;
   }
 
   /** The whole response as one `chat.completion`. */
-  whole(events: readonly GenerationEvent[]) {
+  whole(events: readonly GuardEvent[]) {
     const tokens = events.filter((event) => event.type === 'token.delta');
     const scores = new Map(
       events.flatMap((event) => (event.type === 'score.delta' ? [[event.index, event]] : [])),
@@ -47,7 +50,15 @@ export class Completion {
         },
       ],
       ...(done && { usage: usageFields(done.usage) }),
-      flinch: { guard, tokens: tokens.map((token) => this.#token(token, scores.get(token.index))) },
+      flinch: {
+        guard,
+        tokens: tokens.map((token) => this.#token(token, scores.get(token.index))),
+        ...(guard.enabled && {
+          steps: this.#ofType(events, 'step.done'),
+          flagged: this.#ofType(events, 'step.flagged'),
+          rollbacks: this.#ofType(events, 'rollback.done'),
+        }),
+      },
     };
   }
 
@@ -59,21 +70,21 @@ export class Completion {
     );
   }
 
-  chunks(event: GenerationEvent): object[] {
+  chunks(event: GuardEvent): object[] {
     if (event.type === 'token.delta') return [this.#tokenChunk(event)];
     if (event.type === 'score.delta') return this.#scoreChunks(event);
-    return this.#closing(event);
+    if (event.type === 'generation.done') return this.#closing(event);
+    return [this.#chunk({ delta: {} }, { tokens: [], events: [this.#fields(event)] })];
   }
 
   #tokenChunk(event: TokenEvent): object {
-    if (this.#options.guard.enabled) this.#unscored.set(event.index, event);
+    this.#tokens[event.index] = event;
     const logprobs = this.#options.logprobs ? { content: [this.#logprob(event)], refusal: null } : null;
     return this.#chunk({ delta: { content: event.text }, logprobs }, { tokens: [this.#token(event)] });
   }
 
   #scoreChunks(event: ScoreEvent): object[] {
-    const token = this.#unscored.get(event.index);
-    this.#unscored.delete(event.index);
+    const token = this.#tokens[event.index];
     return token ? [this.#chunk({ delta: {} }, { tokens: [this.#token(token, event)] })] : [];
   }
 
@@ -85,7 +96,7 @@ export class Completion {
 
   #chunk(
     choice: { delta: object; logprobs?: object | null; finishReason?: string },
-    flinch: { guard?: Guard; tokens: object[] },
+    flinch: { guard?: GuardInForce; tokens: object[]; events?: object[] },
   ): object {
     const { delta, logprobs = null, finishReason = null } = choice;
     return {
@@ -99,6 +110,14 @@ export class Completion {
   #header(object: string) {
     const { id, model } = this.#options;
     return { id, object, created: this.#created, model };
+  }
+
+  #ofType(events: readonly GuardEvent[], type: GuardEvent['type']): object[] {
+    return events.filter((event) => event.type === type).map((event) => this.#fields(event));
+  }
+
+  #fields(event: GuardEvent): object {
+    return eventFields(event, this.#options.tokenizer);
   }
 
   #token(token: TokenEvent, score?: ScoreEvent): object {

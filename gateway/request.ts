@@ -1,6 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { DEFAULT_METHODS, METHODS } from '../src/uncertainty/method.js';
+import {
+  ACTIONS,
+  CHOICES,
+  DEFAULT_GUARD,
+  DELIVERIES,
+  MAX_CANDIDATES,
+  MAX_ROLLBACKS,
+  TARGETS,
+} from '../src/stream/guard.js';
+import { DEFAULT_METHODS, METHODS, type Method } from '../src/uncertainty/method.js';
+import { STATISTICS } from '../src/uncertainty/risk.js';
 import {
   DEFAULT_ALPHA,
   DEFAULT_BLOCK,
@@ -23,6 +33,7 @@ const LIMITS = {
   block: 64,
   window: 65536,
   samples: 64,
+  reflectionCharacters: 500,
 };
 
 const text = z.union(
@@ -100,11 +111,34 @@ export const guardSchema = z
     // Few choices: for each of them the engine keeps a graph.
     tokur_samples: z.literal([2, 4, 8]).default(2),
     tokur_law: z.enum(TOKUR_LAWS).default(DEFAULT_TOKUR.law),
+    method: z.enum(METHODS).optional(),
+    per: z.enum(TARGETS).default(DEFAULT_GUARD.per),
+    statistic: z.enum(STATISTICS).default(DEFAULT_GUARD.statistic),
+    rate: z.number().gt(0).lt(1).default(DEFAULT_GUARD.rate),
+    delivery: z.enum(DELIVERIES).default(DEFAULT_GUARD.delivery),
+    action: z.enum(ACTIONS).default(DEFAULT_GUARD.action),
+    rollback_to: z.enum(TARGETS).default(DEFAULT_GUARD.rollbackTo),
+    candidates: z.int().min(1).max(MAX_CANDIDATES).default(DEFAULT_GUARD.candidates),
+    choose: z.enum(CHOICES).default(DEFAULT_GUARD.choose),
+    candidate_temperature: z.number().min(0).max(2).optional(),
+    reflection: z.string().min(1).max(LIMITS.reflectionCharacters).default(DEFAULT_GUARD.reflection),
+    max_rollbacks: z.int().min(0).max(MAX_ROLLBACKS).default(DEFAULT_GUARD.maxRollbacks),
   })
-  .transform(({ window, ...guard }) => ({
+  .transform(({ window, method, ...guard }) => ({
     ...guard,
     window: window ?? Math.max(DEFAULT_WINDOW, guard.block),
-  }));
+    method: method ?? defaultMethod(guard.methods),
+  }))
+  .refine(({ method, methods }) => methods.includes(method), {
+    path: ['method'],
+    error: 'is not among guard.methods',
+  });
+
+/** Who asks for some methods alone need not say which of them the guard goes by. */
+function defaultMethod(methods: readonly Method[]): Method {
+  const [first = DEFAULT_GUARD.method] = methods;
+  return methods.includes(DEFAULT_GUARD.method) ? DEFAULT_GUARD.method : first;
+}
 
 export type Guard = z.output<typeof guardSchema>;
 

@@ -31,11 +31,11 @@ const GOODBYE_TIMEOUT_MS = 1000;
 
 /**
  * Starts the gateway.
- * @throws Error when the address cannot be listened on
+ * @throws Error when the address cannot be listened on; ModelError for a calibration that cannot be read
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { engines, host = '127.0.0.1', port = 8787, logger = pino({ level: 'silent' }) } = options;
-  const models = new Models(engines);
+  const models = await Models.open(engines, logger);
   const server = createServer(createApp({ models, logger }));
   const sockets = new WebSocketServer({
     noServer: true,

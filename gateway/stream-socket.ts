@@ -83,7 +83,7 @@ export class StreamConnection {
     }
     this.#preparing += 1;
     this.#models
-      .prepare(request)
+      .prepare(request, { canRetract: true })
       .finally(() => {
         this.#preparing -= 1;
       })
@@ -114,7 +114,8 @@ export class StreamConnection {
     this.#held?.push(gate.hold());
     const subscription = start(gate).subscribe({
       next: (event) => {
-        if (event.type === 'token.delta') completionTokens += 1;
+        if (event.type === 'token.delta') completionTokens = event.index + 1;
+        if (event.type === 'token.retracted') completionTokens = event.from;
         if (event.type === 'generation.done') this.#running.delete(responseId);
         emit(eventFields(event, engine.checkpoint.tokenizer));
       },

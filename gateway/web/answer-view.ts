@@ -70,7 +70,7 @@ export class AnswerView {
     this.#answer.dataset.state = answer.phase === 'waiting' ? 'streaming' : answer.phase;
     this.#answer.setAttribute('aria-busy', String(!isOver(answer)));
     const changed = this.#changed(answer.tokens, method, full);
-    this.#text.update(changed, method, full);
+    this.#text.update(changed, answer.tokens.length, method, full);
     this.#curve.update(answer, changed, method, full);
     setText(this.#legendTop, legendWords(answer, top?.score ?? null, full));
     this.#legendSkipped.hidden = skippedTokens(answer, method) === 0;
@@ -105,6 +105,7 @@ export class AnswerView {
     const { answer } = this.#exchange;
     const token = this.#active && answer.tokens[this.#active.index];
     if (this.#active && token) this.#card.show(answer, token, this.#method, this.#active.anchor);
+    else this.#card.hide(); // the token was retracted under the pointer
   }
 }
 

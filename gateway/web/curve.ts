@@ -21,6 +21,8 @@ export class Curve {
   readonly #title = element('figcaption', { class: 'curve-title' });
   readonly #ticks = element('div', { class: 'curve-ticks', 'aria-hidden': 'true' });
   #drawn: SVGRectElement[] = [];
+  /** Of tokens that end a line. */
+  readonly #newlines = new Map<number, SVGLineElement>();
   #room = 0;
 
   /** `point` hears which token the pointer is over, and null when it leaves. */
@@ -53,6 +55,12 @@ export class Curve {
     const { noun } = METHOD_WORDS[method];
     setText(this.#title, `${noun.charAt(0).toUpperCase()}${noun.slice(1)} by token`);
     setText(this.#top, formatScore(full));
+    for (const bar of this.#drawn.splice(answer.tokens.length)) bar.remove();
+    for (const [index, line] of this.#newlines) {
+      if (answer.tokens[index]?.text.includes('\n')) continue;
+      line.remove();
+      this.#newlines.delete(index);
+    }
     for (const token of changed) {
       const { index } = token;
       let bar = this.#drawn[index];
@@ -60,10 +68,8 @@ export class Curve {
         bar = svgElement('rect', { x: index + 0.1, width: 0.8 });
         this.#drawn.push(bar);
         this.#bars.append(bar);
-        if (token.text.includes('\n')) {
-          this.#lines.append(svgElement('line', { x1: index + 0.5, x2: index + 0.5, y1: 0, y2: HEIGHT }));
-        }
       }
+      if (token.text.includes('\n')) this.#drawNewline(index);
       const score = scoreOf(token, method);
       const state = scoreState(token, method);
       const height = state === 'missing' ? 8 : Math.max(LEAST_HEIGHT, strength(score ?? 0, full) * HEIGHT);
@@ -83,6 +89,13 @@ export class Curve {
     const plot = this.#svg.getBoundingClientRect();
     const width = plot.width / this.#room;
     return new DOMRect(plot.left + index * width, plot.top, width, plot.height);
+  }
+
+  #drawNewline(index: number): void {
+    if (this.#newlines.has(index)) return;
+    const line = svgElement('line', { x1: index + 0.5, x2: index + 0.5, y1: 0, y2: HEIGHT });
+    this.#newlines.set(index, line);
+    this.#lines.append(line);
   }
 
   #resize(room: number): void {

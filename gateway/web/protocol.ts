@@ -9,7 +9,7 @@ export const METHODS = ['adversarial', 'nll', 'entropy', 'margin'] as const;
 export type Method = (typeof METHODS)[number];
 export type Scores = Readonly<Partial<Record<Method, number>>>;
 
-const FINISH_REASONS = ['stop', 'length', 'cancelled'] as const;
+const FINISH_REASONS = ['stop', 'length', 'content_filter', 'cancelled'] as const;
 export type FinishReason = (typeof FINISH_REASONS)[number];
 
 /** The other token whose probability grew most under the perturbation. */
@@ -49,9 +49,28 @@ export interface ScoreDelta extends OfGeneration {
   readonly rival: Rival | null;
 }
 
+/** The verdict on tokens `from` to `to − 1`. */
+export interface StepDone extends OfGeneration {
+  readonly type: 'step.done';
+  readonly from: number;
+  readonly to: number;
+  readonly flagged: boolean;
+}
+
+/** Tokens from `from` on are void; what follows counts from there again. */
+export interface TokenRetracted extends OfGeneration {
+  readonly type: 'token.retracted';
+  readonly from: number;
+}
+
 export interface GenerationDone extends OfGeneration {
   readonly type: 'generation.done';
   readonly finish_reason: FinishReason;
+}
+
+/** An event that this page does not know, which still takes its place in the order. */
+export interface UnknownEvent extends OfGeneration {
+  readonly type: 'unknown';
 }
 
 export interface ErrorEvent {
@@ -62,7 +81,14 @@ export interface ErrorEvent {
   readonly code: string | null;
 }
 
-export type GenerationEvent = GenerationCreated | TokenDelta | ScoreDelta | GenerationDone;
+export type GenerationEvent =
+  | GenerationCreated
+  | TokenDelta
+  | ScoreDelta
+  | StepDone
+  | TokenRetracted
+  | GenerationDone
+  | UnknownEvent;
 export type ServerEvent = GenerationEvent | ErrorEvent;
 
 export interface Message {
@@ -102,7 +128,8 @@ export const isRecord = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Reads one text frame. An event type that this page does not know is `null`: a newer server may say more.
+ * Reads one text frame. An event type that this page does not know is `unknown`, or `null` where it is of no
+ * generation: a newer server may say more.
  * @throws ProtocolError for anything else that is not as the protocol has it
  */
 export function parseEvent(frame: string): ServerEvent | null {
@@ -174,6 +201,16 @@ export function parseEvent(frame: string): ServerEvent | null {
         },
       };
     }
+    case 'step.done':
+      return {
+        type,
+        ...place(),
+        from: number(message, 'from'),
+        to: number(message, 'to'),
+        flagged: message.flagged === true,
+      };
+    case 'token.retracted':
+      return { type, ...place(), from: number(message, 'from') };
     case 'generation.done': {
       const given = message.finish_reason;
       const reason = FINISH_REASONS.find((known) => known === given);
@@ -190,6 +227,7 @@ export function parseEvent(frame: string): ServerEvent | null {
       };
     }
     default:
-      return typeof type === 'string' ? null : refuse('a message without a type');
+      if (typeof type !== 'string') return refuse('a message without a type');
+      return message.response_id === undefined ? null : { type: 'unknown', ...place() };
   }
 }

@@ -9,6 +9,8 @@ export interface Token {
   readonly scores: Scores | null;
   readonly skipped: readonly Method[];
   readonly rival: Rival | null;
+  /** Of a step that the guard flagged. */
+  readonly flagged: boolean;
 }
 
 /** What is known of one answer. `waiting`: asked for, no token yet. `done` and `failed` are final. */
@@ -70,7 +72,10 @@ export function reduce(answer: Answer, event: GenerationEvent | AnswerFailed, no
       return {
         ...next,
         phase: 'streaming',
-        tokens: [...answer.tokens, { index, id, text, logprob, scores: null, skipped: [], rival: null }],
+        tokens: [
+          ...answer.tokens,
+          { index, id, text, logprob, scores: null, skipped: [], rival: null, flagged: false },
+        ],
         firstTokenMs: answer.firstTokenMs ?? nowMs,
         lastTokenMs: nowMs,
       };
@@ -84,6 +89,16 @@ export function reduce(answer: Answer, event: GenerationEvent | AnswerFailed, no
       const scored = { ...token, scores, skipped, rival };
       return { ...next, tokens: answer.tokens.with(event.index, scored) };
     }
+    case 'step.done': {
+      if (!event.flagged) return next;
+      const inStep = ({ index }: Token): boolean => index >= event.from && index < event.to;
+      const mark = (token: Token): Token => (inStep(token) ? { ...token, flagged: true } : token);
+      return { ...next, tokens: answer.tokens.map(mark) };
+    }
+    case 'token.retracted':
+      return { ...next, tokens: answer.tokens.slice(0, event.from) };
+    case 'unknown':
+      return next;
     case 'generation.done':
       return { ...next, phase: 'done', finishReason: event.finish_reason };
   }

@@ -40,17 +40,24 @@ export class TokenText {
     });
   }
 
-  /** Draws the tokens that are new or changed. */
-  update(tokens: readonly Token[], method: Method, full: number): void {
+  /** Draws the tokens that are new or changed, of `count` that there are now: those that were retracted go. */
+  update(tokens: readonly Token[], count: number, method: Method, full: number): void {
+    for (const span of this.#spans.splice(count)) span.remove();
+    if (this.#reachable >= count) this.#reach(Math.max(0, count - 1));
     for (const token of tokens) {
-      const span = this.#spans[token.index] ?? this.#add(token);
+      const span = this.#spans[token.index] ?? this.#add(token.index);
+      show(span, token);
       const score = scoreOf(token, method);
       const state = scoreState(token, method);
       span.dataset.score = state;
       span.style.setProperty('--strength', String(score === null ? 0 : strength(score, full)));
       const without = state === 'skipped' ? 'skipped' : 'no score';
       const verdict = score === null ? without : `${METHOD_WORDS[method].noun} ${formatScore(score)}`;
-      span.setAttribute('aria-label', `${visibleText(token.text)}, ${verdict}`);
+      span.classList.toggle('flagged', token.flagged);
+      span.setAttribute(
+        'aria-label',
+        `${visibleText(token.text)}, ${verdict}${token.flagged ? ', in a doubtful step' : ''}`,
+      );
     }
   }
 
@@ -72,11 +79,9 @@ export class TokenText {
     return span.getClientRects()[0] ?? span.getBoundingClientRect();
   }
 
-  #add({ index, text }: Token): HTMLSpanElement {
-    const span = element('span', { class: 'token', role: 'option', 'aria-selected': 'false' }, text);
+  #add(index: number): HTMLSpanElement {
+    const span = element('span', { class: 'token', role: 'option', 'aria-selected': 'false' });
     span.dataset.index = String(index);
-    if (text === '') span.dataset.mark = 'part';
-    else if (text.startsWith('\n')) span.dataset.mark = 'newline';
     span.tabIndex = index === this.#reachable ? 0 : -1;
     this.#spans.push(span);
     this.element.append(span);
@@ -119,6 +124,14 @@ export class TokenText {
     }
     return nearest;
   }
+}
+
+/** The token that a span stands for: another one, where the first was retracted since the last frame. */
+function show(span: HTMLSpanElement, { text }: Token): void {
+  if (span.textContent !== text) span.textContent = text;
+  if (text === '') span.dataset.mark = 'part';
+  else if (text.startsWith('\n')) span.dataset.mark = 'newline';
+  else delete span.dataset.mark;
 }
 
 function indexOf(target: EventTarget | null): number | null {

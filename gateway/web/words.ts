@@ -23,6 +23,7 @@ export const METHOD_WORDS: Readonly<Record<Method, { name: string; noun: string;
 export const FINISH_WORDS: Readonly<Record<FinishReason, string>> = {
   stop: 'finished',
   length: 'cut off at the length limit',
+  content_filter: 'stopped by the guard at a doubtful step',
   cancelled: 'stopped by you',
 };
 

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { text as readAll } from 'node:stream/consumers';
 import chalk from 'chalk';
@@ -10,10 +11,16 @@ import type { GenerateRequest } from '../engine/generation.js';
 import { samplingDefaults } from '../engine/sampler.js';
 import type { ChatMessage } from '../model/chat-template.js';
 import { encodePrompt } from '../model/checkpoint.js';
-import type { GenerationEvent, TokenEvent } from '../stream/events.js';
-import { scoredGeneration } from '../stream/scored-generation.js';
+import type { GuardEvent } from '../stream/events.js';
+import { FlowGate } from '../stream/flow-gate.js';
+import { generate } from '../stream/generate.js';
+import { checkGuard, type Guard, retracts } from '../stream/guard.js';
+import { guardedGeneration } from '../stream/guarded-generation.js';
 import { eventFields } from '../stream/wire.js';
+import { CALIBRATION_FILE, readCalibration } from '../uncertainty/calibration-file.js';
 import { DEFAULT_METHODS, METHODS, type Method } from '../uncertainty/method.js';
+import type { RiskModel } from '../uncertainty/risk.js';
+import { riskModel } from '../uncertainty/risk-model.js';
 import {
   type AbsoluteScoring,
   absoluteScoring,
@@ -21,7 +28,8 @@ import {
   DEFAULT_TOKUR,
   type Scoring,
 } from '../uncertainty/settings.js';
-import { Heat } from './heat.js';
+import { heatPainter, plainPainter } from './chat-painter.js';
+import { addGuardOptions, GUARD_HELP, type GuardOptions, guardOf } from './guard-options.js';
 import { collectText, deviceOption, integer, modelOption, real } from './options.js';
 import { reportDevices, reportError, UsageError } from './report.js';
 import {
@@ -33,7 +41,7 @@ import {
   scoringOf,
 } from './scoring-options.js';
 
-interface ChatOptions extends ScoringOptions {
+interface ChatOptions extends ScoringOptions, GuardOptions {
   readonly model: string;
   readonly device: DeviceChoice;
   readonly system?: string;
@@ -46,6 +54,14 @@ interface ChatOptions extends ScoringOptions {
   readonly score: boolean;
   readonly color: Method;
   readonly json?: boolean;
+}
+
+/** How an answer is watched while it is written. */
+interface Watch {
+  readonly scoring: AbsoluteScoring;
+  readonly guard: Guard;
+  /** Shared by all answers of the chat. */
+  readonly risks: RiskModel;
 }
 
 export function chatCommand(): Command {
@@ -74,7 +90,8 @@ export function chatCommand(): Command {
         .choices(METHODS)
         .default('adversarial'),
     );
-  return addScoringOptions(command, ['windowed', 'lazy'])
+  addScoringOptions(command, ['windowed', 'lazy']);
+  return addGuardOptions(command, 'that of --color')
     .addHelpText(
       'after',
       `
@@ -84,10 +101,14 @@ ${SCHEDULE_HELP.lazy}
 
 ${MEASURE_HELP}
 
+${GUARD_HELP}
+What rollback and reflect take back is shown with --json alone; else their --delivery is held.
+
 Examples:
   $ flinch chat "What is (47 - 12) * 3 + 8?"
   $ flinch chat --json "Maya has 11 stones. Maya sells 3. How many are there?" | jq .
   $ flinch chat --color random --samples 10 "What is 12 + 30 - 5?"
+  $ flinch chat --action rollback --rate 0.2 "What is 12 + 30 - 5?"
   $ flinch chat --temperature 1 --top-k 20 --seed 7 --stop Answer "What is 12 + 30 - 5?"
   $ echo "What is 12 + 30 - 5?" | flinch chat`,
     )
@@ -96,37 +117,50 @@ Examples:
 
 async function chat(question: string | undefined, options: ChatOptions): Promise<void> {
   const interactive = question === undefined && process.stdin.isTTY === true;
-  const asked = scoringFor(options);
+  const scoring = scoringFor(options);
   const engine = await Engine.open(options.model, { device: options.device });
   try {
-    await reportDevices(engine, options.device, asked ? ['decode', 'score'] : ['decode']);
-    const scoring = asked && (await absoluteScoring(asked, engine.checkpoint.embeddingRms));
-    if (interactive) await converse(engine, options, scoring);
-    else await askOnce(engine, question ?? (await readAll(process.stdin)).trim(), options, scoring);
+    const watch = scoring && (await watchOf(engine, options, scoring));
+    await reportDevices(engine, options.device, watch ? ['decode', 'score'] : ['decode']);
+    if (interactive) await converse(engine, options, watch);
+    else await askOnce(engine, question ?? (await readAll(process.stdin)).trim(), options, watch);
   } finally {
     await engine.close();
   }
 }
 
 function scoringFor(options: ChatOptions): Scoring | null {
-  const { color, seed = 0, score } = options;
+  const { color, method = color, seed = 0, score } = options;
   if (!score) return null;
-  return scoringOf(options, [...new Set<Method>([...DEFAULT_METHODS, color])], seed);
+  return scoringOf(options, [...new Set<Method>([...DEFAULT_METHODS, color, method])], seed);
+}
+
+/** @throws SettingsError; ModelError for a calibration that cannot be read */
+async function watchOf(engine: Engine, options: ChatOptions, asked: Scoring): Promise<Watch> {
+  const { checkpoint } = engine;
+  const scoring = await absoluteScoring(asked, checkpoint.embeddingRms);
+  const given = guardOf(options, options.color);
+  const held = retracts(given.action) && !options.json;
+  const guard: Guard = held ? { ...given, delivery: 'held' } : given;
+  checkGuard(guard, scoring);
+  const file = await readCalibration(join(checkpoint.dir, CALIBRATION_FILE));
+  const { risks, warnings } = await riskModel(checkpoint, file, scoring, scoring.methods);
+  // Who asked for no more than marks learns of it where there are any.
+  if (guard.action !== 'annotate' && !risks.calibrated(guard.method)) {
+    for (const warning of warnings) process.stderr.write(`flinch: ${warning}\n`);
+  }
+  return { scoring, guard, risks };
 }
 
 /** One question after the other, each on its own, until the input ends. Ctrl-C stops an answer, else the chat. */
-async function converse(
-  engine: Engine,
-  options: ChatOptions,
-  scoring: AbsoluteScoring | null,
-): Promise<void> {
+async function converse(engine: Engine, options: ChatOptions, watch: Watch | null): Promise<void> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   const interrupted = new Subject<void>();
   terminal.on('SIGINT', () => (interrupted.observed ? interrupted.next() : terminal.close()));
   terminal.setPrompt(chalk.bold('? '));
   terminal.prompt();
   for await (const line of terminal) {
-    if (line.trim()) await answer(engine, line.trim(), options, scoring, interrupted).catch(reportError);
+    if (line.trim()) await answer(engine, line.trim(), options, watch, interrupted).catch(reportError);
     terminal.prompt();
   }
   process.stdout.write('\n');
@@ -137,26 +171,29 @@ async function askOnce(
   engine: Engine,
   question: string,
   options: ChatOptions,
-  scoring: AbsoluteScoring | null,
+  watch: Watch | null,
 ): Promise<void> {
   if (!question) throw new UsageError('the question is empty');
   const interrupted = fromEvent(process, 'SIGINT').pipe(tap(() => (process.exitCode = 130)));
-  await answer(engine, question, options, scoring, interrupted);
+  await answer(engine, question, options, watch, interrupted);
 }
 
 async function answer(
   engine: Engine,
   question: string,
   options: ChatOptions,
-  scoring: AbsoluteScoring | null,
+  watch: Watch | null,
   interrupted: Observable<unknown>,
 ): Promise<void> {
   const request = requestOf(engine, question, options);
   const { tokenizer } = engine.checkpoint;
   const show = options.json
-    ? (event: GenerationEvent) => process.stdout.write(`${JSON.stringify(eventFields(event, tokenizer))}\n`)
-    : painter(options.color, scoring);
-  const events = scoredGeneration(engine, request, scoring).pipe(tap(show), takeUntil(interrupted));
+    ? (event: GuardEvent) => process.stdout.write(`${JSON.stringify(eventFields(event, tokenizer))}\n`)
+    : painter(options.color, watch);
+  const answered: Observable<GuardEvent> = watch
+    ? guardedGeneration(engine, { ...request, ...watch })
+    : generate(engine, request, new FlowGate());
+  const events = answered.pipe(tap(show), takeUntil(interrupted));
   const last = await lastValueFrom(events, { defaultValue: null });
   const whole = last?.type === 'generation.done';
   if (!whole && !options.json) process.stdout.write('\n');
@@ -184,30 +221,11 @@ function requestOf(engine: Engine, question: string, options: ChatOptions): Gene
   };
 }
 
-/** Plain text where nobody sees colours; else each token once its score is known, and a legend at the end. */
-function painter(method: Method, scoring: AbsoluteScoring | null): (event: GenerationEvent) => void {
-  if (scoring === null || chalk.level === 0) {
-    return (event) => {
-      if (event.type === 'token.delta') process.stdout.write(event.text);
-      if (event.type === 'generation.done') process.stdout.write('\n');
-    };
-  }
-  const heat = new Heat(chalk, calmScore(method, scoring));
-  const tokens = new Map<number, TokenEvent>();
-  let skipped = false;
-  return (event) => {
-    if (event.type === 'token.delta') {
-      tokens.set(event.index, event);
-    } else if (event.type === 'score.delta') {
-      const text = tokens.get(event.index)?.text ?? '';
-      const score = event.scores[method];
-      skipped ||= score === undefined;
-      process.stdout.write(score === undefined ? heat.dim(text) : heat.paint(text, score));
-    } else {
-      const dim = skipped ? `, ${heat.dim('skipped')}` : '';
-      process.stdout.write(`\n\n${chalk.dim(`${method}:`)} ${heat.legend()}${dim}\n`);
-    }
-  };
+/** Plain text where nobody sees colours. */
+function painter(method: Method, watch: Watch | null): (event: GuardEvent) => void {
+  const write = (text: string): void => void process.stdout.write(text);
+  if (watch === null || chalk.level === 0) return plainPainter(write);
+  return heatPainter(write, method, calmScore(method, watch.scoring), watch.guard);
 }
 
 /**

@@ -54,6 +54,11 @@ export const DEFAULT_GUARD: Guard = {
   maxRollbacks: 8,
 };
 
+/** Whether an action voids tokens that may have been shown: who cannot take them back needs `held`. */
+export function retracts(action: ActionName): boolean {
+  return action === 'rollback' || action === 'reflect';
+}
+
 /** @throws SettingsError that names the field */
 export function checkGuard(guard: Guard, { methods, schedule }: Scoring): void {
   const { method, rate, statistic, candidates, maxRollbacks, temperature, reflection } = guard;

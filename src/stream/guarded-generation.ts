@@ -50,8 +50,9 @@ export function guardedGeneration(
       judge: (place) => (events) =>
         events.pipe(
           segmentSteps(place),
-          detectSpikes({ method, rate, calibrated: risks.calibrated(method) }),
           flagSteps({ method, statistic, per, rate, risks }),
+          // After the verdicts: a spike stands beside its score, and a step's verdict comes last.
+          detectSpikes<GuardEvent>({ method, rate, calibrated: risks.calibrated(method) }),
         ),
     });
     const guarded = from(root).pipe(

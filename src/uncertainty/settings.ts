@@ -73,11 +73,13 @@ export const DEFAULT_SCORING: AbsoluteScoring = {
 export class SettingsError extends RangeError {
   readonly type = 'settings';
   readonly field: string;
+  readonly problem: string;
 
   constructor(field: string, problem: string) {
     super(`${field}: ${problem}`);
     this.name = 'SettingsError';
     this.field = field;
+    this.problem = problem;
   }
 }
 

@@ -151,6 +151,23 @@ describe('a guard that cannot be used', () => {
     [{ tokur_samples: 1 }, 'tokur_samples'],
     [{ tokur_samples: 3 }, 'tokur_samples'],
     [{ tokur_law: 'weight' }, 'tokur_law'],
+    [{ method: 'random' }, 'method'],
+    [{ methods: ['nll'], method: 'adversarial' }, 'method'],
+    [{ per: 'word' }, 'per'],
+    [{ statistic: 'sum' }, 'statistic'],
+    [{ rate: 0 }, 'rate'],
+    [{ rate: 1 }, 'rate'],
+    [{ delivery: 'late' }, 'delivery'],
+    [{ action: 'retry' }, 'action'],
+    [{ rollback_to: 'start' }, 'rollback_to'],
+    [{ candidates: 0 }, 'candidates'],
+    [{ candidates: 17 }, 'candidates'],
+    [{ choose: 'first' }, 'choose'],
+    [{ candidate_temperature: 2.1 }, 'candidate_temperature'],
+    [{ reflection: '' }, 'reflection'],
+    [{ reflection: 'x'.repeat(501) }, 'reflection'],
+    [{ max_rollbacks: 65 }, 'max_rollbacks'],
+    [{ max_rollbacks: 1.5 }, 'max_rollbacks'],
   ];
 
   it.each(refusals)('is refused by the name of its field: %j', async (guard, field) => {

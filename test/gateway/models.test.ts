@@ -19,7 +19,7 @@ async function modelsWith(name: string, template: string | null): Promise<Models
   await writeFile(file, JSON.stringify({ ...config, chat_template: template ?? undefined }));
   const engine = await Engine.open(copy);
   engines.push(engine);
-  return new Models(new Map([['m', engine]]));
+  return Models.open(new Map([['m', engine]]));
 }
 
 const request = (role: 'user' | 'assistant') => ({
@@ -40,11 +40,14 @@ describe('Models', () => {
   });
 
   it('prepares what the template takes', async () => {
-    expect(await picky.prepare(request('user'))).toMatchObject({ model: 'm', promptTokens: 1 });
+    expect(await picky.prepare(request('user'), { canRetract: true })).toMatchObject({
+      model: 'm',
+      promptTokens: 1,
+    });
   });
 
   it('says in the words of the template what it refuses', async () => {
-    await expect(picky.prepare(request('assistant'))).rejects.toMatchObject({
+    await expect(picky.prepare(request('assistant'), { canRetract: true })).rejects.toMatchObject({
       message: expect.stringContaining('must begin with user'),
       status: 400,
       body: { param: 'messages' },
@@ -53,7 +56,9 @@ describe('Models', () => {
 
   it('takes the fault on itself when the model has no template', async () => {
     const models = await modelsWith('bare', null);
-    const error: unknown = await models.prepare(request('user')).catch((reason: unknown) => reason);
+    const error: unknown = await models
+      .prepare(request('user'), { canRetract: true })
+      .catch((reason: unknown) => reason);
     expect(toApiError(error)).toMatchObject({ status: 500, body: { code: 'model_error' } });
   });
 });

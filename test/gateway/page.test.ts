@@ -2,7 +2,9 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { useFolder } from '../support/cli.js';
 import { useGateway } from '../support/gateway.js';
+import { calibratedReasoner } from '../support/guarded-model.js';
 import { kill } from '../support/process.js';
 import { LONG_QUESTION, QUESTION } from '../support/requests.js';
 
@@ -14,8 +16,10 @@ const executablePath = [
 ].find((path) => path !== undefined && existsSync(path));
 if (!executablePath) console.warn('page.test.ts is skipped: no Chromium found (set CHROMIUM_PATH to one)');
 
+const folder = useFolder();
+
 describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
-  const gateway = useGateway();
+  const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.0015));
   let browser: Browser;
   let page: Page;
   const problems: string[] = [];
@@ -116,6 +120,40 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     expect(await answer.innerHTML()).not.toContain('NaN');
     await skipped.first().hover();
     expect(await page.locator('#token-card').textContent()).toMatch(/Adversarialskipped: the model was sure/);
+  });
+
+  it('takes back what the guard retracts, and marks the steps that it flagged', async () => {
+    const guard = { action: 'rollback', rate: 0.99, candidates: 3, choose: 'uncertainty' };
+    const events: Record<string, unknown>[] = [];
+    await page.routeWebSocket('**/v1/stream', (socket) => {
+      const server = socket.connectToServer();
+      socket.onMessage((message) => {
+        server.send(JSON.stringify({ ...JSON.parse(String(message)), temperature: 1, seed: 3, guard }));
+      });
+      server.onMessage((message) => {
+        events.push(JSON.parse(String(message)));
+        socket.send(message);
+      });
+    });
+    await page.reload();
+    await page.locator('button#send:not([disabled])').waitFor();
+    const answer = await ask(QUESTION);
+    await answer.locator('xpath=self::*[@data-state="done"]').waitFor();
+    const texts: unknown[] = [];
+    for (const { type, text, from } of events) {
+      if (type === 'token.delta') texts.push(text);
+      if (type === 'token.retracted') texts.length = Number(from);
+    }
+    expect(events.some(({ type }) => type === 'token.retracted')).toBe(true);
+    const tokens = answer.locator('span.token');
+    expect(await tokens.allTextContents()).toEqual(texts);
+    expect(await answer.locator('rect.curve-scored').count()).toBe(texts.length);
+    const lines = texts.filter((text) => String(text).includes('\n')).length;
+    expect(await answer.locator('.curve-newlines line').count()).toBe(lines);
+    expect(await answer.locator('span.token.flagged').count()).toBeGreaterThan(0);
+    if (process.env.FLINCH_SCREENSHOT) {
+      await page.screenshot({ path: process.env.FLINCH_SCREENSHOT.replace(/(?=\.\w+$)/, '-guard') });
+    }
   });
 
   it('had no errors of its own', () => {

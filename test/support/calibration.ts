@@ -6,16 +6,17 @@ import { type AbsoluteScoring, DEFAULT_SCORING } from '#src/uncertainty/settings
 /** A fingerprint of no model. */
 export const MODEL = 'ab'.repeat(32);
 
-/** Of `tokens` tokens in steps of ten, whose scores go evenly from 0 to 1. */
+/** Of `tokens` tokens in steps of ten, whose scores go evenly from 0 to `largest`. */
 export function aCalibration(
   scoring: AbsoluteScoring = DEFAULT_SCORING,
   methods: readonly Method[] = scoring.methods,
   tokens = 1000,
+  largest = 1,
 ): Calibration {
   const collector = new ScoreCollector(methods);
   for (let first = 0; first < tokens; first += 10) {
     const scores = Array.from({ length: 10 }, (_, i) => ({
-      scores: Object.fromEntries(methods.map((method) => [method, (first + i) / tokens])),
+      scores: Object.fromEntries(methods.map((method) => [method, (largest * (first + i)) / tokens])),
     }));
     collector.add({ scores, steps: [{ from: 0, to: 10 }] });
   }

@@ -12,11 +12,11 @@ import { Engine } from '#src/index.js';
 import { REASONER } from './golden.js';
 import { QUESTION } from './requests.js';
 
-/** A gateway with the embedded model, for the tests of one file. */
-export function useGateway() {
+/** A gateway with the embedded model, or that of another folder, for the tests of one file. */
+export function useGateway(folder: () => Promise<string> = async () => REASONER) {
   const running: { engine?: Engine; gateway?: Gateway } = {};
   beforeAll(async () => {
-    running.engine = await Engine.open(REASONER);
+    running.engine = await Engine.open(await folder());
     await running.engine.start();
     running.gateway = await startGateway({ engines: new Map([['reasoner', running.engine]]), port: 0 });
   });

@@ -30,7 +30,10 @@ export const score = (
   rival: { id: 7, text: '7', before: 0.2, after: 0.21 },
 });
 
-export const done: Draft<GenerationEvent> = { type: 'generation.done', finish_reason: 'stop' };
+export const done = {
+  type: 'generation.done',
+  finish_reason: 'stop',
+} as const satisfies Draft<GenerationEvent>;
 
 /** The events of one generation as the server numbers them. */
 export const numbered = (

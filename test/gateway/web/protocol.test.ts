@@ -48,8 +48,9 @@ describe('reading a message of the server', () => {
     });
   });
 
-  it('skips event types of a newer server', () => {
-    expect(parse({ type: 'step.flagged', ...place })).toBeNull();
+  it('keeps the place of event types of a newer server, and skips those that have none', () => {
+    expect(parse({ type: 'step.new', ...place, more: 1 })).toEqual({ type: 'unknown', ...place });
+    expect(parse({ type: 'server.new' })).toBeNull();
   });
 
   it.each([

@@ -86,6 +86,40 @@ describe('an answer, event by event', () => {
   });
 });
 
+describe('an answer that a guard looks after', () => {
+  const step = { type: 'step.done', from: 0, to: 2, flagged: true } as const;
+  const rolledBack = numbered([
+    created(),
+    token(0, 'So'),
+    token(1, ' 4'),
+    token(2, '.'),
+    score(0, { nll: 0.1 }),
+    score(1, { nll: 2 }),
+    { type: 'unknown' },
+    { type: 'token.retracted', from: 1 },
+    token(1, ' 5'),
+    score(1, { nll: 0.3 }),
+    step,
+    token(2, '!'),
+    { ...done, finish_reason: 'content_filter' },
+  ]);
+
+  it('loses what is retracted, with its scores, and goes on from there', () => {
+    expect(answerText(play(rolledBack.slice(0, 8)))).toBe('So');
+    expect(play(rolledBack.slice(0, 9)).tokens[1]).toMatchObject({ text: ' 5', scores: null });
+    const answer = play(rolledBack);
+    expect(answer).toMatchObject({ phase: 'done', finishReason: 'content_filter', failure: null });
+    expect(answerText(answer)).toBe('So 5!');
+    expect(answer.tokens.map(({ scores }) => scores?.nll)).toEqual([0.1, 0.3, undefined]);
+  });
+
+  it('marks the tokens of flagged steps', () => {
+    expect(play(rolledBack).tokens.map(({ flagged }) => flagged)).toEqual([true, true, false]);
+    const clear = numbered([created(), token(0, 'So'), { ...step, to: 1, flagged: false }]);
+    expect(play(clear).tokens[0]?.flagged).toBe(false);
+  });
+});
+
 describe('an answer that goes wrong', () => {
   it('fails with the reason and keeps what it has, unscored tokens unscored', () => {
     const answer = play([

@@ -1,0 +1,56 @@
+import { pino } from 'pino';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { startGateway } from '#gateway/index.js';
+import { RiskModels } from '#gateway/risk-models.js';
+import { type Checkpoint, DEFAULT_SCORING, Engine, ModelError, openCheckpoint } from '#src/index.js';
+import { useFolder } from '../support/cli.js';
+import { calibratedReasoner } from '../support/guarded-model.js';
+
+const folder = useFolder();
+let checkpoint: Checkpoint;
+beforeAll(async () => {
+  checkpoint = await openCheckpoint(await calibratedReasoner(folder.path('reasoner'), 1));
+});
+
+const withAlpha = (alpha: number) => ({ ...DEFAULT_SCORING, alpha });
+
+describe('RiskModels', () => {
+  it('gives generations under the same settings the same, and logs once what does not hold', async () => {
+    const lines: string[] = [];
+    const models = await RiskModels.open(checkpoint, pino({}, { write: (line) => lines.push(line) }));
+    const first = await models.of(withAlpha(2e-4));
+    expect(await models.of(withAlpha(2e-4))).toBe(first);
+    expect((await models.of(withAlpha(3e-4))).risks).not.toBe(first.risks);
+    expect(first.warnings).toHaveLength(1);
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toContain('alpha 0.0001, not 0.0002');
+    expect((await models.of(DEFAULT_SCORING)).warnings).toEqual([]);
+    expect(lines).toHaveLength(2);
+  });
+
+  it('forgets the settings that have not been used for longest', async () => {
+    const models = await RiskModels.open(checkpoint, pino({ level: 'silent' }));
+    const kept = await models.of(withAlpha(0.5));
+    const lost = await models.of(withAlpha(0.6));
+    for (let i = 1; i <= 40; i++) {
+      await models.of(withAlpha(i / 1000));
+      expect(await models.of(withAlpha(0.5))).toBe(kept);
+    }
+    expect(await models.of(withAlpha(0.6))).not.toBe(lost);
+  });
+});
+
+describe('a calibration that cannot be read', () => {
+  it('keeps the gateway from starting, and is named', async () => {
+    const dir = await calibratedReasoner(folder.path('broken'), 1);
+    folder.write('broken/calibration.json', '{"format": 1}');
+    const engine = await Engine.open(dir);
+    try {
+      const starting = startGateway({ engines: new Map([['m', engine]]), port: 0 });
+      await expect(starting).rejects.toThrow(ModelError);
+      await expect(starting).rejects.toThrow('broken/calibration.json');
+    } finally {
+      await engine.close();
+    }
+  });
+});

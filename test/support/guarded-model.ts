@@ -1,0 +1,28 @@
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { type AbsoluteScoring, DEFAULT_SCORING, openCheckpoint } from '#src/index.js';
+import { fingerprint } from '#src/model/fingerprint.js';
+import { withCalibration } from '#src/uncertainty/calibration.js';
+import { CALIBRATION_FILE, writeCalibration } from '#src/uncertainty/calibration-file.js';
+import { aCalibration } from './calibration.js';
+import { REASONER } from './golden.js';
+
+/**
+ * The embedded model with another calibration: ordinary scores go evenly from 0 to `largest`, so that a small one makes
+ * every step doubtful.
+ * @returns the folder
+ */
+export async function calibratedReasoner(
+  folder: string,
+  largest: number,
+  scoring: AbsoluteScoring = DEFAULT_SCORING,
+): Promise<string> {
+  mkdirSync(folder);
+  for (const name of readdirSync(REASONER)) {
+    if (name !== CALIBRATION_FILE) symlinkSync(join(REASONER, name), join(folder, name));
+  }
+  const model = await fingerprint(await openCheckpoint(folder));
+  const calibration = aCalibration(scoring, scoring.methods, 1000, largest);
+  await writeCalibration(join(folder, CALIBRATION_FILE), withCalibration(null, model, calibration));
+  return folder;
+}

@@ -13,7 +13,7 @@ import { TextAssembler } from './text-assembler.js';
  * back in portions: one message per token would cost more than the token of a small model.
  */
 const AHEAD = 64;
-const AHEAD_OF_GUARD = 16;
+const AHEAD_OF_GUARD = 8;
 const PORTIONS = 4;
 
 export interface GenerateRequest {

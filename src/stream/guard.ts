@@ -44,7 +44,7 @@ export const DEFAULT_GUARD: Guard = {
   method: 'adversarial',
   per: 'step',
   statistic: 'max',
-  rate: 0.05,
+  rate: 0.02,
   delivery: 'immediate',
   action: 'annotate',
   rollbackTo: 'step',

@@ -58,6 +58,9 @@ export interface GenerationEnd {
 
 type Sampled = Extract<FromDecode, { type: 'token' }>;
 
+/** Of tokens that were kept only the id is known. */
+type Assembler = TextAssembler<Pick<Sampled, 'id'> & Partial<Sampled>>;
+
 /** What the decode process is asked for, beside what does not depend on the request. */
 type Ask = Pick<GenerateMessage, 'promptIds' | 'past' | 'forced' | 'sampling' | 'maxTokens'>;
 
@@ -79,7 +82,9 @@ export class Generation {
   readonly #context: GenerationContext;
   readonly #request: GenerateRequest;
   readonly #inbox = new Inbox<FromDecode>();
-  readonly #assembler: TextAssembler<Pick<Sampled, 'id'> & Partial<Sampled>>;
+  readonly #assembler: Assembler;
+  /** Of the tokens that are given. */
+  readonly #given: Assembler;
   readonly #ready: GeneratedToken[] = [];
   /** Of the response, as far as they have been given to the reader or are ready for it. */
   readonly #ids: number[];
@@ -90,7 +95,9 @@ export class Generation {
   #handle: StreamHandle<ToDecode> | null = null;
   #letGo: () => void = () => {};
   #reason: GenerationEnd['reason'] | null = null;
+  #failure: EngineError | null = null;
   #received = 0;
+  #written = 0;
   #owed = 0;
 
   private constructor(
@@ -101,8 +108,11 @@ export class Generation {
   ) {
     this.#context = context;
     this.#request = request;
-    this.#assembler = new TextAssembler(new Detokenizer(context.tokenizer), request.stop);
-    for (const id of kept) this.#assembler.push({ id });
+    // What is given is no stop, and neither is what follows it together with what came before it.
+    const detokenizer = new Detokenizer(context.tokenizer);
+    this.#assembler = new TextAssembler(detokenizer, request.stop);
+    this.#given = inserted > 0 ? new TextAssembler(detokenizer, []) : this.#assembler;
+    for (const id of kept) this.#given.push({ id });
     this.#ids = [...kept];
     this.#kept = kept.length;
     this.#inserted = inserted;
@@ -119,13 +129,16 @@ export class Generation {
 
   /**
    * Writes on from a part of this response, whose keys and values are copied, beside this one.
-   * @throws EngineError `unavailable`, `closed`; RangeError for more tokens than have been read, or than may be written
+   * @throws EngineError `crashed`, `unavailable`, `closed`; RangeError for more tokens than have been read, or than may be
+   *   written, or for more forks at a time than were asked for
    */
   async fork({ keep, insert = [], sampling }: GenerationFork): Promise<Generation> {
     const handle = this.#handle;
-    const { promptIds, forks } = this.#request;
-    if (!handle || !forks)
-      throw new EngineError('closed', 'the generation cannot be continued by another one');
+    const { promptIds, forks = 0 } = this.#request;
+    if (!handle) throw this.#failure ?? new EngineError('closed', 'the generation is over');
+    if (this.#context.share.holders > forks) {
+      throw new RangeError(`forks: memory is set aside for ${forks} at a time`);
+    }
     const maxTokens = this.#request.maxTokens - keep;
     if (keep < 0 || keep > this.#ids.length) {
       throw new RangeError(`keep: ${keep} of ${this.#ids.length} tokens`);
@@ -141,31 +154,37 @@ export class Generation {
     return generation;
   }
 
-  /** Tokens that were written for it, read or not. */
+  /** Tokens that have been written for it, read or not. */
   get written(): number {
-    return this.#received + this.#inbox.size;
+    return this.#written;
   }
 
   async #ask(ask: Ask): Promise<void> {
     const { process, share } = this.#context;
-    const handle = await process.attach({
-      receive: (message) => this.#inbox.put(message),
-      fail: (error) => {
-        this.#release();
-        this.#inbox.fail(error);
-      },
-    });
     const { endIds, topLogprobs, forks } = this.#request;
-    const { stream } = handle;
+    this.#letGo = share.hold();
     try {
+      const handle = await process.attach({
+        receive: (message) => {
+          if (message.type === 'token') this.#written += 1;
+          this.#inbox.put(message);
+        },
+        fail: (error) => {
+          this.#failure = error;
+          this.#release();
+          this.#inbox.fail(error);
+        },
+      });
+      this.#handle = handle;
+      const { stream } = handle;
       const retain = Boolean(forks);
       handle.send({ type: 'generate', stream, credit: this.#ahead, endIds, topLogprobs, retain, ...ask });
     } catch (error) {
-      handle.detach(); // it could not be serialised
+      this.#handle?.detach(); // it could not be serialised
+      this.#handle = null;
+      this.#letGo();
       throw error;
     }
-    this.#handle = handle;
-    this.#letGo = share.hold();
   }
 
   /**
@@ -190,7 +209,8 @@ export class Generation {
   #accept(message: FromDecode): void {
     if (message.type === 'token') {
       this.#received += 1;
-      const { tokens, stopped } = this.#assembler.push(message);
+      const assembler = this.#received > this.#inserted ? this.#assembler : this.#given;
+      const { tokens, stopped } = assembler.push(message);
       this.#settle(tokens);
       if (stopped) this.#finish('stop');
       else this.#repay();
@@ -203,9 +223,7 @@ export class Generation {
     }
   }
 
-  #settle(
-    tokens: readonly { readonly token: Pick<Sampled, 'id'> & Partial<Sampled>; readonly text: string }[],
-  ): void {
+  #settle(tokens: ReturnType<Assembler['end']>): void {
     for (const { token, text } of tokens) {
       const { id, logprob, top } = token;
       if (logprob === undefined || top === undefined) continue; // kept: whoever wrote it has given it out

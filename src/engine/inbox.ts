@@ -9,11 +9,6 @@ export class Inbox<T> {
   #error: EngineError | null = null;
   #wake: (() => void) | null = null;
 
-  /** Messages that nobody has taken. */
-  get size(): number {
-    return this.#messages.length;
-  }
-
   put(message: T): void {
     this.#messages.push(message);
     this.#wake?.();

@@ -44,15 +44,20 @@ export class ScoreText {
   /** @throws EngineError `unavailable`, `closed` */
   static async open(context: ScoreContext): Promise<ScoreText> {
     const text = new ScoreText(context);
-    text.#handle = await context.process.attach({
-      receive: (message) => text.#inbox.put(message),
-      fail: (error) => {
-        text.#letGo();
-        text.#inbox.fail(error);
-      },
-    });
     text.#letGo = context.share.hold();
-    return text;
+    try {
+      text.#handle = await context.process.attach({
+        receive: (message) => text.#inbox.put(message),
+        fail: (error) => {
+          text.#letGo();
+          text.#inbox.fail(error);
+        },
+      });
+      return text;
+    } catch (error) {
+      text.#letGo();
+      throw error;
+    }
   }
 
   /**

@@ -3,6 +3,10 @@ export class Share {
   readonly #onEnd: () => void;
   #holders = 0;
 
+  get holders(): number {
+    return this.#holders;
+  }
+
   constructor(onEnd: () => void) {
     this.#onEnd = onEnd;
   }

@@ -21,6 +21,8 @@ export interface Branch {
   readonly promptTokens: number;
   /** Its own tokens, their scores and spikes, and a verdict on each step. Subscribed to once; unsubscribing leaves the branch open. */
   events(gate: FlowGate): Observable<GuardEvent>;
+  /** Whether a text that is put after `keep` tokens leaves any to write. */
+  fits(keep: number, insert: string): boolean;
   /** @throws EngineError; RangeError for a continuation that leaves no token to write */
   fork(continuation: Continuation): Promise<Branch>;
   /** Tokens that were written for it, read or not. */

@@ -18,7 +18,10 @@ export const lowestUncertainty: Choose = (candidates) => {
 export function majority(content: (text: string) => string = stepContent): Choose {
   return (candidates) => {
     const contents = candidates.map(({ text }) => content(text));
-    const votes = contents.map((mine) => contents.filter((other) => other === mine).length);
+    // One without a token says nothing.
+    const votes = contents.map((mine, i) =>
+      candidates[i]!.tokens === 0 ? 0 : contents.filter((other) => other === mine).length,
+    );
     const most = Math.max(...votes);
     const indices = candidates.flatMap((_, i) => (votes[i] === most ? [i] : []));
     const best = indices[lowestUncertainty(indices.map((i) => candidates[i]!))]!;

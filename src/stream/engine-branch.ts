@@ -118,8 +118,17 @@ export class EngineBranch implements Branch {
     );
     return concat(from<GenerationEvent[]>(kept), live).pipe(
       judge(place),
-      filter((event) => !again.has(event) && !(event.type === 'spike.detected' && event.index < keep)),
+      filter((event) => {
+        if (again.has(event) || (event.type === 'spike.detected' && event.index < keep)) return false;
+        // Where a step was cut for its length, a pass may span the cut: what is settled stays as it is.
+        return !(event.type === 'score.delta' && event.index < place.from);
+      }),
     );
+  }
+
+  fits(keep: number, insert: string): boolean {
+    const { engine, request } = this.#shared;
+    return keep + engine.checkpoint.tokenizer.encode(insert).length < request.maxTokens;
   }
 
   async fork({ keep, step, from, insert, temperature, seed }: Continuation): Promise<EngineBranch> {

@@ -75,12 +75,14 @@ export class Intervening {
   async #settle(step: StepEvent, current: Followed): Promise<Followed | null> {
     if (step.flagged) {
       const peak = this.#peak(step);
-      const intervention = await this.#options.policy(step, { corrections: this.#corrections, peak });
+      const asked = await this.#options.policy(step, { corrections: this.#corrections, peak });
+      const intervention = fitting(asked, step, current.branch);
       const { type: _, flagged: __, ...verdict } = step;
       this.#emit({ type: 'step.flagged', ...verdict, action: intervention.action });
       if (intervention.action === 'stop') return this.#stop();
       if (intervention.action === 'rollback') return this.#rollback(step, intervention, current);
-      if (intervention.action === 'reflect') return this.#reflect(step, intervention.text, current);
+      if (intervention.action === 'reflect')
+        return this.#reflect(step, requestAfter(step, intervention.text), current);
     }
     this.#emit(step);
     return current;
@@ -154,14 +156,14 @@ export class Intervening {
     for (;;) {
       const event = await followed.reader.next();
       if (event === null) throw new EngineError('closed', 'the response was cancelled');
-      if (event.type === 'step.done') drawn ??= event;
-      else events.push(event);
       const done = event.type === 'generation.done' ? event : null;
-      further ||=
-        drawn !== null && events.some((other) => other.type === 'token.delta' && other.index >= drawn!.to);
-      if (!done && !(drawn && further)) continue;
-      const end = drawn?.to ?? from;
-      const own = events.filter((other) => 'index' in other && other.index < end);
+      if (event.type !== 'step.done') events.push(event);
+      // What stays of the step may by itself end one, now that something else follows it.
+      else if (!drawn || drawn.to <= from) drawn = drawn ? joined(drawn, event) : event;
+      const end = drawn && drawn.to > from ? drawn.to : null;
+      further ||= end !== null && events.some((other) => other.type === 'token.delta' && other.index >= end);
+      if (!done && !further) continue;
+      const own = events.filter((other) => 'index' in other && other.index < (end ?? from));
       const scores = new Map(
         own.flatMap((other) => (other.type === 'score.delta' ? [[other.index, other]] : [])),
       );
@@ -246,4 +248,28 @@ export class Intervening {
     this.#written += followed.branch.written;
     followed.branch.close();
   }
+}
+
+/** A request that leaves the model no room to answer is not made. */
+function fitting(intervention: Intervention, step: StepEvent, branch: Branch): Intervention {
+  if (intervention.action !== 'reflect') return intervention;
+  return branch.fits(step.to, requestAfter(step, intervention.text)) ? intervention : { action: 'annotate' };
+}
+
+/** On a line of its own, or at least apart. */
+const requestAfter = ({ text }: StepEvent, request: string): string =>
+  /\s$/.test(text) ? request : `\n${request}`;
+
+/** Two steps as one, with the verdict of the worse. */
+function joined(first: StepEvent, second: StepEvent): StepEvent {
+  const worse = (second.risk ?? 0) >= (first.risk ?? 0) ? second : first;
+  const flagged = first.flagged || second.flagged;
+  return {
+    ...worse,
+    step: first.step,
+    from: first.from,
+    to: second.to,
+    text: first.text + second.text,
+    flagged,
+  };
 }

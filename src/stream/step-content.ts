@@ -1,23 +1,60 @@
 /** Words that carry a step without being part of what it states. */
 const CONNECTIVES = new Set(
-  'a after and are as at be become becomes begin by compute first finally following for from get gets give gives giving has have hence here is it its last leads let lets next now of on so start step such that the their then therefore these they this those thus to was we were what which with'.split(
+  'after and are as at be become becomes begin by compute first finally following for from get gets give gives giving has have hence here is it its last leads let lets next now of on so start step such that the their then therefore these they this those thus to was we were what which with'.split(
     ' ',
   ),
 );
 
-const OPERAND = String.raw`[^\s=,;:]+`;
-const SIDE = String.raw`${OPERAND}(?:\s*[-+*/×÷^%]\s*${OPERAND})*`;
-const EQUATION = new RegExp(String.raw`${SIDE}(?:\s*=\s*${SIDE})+`, 'gu');
+const TOKEN = /\d+(?:[.,]\d+)*|[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*|[^\s\p{L}\p{M}\d]/gu;
+const SYMBOL = /^[-+*/^%=<>()[\]{}]$/;
 
 /**
- * What a step states, for comparing steps in different words: its equations where it has any, else its words and numbers
- * in order, without connectives, case and punctuation. A heuristic; whoever knows the domain can do better.
+ * What a step states, for comparing steps in different words: its equations and further numbers where it has an equation,
+ * else its words, numbers and signs in order, without connectives, case and punctuation. A heuristic, and a coarse one;
+ * whoever knows the domain can do better.
  */
 export function stepContent(text: string): string {
-  const plain = text.normalize('NFKC').toLowerCase();
-  const equations = plain.match(EQUATION);
-  if (equations)
-    return equations.map((equation) => equation.replace(/\s+/g, '').replace(/[.!?]+$/, '')).join('; ');
-  const words = plain.match(/-?\d+(?:[.,]\d+)*|[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*|[^\s\p{L}\p{P}]/gu) ?? [];
-  return words.filter((word) => !CONNECTIVES.has(word)).join(' ');
+  const tokens =
+    text.normalize('NFKC').replace(/[−–]/g, '-').replace(/[×·]/g, '*').replace(/÷/g, '/').match(TOKEN) ?? [];
+  return equationsOf(tokens) ?? wordsOf(tokens);
 }
+
+/** Runs of mathematics that hold an equals sign and a digit, and the numbers beside them; `null` without any. */
+function equationsOf(tokens: readonly string[]): string | null {
+  const parts: string[] = [];
+  let found = false;
+  let run: string[] = [];
+  const close = (): void => {
+    const equation = run.includes('=') && run.some(isNumber);
+    found ||= equation;
+    parts.push(...(equation ? [run.join('')] : run.filter(isNumber)));
+    run = [];
+  };
+  let depth = 0;
+  for (const [i, token] of tokens.entries()) {
+    if (/^[([{]$/.test(token)) depth += 1;
+    if (/^[)\]}]$/.test(token)) depth -= 1;
+    if (isMath(token, tokens[i - 1], tokens[i + 1], depth > 0)) run.push(token.toLowerCase());
+    else close();
+  }
+  close();
+  return found ? parts.join('; ') : null;
+}
+
+function isMath(token: string, before = '', after = '', bracketed = false): boolean {
+  if (isNumber(token) || SYMBOL.test(token)) return true;
+  if (token === ',') return bracketed;
+  if (!/^\p{L}/u.test(token)) return false;
+  return SYMBOL.test(before) || SYMBOL.test(after) || (token.length === 1 && !/[aI]/.test(token));
+}
+
+function wordsOf(tokens: readonly string[]): string {
+  // "a" is an article; "A" may be an answer.
+  const said = tokens.filter((token) => token !== 'a' && !CONNECTIVES.has(token.toLowerCase()));
+  return said
+    .filter((token) => isNumber(token) || /^[\p{L}\p{M}]/u.test(token) || /^[-+*/^%<>=]$/.test(token))
+    .join(' ')
+    .toLowerCase();
+}
+
+const isNumber = (token: string): boolean => /^\d/.test(token);

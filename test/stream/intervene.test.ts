@@ -13,6 +13,14 @@ import {
 /** Steps of a scripted branch, each with the scores of its tokens; those above 0.5 are flagged. */
 type Script = readonly (readonly [text: string, ...scores: number[]])[];
 
+interface Place {
+  readonly from?: number;
+  readonly step?: number;
+  /** A step that what was kept turns out to be. */
+  readonly early?: { readonly step: number; readonly from: number; readonly to: number };
+  readonly finish?: Observable<GuardEvent>;
+}
+
 /** A branch that says what its script says, and remembers what was asked of it. */
 class ScriptedBranch implements Branch {
   static open = 0;
@@ -23,12 +31,13 @@ class ScriptedBranch implements Branch {
   readonly #script: Script;
   readonly #fork: (continuation: Continuation) => Script;
   readonly #finish: Observable<GuardEvent> | undefined;
+  readonly #early: Place['early'];
   #closed = false;
 
   constructor(
     script: Script,
     fork: (continuation: Continuation) => Script = () => [],
-    { from = 0, step = 0, finish }: { from?: number; step?: number; finish?: Observable<GuardEvent> } = {},
+    { from = 0, step = 0, finish, early }: Place = {},
   ) {
     ScriptedBranch.open += 1;
     this.#script = script;
@@ -36,6 +45,7 @@ class ScriptedBranch implements Branch {
     this.#from = from;
     this.#step = step;
     this.#finish = finish;
+    this.#early = early;
     this.written = script.flatMap(([, ...scores]) => scores).length;
   }
 
@@ -43,6 +53,10 @@ class ScriptedBranch implements Branch {
     const events: GuardEvent[] = [];
     const closed: GuardEvent[] = [];
     let index = this.#from;
+    if (this.#early) {
+      const rating = { method: 'nll', score: 0.1, risk: 0.1, calibrated: true, flagged: false } as const;
+      events.push({ type: 'step.done', ...this.#early, text: 'B. ', ...rating });
+    }
     for (const [i, [text, ...scores]] of this.#script.entries()) {
       const from = index;
       for (const [k, score] of scores.entries()) {
@@ -65,8 +79,14 @@ class ScriptedBranch implements Branch {
 
   async fork(continuation: Continuation): Promise<ScriptedBranch> {
     expect(this.#closed).toBe(false);
-    const { keep, step } = continuation;
-    return new ScriptedBranch(this.#fork(continuation), this.#fork, { from: keep, step });
+    const { keep, step, from } = continuation;
+    const early = from < keep ? { step, from, to: keep } : undefined;
+    const place = { from: keep, step: early ? step + 1 : step, ...(early && { early }) };
+    return new ScriptedBranch(this.#fork(continuation), this.#fork, place);
+  }
+
+  fits(keep: number, insert: string): boolean {
+    return keep + insert.length < 20;
   }
 
   close(): void {
@@ -250,6 +270,35 @@ describe('intervene', () => {
       'step.done',
       'step.done',
       'generation.done',
+    ]);
+  });
+
+  it('asks for no check that leaves no room to answer', async () => {
+    const events = await collect(new ScriptedBranch(WRONG), () => ({
+      action: 'reflect',
+      text: 'W'.repeat(30),
+    }));
+    expect(finalText(events)).toBe('A. B. C.');
+    expect(events.find(({ type }) => type === 'step.flagged')).toMatchObject({ action: 'annotate' });
+  });
+
+  it('takes what stays of a step and what follows it for one step, where a candidate ends it early', async () => {
+    const root = new ScriptedBranch(WRONG, ({ keep }) => {
+      return keep === 3
+        ? [
+            ['better ', 0.1],
+            ['unread', 0.1],
+          ]
+        : [['D.', 0.1]];
+    });
+    const events = await collect(root, (step, { peak, corrections }) =>
+      rollback({ from: peak, choose: () => 1 })(step, { peak, corrections }),
+    );
+    expect(finalText(events)).toBe('A. B. better D.');
+    expect(events.filter(({ type }) => type === 'step.done')).toMatchObject([
+      { step: 0, from: 0, to: 2 },
+      { step: 1, from: 2, to: 4, text: 'B. better ' },
+      { step: 2, from: 4, to: 5 },
     ]);
   });
 

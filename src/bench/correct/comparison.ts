@@ -10,7 +10,9 @@ export interface Outcome {
   readonly right: readonly boolean[];
   /** All tokens that were written, candidates and what was retracted included. */
   readonly tokens: number;
-  readonly seconds: number;
+  /** Rollbacks, by what came of them. */
+  readonly kept: number;
+  readonly replaced: number;
 }
 
 /** Two ways over the same problems. */
@@ -28,18 +30,20 @@ export interface Row {
   readonly name: string;
   readonly accuracy: Estimate;
   readonly tokensPerProblem: number;
-  readonly seconds: number;
+  readonly kept: number;
+  readonly replaced: number;
   readonly comparisons: readonly Comparison[];
 }
 
 /** @param others that it is compared with, problem by problem */
 export function compare(outcome: Outcome, others: readonly Outcome[]): Row {
-  const { name, right, tokens, seconds } = outcome;
+  const { name, right, tokens, kept, replaced } = outcome;
   return {
     name,
     accuracy: wilson(right.filter(Boolean).length, right.length),
     tokensPerProblem: tokens / right.length,
-    seconds,
+    kept,
+    replaced,
     comparisons: others.map((other) => {
       const counts = countPairs(right, other.right);
       return {

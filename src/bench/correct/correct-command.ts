@@ -1,13 +1,13 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { quantile } from 'simple-statistics';
 import { deviceOption, integer, modelOption, real } from '../../cli/options.js';
 import { reportDevices, UsageError } from '../../cli/report.js';
 import type { DeviceChoice } from '../../engine/device.js';
 import { Engine } from '../../engine/engine.js';
 import { samplingDefaults } from '../../engine/sampler.js';
+import { fingerprint } from '../../model/fingerprint.js';
 import { DEFAULT_GUARD, type Guard, MAX_CANDIDATES, TARGETS } from '../../stream/guard.js';
 import { CALIBRATION_FILE, readCalibration } from '../../uncertainty/calibration-file.js';
 import type { Method } from '../../uncertainty/method.js';
@@ -15,25 +15,25 @@ import { STATISTICS } from '../../uncertainty/risk.js';
 import { riskModel } from '../../uncertainty/risk-model.js';
 import { absoluteScoring } from '../../uncertainty/settings.js';
 import { thisMachine } from '../report.js';
-import { extractFacts } from '../tasks/facts.js';
 import { generateProblems } from '../tasks/generate.js';
 import { type Problem, TASKS } from '../tasks/problem.js';
-import { answerTask, type Observed, type Trial } from './answer-task.js';
+import type { Trial } from './answer-task.js';
 import {
   ARMS,
   type Arm,
   type ArmSettings,
   flagCount,
-  guarding,
   methodsOf,
   nameOf,
   scoringFor,
   type Trigger,
 } from './arms.js';
 import { compare, type Outcome } from './comparison.js';
-import { type CorrectReport, formatCorrect, type HeldDelay, type Quantiles } from './correct-report.js';
+import { type CorrectReport, formatCorrect } from './correct-report.js';
+import { measureDelays } from './delays.js';
+import { claimFolder } from './ledger.js';
 import { type RunOptions, runArm, runSamples, runUnguarded } from './run.js';
-import { mostCommon } from './self-consistency.js';
+import { type Sampling, sameBudget, selfConsistency } from './self-consistency.js';
 
 interface CorrectOptions {
   readonly model: string;
@@ -120,7 +120,6 @@ async function correct(options: CorrectOptions): Promise<void> {
   const engine = await Engine.open(model, { device, maxStreams: 64 * availableParallelism() });
   try {
     await reportDevices(engine, device, ['decode', 'score']);
-    if (out !== undefined) mkdirSync(out, { recursive: true });
     const report = await measure(engine, options);
     if (out !== undefined) writeFileSync(join(out, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
     process.stdout.write(`${options.json ? JSON.stringify(report) : formatCorrect(report)}\n`);
@@ -143,35 +142,40 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
     ...(options.candidateTemperature !== undefined && { temperature: options.candidateTemperature }),
   };
   const risks = await risksFor(engine, methodsOf(arms));
+  if (out !== null) {
+    const model = await fingerprint(engine.checkpoint);
+    claimFolder(out, { model, seed, temperature, methods: methodsOf(arms), guard });
+  }
   const run: RunOptions = { engine, problems, seed, temperature, folder: out };
-  const [unguarded, seconds] = await timed(() => runUnguarded(run, guard, methodsOf(arms)));
+  const unguarded = await runUnguarded(run, guard, methodsOf(arms));
   const flagShare = (trigger: Trigger, settings: ArmSettings): number => {
     const flags = unguarded.map((answer, i) => flagCount(trigger, answer, seed + i, settings));
     return total(flags) / total(unguarded.map(({ steps }) => steps.length));
   };
-  const main = arms[0] ?? ARMS[0]!;
+  const main = arms[0]!;
+  if (main.trigger === 'chance')
+    throw new UsageError('--arms: chance flags as often as the first arm, which must be another');
   const settings: ArmSettings = {
     guard,
     risks,
     chance: flagShare(main.trigger, { guard, risks, chance: 0 }),
   };
 
+  const samples: Sampling[] = [];
+  for (let number = 1; number <= options.samples; number++) {
+    samples.push(await runSamples(run, number));
+  }
   const outcomes: Outcome[] = [];
   const trials = new Map<string, readonly Trial[]>();
   for (const arm of arms) {
     const name = nameOf(arm);
-    const [answers, took] = await timed(() => runArm(run, arm, settings, unguarded));
+    const answers = await runArm(run, arm, settings, unguarded);
     trials.set(name, answers);
-    outcomes.push({ ...outcomeOf(name, answers), seconds: took });
+    outcomes.push(outcomeOf(name, answers));
   }
-  const none = { ...outcomeOf('no guard', unguarded), seconds };
-  const samples: Sampling[] = [];
-  for (let number = 1; number <= options.samples; number++) {
-    const [answers, took] = await timed(() => runSamples(run, number));
-    samples.push({ answers, seconds: took });
-  }
+  const none = outcomeOf('no guard', unguarded);
   const consistent = samples.map((_, i) => selfConsistency(problems, unguarded, samples.slice(0, i + 1)));
-  const budget = consistent.length > 0 && outcomes[0] ? sameBudget(outcomes[0], none, consistent) : null;
+  const budget = sameBudget(outcomes[0]!, none, consistent);
   const chance = (arm: Arm): Outcome[] =>
     outcomes.filter(({ name }) => arm.trigger !== 'chance' && name === nameOf({ ...arm, trigger: 'chance' }));
   const rows = [
@@ -182,7 +186,7 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
     ...[...consistent, ...(budget ? [budget] : [])].map((outcome) => compare(outcome, [none])),
   ];
   return {
-    command: `flinch bench correct --problems ${count} --seed ${seed} --temperature ${temperature} --rate ${guard.rate} --candidates ${guard.candidates}`,
+    command: commandLine(),
     model: basename(engine.checkpoint.dir),
     machine: thisMachine(),
     problems: count,
@@ -199,16 +203,15 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
     families: TASKS.map((task) =>
       familyOf(task, problems, { 'no guard': unguarded, ...Object.fromEntries(trials) }),
     ),
-    held:
+    delays:
       options.held > 0
-        ? await measureHeld(engine, problems.slice(0, options.held), main, settings, { seed, temperature })
+        ? await measureDelays(
+            { engine, problems: problems.slice(0, options.held), seed, temperature },
+            main,
+            settings,
+          )
         : null,
   };
-}
-
-async function timed<T>(work: () => Promise<T>): Promise<[T, number]> {
-  const start = performance.now();
-  return [await work(), (performance.now() - start) / 1000];
 }
 
 /** @throws UsageError without a calibration that holds for every measure: rates would mean nothing */
@@ -221,53 +224,13 @@ async function risksFor(engine: Engine, methods: readonly Method[]) {
   return risks;
 }
 
-function outcomeOf(name: string, answers: readonly Trial[]): Omit<Outcome, 'seconds'> {
+function outcomeOf(name: string, answers: readonly Trial[]): Outcome {
   return {
     name,
     right: answers.map(({ right }) => right),
     tokens: total(answers.map(({ generated }) => generated)),
-  };
-}
-
-interface Sampling {
-  readonly answers: readonly { readonly answer: string | null; readonly tokens: number }[];
-  readonly seconds: number;
-}
-
-/** A vote among the unguarded answer and further ones. */
-function selfConsistency(
-  problems: readonly Problem[],
-  unguarded: readonly Observed[],
-  samples: readonly Sampling[],
-): Outcome {
-  const right = problems.map((problem, i) => {
-    const first = extractFacts(problem.task, unguarded[i]!.text).answer;
-    return mostCommon([first, ...samples.map(({ answers }) => answers[i]!.answer)]) === problem.answer;
-  });
-  const tokens = total(
-    [...unguarded, ...samples.flatMap(({ answers }) => answers)].map((answer) => answer.tokens),
-  );
-  return {
-    name: `self-consistency, ${samples.length + 1} answers`,
-    right,
-    tokens,
-    seconds: total(samples.map(({ seconds }) => seconds)),
-  };
-}
-
-/** Self-consistency for as many of the problems, in their order, as makes the tokens those of the main arm. */
-function sameBudget(main: Outcome, none: Outcome, consistent: readonly Outcome[]): Outcome {
-  const steps = [none, ...consistent];
-  const above = steps.findIndex(({ tokens }) => tokens >= main.tokens);
-  const high = steps[above < 0 ? steps.length - 1 : above]!;
-  const low = steps[Math.max(0, (above < 0 ? steps.length : above) - 1)]!;
-  const share = high === low ? 1 : Math.min(1, (main.tokens - low.tokens) / (high.tokens - low.tokens));
-  const cut = Math.round(share * none.right.length);
-  return {
-    name: 'budget of the main arm, self-consistency',
-    right: none.right.map((_, i) => (i < cut ? high.right[i]! : low.right[i]!)),
-    tokens: Math.round(low.tokens + share * (high.tokens - low.tokens)),
-    seconds: low.seconds + share * (high.seconds - low.seconds),
+    kept: total(answers.map(({ kept }) => kept)),
+    replaced: total(answers.map(({ replaced }) => replaced)),
   };
 }
 
@@ -286,42 +249,6 @@ function familyOf(
   return { task, problems: indices.length, accuracy };
 }
 
-async function measureHeld(
-  engine: Engine,
-  problems: readonly Problem[],
-  arm: Arm,
-  settings: ArmSettings,
-  { seed, temperature }: { readonly seed: number; readonly temperature: number },
-): Promise<HeldDelay> {
-  const steps: Observed['steps'] = [];
-  let rolledBack = 0;
-  for (const [i, problem] of problems.entries()) {
-    const held = { ...settings, guard: { ...settings.guard, delivery: 'held' as const } };
-    const answer = await answerTask(
-      engine,
-      problem,
-      { seed: seed + i, temperature },
-      guarding(arm, problem, seed + i, held),
-    );
-    rolledBack += answer.kept + answer.replaced;
-    if (answer.kept + answer.replaced === 0) steps.push(...answer.steps);
-  }
-  const delays = steps.flatMap(({ from, to, held }) =>
-    held ? [{ beyond: held.tokens - (to - from - 1), ms: held.ms }] : [],
-  );
-  return {
-    steps: delays.length,
-    rolledBack,
-    tokensBeyond: quantilesOf(delays.map(({ beyond }) => beyond)),
-    ms: quantilesOf(delays.map(({ ms }) => ms)),
-  };
-}
-
-function quantilesOf(values: number[]): Quantiles {
-  if (values.length === 0) return { median: Number.NaN, p95: Number.NaN, max: Number.NaN };
-  return { median: quantile(values, 0.5), p95: quantile(values, 0.95), max: Math.max(...values) };
-}
-
 const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
 function parseArms(text: string): Arm[] {
@@ -330,4 +257,13 @@ function parseArms(text: string): Arm[] {
     if (!arm) throw new InvalidArgumentError(`"${name}" is not one of ${ARMS.map(nameOf).join('; ')}.`);
     return arm;
   });
+}
+
+/** As it was given, but for what belongs to this machine. */
+function commandLine(): string {
+  const args = process.argv.slice(process.argv.indexOf('correct') + 1);
+  const kept = args.filter(
+    (arg, i) => ![arg, args[i - 1]].some((word) => word === '--out' || word === '--model'),
+  );
+  return ['flinch bench correct', ...kept.map((arg) => (/[\s;]/.test(arg) ? `"${arg}"` : arg))].join(' ');
 }

@@ -1,6 +1,7 @@
 import { percent, table } from '../report.js';
 import type { Estimate } from '../statistics/estimate.js';
 import type { Comparison, Row } from './comparison.js';
+import type { Delays, Quantiles } from './delays.js';
 
 /** What a run of `flinch bench correct` found. */
 export interface CorrectReport {
@@ -20,27 +21,11 @@ export interface CorrectReport {
     readonly problems: number;
     readonly accuracy: Readonly<Record<string, number>>;
   }[];
-  readonly held: HeldDelay | null;
-}
-
-/** From a step's first token to its release. */
-export interface HeldDelay {
-  readonly steps: number;
-  /** Beyond the step itself: tokens that had been written after its end. */
-  readonly tokensBeyond: Quantiles;
-  readonly ms: Quantiles;
-  /** To write the same tokens without holding them. */
-  readonly rolledBack: number;
-}
-
-export interface Quantiles {
-  readonly median: number;
-  readonly p95: number;
-  readonly max: number;
+  readonly delays: Delays | null;
 }
 
 export function formatCorrect(report: CorrectReport): string {
-  const names = report.rows[0] ? Object.keys(report.families[0]?.accuracy ?? {}) : [];
+  const names = Object.keys(report.families[0]?.accuracy ?? {});
   return [
     `${report.problems} problems, T = ${report.temperature}, seeds from ${report.seed}; ${report.machine.cpu}, ${report.machine.cores} cores`,
     `Flagged steps: ${Object.entries(report.flagged)
@@ -51,6 +36,8 @@ export function formatCorrect(report: CorrectReport): string {
         'flagged by, then',
         'right [95 %]',
         'tokens',
+        'kept',
+        'replaced',
         'against no guard',
         'p',
         'against chance',
@@ -62,6 +49,8 @@ export function formatCorrect(report: CorrectReport): string {
         row.name,
         share(row.accuracy),
         row.tokensPerProblem.toFixed(0),
+        String(row.kept),
+        String(row.replaced),
         ...['no guard', 'chance', 'budget'].flatMap((other) =>
           cells(row.comparisons.find((comparison) => comparison.with.startsWith(other))),
         ),
@@ -75,22 +64,28 @@ export function formatCorrect(report: CorrectReport): string {
         ...names.map((name) => percent(accuracy[name] ?? Number.NaN)),
       ]),
     ),
-    ...(report.held ? [formatHeld(report.held)] : []),
+    ...(report.delays ? [formatDelays(report.delays)] : []),
   ].join('\n\n');
 }
 
-function formatHeld({ steps, tokensBeyond, ms, rolledBack }: HeldDelay): string {
-  const row = (name: string, { median, p95, max }: Quantiles): string[] => [
+function formatDelays({ answers, seconds, steps, tokensBeyond, ms }: Delays): string {
+  const row = (name: string, quantiles: Quantiles | null, digits = 0): string[] => [
     name,
-    median.toFixed(0),
-    p95.toFixed(0),
-    max.toFixed(0),
+    ...(quantiles
+      ? [quantiles.median, quantiles.p95, quantiles.max].map((value) => value.toFixed(digits))
+      : ['', '', '']),
   ];
   return [
-    `Held delivery, one answer at a time: ${steps} steps that were not rolled back (${rolledBack} were)`,
+    `Time, ${answers} answers one after the other; held: ${steps} steps of answers without a rollback`,
     table(
       ['', 'median', '95 %', 'largest'],
-      [row('tokens beyond the step', tokensBeyond), row('ms from its first token', ms)],
+      [
+        row('seconds of an answer, unguarded', seconds.unguarded, 2),
+        row('corrected, at once', seconds.immediate, 2),
+        row('corrected, held', seconds.held, 2),
+        row('held: tokens beyond the step', tokensBeyond),
+        row('held: ms from its first token', ms),
+      ],
     ),
   ].join('\n\n');
 }

@@ -1,4 +1,7 @@
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { UsageError } from '../../cli/report.js';
 
 /**
  * Results by the number of their problem, one JSON line each, written as they come: a run that is killed goes on where
@@ -30,4 +33,26 @@ export class Ledger<T> {
     this.#results.set(problem, result);
     if (this.#file !== null) appendFileSync(this.#file, `${JSON.stringify({ problem, ...result })}\n`);
   }
+}
+
+/**
+ * Makes a folder the place of one run: what is kept there under other settings must not be mixed with it.
+ * @param settings all that the results depend on
+ * @throws UsageError that names the first setting that differs
+ */
+export function claimFolder(folder: string, settings: Readonly<Record<string, unknown>>): void {
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, 'settings.json');
+  const mine = JSON.parse(JSON.stringify(settings));
+  if (!existsSync(file)) {
+    writeFileSync(file, `${JSON.stringify(mine, null, 2)}\n`);
+    return;
+  }
+  const other = JSON.parse(readFileSync(file, 'utf8'));
+  const differing = Object.keys({ ...mine, ...other }).find(
+    (name) => !isDeepStrictEqual(mine[name], other[name]),
+  );
+  if (differing === undefined) return;
+  const [was, is] = [other, mine].map((all) => JSON.stringify(all[differing]));
+  throw new UsageError(`--out: ${folder} holds a run with another ${differing}: ${was}, not ${is}`);
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, join } from 'node:path';
 import { Command } from 'commander';
@@ -8,6 +8,7 @@ import { reportDevices } from '../../cli/report.js';
 import type { DeviceChoice } from '../../engine/device.js';
 import { Engine } from '../../engine/engine.js';
 import { encodePrompt } from '../../model/checkpoint.js';
+import { fingerprint } from '../../model/fingerprint.js';
 import { DEFAULT_GUARD } from '../../stream/guard.js';
 import { StepAligner } from '../../stream/step-aligner.js';
 import { DEFAULT_METHODS } from '../../uncertainty/method.js';
@@ -16,7 +17,7 @@ import { DEFAULT_ALPHA, DEFAULT_BLOCK, DEFAULT_WINDOW } from '../../uncertainty/
 import { TextScorer } from '../../uncertainty/text-scorer.js';
 import { TOKUR_METHODS } from '../../uncertainty/tokur.js';
 import type { Observed } from '../correct/answer-task.js';
-import { Ledger } from '../correct/ledger.js';
+import { claimFolder, Ledger } from '../correct/ledger.js';
 import { runUnguarded } from '../correct/run.js';
 import { each } from '../each.js';
 import { thisMachine } from '../report.js';
@@ -91,8 +92,15 @@ async function measureSteps(options: StepsOptions): Promise<void> {
   const engine = await Engine.open(model, { device, maxStreams: 64 * availableParallelism() });
   try {
     await reportDevices(engine, device, ['decode', 'score']);
-    if (out !== undefined) mkdirSync(out, { recursive: true });
     const folder = out ?? null;
+    if (folder !== null) {
+      claimFolder(folder, {
+        model: await fingerprint(engine.checkpoint),
+        seed,
+        temperature,
+        methods: METHODS_OF_ANSWERS,
+      });
+    }
     const problems = generateProblems({ seed, count });
     const run = { engine, problems, seed, temperature, folder };
     const answers = await runUnguarded(run, DEFAULT_GUARD, METHODS_OF_ANSWERS);

@@ -96,6 +96,8 @@ export class ScoreWorker {
     } else if (source) {
       this.#advance(stream, forkText(stream, source, text));
       void this.#run();
+    } else {
+      this.#options.send({ type: 'forked', stream }); // of one of which nothing is known yet
     }
   }
 

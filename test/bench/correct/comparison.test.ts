@@ -6,7 +6,8 @@ const outcome = (name: string, right: string): Outcome => ({
   name,
   right: [...right].map((letter) => letter === '1'),
   tokens: 100 * right.length,
-  seconds: 1,
+  kept: 2,
+  replaced: 1,
 });
 
 describe('compare', () => {

@@ -115,15 +115,26 @@ export interface CalibrationFile {
 export const parseCalibration = (json: unknown, file: string): CalibrationFile =>
   parseJson(calibrationFile, json, file);
 
-/** The file with a calibration in it, in place of the one with the same settings, or of all for another model. */
+/**
+ * The file with a calibration in it, in place of the same methods under the same settings, or of all for another model.
+ * What was collected before for other methods stays.
+ */
 export function withCalibration(
   file: CalibrationFile | null,
   model: string,
   added: Calibration,
 ): CalibrationFile {
-  const kept = file?.model === model ? file.calibrations : [];
-  const others = kept.filter(({ settings }) => !sameSettings(settings, added.settings));
-  return { format: FORMAT, model, calibrations: [...others, added] };
+  const old = file?.model === model ? file.calibrations : [];
+  const kept = old.map((calibration) =>
+    sameSettings(calibration.settings, added.settings) ? without(calibration, added.methods) : calibration,
+  );
+  const calibrations = [...kept.filter(({ methods }) => entries(methods).length > 0), added];
+  return { format: FORMAT, model, calibrations };
+}
+
+function without(calibration: Calibration, replaced: Calibration['methods']): Calibration {
+  const methods = entries(calibration.methods).filter(([method]) => !replaced[method]);
+  return { ...calibration, methods: Object.fromEntries(methods) };
 }
 
 function entries<T>(methods: Readonly<Partial<Record<Method, T>>>): [Method, T][] {

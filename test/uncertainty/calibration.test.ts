@@ -88,6 +88,18 @@ describe('withCalibration', () => {
     expect(withCalibration(two, MODEL, again).calibrations).toEqual([derivative, again]);
   });
 
+  it('keeps the methods that were not collected anew', () => {
+    const only = aCalibration(DEFAULT_SCORING, ['adversarial'], 500);
+    const [old, ...others] = withCalibration(two, MODEL, only).calibrations;
+    const { adversarial, ...rest } = file.calibrations[0]!.methods;
+    expect(adversarial).toBeDefined();
+    expect(old).toEqual({ ...file.calibrations[0], methods: rest });
+    expect(others).toEqual([derivative, only]);
+    const all = aCalibration(DEFAULT_SCORING, DEFAULT_SCORING.methods, 300);
+    const again = withCalibration(withCalibration(two, MODEL, only), MODEL, all);
+    expect(again.calibrations).toEqual([derivative, all]);
+  });
+
   it('keeps none of another model', () => {
     const other = 'cd'.repeat(32);
     expect(withCalibration(two, other, derivative)).toEqual({

@@ -35,7 +35,7 @@ export type {
 export { type FlagOptions, flagSteps } from './stream/flag-steps.js';
 export { FlowGate } from './stream/flow-gate.js';
 export { generate } from './stream/generate.js';
-export { checkGuard, DEFAULT_GUARD, type Guard, policyOf } from './stream/guard.js';
+export { checkGuard, DEFAULT_GUARD, type Guard, neverFires, policyOf } from './stream/guard.js';
 export { type GuardedRequest, guardedGeneration } from './stream/guarded-generation.js';
 export { type HoldOptions, holdBack } from './stream/hold-back.js';
 export { type InterveneOptions, intervene } from './stream/intervene.js';

@@ -8,7 +8,7 @@ import { TemplateError } from '../src/model/errors.js';
 import type { GuardEvent } from '../src/stream/events.js';
 import type { FlowGate } from '../src/stream/flow-gate.js';
 import { generate } from '../src/stream/generate.js';
-import { checkGuard, retracts, type Guard as StreamGuard } from '../src/stream/guard.js';
+import { checkGuard, neverFires, retracts, type Guard as StreamGuard } from '../src/stream/guard.js';
 import { guardedGeneration } from '../src/stream/guarded-generation.js';
 import { absoluteScoring, DEFAULT_RANDOM, DEFAULT_TOKUR, type Scoring } from '../src/uncertainty/settings.js';
 import { ApiError } from './errors.js';
@@ -20,7 +20,7 @@ export interface GuardInForce extends Guard {
   readonly alpha: number;
   /** Whether flags go by a calibration of this model under these settings; not there without a guard. */
   readonly calibrated?: boolean;
-  /** For people: of which methods no calibration holds. */
+  /** For people: of which methods no calibration holds, and whether the rate is one at which nothing is flagged. */
   readonly warnings?: readonly string[];
 }
 
@@ -120,7 +120,11 @@ export class Models {
     }
     const guard = guardOf(settings, canRetract);
     checkGuard(guard, scoring);
-    const { risks, warnings } = await this.#risksOf(engine).of(scoring);
+    const riskModels = this.#risksOf(engine);
+    const { risks, warnings: uncalibrated } = await riskModels.of(scoring);
+    const useless = neverFires(guard, risks);
+    if (useless !== null) riskModels.warn(useless);
+    const warnings = useless === null ? uncalibrated : [...uncalibrated, useless];
     return {
       ...prepared,
       guard: {

@@ -15,6 +15,8 @@ export class RiskModels {
   readonly #checkpoint: Checkpoint;
   readonly #file: CalibrationFile | null;
   readonly #logger: Logger;
+  /** Warnings that were logged; rates do not count into them, so there are only a few. */
+  readonly #warned = new Set<string>();
   /** By settings, the least recently used first. */
   readonly #known = new Map<string, Promise<RatedBy>>();
 
@@ -42,6 +44,13 @@ export class RiskModels {
     const oldest = this.#known.size > REMEMBERED ? this.#known.keys().next() : null;
     if (oldest && !oldest.done) this.#known.delete(oldest.value);
     return known;
+  }
+
+  /** Logs it, unless that was done before. */
+  warn(warning: string): void {
+    if (this.#warned.has(warning)) return;
+    this.#warned.add(warning);
+    this.#logger.warn({ model: this.#checkpoint.name }, warning);
   }
 
   async #make(key: string, scoring: AbsoluteScoring): Promise<RatedBy> {

@@ -12,7 +12,7 @@ export type { TokurSettings } from './model/tokur-noise.js';
 export type { Branch, Continuation } from './stream/branch.js';
 export { atRandom, lowestUncertainty, majority } from './stream/choose.js';
 export { type CollectedAnswer, collectScores } from './stream/collect-scores.js';
-export { detectSpikes, isAlarm, type SpikeOptions } from './stream/detect-spikes.js';
+export { detectSpikes, type SpikeOptions } from './stream/detect-spikes.js';
 export { EngineBranch, type EngineBranchOptions } from './stream/engine-branch.js';
 export type {
   CandidateSummary,
@@ -35,7 +35,7 @@ export type {
 export { type FlagOptions, flagSteps } from './stream/flag-steps.js';
 export { FlowGate } from './stream/flow-gate.js';
 export { generate } from './stream/generate.js';
-export { checkGuard, DEFAULT_GUARD, type Guard, policyOf } from './stream/guard.js';
+export { checkGuard, DEFAULT_GUARD, type Guard, neverFires, policyOf } from './stream/guard.js';
 export { type GuardedRequest, guardedGeneration } from './stream/guarded-generation.js';
 export { type HoldOptions, holdBack } from './stream/hold-back.js';
 export { type InterveneOptions, intervene } from './stream/intervene.js';
@@ -43,7 +43,7 @@ export type { Candidate, Choose, Intervention, Policy, PolicyContext } from './s
 export { rateRisk } from './stream/rate-risk.js';
 export { type ScoreOptions, score } from './stream/score.js';
 export { scoredGeneration } from './stream/scored-generation.js';
-export { type SegmentOptions, segmentSteps } from './stream/segment-steps.js';
+export { segmentSteps } from './stream/segment-steps.js';
 export { StepAligner } from './stream/step-aligner.js';
 export { stepContent } from './stream/step-content.js';
 export { type StepMode, StepSegmenter, segmentText, type TextStep } from './stream/step-segmenter.js';
@@ -52,7 +52,7 @@ export { CalibratedRisk } from './uncertainty/calibrated-risk.js';
 export type { Calibration, CalibrationFile, MethodCalibration } from './uncertainty/calibration.js';
 export { CALIBRATION_FILE, readCalibration } from './uncertainty/calibration-file.js';
 export { DEFAULT_METHODS, METHODS, type Method, type Scores } from './uncertainty/method.js';
-export { type RiskModel, STATISTICS, type Statistic, stepScore } from './uncertainty/risk.js';
+export { isAlarm, type RiskModel, STATISTICS, type Statistic, stepScore } from './uncertainty/risk.js';
 export { type RatedBy, riskModel } from './uncertainty/risk-model.js';
 export { RunningRisk } from './uncertainty/running-risk.js';
 export type { Schedule } from './uncertainty/schedule.js';

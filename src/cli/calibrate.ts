@@ -100,8 +100,8 @@ A line of input; other fields play no part:
 All of each answer counts as ordinary; of the reasoner's own problems, whose answers can be checked,
 what comes before the first wrong step.
 
-A calibration holds for the model and for the settings that the scores depend on. Of those in the
-file the one with the same settings is replaced, the others are kept. Rates below one in the number
+A calibration holds for the model and for the settings that the scores depend on. In the file the
+same methods under the same settings are replaced, all else is kept. Rates below one in the number
 of scores can never raise an alarm: a rate of 0.1 % per step needs thousands of steps.
 
 Examples:

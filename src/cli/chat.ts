@@ -14,7 +14,7 @@ import { encodePrompt } from '../model/checkpoint.js';
 import type { GuardEvent } from '../stream/events.js';
 import { FlowGate } from '../stream/flow-gate.js';
 import { generate } from '../stream/generate.js';
-import { checkGuard, type Guard, retracts } from '../stream/guard.js';
+import { checkGuard, type Guard, neverFires, retracts } from '../stream/guard.js';
 import { guardedGeneration } from '../stream/guarded-generation.js';
 import { eventFields } from '../stream/wire.js';
 import { CALIBRATION_FILE, readCalibration } from '../uncertainty/calibration-file.js';
@@ -149,6 +149,8 @@ async function watchOf(engine: Engine, options: ChatOptions, asked: Scoring): Pr
   if (guard.action !== 'annotate' && !risks.calibrated(guard.method)) {
     for (const warning of warnings) process.stderr.write(`flinch: ${warning}\n`);
   }
+  const useless = neverFires(guard, risks);
+  if (useless !== null) process.stderr.write(`flinch: ${useless}\n`);
   return { scoring, guard, risks };
 }
 

@@ -33,7 +33,7 @@ export class MemoryBudget {
     const admitted = { ...need, role };
     const alone = total([admitted]);
     if (alone > this.limit) {
-      const message = `a text of up to ${positions} tokens needs about ${megabytes(alone)} of memory, more than the limit of ${megabytes(this.limit)}: ask for fewer tokens or samples`;
+      const message = `a text of up to ${positions} tokens needs about ${megabytes(alone)} of memory, more than the limit of ${megabytes(this.limit)}: ask for fewer tokens, samples or candidates`;
       throw new EngineError('memory', message);
     }
     if (total([...this.#admitted, admitted]) > this.limit) {

@@ -1,6 +1,9 @@
 import { concatMap, defer, type OperatorFunction } from 'rxjs';
 import type { Method } from '../uncertainty/method.js';
+import { isAlarm } from '../uncertainty/risk.js';
 import type { GuardEvent, ScoreEvent, SpikeEvent, StepClosedEvent } from './events.js';
+
+export { isAlarm };
 
 export interface SpikeOptions {
   readonly method: Method;
@@ -8,11 +11,6 @@ export interface SpikeOptions {
   readonly rate: number;
   /** Whether the risks were calibrated beforehand. */
   readonly calibrated: boolean;
-}
-
-/** Whether a risk raises an alarm at a target false-alarm rate; what cannot be rated yet raises none. */
-export function isAlarm(risk: number | null, rate: number): boolean {
-  return risk !== null && risk >= 1 - rate;
 }
 
 /**

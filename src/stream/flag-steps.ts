@@ -1,8 +1,7 @@
 import { concat, concatMap, defer, type OperatorFunction } from 'rxjs';
 import type { Method } from '../uncertainty/method.js';
-import { type RiskModel, type Statistic, stepScore } from '../uncertainty/risk.js';
-import { isAlarm } from './detect-spikes.js';
-import type { GuardEvent, Rating, ScoreEvent, StepClosedEvent, StepEvent, TokenEvent } from './events.js';
+import { isAlarm, type RiskModel, type Statistic, stepScore } from '../uncertainty/risk.js';
+import type { GuardEvent, Rating, ScoreEvent, StepClosedEvent, StepEvent } from './events.js';
 
 export interface FlagOptions {
   readonly method: Method;
@@ -13,8 +12,6 @@ export interface FlagOptions {
   /** Target false-alarm rate per token or per step, in [0, 1]. */
   readonly rate: number;
   readonly risks: RiskModel;
-  /** Tokens and scores from before the first that comes, of the step that it belongs to: not emitted. */
-  readonly kept?: readonly (TokenEvent | ScoreEvent)[];
 }
 
 /**
@@ -32,7 +29,6 @@ export function flagSteps(options: FlagOptions): OperatorFunction<GuardEvent | S
   return (source) =>
     defer(() => {
       const verdicts = new Verdicts(options);
-      for (const event of options.kept ?? []) verdicts.observe(event);
       const end = (): StepEvent[] => {
         verdicts.checkComplete();
         return [];

@@ -1,5 +1,6 @@
 import type { Method } from '../uncertainty/method.js';
-import { STATISTICS, type Statistic } from '../uncertainty/risk.js';
+import { POSITIONS } from '../uncertainty/positions.js';
+import { isAlarm, type RiskModel, STATISTICS, type Statistic } from '../uncertainty/risk.js';
 import { type Scoring, SettingsError } from '../uncertainty/settings.js';
 import { lowestUncertainty, majority } from './choose.js';
 import type { ActionName } from './events.js';
@@ -76,6 +77,23 @@ export function checkGuard(guard: Guard, { methods, schedule }: Scoring): void {
     throw new SettingsError('temperature', 'must be from 0 to 2');
   }
   if (reflection === '') throw new SettingsError('reflection', 'must not be empty');
+}
+
+/**
+ * What is wrong with a rate at which no score whatever would be flagged, as fewer ordinary ones were collected than it
+ * takes: for people. `null` for a rate that works, and where the scores to rank by are still coming in.
+ */
+export function neverFires({ method, per, statistic, rate }: Guard, risks: RiskModel): string | null {
+  if (!risks.calibrated(method)) return null; // a running estimate would learn from being asked
+  const infinite = Number.POSITIVE_INFINITY;
+  const largest =
+    per === 'step'
+      ? [risks.ofStep(method, statistic, infinite)]
+      : POSITIONS.map((index) => risks.ofToken(method, infinite, index));
+  const known = largest.filter((risk) => risk !== null);
+  if (known.length === 0 || known.some((risk) => isAlarm(risk, rate))) return null;
+  const least = Number((1 - Math.max(...known)).toPrecision(3));
+  return `no ${per} is ever flagged by ${method} at a rate below ${least}: too few ordinary ones were collected`;
 }
 
 function whole(field: string, value: number, low: number, high: number): void {

@@ -8,7 +8,8 @@ export interface HoldOptions {
 
 /**
  * Holds a guarded generation back step by step: everything about a step is released at its `step.done`, which then
- * says how long that took. So nobody sees what is retracted; `token.retracted` itself is not passed on.
+ * says how long that took. So no token that is retracted is passed on, nor is `token.retracted`; `step.flagged` and
+ * `rollback.done` still describe what was replaced.
  *
  * Where the guard ends the generation (`content_filter`), what is held is dropped. Its `step.flagged` is passed on
  * without text, and usage counts the released tokens. A step that the guard stops at is held even if `step.done`

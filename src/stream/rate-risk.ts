@@ -8,8 +8,14 @@ import type { GenerationEvent, ScoreEvent } from './events.js';
  * rank. What the guard inserted is not the model's own: it is neither rated, nor does the model of the risk learn of it.
  * Final scores are of another scale and pass unrated.
  *
+ * Ranks compare like with like only where passes end as they did when the ordinary scores were collected: under the
+ * settings of the calibration, and where steps may begin ({@link StepAligner}, as `flinch calibrate` and
+ * `guardedGeneration` do). Scores of `scoredGeneration`, whose blocks run on, are for a RunningRisk that sees no others.
+ *
  * @example
- * scoredGeneration(engine, request, scoring).pipe(rateRisk(new RunningRisk()));
+ * const aligner = new StepAligner();
+ * const begins = (text: string) => aligner.begins(text);
+ * generate(engine, request, gate).pipe(score({ open, block: 8, gate, begins }), rateRisk(risks));
  */
 export function rateRisk(risks: RiskModel): MonoTypeOperatorFunction<GenerationEvent> {
   return (source) =>

@@ -2,35 +2,28 @@ import { concat, concatMap, defer, type OperatorFunction } from 'rxjs';
 import type { GuardEvent, StepClosedEvent, StepSpan } from './events.js';
 import { TokenSteps, type TokenStepsOptions } from './token-steps.js';
 
-export interface SegmentOptions extends TokenStepsOptions {
-  /** Texts of the tokens from `from` on that are there already; steps that they settle are not emitted. */
-  readonly kept?: readonly string[];
-}
-
 /**
  * Adds `step.closed` once no continuation can change which tokens a step has, at the latest before
  * `generation.done` or completion. Every token belongs to one step (see {@link TokenSteps}); other events pass.
  *
- * A branch of a text goes on in the middle. Where the steps before are final, it says where the current step began
- * (`from`, `step`) and what of it there is (`kept`). With all texts from token 0 on in `kept`, the steps are those of
- * the whole text, of which some may then end elsewhere than they did before another continuation.
+ * A branch of a text goes on in the middle: it says where the current step began (`from`, `step`), and its events begin
+ * with those of the step that were there already.
  *
  * Errors with a RangeError if a token's index is not the one after the last.
  *
  * @example
  * scoredGeneration(engine, request, scoring).pipe(segmentSteps());
- * // Token 57 is drawn anew; it is the third of step 4:
- * branch.pipe(segmentSteps({ from: 55, step: 4, kept: ['So', ' far'] }));
+ * // Token 57 is drawn anew; it is the third of step 4, and the branch gives tokens 55 and 56 once more:
+ * branch.pipe(segmentSteps({ from: 55, step: 4 }));
  */
 export function segmentSteps<E extends GuardEvent>(
-  options: SegmentOptions = {},
+  options: TokenStepsOptions = {},
 ): OperatorFunction<E, E | StepClosedEvent> {
-  const { from = 0, kept = [] } = options;
+  const { from = 0 } = options;
   return (source) =>
     defer(() => {
       const steps = new TokenSteps(options);
-      for (const text of kept) steps.push(text);
-      let next = from + kept.length;
+      let next = from;
 
       const push = (index: number, text: string): StepClosedEvent[] => {
         if (index !== next) throw new RangeError(`segmentSteps: token ${index} comes instead of ${next}`);

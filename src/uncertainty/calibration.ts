@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { oneOf, parseJson } from '../model/json.js';
 import { type CalibrationSettings, sameSettings, settingsOf } from './calibration-settings.js';
-import type { Distribution } from './distribution.js';
+import { type Distribution, rankAt } from './distribution.js';
 import { METHODS, type Method } from './method.js';
 import type { TokenDistributions } from './positions.js';
 import type { Statistic } from './risk.js';
@@ -35,6 +35,7 @@ const distribution = {
   quantiles: z
     .array(z.number().nullable())
     .transform((scores) => scores.map((s) => s ?? Number.NEGATIVE_INFINITY)),
+  below: z.array(counter).optional(),
 };
 const bin = z.strictObject({ from: counter, to: z.int().min(1).nullable(), ...distribution });
 const ordinary = z.strictObject(distribution);
@@ -73,14 +74,33 @@ const calibration = z
       }
       const at = ['methods', name];
       check(tokens, [...at, 'tokens']);
-      for (const [i, bin] of positions.entries()) check(bin, [...at, 'positions', i]);
+      for (const [i, bin] of positions.entries()) {
+        check(bin, [...at, 'positions', i]);
+        const before = positions[i - 1];
+        if (before && (before.to === null || bin.from < before.to)) {
+          refuse([...at, 'positions', i, 'from'], 'lies in the bin before');
+        }
+        if (bin.to !== null && bin.to <= bin.from) {
+          refuse([...at, 'positions', i, 'to'], `must exceed from, which is ${bin.from}`);
+        }
+      }
       check(steps.max, [...at, 'steps', 'max']);
       check(steps.mean, [...at, 'steps', 'mean']);
     }
-    function check({ count, skipped, quantiles }: Distribution, path: PropertyKey[]): void {
+    function check({ count, skipped, quantiles, below }: Distribution, path: PropertyKey[]): void {
+      const ranks = levels.map((level) => rankAt(level, count));
+      const isSkipped = (i: number): boolean => quantiles[i] === Number.NEGATIVE_INFINITY;
       if (skipped > count) refuse([...path, 'skipped'], `exceeds count, which is ${count}`);
       if (quantiles.length !== levels.length) refuse([...path, 'quantiles'], 'needs one for each of levels');
-      if (!isAscending(quantiles)) refuse([...path, 'quantiles'], 'must not fall');
+      else if (!isAscending(quantiles)) refuse([...path, 'quantiles'], 'must not fall');
+      else if (quantiles.some((score, i) => ranks[i] === ranks[i - 1] && score !== quantiles[i - 1])) {
+        refuse([...path, 'quantiles'], `holds more different scores than there are among ${count}`);
+      } else if (ranks.some((rank, i) => isSkipped(i) !== rank <= skipped)) {
+        refuse([...path, 'quantiles'], 'must be null for those skipped, and for no others');
+      }
+      if (below && !fits(below, ranks, quantiles)) {
+        refuse([...path, 'below'], 'needs for each of quantiles how many scores are lower');
+      }
     }
   });
 
@@ -115,15 +135,26 @@ export interface CalibrationFile {
 export const parseCalibration = (json: unknown, file: string): CalibrationFile =>
   parseJson(calibrationFile, json, file);
 
-/** The file with a calibration in it, in place of the one with the same settings, or of all for another model. */
+/**
+ * The file with a calibration in it, in place of the same methods under the same settings, or of all for another model.
+ * What was collected before for other methods stays.
+ */
 export function withCalibration(
   file: CalibrationFile | null,
   model: string,
   added: Calibration,
 ): CalibrationFile {
-  const kept = file?.model === model ? file.calibrations : [];
-  const others = kept.filter(({ settings }) => !sameSettings(settings, added.settings));
-  return { format: FORMAT, model, calibrations: [...others, added] };
+  const old = file?.model === model ? file.calibrations : [];
+  const kept = old.map((calibration) =>
+    sameSettings(calibration.settings, added.settings) ? without(calibration, added.methods) : calibration,
+  );
+  const calibrations = [...kept.filter(({ methods }) => entries(methods).length > 0), added];
+  return { format: FORMAT, model, calibrations };
+}
+
+function without(calibration: Calibration, replaced: Calibration['methods']): Calibration {
+  const methods = entries(calibration.methods).filter(([method]) => !replaced[method]);
+  return { ...calibration, methods: Object.fromEntries(methods) };
 }
 
 function entries<T>(methods: Readonly<Partial<Record<Method, T>>>): [Method, T][] {
@@ -135,3 +166,11 @@ function entries<T>(methods: Readonly<Partial<Record<Method, T>>>): [Method, T][
 
 const isAscending = (values: readonly number[]): boolean =>
   values.every((value, i) => i === 0 || value >= values[i - 1]!);
+
+/** Whether as many scores may be lower than each quantile: those of the one before at least, unless it is the same. */
+const fits = (below: readonly number[], ranks: readonly number[], quantiles: readonly number[]): boolean =>
+  below.length === quantiles.length &&
+  isAscending(below) &&
+  below.every(
+    (count, i) => count < ranks[i]! && (quantiles[i - 1] === quantiles[i] || count >= (ranks[i - 1] ?? 0)),
+  );

@@ -8,6 +8,8 @@ export interface Distribution {
   readonly skipped: number;
   /** The score of rank ⌈level · n⌉ for each of the levels, ascending; −∞ where that rank was skipped. */
   readonly quantiles: readonly number[];
+  /** How many scores are lower than each of the quantiles; only there where some of them have equals. */
+  readonly below?: readonly number[] | undefined;
 }
 
 const DIGITS = 5;
@@ -24,56 +26,73 @@ export function levelsFor(count: number): number[] {
 }
 
 /** Rank of a level among n, from 1. The margin is for products such as 0.07 · 100, which exceed a whole number. */
-const rankAt = (level: number, count: number): number =>
+export const rankAt = (level: number, count: number): number =>
   Math.min(count, Math.max(1, Math.ceil(level * count - 1e-9)));
 
 /** @param scores at least one, in any order; −∞ for what was skipped */
 export function distributionOf(scores: readonly number[], levels: readonly number[]): Distribution {
   const sorted = Float64Array.from(scores).sort();
+  const ranks = levels.map((level) => rankAt(level, sorted.length));
+  const below = ranks.map((rank) => lowerBound(sorted, sorted[rank - 1]!));
+  const skipped = lowerBound(sorted, -Number.MAX_VALUE);
+  // Of the quantiles that were skipped nobody asks.
+  const tied = ranks.some((rank, i) => rank > skipped && below[i] !== rank - 1);
   return {
     count: sorted.length,
-    skipped: scores.reduce((sum, score) => sum + (score === Number.NEGATIVE_INFINITY ? 1 : 0), 0),
-    quantiles: levels.map((level) => Number(sorted[rankAt(level, sorted.length) - 1]!.toPrecision(DIGITS))),
+    skipped,
+    quantiles: ranks.map((rank) => roundUp(sorted[rank - 1]!)),
+    ...(tied && { below }),
   };
+}
+
+/** Upwards: rounded down, a quantile would lie below its equals, which would then rank above themselves. */
+function roundUp(score: number): number {
+  const rounded = Number(score.toPrecision(DIGITS));
+  if (rounded >= score) return rounded;
+  const unit = 10 ** (Math.floor(Math.log10(Math.abs(score))) + 1 - DIGITS);
+  return Number((rounded + unit).toPrecision(DIGITS));
 }
 
 /**
  * Conformal rank (Vovk et al., Algorithmic Learning in a Random World, 2005): #{ordinary < score} / (n + 1), from 0 to
  * n / (n + 1). A fresh ordinary score ranks at or above 1 − rate with a probability of at most `rate`, so rates below
- * 1 / (n + 1) never raise an alarm. Between two quantiles the count is interpolated; it never falls as scores rise.
+ * 1 / (n + 1) never raise an alarm. Between two quantiles the count is interpolated, up to those that are lower than
+ * the upper one: its equals rank no higher than they do exactly. It never falls as scores rise.
  */
-export function conformalRank(
-  { count, skipped, quantiles }: Distribution,
-  levels: readonly number[],
-  score: number,
-): number {
+export function conformalRank(distribution: Distribution, levels: readonly number[], score: number): number {
+  const { count, skipped, quantiles } = distribution;
   const upper = lowerBound(quantiles, score);
   if (upper === 0) return 0;
   if (upper === quantiles.length) return count / (count + 1);
   const [low, high] = [quantiles[upper - 1]!, quantiles[upper]!];
   const above = low === Number.NEGATIVE_INFINITY;
   const least = above ? skipped : rankAt(levels[upper - 1]!, count);
-  const most = rankAt(levels[upper]!, count) - 1;
+  const most = lowerThan(distribution, levels, upper);
   const share = above ? 0 : (score - low) / (high - low);
   return (least + share * (most - least)) / (count + 1);
 }
+
+/** How many scores are lower than a quantile. */
+const lowerThan = ({ count, below }: Distribution, levels: readonly number[], quantile: number): number =>
+  below ? below[quantile]! : rankAt(levels[quantile]!, count) - 1;
 
 /**
  * The score above which an alarm is raised at a rate: −∞ where every token with a score raises one, `null` where none
  * can, as there are too few ordinary scores for a rate this low.
  */
 export function thresholdAt(
-  { count, skipped, quantiles }: Distribution,
+  distribution: Distribution,
   levels: readonly number[],
   rate: number,
 ): number | null {
+  const { count, skipped, quantiles } = distribution;
   const needed = (1 - rate) * (count + 1);
   if (needed > count) return null;
   if (needed <= skipped) return Number.NEGATIVE_INFINITY;
   const upper = levels.findIndex((level) => rankAt(level, count) >= needed);
   const [low, high] = [quantiles[upper - 1] ?? Number.NEGATIVE_INFINITY, quantiles[upper]!];
   const least = rankAt(levels[upper - 1] ?? 0, count);
-  const most = rankAt(levels[upper]!, count) - 1;
+  const most = lowerThan(distribution, levels, upper);
   if (low === Number.NEGATIVE_INFINITY || most <= least) return high;
   return low + Math.min(1, (needed - least) / (most - least)) * (high - low);
 }

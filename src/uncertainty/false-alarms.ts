@@ -1,6 +1,6 @@
 import type { Method } from './method.js';
 import { groupedWilson, type Interval } from './proportion.js';
-import { type RiskModel, STATISTICS, type Statistic } from './risk.js';
+import { isAlarm, type RiskModel, STATISTICS, type Statistic } from './risk.js';
 import { type ScoredAnswer, samplesOf } from './score-collector.js';
 
 /** Target rates that a check looks at. */
@@ -65,7 +65,7 @@ export class FalseAlarmCheck {
 
 function measure(answers: readonly (readonly number[])[], target: number): FalseAlarms['rates'][number] {
   const groups = answers.map((risks) => ({
-    successes: risks.filter((risk) => risk >= 1 - target).length,
+    successes: risks.filter((risk) => isAlarm(risk, target)).length,
     trials: risks.length,
   }));
   const trials = groups.reduce((sum, group) => sum + group.trials, 0);

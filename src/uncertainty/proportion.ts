@@ -3,18 +3,26 @@ export interface Interval {
   readonly high: number;
 }
 
-/** Standard normal quantiles of two-sided intervals. */
-const Z = { 0.95: 1.959963985, 0.99: 2.575829304 } as const;
+/** Standard normal quantiles of two-sided intervals; `probit` of simple-statistics is off in the third digit. */
+export const Z = { 0.95: 1.959963984540054, 0.99: 2.5758293035489 } as const;
 export type Confidence = keyof typeof Z;
 
-/** Wilson's score interval of a binomial proportion; it is of use for few successes too, and for none. */
+/**
+ * Wilson's score interval (1927) of a binomial proportion, which also holds for few trials and for shares near 0 and 1.
+ * Without a trial nothing is known: anywhere in [0, 1].
+ */
 export function wilson(successes: number, trials: number, confidence: Confidence = 0.95): Interval {
+  if (trials === 0) return { low: 0, high: 1 };
   const z = Z[confidence];
   const rate = successes / trials;
   const centre = rate + z ** 2 / (2 * trials);
   const spread = z * Math.sqrt((rate * (1 - rate)) / trials + z ** 2 / (4 * trials ** 2));
   const scale = 1 + z ** 2 / trials;
-  return { low: Math.max(0, (centre - spread) / scale), high: Math.min(1, (centre + spread) / scale) };
+  // At 0 and 1 the end is the share itself, but for rounding.
+  return {
+    low: successes === 0 ? 0 : (centre - spread) / scale,
+    high: successes === trials ? 1 : (centre + spread) / scale,
+  };
 }
 
 /**

@@ -25,3 +25,8 @@ export function stepScore(statistic: Statistic, scores: readonly number[]): numb
   if (statistic === 'max' || scores.length === 0) return largest;
   return scores.reduce((sum, score) => sum + score, 0) / scores.length;
 }
+
+/** Whether a risk raises an alarm at a target false-alarm rate; what cannot be rated yet raises none. */
+export function isAlarm(risk: number | null, rate: number): boolean {
+  return risk !== null && risk >= 1 - rate;
+}

@@ -13,6 +13,9 @@ const REMEMBERED = 4096;
  * The rank of a score among the last 4096 of its kind: what is left to go by where nobody calibrated the model. Right
  * and wrong steps are in it alike, and it follows whatever the model is asked. One of them serves many responses; they
  * must be scored under the same settings.
+ *
+ * It learns from all that it is asked about: also from candidates that a rollback rejects, and again from a step that
+ * is judged again.
  */
 export class RunningRisk implements RiskModel {
   readonly #tokens = new Map<Method, RecentScores>();

@@ -85,6 +85,15 @@ describe('flinch chat with a guard', () => {
     expect((await chat(['--alpha', '1e-3', '--max-tokens', '5'])).stderr).toBe('');
   });
 
+  it('says where no step can ever be flagged, for too few are ordinary', async () => {
+    const { code, stderr } = await chat(['--rate', '0.005', '--max-tokens', '2']);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringMatching(/^flinch: no step is ever flagged .* below 0\.0099: too few ordinary/),
+    });
+    expect((await chat(['--rate', '0.02', '--max-tokens', '2'])).stderr).toBe('');
+  });
+
   it('refuses what cannot be, by name', async () => {
     const unscored = await chat(['--no-score', '--action', 'stop']);
     expect(unscored).toMatchObject({ code: 1, stderr: expect.stringMatching(/--action.*--no-score/) });

@@ -33,7 +33,10 @@ describe('MemoryBudget', () => {
 
   it('refuses for good what would not fit alone', () => {
     expect(() => new MemoryBudget(100).admit('score', need(90, 11), 1)).toThrow(
-      expect.objectContaining({ code: 'memory' }),
+      expect.objectContaining({
+        code: 'memory',
+        message: expect.stringContaining('fewer tokens, samples or candidates'),
+      }),
     );
   });
 });

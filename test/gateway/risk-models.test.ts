@@ -1,9 +1,12 @@
 import { pino } from 'pino';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startGateway } from '#gateway/index.js';
+import { Models } from '#gateway/models.js';
+import { chatSchema } from '#gateway/request.js';
 import { RiskModels } from '#gateway/risk-models.js';
 import { type Checkpoint, DEFAULT_SCORING, Engine, ModelError, openCheckpoint } from '#src/index.js';
 import { useFolder } from '../support/cli.js';
+import { chatBody } from '../support/gateway.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
 
 const folder = useFolder();
@@ -37,6 +40,31 @@ describe('RiskModels', () => {
       expect(await models.of(withAlpha(0.5))).toBe(kept);
     }
     expect(await models.of(withAlpha(0.6))).not.toBe(lost);
+  });
+});
+
+describe('a rate that is too low for the calibration', () => {
+  it('is told with the guard in force, and logged once', async () => {
+    const lines: string[] = [];
+    const logger = pino({}, { write: (line) => lines.push(line) });
+    const engine = await Engine.open(checkpoint.dir);
+    try {
+      const models = await Models.open(new Map([['reasoner', engine]]), logger);
+      const guardWith = async (guard: object) =>
+        (await models.prepare(chatSchema.parse(chatBody({ guard })), { canRetract: true })).guard;
+      const tooLow = [
+        expect.stringContaining('no step is ever flagged by adversarial at a rate below 0.0099'),
+      ];
+      expect(await guardWith({ rate: 0.005 })).toMatchObject({ calibrated: true, warnings: tooLow });
+      expect(await guardWith({ rate: 0.006 })).toMatchObject({ warnings: tooLow });
+      expect(lines).toEqual(tooLow);
+      expect(await guardWith({ rate: 0.02 })).not.toHaveProperty('warnings');
+      expect(await guardWith({ rate: 0.005, per: 'token' })).not.toHaveProperty('warnings');
+      const { warnings } = await guardWith({ rate: 0.005, alpha: 0.5 });
+      expect(warnings).toEqual([expect.stringContaining('alpha 0.0001, not 0.5')]);
+    } finally {
+      await engine.close();
+    }
   });
 });
 

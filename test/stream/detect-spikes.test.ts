@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { detectSpikes, type GuardEvent, type SpikeEvent } from '#src/index.js';
-import { isAlarm } from '#src/stream/detect-spikes.js';
 import { doneEvent, scoreEvent, tokenEvent } from '../support/events.js';
 import { expectMarbles } from '../support/marbles.js';
 
@@ -42,12 +41,5 @@ describe('detectSpikes', () => {
   ])('$rule', ({ source, expected }) => {
     const outputs = { ...inputs, A: spike(0, 0.95), E: spike(0, 0.9) };
     expectMarbles((events) => events.pipe(detectSpikes(options)), { source, expected, inputs, outputs });
-  });
-});
-
-describe('isAlarm', () => {
-  it('never raises one for what cannot be told yet', () => {
-    expect(isAlarm(null, 1)).toBe(false);
-    expect(isAlarm(0, 1)).toBe(true);
   });
 });

@@ -187,10 +187,4 @@ describe('flagSteps', () => {
       { score: 1, risk: 0.1, flagged: false },
     ]);
   });
-
-  it('judges a step that began before the branch with what was kept of it', async () => {
-    const kept = [tokenEvent(0, { inserted: true }), tokenEvent(1), nll(0, 9), nll(1, 6)];
-    const events = [tokenEvent(2), nll(2, 3), closedEvent(0, 0, 3)];
-    expect(await verdicts(events, { kept })).toEqual([{ score: 6, risk: 0.6, flagged: false }]);
-  });
 });

@@ -3,12 +3,12 @@ import { concat, from, lastValueFrom, NEVER, type Observable, of, take, throwErr
 import { describe, expect, it } from 'vitest';
 import {
   type GenerationEvent,
-  type SegmentOptions,
   type StepClosedEvent,
   type StepSpan,
   segmentSteps,
   segmentText,
   TokenSteps,
+  type TokenStepsOptions,
 } from '#src/index.js';
 import { doneEvent, scoreEvent, tokenEvent } from '../support/events.js';
 import { shortProse, tokensOf } from '../support/prose.js';
@@ -16,7 +16,7 @@ import { shortProse, tokensOf } from '../support/prose.js';
 const tokenEvents = (texts: readonly string[], first = 0) =>
   texts.map((text, i) => tokenEvent(first + i, { text }));
 
-const collect = (source: Observable<GenerationEvent>, options?: SegmentOptions) =>
+const collect = (source: Observable<GenerationEvent>, options?: TokenStepsOptions) =>
   lastValueFrom(source.pipe(segmentSteps(options), toArray()));
 
 const closedOf = (events: readonly (GenerationEvent | StepClosedEvent)[]) =>
@@ -24,9 +24,9 @@ const closedOf = (events: readonly (GenerationEvent | StepClosedEvent)[]) =>
 
 async function spans(
   texts: readonly string[],
-  options?: SegmentOptions,
+  options?: TokenStepsOptions,
 ): Promise<(readonly [number, number, string])[]> {
-  const first = (options?.from ?? 0) + (options?.kept?.length ?? 0);
+  const first = options?.from ?? 0;
   const events = await collect(from(tokenEvents(texts, first)), options);
   return closedOf(events).map((step) => [step.from, step.to, step.text]);
 }
@@ -162,28 +162,11 @@ describe('segmentSteps', () => {
     );
   });
 
-  it('gives a branch the steps of its whole text', () => {
-    return fc.assert(
-      fc.asyncProperty(tokensOf(shortProse), fc.nat(60), async (tokens, cut) => {
-        const kept = tokens.slice(0, cut);
-        const replay = new TokenSteps();
-        const before = kept.flatMap((text) => replay.push(text)).length;
-        const branch = await spans(tokens.slice(cut), { kept });
-        expect(branch).toEqual((await spans(tokens)).slice(before));
-      }),
-    );
-  });
-
-  it('goes on from the start of a step, or from within one', async () => {
+  it('goes on from the start of a step', async () => {
     const tokens = ['One', '.\n', 'Two', ' is', ' it', '.\n', 'Three'];
     const whole = closedOf(await collect(from(tokenEvents(tokens))));
     const fromStep = await collect(from(tokenEvents(tokens.slice(2), 2)), { from: 2, step: 1 });
     expect(closedOf(fromStep)).toEqual(whole.slice(1));
-    const options = { from: 2, step: 1, kept: [' Two', ' is'] };
-    expect(closedOf(await collect(from(tokenEvents(tokens.slice(4), 4)), options))).toMatchObject([
-      { step: 1, from: 2, to: 6, text: ' Two is it.\n' },
-      { step: 2, from: 6, to: 7 },
-    ]);
   });
 
   it('splits paragraphs where asked', async () => {

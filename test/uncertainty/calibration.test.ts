@@ -4,12 +4,15 @@ import { describe, expect, it } from 'vitest';
 import { DEFAULT_SCORING, METHODS, ModelError, readCalibration } from '#src/index.js';
 import { parseCalibration, withCalibration } from '#src/uncertainty/calibration.js';
 import { writeCalibration } from '#src/uncertainty/calibration-file.js';
+import { distributionOf } from '#src/uncertainty/distribution.js';
 import { aCalibration, MODEL } from '../support/calibration.js';
 import { useFolder } from '../support/cli.js';
 
 const folder = useFolder();
 const file = withCalibration(null, MODEL, aCalibration());
 const text = JSON.stringify(file);
+const whole = aCalibration();
+const { tokens } = whole.methods.adversarial!;
 
 function problem(broken: string): string {
   expect(broken).not.toBe(text);
@@ -30,12 +33,13 @@ describe('calibration.json', () => {
     } as const;
     const added = aCalibration(lazy, ['adversarial', 'nll']);
     const { adversarial, nll } = added.methods;
-    const quantiles = added.levels.map((_, i) => (i < 3 ? Number.NEGATIVE_INFINITY : i));
-    const skipping = { ...adversarial!, tokens: { count: 1000, skipped: 250, quantiles } };
+    const scores = Array.from({ length: 1000 }, (_, i) => (i < 250 ? Number.NEGATIVE_INFINITY : i / 100));
+    const skipping = { ...adversarial!, tokens: distributionOf(scores, added.levels) };
+    expect(skipping.tokens.skipped).toBe(250);
     const both = withCalibration(file, MODEL, { ...added, methods: { adversarial: skipping, nll: nll! } });
     await writeCalibration(folder.path('a.json'), both);
     expect(await readCalibration(folder.path('a.json'))).toEqual(both);
-    expect(folder.read('a.json')).toContain('"quantiles":[null,null,null,3,');
+    expect(folder.read('a.json')).toContain('"quantiles":[null,null,null,2.99,');
   });
 
   it('is missing, or all there: nothing is left of an attempt that fails', async () => {
@@ -76,6 +80,54 @@ describe('calibration.json', () => {
     expect(problem(text.replace('"levels":[0,', '"levels":[0.5,'))).toContain('levels: must ascend');
     expect(problem(text.replace('"nll"', '"perplexity"'))).toContain('calibrations[0].methods');
   });
+
+  const bin = (from: number, to: number | null) => ({ ...tokens, from, to });
+  it.each<[string, object, string]>([
+    [
+      'bins that overlap',
+      { positions: [bin(0, 9), bin(8, 20)] },
+      'positions[1].from: lies in the bin before',
+    ],
+    ['a bin after the last', { positions: [bin(0, null), bin(8, 20)] }, 'positions[1].from: lies in'],
+    ['a bin that ends before it begins', { positions: [bin(10, 5)] }, 'positions[0].to: must exceed from'],
+    ['more quantiles than scores', { tokens: { ...tokens, count: 1 } }, 'tokens.quantiles: holds more'],
+    [
+      'scores of what was skipped',
+      { tokens: { ...tokens, skipped: 1000 } },
+      'tokens.quantiles: must be null',
+    ],
+    [
+      'skipped scores where none was',
+      { tokens: { ...tokens, quantiles: tokens.quantiles.map(() => null) } },
+      'tokens.quantiles: must be null',
+    ],
+    [
+      'more lower scores than there are',
+      { tokens: { ...tokens, below: tokens.quantiles.map(() => 1000) } },
+      'tokens.below: needs for each',
+    ],
+    [
+      'fewer lower scores than the quantile before',
+      { tokens: { ...tokens, below: tokens.quantiles.map(() => 0) } },
+      'tokens.below: needs for each',
+    ],
+    ['too few of them', { tokens: { ...tokens, below: [0] } }, 'tokens.below: needs for each'],
+  ])('cannot hold %s', (_, changes, message) => {
+    const { adversarial, ...others } = whole.methods;
+    const methods = { ...others, adversarial: { ...adversarial, ...changes } };
+    expect(problem(JSON.stringify({ ...file, calibrations: [{ ...whole, methods }] }))).toContain(
+      `here/calibration.json: calibrations[0].methods.adversarial.${message}`,
+    );
+  });
+
+  it('is read with its ties', () => {
+    const scores = Array.from({ length: 1000 }, (_, i) => Math.floor(i / 30));
+    const ties = distributionOf(scores, whole.levels);
+    expect(ties.below).toBeDefined();
+    const methods = { adversarial: { ...whole.methods.adversarial!, tokens: ties } };
+    const made = { ...file, calibrations: [{ ...whole, methods }] };
+    expect(parseCalibration(JSON.parse(JSON.stringify(made)), 'here')).toEqual(made);
+  });
 });
 
 describe('withCalibration', () => {
@@ -86,6 +138,18 @@ describe('withCalibration', () => {
     expect(two.calibrations).toEqual([file.calibrations[0], derivative]);
     const again = aCalibration(DEFAULT_SCORING, DEFAULT_SCORING.methods, 500);
     expect(withCalibration(two, MODEL, again).calibrations).toEqual([derivative, again]);
+  });
+
+  it('keeps the methods that were not collected anew', () => {
+    const only = aCalibration(DEFAULT_SCORING, ['adversarial'], 500);
+    const [old, ...others] = withCalibration(two, MODEL, only).calibrations;
+    const { adversarial, ...rest } = file.calibrations[0]!.methods;
+    expect(adversarial).toBeDefined();
+    expect(old).toEqual({ ...file.calibrations[0], methods: rest });
+    expect(others).toEqual([derivative, only]);
+    const all = aCalibration(DEFAULT_SCORING, DEFAULT_SCORING.methods, 300);
+    const again = withCalibration(withCalibration(two, MODEL, only), MODEL, all);
+    expect(again.calibrations).toEqual([derivative, all]);
   });
 
   it('keeps none of another model', () => {

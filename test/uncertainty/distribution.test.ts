@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { conformalRank, distributionOf, levelsFor, thresholdAt } from '#src/uncertainty/distribution.js';
+import { isAlarm } from '#src/index.js';
+import {
+  conformalRank,
+  distributionOf,
+  levelsFor,
+  rankAt,
+  thresholdAt,
+} from '#src/uncertainty/distribution.js';
 
 /** n scores from 1/n to 1, in no particular order. */
 const even = (n: number): number[] => Array.from({ length: n }, (_, i) => (((i * 7919) % n) + 1) / n);
@@ -48,6 +55,46 @@ describe('a distribution', () => {
     expect(conformalRank(distribution, levels, 0)).toBe(0);
     expect(thresholdAt(distribution, levels, 0.009)).toBeNull();
     expect(thresholdAt(distribution, levels, 0.02)).not.toBeNull();
+  });
+
+  it('ranks equals no higher than they do exactly', () => {
+    // 19 % of the scores are the largest: those rank at 81 / 101, though levels from 0.9 on hold their score.
+    const scores = [...even(81).map((score) => score / 2), ...Array.from({ length: 19 }, () => 0.7)];
+    const levels = levelsFor(100);
+    const distribution = distributionOf(scores, levels);
+    expect(conformalRank(distribution, levels, 0.7)).toBeCloseTo(81 / 101, 12);
+    expect(thresholdAt(distribution, levels, 0.12)).toBe(0.7);
+    expect(distributionOf(even(100), levels)).not.toHaveProperty('below');
+  });
+
+  it('ranks no score higher than exactly where it equals a quantile, and elsewhere by less than a level', () => {
+    fc.assert(
+      fc.property(scoreLists, (scores) => {
+        const levels = levelsFor(scores.length);
+        const distribution = distributionOf(scores, levels);
+        const sorted = scores.toSorted((a, b) => a - b);
+        const kept = new Set(levels.map((level) => sorted[rankAt(level, scores.length) - 1]!));
+        for (const score of scores) {
+          const excess = conformalRank(distribution, levels, score) - shareBelow(scores, score);
+          expect(excess).toBeLessThan(kept.has(score) ? 1e-9 : 0.1 + 1e-9);
+        }
+      }),
+    );
+  });
+
+  it('keeps the rate on its own scores where all of them have many equals', () => {
+    // At most eight, so that each of them is the score of some tenth.
+    const ties = fc.uniqueArray(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 1, maxLength: 8 });
+    const rates = fc.double({ min: 0.001, max: 0.999, noNaN: true });
+    fc.assert(
+      fc.property(ties, fc.integer({ min: 10, max: 40 }), rates, (values, equals, rate) => {
+        const scores = values.flatMap((value) => Array.from({ length: equals }, () => value));
+        const levels = levelsFor(scores.length);
+        const distribution = distributionOf(scores, levels);
+        const alarms = scores.filter((score) => isAlarm(conformalRank(distribution, levels, score), rate));
+        expect(alarms.length / scores.length).toBeLessThanOrEqual(rate);
+      }),
+    );
   });
 
   it('counts what was skipped as below all scores', () => {

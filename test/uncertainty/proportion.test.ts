@@ -9,6 +9,8 @@ describe('intervals of proportions', () => {
       high: expect.closeTo(0.17436566, 6),
     });
     expect(wilson(0, 20)).toEqual({ low: 0, high: expect.closeTo(0.1611252, 6) });
+    expect(wilson(7, 7)).toEqual({ low: expect.any(Number), high: 1 });
+    expect(wilson(0, 0)).toEqual({ low: 0, high: 1 });
   });
 
   it('are as for single trials where groups are not alike', () => {

@@ -105,6 +105,15 @@ describe('riskModel', () => {
     ]);
   });
 
+  it('goes by what was collected last for each method under the same settings', async () => {
+    const anew = aCalibration(DEFAULT_SCORING, ['adversarial'], 200);
+    const both = withCalibration(file, file.model, anew);
+    const { risks, warnings } = await riskModel(checkpoint, both, DEFAULT_SCORING, DEFAULT_SCORING.methods);
+    expect(warnings).toEqual([]);
+    expect(risks.ofToken('adversarial', 2, 0)).toBe(200 / 201);
+    expect(risks.ofToken('nll', 2, 0)).toBe(1000 / 1001);
+  });
+
   it('goes by nothing that was made for another model, nor by nothing at all', async () => {
     const other = await opened('other', 'model-00002-of-00002.safetensors');
     const { risks, warnings } = await riskModel(other, file, DEFAULT_SCORING, ['nll']);

@@ -4,9 +4,6 @@ export interface Estimate {
   readonly interval: readonly [low: number, high: number] | null;
 }
 
-/** The normal quantile of a two-sided 95 % interval; `probit` of simple-statistics says 1.957. */
-export const Z95 = 1.959963984540054;
-
 /** As `0.87 [0.81, 0.92]`. */
 export function formatEstimate({ value, interval }: Estimate, digits = 3): string {
   if (!Number.isFinite(value)) return '–';

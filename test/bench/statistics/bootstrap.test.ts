@@ -1,7 +1,7 @@
 import { mean, sampleStandardDeviation } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
 import { type BootstrapOptions, bootstrap } from '#src/bench/statistics/bootstrap.js';
-import { Z95 } from '#src/bench/statistics/estimate.js';
+import { Z } from '#src/uncertainty/proportion.js';
 
 const values = Array.from({ length: 400 }, (_, i) => Math.sin(i * 12.9898) * 3);
 
@@ -22,7 +22,7 @@ const estimate = (
 describe('bootstrap', () => {
   it('gives a mean about the interval of its standard error', () => {
     const { value, interval } = estimate(values.length, meanOf(values));
-    const half = (Z95 * sampleStandardDeviation(values)) / Math.sqrt(values.length);
+    const half = (Z[0.95] * sampleStandardDeviation(values)) / Math.sqrt(values.length);
     expect(value).toBeCloseTo(mean(values), 12);
     expect(Math.abs(interval![0] - (value - half)) / half).toBeLessThan(0.15);
     expect(Math.abs(interval![1] - (value + half)) / half).toBeLessThan(0.15);

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { CalibratedRisk, DEFAULT_GUARD, type Guard, neverFires, RunningRisk } from '#src/index.js';
+import { distributionOf, levelsFor } from '#src/uncertainty/distribution.js';
+import { MIN_STEPS } from '#src/uncertainty/running-risk.js';
+import { aCalibration } from '../support/calibration.js';
+
+/** 1000 tokens in 100 steps. */
+const calibration = aCalibration();
+const risks = new CalibratedRisk(new Map([['adversarial', calibration]]));
+const guard = (changes: Partial<Guard>): Guard => ({ ...DEFAULT_GUARD, ...changes });
+
+describe('neverFires', () => {
+  it('names the least rate at which anything can be flagged', () => {
+    expect(neverFires(guard({ rate: 0.0099 }), risks)).toContain('at a rate below 0.0099');
+    expect(neverFires(guard({ rate: 0.00995 }), risks)).toBeNull();
+    expect(neverFires(guard({ rate: 0.00099, per: 'token' }), risks)).toMatch(
+      /no token is .* below 0\.000999/,
+    );
+    expect(neverFires(guard({ rate: 0.005, per: 'token' }), risks)).toBeNull();
+  });
+
+  it('looks at the statistic that steps are judged by', () => {
+    const { adversarial } = calibration.methods;
+    const steps = { ...adversarial!.steps, mean: distributionOf([1, 2, 3], calibration.levels) };
+    const methods = { adversarial: { ...adversarial!, steps } };
+    const few = new CalibratedRisk(new Map([['adversarial', { ...calibration, methods }]]));
+    expect(neverFires(guard({ rate: 0.2, statistic: 'mean' }), few)).toContain('below 0.25');
+    expect(neverFires(guard({ rate: 0.2, statistic: 'max' }), few)).toBeNull();
+  });
+
+  it('is content with tokens of some positions', () => {
+    const { adversarial } = calibration.methods;
+    const levels = levelsFor(1000);
+    const tokens = distributionOf([1, 2, 3], levels);
+    const later = {
+      from: 128,
+      to: null,
+      ...distributionOf(
+        Array.from({ length: 1000 }, (_, i) => i),
+        levels,
+      ),
+    };
+    const of = (positions: readonly (typeof later)[]) => {
+      const methods = { adversarial: { ...adversarial!, tokens, positions } };
+      return new CalibratedRisk(new Map([['adversarial', { ...calibration, levels, methods }]]));
+    };
+    expect(neverFires(guard({ rate: 0.01, per: 'token' }), of([later]))).toBeNull();
+    expect(neverFires(guard({ rate: 0.01, per: 'token' }), of([]))).toContain('below 0.25');
+  });
+
+  it('asks no running estimate, which would learn from it', () => {
+    const running = new RunningRisk();
+    for (let i = 0; i < MIN_STEPS; i++) expect(neverFires(guard({ rate: 1e-9 }), running)).toBeNull();
+    expect(running.ofStep('adversarial', 'max', 1)).toBeNull();
+  });
+});

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, it } from 'vitest';
 import { detectSpikes, type GuardEvent, type SpikeEvent } from '#src/index.js';
 import { doneEvent, scoreEvent, tokenEvent } from '../support/events.js';
 import { expectMarbles } from '../support/marbles.js';

@@ -3,8 +3,6 @@ import type { Method } from '../uncertainty/method.js';
 import { isAlarm } from '../uncertainty/risk.js';
 import type { GuardEvent, ScoreEvent, SpikeEvent, StepClosedEvent } from './events.js';
 
-export { isAlarm };
-
 export interface SpikeOptions {
   readonly method: Method;
   /** Target false-alarm rate per token, in [0, 1]. */

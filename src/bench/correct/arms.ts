@@ -1,11 +1,11 @@
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { mersenne } from 'pure-rand/generator/mersenne';
+import { hash32 } from '../../model/noise.js';
 import { atRandom, lowestUncertainty, majority } from '../../stream/choose.js';
-import { isAlarm } from '../../stream/detect-spikes.js';
 import { type Guard, policyOf } from '../../stream/guard.js';
 import type { Choose } from '../../stream/policy.js';
 import { DEFAULT_METHODS, type Method } from '../../uncertainty/method.js';
-import { type RiskModel, type Statistic, stepScore } from '../../uncertainty/risk.js';
+import { isAlarm, type RiskModel, type Statistic, stepScore } from '../../uncertainty/risk.js';
 import { DEFAULT_RANDOM, DEFAULT_SCORING, type Scoring } from '../../uncertainty/settings.js';
 import type { Problem } from '../tasks/problem.js';
 import { stepContent } from '../tasks/verify.js';
@@ -48,9 +48,28 @@ export const ARMS: readonly Arm[] = [
 /** What all arms of a run have in common. */
 export interface ArmSettings {
   readonly guard: Guard;
+  /** What the main trigger goes by: the guard's rate, of ordinary steps. */
+  readonly main: Trigger;
   readonly risks: RiskModel;
-  /** Of a step to be flagged by chance. */
-  readonly chance: number;
+  /** Of all steps, those that the main trigger flags in the unguarded answers. Every other trigger flags as many. */
+  readonly share: number;
+  /** From which score on that is so, for each other measure. */
+  readonly thresholds: ReadonlyMap<Method, number>;
+}
+
+/** Scores of all steps of the unguarded answers that make a share of them the highest. */
+export function thresholdFor(
+  method: Method,
+  answers: readonly Pick<Observed, 'steps' | 'scores'>[],
+  statistic: Statistic,
+  share: number,
+): number {
+  const scores = answers
+    .flatMap(({ steps, scores }) =>
+      steps.map(({ from, to }) => scoreOf(scores.slice(from, to), method, statistic)),
+    )
+    .sort((a, b) => b - a);
+  return scores[Math.max(0, Math.round(share * scores.length) - 1)] ?? Number.POSITIVE_INFINITY;
 }
 
 /** Which measure's scores a step is judged and candidates are compared by. */
@@ -130,12 +149,20 @@ function scoreOf(scores: Observed['scores'], method: Method, statistic: Statisti
   );
 }
 
-/** Those of the measure, or 1 for a step that chance flags. Steps are asked about in order, once each. */
-function risksOf(trigger: Trigger, seed: number, { risks, chance }: ArmSettings): RiskModel {
-  if (trigger !== 'chance') return risks;
-  const uniform = uniforms(seed);
-  return { calibrated: () => true, ofToken: () => null, ofStep: () => (uniform() < chance ? 1 : 0) };
+/** Those of the main trigger; of another measure or of chance 1 for a flagged step, else 0. */
+function risksOf(trigger: Trigger, seed: number, { main, risks, share, thresholds }: ArmSettings): RiskModel {
+  if (trigger === main) return risks;
+  const always = { calibrated: () => true, ofToken: () => null };
+  // By the step itself, not by the order in which candidates happen to be asked about.
+  if (trigger === 'chance')
+    return { ...always, ofStep: (_, __, score) => (uniformOf(seed, score) < share ? 1 : 0) };
+  const threshold = thresholds.get(methodOf(trigger)) ?? Number.POSITIVE_INFINITY;
+  return { ...always, ofStep: (_, __, score) => (score >= threshold ? 1 : 0) };
 }
+
+/** In [0, 1). Scores of the same step may differ in their last digits. */
+const uniformOf = (seed: number, score: number): number =>
+  (hash32(seed, hash32(...Buffer.from(score.toPrecision(3)))) >>> 0) / 2 ** 32;
 
 function uniforms(seed: number): () => number {
   const random = mersenne(seed ^ 0x5bd1e995);

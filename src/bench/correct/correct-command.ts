@@ -11,7 +11,7 @@ import { fingerprint } from '../../model/fingerprint.js';
 import { DEFAULT_GUARD, type Guard, MAX_CANDIDATES, TARGETS } from '../../stream/guard.js';
 import { CALIBRATION_FILE, readCalibration } from '../../uncertainty/calibration-file.js';
 import type { Method } from '../../uncertainty/method.js';
-import { STATISTICS } from '../../uncertainty/risk.js';
+import { type RiskModel, STATISTICS } from '../../uncertainty/risk.js';
 import { riskModel } from '../../uncertainty/risk-model.js';
 import { absoluteScoring } from '../../uncertainty/settings.js';
 import { thisMachine } from '../report.js';
@@ -23,16 +23,18 @@ import {
   type Arm,
   type ArmSettings,
   flagCount,
+  methodOf,
   methodsOf,
   nameOf,
   scoringFor,
   type Trigger,
+  thresholdFor,
 } from './arms.js';
 import { compare, type Outcome } from './comparison.js';
 import { type CorrectReport, formatCorrect } from './correct-report.js';
 import { measureDelays } from './delays.js';
 import { claimFolder } from './ledger.js';
-import { type RunOptions, runArm, runSamples, runUnguarded } from './run.js';
+import { type Part, type RunOptions, runArm, runSamples, runUnguarded, WHOLE } from './run.js';
 import { type Sampling, sameBudget, selfConsistency } from './self-consistency.js';
 
 interface CorrectOptions {
@@ -45,6 +47,7 @@ interface CorrectOptions {
   readonly samples: number;
   readonly held: number;
   readonly out?: string;
+  readonly part?: Part;
   readonly json?: boolean;
   readonly rate: number;
   readonly statistic: Guard['statistic'];
@@ -75,6 +78,11 @@ export function correctCommand(): Command {
     .option('--samples <number>', 'further answers for self-consistency', integer(0, 32), 4)
     .option('--held <problems>', 'problems to measure the delay of held delivery on', integer(0, 1e6), 100)
     .option('--out <folder>', 'keep the answers there; a run that was interrupted goes on')
+    .option(
+      '--part <i/n>',
+      'answer every n-th problem only, beside other processes with the same --out',
+      parsePart,
+    )
     .option('--json', 'print the results as JSON')
     .optionsGroup('Guard:')
     .option('--rate <number>', 'false alarms per step', real(0.0001, 0.9999), DEFAULT_GUARD.rate)
@@ -105,7 +113,8 @@ export function correctCommand(): Command {
       'after',
       `
 Every way answers the same problems with the same seeds; where a guard flags nothing, its answer is the unguarded one.
-Differences are paired (McNemar's exact test, Newcombe's interval). chance flags steps as often as the main arm does.
+Differences are paired (McNemar's exact test, Newcombe's interval). The first arm flags by the guard's rate; every other
+measure, and chance, as many steps as that.
 
 Examples:
   $ flinch bench correct --out /tmp/correct
@@ -121,6 +130,7 @@ async function correct(options: CorrectOptions): Promise<void> {
   try {
     await reportDevices(engine, device, ['decode', 'score']);
     const report = await measure(engine, options);
+    if (!report) return;
     if (out !== undefined) writeFileSync(join(out, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
     process.stdout.write(`${options.json ? JSON.stringify(report) : formatCorrect(report)}\n`);
   } finally {
@@ -128,7 +138,8 @@ async function correct(options: CorrectOptions): Promise<void> {
   }
 }
 
-async function measure(engine: Engine, options: CorrectOptions): Promise<CorrectReport> {
+/** @returns `null` for a part of a run */
+async function measure(engine: Engine, options: CorrectOptions): Promise<CorrectReport | null> {
   const { problems: count, seed, arms, out = null } = options;
   const temperature = options.temperature ?? samplingDefaults(engine.checkpoint.generation).temperature;
   const problems = generateProblems({ seed, count });
@@ -141,13 +152,17 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
     maxRollbacks: options.maxRollbacks,
     ...(options.candidateTemperature !== undefined && { temperature: options.candidateTemperature }),
   };
-  const risks = await risksFor(engine, methodsOf(arms));
+  const risks = await risksFor(engine, methodOf(arms[0]!.trigger));
   if (out !== null) {
     const model = await fingerprint(engine.checkpoint);
     claimFolder(out, { model, seed, temperature, methods: methodsOf(arms), guard });
   }
-  const run: RunOptions = { engine, problems, seed, temperature, folder: out };
+  const { part = WHOLE } = options;
+  if (part.of > 1 && out === null) throw new UsageError('--part: needs --out, where the parts meet');
+  const run: RunOptions = { engine, problems, seed, temperature, folder: out, part };
   const unguarded = await runUnguarded(run, guard, methodsOf(arms));
+  if (unguarded.length < count)
+    throw new UsageError('--part: the other parts have not answered all problems yet: run it again then');
   const flagShare = (trigger: Trigger, settings: ArmSettings): number => {
     const flags = unguarded.map((answer, i) => flagCount(trigger, answer, seed + i, settings));
     return total(flags) / total(unguarded.map(({ steps }) => steps.length));
@@ -155,11 +170,17 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
   const main = arms[0]!;
   if (main.trigger === 'chance')
     throw new UsageError('--arms: chance flags as often as the first arm, which must be another');
-  const settings: ArmSettings = {
+  const share = flagShare(main.trigger, {
     guard,
     risks,
-    chance: flagShare(main.trigger, { guard, risks, chance: 0 }),
-  };
+    main: main.trigger,
+    share: 0,
+    thresholds: new Map(),
+  });
+  const thresholds = new Map(
+    methodsOf(arms).map((method) => [method, thresholdFor(method, unguarded, guard.statistic, share)]),
+  );
+  const settings: ArmSettings = { guard, risks, main: main.trigger, share, thresholds };
 
   const samples: Sampling[] = [];
   for (let number = 1; number <= options.samples; number++) {
@@ -173,6 +194,7 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
     trials.set(name, answers);
     outcomes.push(outcomeOf(name, answers));
   }
+  if (part.of > 1) return null;
   const none = outcomeOf('no guard', unguarded);
   const consistent = samples.map((_, i) => selfConsistency(problems, unguarded, samples.slice(0, i + 1)));
   const budget = sameBudget(outcomes[0]!, none, consistent);
@@ -214,12 +236,12 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
   };
 }
 
-/** @throws UsageError without a calibration that holds for every measure: rates would mean nothing */
-async function risksFor(engine: Engine, methods: readonly Method[]) {
+/** @throws UsageError without a calibration that holds for the main arm's measure: its rate would mean nothing */
+async function risksFor(engine: Engine, method: Method): Promise<RiskModel> {
   const { checkpoint } = engine;
-  const scoring = await absoluteScoring(scoringFor(methods), checkpoint.embeddingRms);
+  const scoring = await absoluteScoring(scoringFor([method]), checkpoint.embeddingRms);
   const file = await readCalibration(join(checkpoint.dir, CALIBRATION_FILE));
-  const { risks, warnings } = await riskModel(checkpoint, file, scoring, methods);
+  const { risks, warnings } = await riskModel(checkpoint, file, scoring, [method]);
   if (warnings.length > 0) throw new UsageError(`calibration: ${warnings.join('; ')}`);
   return risks;
 }
@@ -266,4 +288,11 @@ function commandLine(): string {
     (arg, i) => ![arg, args[i - 1]].some((word) => word === '--out' || word === '--model'),
   );
   return ['flinch bench correct', ...kept.map((arg) => (/[\s;]/.test(arg) ? `"${arg}"` : arg))].join(' ');
+}
+
+function parsePart(text: string): Part {
+  const [, index, of] = /^(\d+)\/(\d+)$/.exec(text) ?? [];
+  const part = { index: Number(index) - 1, of: Number(of) };
+  if (part.index >= 0 && part.index < part.of) return part;
+  throw new InvalidArgumentError('Must be such as 1/2 or 2/2.');
 }

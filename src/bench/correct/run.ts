@@ -28,7 +28,16 @@ export interface RunOptions {
   readonly temperature: number;
   /** Where results are kept; `null` for nowhere. */
   readonly folder: string | null;
+  /** Of several processes that share the folder, each answers every `of`-th problem. */
+  readonly part: Part;
 }
+
+export interface Part {
+  readonly index: number;
+  readonly of: number;
+}
+
+export const WHOLE: Part = { index: 0, of: 1 };
 
 /** Every problem's answer without a guard, with the scores of all its tokens. */
 export async function runUnguarded(
@@ -41,9 +50,7 @@ export async function runUnguarded(
     observedSchema.parse(value),
   );
   const how = unguarded(guard, methods);
-  return each('no guard', options.problems, async (problem, i) => {
-    const known = ledger.get(i);
-    if (known) return known;
+  return eachOf(options, 'no guard', ledger, async (problem, i) => {
     const answer = await answerTask(engine, problem, sampled(options, i), how);
     ledger.add(i, answer);
     return answer;
@@ -60,9 +67,7 @@ export async function runArm(
   const { engine, folder } = options;
   const file = folder && join(folder, `${arm.trigger}-${arm.remedy}.jsonl`);
   const ledger = new Ledger(file, (value) => trialSchema.parse(value));
-  return each(nameOf(arm), options.problems, async (problem, i) => {
-    const known = ledger.get(i);
-    if (known) return known;
+  return eachOf(options, nameOf(arm), ledger, async (problem, i) => {
     const same = unguarded[i]!;
     const { seed } = sampled(options, i);
     if (!flagsAny(arm.trigger, same, seed, settings)) return same;
@@ -79,9 +84,7 @@ export async function runSamples(options: RunOptions, number: number): Promise<S
   const ledger = new Ledger(folder && join(folder, `sample-${number}.jsonl`), (value) =>
     sampleSchema.parse(value),
   );
-  return each(`sample ${number}`, options.problems, async (problem, i) => {
-    const known = ledger.get(i);
-    if (known) return known;
+  return eachOf(options, `sample ${number}`, ledger, async (problem, i) => {
     const { seed, temperature } = sampled(options, i);
     const { text, tokens } = await sampleTask(engine, problem, {
       temperature,
@@ -91,6 +94,20 @@ export async function runSamples(options: RunOptions, number: number): Promise<S
     ledger.add(i, sample);
     return sample;
   });
+}
+
+/** Works on what is not known yet, of one's own part; what only the other parts know is left out. */
+async function eachOf<T>(
+  { problems, part }: RunOptions,
+  name: string,
+  ledger: Ledger<T>,
+  work: (problem: Problem, i: number) => Promise<T>,
+): Promise<T[]> {
+  const results = await each(name, problems, async (problem, i) => {
+    const known = ledger.get(i);
+    return known || i % part.of !== part.index ? known : work(problem, i);
+  });
+  return results.flatMap((result) => (result === undefined ? [] : [result]));
 }
 
 /** Apart from those of other problems' answers. */

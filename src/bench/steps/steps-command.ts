@@ -18,7 +18,7 @@ import { TextScorer } from '../../uncertainty/text-scorer.js';
 import { TOKUR_METHODS } from '../../uncertainty/tokur.js';
 import type { Observed } from '../correct/answer-task.js';
 import { claimFolder, Ledger } from '../correct/ledger.js';
-import { runUnguarded } from '../correct/run.js';
+import { runUnguarded, WHOLE } from '../correct/run.js';
 import { each } from '../each.js';
 import { thisMachine } from '../report.js';
 import { generateProblems } from '../tasks/generate.js';
@@ -102,7 +102,7 @@ async function measureSteps(options: StepsOptions): Promise<void> {
       });
     }
     const problems = generateProblems({ seed, count });
-    const run = { engine, problems, seed, temperature, folder };
+    const run = { engine, problems, seed, temperature, folder, part: WHOLE };
     const answers = await runUnguarded(run, DEFAULT_GUARD, METHODS_OF_ANSWERS);
     const scores = new Map<string, readonly (readonly (number | null)[])[]>();
     for (const variant of VARIANTS) {

@@ -94,7 +94,8 @@ describe('an arm', () => {
     const [problem] = generateProblems({ seed: 77, count: 1 });
     const sampled = { seed: 5, temperature: 0.2 };
     const risks = { calibrated: () => true, ofToken: () => 0, ofStep: () => 0 };
-    const settings: ArmSettings = { guard: DEFAULT_GUARD, risks, chance: 0 };
+    const thresholds = new Map(DEFAULT_METHODS.map((method) => [method, Number.POSITIVE_INFINITY] as const));
+    const settings: ArmSettings = { guard: DEFAULT_GUARD, main: 'adversarial', risks, share: 0, thresholds };
     const plain = await answerTask(engine, problem!, sampled, unguarded(DEFAULT_GUARD, DEFAULT_METHODS));
     for (const arm of ARMS.filter(({ trigger }) => trigger !== 'random')) {
       expect(flagCount(arm.trigger, plain, 5, settings)).toBe(0);
@@ -112,11 +113,13 @@ describe('an arm', () => {
   it('by chance flags as many steps as it is told to', () => {
     const settings: ArmSettings = {
       guard: DEFAULT_GUARD,
+      main: 'adversarial',
       risks: { calibrated: () => true, ofToken: () => 0, ofStep: () => 0 },
-      chance: 0.1,
+      share: 0.1,
+      thresholds: new Map(),
     };
     const steps = Array.from({ length: 10 }, (_, i) => ({ from: i, to: i + 1, text: '' }));
-    const scores = steps.map(() => ({ adversarial: 0 }));
+    const scores = steps.map((_, i) => ({ adversarial: i / 100 }));
     const flags = Array.from({ length: 1000 }, (_, seed) =>
       flagCount('chance', { steps, scores }, seed, settings),
     );

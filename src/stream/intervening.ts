@@ -33,7 +33,7 @@ export class Intervening {
   readonly #options: Required<InterveneOptions>;
   readonly #emit: (event: GuardEvent) => void;
   readonly #open = new Set<Followed>();
-  /** Latest score events by token: of flagged steps. */
+  /** The latest of each token. */
   readonly #scores = new Map<number, ScoreEvent>();
   /** Tokens that have been emitted and not retracted. */
   #tokens = 0;

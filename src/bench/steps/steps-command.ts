@@ -11,7 +11,7 @@ import { encodePrompt } from '../../model/checkpoint.js';
 import { fingerprint } from '../../model/fingerprint.js';
 import { DEFAULT_GUARD } from '../../stream/guard.js';
 import { StepAligner } from '../../stream/step-aligner.js';
-import { DEFAULT_METHODS } from '../../uncertainty/method.js';
+import { DEFAULT_METHODS, type Method } from '../../uncertainty/method.js';
 import type { Schedule } from '../../uncertainty/schedule.js';
 import { DEFAULT_ALPHA, DEFAULT_BLOCK, DEFAULT_WINDOW } from '../../uncertainty/settings.js';
 import { TextScorer } from '../../uncertainty/text-scorer.js';
@@ -38,30 +38,35 @@ interface StepsOptions {
   readonly json?: boolean;
 }
 
+/** What the finished answers are scored by once more. */
 interface Variant {
   readonly name: string;
+  readonly method: Method;
   readonly schedule: Schedule;
 }
 
 const windowed = (block: number, window: number | 'all'): Variant => ({
   name: `adversarial, block ${block}, window ${window}`,
+  method: 'adversarial',
   schedule: { kind: 'windowed', block, window },
 });
 
-/** Other schedules than the one that streams have by default. */
+/** Other schedules than the one that streams have by default; TokUR, which is the same under each. */
 const VARIANTS: readonly Variant[] = [
-  { name: 'adversarial, offline', schedule: { kind: 'offline' } },
+  { name: 'adversarial, offline', method: 'adversarial', schedule: { kind: 'offline' } },
   windowed(1, 'all'),
   windowed(8, 'all'),
   windowed(8, 32),
   windowed(8, 16),
   {
     name: 'adversarial, lazy 0.01',
+    method: 'adversarial',
     schedule: { kind: 'lazy', block: DEFAULT_BLOCK, window: DEFAULT_WINDOW, epsilon: 0.01 },
   },
+  ...TOKUR_METHODS.map((method): Variant => ({ name: method, method, schedule: { kind: 'offline' } })),
 ];
 /** Measured while the answers are written. */
-const METHODS_OF_ANSWERS = [...DEFAULT_METHODS, 'random', ...TOKUR_METHODS] as const;
+const METHODS_OF_ANSWERS = [...DEFAULT_METHODS, 'random'] as const;
 const STREAMED = windowed(DEFAULT_BLOCK, DEFAULT_WINDOW).name;
 
 export function stepsCommand(): Command {
@@ -132,15 +137,16 @@ async function rescore(
   engine: Engine,
   problems: readonly Problem[],
   answers: readonly Observed[],
-  { name, schedule }: Variant,
+  variant: Variant,
   folder: string | null,
 ): Promise<(number | null)[][]> {
+  const { name } = variant;
   const file = folder && join(folder, `${name.replaceAll(/[^a-z0-9.]+/g, '-')}.jsonl`);
   const ledger = new Ledger(file, (value) => rescoredSchema.parse(value));
   return each(name, answers, async ({ tokenIds, tokenTexts }, i) => {
     const known = ledger.get(i);
     if (known) return known.scores;
-    const scores = await scoreAnswer(engine, problems[i]!, tokenIds, tokenTexts, schedule);
+    const scores = await scoreAnswer(engine, problems[i]!, tokenIds, tokenTexts, variant);
     ledger.add(i, { scores });
     return scores;
   });
@@ -151,16 +157,16 @@ async function scoreAnswer(
   { question }: Problem,
   ids: readonly number[],
   texts: readonly string[],
-  schedule: Schedule,
+  { method, schedule }: Variant,
 ): Promise<(number | null)[]> {
   const promptIds = encodePrompt(engine.checkpoint, [{ role: 'user', content: question }]);
-  const scoring = { methods: ['adversarial'], schedule, alpha: DEFAULT_ALPHA } as const;
+  const scoring = { methods: [method], schedule, alpha: DEFAULT_ALPHA };
   const scorer = await TextScorer.open(engine, promptIds, scoring, promptIds.length + ids.length);
   try {
     const aligner = new StepAligner();
     const tokens = ids.map((id, i) => ({ id, begins: aligner.begins(texts[i]!) }));
     const scores = [...(await scorer.push(tokens)), ...(await scorer.finish())];
-    return scores.map((token) => token.scores.adversarial ?? null);
+    return scores.map((token) => token.scores[method] ?? null);
   } finally {
     scorer.close();
   }

@@ -90,7 +90,7 @@ describe('Generation.fork', () => {
   });
 
   it('keeps to the length that was asked for', async () => {
-    const whole = await engine.generate({ ...endless(engine, 30), forks: 1 });
+    const whole = await engine.generate({ ...endless(engine, 30), forks: 2 });
     await read(whole);
     const fork = await whole.fork({ keep: 20, sampling: GREEDY });
     expect(await read(fork)).toMatchObject({ tokens: { length: 10 }, end: { reason: 'length', tokens: 30 } });
@@ -101,20 +101,43 @@ describe('Generation.fork', () => {
   });
 
   it('stops at a stop string that begins in what stays', async () => {
-    const { tokens } = await read(await engine.generate(greedy(engine)));
-    const last = tokens[11]!.text.at(-1)!;
-    const whole = await engine.generate(greedy(engine, { forks: 1, stop: [`${last}Wa`] }));
+    const keep = 12;
+    const plain = await engine.generate(greedy(engine, { forks: 1 }));
+    const { tokens } = await read(plain);
+    const text = tokens.map((token) => token.text).join('');
+    // Another continuation than the greedy one, and a stop string that spans its beginning.
+    for (let seed = 1; ; seed++) {
+      const sampling = { ...GREEDY, temperature: 2, seed };
+      const other = await plain.fork({ keep, sampling });
+      const [next] = (await read(other, 1)).tokens;
+      other.cancel();
+      const stop = `${tokens[keep - 1]!.text.at(-1)}${next?.text[0]}`;
+      if (!next?.text || text.includes(stop)) continue;
+      const whole = await engine.generate(greedy(engine, { forks: 1, stop: [stop] }));
+      await read(whole);
+      const fork = await whole.fork({ keep, sampling });
+      expect(await read(fork)).toEqual({ tokens: [], end: { type: 'end', reason: 'stop', tokens: keep } });
+      for (const generation of [plain, whole, fork]) generation.cancel();
+      return;
+    }
+  });
+
+  it('takes no stop string from what is given', async () => {
+    const whole = await engine.generate(greedy(engine, { forks: 1, stop: ['Wait'] }));
     await read(whole);
-    const insert = engine.checkpoint.tokenizer.encode('Wait');
+    const insert = engine.checkpoint.tokenizer.encode('Wait. ');
     const fork = await whole.fork({ keep: 12, insert, sampling: GREEDY });
-    expect(await read(fork)).toEqual({ tokens: [], end: { type: 'end', reason: 'stop', tokens: 12 } });
+    const { tokens } = await read(fork);
+    expect(tokens.map((token) => token.text).join('')).toMatch(/^Wait\. ./);
     whole.cancel();
     fork.cancel();
   });
 
   it('needs room to have been set aside', async () => {
     const whole = await engine.generate(greedy(engine));
-    await expect(whole.fork({ keep: 0, sampling: GREEDY })).rejects.toMatchObject({ code: 'closed' });
+    await expect(whole.fork({ keep: 0, sampling: GREEDY })).rejects.toThrow(
+      'forks: memory is set aside for 0',
+    );
     whole.cancel();
     const before = engine.memory.used;
     const one = await engine.generate(greedy(engine));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { compare, type Outcome } from '#src/bench/correct/comparison.js';
-import { mostCommon } from '#src/bench/correct/self-consistency.js';
+import { mostCommon, sameBudget } from '#src/bench/correct/self-consistency.js';
 
 const outcome = (name: string, right: string): Outcome => ({
   name,
@@ -37,5 +37,26 @@ describe('mostCommon', () => {
     [[], null],
   ])('of %j is %j', (answers, common) => {
     expect(mostCommon(answers)).toBe(common);
+  });
+});
+
+describe('sameBudget', () => {
+  const way = (name: string, right: string, tokens: number): Outcome => ({ ...outcome(name, right), tokens });
+  const none = way('none', '0000', 100);
+  const two = way('two answers', '0011', 200);
+  const three = way('three answers', '1111', 300);
+
+  it('gives one answer more to as many problems as makes the tokens the same', () => {
+    const same = sameBudget(way('guard', '1000', 250), none, [two, three]);
+    expect(same).toMatchObject({ right: [true, true, true, true], tokens: 250 });
+    expect(sameBudget(way('guard', '1000', 175), none, [two, three])).toMatchObject({
+      right: [false, false, true, false],
+      tokens: 175,
+    });
+  });
+
+  it('is none where all samples together took fewer', () => {
+    expect(sameBudget(way('guard', '1000', 301), none, [two, three])).toBeNull();
+    expect(sameBudget(way('guard', '1000', 150), none, [])).toBeNull();
   });
 });

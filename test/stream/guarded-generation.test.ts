@@ -166,7 +166,7 @@ describe('guardedGeneration', () => {
       ),
       { numRuns: 8 },
     );
-  });
+  }, 180_000);
 
   it('says how long a step was held', async () => {
     const events = await collect(4, { delivery: 'held', action: 'annotate' });
@@ -227,7 +227,7 @@ describe('guardedGeneration', () => {
       subscription.unsubscribe();
     }
     await idle();
-  });
+  }, 180_000);
 
   it('waits for a reader, in the middle of a rollback too', async () => {
     const gate = new FlowGate();

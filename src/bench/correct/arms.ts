@@ -75,7 +75,7 @@ export function thresholdFor(
 /** Which measure's scores a step is judged and candidates are compared by. */
 export const methodOf = (trigger: Trigger): Method => (trigger === 'chance' ? 'adversarial' : trigger);
 
-/** Fewer draws of Rand. Pert. than its 20: with 8 it costs about as much as Adv. Pert. */
+/** Fewer draws of Rand. Pert. than its 20, which would take most of the time of a run. */
 export const RANDOM = { ...DEFAULT_RANDOM, samples: 8 };
 
 export function scoringFor(methods: readonly Method[]): Scoring {
@@ -117,16 +117,7 @@ export function guarding(arm: Arm, problem: Problem, seed: number, settings: Arm
   };
 }
 
-/** Whether a guard of this kind would have done anything to an answer that was given without one. */
-export function flagsAny(
-  trigger: Trigger,
-  { steps, scores }: Pick<Observed, 'steps' | 'scores'>,
-  seed: number,
-  settings: ArmSettings,
-): boolean {
-  return flagCount(trigger, { steps, scores }, seed, settings) > 0;
-}
-
+/** Steps of an answer, given without a guard, that a guard of this kind would have flagged. */
 export function flagCount(
   trigger: Trigger,
   { steps, scores }: Pick<Observed, 'steps' | 'scores'>,

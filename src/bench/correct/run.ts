@@ -14,7 +14,7 @@ import {
   type Trial,
   trialSchema,
 } from './answer-task.js';
-import { type Arm, type ArmSettings, flagsAny, guarding, nameOf, unguarded } from './arms.js';
+import { type Arm, type ArmSettings, flagCount, guarding, nameOf, unguarded } from './arms.js';
 import { Ledger } from './ledger.js';
 
 const sampleSchema = z.object({ answer: z.string().nullable(), tokens: z.int() });
@@ -70,7 +70,7 @@ export async function runArm(
   return eachOf(options, nameOf(arm), ledger, async (problem, i) => {
     const same = unguarded[i]!;
     const { seed } = sampled(options, i);
-    if (!flagsAny(arm.trigger, same, seed, settings)) return same;
+    if (flagCount(arm.trigger, same, seed, settings) === 0) return same;
     const how = guarding(arm, problem, seed, settings);
     const trial = trialSchema.parse(await answerTask(engine, problem, sampled(options, i), how));
     ledger.add(i, trial);

@@ -31,16 +31,15 @@ export function createApp({ models, logger }: AppOptions): Express {
   app.use(logRequests(logger));
   app.post('/v1/chat/completions', express.json({ limit: BODY_LIMIT }), requireBody, chatCompletions(models));
   app.get('/v1/models', (_req, res) => {
-    res.json({ object: 'list', data: [...models.all.keys()].map((id) => modelObject(id, models)) });
+    res.json({ object: 'list', data: models.all.map(({ name }) => modelObject(name, models)) });
   });
   app.get('/v1/models/:id', (req, res) => {
-    models.engine(req.params.id);
+    models.get(req.params.id);
     res.json(modelObject(req.params.id, models));
   });
   app.get('/healthz', (_req, res) => {
-    const all = [...models.all].map(([id, engine]) => ({ id, ...engine.status() }));
-    const running = all.every(({ decode, score }) => decode.pid !== undefined && score.pid !== undefined);
-    res.json({ status: running ? 'ok' : 'degraded', models: all });
+    const all = models.all.map((model) => ({ id: model.name, ...model.status() }));
+    res.json({ status: all.every(({ ready }) => ready) ? 'ok' : 'degraded', models: all });
   });
   app.use(express.static(PAGE_SCRIPTS, { setHeaders }), express.static(PAGE_FILES, { setHeaders }));
   app.use((req) => {

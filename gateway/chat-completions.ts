@@ -3,9 +3,10 @@ import type { RequestHandler, Response } from 'express';
 import { fromEvent, lastValueFrom, takeUntil, toArray } from 'rxjs';
 import { FlowGate } from '../src/stream/flow-gate.js';
 import { toApiError } from './errors.js';
-import type { Models, Prepared } from './models.js';
+import type { Models } from './models.js';
 import { Completion } from './openai.js';
 import { type ChatRequest, chatSchema, parse } from './request.js';
+import type { Prepared } from './served-model.js';
 import { SseWriter } from './sse.js';
 
 /** `POST /v1/chat/completions`, streamed or whole. A client that goes away cancels its generation. */
@@ -27,12 +28,11 @@ async function whole(res: Response, request: ChatRequest, prepared: Prepared): P
   res.json(completionOf(request, prepared).whole(events));
 }
 
-function completionOf(request: ChatRequest, { model, engine, guard }: Prepared): Completion {
-  const { tokenizer } = engine.checkpoint;
+function completionOf(request: ChatRequest, { model, vocabulary, guard }: Prepared): Completion {
   const id = `chatcmpl-${randomUUID()}`;
   const logprobs = request.logprobs === true;
   const includeUsage = request.stream_options?.include_usage === true;
-  return new Completion({ id, model, tokenizer, guard, logprobs, includeUsage });
+  return new Completion({ id, model, vocabulary, guard, logprobs, includeUsage });
 }
 
 /** Until the first event an error is a plain response; from then on it is an event, and there is no `[DONE]`. */

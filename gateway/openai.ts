@@ -1,13 +1,11 @@
-import type { TokenLogprob } from '../src/engine/sampler.js';
-import type { Tokenizer } from '../src/model/tokenizer.js';
-import type { DoneEvent, GuardEvent, ScoreEvent, TokenEvent } from '../src/stream/events.js';
-import { eventFields, scoreFields, tokenFields, usageFields } from '../src/stream/wire.js';
-import type { GuardInForce } from './models.js';
+import type { DoneEvent, GuardEvent, ScoreEvent, TokenEvent, TopToken } from '../src/stream/events.js';
+import { eventFields, scoreFields, tokenFields, usageFields, type Vocabulary } from '../src/stream/wire.js';
+import type { GuardInForce } from './served-model.js';
 
 export interface CompletionOptions {
   readonly id: string;
   readonly model: string;
-  readonly tokenizer: Tokenizer;
+  readonly vocabulary: Vocabulary;
   readonly guard: GuardInForce;
   /** Whether the client asked for OpenAI's `logprobs`. */
   readonly logprobs: boolean;
@@ -117,22 +115,26 @@ export class Completion {
   }
 
   #fields(event: GuardEvent): object {
-    return eventFields(event, this.#options.tokenizer);
+    return eventFields(event, this.#options.vocabulary);
   }
 
   #token(token: TokenEvent, score?: ScoreEvent): object {
-    return { ...tokenFields(token), ...(score && scoreFields(score, this.#options.tokenizer)) };
+    return { ...tokenFields(token), ...(score && scoreFields(score, this.#options.vocabulary)) };
   }
 
   #logprob(token: TokenEvent): object {
     return {
-      ...this.#openAiToken(token),
+      ...this.#openAiToken(token, token.text),
       top_logprobs: token.topLogprobs.map((other) => this.#openAiToken(other)),
     };
   }
 
-  #openAiToken({ id, logprob }: TokenLogprob): object {
-    const { tokenizer } = this.#options;
-    return { token: tokenizer.tokenText(id), logprob, bytes: [...tokenizer.tokenBytes(id)] };
+  /** @param written its text within the response, for a token that is not known by itself */
+  #openAiToken(token: (TokenEvent | TopToken) & Pick<Partial<TopToken>, 'bytes'>, written?: string): object {
+    const { vocabulary } = this.#options;
+    const { id, logprob, bytes } = token;
+    const text = vocabulary && id !== null ? vocabulary.tokenText(id) : (token.text ?? written ?? '');
+    const given = bytes ?? (vocabulary && id !== null ? vocabulary.tokenBytes(id) : Buffer.from(text));
+    return { token: text, logprob, bytes: [...given] };
   }
 }

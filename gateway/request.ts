@@ -23,7 +23,7 @@ import {
   parseScale,
   TOKUR_LAWS,
 } from '../src/uncertainty/settings.js';
-import { fromZod } from './errors.js';
+import { ApiError, fromZod } from './errors.js';
 
 const LIMITS = {
   messages: 1000,
@@ -94,7 +94,7 @@ export const guardSchema = z
       .array(z.enum(METHODS))
       .min(1)
       .transform((methods) => [...new Set(methods)])
-      .default([...DEFAULT_METHODS]),
+      .optional(),
     block: z.int().min(1).max(LIMITS.block).default(DEFAULT_BLOCK),
     window: z
       .union([z.int().min(1).max(LIMITS.window), z.literal('all')], {
@@ -124,23 +124,40 @@ export const guardSchema = z
     reflection: z.string().min(1).max(LIMITS.reflectionCharacters).default(DEFAULT_GUARD.reflection),
     max_rollbacks: z.int().min(0).max(MAX_ROLLBACKS).default(DEFAULT_GUARD.maxRollbacks),
   })
-  .transform(({ window, method, ...guard }) => ({
+  .transform(({ window, ...guard }) => ({
     ...guard,
     window: window ?? Math.max(DEFAULT_WINDOW, guard.block),
-    method: method ?? defaultMethod(guard.methods),
-  }))
-  .refine(({ method, methods }) => methods.includes(method), {
-    path: ['method'],
-    error: 'is not among guard.methods',
-  });
+  }));
 
-/** Who asks for some methods alone need not say which of them the guard goes by. */
-function defaultMethod(methods: readonly Method[]): Method {
-  const [first = DEFAULT_GUARD.method] = methods;
-  return methods.includes(DEFAULT_GUARD.method) ? DEFAULT_GUARD.method : first;
+/** As it was asked for. */
+export type GuardFields = z.output<typeof guardSchema>;
+
+/** With the methods that the model computes. */
+export interface Guard extends GuardFields {
+  readonly methods: Method[];
+  readonly method: Method;
 }
 
-export type Guard = z.output<typeof guardSchema>;
+/**
+ * Fills in the methods. Who asks for some alone need not say which of them the guard goes by; who names none gets, of
+ * the usual ones, those that there are.
+ * @param available what can be computed for the model
+ * @throws ApiError 400 that names the field
+ */
+export function completeGuard(fields: GuardFields, available: readonly Method[]): Guard {
+  const { methods = DEFAULT_METHODS.filter((method) => available.includes(method)) } = fields;
+  const missing = methods.find((method) => !available.includes(method));
+  if (missing !== undefined) {
+    throw invalid('guard.methods', `${missing} needs a scorer, which this model does not have`);
+  }
+  const [first = DEFAULT_GUARD.method] = methods;
+  const { method = methods.includes(DEFAULT_GUARD.method) ? DEFAULT_GUARD.method : first } = fields;
+  if (!methods.includes(method)) throw invalid('guard.method', 'is not among guard.methods');
+  return { ...fields, methods: [...methods], method };
+}
+
+const invalid = (param: string, problem: string): ApiError =>
+  new ApiError(400, 'invalid_value', `${param}: ${problem}`, param);
 
 const generationFields = {
   model: z.string(),

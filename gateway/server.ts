@@ -4,15 +4,13 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Logger, pino } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Engine } from '../src/engine/engine.js';
 import { createApp } from './app.js';
 import { ApiError } from './errors.js';
-import { Models } from './models.js';
+import type { Models } from './models.js';
 import { MAX_MESSAGE_BYTES, StreamConnection, SUBPROTOCOL } from './stream-socket.js';
 
 export interface GatewayOptions {
-  /** Models by the name that requests give. */
-  readonly engines: ReadonlyMap<string, Engine>;
+  readonly models: Models;
   readonly host?: string;
   /** 0 picks a free port. */
   readonly port?: number;
@@ -31,11 +29,10 @@ const GOODBYE_TIMEOUT_MS = 1000;
 
 /**
  * Starts the gateway.
- * @throws Error when the address cannot be listened on; ModelError for a calibration that cannot be read
+ * @throws Error when the address cannot be listened on
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { engines, host = '127.0.0.1', port = 8787, logger = pino({ level: 'silent' }) } = options;
-  const models = await Models.open(engines, logger);
+  const { models, host = '127.0.0.1', port = 8787, logger = pino({ level: 'silent' }) } = options;
   const server = createServer(createApp({ models, logger }));
   const sockets = new WebSocketServer({
     noServer: true,

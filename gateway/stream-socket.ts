@@ -5,8 +5,9 @@ import type { RawData, WebSocket } from 'ws';
 import { FlowGate } from '../src/stream/flow-gate.js';
 import { eventFields, usageFields } from '../src/stream/wire.js';
 import { ApiError, toApiError } from './errors.js';
-import type { Models, Prepared } from './models.js';
+import type { Models } from './models.js';
 import { cancelSchema, createSchema, parse } from './request.js';
+import type { Prepared } from './served-model.js';
 
 export const SUBPROTOCOL = 'flinch.v1';
 export const MAX_MESSAGE_BYTES = 1 << 20;
@@ -91,7 +92,7 @@ export class StreamConnection {
       .catch((error: unknown) => this.#sendError(error, requestIdOf(message)));
   }
 
-  #start({ model, guard, promptTokens, engine, start }: Prepared, requestId: string | undefined): void {
+  #start({ model, guard, promptTokens, vocabulary, start }: Prepared, requestId: string | undefined): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     const responseId = `resp-${randomUUID()}`;
     let offset = 0;
@@ -117,7 +118,7 @@ export class StreamConnection {
         if (event.type === 'token.delta') completionTokens = event.index + 1;
         if (event.type === 'token.retracted') completionTokens = event.from;
         if (event.type === 'generation.done') this.#running.delete(responseId);
-        emit(eventFields(event, engine.checkpoint.tokenizer));
+        emit(eventFields(event, vocabulary));
       },
       error: (error: unknown) => {
         this.#running.delete(responseId);
@@ -125,7 +126,7 @@ export class StreamConnection {
       },
     });
     const cancelled = (): void => {
-      const usage = usageFields({ promptTokens, completionTokens });
+      const usage = usageFields({ promptTokens: promptTokens ?? 0, completionTokens });
       emit({ type: 'generation.done', finish_reason: 'cancelled', usage });
     };
     if (!subscription.closed) this.#running.set(responseId, { subscription, gate, cancelled });

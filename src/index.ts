@@ -25,23 +25,39 @@ export type {
   RollbackDoneEvent,
   RollbackStartedEvent,
   ScoreEvent,
+  ScorerMismatchEvent,
   SpikeEvent,
   StepClosedEvent,
   StepEvent,
   StepSpan,
   TokenEvent,
+  TopToken,
   Usage,
 } from './stream/events.js';
 export { type FlagOptions, flagSteps } from './stream/flag-steps.js';
 export { FlowGate } from './stream/flow-gate.js';
 export { generate } from './stream/generate.js';
 export { checkGuard, DEFAULT_GUARD, type Guard, neverFires, policyOf } from './stream/guard.js';
+export {
+  type GuardedBranchOptions,
+  guardedBranch,
+  type Judging,
+  type Place,
+} from './stream/guarded-branch.js';
 export { type GuardedRequest, guardedGeneration } from './stream/guarded-generation.js';
 export { type HoldOptions, holdBack } from './stream/hold-back.js';
 export { type InterveneOptions, intervene } from './stream/intervene.js';
 export type { Candidate, Choose, Intervention, Policy, PolicyContext } from './stream/policy.js';
 export { rateRisk } from './stream/rate-risk.js';
-export { type ScoreOptions, score } from './stream/score.js';
+export {
+  byModel,
+  modelId,
+  type ScorableToken,
+  type ScoredToken,
+  type ScoreOptions,
+  score,
+  type TokenScorer,
+} from './stream/score.js';
 export { scoredGeneration } from './stream/scored-generation.js';
 export { segmentSteps } from './stream/segment-steps.js';
 export { StepAligner } from './stream/step-aligner.js';

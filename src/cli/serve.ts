@@ -54,7 +54,7 @@ Examples:
 async function serve(options: ServeOptions): Promise<void> {
   const { model, host, port, device, maxStreams, logLevel } = options;
   // The gateway is a part of its own: a library user does not load it.
-  const { startGateway } = await import('../../gateway/index.js');
+  const { EngineModel, Models, startGateway } = await import('../../gateway/index.js');
   const logger = pino({ level: logLevel }, pino.destination(2));
   const engine = await Engine.open(model, {
     device,
@@ -66,7 +66,8 @@ async function serve(options: ServeOptions): Promise<void> {
     await engine.start();
     const devices = formatDevices(engine);
     logger.info({ model: name, devices }, 'model opened');
-    const gateway = await startGateway({ engines: new Map([[name, engine]]), host, port, logger });
+    const models = new Models([await EngineModel.open(name, engine, logger)]);
+    const gateway = await startGateway({ models, host, port, logger });
     process.stdout.write(
       `${heading('flinch')} serves ${name} on ${devices} at ${heading(gateway.url)} (Ctrl-C to stop)\n`,
     );

@@ -1,4 +1,4 @@
-import { concat, filter, from, type Observable, type OperatorFunction, tap } from 'rxjs';
+import { concat, filter, from, type Observable, tap } from 'rxjs';
 import type { Engine } from '../engine/engine.js';
 import type { GenerateRequest, Generation } from '../engine/generation.js';
 import { blockOf } from '../uncertainty/schedule.js';
@@ -8,24 +8,12 @@ import type { Branch, Continuation } from './branch.js';
 import type { GenerationEvent, GuardEvent, ScoreEvent, TokenEvent } from './events.js';
 import type { FlowGate } from './flow-gate.js';
 import { readTokens } from './generate.js';
-import { score } from './score.js';
+import type { Judging, Place } from './guarded-branch.js';
+import { byModel, score } from './score.js';
 import { StepAligner } from './step-aligner.js';
 
-/** Where the first token of a branch stands. */
-export interface Place {
-  /** The step that it is of, and the index of that step's first token. */
-  readonly step: number;
-  readonly from: number;
-}
-
-export interface EngineBranchOptions {
+export interface EngineBranchOptions extends Judging {
   readonly scoring: Scoring;
-  /** How many other continuations there may be at a time: memory is set aside for them. */
-  readonly forks: number;
-  /** Rates each score. */
-  readonly rate: OperatorFunction<GenerationEvent, GenerationEvent>;
-  /** Finds steps and judges them, from the first token of one on. */
-  readonly judge: (place: Place) => OperatorFunction<GenerationEvent, GuardEvent>;
 }
 
 interface Shared {
@@ -100,11 +88,7 @@ export class EngineBranch implements Branch {
     const again = new Set<GuardEvent>(kept);
     const live = readTokens(this.#generation, this.promptTokens, gate).pipe(
       score({
-        open: async () => ({
-          push: (tokens) => this.#scorer.push(tokens),
-          finish: () => this.#scorer.finish(),
-          close: () => {}, // it may be forked after its end
-        }),
+        open: async () => ({ ...byModel(this.#scorer), close: () => {} }), // it may be forked after its end
         block: blockOf(scoring.schedule),
         gate,
         from: keep,

@@ -1,16 +1,26 @@
 import type { Rival } from '../engine/protocol.js';
-import type { TokenLogprob } from '../engine/sampler.js';
 import type { Method, Scores } from '../uncertainty/method.js';
+
+/** A token of the vocabulary with its log-probability. An upstream may name it by its text alone. */
+export interface TopToken {
+  readonly id: number | null;
+  /** Where there is no id. */
+  readonly text?: string;
+  readonly bytes?: readonly number[];
+  readonly logprob: number;
+}
 
 export interface TokenEvent {
   readonly type: 'token.delta';
   /** Counts the tokens of the response from 0. */
   readonly index: number;
-  readonly id: number;
+  /** `null` where neither the server that writes nor a scorer says which token of the vocabulary it is. */
+  readonly id: number | null;
   readonly text: string;
-  /** Natural log, temperature 1. */
-  readonly logprob: number;
-  readonly topLogprobs: readonly TokenLogprob[];
+  /** Natural log, temperature 1; `null` where whoever writes does not tell. */
+  readonly logprob: number | null;
+  /** Most probable first. */
+  readonly topLogprobs: readonly TopToken[];
   /** Put there by the guard, not written by the model. */
   readonly inserted?: true;
 }
@@ -129,9 +139,23 @@ export interface RollbackDoneEvent {
   readonly candidates: readonly CandidateSummary[];
 }
 
+/**
+ * The scorer does not agree with the server that writes about how probable its tokens are: its weights are likely
+ * others, and its scores say little. Comes once.
+ */
+export interface ScorerMismatchEvent {
+  readonly type: 'scorer.mismatch';
+  /** That were compared. */
+  readonly tokens: number;
+  /** Mean absolute difference of the log-probabilities, and the most that passes for rounding. In nats. */
+  readonly difference: number;
+  readonly tolerance: number;
+}
+
 /** What a guarded generation emits. */
 export type GuardEvent =
   | GenerationEvent
+  | ScorerMismatchEvent
   | SpikeEvent
   | StepEvent
   | FlaggedEvent

@@ -1,19 +1,14 @@
-import { defer, finalize, from, type Observable } from 'rxjs';
+import type { Observable } from 'rxjs';
 import type { Engine } from '../engine/engine.js';
 import type { GenerateRequest } from '../engine/generation.js';
 import type { RiskModel } from '../uncertainty/risk.js';
 import type { Scoring } from '../uncertainty/settings.js';
-import { detectSpikes } from './detect-spikes.js';
 import { EngineBranch } from './engine-branch.js';
 import type { GuardEvent } from './events.js';
-import { flagSteps } from './flag-steps.js';
 import { FlowGate } from './flow-gate.js';
-import { checkGuard, type Guard, policyOf } from './guard.js';
-import { holdBack } from './hold-back.js';
-import { intervene } from './intervene.js';
+import type { Guard } from './guard.js';
+import { guardedBranch } from './guarded-branch.js';
 import type { Policy } from './policy.js';
-import { rateRisk } from './rate-risk.js';
-import { segmentSteps } from './segment-steps.js';
 
 export interface GuardedRequest extends GenerateRequest {
   readonly scoring: Scoring;
@@ -36,35 +31,13 @@ export interface GuardedRequest extends GenerateRequest {
  */
 export function guardedGeneration(
   engine: Engine,
-  { scoring, guard, risks, policy = policyOf(guard), ...request }: GuardedRequest,
+  { scoring, guard, risks, policy, ...request }: GuardedRequest,
   gate: FlowGate = new FlowGate(),
 ): Observable<GuardEvent> {
-  const { action, candidates, delivery, method, per, rate, statistic } = guard;
-  return defer(() => {
-    checkGuard(guard, scoring);
-    const corrects = action === 'rollback' ? candidates : action === 'reflect' ? 1 : 0;
-    const root = EngineBranch.open(engine, request, {
-      scoring,
-      forks: corrects,
-      rate: rateRisk(risks),
-      judge: (place) => (events) =>
-        events.pipe(
-          segmentSteps(place),
-          flagSteps({ method, statistic, per, rate, risks }),
-          // After the verdicts: a spike stands beside its score, and a step's verdict comes last.
-          detectSpikes<GuardEvent>({ method, rate, calibrated: risks.calibrated(method) }),
-        ),
-    });
-    const guarded = from(root).pipe(
-      intervene({ policy, seed: request.sampling.seed, gate }),
-      // Also where nobody waits any longer when it opens.
-      finalize(() => {
-        root.then(
-          (branch) => branch.close(),
-          () => {}, // it never opened; the subscriber was told
-        );
-      }),
-    );
-    return delivery === 'held' ? guarded.pipe(holdBack({ now: () => performance.now() })) : guarded;
-  });
+  const { seed } = request.sampling;
+  return guardedBranch(
+    (judging) => EngineBranch.open(engine, request, { scoring, ...judging }),
+    { scoring, guard, risks, seed, ...(policy && { policy }) },
+    gate,
+  );
 }

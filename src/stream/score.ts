@@ -1,11 +1,49 @@
 import { Observable, type OperatorFunction } from 'rxjs';
-import type { TextScorer, TokenScore } from '../uncertainty/text-scorer.js';
+import type { NewToken, TextScorer, TokenScore } from '../uncertainty/text-scorer.js';
 import type { DoneEvent, GenerationEvent, TokenEvent } from './events.js';
 import type { FlowGate } from './flow-gate.js';
 
+/** What scores one text; a {@link TextScorer} does it by a model, others by what the tokens bring along. */
+export interface TokenScorer {
+  /** @param tokens the next of the text; `token` is the event, `begins` as in {@link NewToken} */
+  push(tokens: readonly ScorableToken[]): Promise<ScoredToken[]>;
+  /** The text has ended: scores what is left. */
+  finish(): Promise<ScoredToken[]>;
+  close(): void;
+}
+
+export interface ScorableToken extends Pick<NewToken, 'begins'> {
+  readonly token: TokenEvent;
+}
+
+export type ScoredToken = Pick<TokenScore, 'index' | 'scores' | 'skipped' | 'rival'>;
+
+/** Scores tokens whose ids are known by a model. */
+export function byModel(scorer: Pick<TextScorer, 'push' | 'finish' | 'close'>): TokenScorer {
+  return {
+    push: (tokens) => scorer.push(tokens.map(newToken)),
+    finish: () => scorer.finish(),
+    close: () => scorer.close(),
+  };
+}
+
+function newToken({ token, begins = false }: ScorableToken): NewToken {
+  const { logprob } = token;
+  return { id: modelId(token), begins, ...(logprob !== null && { logprob }) };
+}
+
+/**
+ * The id of a token whose vocabulary is known, as those are that an engine writes.
+ * @throws RangeError for another
+ */
+export function modelId({ id, index }: Pick<TokenEvent, 'id' | 'index'>): number {
+  if (id === null) throw new RangeError(`token ${index} has no id`);
+  return id;
+}
+
 export interface ScoreOptions {
   /** Opens the text that the tokens belong to; called on subscription. */
-  readonly open: () => Promise<Pick<TextScorer, 'push' | 'finish' | 'close'>>;
+  readonly open: () => Promise<TokenScorer>;
   /** The most tokens that a score may be behind, the schedule's block. */
   readonly block: number;
   /** Held while scoring is more than a block behind. */
@@ -30,6 +68,7 @@ const MAX_WAITING_BLOCKS = 64;
  * failure of scoring is an error of the stream, and ends the generation.
  *
  * @example
+ * const open = async () => byModel(await TextScorer.open(engine, request.promptIds, scoring));
  * generate(engine, request, gate).pipe(score({ open, block: 8, gate }));
  */
 export function score(options: ScoreOptions): OperatorFunction<TokenEvent | DoneEvent, GenerationEvent> {
@@ -58,7 +97,7 @@ export function score(options: ScoreOptions): OperatorFunction<TokenEvent | Done
 
       // Passes run one after the other; a failure ends the chain and the stream.
       let passes: Promise<void> = opened.then(() => {});
-      const enqueue = (run: (scorer: Awaited<typeof opened>) => Promise<TokenScore[]>): void => {
+      const enqueue = (run: (scorer: TokenScorer) => Promise<ScoredToken[]>): void => {
         passes = passes.then(async () => {
           if (subscriber.closed) return;
           for (const { index, scores, skipped, rival } of await run(await opened)) {
@@ -78,8 +117,7 @@ export function score(options: ScoreOptions): OperatorFunction<TokenEvent | Done
           subscriber.error(new RangeError(message));
           return;
         }
-        const { id, logprob, text } = token;
-        const scorable = { id, logprob, begins: begins(text) };
+        const scorable = { token, begins: begins(token.text) };
         enqueue((scorer) => scorer.push([scorable]));
         advance();
       };

@@ -7,7 +7,7 @@ import { TextScorer } from '../uncertainty/text-scorer.js';
 import type { GenerationEvent } from './events.js';
 import { FlowGate } from './flow-gate.js';
 import { generate } from './generate.js';
-import { score } from './score.js';
+import { byModel, score } from './score.js';
 
 /**
  * The usual pipeline: a generation, scored while it is written unless `scoring` is `null`.
@@ -27,7 +27,8 @@ export function scoredGeneration(
   // The scorer first: a text that cannot be scored is refused before any token of it is out.
   return defer(() => {
     const opened = TextScorer.open(engine, request.promptIds, scoring, positions);
-    const scored = () => generate(engine, request, gate).pipe(score({ open: () => opened, block, gate }));
+    const open = async () => byModel(await opened);
+    const scored = () => generate(engine, request, gate).pipe(score({ open, block, gate }));
     return from(opened).pipe(
       switchMap(scored),
       finalize(() => {

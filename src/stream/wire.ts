@@ -1,20 +1,22 @@
-import type { TokenLogprob } from '../engine/sampler.js';
 import type { Tokenizer } from '../model/tokenizer.js';
-import type { DoneEvent, GuardEvent, ScoreEvent, TokenEvent } from './events.js';
+import type { DoneEvent, GuardEvent, ScoreEvent, TokenEvent, TopToken } from './events.js';
+
+/** What tokens are, by their ids; `null` where nobody knows the vocabulary: then tokens come with their texts. */
+export type Vocabulary = Pick<Tokenizer, 'tokenText' | 'tokenBytes'> | null;
 
 /** Events as JSON carries them (gateway/PROTOCOL.md): `snake_case`, with texts beside ids. */
 
-export function eventFields(event: GuardEvent, tokenizer: Tokenizer) {
+export function eventFields(event: GuardEvent, vocabulary: Vocabulary) {
   // Of all others the fields have the same names on the wire, which are single words; the type comes first.
   const { type, ...fields } = event;
   if (event.type === 'token.delta') {
     const { topLogprobs } = event;
-    const top = topLogprobs.length > 0 && { top_logprobs: topLogprobFields(topLogprobs, tokenizer) };
+    const top = topLogprobs.length > 0 && { top_logprobs: topLogprobFields(topLogprobs, vocabulary) };
     return { type, ...tokenFields(event), ...top };
   }
   if (event.type === 'score.delta') {
     const { index, pass } = event;
-    return { type, index, pass, ...scoreFields(event, tokenizer) };
+    return { type, index, pass, ...scoreFields(event, vocabulary) };
   }
   if (event.type === 'generation.done') {
     return { type, finish_reason: event.finishReason, usage: usageFields(event.usage) };
@@ -28,13 +30,13 @@ export function tokenFields({ index, id, text, logprob, inserted }: TokenEvent) 
 
 export function scoreFields(
   { scores, skipped, rival, risk }: Pick<ScoreEvent, 'scores' | 'skipped' | 'rival' | 'risk'>,
-  tokenizer: Tokenizer,
+  vocabulary: Vocabulary,
 ) {
   return {
     scores,
     ...(risk && Object.keys(risk).length > 0 && { risk }),
     ...(skipped.length > 0 && { skipped }),
-    ...(rival && { rival: { ...rival, text: tokenizer.tokenText(rival.id) } }),
+    ...(rival && { rival: { ...rival, text: topText(rival, vocabulary) } }),
   };
 }
 
@@ -47,6 +49,11 @@ export function usageFields({ promptTokens, completionTokens, generatedTokens = 
   };
 }
 
-function topLogprobFields(top: readonly TokenLogprob[], tokenizer: Tokenizer) {
-  return top.map(({ id, logprob }) => ({ id, text: tokenizer.tokenText(id), logprob }));
+function topLogprobFields(top: readonly TopToken[], vocabulary: Vocabulary) {
+  return top.map((token) => ({ id: token.id, text: topText(token, vocabulary), logprob: token.logprob }));
+}
+
+/** Of a single token, apart from its neighbours. */
+export function topText({ id, text }: Pick<TopToken, 'id' | 'text'>, vocabulary: Vocabulary): string {
+  return text ?? (id === null ? '' : (vocabulary?.tokenText(id) ?? ''));
 }

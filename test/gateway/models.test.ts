@@ -1,7 +1,7 @@
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toApiError } from '#gateway/errors.js';
-import { Models } from '#gateway/index.js';
+import { EngineModel, Models } from '#gateway/index.js';
 import { guardSchema } from '#gateway/request.js';
 import { Engine } from '#src/index.js';
 import { useFolder } from '../support/cli.js';
@@ -19,7 +19,7 @@ async function modelsWith(name: string, template: string | null): Promise<Models
   await writeFile(file, JSON.stringify({ ...config, chat_template: template ?? undefined }));
   const engine = await Engine.open(copy);
   engines.push(engine);
-  return Models.open(new Map([['m', engine]]));
+  return new Models([await EngineModel.open('m', engine)]);
 }
 
 const request = (role: 'user' | 'assistant') => ({

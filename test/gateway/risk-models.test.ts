@@ -1,7 +1,6 @@
 import { pino } from 'pino';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { startGateway } from '#gateway/index.js';
-import { Models } from '#gateway/models.js';
+import { EngineModel } from '#gateway/index.js';
 import { chatSchema } from '#gateway/request.js';
 import { RiskModels } from '#gateway/risk-models.js';
 import { type Checkpoint, DEFAULT_SCORING, Engine, ModelError, openCheckpoint } from '#src/index.js';
@@ -49,7 +48,7 @@ describe('a rate that is too low for the calibration', () => {
     const logger = pino({}, { write: (line) => lines.push(line) });
     const engine = await Engine.open(checkpoint.dir);
     try {
-      const models = await Models.open(new Map([['reasoner', engine]]), logger);
+      const models = await EngineModel.open('reasoner', engine, logger);
       const guardWith = async (guard: object) =>
         (await models.prepare(chatSchema.parse(chatBody({ guard })), { canRetract: true })).guard;
       const tooLow = [
@@ -69,12 +68,12 @@ describe('a rate that is too low for the calibration', () => {
 });
 
 describe('a calibration that cannot be read', () => {
-  it('keeps the gateway from starting, and is named', async () => {
+  it('keeps the model from being served, and is named', async () => {
     const dir = await calibratedReasoner(folder.path('broken'), 1);
     folder.write('broken/calibration.json', '{"format": 1}');
     const engine = await Engine.open(dir);
     try {
-      const starting = startGateway({ engines: new Map([['m', engine]]), port: 0 });
+      const starting = EngineModel.open('m', engine);
       await expect(starting).rejects.toThrow(ModelError);
       await expect(starting).rejects.toThrow('broken/calibration.json');
     } finally {

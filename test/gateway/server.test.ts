@@ -1,11 +1,11 @@
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { startGateway } from '#gateway/index.js';
+import { Models, startGateway } from '#gateway/index.js';
 import { TestSocket } from '../support/gateway.js';
 
 describe('startGateway', () => {
   it('says goodbye to its clients when it is closed', async () => {
-    const gateway = await startGateway({ engines: new Map(), port: 0 });
+    const gateway = await startGateway({ models: new Models([]), port: 0 });
     const socket = await TestSocket.open(gateway.url);
     await gateway.close();
     await expect.poll(() => socket.closeCode).toBe(1001);
@@ -13,7 +13,7 @@ describe('startGateway', () => {
   });
 
   it('survives upgrade requests that are refused, whatever the client does then', async () => {
-    const gateway = await startGateway({ engines: new Map(), port: 0 });
+    const gateway = await startGateway({ models: new Models([]), port: 0 });
     const { port } = new URL(gateway.url);
     const knock = (path: string, leave: (socket: Socket) => void) =>
       new Promise<string>((resolve) => {
@@ -34,9 +34,9 @@ describe('startGateway', () => {
   });
 
   it('fails when the port is taken', async () => {
-    const gateway = await startGateway({ engines: new Map(), port: 0 });
+    const gateway = await startGateway({ models: new Models([]), port: 0 });
     const port = Number(new URL(gateway.url).port);
-    await expect(startGateway({ engines: new Map(), port })).rejects.toThrow('EADDRINUSE');
+    await expect(startGateway({ models: new Models([]), port })).rejects.toThrow('EADDRINUSE');
     await gateway.close();
   });
 });

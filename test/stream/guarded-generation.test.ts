@@ -12,6 +12,7 @@ import {
   type GuardEvent,
   guardedGeneration,
   METHODS,
+  modelId,
   type RiskModel,
   type ScoreEvent,
   type Scoring,
@@ -292,7 +293,9 @@ async function scoreAlone(tokens: readonly TokenEvent[], scoring: Scoring) {
   const promptIds = encodePrompt(engine.checkpoint, [{ role: 'user', content: QUESTION }]);
   const scorer = await TextScorer.open(engine, promptIds, scoring);
   const aligner = new StepAligner();
-  const scores = await scorer.push(tokens.map(({ id, text }) => ({ id, begins: aligner.begins(text) })));
+  const scores = await scorer.push(
+    tokens.map((token) => ({ id: modelId(token), begins: aligner.begins(token.text) })),
+  );
   scores.push(...(await scorer.finish()));
   scorer.close();
   return scores;

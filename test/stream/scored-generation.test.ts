@@ -7,6 +7,7 @@ import {
   type GenerationEvent,
   generate,
   METHODS,
+  modelId,
   type Scoring,
   scoredGeneration,
   scoreResponse,
@@ -53,7 +54,7 @@ describe('scoredGeneration', () => {
       };
       const request = greedy(engine);
       const events = await collect(scoring, request);
-      const ids = tokensOf(events).map(({ id }) => id);
+      const ids = tokensOf(events).map(modelId);
       const { tokens } = await scoreResponse(engine, request.promptIds, ids, scoring);
       const streamed = scoresOf(events).map(({ index, scores, rival }) => ({ index, scores, rival }));
       expect(streamed).toEqual(tokens.map(({ index, scores, rival }) => ({ index, scores, rival })));

@@ -7,7 +7,7 @@ import { createParser } from 'eventsource-parser';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
-import { type Gateway, startGateway } from '#gateway/index.js';
+import { EngineModel, type Gateway, Models, startGateway } from '#gateway/index.js';
 import { Engine } from '#src/index.js';
 import { REASONER } from './golden.js';
 import { QUESTION } from './requests.js';
@@ -18,7 +18,8 @@ export function useGateway(folder: () => Promise<string> = async () => REASONER)
   beforeAll(async () => {
     running.engine = await Engine.open(await folder());
     await running.engine.start();
-    running.gateway = await startGateway({ engines: new Map([['reasoner', running.engine]]), port: 0 });
+    const models = new Models([await EngineModel.open('reasoner', running.engine)]);
+    running.gateway = await startGateway({ models, port: 0 });
   });
   afterAll(async () => {
     await running.gateway?.close();

@@ -4,6 +4,7 @@ import {
   DEFAULT_SCORING,
   Engine,
   encodePrompt,
+  modelId,
   type ScoreEvent,
   type Scoring,
   scoredGeneration,
@@ -48,7 +49,7 @@ describe('the lazy schedule', () => {
     await engine.close();
   });
 
-  const doubtful = ({ logprob }: TokenEvent) => 1 - Math.exp(logprob) > LAZY.epsilon;
+  const doubtful = ({ logprob }: TokenEvent) => 1 - Math.exp(logprob!) > LAZY.epsilon;
 
   it('attacks the doubtful tokens, and marks the others as skipped', () => {
     expect(scores.map(({ index }) => index)).toEqual(tokens.map(({ index }) => index));
@@ -60,12 +61,12 @@ describe('the lazy schedule', () => {
       expect(skipped).toEqual(expected ? [] : ['adversarial']);
       expect('adversarial' in values).toBe(expected);
       expect(rival === null).toBe(!expected);
-      expect(values.nll).toBeCloseTo(-tokens[i]!.logprob, 4);
+      expect(values.nll).toBeCloseTo(-tokens[i]!.logprob!, 4);
     }
   });
 
   it('gives a doubtful token what a pass of its own gives', async () => {
-    const ids = tokens.map(({ id }) => id);
+    const ids = tokens.map(modelId);
     const alone = await scoreResponse(engine, promptIds, ids, {
       ...scoring,
       schedule: { kind: 'windowed', block: 1, window: 64 },
@@ -82,12 +83,7 @@ describe('the lazy schedule', () => {
   });
 
   it('gives the finished text the same, without being told any probability', async () => {
-    const finished = await scoreResponse(
-      engine,
-      promptIds,
-      tokens.map(({ id }) => id),
-      scoring,
-    );
+    const finished = await scoreResponse(engine, promptIds, tokens.map(modelId), scoring);
     expect(finished.tokens.map(({ skipped }) => skipped)).toEqual(scores.map(({ skipped }) => skipped));
     expect(
       largestDifference(
@@ -102,7 +98,7 @@ describe('the lazy schedule', () => {
   });
 
   it('skips nothing at epsilon 0 but certain tokens, and computes what needs no adversary all the same', async () => {
-    const ids = tokens.map(({ id }) => id).slice(0, 20);
+    const ids = tokens.map(modelId).slice(0, 20);
     const all = await scoreResponse(engine, promptIds, ids, {
       ...scoring,
       schedule: { ...LAZY, epsilon: 0 },

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { from, lastValueFrom, type Observable, tap } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
+  byModel,
   DEFAULT_SCORING,
   Engine,
   FlowGate,
@@ -82,7 +83,7 @@ function rescored(engine: Engine, scoring: Scoring): Observable<GenerationEvent>
   const tokens = responseIds.map((id, index): TokenEvent => {
     return { type: 'token.delta', index, id, text: '', logprob: -1, topLogprobs: [] };
   });
-  const open = () => TextScorer.open(engine, promptIds, scoring);
+  const open = async () => byModel(await TextScorer.open(engine, promptIds, scoring));
   return from(tokens).pipe(score({ open, block: 4, gate: new FlowGate() }));
 }
 

@@ -6,6 +6,7 @@ import { samplingDefaults } from '../../engine/sampler.js';
 import { encodePrompt } from '../../model/checkpoint.js';
 import type { GuardEvent, RollbackDoneEvent, StepEvent } from '../../stream/events.js';
 import { type GuardedRequest, guardedGeneration } from '../../stream/guarded-generation.js';
+import { modelId } from '../../stream/score.js';
 import { METHODS, type Scores } from '../../uncertainty/method.js';
 import type { Problem } from '../tasks/problem.js';
 import { verify } from '../tasks/verify.js';
@@ -61,7 +62,7 @@ export async function answerTask(
   const rollbacks: RollbackDoneEvent[] = [];
   let generated = 0;
   const observe = (event: GuardEvent): void => {
-    if (event.type === 'token.delta') tokens[event.index] = { text: event.text, id: event.id };
+    if (event.type === 'token.delta') tokens[event.index] = { text: event.text, id: modelId(event) };
     else if (event.type === 'score.delta') scores[event.index] = event.scores;
     else if (event.type === 'step.done') steps.push(event);
     else if (event.type === 'rollback.done') rollbacks.push(event);

@@ -1,0 +1,69 @@
+import type { TopToken } from '../../src/stream/events.js';
+
+/** What an upstream can do: found out by asking it, never guessed from a name. */
+export interface Capabilities {
+  /** Whether it says which tokens of the vocabulary it writes, and how it is asked. */
+  readonly tokenIds: 'return_token_ids' | 'return_tokens' | 'none';
+  /** Alternatives per token that it tells log-probabilities of; `null` where it tells none at all. */
+  readonly logprobs: number | null;
+  /** How it goes on with a text that has begun. */
+  readonly resume: 'tokens' | 'continueFinalMessage' | 'prompt' | 'none';
+}
+
+/** A text to be written, or to be continued. */
+export interface UpstreamRequest {
+  readonly messages: readonly { readonly role: string; readonly content: string }[];
+  readonly sampling: {
+    readonly temperature?: number;
+    readonly topP?: number;
+    readonly topK?: number;
+    readonly seed?: number;
+  };
+  readonly maxTokens?: number;
+  readonly stop: readonly string[];
+  /** Most probable alternatives that are wanted of each token, from 0. */
+  readonly topLogprobs: number;
+  /** What of the answer is there already: the server goes on after it. Needs `resume` other than `none`. */
+  readonly begun?: {
+    readonly text: string;
+    readonly promptIds: readonly number[] | null;
+    readonly ids: readonly number[] | null;
+  };
+}
+
+/** A token as the server describes it. */
+export interface UpstreamToken {
+  readonly id: number | null;
+  readonly text: string;
+  readonly bytes: readonly number[] | null;
+  readonly logprob: number | null;
+  readonly top: readonly TopToken[];
+}
+
+/** A part of the answer, as one event of the server brings it. */
+export interface UpstreamPiece {
+  /** Never ends within a character. */
+  readonly text: string;
+  /** Whose texts together are `text`; `null` where the server does not tell them apart. */
+  readonly tokens: readonly UpstreamToken[] | null;
+  /** The ids of `tokens` where the server gives ids without telling which text each has. */
+  readonly ids: readonly number[] | null;
+}
+
+/** An answer under way: its first byte has come. */
+export interface UpstreamAnswer {
+  readonly capabilities: Capabilities;
+  /** Where the server tells them. */
+  readonly promptIds: readonly number[] | null;
+  /** Ends when the server has said why it stops; errors with an UpstreamError. */
+  readonly pieces: AsyncIterable<UpstreamPiece>;
+  /** Once `pieces` have ended. */
+  readonly end: () => UpstreamEnd;
+  /** Breaks off; the server is told by closing the connection. */
+  readonly cancel: () => void;
+}
+
+export interface UpstreamEnd {
+  readonly finishReason: 'stop' | 'length' | 'content_filter';
+  readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
+}

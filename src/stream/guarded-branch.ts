@@ -1,0 +1,81 @@
+import { defer, finalize, from, type Observable, type OperatorFunction } from 'rxjs';
+import type { RiskModel } from '../uncertainty/risk.js';
+import type { Scoring } from '../uncertainty/settings.js';
+import type { Branch } from './branch.js';
+import { detectSpikes } from './detect-spikes.js';
+import type { GenerationEvent, GuardEvent } from './events.js';
+import { flagSteps } from './flag-steps.js';
+import { FlowGate } from './flow-gate.js';
+import { checkGuard, type Guard, policyOf } from './guard.js';
+import { holdBack } from './hold-back.js';
+import { intervene } from './intervene.js';
+import type { Policy } from './policy.js';
+import { rateRisk } from './rate-risk.js';
+import { segmentSteps } from './segment-steps.js';
+
+/** Where the first token of a branch stands. */
+export interface Place {
+  /** The step that it is of, and the index of that step's first token. */
+  readonly step: number;
+  readonly from: number;
+}
+
+/** How a branch is to rate and to judge what it writes. */
+export interface Judging {
+  /** How many other continuations there may be at a time: memory is set aside for them. */
+  readonly forks: number;
+  /** Rates each score. */
+  readonly rate: OperatorFunction<GenerationEvent, GenerationEvent>;
+  /** Finds steps and judges them, from the first token of one on. */
+  readonly judge: (place: Place) => OperatorFunction<GenerationEvent, GuardEvent>;
+}
+
+export interface GuardedBranchOptions {
+  readonly scoring: Scoring;
+  readonly guard: Guard;
+  /** What is ordinary: from a calibration, or learnt while running. */
+  readonly risks: RiskModel;
+  /** Other continuations are drawn by seeds that follow from it. */
+  readonly seed: number;
+  /** In place of what the guard says. */
+  readonly policy?: Policy;
+}
+
+/**
+ * Follows a text, whoever writes it, judges its steps and corrects it as the guard says. The branch is opened on
+ * subscription, and closed at the end.
+ *
+ * Errors with what a branch fails with, or a SettingsError that names the field.
+ */
+export function guardedBranch(
+  open: (judging: Judging) => Promise<Branch>,
+  { scoring, guard, risks, seed, policy = policyOf(guard) }: GuardedBranchOptions,
+  gate: FlowGate = new FlowGate(),
+): Observable<GuardEvent> {
+  const { action, candidates, delivery, method, per, rate, statistic } = guard;
+  return defer(() => {
+    checkGuard(guard, scoring);
+    const root = open({
+      forks: action === 'rollback' ? candidates : action === 'reflect' ? 1 : 0,
+      rate: rateRisk(risks),
+      judge: (place) => (events) =>
+        events.pipe(
+          segmentSteps(place),
+          flagSteps({ method, statistic, per, rate, risks }),
+          // After the verdicts: a spike stands beside its score, and a step's verdict comes last.
+          detectSpikes<GuardEvent>({ method, rate, calibrated: risks.calibrated(method) }),
+        ),
+    });
+    const guarded = from(root).pipe(
+      intervene({ policy, seed, gate }),
+      // Also where nobody waits any longer when it opens.
+      finalize(() => {
+        root.then(
+          (branch) => branch.close(),
+          () => {}, // it never opened; the subscriber was told
+        );
+      }),
+    );
+    return delivery === 'held' ? guarded.pipe(holdBack({ now: () => performance.now() })) : guarded;
+  });
+}

@@ -177,8 +177,8 @@ export type ServerEvent = GenerationEvent | EventOf<'generation.resumed' | 'hear
 /** An event of a type that a newer server knows; with `response_id` it takes its place in the order. */
 export interface UnknownEvent {
   readonly type: 'unknown';
-  readonly response_id?: string;
-  readonly offset?: number;
+  readonly response_id?: string | undefined;
+  readonly offset?: number | undefined;
 }
 
 export type Method = z.output<typeof method>;

@@ -31,7 +31,7 @@ export class Tokenizer {
   readonly #ids: Map<string, number>;
   readonly #added = new Set<number>();
   readonly #special = new Set<number>();
-  /** Matches their names. */
+  /** Matches their names; a single character cannot be broken up, and is taken as it comes. */
   readonly #specials: RegExp | null;
 
   /**
@@ -58,7 +58,7 @@ export class Tokenizer {
     this.longestToken = longest;
 
     const json = isRecord(tokenizerJson) ? tokenizerJson : {};
-    const names = [...this.#special].map((id) => this.#tokens.get(id) ?? '').filter((name) => name !== '');
+    const names = [...this.#special].map((id) => this.#tokens.get(id) ?? '').filter(({ length }) => length > 1);
     const longestFirst = names.toSorted((a, b) => b.length - a.length).map(escapeRegExp);
     this.#specials = names.length > 0 ? new RegExp(longestFirst.join('|'), 'g') : null;
 

@@ -58,7 +58,9 @@ export class Tokenizer {
     this.longestToken = longest;
 
     const json = isRecord(tokenizerJson) ? tokenizerJson : {};
-    const names = [...this.#special].map((id) => this.#tokens.get(id) ?? '').filter(({ length }) => length > 1);
+    const names = [...this.#special]
+      .map((id) => this.#tokens.get(id) ?? '')
+      .filter(({ length }) => length > 1);
     const longestFirst = names.toSorted((a, b) => b.length - a.length).map(escapeRegExp);
     this.#specials = names.length > 0 ? new RegExp(longestFirst.join('|'), 'g') : null;
 

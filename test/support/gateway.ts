@@ -19,7 +19,7 @@ export function useGateway(folder: () => Promise<string> = async () => REASONER)
     running.engine = await Engine.open(await folder());
     await running.engine.start();
     const models = new Models([await EngineModel.open('reasoner', running.engine)]);
-    running.gateway = await startGateway({ models, port: 0 });
+    running.gateway = await startGateway({ models, config: { listen: { port: 0 } } });
   });
   afterAll(async () => {
     await running.gateway?.close();

@@ -3,11 +3,12 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler, t
 import type { Logger } from 'pino';
 import type { Access } from './access/access.js';
 import { authenticate, checkHost, checkOrigin, issueTicket } from './access/middleware.js';
-import { chatCompletions } from './chat-completions.js';
+import { chatCompletions, resumeCompletion } from './chat-completions.js';
 import type { Config } from './config.js';
 import { ApiError, errorHeaders, toApiError } from './errors.js';
 import { jsonBody } from './json-body.js';
 import type { Lifecycle } from './lifecycle.js';
+import type { LiveGenerations } from './live-generations.js';
 import type { Metrics } from './metrics.js';
 import type { Models } from './models.js';
 import { observe } from './observe.js';
@@ -26,8 +27,9 @@ const PAGE_HEADERS = {
 
 export interface AppOptions {
   readonly models: Models;
+  readonly live: LiveGenerations;
   readonly access: Access;
-  readonly limits: Config['limits'];
+  readonly settings: Pick<Config, 'limits' | 'streams'>;
   readonly lifecycle: Lifecycle;
   readonly metrics: Metrics;
   /** Whether `/metrics` is here, or has a listener of its own. */
@@ -37,7 +39,7 @@ export interface AppOptions {
 
 /** The HTTP side of the gateway, without a port. */
 export function createApp(options: AppOptions): Express {
-  const { models, access, limits, lifecycle, metrics, logger } = options;
+  const { models, live, access, settings, lifecycle, metrics, logger } = options;
   const app = express();
   app.disable('x-powered-by');
   app.use(observe(logger, metrics), refuseProxying, checkHost(access), sayGoodbye(lifecycle));
@@ -56,13 +58,9 @@ export function createApp(options: AppOptions): Express {
 
   app.use('/v1', checkOrigin(access));
   const user = authenticate(access, 'generate');
-  app.post(
-    '/v1/chat/completions',
-    user,
-    refuseNewWork(lifecycle),
-    jsonBody(limits.body_bytes),
-    chatCompletions(models),
-  );
+  const chat = chatCompletions({ models, live, settings });
+  app.post('/v1/chat/completions', user, jsonBody(settings.limits.body_bytes), chat);
+  app.get('/v1/chat/completions/:id', user, resumeCompletion({ live, settings }));
   app.post('/v1/tickets', user, refuseNewWork(lifecycle), issueTicket(access));
   app.get('/v1/models', user, (_req, res) => {
     res.json({ object: 'list', data: models.all.map(({ name }) => modelObject(name, models)) });

@@ -28,6 +28,7 @@ export const ERROR_CODES = [
   'rate_limited',
   'request_timeout',
   'shutting_down',
+  'taken_over',
   'too_many_generations',
   'too_many_messages',
   'unknown_parameter',

@@ -1,11 +1,13 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { Access, checkAccess } from './access/access.js';
 import { createApp, createMetricsApp } from './app.js';
 import { type ConfigInput, configSchema } from './config.js';
 import { createHttpServer } from './http-server.js';
 import { Lifecycle } from './lifecycle.js';
+import { LiveGenerations } from './live-generations.js';
 import { Metrics } from './metrics.js';
 import type { Models } from './models.js';
 import { servedWithin } from './served-within.js';
@@ -31,6 +33,8 @@ export interface Gateway {
   /** Of `/metrics`. */
   readonly metricsUrl: string;
   readonly server: Server;
+  /** What is under way. */
+  readonly live: LiveGenerations;
   /**
    * From now on `/readyz` says 503 and new work is refused; what is under way may finish.
    * @param seconds how long; by default `shutdown.drain_s`. What still runs then is told, and ends
@@ -40,6 +44,9 @@ export interface Gateway {
   /** Stops listening and ends what is under way at once. */
   close(): Promise<void>;
 }
+
+/** How long clients that do not read may take to hear the end. */
+const GOODBYE_TIMEOUT_MS = 1000;
 
 /**
  * Starts the gateway.
@@ -60,6 +67,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const lifecycle = new Lifecycle();
   const models = servedWithin(options.models, { limits, texts: config.log.texts ? logger : null });
 
+  const live = new LiveGenerations(config.streams, logger);
+
   let connections = 0;
   const streams = new StreamServer({
     access,
@@ -68,17 +77,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     maxMessageBytes: limits.message_bytes,
     logger,
     connect: (socket, principal, log) => {
-      new StreamConnection(socket, models, log);
+      new StreamConnection(socket, { models, live, principal, settings: config, logger: log });
     },
   });
   metrics.watch({
-    generations: () => access.generations,
+    generations: () => live.size,
     connections: () => ({ http: connections, websocket: streams.connections }),
   });
   const serveMetrics = config.metrics.port === undefined;
-  const app = createApp({ models, access, limits, lifecycle, metrics, serveMetrics, logger });
-  const refused = metrics.refused.bind(metrics);
-  const server = createHttpServer(limits, app, refused);
+  const app = createApp({ models, live, access, settings: config, lifecycle, metrics, serveMetrics, logger });
+  const server = createHttpServer(limits, app, (code) => metrics.refused(code));
   server.on('connection', (connection) => {
     connections += 1;
     connection.once('close', () => {
@@ -89,11 +97,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
   await startListening(server, listen);
   const metricsServer = serveMetrics ? null : createHttpServer(limits, createMetricsApp({ metrics }));
+  const servers = metricsServer ? [server, metricsServer] : [server];
   const close = async (): Promise<void> => {
     lifecycle.drain();
-    const stopped = [server, ...(metricsServer ? [metricsServer] : [])].map(stop);
+    const closed = servers.map(stopListening);
     await streams.close();
-    await Promise.all(stopped);
+    await live.drain(0); // what was to be resumed
+    for (const each of servers) each.closeAllConnections();
+    await Promise.all(closed);
   };
   try {
     if (metricsServer)
@@ -106,8 +117,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const metricsUrl = `${metricsServer ? urlOf(metricsServer, config.metrics.host) : url}/metrics`;
   const drain = async (seconds = shutdown.drain_s): Promise<void> => {
     lifecycle.drain();
+    await live.drain(1000 * seconds);
+    // The last words are written, but not yet sent.
+    const sent = Promise.all([stopListening(server), streams.close()]);
+    await Promise.race([sent, setTimeout(GOODBYE_TIMEOUT_MS, null, { ref: false })]);
   };
-  return { url, metricsUrl, server, drain, close };
+  return { url, metricsUrl, server, live, drain, close };
 }
 
 async function startListening(
@@ -120,11 +135,9 @@ async function startListening(
   });
 }
 
-/** Stops listening and ends every connection, whatever is under way on it; WebSockets are the caller's to end. */
-async function stop(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeAllConnections();
-  await closed;
+/** No new connections, nor those that wait for a further request; what is under way on the others may end. */
+async function stopListening(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => server.close(() => resolve()));
 }
 
 function urlOf(server: Server, host: string): string {

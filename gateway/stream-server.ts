@@ -3,20 +3,20 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { SUBPROTOCOL } from '../src/client/protocol.js';
 import type { Access } from './access/access.js';
 import type { Principal } from './access/principal.js';
+import { CLOSE_CODES } from './close-codes.js';
 import { ApiError, toApiError } from './errors.js';
 import { refuse } from './http-server.js';
 import type { Lifecycle } from './lifecycle.js';
 import type { Metrics } from './metrics.js';
 import { requestIdOf } from './request-id.js';
-import { SUBPROTOCOL } from './stream-socket.js';
 
 const PATH = '/v1/stream';
 const VERSION = '13';
 /** Of one message; clients send theirs whole. */
 const MAX_FRAGMENTS = 1024;
-const GOING_AWAY = 1001;
 const GOODBYE_TIMEOUT_MS = 1000;
 
 export interface StreamServerOptions {
@@ -87,7 +87,7 @@ export class StreamServer {
     const { access, lifecycle } = this.#options;
     access.checkHost(headers);
     const [pathname = '', query = ''] = url.split(/\?(.*)/s);
-    if (pathname !== PATH) throw new ApiError(404, 'not_found', 'there is no WebSocket at this path');
+    if (pathname !== PATH) throw new ApiError(404, 'not_found', `there is no WebSocket at ${pathname}`);
     access.checkOrigin(headers);
     // Version 8 of the draft has another name for the Origin, which nobody would check.
     if (headers['sec-websocket-version'] !== VERSION) {
@@ -125,7 +125,7 @@ export class StreamServer {
 async function goAway(socket: WebSocket): Promise<void> {
   const timer = setTimeout(() => socket.terminate(), GOODBYE_TIMEOUT_MS);
   const closed = once(socket, 'close');
-  socket.close(GOING_AWAY, 'the server shuts down');
+  socket.close(CLOSE_CODES.goingAway, 'the server shuts down');
   await closed;
   clearTimeout(timer);
 }

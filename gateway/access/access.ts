@@ -19,7 +19,6 @@ export interface AccessOptions {
 /** Who may use the gateway, from which pages, and how much (docs/access.md). */
 export class Access {
   readonly #config: Config['access'];
-  readonly #clients: readonly Client[];
   readonly #keys: Keys<Client>;
   /** Everybody, where there are no keys. */
   readonly #anonymous: Client;
@@ -38,13 +37,7 @@ export class Access {
     });
     this.#keys = new Keys(keyed);
     this.#anonymous = client('anonymous', { generate: true, metrics: true });
-    this.#clients = [this.#anonymous, ...keyed.map(([, owner]) => owner)];
     this.#tickets = new Tickets({ seconds: config.ticket_s, now });
-  }
-
-  /** Generations under way. */
-  get generations(): number {
-    return this.#clients.reduce((sum, { generations }) => sum + generations, 0);
   }
 
   /** @throws ApiError 421 for a name that another site may have made point here */

@@ -38,10 +38,6 @@ export class Client implements Principal {
     };
   }
 
-  get generations(): number {
-    return this.#generations;
-  }
-
   /** @throws ApiError 429 `rate_limited` */
   request(): void {
     this.#rate.take();

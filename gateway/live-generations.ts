@@ -124,7 +124,10 @@ export class LiveGenerations {
     if (this.size === 0) this.#idle();
   }
 
-  /** Finished ones are forgotten first. What was not sent yet stays: it is bounded by how many generations there are. */
+  /**
+   * Finished ones are forgotten first, then halves of the largest histories. What was not sent yet stays: it is bounded
+   * by how many generations there are.
+   */
   #makeRoom(): void {
     const limit = this.#settings.histories_bytes;
     if (this.#historyBytes <= limit) return;
@@ -133,9 +136,9 @@ export class LiveGenerations {
       if (this.#historyBytes <= limit) return;
       if (generation.finished) generation.discard();
     }
-    for (const generation of all) {
+    for (const generation of all.sort((a, b) => b.historyBytes - a.historyBytes)) {
       if (this.#historyBytes <= limit) return;
-      generation.forgetSent();
+      generation.halve();
     }
   }
 

@@ -75,9 +75,10 @@ export class EventHistory {
     return true;
   }
 
-  /** Forgets what was sent. */
-  forgetSent(): void {
-    while (this.#forgetOldest());
+  /** Makes room: half of it, as far as that was sent. */
+  halve(): void {
+    const half = this.#bytes / 2;
+    while (this.#bytes > half && this.#forgetOldest());
   }
 
   #forgetOldest(): boolean {

@@ -167,13 +167,18 @@ export class LiveGeneration {
     this.#sink?.replaced();
     this.#sink = null;
     this.#stop();
-    this.#options.onHistory(-(this.#options.history?.bytes ?? 0));
+    this.#options.onHistory(-this.historyBytes);
     this.#options.onForgotten();
   }
 
-  /** Makes room: from here on it can be resumed only by who has all that was sent. */
-  forgetSent(): void {
-    this.#record((history) => history.forgetSent());
+  /** Bytes that can be sent again, or wait. */
+  get historyBytes(): number {
+    return this.#options.history?.bytes ?? 0;
+  }
+
+  /** Makes room: forgets half of what can be sent again. */
+  halve(): void {
+    this.#record((history) => history.halve());
   }
 
   #emit(frames: readonly string[]): void {

@@ -30,7 +30,8 @@ export class LiveGenerations {
   #historyBytes = 0;
   #refuses = false;
   #drained = false;
-  #idle: () => void = () => {};
+  /** Those who wait until none is under way. */
+  readonly #waiting = new Set<() => void>();
 
   constructor(settings: Settings, logger: Logger) {
     this.#settings = settings;
@@ -109,11 +110,13 @@ export class LiveGenerations {
     this.refuse();
     if (this.size > 0) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, timeoutMs);
-        this.#idle = () => {
+        const done = (): void => {
           clearTimeout(timer);
+          this.#waiting.delete(done);
           resolve();
         };
+        const timer = setTimeout(done, timeoutMs);
+        this.#waiting.add(done);
       });
     }
     this.#drained = true;
@@ -121,10 +124,13 @@ export class LiveGenerations {
   }
 
   #tellIfIdle(): void {
-    if (this.size === 0) this.#idle();
+    if (this.size === 0) for (const done of this.#waiting) done();
   }
 
-  /** Finished ones are forgotten first. What was not sent yet stays: it is bounded by how many generations there are. */
+  /**
+   * Finished ones are forgotten first, then halves of the largest histories. What was not sent yet stays: it is bounded
+   * by how many generations there are.
+   */
   #makeRoom(): void {
     const limit = this.#settings.histories_bytes;
     if (this.#historyBytes <= limit) return;
@@ -133,9 +139,9 @@ export class LiveGenerations {
       if (this.#historyBytes <= limit) return;
       if (generation.finished) generation.discard();
     }
-    for (const generation of all) {
+    for (const generation of all.sort((a, b) => b.historyBytes - a.historyBytes)) {
       if (this.#historyBytes <= limit) return;
-      generation.forgetSent();
+      generation.halve();
     }
   }
 

@@ -4,8 +4,8 @@ import { WebSocket } from 'ws';
 import { type Running, start } from '../support/cli.js';
 import { post, sseData, TestSocket } from '../support/gateway.js';
 import { LONG_QUESTION } from '../support/requests.js';
-import { useScripted } from '../support/scripted-gateway.js';
-import { ask } from '../support/scripted-model.js';
+import { useTestGateway } from '../support/waiting-gateway.js';
+import { ask } from '../support/waiting-model.js';
 
 const statusOf = async (url: string): Promise<number> => (await fetch(url)).status;
 
@@ -17,7 +17,7 @@ async function all(response: Response): Promise<string[]> {
 
 describe('draining', () => {
   it('refuses new work, is not ready but alive, and lets streams finish', async () => {
-    const gateway = await useScripted();
+    const gateway = await useTestGateway();
     const streaming = await post(gateway.url, ask('wait', { stream: true }));
     const socket = await TestSocket.open(gateway.url);
     socket.send({ type: 'generation.create', ...ask('wait') });
@@ -52,7 +52,7 @@ describe('draining', () => {
   });
 
   it('tells streams that take too long, in band and without [DONE]', async () => {
-    const gateway = await useScripted({ shutdown: { drain_s: 0 } });
+    const gateway = await useTestGateway({ shutdown: { drain_s: 0 } });
     const streaming = await post(gateway.url, ask('wait', { stream: true }));
     const socket = await TestSocket.open(gateway.url);
     socket.send({ type: 'generation.create', ...ask('wait') });
@@ -68,7 +68,7 @@ describe('draining', () => {
   });
 
   it('is cut short by closing', async () => {
-    const gateway = await useScripted();
+    const gateway = await useTestGateway();
     const streaming = await post(gateway.url, ask('wait', { stream: true }));
     const drained = gateway.drain();
     await gateway.close();
@@ -78,7 +78,7 @@ describe('draining', () => {
   });
 
   it('is not ready while no model is', async () => {
-    const gateway = await useScripted();
+    const gateway = await useTestGateway();
     gateway.model.ready = false;
     const response = await fetch(`${gateway.url}/readyz`);
     expect([response.status, await response.json()]).toEqual([503, { status: 'unavailable' }]);

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { ConfigError, type ConfigInput, Models, startGateway } from '#gateway/index.js';
 import { TestSocket } from '../../support/gateway.js';
-import { type ScriptedGateway, useScripted } from '../../support/scripted-gateway.js';
-import { ask } from '../../support/scripted-model.js';
+import { type TestGateway, useTestGateway } from '../../support/waiting-gateway.js';
+import { ask } from '../../support/waiting-model.js';
 
 const WEB = 'web-key-0123456789';
 const SCRAPER = 'scraper-key-0123456789';
@@ -51,10 +51,10 @@ async function handshake(url: string, query = '', headers: Record<string, string
 
 describe('API keys', () => {
   it('are asked for by all of /v1, but not by the page and by probes', async () => {
-    const { url } = await useScripted({ access: KEYS }, { env: ENV });
+    const { url } = await useTestGateway({ access: KEYS }, { env: ENV });
     for (const path of ['/', '/healthz', '/livez', '/readyz'])
       expect((await fetch(url + path)).status).toBe(200);
-    for (const path of ['/v1/models', '/v1/models/scripted', '/v1/chat/completions/x', '/metrics']) {
+    for (const path of ['/v1/models', '/v1/models/waiting', '/v1/chat/completions/x', '/metrics']) {
       expect((await fetch(url + path)).status, path).toBe(401);
     }
     expect((await post(url, '/v1/tickets', {})).status).toBe(401);
@@ -66,7 +66,7 @@ describe('API keys', () => {
   });
 
   it('open what they are for', async () => {
-    const { url } = await useScripted({ access: KEYS }, { env: ENV });
+    const { url } = await useTestGateway({ access: KEYS }, { env: ENV });
     expect((await chat(url, bearer(WEB))).status).toBe(200);
     expect((await chat(url, { Authorization: `bearer  ${WEB}` })).status).toBe(200);
     expect(await handshake(url, '', bearer(WEB))).toEqual({ status: 101 });
@@ -85,14 +85,14 @@ describe('API keys', () => {
     ['nothing', 'Bearer '],
     ['two', `Bearer ${WEB} ${WEB}`],
   ])('refuse %s', async (_what, authorization) => {
-    const { url } = await useScripted({ access: KEYS }, { env: ENV });
+    const { url } = await useTestGateway({ access: KEYS }, { env: ENV });
     const { status, body } = await chat(url, { Authorization: authorization });
     expect([status, body.error.code]).toEqual([401, 'invalid_api_key']);
     expect(JSON.stringify(body)).not.toContain('web-key');
   });
 
   it('are not asked for where there are none, whatever a client sends', async () => {
-    const { url } = await useScripted();
+    const { url } = await useTestGateway();
     expect((await chat(url, bearer('whatever'))).status).toBe(200);
     expect(await handshake(url)).toEqual({ status: 101 });
   });
@@ -110,14 +110,14 @@ describe('API keys', () => {
 });
 
 describe('tickets', () => {
-  const ticketOf = async ({ url }: ScriptedGateway): Promise<string> => {
+  const ticketOf = async ({ url }: TestGateway): Promise<string> => {
     const { status, headers, body } = await post(url, '/v1/tickets', bearer(WEB));
     expect([status, headers.get('cache-control')]).toEqual([201, 'no-store']);
     return body.ticket;
   };
 
   it('open one WebSocket', async () => {
-    const gateway = await useScripted({ access: KEYS }, { env: ENV });
+    const gateway = await useTestGateway({ access: KEYS }, { env: ENV });
     const ticket = await ticketOf(gateway);
     expect(await handshake(gateway.url, `?ticket=${ticket}`)).toEqual({ status: 101 });
     expect(await handshake(gateway.url, `?ticket=${ticket}`)).toEqual({
@@ -128,7 +128,10 @@ describe('tickets', () => {
 
   it('say when they expire, and do', async () => {
     let time = 1_000_000;
-    const gateway = await useScripted({ access: { ...KEYS, ticket_s: 20 } }, { env: ENV, now: () => time });
+    const gateway = await useTestGateway(
+      { access: { ...KEYS, ticket_s: 20 } },
+      { env: ENV, now: () => time },
+    );
     const { body } = await post(gateway.url, '/v1/tickets', bearer(WEB));
     expect(body.expires_at).toBe(1020);
     time += 20_000;
@@ -139,7 +142,7 @@ describe('tickets', () => {
   });
 
   it('open nothing else, and keys do not stand in their place', async () => {
-    const gateway = await useScripted({ access: KEYS }, { env: ENV });
+    const gateway = await useTestGateway({ access: KEYS }, { env: ENV });
     const ticket = await ticketOf(gateway);
     expect((await chat(gateway.url, bearer(ticket))).status).toBe(401);
     expect((await fetch(`${gateway.url}/v1/models?ticket=${ticket}`)).status).toBe(401);
@@ -147,12 +150,12 @@ describe('tickets', () => {
   });
 
   it('are for keys that may generate', async () => {
-    const { url } = await useScripted({ access: KEYS }, { env: ENV });
+    const { url } = await useTestGateway({ access: KEYS }, { env: ENV });
     expect((await post(url, '/v1/tickets', bearer(SCRAPER))).status).toBe(403);
   });
 
   it('are not spent on a handshake of a foreign page', async () => {
-    const gateway = await useScripted({ access: KEYS }, { env: ENV });
+    const gateway = await useTestGateway({ access: KEYS }, { env: ENV });
     const query = `?ticket=${await ticketOf(gateway)}`;
     expect(await handshake(gateway.url, query, { Origin: 'https://evil.example' })).toMatchObject({
       status: 403,
@@ -165,7 +168,7 @@ describe('pages of other origins', () => {
   const config = { access: { ...KEYS, origins: ['https://chat.example'] } };
 
   it('may use the gateway if they are allowed', async () => {
-    const { url } = await useScripted(config, { env: ENV });
+    const { url } = await useTestGateway(config, { env: ENV });
     const { status, headers } = await chat(url, { ...bearer(WEB), Origin: 'https://chat.example' });
     expect(status).toBe(200);
     expect(headers.get('access-control-allow-origin')).toBe('https://chat.example');
@@ -186,13 +189,13 @@ describe('pages of other origins', () => {
   });
 
   it('can read why they were refused a key', async () => {
-    const { url } = await useScripted(config, { env: ENV });
+    const { url } = await useTestGateway(config, { env: ENV });
     const { status, headers } = await chat(url, { Origin: 'https://chat.example' });
     expect([status, headers.get('access-control-allow-origin')]).toEqual([401, 'https://chat.example']);
   });
 
   it.each(['https://evil.example', 'null', 'http://chat.example'])('are refused: %s', async (origin) => {
-    const { url } = await useScripted(config, { env: ENV });
+    const { url } = await useTestGateway(config, { env: ENV });
     for (const method of ['GET', 'OPTIONS']) {
       const headers = { ...bearer(WEB), Origin: origin, 'Access-Control-Request-Method': 'POST' };
       const response = await fetch(`${url}/v1/models`, { method, headers });
@@ -210,7 +213,7 @@ describe('limits', () => {
   it('count the requests of each key in a minute', async () => {
     let time = 0;
     const access = { ...KEYS, requests_per_minute: 2 };
-    const { url } = await useScripted({ access }, { env: ENV, now: () => time });
+    const { url } = await useTestGateway({ access }, { env: ENV, now: () => time });
     expect((await chat(url, bearer(WEB))).status).toBe(200);
     time = 45_000;
     expect(await handshake(url, '', bearer(WEB))).toEqual({ status: 101 });
@@ -223,7 +226,7 @@ describe('limits', () => {
   });
 
   it('count each generation on a WebSocket as a request', async () => {
-    const { url } = await useScripted({ access: { requests_per_minute: 3 } }); // one is the handshake
+    const { url } = await useTestGateway({ access: { requests_per_minute: 3 } }); // one is the handshake
     const socket = await TestSocket.open(url);
     for (const id of ['a', 'b', 'c']) {
       socket.send({ type: 'generation.create', ...ask('hello'), request_id: id });
@@ -235,7 +238,7 @@ describe('limits', () => {
   });
 
   it('count the generations of a key that are under way, wherever', async () => {
-    const gateway = await useScripted({ access: { ...KEYS, generations: 2 } }, { env: ENV });
+    const gateway = await useTestGateway({ access: { ...KEYS, generations: 2 } }, { env: ENV });
     const waiting = [chat(gateway.url, bearer(WEB), 'wait'), chat(gateway.url, bearer(WEB), 'wait')];
     await expect.poll(() => gateway.live.size).toBe(2);
     const { status, headers, body } = await chat(gateway.url, bearer(WEB));
@@ -246,7 +249,7 @@ describe('limits', () => {
   });
 
   it('bound prompts and responses, by the name of the field', async () => {
-    const gateway = await useScripted({ limits: { prompt_characters: 10, response_tokens: 5 } });
+    const gateway = await useTestGateway({ limits: { prompt_characters: 10, response_tokens: 5 } });
     const refused = async (changes: object) =>
       (await post(gateway.url, '/v1/chat/completions', {}, ask('hello', changes))).body.error;
     expect(await refused({ messages: [{ role: 'user', content: 'hello there' }] })).toMatchObject({
@@ -260,7 +263,7 @@ describe('limits', () => {
   });
 
   it('bound connections', async () => {
-    const { url } = await useScripted({ limits: { connections: 1 } });
+    const { url } = await useTestGateway({ limits: { connections: 1 } });
     const socket = await TestSocket.open(url);
     await expect(handshake(url)).rejects.toThrow();
     socket.close();

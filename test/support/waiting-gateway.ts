@@ -2,25 +2,25 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { type ConfigInput, type Gateway, Models, startGateway } from '#gateway/index.js';
-import { ScriptedModel } from './scripted-model.js';
+import { WaitingModel } from './waiting-model.js';
 
-export interface ScriptedGateway extends Gateway {
-  readonly model: ScriptedModel;
+export interface TestGateway extends Gateway {
+  readonly model: WaitingModel;
   /** All that was logged, line by line, at every level. */
   readonly log: string[];
 }
 
-export interface ScriptedOptions {
+export interface TestGatewayOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly now?: () => number;
 }
 
-/** A gateway with a scripted model, closed by the caller. */
-export async function startScripted(
+/** A gateway with a waiting model, closed by the caller. */
+export async function startTestGateway(
   config: ConfigInput = {},
-  { env = {}, now = Date.now }: ScriptedOptions = {},
-): Promise<ScriptedGateway> {
-  const model = new ScriptedModel();
+  { env = {}, now = Date.now }: TestGatewayOptions = {},
+): Promise<TestGateway> {
+  const model = new WaitingModel();
   const log: string[] = [];
   const sink = new Writable({
     write: (chunk, _encoding, done) => {
@@ -41,8 +41,11 @@ export async function startScripted(
 }
 
 /** The same for one test. */
-export async function useScripted(config?: ConfigInput, options?: ScriptedOptions): Promise<ScriptedGateway> {
-  const gateway = await startScripted(config, options);
+export async function useTestGateway(
+  config?: ConfigInput,
+  options?: TestGatewayOptions,
+): Promise<TestGateway> {
+  const gateway = await startTestGateway(config, options);
   onTestFinished(() => gateway.close());
   return gateway;
 }

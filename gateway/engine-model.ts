@@ -44,7 +44,7 @@ export class EngineModel implements ServedModel {
     return { ready: status.decode.pid !== undefined && status.score.pid !== undefined, ...status };
   }
 
-  async prepare(request: GenerationFields, { canRetract }: PrepareOptions): Promise<Prepared> {
+  async prepare(request: GenerationFields, { canRetract, maxTokens }: PrepareOptions): Promise<Prepared> {
     const engine = this.#engine;
     const promptIds = promptOf(engine, request);
     const room = engine.contextLength - promptIds.length;
@@ -56,7 +56,7 @@ export class EngineModel implements ServedModel {
     const defaults = samplingDefaults(generation);
     const asked = {
       promptIds,
-      maxTokens: maxTokensOf(request, room),
+      maxTokens: maxTokensOf(request, room, maxTokens),
       endIds: eosTokenIds,
       stop: request.stop ?? [],
       topLogprobs: request.top_logprobs ?? 0,
@@ -138,7 +138,8 @@ function promptOf(engine: Engine, { messages }: GenerationFields): number[] {
   }
 }
 
-function maxTokensOf(request: GenerationFields, room: number): number {
+/** @param unasked what a request that does not say gets at most */
+function maxTokensOf(request: GenerationFields, room: number, unasked = room): number {
   for (const field of ['max_completion_tokens', 'max_tokens'] as const) {
     const asked = request[field];
     if (asked === null || asked === undefined) continue;
@@ -148,7 +149,7 @@ function maxTokensOf(request: GenerationFields, room: number): number {
     }
     return asked;
   }
-  return room;
+  return Math.min(room, unasked);
 }
 
 function scoringOf({

@@ -1,4 +1,4 @@
-import { z } from 'zod/mini';
+import * as z from 'zod/mini';
 import { FlinchError } from './errors.js';
 import { ticketUrl } from './urls.js';
 

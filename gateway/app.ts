@@ -1,8 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
-import { chatCompletions } from './chat-completions.js';
+import { chatCompletions, resumeCompletion } from './chat-completions.js';
+import type { Config } from './config.js';
 import { ApiError, toApiError } from './errors.js';
+import type { LiveGenerations } from './live-generations.js';
 import type { Models } from './models.js';
 
 const BODY_LIMIT = '1mb';
@@ -21,15 +23,19 @@ const PAGE_HEADERS = {
 
 export interface AppOptions {
   readonly models: Models;
+  readonly live: LiveGenerations;
+  readonly settings: Pick<Config, 'limits' | 'streams'>;
   readonly logger: Logger;
 }
 
 /** The HTTP side of the gateway, without a port: mount it where you like. */
-export function createApp({ models, logger }: AppOptions): Express {
+export function createApp({ models, live, settings, logger }: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.use(logRequests(logger));
-  app.post('/v1/chat/completions', express.json({ limit: BODY_LIMIT }), requireBody, chatCompletions(models));
+  const chat = chatCompletions({ models, live, settings });
+  app.post('/v1/chat/completions', express.json({ limit: BODY_LIMIT }), requireBody, chat);
+  app.get('/v1/chat/completions/:id', resumeCompletion({ live, settings }));
   app.get('/v1/models', (_req, res) => {
     res.json({ object: 'list', data: models.all.map(({ name }) => modelObject(name, models)) });
   });

@@ -146,8 +146,13 @@ export const configSchema = z.strictObject({
       /** Of each generation: events and their bytes that can be sent again. */
       history_events: count(4096),
       history_bytes: count(MIB, 1024, 1 << 30),
-      /** How long a generation that asked for it outlives its connection. */
-      resume_s: seconds(30, 0),
+      /** Of all of them together. */
+      histories_bytes: count(64 * MIB, 1024, 2 ** 40),
+      /**
+       * How long a generation that asked for it outlives its connection, and its end. Longer than two heartbeats, after
+       * which a client may find out that the connection is gone.
+       */
+      resume_s: seconds(60, 0),
       /** Bytes that may wait for a client before its generations pause. */
       queue_bytes: count(256 << 10, 1024, 1 << 30),
       /** After this long without reading, the client's connection is closed. */

@@ -4,10 +4,14 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Logger, pino } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { ANONYMOUS } from './access/principal.js';
 import { createApp } from './app.js';
+import { CLOSE_CODES } from './close-codes.js';
+import { type Config, configSchema } from './config.js';
 import { ApiError } from './errors.js';
+import { LiveGenerations } from './live-generations.js';
 import type { Models } from './models.js';
-import { MAX_MESSAGE_BYTES, StreamConnection, SUBPROTOCOL } from './stream-socket.js';
+import { StreamConnection, SUBPROTOCOL } from './stream-socket.js';
 
 export interface GatewayOptions {
   readonly models: Models;
@@ -15,16 +19,18 @@ export interface GatewayOptions {
   /** 0 picks a free port. */
   readonly port?: number;
   readonly logger?: Logger;
+  readonly settings?: Pick<Config, 'limits' | 'streams'>;
 }
 
 export interface Gateway {
   readonly url: string;
   readonly server: Server;
+  /** What is under way. */
+  readonly live: LiveGenerations;
   /** Stops listening and ends what is under way; the engines stay open. */
   close(): Promise<void>;
 }
 
-const GOING_AWAY = 1001;
 const GOODBYE_TIMEOUT_MS = 1000;
 
 /**
@@ -33,17 +39,19 @@ const GOODBYE_TIMEOUT_MS = 1000;
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { models, host = '127.0.0.1', port = 8787, logger = pino({ level: 'silent' }) } = options;
-  const server = createServer(createApp({ models, logger }));
+  const { settings = configSchema.parse({}) } = options;
+  const live = new LiveGenerations(settings.streams, logger);
+  const server = createServer(createApp({ models, live, settings, logger }));
   const sockets = new WebSocketServer({
     noServer: true,
-    maxPayload: MAX_MESSAGE_BYTES,
+    maxPayload: settings.limits.message_bytes,
     handleProtocols: () => SUBPROTOCOL,
   });
   server.on('upgrade', (request, connection, head) => {
     const refusal = refuseUpgrade(request);
     if (refusal) return refuse(connection, refusal);
     sockets.handleUpgrade(request, connection, head, (socket) => {
-      new StreamConnection(socket, models, logger);
+      new StreamConnection(socket, { models, live, principal: ANONYMOUS, settings, logger });
     });
   });
   await new Promise<void>((resolve, reject) => {
@@ -54,6 +62,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   return {
     url: urlOf(address, host),
     server,
+    live,
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       await Promise.all([...sockets.clients].map(goAway));
@@ -67,7 +76,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 async function goAway(socket: WebSocket): Promise<void> {
   const timer = setTimeout(() => socket.terminate(), GOODBYE_TIMEOUT_MS);
   const closed = once(socket, 'close');
-  socket.close(GOING_AWAY, 'the server shuts down');
+  socket.close(CLOSE_CODES.goingAway, 'the server shuts down');
   await closed;
   clearTimeout(timer);
 }

@@ -1,11 +1,12 @@
 import { CONNECTION_EVENTS, GENERATION_EVENTS, SUBPROTOCOL } from '../../src/client/protocol.js';
-import { cancelSchema, createSchema } from '../request.js';
+import { cancelSchema, createSchema, resumeSchema } from '../request.js';
 import { requestSchema, responseSchema } from './json-schema.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
 const CLIENT_MESSAGES = {
   'generation.create': createSchema,
+  'generation.resume': resumeSchema,
   'generation.cancel': cancelSchema,
 } as const;
 

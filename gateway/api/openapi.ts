@@ -1,6 +1,16 @@
 import { chatSchema } from '../request.js';
 import { requestSchema, responseSchema } from './json-schema.js';
-import { chunk, completion, failure, health, model, models, ticket } from './responses.js';
+import {
+  chunk,
+  completion,
+  failure,
+  health,
+  liveness,
+  model,
+  models,
+  readiness,
+  ticket,
+} from './responses.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -120,6 +130,32 @@ export function openApi(version: string): Json {
           responses: { '200': json('Health', 'Also where it is degraded.') },
         },
       },
+      '/livez': {
+        get: {
+          operationId: 'live',
+          summary: 'That the process runs, also while it drains.',
+          security: [{}],
+          responses: { '200': json('Liveness', 'It does.') },
+        },
+      },
+      '/readyz': {
+        get: {
+          operationId: 'ready',
+          summary: 'Whether new generations are taken on.',
+          security: [{}],
+          responses: { '200': json('Readiness', 'They are.'), '503': json('Readiness', 'They are not.') },
+        },
+      },
+      '/metrics': {
+        get: {
+          operationId: 'metrics',
+          summary: "Metrics in Prometheus's text format; not here where they have a listener of their own.",
+          responses: {
+            '200': { description: 'The metrics.', content: { 'text/plain': { schema: { type: 'string' } } } },
+            ...COMMON,
+          },
+        },
+      },
     },
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
@@ -132,6 +168,8 @@ export function openApi(version: string): Json {
         ModelList: responseSchema(models),
         Ticket: responseSchema(ticket),
         Health: responseSchema(health),
+        Liveness: responseSchema(liveness),
+        Readiness: responseSchema(readiness),
       },
     },
   };

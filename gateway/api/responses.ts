@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import { CONNECTION_EVENTS, GENERATION_EVENTS } from '../../src/client/protocol.js';
 
 /** What the HTTP side answers with: of these the OpenAPI file is made, and tests hold answers against them. */
@@ -13,23 +13,23 @@ const token = z.object({
   text: tokenShape.text,
   logprob: tokenShape.logprob,
   inserted: tokenShape.inserted,
-  scores: scoreShape.scores.optional(),
+  scores: z.optional(scoreShape.scores),
   risk: scoreShape.risk,
   skipped: scoreShape.skipped,
   rival: scoreShape.rival,
 });
 
 const PLACE = { response_id: true, offset: true } as const;
-const stepDone = GENERATION_EVENTS['step.done'].omit(PLACE);
-const stepFlagged = GENERATION_EVENTS['step.flagged'].omit(PLACE);
-const rollbackDone = GENERATION_EVENTS['rollback.done'].omit(PLACE);
-const scorerMismatch = GENERATION_EVENTS['scorer.mismatch'].omit(PLACE);
+const stepDone = z.omit(GENERATION_EVENTS['step.done'], PLACE);
+const stepFlagged = z.omit(GENERATION_EVENTS['step.flagged'], PLACE);
+const rollbackDone = z.omit(GENERATION_EVENTS['rollback.done'], PLACE);
+const scorerMismatch = z.omit(GENERATION_EVENTS['scorer.mismatch'], PLACE);
 
 const event = z.discriminatedUnion('type', [
-  GENERATION_EVENTS['spike.detected'].omit(PLACE),
+  z.omit(GENERATION_EVENTS['spike.detected'], PLACE),
   stepDone,
   stepFlagged,
-  GENERATION_EVENTS['rollback.started'].omit(PLACE),
+  z.omit(GENERATION_EVENTS['rollback.started'], PLACE),
   rollbackDone,
   scorerMismatch,
 ]);
@@ -37,14 +37,14 @@ const event = z.discriminatedUnion('type', [
 const openAiToken = z.object({
   token: z.string(),
   logprob: z.number(),
-  bytes: z.array(z.int().min(0).max(255)).nullable(),
+  bytes: z.nullable(z.array(z.int().check(z.minimum(0), z.maximum(255)))),
 });
-const logprobs = z
-  .object({
-    content: z.array(openAiToken.extend({ top_logprobs: z.array(openAiToken) })),
+const logprobs = z.nullable(
+  z.object({
+    content: z.array(z.extend(openAiToken, { top_logprobs: z.array(openAiToken) })),
     refusal: z.null(),
-  })
-  .nullable();
+  }),
+);
 
 const finishReason = z.enum(['stop', 'length', 'content_filter']);
 const { usage } = GENERATION_EVENTS['generation.done'].shape;
@@ -66,10 +66,10 @@ export const completion = z.object({
   flinch: z.object({
     guard: createdShape.guard,
     tokens: z.array(token),
-    steps: z.array(stepDone).optional(),
-    flagged: z.array(stepFlagged).optional(),
-    rollbacks: z.array(rollbackDone).optional(),
-    mismatches: z.array(scorerMismatch).optional(),
+    steps: z.optional(z.array(stepDone)),
+    flagged: z.optional(z.array(stepFlagged)),
+    rollbacks: z.optional(z.array(rollbackDone)),
+    mismatches: z.optional(z.array(scorerMismatch)),
   }),
 });
 
@@ -80,32 +80,38 @@ export const chunk = z.object({
   choices: z.array(
     z.object({
       index: z.literal(0),
-      delta: z.object({ role: z.literal('assistant').optional(), content: z.string().optional() }),
+      delta: z.object({ role: z.optional(z.literal('assistant')), content: z.optional(z.string()) }),
       logprobs,
-      finish_reason: finishReason.nullable(),
+      finish_reason: z.nullable(finishReason),
     }),
   ),
-  usage: usage.nullish(),
-  flinch: z
-    .object({
-      guard: createdShape.guard.optional(),
+  usage: z.nullish(usage),
+  flinch: z.optional(
+    z.object({
+      guard: z.optional(createdShape.guard),
       tokens: z.array(token),
-      events: z.array(event).optional(),
-    })
-    .optional(),
+      events: z.optional(z.array(event)),
+    }),
+  ),
 });
 
 /** The body of a request that failed; in a stream, the `data:` of its last event. */
 export const failure = z.object({ error: CONNECTION_EVENTS.error.shape.error });
 
-const model = z.object({
+/** `GET /v1/models/{id}`. */
+export const model = z.object({
   id: z.string(),
   object: z.literal('model'),
   created: z.int(),
   owned_by: z.literal('flinch'),
 });
+
+/** `GET /v1/models`. */
 export const models = z.object({ object: z.literal('list'), data: z.array(model) });
-export { model };
+
+/** `GET /livez`, `GET /readyz`. */
+export const liveness = z.object({ status: z.literal('alive') });
+export const readiness = z.object({ status: z.enum(['ready', 'draining', 'unavailable']) });
 
 /** `POST /v1/tickets`. */
 export const ticket = z.object({ ticket: z.string(), expires_at: z.int() });

@@ -27,7 +27,7 @@ const EVENTFUL = {
   temperature: 1,
   seed: 3,
   max_tokens: 60,
-  guard: { action: 'rollback', rate: 0.3, candidates: 2, max_rollbacks: 2 },
+  guard: { action: 'rollback', rate: 0.3, candidates: 4, choose: 'uncertainty', max_rollbacks: 4 },
 };
 
 describe('answers over HTTP are as openapi.json says', () => {

@@ -25,9 +25,9 @@ function expectToFit(value: unknown, fits: ValidateFunction): void {
 /** Much happens: steps are flagged, candidates drawn. */
 const EVENTFUL = {
   temperature: 1,
-  seed: 3,
+  seed: 1,
   max_tokens: 60,
-  guard: { action: 'rollback', rate: 0.3, candidates: 4, choose: 'uncertainty', max_rollbacks: 4 },
+  guard: { action: 'rollback', rate: 0.9, candidates: 4, choose: 'uncertainty', max_rollbacks: 4 },
 };
 
 describe('answers over HTTP are as openapi.json says', () => {

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import { Engine } from '../src/engine/engine.js';
 import type { CheckpointConfig, Config, UpstreamModelConfig } from './config.js';
-import { ConfigError } from './config-layer.js';
 import { EngineModel } from './engine-model.js';
 import type { Metrics } from './metrics.js';
 import { Models } from './models.js';
 import type { ServedModel } from './served-model.js';
+import { openUpstreamModel } from './upstream/upstream-model.js';
 
 export interface OpenOptions {
   readonly logger: Logger;
@@ -68,11 +68,11 @@ async function openCheckpointModel(
   }
 }
 
-// MERGE: openUpstreamModel(name, config, {logger, env, metrics}) of gateway/upstream takes this place.
 async function openUpstream(
   name: string,
-  _config: UpstreamModelConfig,
-  _options: OpenOptions,
+  config: UpstreamModelConfig,
+  { logger, env }: OpenOptions,
 ): Promise<OpenModel> {
-  throw new ConfigError(`models.${name}`, 'upstreams are not available yet');
+  const model = openUpstreamModel(name, config, { logger, env });
+  return { model, engine: null, close: () => model.close() };
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { median } from 'simple-statistics';
 import { type Machine, table, thisMachine } from '../../src/bench/report.js';
+import { withTemporaryFolder } from '../../src/bench/temporary-folder.js';
 import { integer } from '../../src/cli/options.js';
 import { Progress } from '../../src/cli/progress.js';
 import { heading } from '../../src/cli/report.js';
@@ -67,6 +68,12 @@ async function bench({
   output,
   ...options
 }: Omit<Options, 'output'> & Pick<Options, 'output'>): Promise<void> {
+  const report = await withTemporaryFolder((folder) => compare(options, folder));
+  await writeFile(output, `${JSON.stringify(report, null, 2)}\n`);
+  process.stdout.write(`${format(report)}\n\nwritten to ${output}\n`);
+}
+
+async function compare(options: Omit<Options, 'output'>, folder: string): Promise<ProxyReport> {
   const servers: RunningServer[] = [];
   const keep = async (starting: Promise<RunningServer>): Promise<RunningServer> => {
     const server = await starting;
@@ -78,7 +85,7 @@ async function bench({
     const targets: Target[] = [{ name: 'direct', url: upstream.url, model: 'bench' }];
     const pipe = await keep(startScript('null-proxy', [upstream.url]));
     targets.push({ name: 'null proxy', url: pipe.url, model: 'bench' });
-    const flinch = await keep(startFlinch(['--upstream', `${upstream.url}/v1`, '--upstream-model', 'bench']));
+    const flinch = await keep(startFlinch(['--config', await configFile(upstream.url, folder)]));
     targets.push({ name: 'flinch', url: flinch.url, model: 'bench' });
     if (options.portkey) {
       const portkey = await keep(startPortkey(join(tmpdir(), 'flinch-bench-portkey')));
@@ -89,12 +96,23 @@ async function bench({
       };
       targets.push({ name: 'portkey', url: portkey.url, model: 'bench', headers });
     }
-    const report = await measure(targets, options);
-    await writeFile(output, `${JSON.stringify(report, null, 2)}\n`);
-    process.stdout.write(`${format(report)}\n\nwritten to ${output}\n`);
+    return await measure(targets, options);
   } finally {
     await Promise.all(servers.map((server) => server.stop()));
   }
+}
+
+/** Of a gateway that limits none of what is measured. */
+async function configFile(upstream: string, folder: string): Promise<string> {
+  const many = 1_000_000;
+  const config = {
+    models: { bench: { upstreams: [{ url: `${upstream}/v1` }], max_streams: 4096 } },
+    access: { generations: many, requests_per_minute: many },
+    limits: { connections: many },
+  };
+  const file = join(folder, 'flinch.json');
+  await writeFile(file, JSON.stringify(config));
+  return file;
 }
 
 async function measure(

@@ -5,6 +5,7 @@ import type { Principal } from './access/principal.js';
 import { Backlog } from './backlog.js';
 import { CLOSE_CODES, type CloseCode, cancelsGenerations } from './close-codes.js';
 import type { Config } from './config.js';
+import type { ErrorCode } from './error-codes.js';
 import { ApiError, toApiError } from './errors.js';
 import { Heartbeat } from './heartbeat.js';
 import type { LiveGeneration, Sink } from './live-generation.js';
@@ -21,6 +22,8 @@ export interface StreamOptions {
   readonly principal: Principal;
   readonly settings: Pick<Config, 'limits' | 'streams'>;
   readonly logger: Logger;
+  /** Told of each error that the client is told of on behalf of the connection. */
+  readonly refused?: (code: ErrorCode) => void;
 }
 
 const CLIENT_TYPES = 'generation.create, generation.resume or generation.cancel';
@@ -195,6 +198,7 @@ export class StreamConnection {
 
   #sendError(error: unknown, about: Subject): void {
     const { body, status } = toApiError(error);
+    this.#options.refused?.(body.code);
     if (status >= 500) this.#options.logger.error({ err: error, ...about }, 'request failed');
     this.#sendJson({ type: 'error', ...about, error: body });
   }

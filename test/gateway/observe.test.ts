@@ -89,6 +89,11 @@ describe('the metrics', () => {
     const text = await metricsOf(gateway);
     expect(text).toMatch(/_count\{method="POST",route="\/v1\/chat\/completions",status="2xx"\} 1\n/);
     expect(text).toContain('flinch_refused_requests_total{code="invalid_json"} 1\n');
+    const socket = await TestSocket.open(gateway.url);
+    socket.send('no JSON');
+    await socket.event(({ type }) => type === 'error');
+    expect(await metricsOf(gateway)).toContain('flinch_refused_requests_total{code="invalid_json"} 2\n');
+    socket.close();
   });
 
   it('count faults of upstreams and of scorers', async () => {

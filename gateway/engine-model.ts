@@ -2,15 +2,16 @@ import { randomInt } from 'node:crypto';
 import { type Logger, pino } from 'pino';
 import type { Engine } from '../src/engine/engine.js';
 import { samplingDefaults } from '../src/engine/sampler.js';
-import { encodePrompt } from '../src/model/checkpoint.js';
 import { TemplateError } from '../src/model/errors.js';
+import { encodePrompt } from '../src/model/prompt.js';
 import { generate } from '../src/stream/generate.js';
-import { checkGuard, neverFires, retracts, type Guard as StreamGuard } from '../src/stream/guard.js';
+import { checkGuard, neverFires } from '../src/stream/guard.js';
 import { guardedGeneration } from '../src/stream/guarded-generation.js';
 import { METHODS } from '../src/uncertainty/method.js';
-import { absoluteScoring, DEFAULT_RANDOM, DEFAULT_TOKUR, type Scoring } from '../src/uncertainty/settings.js';
+import { absoluteScoring, DEFAULT_RANDOM } from '../src/uncertainty/settings.js';
 import { ApiError } from './errors.js';
-import { completeGuard, type GenerationFields, type Guard } from './request.js';
+import { guardOf, scoringOf } from './guard-settings.js';
+import { completeGuard, type GenerationFields } from './request.js';
 import { RiskModels } from './risk-models.js';
 import type { ModelStatus, Prepared, PrepareOptions, ServedModel } from './served-model.js';
 
@@ -98,26 +99,6 @@ export class EngineModel implements ServedModel {
   }
 }
 
-/** The library's guard from the wire's. What a client could not take back is held until it is settled. */
-function guardOf(fields: Guard, canRetract: boolean): StreamGuard {
-  const { method, per, statistic, rate, action, candidates, choose, reflection } = fields;
-  const temperature = fields.candidate_temperature;
-  return {
-    method,
-    per,
-    statistic,
-    rate,
-    delivery: retracts(action) && !canRetract ? 'held' : fields.delivery,
-    action,
-    rollbackTo: fields.rollback_to,
-    candidates,
-    choose,
-    ...(temperature !== undefined && { temperature }),
-    reflection,
-    maxRollbacks: fields.max_rollbacks,
-  };
-}
-
 function promptOf(engine: Engine, { messages }: GenerationFields): number[] {
   // Tokenising stops all streams for a while: a text that cannot possibly fit is refused unread. The factor is for
   // what a normaliser may take away.
@@ -150,32 +131,4 @@ function maxTokensOf(request: GenerationFields, room: number, unasked = room): n
     return asked;
   }
   return Math.min(room, unasked);
-}
-
-function scoringOf({
-  methods,
-  schedule,
-  block,
-  window,
-  epsilon,
-  alpha,
-  derivative,
-  sigma,
-  samples,
-  ...guard
-}: Guard): Scoring {
-  return {
-    methods,
-    alpha,
-    schedule:
-      schedule === 'lazy' ? { kind: schedule, block, window, epsilon } : { kind: schedule, block, window },
-    form: derivative ? 'derivative' : 'perturb',
-    random: { sigma, samples, seed: DEFAULT_RANDOM.seed },
-    tokur: {
-      sigma: guard.tokur_sigma,
-      samples: guard.tokur_samples,
-      law: guard.tokur_law,
-      seed: DEFAULT_TOKUR.seed,
-    },
-  };
 }

@@ -54,6 +54,7 @@ const unsupported = (...neutral: unknown[]) =>
       error: 'is not supported',
       params: { unsupported: true },
     })
+    .meta({ enum: [null, ...neutral] })
     .optional();
 
 const message = z.strictObject({

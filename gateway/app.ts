@@ -6,6 +6,7 @@ import { authenticate, checkHost, checkOrigin, issueTicket } from './access/midd
 import { chatCompletions, resumeCompletion } from './chat-completions.js';
 import type { Config } from './config.js';
 import { ApiError, errorHeaders, toApiError } from './errors.js';
+import { checkForm } from './http-server.js';
 import { jsonBody } from './json-body.js';
 import type { Lifecycle } from './lifecycle.js';
 import type { LiveGenerations } from './live-generations.js';
@@ -42,7 +43,7 @@ export function createApp(options: AppOptions): Express {
   const { models, live, access, settings, lifecycle, metrics, logger } = options;
   const app = express();
   app.disable('x-powered-by');
-  app.use(observe(logger, metrics), refuseProxying, checkHost(access), sayGoodbye(lifecycle));
+  app.use(observe(logger, metrics), refuseOddForms, checkHost(access), sayGoodbye(lifecycle));
 
   app.get('/livez', (_req, res) => {
     res.json({ status: 'alive' });
@@ -109,10 +110,8 @@ function modelObject(id: string, { created }: Models) {
   return { id, object: 'model', created, owned_by: 'flinch' };
 }
 
-/** An address of another server, as proxies are sent, whose name nobody would check. */
-const refuseProxying: RequestHandler = (req, _res, next) => {
-  if (!req.url.startsWith('/'))
-    throw new ApiError(400, 'invalid_http', 'the target of a request must be a path');
+const refuseOddForms: RequestHandler = (req, _res, next) => {
+  checkForm(req);
   next();
 };
 

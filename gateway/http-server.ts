@@ -1,4 +1,10 @@
-import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  STATUS_CODES,
+} from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Config } from './config.js';
 import type { ErrorCode } from './error-codes.js';
@@ -53,6 +59,16 @@ function refusalOf({ code }: NodeJS.ErrnoException): ApiError {
     default:
       return new ApiError(400, 'invalid_http', 'this is not HTTP/1.1');
   }
+}
+
+/**
+ * Refuses what others on the way may understand in another way than we do: an address of another server, as proxies
+ * are sent, and two names of this one.
+ * @throws ApiError 400
+ */
+export function checkForm({ url = '', headersDistinct }: IncomingMessage): void {
+  if (!url.startsWith('/')) throw new ApiError(400, 'invalid_http', 'the target of a request must be a path');
+  if ((headersDistinct.host?.length ?? 0) > 1) throw new ApiError(400, 'invalid_http', 'Host: more than one');
 }
 
 /** Answers on a connection that has no response object, and ends it. */

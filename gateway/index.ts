@@ -3,6 +3,7 @@ export { checkAccess } from './access/access.js';
 export type { Config, ConfigInput } from './config.js';
 export { ConfigError } from './config-layer.js';
 export { EngineModel } from './engine-model.js';
+export { LiveGenerations } from './live-generations.js';
 export { Metrics } from './metrics.js';
 export { Models } from './models.js';
 export { type OpenModel, type OpenModels, openModels } from './open-models.js';

@@ -2,12 +2,15 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
+import { fieldName } from '../src/model/json.js';
 import { Access, checkAccess } from './access/access.js';
 import { createApp, createMetricsApp } from './app.js';
-import { type ConfigInput, configSchema } from './config.js';
+import type { ConfigInput } from './config.js';
+import type { ErrorCode } from './error-codes.js';
 import { createHttpServer } from './http-server.js';
 import { Lifecycle } from './lifecycle.js';
 import { LiveGenerations } from './live-generations.js';
+import { mergeConfig } from './load-config.js';
 import { Metrics } from './metrics.js';
 import type { Models } from './models.js';
 import { servedWithin } from './served-within.js';
@@ -50,7 +53,7 @@ const GOODBYE_TIMEOUT_MS = 1000;
 
 /**
  * Starts the gateway.
- * @throws ConfigError for a configuration that lets in everybody, or names a key that is not there
+ * @throws ConfigError for a field that is refused, for what lets in everybody, and for a key that is not there
  * @throws Error when the address cannot be listened on
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
@@ -60,7 +63,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     env = process.env,
     now = Date.now,
   } = options;
-  const config = configSchema.parse(options.config ?? {});
+  const config = mergeConfig([{ values: options.config ?? {}, place: fieldName }]);
   const { listen, limits, shutdown } = config;
   checkAccess(config, env);
   const access = new Access(config.access, { env, now });
@@ -68,6 +71,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const models = servedWithin(options.models, { limits, texts: config.log.texts ? logger : null });
 
   const live = new LiveGenerations(config.streams, logger);
+
+  const refused = (code: ErrorCode): void => metrics.refused(code);
 
   let connections = 0;
   const streams = new StreamServer({
@@ -77,7 +82,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     maxMessageBytes: limits.message_bytes,
     logger,
     connect: (socket, principal, log) => {
-      new StreamConnection(socket, { models, live, principal, settings: config, logger: log });
+      new StreamConnection(socket, { models, live, principal, settings: config, logger: log, refused });
     },
   });
   metrics.watch({
@@ -86,7 +91,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const serveMetrics = config.metrics.port === undefined;
   const app = createApp({ models, live, access, settings: config, lifecycle, metrics, serveMetrics, logger });
-  const server = createHttpServer(limits, app, (code) => metrics.refused(code));
+  const server = createHttpServer(limits, app, refused);
   server.on('connection', (connection) => {
     connections += 1;
     connection.once('close', () => {

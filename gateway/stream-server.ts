@@ -8,7 +8,7 @@ import type { Access } from './access/access.js';
 import type { Principal } from './access/principal.js';
 import { CLOSE_CODES } from './close-codes.js';
 import { ApiError, toApiError } from './errors.js';
-import { refuse } from './http-server.js';
+import { checkForm, refuse } from './http-server.js';
 import type { Lifecycle } from './lifecycle.js';
 import type { Metrics } from './metrics.js';
 import { requestIdOf } from './request-id.js';
@@ -83,8 +83,10 @@ export class StreamServer {
   }
 
   /** @throws ApiError for whoever may not connect */
-  #check({ url = '/', headers }: IncomingMessage): Principal {
+  #check(request: IncomingMessage): Principal {
     const { access, lifecycle } = this.#options;
+    const { url = '', headers } = request;
+    checkForm(request);
     access.checkHost(headers);
     const [pathname = '', query = ''] = url.split(/\?(.*)/s);
     if (pathname !== PATH) throw new ApiError(404, 'not_found', `there is no WebSocket at ${pathname}`);

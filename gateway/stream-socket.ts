@@ -3,8 +3,9 @@ import type { Logger } from 'pino';
 import type { RawData, WebSocket } from 'ws';
 import type { Principal } from './access/principal.js';
 import { Backlog } from './backlog.js';
-import { CLOSE_CODES, type CloseCode, cancelsGenerations } from './close-codes.js';
+import { CLOSE_CODES, type CloseCode, isFinal, isMeant } from './close-codes.js';
 import type { Config } from './config.js';
+import type { ErrorCode } from './error-codes.js';
 import { ApiError, toApiError } from './errors.js';
 import { Heartbeat } from './heartbeat.js';
 import type { LiveGeneration, Sink } from './live-generation.js';
@@ -21,6 +22,8 @@ export interface StreamOptions {
   readonly principal: Principal;
   readonly settings: Pick<Config, 'limits' | 'streams'>;
   readonly logger: Logger;
+  /** Told of each error that the client is told of on behalf of the connection. */
+  readonly refused?: (code: ErrorCode) => void;
 }
 
 const CLIENT_TYPES = 'generation.create, generation.resume or generation.cancel';
@@ -85,7 +88,7 @@ export class StreamConnection {
       // What ws finds wrong with the client's frames; it closes by itself.
       if ('code' in error && String(error.code).startsWith('WS_ERR_')) this.#leave(true);
     });
-    socket.on('close', (code) => this.#leave(cancelsGenerations(code)));
+    socket.on('close', (code) => this.#leave(isMeant(code)));
   }
 
   #receive(data: RawData, isBinary: boolean): void {
@@ -195,6 +198,7 @@ export class StreamConnection {
 
   #sendError(error: unknown, about: Subject): void {
     const { body, status } = toApiError(error);
+    this.#options.refused?.(body.code);
     if (status >= 500) this.#options.logger.error({ err: error, ...about }, 'request failed');
     this.#sendJson({ type: 'error', ...about, error: body });
   }
@@ -256,7 +260,7 @@ export class StreamConnection {
   }
 
   #close(code: CloseCode, reason: string): void {
-    this.#leave(cancelsGenerations(code));
+    this.#leave(isFinal(code));
     this.#socket.close(code, reason);
     const timer = setTimeout(() => this.#socket.terminate(), GOODBYE_MS).unref();
     this.#socket.once('close', () => clearTimeout(timer));

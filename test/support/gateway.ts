@@ -18,6 +18,7 @@ import { checkEvent } from './strict-event.js';
 export interface SettingsChanges {
   readonly limits?: Partial<Config['limits']>;
   readonly streams?: Partial<Config['streams']>;
+  readonly access?: Partial<Config['access']>;
 }
 
 export const settingsWith = (changes: SettingsChanges = {}) => configSchema.parse(changes);

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { Metrics } from '#gateway/index.js';
+import { post, TestSocket } from '../support/gateway.js';
+import { type TestGateway, useTestGateway } from '../support/waiting-gateway.js';
+import { ask } from '../support/waiting-model.js';
+
+const linesOf = ({ log }: TestGateway): Record<string, unknown>[] => log.map((line) => JSON.parse(line));
+const metricsOf = async ({ metricsUrl }: TestGateway): Promise<string> => (await fetch(metricsUrl)).text();
+
+describe('the log', () => {
+  it('has a line for each request, with its name, which the answer has too', async () => {
+    const gateway = await useTestGateway();
+    const response = await post(gateway.url, ask('hello'));
+    await response.text();
+    await expect.poll(() => gateway.log.length).toBe(1);
+    expect(linesOf(gateway)).toMatchObject([
+      {
+        msg: 'request',
+        request_id: response.headers.get('x-request-id'),
+        method: 'POST',
+        route: '/v1/chat/completions',
+        status: 200,
+        model: 'waiting',
+        principal: 'anonymous',
+        complete: true,
+      },
+    ]);
+  });
+
+  it('names what was refused by its code, and a connection by its own name', async () => {
+    const gateway = await useTestGateway();
+    await fetch(`${gateway.url}/v1/models/other?key=secret`, { headers: { 'X-Request-Id': 'mine' } });
+    await expect.poll(() => gateway.log.length).toBe(1);
+    expect(linesOf(gateway)).toMatchObject([{ request_id: 'mine', status: 404, code: 'model_not_found' }]);
+    const socket = await TestSocket.open(gateway.url);
+    socket.close();
+    await expect
+      .poll(() => linesOf(gateway).map(({ msg }) => msg))
+      .toEqual(['request', 'socket opened', 'socket closed']);
+    const [, opened, closed] = linesOf(gateway);
+    expect(opened).toMatchObject({ request_id: expect.any(String), principal: 'anonymous' });
+    expect(closed).toMatchObject({ request_id: opened?.request_id, code: 1006 });
+  });
+
+  it('has texts only if they are asked for', async () => {
+    for (const texts of [false, true]) {
+      const gateway = await useTestGateway({ log: { texts } });
+      await (await post(gateway.url, ask('What is it?'))).text();
+      await expect.poll(() => linesOf(gateway).some(({ msg }) => msg === 'request')).toBe(true);
+      const log = gateway.log.join('');
+      expect(log.includes('What is it?')).toBe(texts);
+      expect(log.includes('Hello there')).toBe(texts);
+    }
+  });
+});
+
+describe('the metrics', () => {
+  it('have a listener of their own, if it is configured', async () => {
+    const gateway = await useTestGateway({ metrics: { port: 0 } });
+    expect(new URL(gateway.metricsUrl).port).not.toBe(new URL(gateway.url).port);
+    const response = await fetch(gateway.metricsUrl);
+    expect(response.headers.get('content-type')).toContain('text/plain');
+    expect(await response.text()).toContain('nodejs_eventloop_lag_seconds');
+    expect((await fetch(`${gateway.url}/metrics`)).status).toBe(404);
+    expect((await fetch(new URL('/v1/models', gateway.metricsUrl))).status).toBe(404);
+    await gateway.close();
+    await expect(fetch(gateway.metricsUrl)).rejects.toThrow();
+  });
+
+  it('say what is under way', async () => {
+    const gateway = await useTestGateway();
+    const socket = await TestSocket.open(gateway.url);
+    socket.send({ type: 'generation.create', ...ask('wait') });
+    await socket.event(({ type }) => type === 'token.delta');
+    expect(await metricsOf(gateway)).toContain('flinch_generations 1\n');
+    expect(await metricsOf(gateway)).toContain('flinch_connections{kind="websocket"} 1\n');
+    gateway.model.finish();
+    await socket.event(({ type }) => type === 'generation.done');
+    socket.close();
+    await expect.poll(() => metricsOf(gateway)).toContain('flinch_connections{kind="websocket"} 0\n');
+    expect(await metricsOf(gateway)).toContain('flinch_generations 0\n');
+  });
+
+  it('time requests by route, and count refusals by code', async () => {
+    const gateway = await useTestGateway();
+    await (await post(gateway.url, ask('hello'))).text();
+    await (await post(gateway.url, 'no JSON')).text();
+    await expect.poll(() => metricsOf(gateway)).toMatch(/route="\/v1\/chat\/completions",status="4xx"\} 1\n/);
+    const text = await metricsOf(gateway);
+    expect(text).toMatch(/_count\{method="POST",route="\/v1\/chat\/completions",status="2xx"\} 1\n/);
+    expect(text).toContain('flinch_refused_requests_total{code="invalid_json"} 1\n');
+    const socket = await TestSocket.open(gateway.url);
+    socket.send('no JSON');
+    await socket.event(({ type }) => type === 'error');
+    expect(await metricsOf(gateway)).toContain('flinch_refused_requests_total{code="invalid_json"} 2\n');
+    socket.close();
+  });
+
+  it('count faults of upstreams and of scorers', async () => {
+    const metrics = new Metrics();
+    metrics.upstreamError('upstream_timeout');
+    metrics.scorerMismatch('a');
+    const text = await metrics.text();
+    expect(text).toContain('flinch_upstream_errors_total{kind="upstream_timeout"} 1\n');
+    expect(text).toContain('flinch_scorer_mismatches_total{model="a"} 1\n');
+  });
+});

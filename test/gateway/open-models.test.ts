@@ -1,0 +1,42 @@
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { configSchema } from '#gateway/config.js';
+import { Metrics, openModels, startGateway } from '#gateway/index.js';
+import { post } from '../support/gateway.js';
+import { REASONER } from '../support/golden.js';
+
+const options = { logger: pino({ level: 'silent' }), env: {}, metrics: new Metrics() };
+const open = (models: object) => {
+  const config = configSchema.parse({ models });
+  return openModels(config.models ?? {}, options);
+};
+const processes = (): number =>
+  process.getActiveResourcesInfo().filter((resource) => resource === 'ProcessWrap').length;
+
+describe('openModels', () => {
+  it('opens several, which are served by their names', async () => {
+    const opened = await open({ small: { checkpoint: REASONER }, 'org/other': { checkpoint: REASONER } });
+    const gateway = await startGateway({ models: opened.models, config: { listen: { port: 0 } } });
+    for (const model of ['small', 'org/other']) {
+      const body = {
+        model,
+        temperature: 0,
+        max_tokens: 3,
+        messages: [{ role: 'user', content: 'What is 1 + 1?' }],
+      };
+      expect(await (await post(gateway.url, body)).json()).toMatchObject({
+        model,
+        usage: { completion_tokens: 3 },
+      });
+    }
+    await gateway.close();
+    await opened.close();
+    await expect.poll(processes).toBe(0);
+  });
+
+  it('leaves none open if one cannot be', async () => {
+    const opening = open({ small: { checkpoint: REASONER }, missing: { checkpoint: '/nowhere' } });
+    await expect(opening).rejects.toThrow('/nowhere');
+    await expect.poll(processes).toBe(0);
+  });
+});

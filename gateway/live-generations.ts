@@ -54,9 +54,10 @@ export class LiveGenerations {
    */
   async open({ id, principal, resumable, prepare, encode }: OpenRequest): Promise<LiveGeneration> {
     if (this.#refuses) throw shuttingDown();
-    const release = principal.admit();
     this.#preparing += 1;
+    let release = (): void => {};
     try {
+      release = await principal.admit();
       const prepared = await prepare();
       if (this.#drained) throw shuttingDown();
       const { history_events: events, history_bytes: bytes, resume_s } = this.#settings;

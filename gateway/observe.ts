@@ -1,8 +1,18 @@
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
+import type { ErrorCode } from './error-codes.js';
 import { toApiError } from './errors.js';
 import type { Metrics } from './metrics.js';
 import { requestIdOf } from './request-id.js';
+
+/** What somebody should look into. All else is the client's, the upstream's, which has its own line, or passes. */
+const OWN_FAULTS: ReadonlySet<ErrorCode> = new Set([
+  'engine_crashed',
+  'engine_failed',
+  'engine_unavailable',
+  'internal_error',
+  'model_error',
+]);
 
 /**
  * Names, logs and counts every request. Of what the client sent only the method, and its own name for the request if
@@ -22,9 +32,9 @@ export function observe(logger: Logger, metrics: Metrics): RequestHandler {
       const about = { request_id: requestId, method: req.method, route, status: res.statusCode };
       const fields = { ...about, ms: Math.round(ms), model, principal: principal?.name };
       if (!error) return logger.info({ ...fields, complete: res.writableFinished }, 'request');
-      const { body, status } = toApiError(error);
-      if (status >= 500) logger.error({ ...fields, code: body.code, err: error }, 'request failed');
-      else logger.info({ ...fields, code: body.code }, 'request');
+      const { code } = toApiError(error).body;
+      if (OWN_FAULTS.has(code)) logger.error({ ...fields, code, err: error }, 'request failed');
+      else logger.info({ ...fields, code }, 'request');
     });
     next();
   };

@@ -58,7 +58,7 @@ export class StreamServer {
 
   /** Takes the upgrade requests of a server. */
   attach(server: Server): void {
-    server.on('upgrade', (request, connection, head) => this.#upgrade(request, connection, head));
+    server.on('upgrade', (request, connection, head) => void this.#upgrade(request, connection, head));
   }
 
   /** Says goodbye to every client, and does not wait long for their answers. */
@@ -66,9 +66,9 @@ export class StreamServer {
     await Promise.all([...this.#sockets.clients].map(goAway));
   }
 
-  #upgrade(request: IncomingMessage, connection: Duplex, head: Buffer): void {
+  async #upgrade(request: IncomingMessage, connection: Duplex, head: Buffer): Promise<void> {
     try {
-      const principal = this.#check(request);
+      const principal = await this.#check(request);
       const about = { request_id: this.#nameOf(request), principal: principal.name };
       const logger = this.#options.logger.child(about);
       this.#sockets.handleUpgrade(request, connection, head, (socket) => {
@@ -82,8 +82,11 @@ export class StreamServer {
     }
   }
 
-  /** @throws ApiError for whoever may not connect */
-  #check(request: IncomingMessage): Principal {
+  /**
+   * Waits for nothing outside: nobody listens to the connection yet, so that its end must not come in between.
+   * @throws ApiError for whoever may not connect
+   */
+  async #check(request: IncomingMessage): Promise<Principal> {
     const { access, lifecycle } = this.#options;
     const { url = '', headers } = request;
     checkForm(request);
@@ -103,7 +106,7 @@ export class StreamServer {
     }
     lifecycle.checkOpen();
     const client = access.byHandshake(headers, new URLSearchParams(query));
-    client.request();
+    await client.request();
     return client.onSocket;
   }
 

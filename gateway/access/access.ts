@@ -29,7 +29,7 @@ export class Access {
     this.#config = config;
     const client = (name: string, rights: ClientRights, limits: Limits = {}): Client => {
       const { requests_per_minute = config.requests_per_minute, generations = config.generations } = limits;
-      return new Client(name, rights, { requestsPerMinute: requests_per_minute, generations }, now);
+      return new Client(name, rights, { requestsPerMinute: requests_per_minute, generations });
     };
     const keyed = config.keys.map((key) => {
       const rights = { metrics: key.metrics, generate: key.generate ?? !key.metrics };

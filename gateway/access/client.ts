@@ -1,6 +1,6 @@
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { ApiError } from '../errors.js';
 import type { Principal } from './principal.js';
-import { RequestRate } from './request-rate.js';
 
 export interface ClientLimits {
   readonly requestsPerMinute: number;
@@ -13,6 +13,8 @@ export interface ClientRights {
   readonly metrics: boolean;
 }
 
+const MINUTE_S = 60;
+
 /** Who may use the gateway, with what it has used. There is one of each name. */
 export class Client implements Principal {
   readonly name: string;
@@ -20,27 +22,36 @@ export class Client implements Principal {
   /** The same on a connection that makes many requests: each generation counts as one. */
   readonly onSocket: Principal;
   readonly #limits: ClientLimits;
-  readonly #rate: RequestRate;
+  readonly #rate: RateLimiterMemory;
   #generations = 0;
 
-  /** @param now in milliseconds */
-  constructor(name: string, rights: ClientRights, limits: ClientLimits, now: () => number) {
+  constructor(name: string, rights: ClientRights, limits: ClientLimits) {
     this.name = name;
     this.rights = rights;
     this.#limits = limits;
-    this.#rate = new RequestRate(limits.requestsPerMinute, now);
+    this.#rate = new RateLimiterMemory({ points: limits.requestsPerMinute, duration: MINUTE_S });
     this.onSocket = {
       name,
-      admit: () => {
-        this.request();
+      admit: async () => {
+        await this.request();
         return this.admit();
       },
     };
   }
 
-  /** @throws ApiError 429 `rate_limited` */
-  request(): void {
-    this.#rate.take();
+  /**
+   * Counts one request; a minute begins with the first of them.
+   * @throws ApiError 429 `rate_limited` that says when the next minute begins
+   */
+  async request(): Promise<void> {
+    try {
+      await this.#rate.consume(this.name);
+    } catch (rejection) {
+      if (!(rejection instanceof RateLimiterRes)) throw rejection;
+      const seconds = Math.ceil(rejection.msBeforeNext / 1000);
+      const message = `more than ${this.#limits.requestsPerMinute} requests in a minute; try again in ${seconds} s`;
+      throw new ApiError(429, 'rate_limited', message, null, seconds);
+    }
   }
 
   /** @throws ApiError 429 `too_many_generations` */

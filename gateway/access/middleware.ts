@@ -31,10 +31,10 @@ export function checkOrigin(access: Access): RequestHandler[] {
 
 /** Asks for a key where there are keys, counts the request, and leaves `res.locals.principal`. */
 export function authenticate(access: Access, right: keyof ClientRights): RequestHandler {
-  return (req, res, next) => {
+  return async (req, res, next) => {
     const client = access.byKey(req.headers, right);
     res.locals.principal = client;
-    client.request();
+    await client.request();
     next();
   };
 }

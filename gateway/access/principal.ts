@@ -7,7 +7,7 @@ export interface Principal {
    * @returns to be called when it is over
    * @throws ApiError 429
    */
-  admit(): () => void;
+  admit(): (() => void) | Promise<() => void>;
 }
 
 /** Everybody, where no keys are asked for. */

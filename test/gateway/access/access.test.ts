@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { ConfigError, type ConfigInput, Models, startGateway } from '#gateway/index.js';
 import { TestSocket } from '../../support/gateway.js';
@@ -211,17 +211,18 @@ describe('pages of other origins', () => {
 
 describe('limits', () => {
   it('count the requests of each key in a minute', async () => {
-    let time = 0;
+    vi.useFakeTimers({ toFake: ['Date'], now: 0 });
+    onTestFinished(() => void vi.useRealTimers());
     const access = { ...KEYS, requests_per_minute: 2 };
-    const { url } = await useTestGateway({ access }, { env: ENV, now: () => time });
+    const { url } = await useTestGateway({ access }, { env: ENV });
     expect((await chat(url, bearer(WEB))).status).toBe(200);
-    time = 45_000;
+    vi.setSystemTime(45_000);
     expect(await handshake(url, '', bearer(WEB))).toEqual({ status: 101 });
     const { status, headers, body } = await chat(url, bearer(WEB));
     expect([status, headers.get('retry-after'), body.error.code]).toEqual([429, '15', 'rate_limited']);
     expect(await handshake(url, '', bearer(WEB))).toEqual({ status: 429, code: 'rate_limited' });
     expect((await fetch(`${url}/metrics`, { headers: bearer(SCRAPER) })).status).toBe(200);
-    time = 60_000;
+    vi.setSystemTime(60_000);
     expect((await chat(url, bearer(WEB))).status).toBe(200);
   });
 

@@ -208,7 +208,7 @@ export class StreamConnection {
   }
 
   #send(frame: string): void {
-    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (this.#left || this.#socket.readyState !== this.#socket.OPEN) return;
     this.#heartbeat.sent();
     this.#socket.send(frame, this.#taken);
     this.#backlog.grown();

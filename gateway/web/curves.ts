@@ -142,7 +142,7 @@ export class Curves {
         const own = { class: `line-${method}`, points: '0,4 24,4' };
         sample.append(
           method === chosen
-            ? svgElement('rect', { class: 'curve-scored', x: 4, width: 16, height: 8 })
+            ? svgElement('rect', { class: 'curve-bar', x: 4, width: 16, height: 8 })
             : svgElement('polyline', own),
         );
         const { name, meaning } = METHOD_WORDS[method];

@@ -29,8 +29,9 @@ export class ReplayBar {
     this.element.append(this.#play, this.#position, this.#time, this.#speed);
     this.#play.addEventListener('click', () => (this.#frame === 0 ? this.#start() : this.#pause()));
     this.#position.addEventListener('input', () => {
+      const ms = this.#position.valueAsNumber; // before it is drawn as it was
       this.#pause();
-      this.#seek(this.#position.valueAsNumber);
+      this.#seek(ms);
     });
   }
 

@@ -68,7 +68,8 @@ export function formatScore(value: number): string {
 }
 
 /** A probability in percent, with the digits that a small perturbation moves. */
-export const formatProbability = (value: number): string => `${(value * 100).toFixed(2)} %`;
+export const formatProbability = (value: number): string =>
+  `${value < 1e-4 ? formatScore(value * 100) : (value * 100).toFixed(2)} %`;
 
 /** A risk in percent. Near 1 its distance to 1 is what counts, and 100 % would say too much. */
 export function formatRisk(risk: number): string {

@@ -1,6 +1,6 @@
-import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { cuttingProxy } from '../support/cutting-proxy.js';
 import { chatBody, type SocketEvent, TestSocket, unixEntrance } from '../support/gateway.js';
 import { scriptedGateway } from '../support/scripted-model.js';
 
@@ -246,44 +246,12 @@ describe('a connection', () => {
 
   it('is a loss when it stays half open: the generation is taken over at once', async () => {
     const { url } = await scriptedGateway({}, { pauseMs: 2 });
-    const proxy = await halfOpenProxy(Number(new URL(url).port));
+    const proxy = await cuttingProxy(Number(new URL(url).port));
     const { socket, created: _, ...place } = await begin(proxy.url);
     await socket.event(({ offset }) => offset === 5);
-    proxy.silence();
+    proxy.lose('silence');
     const { socket: next, after } = await resume(url, { ...place, offset: 3 });
     await next.event(done);
     expect(offsets(after())).toEqual(from(3, 102));
   });
 });
-
-/** Passes everything on until it is silent: then nothing comes through, and no side is told. */
-async function halfOpenProxy(port: number) {
-  let silent = false;
-  const sockets: Socket[] = [];
-  const server = createServer((client) => {
-    const upstream = connect(port, '127.0.0.1');
-    for (const [a, b] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.push(a);
-      a.on('error', () => {});
-      a.on('data', (data) => {
-        if (!silent) b.write(data);
-      });
-    }
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  const address = server.address();
-  if (typeof address !== 'object' || !address) throw new Error('no address');
-  return {
-    url: `http://127.0.0.1:${address.port}`,
-    silence: () => {
-      silent = true;
-    },
-  };
-}

@@ -113,6 +113,7 @@ const HINTS: Readonly<Record<string, string>> = {
   connection_lost: 'The connection was lost, and with it the rest of this answer.',
   connection_closed: 'The server closed the connection.',
   not_recovered: 'The connection was lost for too long: the rest of this answer is gone.',
+  taken_over: 'The rest of this answer goes to another page.',
   events_lost: 'Part of the answer was lost on its way.',
   protocol_error: 'The answer cannot be trusted.',
 };

@@ -377,7 +377,6 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     const urls: string[] = [];
     await page.routeWebSocket('**/v1/stream*', (socket) => {
       urls.push(new URL(socket.url()).search);
-      socket.connectToServer();
     });
     await page.reload();
     const dialog = page.locator('#key-dialog');

@@ -9,13 +9,13 @@ export const CLOSE_CODES = {
 
 export type CloseCode = (typeof CLOSE_CODES)[keyof typeof CLOSE_CODES];
 
-/**
- * Whether the end of a connection is that of its generations, too: it was meant (1005 is a close without a code, as of
- * `socket.close()` in a page), or the client is not to come back.
- */
-export function cancelsGenerations(code: number): boolean {
-  return MEANT.has(code) || (code >= 4500 && code < 5000);
-}
+/** Whether a client is not to come back after the gateway has closed with this code. */
+export const isFinal = (code: number): boolean => FINAL.has(code) || (code >= 4500 && code < 5000);
 
-/** Normal, going away, protocol error, unsupported data, no code, bad data, policy, too large, missing extension. */
-const MEANT: ReadonlySet<number> = new Set([1000, 1001, 1002, 1003, 1005, 1007, 1008, 1009, 1010]);
+const FINAL: ReadonlySet<number> = new Set([1000, 1002, 1003, 1007, 1008, 1009]);
+
+/**
+ * Whether a client that closes with this code is done with its generations: normal, going away (a page that is left),
+ * or none, as of `socket.close()` in a page.
+ */
+export const isMeant = (code: number): boolean => code === 1000 || code === 1001 || code === 1005;

@@ -1,4 +1,4 @@
-import type { Subscription } from 'rxjs';
+import { defer, map, type Subscription } from 'rxjs';
 import type { GuardEvent } from '../src/stream/events.js';
 import { FlowGate } from '../src/stream/flow-gate.js';
 import { type ApiError, toApiError } from './errors.js';
@@ -86,8 +86,12 @@ export class LiveGeneration {
     const { encoding, prepared } = this.#options;
     this.#sink = sink;
     this.#emit(encoding.opening());
-    this.#subscription = prepared.start(this.#gate).subscribe({
-      next: (event) => this.#emit(encoding.event(event, this.#offset)),
+    // In the pipeline, so that whatever is thrown on the way is an error of this generation alone.
+    const frames = defer(() => prepared.start(this.#gate)).pipe(
+      map((event) => encoding.event(event, this.#offset)),
+    );
+    this.#subscription = frames.subscribe({
+      next: (each) => this.#emit(each),
       error: (error: unknown) => this.fail(error),
       complete: () => this.#end(),
     });

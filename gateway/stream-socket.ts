@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { RawData, WebSocket } from 'ws';
 import type { Principal } from './access/principal.js';
 import { Backlog } from './backlog.js';
-import { CLOSE_CODES, type CloseCode, cancelsGenerations } from './close-codes.js';
+import { CLOSE_CODES, type CloseCode, isFinal, isMeant } from './close-codes.js';
 import type { Config } from './config.js';
 import { ApiError, toApiError } from './errors.js';
 import { Heartbeat } from './heartbeat.js';
@@ -85,7 +85,7 @@ export class StreamConnection {
       // What ws finds wrong with the client's frames; it closes by itself.
       if ('code' in error && String(error.code).startsWith('WS_ERR_')) this.#leave(true);
     });
-    socket.on('close', (code) => this.#leave(cancelsGenerations(code)));
+    socket.on('close', (code) => this.#leave(isMeant(code)));
   }
 
   #receive(data: RawData, isBinary: boolean): void {
@@ -204,7 +204,7 @@ export class StreamConnection {
   }
 
   #send(frame: string): void {
-    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (this.#left || this.#socket.readyState !== this.#socket.OPEN) return;
     this.#heartbeat.sent();
     this.#socket.send(frame, this.#taken);
     this.#backlog.grown();
@@ -256,7 +256,7 @@ export class StreamConnection {
   }
 
   #close(code: CloseCode, reason: string): void {
-    this.#leave(cancelsGenerations(code));
+    this.#leave(isFinal(code));
     this.#socket.close(code, reason);
     const timer = setTimeout(() => this.#socket.terminate(), GOODBYE_MS).unref();
     this.#socket.once('close', () => clearTimeout(timer));

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { Subject } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '#gateway/errors.js';
-import type { LiveGeneration, Sink } from '#gateway/live-generation.js';
+import type { Encoding, LiveGeneration, Sink } from '#gateway/live-generation.js';
 import { LiveGenerations } from '#gateway/live-generations.js';
 import type { FlowGate, GuardEvent } from '#src/index.js';
 import { doneEvent, tokenEvent } from '../support/events.js';
@@ -42,6 +42,17 @@ class Reader implements Sink {
   }
 }
 
+const encoding = (opening: string[]): Encoding => ({
+  opening: () => opening,
+  event: (event) => {
+    if (event.type !== 'token.delta') return [event.type];
+    if (Number.isNaN(event.index)) throw new RangeError('no index');
+    return [String(event.index)];
+  },
+  cancelled: () => ['cancelled'],
+  failed: ({ body }) => [body.code],
+});
+
 /** A generation whose frames are the indices of its tokens, after an opening. */
 class Written {
   readonly events = new Subject<GuardEvent>();
@@ -64,12 +75,7 @@ class Written {
           written.gate = gate;
           return written.events;
         }),
-      encode: () => ({
-        opening: () => opening,
-        event: (event) => [event.type === 'token.delta' ? String(event.index) : event.type],
-        cancelled: () => ['cancelled'],
-        failed: ({ body }) => [body.code],
-      }),
+      encode: () => encoding(opening),
     });
     return written;
   }
@@ -249,6 +255,30 @@ describe('a generation that can be resumed', () => {
     const silent = await started(live, { id: 'b', opening: [] });
     silent.written.events.error(new ApiError(500, 'broken', 'it broke'));
     expect([silent.reader.frames, silent.reader.told]).toEqual([[], ['refused: broken']]);
+    expect(live.size).toBe(0);
+  });
+});
+
+describe('a fault', () => {
+  it('in what is written, or as it starts, is the failure of this generation', async () => {
+    const live = registry();
+    const { written, reader } = await started(live);
+    written.events.next({ ...tokenEvent(0), index: Number.NaN });
+    expect([reader.frames, reader.told]).toEqual([['opening', 'internal_error'], ['ended']]);
+
+    const throws = await live.open({
+      id: 'b',
+      principal: me,
+      resumable: false,
+      prepare: async () =>
+        prepared(() => {
+          throw new ApiError(500, 'broken', 'it broke');
+        }),
+      encode: () => encoding(['opening']),
+    });
+    const other = new Reader();
+    throws.start(other);
+    expect([other.frames, other.told]).toEqual([['opening', 'broken'], ['ended']]);
     expect(live.size).toBe(0);
   });
 });

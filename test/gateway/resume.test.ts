@@ -119,15 +119,18 @@ describe('generation.resume', () => {
     expect((await resume(url, { ...place, offset: 2 })).resumed).toMatchObject({ recovered: false });
   });
 
-  it.each([1000, 1001, undefined, 4321])('is or is not possible after a close with code %s', async (code) => {
-    const { url, model } = await scriptedGateway({}, { pauseMs: 2 });
-    const { socket, created: _, ...place } = await begin(url, { max_tokens: 10_000 });
-    await socket.event(({ offset }) => offset === 5);
-    socket.close(code);
-    const meant = code === 1000 || code === 1001;
-    if (meant) await expect.poll(() => model.written[0]?.state).toBe('cancelled');
-    expect((await resume(url, { ...place, offset: 2 })).resumed).toMatchObject({ recovered: !meant });
-  });
+  it.each([1000, 1001, undefined, 3000, 4900])(
+    'is or is not possible after a close with code %s',
+    async (code) => {
+      const { url, model } = await scriptedGateway({}, { pauseMs: 2 });
+      const { socket, created: _, ...place } = await begin(url, { max_tokens: 10_000 });
+      await socket.event(({ offset }) => offset === 5);
+      socket.close(code);
+      const meant = code === 1000 || code === 1001;
+      if (meant) await expect.poll(() => model.written[0]?.state).toBe('cancelled');
+      expect((await resume(url, { ...place, offset: 2 })).resumed).toMatchObject({ recovered: !meant });
+    },
+  );
 
   it('is too late after resume_s', async () => {
     const { url, model } = await scriptedGateway({ streams: { resume_s: 0.1 } }, { pauseMs: 2 });
@@ -189,7 +192,7 @@ describe('a connection', () => {
 
   it('that is not read for too long is closed, and then cut; another is not harmed', async () => {
     const { gateway, model, url } = await scriptedGateway(
-      { streams: { queue_bytes: 4096, stall_s: 0.3 } },
+      { streams: { queue_bytes: 4096, stall_s: 1 } },
       { text: () => 'x'.repeat(2000) },
     );
     const unix = `http+unix:${await unixEntrance(gateway)}:`;
@@ -197,7 +200,7 @@ describe('a connection', () => {
     const { socket: doomed } = await begin(unix, { max_tokens: 10_000, resumable: false });
     slow.socket.pause();
     doomed.pause();
-    await expect.poll(() => model.written[1]?.state).toBe('cancelled');
+    await expect.poll(() => model.written[1]?.state, { timeout: 20_000 }).toBe('cancelled');
     const quick = await begin(url, { max_tokens: 200 });
     await quick.socket.event(done);
     expect(model.written[0]).toMatchObject({ state: 'writing' });
@@ -219,13 +222,13 @@ describe('a connection', () => {
 
   it('that reads slowly, but reads, is left alone', async () => {
     const { gateway } = await scriptedGateway(
-      { streams: { queue_bytes: 4096, stall_s: 0.5 } },
+      { streams: { queue_bytes: 4096, stall_s: 1.5 } },
       { text: () => 'x'.repeat(2000) },
     );
     const { socket } = await begin(`http+unix:${await unixEntrance(gateway)}:`, { max_tokens: 1000 });
-    for (let i = 0; i < 20; i++) {
+    for (let i = 0; i < 15; i++) {
       socket.pause();
-      await setTimeout(60);
+      await setTimeout(200);
       socket.resume();
       await setTimeout(5);
     }
@@ -242,6 +245,18 @@ describe('a connection', () => {
       expect((await resume(url, { ...place, offset: 0 })).resumed).toMatchObject({ recovered: false });
     }
     expect(model.written.map(({ state }) => state)).toEqual(['cancelled', 'cancelled']);
+  });
+
+  it.each([
+    ['binary', 1003, new Uint8Array(1)],
+    ['too large', 1009, 'x'.repeat(2000)],
+  ])('that sends a message that is %s is closed for good, with %d', async (_name, code, message) => {
+    const { url, model } = await scriptedGateway({ limits: { message_bytes: 1024 } }, { pauseMs: 2 });
+    const { socket, created: _, ...place } = await begin(url, { max_tokens: 10_000 });
+    socket.send(message);
+    await expect.poll(() => socket.closeCode).toBe(code);
+    expect(model.written[0]?.state).toBe('cancelled');
+    expect((await resume(url, { ...place, offset: 0 })).resumed).toMatchObject({ recovered: false });
   });
 
   it('is a loss when it stays half open: the generation is taken over at once', async () => {

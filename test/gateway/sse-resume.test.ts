@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { describe, expect, it } from 'vitest';
-import { chatBody, post, unixEntrance } from '../support/gateway.js';
+import { chatBody, post, TestSocket, unixEntrance } from '../support/gateway.js';
 import { scriptedGateway } from '../support/scripted-model.js';
 
 const body = (changes: object = {}) =>
@@ -120,6 +120,18 @@ describe('a streamed completion that was asked to be resumable', () => {
     expect(rest.at(-1)?.data).toBe('[DONE]');
     const { events } = await all;
     expect(JSON.parse(events.at(-1)!.data)).toMatchObject({ error: { code: 'taken_over' } });
+  });
+
+  it('does not go on over WebSocket', async () => {
+    const { url, gateway } = await scriptedGateway();
+    const { events } = await read(await post(url, body()));
+    const response_id = idOf(events[0]).split('/')[1];
+    const socket = await TestSocket.open(url);
+    socket.send({ type: 'generation.resume', response_id, epoch: gateway.live.epoch, offset: 0 });
+    expect(await socket.event(({ type }) => type === 'generation.resumed')).toMatchObject({
+      recovered: false,
+    });
+    expect((await get(url, idOf(events[0]))).status).toBe(200);
   });
 
   it('needs stream: true', async () => {

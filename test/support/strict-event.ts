@@ -25,7 +25,7 @@ const SCHEMAS = new Map(
  * Checks that an event is one of the protocol's, and has no field that the protocol does not know.
  * @throws Error that names the fields
  */
-export function checkEvent(event: { readonly type: string }): void {
+export function checkEvent(event: { readonly type: string; readonly [field: string]: unknown }): void {
   const schema = SCHEMAS.get(event.type);
   if (!schema) throw new Error(`the protocol knows no event ${event.type}`);
   const result = z.safeParse(schema, event);

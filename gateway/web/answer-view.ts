@@ -97,7 +97,8 @@ export class AnswerView {
 
   #point(index: number | null, side: Anchor['side'], place: (index: number) => DOMRect): void {
     if (index === (this.#active?.index ?? null)) return;
-    this.#active = index === null ? null : { index, anchor: { side, rectangle: () => place(index) } };
+    const around = () => this.#answer.getBoundingClientRect();
+    this.#active = index === null ? null : { index, anchor: { side, rectangle: () => place(index), around } };
     this.#text.highlight(index);
     this.#curves.highlight(index);
     if (this.#active) this.#showCard(this.#method);

@@ -27,7 +27,7 @@ function item({ step, drawn, outcome, chosen, candidates }: Rollback): HTMLEleme
   if (outcome === null) {
     return element('li', {}, `Step ${step + 1}: drawing ${drawn} other continuations…`);
   }
-  const said = outcome === 'replaced' ? 'replaced' : 'kept: no other was better';
+  const said = outcome === 'replaced' ? 'replaced' : 'kept';
   const rows = candidates.map(({ text, tokens, score }, index) => {
     const taken = index === chosen;
     const shown = index === 0 && outcome === 'replaced' ? element('del', {}, text.trim()) : text.trim();

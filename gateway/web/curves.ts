@@ -11,7 +11,8 @@ const RISK_TICKS = [0.9, 0.99, 0.999];
 
 /**
  * The scores of all methods along the answer: bars for the one that colours the text, a line for each of the others.
- * Where risks are known all share their scale, with the threshold; else each has its own, up to its strongest score.
+ * Those whose risks are known share the scale of risks, with the threshold; each other has its own, up to its strongest
+ * score.
  */
 export class Curves {
   readonly element: HTMLElement;
@@ -62,13 +63,14 @@ export class Curves {
     this.#count = tokens.length;
     this.#resize(axisRoom(tokens.length, isOver(answer)));
     const methods = methodsOf(answer);
-    const byRisk = tokens.some(({ risk }) => Object.keys(risk).length > 0);
+    const rated = methods.filter((method) => tokens.some((token) => riskOf(token, method) !== null));
+    const byRisk = rated.length > 0;
     const heights = (method: Method): (number | null)[] => {
       const full = fullScale(method, strongest(answer, method)?.score ?? null);
       return tokens.map((token) => {
-        const value = byRisk ? riskOf(token, method) : scoreOf(token, method);
+        const value = rated.includes(method) ? riskOf(token, method) : scoreOf(token, method);
         if (value === null) return null;
-        return HEIGHT * (byRisk ? riskHeight(value) : strength(value, full));
+        return HEIGHT * (rated.includes(method) ? riskHeight(value) : strength(value, full));
       });
     };
     const shown = methods.filter((method) => method !== chosen && !this.#hidden.has(method));
@@ -80,7 +82,7 @@ export class Curves {
     for (const end of ['y1', 'y2']) this.#threshold.setAttribute(end, String(level));
     this.#threshold.setAttribute('visibility', rate > 0 ? 'visible' : 'hidden');
     this.#label(answer, chosen, byRisk, rate > 0 ? level : null);
-    this.#drawToggles(methods, chosen);
+    this.#drawToggles(methods, chosen, byRisk ? rated : methods);
   }
 
   highlight(index: number | null): void {
@@ -119,9 +121,12 @@ export class Curves {
     this.#legend = legend;
   }
 
-  /** A box for each method, with its line: the legend, and what shows and hides them. */
-  #drawToggles(methods: readonly Method[], chosen: Method): void {
-    const wanted = JSON.stringify([methods, chosen]);
+  /**
+   * A box for each method, with its line: the legend, and what shows and hides them.
+   * @param onAxis those that the marks on the axis are of
+   */
+  #drawToggles(methods: readonly Method[], chosen: Method, onAxis: readonly Method[]): void {
+    const wanted = JSON.stringify([methods, chosen, onAxis]);
     if (this.#toggles.dataset.drawn === wanted) return;
     this.#toggles.dataset.drawn = wanted;
     this.#toggles.replaceChildren(
@@ -142,11 +147,12 @@ export class Curves {
         const own = { class: `line-${method}`, points: '0,4 24,4' };
         sample.append(
           method === chosen
-            ? svgElement('rect', { class: 'curve-scored', x: 4, width: 16, height: 8 })
+            ? svgElement('rect', { class: 'curve-bar', x: 4, width: 16, height: 8 })
             : svgElement('polyline', own),
         );
         const { name, meaning } = METHOD_WORDS[method];
-        return element('label', { title: meaning }, box, sample, name);
+        const scale = onAxis.includes(method) ? '' : ' (own scale)';
+        return element('label', { title: meaning }, box, sample, `${name}${scale}`);
       }),
     );
   }

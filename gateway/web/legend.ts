@@ -33,7 +33,7 @@ export class Legend {
     setText(this.#bottom, scale.by === 'risk' ? 'Risk of a token: 0' : '0');
     setText(this.#top, topWords(answer, method, scale));
     this.#skipped.hidden = skippedTokens(answer, method) === 0;
-    this.#steps.hidden = answer.steps.length === 0 && answer.flags.length === 0;
+    this.#steps.hidden = answer.flags.length === 0 && answer.steps.every(({ risk }) => risk === null);
   }
 }
 

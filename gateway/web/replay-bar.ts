@@ -9,7 +9,7 @@ const SPEEDS = [0.25, 0.5, 1, 2, 4];
 export class ReplayBar {
   readonly element = element('div', { class: 'replay', role: 'group', 'aria-label': 'Replay', hidden: '' });
   readonly #play = element('button', { type: 'button', class: 'quiet replay-play' }, 'Replay');
-  readonly #position = element('input', { type: 'range', min: '0', step: '10', 'aria-label': 'Moment' });
+  readonly #position = element('input', { type: 'range', min: '0', step: '1', 'aria-label': 'Moment' });
   readonly #time = element('output', { class: 'replay-time' });
   readonly #speed = element('select', { 'aria-label': 'Speed' });
   readonly #show: (answer: Answer) => void;
@@ -29,8 +29,9 @@ export class ReplayBar {
     this.element.append(this.#play, this.#position, this.#time, this.#speed);
     this.#play.addEventListener('click', () => (this.#frame === 0 ? this.#start() : this.#pause()));
     this.#position.addEventListener('input', () => {
+      const ms = this.#position.valueAsNumber; // before it is drawn as it was
       this.#pause();
-      this.#seek(this.#position.valueAsNumber);
+      this.#seek(ms);
     });
   }
 

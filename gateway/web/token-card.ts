@@ -8,10 +8,12 @@ export const TOKEN_CARD_ID = 'token-card';
 
 const GAP_PX = 8;
 
-/** What the card stands beside. The rectangle is asked for again after every scroll. */
+/** What the card belongs to. The rectangles are asked for again after every scroll. */
 export interface Anchor {
   readonly side: 'above' | 'below';
   rectangle(): DOMRect;
+  /** What the card had better not cover. */
+  around(): DOMRect;
 }
 
 /** The card with everything known about one token. There is one on the page; it goes where it is asked for. */
@@ -28,7 +30,13 @@ export class TokenCard {
       element('span', { class: 'card-token' }, visibleText(token.text)),
       element('span', { class: 'card-place' }, `#${token.index}${id}`),
     );
-    const parts = [scores(answer, token, chosen), rival(token), alternatives(token), step(answer, token)];
+    const parts = [
+      probability(token),
+      scores(answer, token, chosen),
+      rival(token),
+      alternatives(token),
+      step(answer, token),
+    ];
     this.element.replaceChildren(title, ...parts.filter((part) => part !== null));
     this.element.hidden = false;
     this.place();
@@ -39,20 +47,20 @@ export class TokenCard {
     this.element.hidden = true;
   }
 
-  /** On the anchor's preferred side if there is room, else on the other, never beyond the window's edges. */
+  /** Beside the answer if there is room, else above or below the token; never beyond the window's edges. */
   place(): void {
     if (!this.#anchor) return;
-    const { side, rectangle } = this.#anchor;
-    const anchor = rectangle();
-    const { offsetWidth: width, offsetHeight: height } = this.element;
-    const left = Math.min(anchor.left + anchor.width / 2 - width / 2, window.innerWidth - width - GAP_PX);
-    const above = anchor.top - height - GAP_PX;
-    const below = anchor.bottom + GAP_PX;
-    const fitsBelow = below + height + GAP_PX <= window.innerHeight;
-    const top = above < GAP_PX || (side === 'below' && fitsBelow) ? below : above;
-    const lowest = Math.max(GAP_PX, window.innerHeight - height - GAP_PX);
-    this.element.style.setProperty('left', `${Math.max(GAP_PX, left)}px`);
-    this.element.style.setProperty('top', `${Math.min(top, lowest)}px`);
+    const { side, rectangle, around } = this.#anchor;
+    const { left, width, top, bottom } = rectangle();
+    const { offsetWidth, offsetHeight } = this.element;
+    const rightmost = window.innerWidth - offsetWidth - GAP_PX;
+    const lowest = window.innerHeight - offsetHeight - GAP_PX;
+    const beside = around().right + GAP_PX;
+    const [above, below] = [top - offsetHeight - GAP_PX, bottom + GAP_PX];
+    const over = above < GAP_PX || (side === 'below' && below <= lowest) ? below : above;
+    const [x, y] = beside <= rightmost ? [beside, top] : [left + width / 2 - offsetWidth / 2, over];
+    this.element.style.setProperty('left', `${Math.max(GAP_PX, Math.min(x, rightmost))}px`);
+    this.element.style.setProperty('top', `${Math.max(GAP_PX, Math.min(y, lowest))}px`);
   }
 }
 
@@ -65,21 +73,18 @@ const row = (...cells: readonly (HTMLElement | string)[]): HTMLElement =>
 
 function scores(answer: Answer, token: Token, chosen: Method): HTMLElement {
   const body = element('tbody');
-  if (token.logprob !== null) {
-    const probability = formatProbability(Math.exp(token.logprob));
-    body.append(row('Probability', probability, `log ${formatScore(token.logprob)}`));
-  }
   for (const method of methodsOf(answer)) {
     const score = scoreOf(token, method);
     const risk = riskOf(token, method);
     const value = score === null ? missing(answer, token, method) : formatScore(score);
-    const line = row(METHOD_WORDS[method].name, value, risk === null ? '' : `risk ${formatRisk(risk)}`);
+    const line = row(METHOD_WORDS[method].name, value, risk === null ? '' : formatRisk(risk));
     line.classList.add('card-score');
     line.dataset.chosen = String(method === chosen);
     line.style.setProperty('--strength', String(score === null ? 0 : scaleOf(answer, method).of(token)));
     body.append(line);
   }
-  return element('table', {}, body);
+  const names = ['', 'Score', 'Risk'].map((name) => element('th', { scope: 'col' }, name));
+  return element('table', {}, element('thead', {}, element('tr', {}, ...names)), body);
 }
 
 function rival({ rival: other }: Token): HTMLElement | null {
@@ -108,6 +113,12 @@ function step(answer: Answer, { index, inserted, spike }: Token): HTMLElement | 
   if (spike) parts.push('A spike: this token alone passes the threshold');
   if (inserted) parts.push('Put in by the guard');
   return parts.length === 0 ? null : element('p', { class: 'card-step' }, parts.join(' · '));
+}
+
+function probability({ logprob }: Token): HTMLElement | null {
+  if (logprob === null) return null;
+  const value = `${formatProbability(Math.exp(logprob))}, log ${formatScore(logprob)}`;
+  return element('table', {}, element('tbody', {}, row('Probability', value)));
 }
 
 const quoted = (text: string): HTMLElement => element('span', { class: 'card-token' }, visibleText(text));

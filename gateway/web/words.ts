@@ -68,7 +68,8 @@ export function formatScore(value: number): string {
 }
 
 /** A probability in percent, with the digits that a small perturbation moves. */
-export const formatProbability = (value: number): string => `${(value * 100).toFixed(2)} %`;
+export const formatProbability = (value: number): string =>
+  `${value < 1e-4 ? formatScore(value * 100) : (value * 100).toFixed(2)} %`;
 
 /** A risk in percent. Near 1 its distance to 1 is what counts, and 100 % would say too much. */
 export function formatRisk(risk: number): string {
@@ -112,6 +113,7 @@ const HINTS: Readonly<Record<string, string>> = {
   connection_lost: 'The connection was lost, and with it the rest of this answer.',
   connection_closed: 'The server closed the connection.',
   not_recovered: 'The connection was lost for too long: the rest of this answer is gone.',
+  taken_over: 'The rest of this answer goes to another page.',
   events_lost: 'Part of the answer was lost on its way.',
   protocol_error: 'The answer cannot be trusted.',
 };

@@ -30,14 +30,18 @@ export interface BrowserSocketOptions {
 
 declare const WebSocket: WebSocketClass;
 
-/** Sockets as browsers have them. */
+/**
+ * Sockets as browsers have them.
+ * @throws TypeError for an address that is none
+ */
 export function browserSocket(options: BrowserSocketOptions): OpenSocket {
   const { url, apiKey, ticket = apiKey === undefined ? null : () => fetchTicket(url, apiKey) } = options;
+  const address = streamUrl(url).href;
   return (handlers) => {
     let socket: WebSocketLike | null = null;
     let closed = false;
     const begin = async (): Promise<void> => {
-      const target = streamUrl(url);
+      const target = new URL(address);
       if (ticket) target.searchParams.set('ticket', await ticket());
       if (closed) return;
       socket = new (options.webSocket ?? WebSocket)(target.href, SUBPROTOCOL);

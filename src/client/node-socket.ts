@@ -12,11 +12,15 @@ export interface NodeSocketOptions {
   readonly apiKey?: string;
 }
 
-/** Sockets of package `ws`: with the key in the handshake, and with the reason where that is refused. */
+/**
+ * Sockets of package `ws`: with the key in the handshake, and with the reason where that is refused.
+ * @throws TypeError for an address that is none
+ */
 export function nodeSocket({ url, apiKey }: NodeSocketOptions): OpenSocket {
+  const target = streamUrl(url);
   const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
   return (handlers) => {
-    const socket = new WebSocket(streamUrl(url), SUBPROTOCOL, { headers });
+    const socket = new WebSocket(target, SUBPROTOCOL, { headers });
     let problem = '';
     let refused = false;
     socket.on('open', () => handlers.open());

@@ -114,6 +114,15 @@ describe('the client in Node', () => {
   });
 });
 
+describe.each([
+  ['Node', NodeClient],
+  ['browsers', BrowserClient],
+])('the client in %s', (_, Client) => {
+  it('refuses an address that is none', () => {
+    expect(() => new Client({ url: 'nowhere' })).toThrow(TypeError);
+  });
+});
+
 describe('the client in browsers', () => {
   const webSocket = WebSocket;
 

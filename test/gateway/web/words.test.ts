@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   describeError,
+  formatProbability,
   formatRisk,
   formatScore,
   formatTime,
@@ -26,6 +27,15 @@ describe('what the page writes', () => {
     [1, '> 99.99 %'],
   ])('writes the risk %f as %s', (risk, text) => {
     expect(formatRisk(risk)).toBe(text);
+  });
+
+  it.each([
+    [0.12345, '12.35 %'],
+    [0.00012, '0.01 %'],
+    [0.0000324, '0.00324 %'],
+    [0, '0 %'],
+  ])('writes the probability %f as %s', (value, text) => {
+    expect(formatProbability(value)).toBe(text);
   });
 
   it.each([

@@ -1,0 +1,122 @@
+import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+import { finalize, firstValueFrom, lastValueFrom, take, tap, toArray } from 'rxjs';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ServedModel } from '#gateway/index.js';
+import { type Answer, EMPTY_ANSWER, foldAnswer } from '#src/client/answer.js';
+import { answerOf } from '#src/client/answer-of.js';
+import { FlinchClient } from '#src/client/node.js';
+import { readEvent } from '#src/client/protocol.js';
+import type { GuardEvent } from '#src/index.js';
+import { eventFields } from '#src/stream/wire.js';
+import { useFolder } from '../support/cli.js';
+import { type Cut, cuttingProxy } from '../support/cutting-proxy.js';
+import { useGateway } from '../support/gateway.js';
+import { calibratedReasoner } from '../support/guarded-model.js';
+import { QUESTION } from '../support/requests.js';
+
+/** What the guard said for each seed, before any transport saw it. */
+const written = new Map<number, unknown[]>();
+
+function recorded(model: ServedModel): ServedModel {
+  return {
+    name: model.name,
+    status: () => model.status(),
+    prepare: async (request, options) => {
+      const prepared = await model.prepare(request, options);
+      const events: unknown[] = [];
+      written.set(request.seed ?? -1, events);
+      const record = tap((event: GuardEvent) => events.push(eventFields(event, prepared.vocabulary)));
+      return { ...prepared, start: (gate) => prepared.start(gate).pipe(record) };
+    },
+  };
+}
+
+const folder = useFolder();
+const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.0015), {
+  settings: { streams: { heartbeat_s: 0.2, resume_s: 10 } },
+  wrap: recorded,
+});
+
+function clientOf(url: string): FlinchClient {
+  const client = new FlinchClient({ url, silenceMs: 700, backoff: { firstMs: 20, maxMs: 100 } });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+const request = (seed: number) => ({
+  model: 'reasoner',
+  messages: [{ role: 'user' as const, content: QUESTION }],
+  seed,
+  temperature: 1,
+  guard: {
+    action: 'rollback' as const,
+    rate: 0.5,
+    max_rollbacks: 3,
+    candidates: 2,
+    choose: 'uncertainty' as const,
+  },
+});
+
+/** What is to be known of an answer, of the events that the guard emitted for it. */
+function answerWritten(seed: number): Answer {
+  const events = (written.get(seed) ?? []).map((fields, index) =>
+    readEvent(JSON.stringify({ ...Object(fields), response_id: 'resp-1', offset: index + 1 })),
+  );
+  return events.reduce<Answer>((answer, event) => {
+    if (event.type === 'unknown' || event.type === 'heartbeat') throw new Error(`a ${event.type}`);
+    if (event.type === 'generation.resumed' || event.type === 'error') throw new Error(`a ${event.type}`);
+    return foldAnswer(answer, event);
+  }, EMPTY_ANSWER);
+}
+
+const known = ({ phase, tokens, steps, flags, rollbacks, usage }: Answer) =>
+  JSON.parse(JSON.stringify({ phase, tokens, steps, flags, rollbacks, usage }));
+
+describe('the client against the gateway', () => {
+  it('ends with the very answer that was written, whatever is cut on the way, across retractions', async () => {
+    const CUTS = 60;
+    const random = xoroshiro128plus(7);
+    const plan = (): Cut => {
+      const loss = (['reset', 'reset', 'end', 'silence'] as const)[uniformInt(random, 0, 3)] ?? 'reset';
+      return { afterBytes: uniformInt(random, 1, 6000), loss };
+    };
+    const proxy = await cuttingProxy(Number(new URL(gateway.url).port), { most: CUTS, plan });
+    const client = clientOf(proxy.url);
+    let replaced = 0;
+    let seed = 0;
+    const ask = async (): Promise<void> => {
+      while (proxy.cuts < CUTS) {
+        const own = seed++;
+        const answer = await lastValueFrom(client.generate(request(own)).pipe(answerOf()));
+        expect(answer.error).toBeNull();
+        expect(known(answer)).toEqual(known(answerWritten(own)));
+        replaced += answer.rollbacks.filter(({ outcome }) => outcome === 'replaced').length;
+      }
+    };
+    await Promise.all([ask(), ask()]);
+    expect(proxy.cuts).toBe(CUTS);
+    expect(replaced).toBeGreaterThan(0);
+  });
+
+  it('cancels what it no longer waits for, and ends what is left with it', async () => {
+    const client = clientOf(gateway.url);
+    await lastValueFrom(client.generate({ ...request(1000), max_completion_tokens: 200 }).pipe(take(5)));
+    await gateway.idle();
+    let ended = false;
+    const rest = firstValueFrom(
+      client.generate(request(1001)).pipe(
+        tap(({ type }) => {
+          if (type === 'token.delta') client.close();
+        }),
+        finalize(() => {
+          ended = true;
+        }),
+        toArray(),
+      ),
+    );
+    await expect(rest).rejects.toMatchObject({ name: 'FlinchError', code: 'client_closed' });
+    expect(ended).toBe(true);
+    await gateway.idle();
+  });
+});

@@ -191,6 +191,21 @@ describe('what the guard does about a doubtful step', () => {
     expect(continuations.map(({ body }) => body.max_tokens)).toEqual([35, 35, 30]);
   });
 
+  it('a candidate that cannot be scored is the last choice', async () => {
+    const double = llamaCppDouble(doubtful);
+    const { url } = await serving((request, reply) => {
+      const untold = !isProbe(request) && continues(request.body);
+      return double(untold ? { ...request, body: { ...request.body, logprobs: false } } : request, reply);
+    });
+    const events = await afterOrdinary(url, { action: 'rollback', candidates: 1, choose: 'uncertainty' });
+    expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({
+      outcome: 'kept',
+      chosen: 0,
+      candidates: [{ score: expect.any(Number) }, { text: 'Then it is yes.\n', score: null }],
+    });
+    expect(textOf(events)).toBe(TEXT);
+  });
+
   it('reflect: the request is part of the text that the server continues', async () => {
     const { url, upstream } = await serving(llamaCppDouble(doubtful));
     const events = await afterOrdinary(url, { action: 'reflect', reflection: 'Sure?\n', max_rollbacks: 1 });

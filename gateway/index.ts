@@ -4,3 +4,4 @@ export { EngineModel } from './engine-model.js';
 export { Models } from './models.js';
 export type { ModelStatus, Prepared, PrepareOptions, ServedModel } from './served-model.js';
 export { type Gateway, type GatewayOptions, startGateway } from './server.js';
+export { openUpstreamModel, UpstreamModel, type UpstreamModelOptions } from './upstream/upstream-model.js';

@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto';
 import { type Logger, pino } from 'pino';
 import type { Engine } from '../src/engine/engine.js';
 import { samplingDefaults } from '../src/engine/sampler.js';
-import { encodePrompt } from '../src/model/checkpoint.js';
 import { TemplateError } from '../src/model/errors.js';
+import { encodePrompt } from '../src/model/prompt.js';
 import { generate } from '../src/stream/generate.js';
 import { checkGuard, neverFires } from '../src/stream/guard.js';
 import { guardedGeneration } from '../src/stream/guarded-generation.js';
@@ -45,7 +45,7 @@ export class EngineModel implements ServedModel {
     return { ready: status.decode.pid !== undefined && status.score.pid !== undefined, ...status };
   }
 
-  async prepare(request: GenerationFields, { canRetract }: PrepareOptions): Promise<Prepared> {
+  async prepare(request: GenerationFields, { canRetract, maxTokens }: PrepareOptions): Promise<Prepared> {
     const engine = this.#engine;
     const promptIds = promptOf(engine, request);
     const room = engine.contextLength - promptIds.length;
@@ -57,7 +57,7 @@ export class EngineModel implements ServedModel {
     const defaults = samplingDefaults(generation);
     const asked = {
       promptIds,
-      maxTokens: maxTokensOf(request, room),
+      maxTokens: maxTokensOf(request, room, maxTokens),
       endIds: eosTokenIds,
       stop: request.stop ?? [],
       topLogprobs: request.top_logprobs ?? 0,
@@ -119,7 +119,8 @@ function promptOf(engine: Engine, { messages }: GenerationFields): number[] {
   }
 }
 
-function maxTokensOf(request: GenerationFields, room: number): number {
+/** @param unasked what a request that does not say gets at most */
+function maxTokensOf(request: GenerationFields, room: number, unasked = room): number {
   for (const field of ['max_completion_tokens', 'max_tokens'] as const) {
     const asked = request[field];
     if (asked === null || asked === undefined) continue;
@@ -129,5 +130,5 @@ function maxTokensOf(request: GenerationFields, room: number): number {
     }
     return asked;
   }
-  return room;
+  return Math.min(room, unasked);
 }

@@ -6,6 +6,8 @@ import { EngineModel } from './engine-model.js';
 import type { Metrics } from './metrics.js';
 import { Models } from './models.js';
 import type { ServedModel } from './served-model.js';
+import type { UpstreamErrorCode } from './upstream/errors.js';
+import { openUpstreamModel } from './upstream/upstream-model.js';
 
 export interface OpenOptions {
   readonly logger: Logger;
@@ -68,11 +70,13 @@ async function openCheckpointModel(
   }
 }
 
-// MERGE: openUpstreamModel(name, config, {logger, env, metrics}) of gateway/upstream takes this place.
 async function openUpstream(
   name: string,
-  _config: UpstreamModelConfig,
-  _options: OpenOptions,
+  config: UpstreamModelConfig,
+  { logger, env, metrics }: OpenOptions,
 ): Promise<OpenModel> {
-  throw new ConfigError(`models.${name}`, 'upstreams are not available yet');
+  if (config.scorer !== undefined) throw new ConfigError(`models.${name}.scorer`, 'is not available yet');
+  const failed = (code: UpstreamErrorCode): void => metrics.upstreamError(code);
+  const model = openUpstreamModel(name, config, { logger, env, failed });
+  return { model, engine: null, close: () => model.close() };
 }

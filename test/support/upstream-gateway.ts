@@ -34,7 +34,11 @@ export async function upstreamGateway(
     waits.push(ms);
   };
   const model = openUpstreamModel('m', upstreamConfig(urls, changes), { logger, wait, ...options });
-  const gateway = await startGateway({ models: new Models([model]), port: 0, logger });
+  const gateway = await startGateway({
+    models: new Models([model]),
+    config: { listen: { port: 0 } },
+    logger,
+  });
   onTestFinished(async () => {
     await gateway.close();
     await model.close();

@@ -1,10 +1,12 @@
 import type { Logger } from 'pino';
 import { Engine } from '../src/engine/engine.js';
 import type { CheckpointConfig, Config, UpstreamModelConfig } from './config.js';
+import { ConfigError } from './config-layer.js';
 import { EngineModel } from './engine-model.js';
 import type { Metrics } from './metrics.js';
 import { Models } from './models.js';
 import type { ServedModel } from './served-model.js';
+import type { UpstreamErrorCode } from './upstream/errors.js';
 import { openUpstreamModel } from './upstream/upstream-model.js';
 
 export interface OpenOptions {
@@ -71,8 +73,10 @@ async function openCheckpointModel(
 async function openUpstream(
   name: string,
   config: UpstreamModelConfig,
-  { logger, env }: OpenOptions,
+  { logger, env, metrics }: OpenOptions,
 ): Promise<OpenModel> {
-  const model = openUpstreamModel(name, config, { logger, env });
+  if (config.scorer !== undefined) throw new ConfigError(`models.${name}.scorer`, 'is not available yet');
+  const failed = (code: UpstreamErrorCode): void => metrics.upstreamError(code);
+  const model = openUpstreamModel(name, config, { logger, env, failed });
   return { model, engine: null, close: () => model.close() };
 }

@@ -272,13 +272,13 @@ describe('a fault', () => {
       resumable: false,
       prepare: async () =>
         prepared(() => {
-          throw new ApiError(500, 'broken', 'it broke');
+          throw new ApiError(500, 'internal_error', 'it broke');
         }),
       encode: () => encoding(['opening']),
     });
     const other = new Reader();
     throws.start(other);
-    expect([other.frames, other.told]).toEqual([['opening', 'broken'], ['ended']]);
+    expect([other.frames, other.told]).toEqual([['opening', 'internal_error'], ['ended']]);
     expect(live.size).toBe(0);
   });
 });

@@ -4,7 +4,10 @@ import { type ByteDecoder, parseDecoder } from './byte-decoder.js';
 import type { ModelConfig } from './config.js';
 import { ModelError, reasonOf } from './errors.js';
 import { isRecord, readJson, readOptionalJson } from './json.js';
+import { stableUnits } from './stable-units.js';
 import { checkTextSteps } from './text-steps.js';
+import type { AddedToken } from './tokenizer-config.js';
+import { UnitEncoder } from './unit-encoder.js';
 import { parseVocabulary } from './vocabulary.js';
 
 const NONE = new Uint8Array(0);
@@ -21,8 +24,15 @@ export class Tokenizer {
   readonly longestToken: number;
   /** Spaces that decoding drops from the start of a text. */
   readonly leadingSpaces: number;
+  /** Added tokens that show in a text, as tags of tool calls do. */
+  readonly visibleAdded: readonly AddedToken[];
+  /** Encodes a text that is being written part by part; `null` where it is not known how. */
+  readonly units: UnitEncoder | null;
   readonly #file: string;
   readonly #library: Library;
+  /** Knows of the added tokens only those that show. */
+  readonly #openPlain: () => Library;
+  #plain: Library | null = null;
   readonly #decoder: ByteDecoder;
   /** By id. No array: a file may name one id of millions, and walking the holes would take a second. */
   readonly #tokens = new Map<number, string>();
@@ -62,7 +72,14 @@ export class Tokenizer {
     const model = isRecord(json.model) ? { ...json.model, type: 'BPE' } : {};
     // Its post-processor adds special tokens and its decoder is not incremental: neither is used.
     const parts = { normalizer, pre_tokenizer, post_processor: null, decoder: null };
-    this.#library = this.#guard(() => new Library({ added_tokens: added, model, ...parts }, {}));
+    const open = (added_tokens: readonly AddedToken[]): Library =>
+      this.#guard(() => new Library({ added_tokens, model, ...parts }, {}));
+    this.#library = open(added);
+    this.visibleAdded = [...added].filter(({ id }) => !this.#special.has(id));
+    this.#openPlain = () => open(this.visibleAdded);
+    const rules = stableUnits(parts, model, this.visibleAdded);
+    const merges = 'merges' in model && Array.isArray(model.merges) ? model.merges : [];
+    this.units = rules && new UnitEncoder(this.#library, rules, merges);
   }
 
   /**
@@ -73,6 +90,20 @@ export class Tokenizer {
    */
   encode(text: string): number[] {
     const { ids } = this.#guard(() => this.#library.encode(text, { add_special_tokens: false }));
+    if (ids.every(Number.isInteger)) return ids;
+    throw new ModelError(this.#file, 'model', 'gives no id for a part of the text');
+  }
+
+  /**
+   * Token ids of a text that a model wrote. Names of special tokens are text like any other there: the tokens themselves
+   * would not show.
+   * @throws ModelError where the tokenizer's rules fail on this text
+   */
+  encodeWritten(text: string): number[] {
+    const { ids } = this.#guard(() => {
+      this.#plain ??= this.#openPlain();
+      return this.#plain.encode(text, { add_special_tokens: false });
+    });
     if (ids.every(Number.isInteger)) return ids;
     throw new ModelError(this.#file, 'model', 'gives no id for a part of the text');
   }

@@ -138,7 +138,7 @@ function isKnown(steps: readonly z.output<typeof step>[]): boolean {
 function alternatives(pattern: string): string[] {
   const found = [''];
   let depth = 0;
-  for (const part of pattern.match(/\\[^]|[^]/gu) ?? []) {
+  for (const part of pattern.match(/\\.|./gsu) ?? []) {
     if (part === '(' || part === '[') depth += 1;
     if (part === ')' || part === ']') depth -= 1;
     if (part === '|' && depth === 0) found.push('');

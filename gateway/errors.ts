@@ -16,11 +16,14 @@ export interface ErrorBody {
 export class ApiError extends Error {
   readonly status: number;
   readonly body: ErrorBody;
+  /** For `Retry-After`, where the status has it. */
+  readonly retryAfterS: number;
 
-  constructor(status: number, code: string, message: string, param: string | null = null) {
+  constructor(status: number, code: string, message: string, param: string | null = null, retryAfterS = 1) {
     super(message);
     this.name = 'ApiError';
     this.status = status;
+    this.retryAfterS = retryAfterS;
     this.body = { message, type: status < 500 ? 'invalid_request_error' : 'server_error', param, code };
   }
 }

@@ -2,13 +2,24 @@ import type { TopToken } from '../../src/stream/events.js';
 
 /** What an upstream can do: found out by asking it, never guessed from a name. */
 export interface Capabilities {
-  /** Whether it says which tokens of the vocabulary it writes, and how it is asked. */
+  /**
+   * Whether it says which tokens of the vocabulary it writes. `return_token_ids`: vLLM's way, ids beside the text, and
+   * those of the prompt. `return_tokens`: llama.cpp's, ids among the log-probabilities; of a character of several
+   * tokens it describes the last alone.
+   */
   readonly tokenIds: 'return_token_ids' | 'return_tokens' | 'none';
   /** Alternatives per token that it tells log-probabilities of; `null` where it tells none at all. */
   readonly logprobs: number | null;
-  /** How it goes on with a text that has begun. */
-  readonly resume: 'tokens' | 'continueFinalMessage' | 'prompt' | 'none';
+  /** How it best goes on with a text that has begun; {@link ResumeWay} says what each needs. */
+  readonly resume: ResumeWay | 'none';
 }
+
+/**
+ * - `tokens`: the ids of prompt and text, exactly as they were.
+ * - `continueFinalMessage`: the text alone, as the beginning of the last message; the server tokenises it anew.
+ * - `prompt`: the prompt as text, by its chat template, which the caller must have.
+ */
+export type ResumeWay = 'tokens' | 'continueFinalMessage' | 'prompt';
 
 /** A text to be written, or to be continued. */
 export interface UpstreamRequest {
@@ -28,6 +39,8 @@ export interface UpstreamRequest {
     readonly text: string;
     readonly promptIds: readonly number[] | null;
     readonly ids: readonly number[] | null;
+    /** The prompt as its chat template renders it, up to where the answer begins. */
+    readonly prompt?: string;
   };
 }
 
@@ -46,7 +59,10 @@ export interface UpstreamPiece {
   readonly text: string;
   /** Whose texts together are `text`; `null` where the server does not tell them apart. */
   readonly tokens: readonly UpstreamToken[] | null;
-  /** The ids of `tokens` where the server gives ids without telling which text each has. */
+  /**
+   * Where the server gives ids without telling which text each has, or where that did not fit. They may run ahead of
+   * the text, and end with the token that ends the answer.
+   */
   readonly ids: readonly number[] | null;
 }
 

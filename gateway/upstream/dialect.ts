@@ -1,0 +1,137 @@
+import { UpstreamError } from './errors.js';
+import type { Capabilities, ResumeWay, UpstreamRequest } from './upstream.js';
+
+/** How one server is asked, as the probe found out. */
+export interface Dialect {
+  readonly capabilities: Capabilities;
+  /** Whether it takes `stream_options`. */
+  readonly usage: boolean;
+  /** In the order in which they are tried. */
+  readonly ways: readonly ResumeWay[];
+  /**
+   * With `continue_final_message: true, add_generation_prompt: false` (vLLM; llama.cpp since its pull request 23012),
+   * or by a last message of the assistant alone (llama.cpp unless `--no-prefill-assistant`, its pull request 13174;
+   * Ollama where the template does so, its issue 6778).
+   */
+  readonly continuation: 'fields' | 'message';
+  /** OpenAI's `/completions`, or Ollama's `/api/generate` with `raw: true`, where nothing is put around the prompt. */
+  readonly raw: 'completions' | 'generate';
+}
+
+/** What is sent where, and how the answer comes. */
+export interface Call {
+  readonly path: string;
+  readonly body: object;
+  readonly framing: 'sse' | 'lines';
+  readonly format: 'chunk' | 'generate';
+}
+
+type Begun = NonNullable<UpstreamRequest['begun']>;
+
+/** The first way for which everything is known; `null` for none. */
+export function wayOf({ ways }: Pick<Dialect, 'ways'>, begun: Begun): ResumeWay | null {
+  const possible: Readonly<Record<ResumeWay, boolean>> = {
+    tokens: begun.promptIds !== null && begun.ids !== null,
+    continueFinalMessage: true,
+    prompt: begun.prompt !== undefined,
+  };
+  return ways.find((way) => possible[way]) ?? null;
+}
+
+/** @throws UpstreamError for a continuation that the server has no way for */
+export function callOf(model: string, request: UpstreamRequest, dialect: Dialect): Call {
+  const { begun } = request;
+  if (!begun) return chat(model, request, dialect, {});
+  const way = wayOf(dialect, begun);
+  if (way === 'tokens') {
+    return completion(model, request, dialect, [...(begun.promptIds ?? []), ...(begun.ids ?? [])]);
+  }
+  if (way === 'continueFinalMessage') {
+    const messages = [...request.messages, { role: 'assistant', content: begun.text }];
+    return chat(model, { ...request, messages }, dialect, CONTINUATION[dialect.continuation]);
+  }
+  if (way === 'prompt') {
+    const prompt = `${begun.prompt}${begun.text}`;
+    return dialect.raw === 'generate'
+      ? generate(model, request, dialect, prompt)
+      : completion(model, request, dialect, prompt);
+  }
+  throw new UpstreamError('upstream_error', 'the upstream has no way to continue a text');
+}
+
+const CONTINUATION = {
+  fields: { continue_final_message: true, add_generation_prompt: false },
+  message: {},
+} as const;
+
+function chat(model: string, request: UpstreamRequest, dialect: Dialect, extra: object): Call {
+  const top = alternatives(request, dialect);
+  const body = {
+    ...common(model, request, dialect),
+    messages: request.messages,
+    ...(top !== null && { logprobs: true, top_logprobs: top }),
+    ...extra,
+  };
+  return { path: '/chat/completions', body, framing: 'sse', format: 'chunk' };
+}
+
+function completion(
+  model: string,
+  request: UpstreamRequest,
+  dialect: Dialect,
+  prompt: string | readonly number[],
+): Call {
+  const top = alternatives(request, dialect);
+  const body = {
+    ...common(model, request, dialect),
+    prompt,
+    ...(top !== null && { logprobs: top }),
+  };
+  return { path: '/completions', body, framing: 'sse', format: 'chunk' };
+}
+
+/** https://github.com/ollama/ollama/blob/main/docs/api.md, "Generate a completion" and "Request (Raw Mode)". */
+function generate(model: string, request: UpstreamRequest, dialect: Dialect, prompt: string): Call {
+  const { sampling, maxTokens, stop } = request;
+  const top = alternatives(request, dialect);
+  const body = {
+    model,
+    prompt,
+    raw: true,
+    stream: true,
+    ...(top !== null && { logprobs: true, top_logprobs: top }),
+    options: {
+      ...given('temperature', sampling.temperature),
+      ...given('top_p', sampling.topP),
+      ...given('top_k', sampling.topK),
+      ...given('seed', sampling.seed),
+      ...given('num_predict', maxTokens),
+      ...(stop.length > 0 && { stop }),
+    },
+  };
+  return { path: '/../api/generate', body, framing: 'lines', format: 'generate' };
+}
+
+function common(model: string, { sampling, maxTokens, stop }: UpstreamRequest, dialect: Dialect): object {
+  return {
+    model,
+    stream: true,
+    ...(dialect.usage && { stream_options: { include_usage: true } }),
+    ...given('temperature', sampling.temperature),
+    ...given('top_p', sampling.topP),
+    ...given('top_k', sampling.topK),
+    ...given('seed', sampling.seed),
+    // Not max_completion_tokens, which Ollama does not know.
+    ...given('max_tokens', maxTokens),
+    ...(stop.length > 0 && { stop }),
+    ...(dialect.capabilities.tokenIds === 'return_token_ids' && { return_token_ids: true }),
+  };
+}
+
+/** One at least: with `top_logprobs: 0` llama.cpp tells nothing at all. */
+function alternatives({ topLogprobs }: UpstreamRequest, { capabilities }: Dialect): number | null {
+  return capabilities.logprobs === null ? null : Math.max(1, Math.min(topLogprobs, capabilities.logprobs));
+}
+
+const given = (name: string, value: number | undefined): object =>
+  value === undefined ? {} : { [name]: value };

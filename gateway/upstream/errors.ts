@@ -1,0 +1,57 @@
+import { ApiError } from '../errors.js';
+
+/** What went wrong with an upstream, by the code that clients see, and the HTTP status that goes with it. */
+const STATUSES = {
+  upstream_unreachable: 502,
+  upstream_timeout: 504,
+  upstream_error: 502,
+  upstream_unauthorized: 502,
+  upstream_overloaded: 503,
+  upstream_refused: 400,
+  upstream_not_found: 502,
+} as const;
+
+export type UpstreamErrorCode = keyof typeof STATUSES;
+
+export interface UpstreamErrorOptions {
+  /** Seconds, as the server asked for them; clients are told some from 1 to 60. */
+  readonly retryAfterS?: number | null;
+  /** What Node or undici calls it, such as `ECONNREFUSED`: never a text, which would hold an address. */
+  readonly reason?: string;
+}
+
+/**
+ * A fault of an upstream. Its message names no host and no key, and it has no `cause`, as the errors of sockets have
+ * addresses in them and loggers print causes.
+ */
+export class UpstreamError extends ApiError {
+  readonly code: UpstreamErrorCode;
+  /** As the server said, unclamped. */
+  readonly askedWaitS: number | null;
+  readonly reason: string | null;
+
+  constructor(code: UpstreamErrorCode, message: string, options: UpstreamErrorOptions = {}) {
+    const { retryAfterS = null, reason = null } = options;
+    super(STATUSES[code], code, message, null, clientWait(retryAfterS));
+    this.name = 'UpstreamError';
+    this.code = code;
+    this.askedWaitS = retryAfterS;
+    this.reason = reason;
+  }
+}
+
+const clientWait = (seconds: number | null): number => Math.min(60, Math.max(1, Math.ceil(seconds ?? 1)));
+
+/**
+ * Seconds that a `Retry-After` header asks for (RFC 9110, section 10.2.3: a number of seconds, or a date).
+ * @param now milliseconds since 1970
+ * @returns `null` for a header that is not there or says neither
+ */
+export function retryAfterSeconds(header: string | undefined, now: number): number | null {
+  if (header === undefined) return null;
+  const text = header.trim();
+  if (/^\d+$/.test(text)) return Number(text);
+  // Date.parse takes much for a date, "-5" among it; an HTTP date begins with the name of a day.
+  const date = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(date) ? null : Math.max(0, (date - now) / 1000);
+}

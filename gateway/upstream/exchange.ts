@@ -1,0 +1,202 @@
+import type { Dispatcher } from 'undici';
+import { UpstreamError } from './errors.js';
+
+export interface ExchangeOptions {
+  /** From the request to the first byte of the body. */
+  readonly firstByteMs: number;
+  /** That a reader waits for more of the body. */
+  readonly idleMs: number;
+  readonly responseBytes: number;
+  readonly signal: AbortSignal;
+}
+
+/** Bytes that may wait for the reader before the socket has to. */
+const HIGH_WATER_BYTES = 64 << 10;
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/**
+ * One request and its answer, read chunk by chunk. undici's handler interface is used as it is: its streams would cost
+ * more than all else that is done with a token.
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
+  /** Resolves with the first byte of the body, or with its end. */
+  readonly begun: Promise<void>;
+  status = 0;
+  headers: Headers = {};
+  readonly #options: ExchangeOptions;
+  readonly #clock: Clock;
+  #controller: Dispatcher.DispatchController | null = null;
+  #resolveBegun: () => void = () => {};
+  #rejectBegun: (error: unknown) => void = () => {};
+  #chunks: Uint8Array[] = [];
+  #waitingBytes = 0;
+  #received = 0;
+  #hasBegun = false;
+  #ended = false;
+  #failure: { readonly error: unknown } | null = null;
+  #wake: (() => void) | null = null;
+  readonly #onAbort = (): void => this.#fail(this.#options.signal.reason);
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+    this.begun = new Promise((resolve, reject) => {
+      this.#resolveBegun = resolve;
+      this.#rejectBegun = reject;
+    });
+    this.#clock = new Clock(() => this.#timeout());
+    this.#clock.set(options.firstByteMs);
+    options.signal.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  /**
+   * The next bytes of the body, `null` after the last.
+   * @throws UpstreamError; what the signal was aborted with
+   */
+  async read(): Promise<Uint8Array | null> {
+    if (this.#chunks.length === 0 && !this.#ended && !this.#failure) {
+      this.#clock.set(this.#options.idleMs);
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    const chunk = this.#chunks.shift();
+    if (chunk) {
+      this.#waitingBytes -= chunk.length;
+      if (this.#waitingBytes < HIGH_WATER_BYTES / 2 && this.#controller?.paused) this.#controller.resume();
+      return chunk;
+    }
+    if (this.#failure) throw this.#failure.error;
+    return null;
+  }
+
+  /** Nobody reads on: closes the connection, unless the body has ended. */
+  cancel(): void {
+    if (!this.#ended) this.#fail(new UpstreamError('upstream_error', 'the request was cancelled'));
+  }
+
+  header(name: string): string | undefined {
+    const value = this.headers[name];
+    return typeof value === 'object' ? value[0] : value;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#failure) controller.abort(new Error('cancelled'));
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Headers): void {
+    this.status = status;
+    this.headers = headers;
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
+    if (this.#failure) return;
+    this.#clock.stop();
+    this.#received += chunk.length;
+    if (this.#received > this.#options.responseBytes) {
+      this.#fail(new UpstreamError('upstream_error', 'the upstream sent more than is allowed'));
+      return;
+    }
+    this.#chunks.push(chunk);
+    this.#waitingBytes += chunk.length;
+    if (this.#waitingBytes > HIGH_WATER_BYTES) controller.pause();
+    this.#begin();
+    this.#wakeUp();
+  }
+
+  onResponseEnd(): void {
+    this.#ended = true;
+    this.#finish();
+    this.#begin();
+    this.#wakeUp();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(connectionError(error, this.#hasBegun));
+  }
+
+  #begin(): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    this.#resolveBegun();
+  }
+
+  #timeout(): void {
+    const what = this.#hasBegun ? 'stopped sending in the middle of its answer' : 'did not answer in time';
+    this.#fail(new UpstreamError('upstream_timeout', `the upstream ${what}`));
+  }
+
+  /** What was received before is still read. */
+  #fail(error: unknown): void {
+    if (this.#failure || this.#ended) return;
+    this.#failure = { error };
+    this.#finish();
+    this.#rejectBegun(error);
+    this.#controller?.abort(new Error('cancelled'));
+    this.#wakeUp();
+  }
+
+  #finish(): void {
+    this.#clock.stop(true);
+    this.#options.signal.removeEventListener('abort', this.#onAbort);
+  }
+
+  #wakeUp(): void {
+    this.#wake?.();
+    this.#wake = null;
+  }
+}
+
+/** The errors of sockets and of undici, without their texts: these hold addresses. */
+function connectionError(error: Error, hasBegun: boolean): UpstreamError {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  const options = { reason: code };
+  // What undici cannot parse: no HTTP, a body cut short, headers without end.
+  if (hasBegun) {
+    return new UpstreamError('upstream_error', 'the upstream broke off in the middle of its answer', options);
+  }
+  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') {
+    return new UpstreamError('upstream_error', 'the upstream sent something that is not HTTP', options);
+  }
+  return new UpstreamError('upstream_unreachable', 'the upstream cannot be reached', options);
+}
+
+/** A deadline that is moved with every part of an answer, and makes a timer only when the last one is over. */
+class Clock {
+  readonly #expired: () => void;
+  #due = Number.POSITIVE_INFINITY;
+  #timer: NodeJS.Timeout | null = null;
+  #timerDue = Number.POSITIVE_INFINITY;
+
+  constructor(expired: () => void) {
+    this.#expired = expired;
+  }
+
+  set(ms: number): void {
+    this.#due = performance.now() + ms;
+    if (this.#timer && this.#timerDue <= this.#due) return;
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#arm(ms);
+  }
+
+  /** @param forGood the timer goes too: it would keep the process alive */
+  stop(forGood = false): void {
+    this.#due = Number.POSITIVE_INFINITY;
+    if (!forGood || !this.#timer) return;
+    clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #arm(ms: number): void {
+    this.#timerDue = performance.now() + ms;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      if (this.#due === Number.POSITIVE_INFINITY) return;
+      const left = this.#due - performance.now();
+      // Timers may be early by a part of a millisecond.
+      if (left > 1) this.#arm(left);
+      else this.#expired();
+    }, ms);
+  }
+}

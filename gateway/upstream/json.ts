@@ -1,0 +1,36 @@
+/** Reading what a server sent, whose every field may be missing or something else. */
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export const asObject = (value: unknown): Json | null => (isObject(value) ? value : null);
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export const asList = (value: unknown): readonly unknown[] | null => (Array.isArray(value) ? value : null);
+
+export const asText = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
+export const asNumber = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) ? value : null;
+
+/** Ids of tokens, or other counts; `null` unless all are. */
+export function asCounts(value: unknown): number[] | null {
+  const list = asList(value);
+  if (!list) return null;
+  const counts = list.flatMap((item) => asCount(item) ?? []);
+  return counts.length === list.length ? counts : null;
+}
+
+export const asCount = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+
+/** @returns `null` for a text that is no JSON, too */
+export function parseObject(text: string): Json | null {
+  try {
+    return asObject(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,119 @@
+import type { Chunk } from './chunks.js';
+import type { UpstreamPiece, UpstreamToken } from './upstream.js';
+
+/**
+ * Finds out which of the tokens that a server describes have written its text, chunk by chunk. Texts decide: a token
+ * counts only where its text is what stands there, so that no log-probability is ever given to another token.
+ *
+ * What it allows for:
+ * - Tokens before their text. vLLM holds back as many characters as a stop string has; both hold back the first
+ *   tokens of a character, whose bytes may make no text by themselves: such a token has the text '', the last one the
+ *   character.
+ * - Tokens without text: those that end the answer, or are special.
+ *
+ * What does not fit, and text of which no tokens are described, passes without tokens.
+ *
+ * @example
+ * const aligner = new TokenAligner({ lags: false });
+ * aligner.push(chunk); // pieces
+ * aligner.end();
+ */
+export class TokenAligner {
+  /** Whether text may come in later chunks than its tokens: then what once does not fit is not trusted again. */
+  readonly #lags: boolean;
+  #queue: UpstreamToken[] = [];
+  #text = '';
+  #lost = false;
+  #decoder = new TextDecoder();
+  /** Bytes of a character that has begun. */
+  #partial = 0;
+
+  constructor({ lags }: { readonly lags: boolean }) {
+    this.#lags = lags;
+  }
+
+  push({ text, tokens, ids }: Pick<Chunk, 'text' | 'tokens' | 'ids'>): UpstreamPiece[] {
+    if (this.#lost) return untold(text, ids);
+    if (!tokens) {
+      // Ids alone stay with the text they came with: whoever has the vocabulary aligns them.
+      if (this.#queue.length === 0) return untold(text, ids);
+      this.#text += text;
+      return this.#take();
+    }
+    const own = tokens.map((token) => this.#withText(token));
+    this.#queue.push(...own);
+    this.#text += text;
+    const pieces = this.#take();
+    if (pieces.length > 0 || !this.#stuck()) return pieces;
+    // Tokens whose text never came, such as special ones, stand in the way of those of this chunk.
+    if (this.#text === text && own.map((token) => token.text).join('') === text) {
+      this.#clear();
+      return [{ text, tokens: own, ids: null }];
+    }
+    return this.#giveUp();
+  }
+
+  /** No more text comes. What is left of the tokens was cut off, or ended the answer. */
+  end(): UpstreamPiece[] {
+    const text = this.#text;
+    this.#clear();
+    return untold(text, null);
+  }
+
+  #take(): UpstreamPiece[] {
+    const taken: UpstreamToken[] = [];
+    let at = 0;
+    for (const { text } of this.#queue) {
+      // Without text at the end of what is there: it may end the answer, or begin the next character.
+      if (text === '' ? at === this.#text.length && this.#text !== '' : !this.#text.startsWith(text, at))
+        break;
+      if (at >= this.#text.length) break;
+      at += text.length;
+      taken.push(this.#queue[taken.length]!);
+    }
+    while (taken.at(-1)?.text === '') taken.pop();
+    if (taken.length === 0) return [];
+    const text = this.#text.slice(0, at);
+    this.#queue.splice(0, taken.length);
+    this.#text = this.#text.slice(at);
+    if (this.#stuck()) return [{ text, tokens: taken, ids: null }, ...this.#giveUp()];
+    return [{ text, tokens: taken, ids: null }];
+  }
+
+  /** Whether what is there cannot become right by what comes. */
+  #stuck(): boolean {
+    if (this.#text === '') return false;
+    const next = this.#queue.find(({ text }) => text !== '');
+    return next !== undefined && !next.text.startsWith(this.#text);
+  }
+
+  #giveUp(): UpstreamPiece[] {
+    const text = this.#text;
+    const ids = this.#queue.flatMap(({ id }) => id ?? []);
+    const all = ids.length === this.#queue.length;
+    this.#lost = this.#lags;
+    this.#clear();
+    return untold(text, all ? ids : null);
+  }
+
+  #clear(): void {
+    this.#queue = [];
+    this.#text = '';
+    if (this.#partial !== 0) this.#decoder = new TextDecoder();
+    this.#partial = 0;
+  }
+
+  /** The text that a token adds to those before it. */
+  #withText(token: UpstreamToken): UpstreamToken {
+    const { text, bytes } = token;
+    if (!bytes) return token;
+    const whole = !text.includes('\uFFFD') && Buffer.byteLength(text) === bytes.length;
+    if (whole && this.#partial === 0) return token;
+    const decoded = this.#decoder.decode(Uint8Array.from(bytes), { stream: true });
+    this.#partial += bytes.length - Buffer.byteLength(decoded);
+    return { ...token, text: decoded };
+  }
+}
+
+const untold = (text: string, ids: readonly number[] | null): UpstreamPiece[] =>
+  text === '' && !ids?.length ? [] : [{ text, tokens: null, ids }];

@@ -1,5 +1,5 @@
 import type { Checkpoint } from '../src/model/checkpoint.js';
-import { checkGuard, type Guard as StreamGuard, neverFires } from '../src/stream/guard.js';
+import { checkGuard, neverFires, type Guard as StreamGuard } from '../src/stream/guard.js';
 import { METHODS } from '../src/uncertainty/method.js';
 import type { RiskModel } from '../src/uncertainty/risk.js';
 import { absoluteScoring, DEFAULT_RANDOM, type Scoring } from '../src/uncertainty/settings.js';

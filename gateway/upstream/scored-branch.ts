@@ -197,7 +197,14 @@ export class ScoredUpstreamBranch implements Branch {
       }),
       map(({ id, text, logprob, top }): TokenEvent => {
         this.#told.set(index, logprob);
-        return { type: 'token.delta', index: index++, id, text, logprob, topLogprobs: top.slice(0, topLogprobs) };
+        return {
+          type: 'token.delta',
+          index: index++,
+          id,
+          text,
+          logprob,
+          topLogprobs: top.slice(0, topLogprobs),
+        };
       }),
     );
     const own = concat(from(given), drawn).pipe(tap(() => (this.#written += 1)));

@@ -37,7 +37,8 @@ export interface Writing {
   readonly signal: AbortSignal;
 }
 
-const MISMATCH = "the scorer does not agree with the upstream's log-probabilities: its weights are likely others";
+const MISMATCH =
+  "the scorer does not agree with the upstream's log-probabilities: its weights are likely others";
 
 /** A checkpoint of the weights that an upstream's servers run: it scores what they write. */
 export class Scorer {
@@ -68,7 +69,11 @@ export class Scorer {
   /** For `/healthz`. */
   get state(): AgreementState & { readonly model: string; readonly running: boolean } {
     const { engine } = this;
-    return { model: engine.checkpoint.name, running: engine.status().score.pid !== undefined, ...this.#agreement.state };
+    return {
+      model: engine.checkpoint.name,
+      running: engine.status().score.pid !== undefined,
+      ...this.#agreement.state,
+    };
   }
 
   /**
@@ -95,7 +100,10 @@ export class Scorer {
     const prompt = promptIds && chatTemplate.render(request.messages, { addGenerationPrompt: true });
     const { scoring, guard, risks } = judging;
     return {
-      guard: this.#agreement.state.mismatches > 0 ? { ...settings, warnings: [...(settings.warnings ?? []), MISMATCH] } : settings,
+      guard:
+        this.#agreement.state.mismatches > 0
+          ? { ...settings, warnings: [...(settings.warnings ?? []), MISMATCH] }
+          : settings,
       promptIds,
       prompt,
       start: ({ seed, ...writing }, gate) =>
@@ -103,7 +111,16 @@ export class Scorer {
           const agreement = this.#agreement.begin();
           const { engine } = this;
           return guardedBranch(
-            (rest) => ScoredUpstreamBranch.open({ engine, promptIds, prompt, scoring, agreement, ...writing, ...rest }),
+            (rest) =>
+              ScoredUpstreamBranch.open({
+                engine,
+                promptIds,
+                prompt,
+                scoring,
+                agreement,
+                ...writing,
+                ...rest,
+              }),
             { scoring, guard, risks, seed },
             gate,
           ).pipe(concatMap((event) => [...agreement.take(), event]));

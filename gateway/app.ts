@@ -68,8 +68,8 @@ const requireBody: RequestHandler = (req, _res, next) => {
 const reportErrors: ErrorRequestHandler = (error, _req, res, next) => {
   res.locals.error = error;
   if (res.headersSent) return next(error);
-  const { status, body, retryAfterS } = toApiError(error);
-  if (status === 503) res.setHeader('Retry-After', String(retryAfterS));
+  const { status, body, retryAfterSeconds } = toApiError(error);
+  if (retryAfterSeconds !== null) res.setHeader('Retry-After', String(retryAfterSeconds));
   res.status(status).json({ error: body });
 };
 

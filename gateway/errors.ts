@@ -16,14 +16,20 @@ export interface ErrorBody {
 export class ApiError extends Error {
   readonly status: number;
   readonly body: ErrorBody;
-  /** For `Retry-After`, where the status has it. */
-  readonly retryAfterS: number;
+  /** When to try again; `null` where that is no use. */
+  readonly retryAfterSeconds: number | null;
 
-  constructor(status: number, code: string, message: string, param: string | null = null, retryAfterS = 1) {
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    param: string | null = null,
+    retryAfterSeconds: number | null = status === 503 ? 1 : null,
+  ) {
     super(message);
     this.name = 'ApiError';
     this.status = status;
-    this.retryAfterS = retryAfterS;
+    this.retryAfterSeconds = retryAfterSeconds;
     this.body = { message, type: status < 500 ? 'invalid_request_error' : 'server_error', param, code };
   }
 }

@@ -32,7 +32,13 @@ export class UpstreamError extends ApiError {
 
   constructor(code: UpstreamErrorCode, message: string, options: UpstreamErrorOptions = {}) {
     const { retryAfterS = null, reason = null } = options;
-    super(STATUSES[code], code, message, null, clientWait(retryAfterS));
+    super(
+      STATUSES[code],
+      code,
+      message,
+      null,
+      code === 'upstream_overloaded' ? clientWait(retryAfterS) : null,
+    );
     this.name = 'UpstreamError';
     this.code = code;
     this.askedWaitS = retryAfterS;

@@ -15,12 +15,7 @@ import type { GenerationAgreement } from './agreement.js';
 import { Alignment } from './alignment.js';
 import { readAnswer } from './read-answer.js';
 import type { UpstreamAnswer, UpstreamRequest } from './upstream.js';
-
-/** A server that has begun to answer. */
-export interface Opened {
-  readonly server: { open(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer> };
-  readonly answer: UpstreamAnswer;
-}
+import type { Opened } from './upstream-branch.js';
 
 export interface ScoredBranchOptions extends Judging {
   /** The same weights; only its score side is used. */

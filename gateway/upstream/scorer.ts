@@ -4,14 +4,16 @@ import type { Engine } from '../../src/engine/engine.js';
 import type { GuardEvent, ScorerMismatchEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { guardedBranch } from '../../src/stream/guarded-branch.js';
+import type { Vocabulary } from '../../src/stream/wire.js';
 import { guardInForce } from '../guard-in-force.js';
 import { maxTokensOf, promptOf, roomAfter } from '../prompt.js';
 import type { GenerationFields } from '../request.js';
 import { RiskModels } from '../risk-models.js';
 import type { GuardInForce, PrepareOptions } from '../served-model.js';
 import { Agreement, type AgreementState } from './agreement.js';
-import { type Opened, ScoredUpstreamBranch } from './scored-branch.js';
+import { ScoredUpstreamBranch } from './scored-branch.js';
 import type { Capabilities, UpstreamRequest } from './upstream.js';
+import type { Opened } from './upstream-branch.js';
 
 export interface ScorerOptions {
   readonly logger: Logger;
@@ -22,6 +24,7 @@ export interface ScorerOptions {
 /** A response that is to be scored. */
 export interface ScoredResponse {
   readonly guard: GuardInForce;
+  readonly vocabulary: Vocabulary;
   /** By the scorer's template; `null` where it has none. */
   readonly promptIds: readonly number[] | null;
   readonly prompt: string | null;
@@ -104,6 +107,7 @@ export class Scorer {
         this.#agreement.state.mismatches > 0
           ? { ...settings, warnings: [...(settings.warnings ?? []), MISMATCH] }
           : settings,
+      vocabulary: engine.checkpoint.tokenizer,
       promptIds,
       prompt,
       start: ({ seed, ...writing }, gate) =>

@@ -96,6 +96,7 @@ export const GENERATION_EVENTS = {
     scores,
     risk: scores.optional(),
     skipped: z.array(method).optional(),
+    missing: z.array(method).optional(),
     rival: rival.optional(),
   }),
   'spike.detected': z.object({ type: z.literal('spike.detected'), ...place, index, ...rating }),

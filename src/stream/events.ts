@@ -34,6 +34,8 @@ export interface ScoreEvent {
   readonly scores: Scores;
   /** Methods that the schedule left out for this token: not a score of zero. */
   readonly skipped: readonly Method[];
+  /** Methods that cannot be computed for this token, as nobody tells its log-probability: it stays unscored. */
+  readonly missing?: readonly Method[];
   readonly rival: Rival | null;
   /** Once rated: the share of ordinary tokens that score lower, in [0, 1]; none for what cannot be rated yet. */
   readonly risk?: Scores;
@@ -59,9 +61,9 @@ export type GenerationEvent = TokenEvent | ScoreEvent | DoneEvent;
 /** A score and where it stands among ordinary ones. */
 export interface Rating {
   readonly method: Method;
-  /** `null` where the schedule left out all that it would be of. */
+  /** `null` where the schedule left out all that it would be of, and where a token has no score. */
   readonly score: number | null;
-  /** Share of ordinary ones that score lower, in [0, 1]; `null` while too few are known to tell. */
+  /** Share of ordinary ones that score lower, in [0, 1]; `null` while too few are known to tell, and without a score. */
   readonly risk: number | null;
   /** Whether ordinary was found out beforehand (`flinch calibrate`), or is estimated from what has been seen so far. */
   readonly calibrated: boolean;

@@ -17,7 +17,8 @@ export interface FlagOptions {
 /**
  * Turns each `step.closed` into `step.done`, the verdict, once all its tokens are scored or skipped by the schedule.
  * Steps come in order, before `generation.done`. Tokens that the guard inserted do not count; without any score, and
- * while risks cannot be told yet, a step is not flagged. Only streaming scores count.
+ * while risks cannot be told yet, a step is not flagged. One with a token whose score is `missing` has no score and no
+ * risk: what is known of the others would pass for all. Only streaming scores count.
  *
  * Errors if the stream ends while a score is missing, or if scores come without the method: what was not measured is
  * not clean.
@@ -44,10 +45,11 @@ export function flagSteps(options: FlagOptions): OperatorFunction<GuardEvent | S
     });
 }
 
-/** Of a token that is scored: nothing where the schedule skipped it. */
+/** Of a token that is scored: nothing where the schedule skipped it, or where it cannot be scored. */
 interface TokenRating {
   readonly score: number | null;
   readonly risk: number | null;
+  readonly missing: boolean;
 }
 
 class Verdicts {
@@ -77,14 +79,13 @@ class Verdicts {
     if (step) throw new Error(`flagSteps: the text ends while scores of step ${step.step} are missing`);
   }
 
-  #rate({ index, scores, skipped, risk }: ScoreEvent): TokenRating {
+  #rate({ index, scores, skipped, missing = [], risk }: ScoreEvent): TokenRating {
     const { method } = this.#options;
     const score = scores[method];
-    if (score === undefined && !skipped.includes(method)) {
-      throw new RangeError(`flagSteps: no ${method} among the scores of token ${index}`);
-    }
-    if (score === undefined) return { score: null, risk: null };
-    return { score, risk: risk?.[method] ?? null };
+    if (score !== undefined) return { score, risk: risk?.[method] ?? null, missing: false };
+    if (missing.includes(method)) return { score: null, risk: null, missing: true };
+    if (skipped.includes(method)) return { score: null, risk: null, missing: false };
+    throw new RangeError(`flagSteps: no ${method} among the scores of token ${index}`);
   }
 
   #decide(): StepEvent[] {
@@ -112,6 +113,7 @@ class Verdicts {
   #judge(tokens: readonly TokenRating[]): Rating {
     const { method, statistic, per, risks } = this.#options;
     const calibrated = risks.calibrated(method);
+    if (tokens.some(({ missing }) => missing)) return { method, score: null, risk: null, calibrated };
     const scores = tokens.flatMap(({ score }) => (score === null ? [] : [score]));
     const score = stepScore(statistic, scores);
     // A running estimate learns from being asked: once per step, also of one that was skipped, not of an inserted one.

@@ -197,7 +197,10 @@ export class Intervening {
     for (const index of this.#scores.keys()) if (index >= from) this.#scores.delete(index);
   }
 
-  /** Of the tokens of a step from the cut on. Those that the schedule skipped count, as ones without doubt. */
+  /**
+   * Of the tokens of a step from the cut on. Those that the schedule skipped count, as ones without doubt; with one that
+   * cannot be scored the step is the last choice.
+   */
   #summary(
     { text, to, method }: StepEvent,
     from: number,
@@ -205,7 +208,8 @@ export class Intervening {
   ): Candidate {
     const values: number[] = [];
     for (let index = from; index < to; index++) {
-      const value = scores.get(index)?.scores[method];
+      const event = scores.get(index);
+      const value = event?.missing?.includes(method) ? Number.POSITIVE_INFINITY : event?.scores[method];
       if (value !== undefined) values.push(value);
     }
     const score = values.length > 0 ? sum(values) / (to - from) : null;

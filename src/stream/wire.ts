@@ -29,13 +29,20 @@ export function tokenFields({ index, id, text, logprob, inserted }: TokenEvent) 
 }
 
 export function scoreFields(
-  { scores, skipped, rival, risk }: Pick<ScoreEvent, 'scores' | 'skipped' | 'rival' | 'risk'>,
+  {
+    scores,
+    skipped,
+    missing = [],
+    rival,
+    risk,
+  }: Pick<ScoreEvent, 'scores' | 'skipped' | 'missing' | 'rival' | 'risk'>,
   vocabulary: Vocabulary,
 ) {
   return {
     scores,
     ...(risk && Object.keys(risk).length > 0 && { risk }),
     ...(skipped.length > 0 && { skipped }),
+    ...(missing.length > 0 && { missing }),
     ...(rival && { rival: { ...rival, text: topText(rival, vocabulary) } }),
   };
 }

@@ -1,0 +1,313 @@
+import { randomInt } from 'node:crypto';
+import { type Logger, pino } from 'pino';
+import { defer, finalize, from, identity, type Observable, switchMap, tap } from 'rxjs';
+import type { GuardEvent } from '../../src/stream/events.js';
+import type { FlowGate } from '../../src/stream/flow-gate.js';
+import { checkGuard, retracts } from '../../src/stream/guard.js';
+import { guardedBranch, type Judging } from '../../src/stream/guarded-branch.js';
+import { DEFAULT_METHODS, type Method } from '../../src/uncertainty/method.js';
+import { RunningRisk } from '../../src/uncertainty/running-risk.js';
+import { checkScoring, DEFAULT_ALPHA, DEFAULT_RANDOM } from '../../src/uncertainty/settings.js';
+import type { UpstreamModelConfig } from '../config.js';
+import { ApiError } from '../errors.js';
+import { guardOf, scoringOf } from '../guard-settings.js';
+import { completeGuard, type GenerationFields, type GuardFields } from '../request.js';
+import type { GuardInForce, ModelStatus, Prepared, PrepareOptions, ServedModel } from '../served-model.js';
+import { UpstreamError } from './errors.js';
+import { Failover, type FailoverOptions } from './failover.js';
+import { ALTERNATIVES, methodsOf } from './logprob-scores.js';
+import type { ScoredResponse, Scorer, Writing } from './scorer.js';
+import { UpstreamServer } from './server.js';
+import type { Capabilities, UpstreamRequest } from './upstream.js';
+import { type Opened, UpstreamBranch } from './upstream-branch.js';
+
+export interface UpstreamModelOptions extends Partial<FailoverOptions> {
+  /** Scores what the servers write; stays the caller's, with its engine. */
+  readonly scorer?: Scorer;
+  /** Where the keys are. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+/** What is known of a text whose tokens have no ids. */
+const BY_TEXT = { text: '', promptIds: null, ids: null } as const;
+
+/** A server that could not be asked is asked again with the requests that come, at most this often. */
+const REFRESH_MS = 5000;
+
+const UNJUDGED: Pick<Judging, 'rate' | 'judge'> = { rate: identity, judge: () => identity };
+
+/**
+ * A model that the configuration gives upstreams. It is there at once; the servers are asked what they can do in the
+ * meantime, and may be down.
+ * @throws Error that names the environment variable, for a key that is not there
+ */
+export function openUpstreamModel(
+  name: string,
+  config: UpstreamModelConfig,
+  options: UpstreamModelOptions = {},
+): UpstreamModel {
+  const { env = process.env, logger = pino({ level: 'silent' }), scorer = null, ...rest } = options;
+  const servers = config.upstreams.map(({ url, model = name, key_env }) => {
+    const key = key_env === undefined ? null : env[key_env];
+    if (key === undefined || key === '')
+      throw new Error(`${name}: the environment variable ${key_env} is not set`);
+    return new UpstreamServer({ url, model, key, timeouts: config.timeouts, limits: config.limits });
+  });
+  const bound = logger.child({ model: name });
+  const failover = new Failover(servers, { retries: config.retries, logger: bound, ...rest });
+  const model = new UpstreamModel(name, failover, {
+    maxStreams: config.max_streams,
+    logger: bound,
+    scorer,
+  });
+  model.refresh();
+  return model;
+}
+
+/** A model that other servers run, scored by a checkpoint of the same weights, else by what log-probabilities allow. */
+export class UpstreamModel implements ServedModel {
+  readonly name: string;
+  readonly #failover: Failover;
+  readonly #maxStreams: number;
+  readonly #logger: Logger;
+  readonly #scorer: Scorer | null;
+  /** Without a scorer: one for all generations: scores by log-probabilities depend on no settings. */
+  readonly #risks = new RunningRisk();
+  #streams = 0;
+  #refreshed = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    name: string,
+    failover: Failover,
+    {
+      maxStreams,
+      logger,
+      scorer,
+    }: { readonly maxStreams: number; readonly logger: Logger; readonly scorer: Scorer | null },
+  ) {
+    this.name = name;
+    this.#failover = failover;
+    this.#maxStreams = maxStreams;
+    this.#logger = logger;
+    this.#scorer = scorer;
+  }
+
+  /** By the places of the upstreams in the configuration; their addresses are nobody's business. */
+  status(): ModelStatus {
+    const upstreams = this.#failover.servers.map(({ capabilities, lastError }) => ({
+      reachable: capabilities !== null && lastError?.code !== 'upstream_timeout',
+      capabilities,
+      error: lastError?.code ?? null,
+    }));
+    const scorer = this.#scorer?.state;
+    const ready = upstreams.some(({ reachable }) => reachable) && (scorer?.running ?? true);
+    // Who asks for readiness alone would never see a server come back.
+    this.refresh();
+    return { ready, streams: this.#streams, upstreams, ...(scorer && { scorer }) };
+  }
+
+  /** Asks those servers of which nothing is known what they can do; failures are in the log and in the status. */
+  refresh(): void {
+    if (this.#failover.servers.every(({ capabilities }) => capabilities)) return;
+    const now = performance.now();
+    if (now - this.#refreshed < REFRESH_MS) return;
+    this.#refreshed = now;
+    this.#failover.servers.forEach((server, upstream) => {
+      if (server.capabilities) return;
+      server.probe().then(
+        (capabilities) => this.#logger.info({ upstream, capabilities }, 'upstream answers'),
+        (error: unknown) => {
+          if (!(error instanceof UpstreamError))
+            return this.#logger.error({ err: error, upstream }, 'probe failed');
+          const { code, reason } = error;
+          this.#logger.warn({ upstream, code, reason }, 'upstream cannot be asked what it can do');
+        },
+      );
+    });
+  }
+
+  async prepare(request: GenerationFields, { canRetract }: PrepareOptions): Promise<Prepared> {
+    this.refresh();
+    const capabilities = await this.#failover.capabilities();
+    const topLogprobs = request.top_logprobs ?? 0;
+    checkTopLogprobs(topLogprobs, capabilities);
+    const scored = await this.#scorer?.prepare(request, { canRetract }, capabilities);
+    if (scored) return this.#scored(request, scored, topLogprobs);
+    const available = methodsOf(capabilities);
+    const prepared = { model: this.name, vocabulary: null, promptTokens: null };
+    const settings = this.#settings(request.guard, available);
+    const methods = settings.enabled ? settings.methods : [];
+    const asked: UpstreamRequest = {
+      ...requestOf(request),
+      topLogprobs: Math.max(topLogprobs, methods.length > 0 ? ALTERNATIVES : 0),
+    };
+    const resumes = settings.enabled && retracts(settings.action);
+    if (resumes) this.#checkContinues(settings, BY_TEXT);
+    const suits = (server: UpstreamServer): boolean => {
+      const computed = server.capabilities ? methodsOf(server.capabilities) : [];
+      return (
+        tells(server, topLogprobs) &&
+        methods.every((method) => computed.includes(method)) &&
+        (!resumes || server.canContinue(BY_TEXT))
+      );
+    };
+    const generate = (start: (open: Open) => Observable<GuardEvent>) =>
+      this.#generate({ asked, suits }, ({ ask, signal }) =>
+        start(async ({ rate, judge }) => {
+          const options = { request: asked, methods, topLogprobs, rate, judge, signal };
+          return new UpstreamBranch(await ask(), options);
+        }),
+      );
+    if (!settings.enabled) {
+      return {
+        ...prepared,
+        guard: settings,
+        start: (gate) => generate((open) => plain(open, gate)),
+      };
+    }
+    const guard = guardOf(settings, canRetract);
+    const scoring = scoringOf(settings);
+    checkScoring(scoring);
+    checkGuard(guard, scoring);
+    const seed = request.seed ?? randomInt(2 ** 31);
+    const options = { scoring, guard, risks: this.#risks, seed };
+    return {
+      ...prepared,
+      guard: { ...settings, delivery: guard.delivery, calibrated: false },
+      start: (gate) => generate((open) => guardedBranch(open, options, gate)),
+    };
+  }
+
+  #scored(request: GenerationFields, scored: ScoredResponse, topLogprobs: number): Prepared {
+    const { guard, promptIds, prompt, vocabulary, start } = scored;
+    const begun = { text: '', promptIds: promptIds ?? [], ids: [], ...(prompt !== null && { prompt }) };
+    const resumes = retracts(guard.action);
+    if (resumes) this.#checkContinues(guard, begun);
+    const suits = (server: UpstreamServer): boolean =>
+      tells(server, topLogprobs) && (!resumes || server.canContinue(begun));
+    const asked = { ...requestOf(request), topLogprobs };
+    const seed = request.seed ?? randomInt(2 ** 31);
+    return {
+      model: this.name,
+      vocabulary,
+      promptTokens: promptIds?.length ?? null,
+      guard,
+      start: (gate) =>
+        this.#generate({ asked, suits }, (writing) => start({ ...writing, request: asked, seed }, gate)),
+    };
+  }
+
+  /** @throws ApiError 400 where no server can go on with a text of which this is known */
+  #checkContinues({ action }: GuardInForce, begun: NonNullable<UpstreamRequest['begun']>): void {
+    if (this.#failover.servers.some((server) => server.canContinue(begun))) return;
+    const problem = `${action} needs an upstream that can continue a text, which this model does not have`;
+    throw invalid('guard.action', problem);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#failover.servers.map((server) => server.close()));
+  }
+
+  /** What the guard does, as far as anything can be computed. */
+  #settings(fields: GuardFields, available: readonly Method[]): GuardInForce {
+    const { alpha, sigma } = fields;
+    // Of no consequence: what is perturbed needs a scorer.
+    const sizes = {
+      alpha: typeof alpha === 'number' ? alpha : DEFAULT_ALPHA,
+      sigma: typeof sigma === 'number' ? sigma : DEFAULT_RANDOM.sigma,
+    };
+    if (!fields.enabled) return { ...fields, ...sizes, methods: [], method: fields.method ?? 'nll' };
+    if (available.length === 0) {
+      const why = 'the upstream tells no log-probabilities, and the model has no scorer';
+      if (fields.methods ?? fields.method) throw invalid('guard.methods', `nothing can be computed: ${why}`);
+      if (fields.action !== 'annotate') throw invalid('guard.action', `no step can be flagged: ${why}`);
+      const warnings = [`nothing is scored and no step is judged: ${why}`];
+      return { ...fields, ...sizes, enabled: false, methods: [], method: 'nll', warnings };
+    }
+    const guard = completeGuard(fields, available);
+    const left = DEFAULT_METHODS.filter((method) => !available.includes(method));
+    const warnings = [
+      ...(fields.methods
+        ? []
+        : [`${left.join(', ')}: not computed, as they need a scorer, which this model does not have`]),
+      'there is no calibration of an upstream without a scorer: flags go by a running estimate',
+    ];
+    return { ...guard, ...sizes, warnings };
+  }
+
+  #generate(
+    { asked, suits }: Asking,
+    run: (writing: Pick<Writing, 'ask' | 'signal'>) => Observable<GuardEvent>,
+  ): Observable<GuardEvent> {
+    return defer(() => {
+      if (this.#streams >= this.#maxStreams) {
+        throw new ApiError(
+          503,
+          'overloaded',
+          `at most ${this.#maxStreams} generations of this model at once`,
+        );
+      }
+      this.#streams += 1;
+      const abort = new AbortController();
+      let opened: Opened | null = null;
+      const ask = async (): Promise<Opened> => {
+        opened = await this.#failover.open(asked, abort.signal, suits);
+        return opened;
+      };
+      return run({ ask, signal: abort.signal }).pipe(
+        tap({
+          error: (error: unknown) => {
+            if (opened && error instanceof UpstreamError) this.#failover.failed(opened.server, error);
+          },
+        }),
+        finalize(() => {
+          this.#streams -= 1;
+          abort.abort();
+        }),
+      );
+    });
+  }
+}
+
+type Open = (judging: Pick<Judging, 'rate' | 'judge'>) => Promise<UpstreamBranch>;
+
+/** What is asked, and which of the servers can do it. */
+interface Asking {
+  readonly asked: UpstreamRequest;
+  readonly suits: (server: UpstreamServer) => boolean;
+}
+
+const tells = ({ capabilities }: UpstreamServer, topLogprobs: number): boolean =>
+  capabilities !== null && topLogprobs <= (capabilities.logprobs ?? 0);
+
+function plain(open: Open, gate: FlowGate): Observable<GuardEvent> {
+  return from(open(UNJUDGED)).pipe(switchMap((branch) => branch.events(gate)));
+}
+
+function requestOf(request: GenerationFields): Omit<UpstreamRequest, 'topLogprobs'> {
+  const { messages, temperature, top_p, top_k, seed, stop } = request;
+  const maxTokens = request.max_completion_tokens ?? request.max_tokens;
+  return {
+    messages: messages.map(({ role, content }) => ({ role, content })),
+    sampling: {
+      ...(isGiven(temperature) && { temperature }),
+      ...(isGiven(top_p) && { topP: top_p }),
+      ...(isGiven(top_k) && { topK: top_k }),
+      ...(isGiven(seed) && { seed }),
+    },
+    ...(isGiven(maxTokens) && { maxTokens }),
+    stop: stop ?? [],
+  };
+}
+
+function checkTopLogprobs(asked: number, { logprobs }: Capabilities): void {
+  if (asked <= (logprobs ?? 0)) return;
+  const problem =
+    logprobs === null ? 'the upstream tells no log-probabilities' : `the upstream tells at most ${logprobs}`;
+  throw invalid('top_logprobs', problem);
+}
+
+const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined;
+
+const invalid = (param: string, problem: string): ApiError =>
+  new ApiError(400, 'invalid_value', `${param}: ${problem}`, param);

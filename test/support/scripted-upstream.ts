@@ -1,0 +1,145 @@
+import { createServer, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { z } from 'zod';
+
+/** A request as it came over the wire. */
+export interface ScriptedRequest {
+  readonly path: string;
+  /** By names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: RequestBody;
+}
+
+const requestBody = z.looseObject({
+  messages: z.array(z.object({ role: z.string(), content: z.string() })).optional(),
+  prompt: z.union([z.string(), z.array(z.number())]).optional(),
+  max_tokens: z.number().optional(),
+  temperature: z.number().optional(),
+  seed: z.number().optional(),
+  logprobs: z.union([z.boolean(), z.number()]).optional(),
+  top_logprobs: z.number().optional(),
+});
+export type RequestBody = z.output<typeof requestBody>;
+
+export const SSE = { 'content-type': 'text/event-stream; charset=utf-8' };
+export const JSON_TYPE = { 'content-type': 'application/json' };
+
+/** The answer to one request, byte for byte. */
+export class ScriptedReply {
+  /** Resolves when the connection has closed, from whichever side. */
+  readonly closed: Promise<void>;
+  readonly #socket: Socket;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    this.closed = new Promise((resolve) => socket.once('close', () => resolve()));
+  }
+
+  /** Of a body in chunks, as servers that stream send it. */
+  head(status = 200, headers: Readonly<Record<string, string>> = SSE): this {
+    const lines = Object.entries({ ...headers, 'transfer-encoding': 'chunked' }).map(
+      ([name, value]) => `${name}: ${value}\r\n`,
+    );
+    this.raw(`HTTP/1.1 ${status} Status\r\n${lines.join('')}\r\n`);
+    return this;
+  }
+
+  /** A part of the body; in a packet of its own as far as the sender can say. */
+  write(data: string | Uint8Array): this {
+    const bytes = Buffer.from(data);
+    this.raw(Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]));
+    return this;
+  }
+
+  data(payload: unknown): this {
+    return this.write(`data: ${typeof payload === 'string' ? payload : JSON.stringify(payload)}\n\n`);
+  }
+
+  end(): void {
+    this.raw('0\r\n\r\n');
+  }
+
+  json(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
+    this.head(status, { ...JSON_TYPE, ...headers })
+      .write(JSON.stringify(body))
+      .end();
+  }
+
+  raw(data: string | Uint8Array): void {
+    this.#socket.write(data);
+  }
+
+  /** Ends the connection in the middle. */
+  cut(): void {
+    this.#socket.resetAndDestroy();
+  }
+}
+
+export type Script = (request: ScriptedRequest, reply: ScriptedReply) => void | Promise<void>;
+
+export interface ScriptedUpstream {
+  /** Up to and with `/v1`. */
+  readonly url: string;
+  readonly requests: ScriptedRequest[];
+  /** Connections that are open. */
+  readonly connections: number;
+  close(): Promise<void>;
+}
+
+/** A server on loopback that answers as a script says, until the test has ended. */
+export async function scriptedUpstream(script: Script): Promise<ScriptedUpstream> {
+  const requests: ScriptedRequest[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.setNoDelay(true);
+    socket.on('error', () => {}); // a client that goes away is what some tests are about
+    socket.on('close', () => sockets.delete(socket));
+    readRequests(socket, async (request) => {
+      requests.push(request);
+      await script(request, new ScriptedReply(socket));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (typeof address !== 'object' || !address) throw new Error('the server has no port');
+  const close = async (): Promise<void> => {
+    for (const socket of sockets) socket.destroy();
+    if (server.listening) await new Promise<void>((resolve) => server.close(() => resolve()));
+  };
+  onTestFinished(close);
+  return {
+    url: `http://127.0.0.1:${address.port}/v1`,
+    requests,
+    get connections() {
+      return sockets.size;
+    },
+    close,
+  };
+}
+
+function readRequests(socket: Socket, received: (request: ScriptedRequest) => Promise<void>): void {
+  let bytes = Buffer.alloc(0);
+  socket.on('data', (chunk) => {
+    bytes = Buffer.concat([bytes, chunk]);
+    for (;;) {
+      const end = bytes.indexOf('\r\n\r\n');
+      if (end < 0) return;
+      const [first = '', ...lines] = bytes.subarray(0, end).toString().split('\r\n');
+      const headers = Object.fromEntries(
+        lines.map((line) => {
+          const at = line.indexOf(':');
+          return [line.slice(0, at).toLowerCase(), line.slice(at + 1).trim()];
+        }),
+      );
+      const from = end + 4;
+      const to = from + Number(headers['content-length'] ?? 0);
+      if (bytes.length < to) return;
+      const body = requestBody.parse(JSON.parse(bytes.subarray(from, to).toString() || '{}'));
+      bytes = bytes.subarray(to);
+      received({ path: first.split(' ')[1] ?? '', headers, body }).catch((error: unknown) =>
+        socket.destroy(error instanceof Error ? error : undefined),
+      );
+    }
+  });
+}

@@ -1,0 +1,295 @@
+import type { RequestBody, Script, ScriptedReply, ScriptedRequest } from './scripted-upstream.js';
+
+/**
+ * Doubles of servers, made from their documentation (docs/upstreams.md names it). They show that flinch says and
+ * understands what is documented, not that the servers do it.
+ */
+
+/** A vocabulary of words: an id is a place in it. Those below {@link FIRST_WORD} are marks of the template. */
+const MARKS = ['<s>', '<|user|>', '<|assistant|>', '<|end|>'];
+const FIRST_WORD = MARKS.length;
+
+/** What the model of all doubles writes, token by token; each with the most probable other one. */
+export const ANSWER = ['First', ' it', ' is', ' so', '.\n', 'Then', ' it', ' is', ' not', '.\n', 'Done', '.'];
+
+export interface DoubleOptions {
+  readonly answer?: readonly string[];
+  /** The probability of the token at a place. */
+  readonly probability?: (index: number) => number;
+  /** What is written in place of a token, such as by another seed. */
+  readonly vary?: (token: string, index: number, body: RequestBody) => string;
+}
+
+/** One token as the double's model writes it. */
+interface Written {
+  readonly text: string;
+  readonly id: number;
+  readonly logprob: number;
+  readonly other: string;
+}
+
+class Model {
+  readonly #options: Required<DoubleOptions>;
+  readonly #words: string[] = [...MARKS];
+
+  constructor(options: DoubleOptions) {
+    this.#options = { answer: ANSWER, probability: () => 0.8, vary: (token) => token, ...options };
+  }
+
+  id(word: string): number {
+    const known = this.#words.indexOf(word);
+    return known >= 0 ? known : this.#words.push(word) - 1;
+  }
+
+  encode(text: string): number[] {
+    return (text.match(/ ?[^\s]+|\s/g) ?? []).map((word) => this.id(word));
+  }
+
+  /** The text that ids stand for, without marks. */
+  decode(ids: readonly number[]): string {
+    return ids.flatMap((id) => (id < FIRST_WORD ? [] : (this.#words[id] ?? '?'))).join('');
+  }
+
+  /** Ids of messages as a template renders them, the last one open where it is to be continued. */
+  prompt(messages: readonly { readonly role: string; readonly content: string }[], open: boolean): number[] {
+    const ids = messages.flatMap(({ role, content }, i) => [
+      this.id(`<|${role}|>`),
+      ...this.encode(content),
+      ...(open && i === messages.length - 1 ? [] : [this.id('<|end|>')]),
+    ]);
+    return open ? ids : [...ids, this.id('<|assistant|>')];
+  }
+
+  /** What follows after as much of an answer, and why it stops. */
+  write(begun: string, body: RequestBody, limit: number | undefined): { tokens: Written[]; reason: string } {
+    const { answer, probability, vary } = this.#options;
+    let length = 0;
+    const start = answer.findIndex((token) => {
+      const here = length >= begun.length;
+      length += token.length;
+      return here;
+    });
+    const rest = start < 0 ? [] : answer.slice(start);
+    const tokens = rest.map((token, i) => {
+      const index = start + i;
+      const text = vary(token, index, body);
+      return { text, id: this.id(text), logprob: Math.log(probability(index)), other: `${text}?` };
+    });
+    const kept = tokens.slice(0, limit ?? tokens.length);
+    return { tokens: kept, reason: kept.length < tokens.length ? 'length' : 'stop' };
+  }
+}
+
+const refuse = (reply: ScriptedReply, message: string): void =>
+  reply.json(400, { error: { message, type: 'invalid_request_error', code: 400 } });
+
+const notFound = (reply: ScriptedReply): void => reply.json(404, { detail: 'Not Found' });
+
+const logprobEntry = ({ text, logprob, id, other }: Written, ids: boolean, otherId: number) => ({
+  token: text,
+  logprob,
+  bytes: [...Buffer.from(text)],
+  ...(ids && { id }),
+  top_logprobs: [
+    { token: text, logprob, bytes: [...Buffer.from(text)], ...(ids && { id }) },
+    {
+      token: other,
+      logprob: Math.log(1 - Math.exp(logprob)),
+      bytes: [...Buffer.from(other)],
+      ...(ids && { id: otherId }),
+    },
+  ],
+});
+
+/** The last message if it is the assistant's, and is to be continued. */
+function openText({ messages = [] }: RequestBody, open: boolean): string {
+  const last = messages.at(-1);
+  return open && last?.role === 'assistant' ? last.content : '';
+}
+
+/**
+ * vLLM 0.11: `return_token_ids`, `continue_final_message` with `add_generation_prompt: false`, prompts of ids; a last
+ * message of the assistant alone is one that has ended. Unknown fields are taken and ignored.
+ */
+export function vllmDouble(options: DoubleOptions = {}): Script {
+  const model = new Model(options);
+  return ({ path, body }, reply) => {
+    const chat = path === '/v1/chat/completions';
+    if (!chat && path !== '/v1/completions') return notFound(reply);
+    const open = body.continue_final_message === true;
+    if (open && body.add_generation_prompt !== false) {
+      return refuse(reply, 'Cannot set both `continue_final_message` and `add_generation_prompt` to True.');
+    }
+    const prompt = chat ? model.prompt(body.messages ?? [], open) : idsOf(model, body);
+    const begun = chat ? openText(body, open) : afterAssistant(model, prompt);
+    const { tokens, reason } = model.write(begun, body, body.max_tokens);
+    const ids = body.return_token_ids === true;
+    reply.head();
+    tokens.forEach((token, i) => {
+      const delta = chat ? { delta: { content: token.text } } : { text: token.text };
+      const logprobs = chat
+        ? body.logprobs === true && { logprobs: { content: [logprobEntry(token, false, 0)] } }
+        : typeof body.logprobs === 'number' && { logprobs: legacyLogprobs(token) };
+      const promptIds = ids && i === 0 && { prompt_token_ids: prompt };
+      reply.data({
+        object: chat ? 'chat.completion.chunk' : 'text_completion',
+        ...(chat && promptIds),
+        choices: [
+          {
+            index: 0,
+            ...delta,
+            ...logprobs,
+            finish_reason: i === tokens.length - 1 ? reason : null,
+            ...(ids && { token_ids: [token.id] }),
+            ...(!chat && promptIds),
+          },
+        ],
+      });
+    });
+    if (tokens.length === 0)
+      reply.data({ choices: [{ index: 0, delta: {}, text: '', finish_reason: 'stop' }] });
+    finish(reply, prompt.length, tokens.length);
+  };
+}
+
+/**
+ * llama.cpp server: ids among the log-probabilities, a last message of the assistant is continued by default
+ * (`--no-prefill-assistant` is `prefill: false`), prompts of ids.
+ */
+export function llamaCppDouble({
+  prefill = true,
+  ...options
+}: DoubleOptions & { readonly prefill?: boolean } = {}): Script {
+  const model = new Model(options);
+  return ({ path, body }, reply) => {
+    const chat = path === '/v1/chat/completions';
+    if (!chat && path !== '/v1/completions') return notFound(reply);
+    const open = prefill && body.messages?.at(-1)?.role === 'assistant';
+    const prompt = chat ? model.prompt(body.messages ?? [], open) : idsOf(model, body);
+    const begun = chat ? openText(body, open) : afterAssistant(model, prompt);
+    const { tokens, reason } = model.write(begun, body, body.max_tokens);
+    reply.head();
+    for (const token of tokens) {
+      const delta = chat ? { delta: { content: token.text } } : { text: token.text };
+      const told = body.logprobs === true || typeof body.logprobs === 'number';
+      const logprobs = told ? { content: [logprobEntry(token, true, model.id(token.other))] } : null;
+      reply.data({ choices: [{ index: 0, ...delta, logprobs, finish_reason: null }] });
+    }
+    reply.data({ choices: [{ index: 0, delta: {}, text: '', finish_reason: reason }] });
+    finish(reply, prompt.length, tokens.length);
+  };
+}
+
+/**
+ * Ollama: log-probabilities without ids, prompts as text alone; templates that end every message, so that nothing is
+ * continued but by `/api/generate` with `raw`. `/v1/completions` puts the template around its prompt.
+ */
+export function ollamaDouble(options: DoubleOptions = {}): Script {
+  const model = new Model(options);
+  return ({ path, body }, reply) => {
+    if (path === '/api/generate') return generateRaw(model, body, reply);
+    const chat = path === '/v1/chat/completions';
+    if (!chat && path !== '/v1/completions') return notFound(reply);
+    if (Array.isArray(body.prompt)) {
+      return refuse(
+        reply,
+        'json: cannot unmarshal array into Go struct field CompletionRequest.prompt of type string',
+      );
+    }
+    const messages = chat ? (body.messages ?? []) : [{ role: 'user', content: body.prompt ?? '' }];
+    const prompt = model.prompt(messages, false);
+    const { tokens, reason } = model.write('', body, body.max_tokens);
+    reply.head();
+    for (const token of tokens) {
+      const logprobs =
+        body.logprobs === true ? { logprobs: { content: [logprobEntry(token, false, 0)] } } : {};
+      const delta = chat ? { delta: { role: 'assistant', content: token.text } } : { text: token.text };
+      reply.data({ choices: [{ index: 0, ...delta, finish_reason: null, ...logprobs }] });
+    }
+    reply.data({ choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: reason }] });
+    finish(reply, prompt.length, tokens.length);
+  };
+}
+
+function generateRaw(model: Model, body: RequestBody, reply: ScriptedReply): void {
+  const text = typeof body.prompt === 'string' ? body.prompt : '';
+  const [, begun = ''] = text.split('<|assistant|>');
+  const limit = optionsOf(body).num_predict;
+  const { tokens, reason } = model.write(begun, body, limit);
+  reply.head(200, { 'content-type': 'application/x-ndjson' });
+  for (const token of tokens) {
+    const logprobs = body.logprobs === true ? { logprobs: [logprobEntry(token, false, 0)] } : {};
+    reply.write(`${JSON.stringify({ model: 'double', response: token.text, done: false, ...logprobs })}\n`);
+  }
+  const counts = { prompt_eval_count: model.encode(text).length, eval_count: tokens.length };
+  reply.write(`${JSON.stringify({ response: '', done: true, done_reason: reason, ...counts })}\n`);
+  reply.end();
+}
+
+function optionsOf({ options }: RequestBody): { num_predict?: number } {
+  if (typeof options !== 'object' || options === null || !('num_predict' in options)) return {};
+  return typeof options.num_predict === 'number' ? { num_predict: options.num_predict } : {};
+}
+
+function idsOf(model: Model, { prompt = '' }: RequestBody): number[] {
+  return typeof prompt === 'string' ? model.encode(prompt) : prompt;
+}
+
+/** What stands after the last mark that begins an answer. */
+function afterAssistant(model: Model, ids: readonly number[]): string {
+  return model.decode(ids.slice(ids.lastIndexOf(model.id('<|assistant|>')) + 1));
+}
+
+const legacyLogprobs = ({ text, logprob, other }: Written) => ({
+  text_offset: [0],
+  tokens: [text],
+  token_logprobs: [logprob],
+  top_logprobs: [{ [text]: logprob, [other]: Math.log(1 - Math.exp(logprob)) }],
+});
+
+function finish(reply: ScriptedReply, prompt: number, completion: number): void {
+  const usage = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
+  reply.data({ choices: [], usage });
+  reply.data('[DONE]');
+  reply.end();
+}
+
+/** Whether flinch asks what a server can do. */
+export const isProbe = ({ body }: ScriptedRequest): boolean => body.max_tokens === 2;
+
+/** Answers the probe as a server that tells log-probabilities and continues nothing; the rest is the script's. */
+export function answering(script: Script): Script {
+  const probed = ollamaDouble();
+  return (request, reply) => {
+    if (request.path === '/api/generate') return notFound(reply);
+    return isProbe(request) ? probed(request, reply) : script(request, reply);
+  };
+}
+
+/** A chunk of a chat, with the log-probability of its only token unless that is `null`. */
+export const chunk = (text: string, logprob: number | null = -0.1, token = text) => ({
+  choices: [
+    {
+      index: 0,
+      delta: { content: text },
+      finish_reason: null,
+      ...(logprob !== null && {
+        logprobs: {
+          content: [
+            {
+              token,
+              logprob,
+              bytes: [...Buffer.from(token)],
+              top_logprobs: [
+                { token, logprob },
+                { token: `${token}?`, logprob: -3 },
+              ],
+            },
+          ],
+        },
+      }),
+    },
+  ],
+});
+
+export const stopChunk = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };

@@ -2,10 +2,11 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { lastValueFrom, type Observable, toArray } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EngineModel } from '#gateway/index.js';
+import { configSchema } from '#gateway/config.js';
+import { EngineModel, Models, type ServedModel, startGateway } from '#gateway/index.js';
 import { chatSchema, parse } from '#gateway/request.js';
 import { Scorer } from '#gateway/upstream/scorer.js';
-import { UpstreamServer } from '#gateway/upstream/server.js';
+import { openUpstreamModel, type UpstreamModel } from '#gateway/upstream/upstream-model.js';
 import {
   Engine,
   FlowGate,
@@ -37,56 +38,41 @@ afterAll(async () => {
   await Promise.all([engine.close(), scoring.close()]);
 });
 
-const LIMITS = {
-  timeouts: { connect_s: 5, first_byte_s: 60, idle_s: 60 },
-  limits: { line_bytes: 1 << 20, response_bytes: 1 << 24 },
-};
-
 interface Run {
-  readonly upstream: EngineUpstreamOptions;
+  /** An upstream that runs, or one to be started. */
+  readonly upstream: EngineUpstreamOptions | string;
   readonly changes?: object;
   readonly scorer?: Scorer;
-  readonly gate?: FlowGate;
 }
 
-/** Opens what a client would ask for; `use` is called while the upstream is there. */
-async function withAnswer<T>(
-  { upstream: options, changes = {}, scorer, gate = new FlowGate() }: Run,
-  use: (events: Observable<GuardEvent>, upstream: EngineUpstream, abort: AbortController) => Promise<T>,
+async function withModel<T>(
+  { upstream: options, scorer }: Pick<Run, 'upstream' | 'scorer'>,
+  use: (model: UpstreamModel, upstream: EngineUpstream | null) => Promise<T>,
 ): Promise<T> {
-  const upstream = await EngineUpstream.start(engine, options);
-  const server = new UpstreamServer({ url: upstream.url, model: 'reasoner', key: null, ...LIMITS });
-  const abort = new AbortController();
+  const upstream = typeof options === 'string' ? null : await EngineUpstream.start(engine, options);
+  const url = upstream?.url ?? options;
+  const config = configSchema.parse({ models: { reasoner: { upstreams: [{ url }] } } }).models?.reasoner;
+  if (!config || !('upstreams' in config)) throw new TypeError('no model');
+  const by = scorer ?? (await Scorer.open(scoring, { logger: silent }));
+  const model = openUpstreamModel('reasoner', config, { scorer: by });
   try {
-    const request = parse(chatSchema, chatBody(changes));
-    const by = scorer ?? (await Scorer.open(scoring, { logger: silent }));
-    const capabilities = await server.probe();
-    const prepared = await by.prepare(request, { canRetract: true }, capabilities);
-    const { messages, temperature, max_tokens } = request;
-    const asked = {
-      messages,
-      sampling: { temperature: temperature ?? 0, seed: request.seed ?? 1 },
-      stop: [request.stop ?? []].flat(),
-      topLogprobs: request.top_logprobs ?? 0,
-      ...(max_tokens && { maxTokens: max_tokens }),
-    };
-    const ask = async () => ({ server, answer: await server.open(asked, abort.signal) });
-    const writing = { request: asked, ask, seed: request.seed ?? 1, signal: abort.signal };
-    return await use(prepared!.start(writing, gate), upstream, abort);
+    return await use(model, upstream);
   } finally {
-    await server.close();
-    await upstream.close();
+    await model.close();
+    await upstream?.close();
   }
 }
 
-const collect = (run: Run): Promise<GuardEvent[]> =>
-  withAnswer(run, (events) => lastValueFrom(events.pipe(toArray())));
-
-async function embedded(changes: object): Promise<GuardEvent[]> {
-  const model = await EngineModel.open('reasoner', engine);
+async function events(model: ServedModel, changes: object): Promise<Observable<GuardEvent>> {
   const prepared = await model.prepare(parse(chatSchema, chatBody(changes)), { canRetract: true });
-  return lastValueFrom(prepared.start(new FlowGate()).pipe(toArray()));
+  return prepared.start(new FlowGate());
 }
+
+const collect = ({ changes = {}, ...run }: Run): Promise<GuardEvent[]> =>
+  withModel(run, async (model) => lastValueFrom((await events(model, changes)).pipe(toArray())));
+
+const embedded = async (changes: object): Promise<GuardEvent[]> =>
+  lastValueFrom((await events(await EngineModel.open('reasoner', engine), changes)).pipe(toArray()));
 
 /** What a client ends with that applies retractions. */
 function ending(events: readonly GuardEvent[]) {
@@ -110,11 +96,27 @@ const DIALECTS: Readonly<Record<string, EngineUpstreamOptions>> = {
   'text alone': {},
 };
 
-describe.each(Object.entries(DIALECTS))('an upstream that tells %s', (_name, upstream) => {
-  it('is scored like the embedded model', async () => {
-    const changes = { guard: { methods: [...METHODS] } };
+describe('an upstream with a scorer', () => {
+  const changes = { guard: { methods: [...METHODS] } };
+
+  it.each(Object.entries(DIALECTS))('is scored like the embedded model: %s', async (_name, upstream) => {
+    const events = await collect({ upstream, changes });
+    await expectAsEmbedded(events, upstream.logprobs ?? false);
+  });
+
+  it("is scored like the embedded model: flinch's own gateway", async () => {
+    const models = new Models([await EngineModel.open('reasoner', engine)]);
+    const gateway = await startGateway({ models, host: '127.0.0.1', port: 0, logger: silent });
+    try {
+      await expectAsEmbedded(await collect({ upstream: `${gateway.url}/v1`, changes }), true);
+    } finally {
+      await gateway.close();
+    }
+  });
+
+  async function expectAsEmbedded(events: readonly GuardEvent[], logprobs: boolean): Promise<void> {
     const own = ending(await embedded(changes));
-    const { tokens, scores, text } = ending(await collect({ upstream, changes }));
+    const { tokens, scores, text } = ending(events);
     expect(text).toBe(own.text);
     expect(tokens.map(({ id }) => id)).toEqual(own.tokens.map(({ id }) => id));
     expect(tokens.map((token) => token.text)).toEqual(own.tokens.map((token) => token.text));
@@ -129,10 +131,10 @@ describe.each(Object.entries(DIALECTS))('an upstream that tells %s', (_name, ups
       }
     }
     for (const [i, token] of tokens.entries()) {
-      if (upstream.logprobs) expect(token.logprob).toBeCloseTo(own.tokens[i]!.logprob!, 5);
+      if (logprobs) expect(token.logprob).toBeCloseTo(own.tokens[i]!.logprob!, 5);
       else expect(token.logprob).toBeNull();
     }
-  });
+  }
 });
 
 describe('rollback through an upstream', () => {

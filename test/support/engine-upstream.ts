@@ -16,8 +16,8 @@ export interface EngineUpstreamOptions {
   readonly continues?: boolean;
   /** Takes prompts at `/completions`: ids or text. */
   readonly completions?: boolean;
-  /** Adds to the log-probabilities that it tells. */
-  readonly shift?: (logprob: number) => number;
+  /** What its template puts before every conversation. */
+  readonly system?: string;
 }
 
 const body = z.object({
@@ -109,7 +109,11 @@ export class EngineUpstream {
     const last = messages.at(-1);
     if (continue_final_message && !this.#options.continues) throw new Error('unknown field');
     const continued = continue_final_message && last?.role === 'assistant' ? last.content : null;
-    const asked = continued === null ? messages : messages.slice(0, -1);
+    const { system } = this.#options;
+    const asked = [
+      ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
+      ...(continued === null ? messages : messages.slice(0, -1)),
+    ];
     return tokenizer.encode(chatTemplate.render(asked, { addGenerationPrompt: true }) + (continued ?? ''));
   }
 
@@ -153,17 +157,16 @@ export class EngineUpstream {
 
   #logprobs({ id, text, logprob, topLogprobs }: GeneratedToken, chat: boolean): object {
     const { tokenizer } = this.#engine.checkpoint;
-    const { shift = (value) => value } = this.#options;
     const entry = (token: string, of: number, value: number) => ({
       token,
       bytes: [...tokenizer.tokenBytes(of)],
-      logprob: shift(value),
+      logprob: value,
     });
     const top = topLogprobs.map((other) => entry(tokenizer.tokenText(other.id), other.id, other.logprob));
     if (chat) return { content: [{ ...entry(text, id, logprob), top_logprobs: top }] };
     return {
       tokens: [text],
-      token_logprobs: [shift(logprob)],
+      token_logprobs: [logprob],
       top_logprobs: [Object.fromEntries(top.map((other) => [other.token, other.logprob]))],
     };
   }

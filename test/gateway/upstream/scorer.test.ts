@@ -1,6 +1,8 @@
-import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
-import { lastValueFrom, type Observable, toArray } from 'rxjs';
+import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
+import { mersenne } from 'pure-rand/generator/mersenne';
+import { lastValueFrom, type Observable, take, tap, toArray } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configSchema } from '#gateway/config.js';
 import { EngineModel, Models, type ServedModel, startGateway } from '#gateway/index.js';
@@ -8,21 +10,27 @@ import { chatSchema, parse } from '#gateway/request.js';
 import { Scorer } from '#gateway/upstream/scorer.js';
 import { openUpstreamModel, type UpstreamModel } from '#gateway/upstream/upstream-model.js';
 import {
+  DEFAULT_SCORING,
   Engine,
+  encodePrompt,
   FlowGate,
   type GuardEvent,
   METHODS,
   modelId,
   type ScoreEvent,
+  type ScorerMismatchEvent,
   StepAligner,
   TextScorer,
   type TokenEvent,
 } from '#src/index.js';
+import { changedReasoner, toBfloat16 } from '../../support/changed-model.js';
 import { useFolder } from '../../support/cli.js';
 import { EngineUpstream, type EngineUpstreamOptions } from '../../support/engine-upstream.js';
 import { chatBody } from '../../support/gateway.js';
-import { REASONER } from '../../support/golden.js';
+import { checkpointFolder, REASONER } from '../../support/golden.js';
 import { calibratedReasoner } from '../../support/guarded-model.js';
+import { kill } from '../../support/process.js';
+import { LONG_QUESTION } from '../../support/requests.js';
 
 const folder = useFolder();
 const silent = pino({ level: 'silent' });
@@ -32,7 +40,7 @@ let engine: Engine;
 let scoring: Engine;
 beforeAll(async () => {
   engine = await Engine.open(REASONER);
-  scoring = await Engine.open(await calibratedReasoner(join(folder.path('scorer')), 0.0015));
+  scoring = await Engine.open(await calibratedReasoner(folder.path('scorer'), 0.0015));
 });
 afterAll(async () => {
   await Promise.all([engine.close(), scoring.close()]);
@@ -165,15 +173,192 @@ describe('rollback through an upstream', () => {
   );
 });
 
+describe('a generation of a scored upstream', () => {
+  const upstream = DIALECTS['ids and log-probabilities']!;
+
+  it('is scored after the prompt that the server has, whatever the template of the scorer says', async () => {
+    const system = 'Answer in one word.';
+    const { messages } = parse(chatSchema, chatBody());
+    const promptIds = encodePrompt(engine.checkpoint, [{ role: 'system', content: system }, ...messages]);
+    const events = await collect({ upstream: { ...upstream, system } });
+    const { tokens, scores } = ending(events);
+    await expectScoredAlone(tokens, scores, promptIds);
+    expect(events.at(-1)).toMatchObject({ usage: { promptTokens: promptIds.length } });
+  });
+
+  it('has a flagged step checked in words that are scored but not rated', async () => {
+    const guard = {
+      action: 'reflect',
+      rate: 0.5,
+      max_rollbacks: 1,
+      reflection: 'Wait, let me check that step.\n',
+    };
+    const events = await collect({ upstream: { ...upstream, completions: true }, changes: { guard } });
+    const { tokens, scores, text } = ending(events);
+    expect(text).toContain(guard.reflection);
+    const inserted = tokens.filter((token) => token.inserted);
+    expect(inserted.map((token) => token.text).join('')).toContain(guard.reflection);
+    for (const { index } of inserted) expect(scores[index]).not.toHaveProperty('risk');
+    await expectScoredAlone(tokens, scores);
+  });
+
+  it('stops where the guard stops', async () => {
+    const events = await collect({ upstream, changes: { guard: { action: 'stop', rate: 0.9 } } });
+    expect(events.at(-1)).toMatchObject({ type: 'generation.done', finishReason: 'content_filter' });
+  });
+
+  it('ends with its length where it was asked to, and counts the tokens of the prompt', async () => {
+    const events = await collect({ upstream, changes: { max_tokens: 9 } });
+    const promptTokens = encodePrompt(engine.checkpoint, parse(chatSchema, chatBody()).messages).length;
+    const usage = { promptTokens, completionTokens: 9 };
+    expect(events.at(-1)).toMatchObject({ finishReason: 'length', usage });
+  });
+
+  it('pauses while nobody reads, and goes on', async () => {
+    await withModel({ upstream }, async (model) => {
+      const prepared = await model.prepare(parse(chatSchema, chatBody()), { canRetract: true });
+      const gate = new FlowGate();
+      const seen: GuardEvent[] = [];
+      let release = () => {};
+      const all = prepared.start(gate).pipe(
+        tap((event) => {
+          seen.push(event);
+          if (seen.length === 5) release = gate.hold();
+        }),
+      );
+      const done = lastValueFrom(all);
+      while (seen.length < 5) await setTimeout(10);
+      await setTimeout(300);
+      const { length } = seen.filter(({ type }) => type === 'token.delta');
+      // What one pass has under way may still come.
+      expect(length).toBeLessThan(5 + 3 * 8);
+      expect(seen.at(-1)?.type).not.toBe('generation.done');
+      release();
+      expect((await done).type).toBe('generation.done');
+    });
+  });
+
+  it('tells the server that nobody wants the rest, and leaves nothing behind', async () => {
+    await withModel({ upstream }, async (model, server) => {
+      const changes = { messages: [{ role: 'user', content: LONG_QUESTION }] };
+      await lastValueFrom((await events(model, changes)).pipe(take(12)));
+      for (let i = 0; i < 300 && (server!.cancelled === 0 || scoring.memory.used > 0); i++)
+        await setTimeout(10);
+      expect(server!.cancelled).toBe(1);
+      expect(scoring.memory.used).toBe(0);
+      expect(model.status()).toMatchObject({ streams: 0 });
+    });
+  });
+
+  it('ends in an error where scoring fails, never in a clean verdict', async () => {
+    await withModel({ upstream }, async (model) => {
+      const changes = { messages: [{ role: 'user', content: LONG_QUESTION }] };
+      const seen: GuardEvent[] = [];
+      const all = (await events(model, changes)).pipe(
+        tap((event) => {
+          seen.push(event);
+          if (seen.length === 20) kill(scoring.status().score.pid);
+        }),
+      );
+      await expect(lastValueFrom(all)).rejects.toMatchObject({ code: 'crashed' });
+      expect(seen.some(({ type }) => type === 'generation.done')).toBe(false);
+    });
+  });
+
+  it('is refused where nobody could do what the guard is asked to do', async () => {
+    const refused = (changes: object) => collect({ upstream, changes });
+    await expect(refused({ guard: { action: 'rollback' } })).rejects.toMatchObject({
+      status: 400,
+      body: { param: 'guard.action' },
+    });
+    await expect(refused({ guard: { action: 'reflect' } })).rejects.toMatchObject({
+      status: 400,
+      body: { param: 'guard.action' },
+    });
+  });
+
+  it('is refused where it does not fit into the context of the scorer', async () => {
+    const content = 'Alice lies. '.repeat(500);
+    const tooLong = collect({ upstream, changes: { messages: [{ role: 'user', content }] } });
+    await expect(tooLong).rejects.toMatchObject({ status: 400, body: { code: 'context_length_exceeded' } });
+    const tooMuch = collect({ upstream, changes: { max_tokens: 100_000 } });
+    await expect(tooMuch).rejects.toMatchObject({ status: 400, body: { param: 'max_tokens' } });
+  });
+});
+
+describe('the weights of a scorer', () => {
+  const opened: Engine[] = [];
+  afterAll(async () => {
+    for (const other of opened) await other.close();
+  });
+
+  /** With it, what was logged and counted. */
+  async function open(model: string) {
+    const lines: string[] = [];
+    const mismatches: number[] = [];
+    const other = await Engine.open(model);
+    opened.push(other);
+    const logger = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) });
+    const onMismatch = ({ difference }: ScorerMismatchEvent) => mismatches.push(difference);
+    return { scorer: await Scorer.open(other, { logger, onMismatch }), lines, mismatches };
+  }
+  const disagrees = /does not agree/;
+
+  it.each(['ids and log-probabilities', 'log-probabilities alone'])(
+    'are found to be others by what the server says: %s',
+    async (dialect) => {
+      const { scorer, lines, mismatches } = await open(checkpointFolder('tiny-qwen2'));
+      await withModel({ upstream: DIALECTS[dialect]!, scorer }, async (model) => {
+        const first = await lastValueFrom((await events(model, {})).pipe(toArray()));
+        const found = first.filter((event) => event.type === 'scorer.mismatch');
+        expect(found).toHaveLength(1);
+        expect(found[0]!.tokens).toBeGreaterThanOrEqual(16);
+        expect(found[0]!.difference).toBeGreaterThan(found[0]!.tolerance);
+        const prepared = await model.prepare(parse(chatSchema, chatBody()), { canRetract: true });
+        expect(prepared.guard.warnings).toContainEqual(expect.stringMatching(disagrees));
+        await lastValueFrom(prepared.start(new FlowGate()));
+        expect(mismatches).toHaveLength(2);
+        expect(lines.filter((line) => disagrees.test(line))).toHaveLength(1);
+        expect(model.status()).toMatchObject({ scorer: { mismatches: 2, tolerance: 0.2 } });
+      });
+    },
+  );
+
+  it('are found to be others where they are near', async () => {
+    const random = mersenne(1);
+    const near = changedReasoner(folder.path('near'), (weights) => {
+      const rms = Math.sqrt(weights.reduce((sum, weight) => sum + weight * weight, 0) / weights.length);
+      for (const i of weights.keys()) weights[i]! += 1.5 * rms * (uniformFloat64(random) - 0.5);
+    });
+    const { scorer, mismatches } = await open(near);
+    await collect({ upstream, changes: { temperature: 1, seed: 3 }, scorer });
+    expect(mismatches).toHaveLength(1);
+  });
+
+  const upstream = DIALECTS['ids and log-probabilities']!;
+  it.each([
+    ['the same', () => REASONER],
+    ['rounded to bfloat16', () => changedReasoner(folder.path('bf16'), toBfloat16)],
+  ])('pass for the same: %s', async (_name, model) => {
+    const { scorer, mismatches } = await open(model());
+    for (const seed of [1, 2, 3]) {
+      const events = await collect({ upstream, changes: { temperature: 1, seed }, scorer });
+      expect(events.some(({ type }) => type === 'scorer.mismatch')).toBe(false);
+    }
+    expect(mismatches).toEqual([]);
+    expect(scorer.state.tokens).toBeGreaterThan(100);
+    expect(scorer.state.difference).toBeLessThan(0.005);
+  });
+});
+
 /** The final text, scored by itself with passes that end where its steps may begin. */
 async function expectScoredAlone(
   tokens: readonly TokenEvent[],
   scores: readonly ScoreEvent[],
+  promptIds = encodePrompt(engine.checkpoint, parse(chatSchema, chatBody()).messages),
 ): Promise<void> {
   const aligner = new StepAligner();
-  const { messages } = parse(chatSchema, chatBody());
-  const { encodePrompt, DEFAULT_SCORING } = await import('#src/index.js');
-  const scorer = await TextScorer.open(engine, encodePrompt(engine.checkpoint, messages), DEFAULT_SCORING);
+  const scorer = await TextScorer.open(engine, promptIds, DEFAULT_SCORING);
   const next = tokens.map((token) => ({ id: modelId(token), begins: aligner.begins(token.text) }));
   const alone = [...(await scorer.push(next)), ...(await scorer.finish())];
   scorer.close();

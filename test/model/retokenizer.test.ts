@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Tokenizer as Library } from '@huggingface/tokenizers';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { isRecord } from '#src/model/json.js';
@@ -13,12 +14,78 @@ const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: tr
 const split = (Regex: string) => ({ type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false });
 const sequence = (...pretokenizers: object[]) => ({ type: 'Sequence', pretokenizers });
 
-/** The embedded model's vocabulary under the rules of other families. */
+/** Parts of words that are one token if they are encoded together: else nobody could tell how a text was cut. */
+const JOINED = [
+  ...[
+    "'re",
+    "'ll",
+    "'s",
+    "l'",
+    "'X",
+    '   ',
+    '\n\n\n',
+    ' \n\n',
+    '\r\n',
+    '!!!',
+    ' !!',
+    '!\n\n',
+    '123',
+    '7890',
+    ' 1',
+  ],
+  ...[
+    'e\u0301',
+    'e\u0323',
+    '\u1eb9\u0301',
+    '\u0323\u0301',
+    ' \u0301',
+    '각',
+    'が',
+    '我们',
+    '。我',
+    '<t',
+    ' <',
+    '!<',
+    '  <',
+  ],
+];
+
+/** The embedded model's vocabulary and those tokens, under the rules of other families. */
 async function changed(changes: object, added: object[] = []): Promise<Tokenizer> {
   const json: unknown = JSON.parse(await readFile(join(REASONER, 'tokenizer.json'), 'utf8'));
-  if (!isRecord(json) || !Array.isArray(json.added_tokens)) throw new TypeError('no tokenizer');
+  if (!isRecord(json) || !Array.isArray(json.added_tokens) || !isRecord(json.model))
+    throw new TypeError('no tokenizer');
+  const { model } = json;
+  if (!isRecord(model.vocab) || !Array.isArray(model.merges)) throw new TypeError('no vocabulary');
+  const vocab = { ...model.vocab };
+  const merges: [string, string][] = [];
+  const parts = { added_tokens: [], normalizer: null, post_processor: null, decoder: null };
+  const { pre_tokenizer: bytes } = new Library(
+    { ...parts, model, pre_tokenizer: { ...byteLevel, use_regex: false } },
+    {},
+  );
+  const spellings: string[] = JOINED.flatMap((text) => bytes?.pre_tokenize(text) ?? []);
+  for (const spelling of spellings) {
+    for (let end = 1; end < spelling.length; end++) {
+      const [left, right] = [spelling.slice(0, end), spelling.slice(end, end + 1)];
+      vocab[left + right] ??= 700 + Object.keys(vocab).length;
+      merges.push([left, right]);
+    }
+  }
   return new Tokenizer(
-    { ...json, ...changes, added_tokens: [...json.added_tokens, ...added] },
+    {
+      ...json,
+      model: {
+        ...model,
+        vocab,
+        merges: [
+          ...merges,
+          ...model.merges.map((merge) => (typeof merge === 'string' ? merge.split(' ') : merge)),
+        ],
+      },
+      ...changes,
+      added_tokens: [...json.added_tokens, ...added],
+    },
     {},
     'tokenizer.json',
   );
@@ -34,6 +101,7 @@ const piece = sentencePiece();
 const TOKENIZERS: Readonly<Record<string, () => Promise<Tokenizer>>> = {
   ...Object.fromEntries(FIXTURES.map((name) => [name, () => opened(fixture(name))])),
   reasoner: () => opened(REASONER),
+  'composed characters, as Qwen2': () => changed({}),
   'digits in threes, as Llama 3': () =>
     changed({ normalizer: null, pre_tokenizer: sequence(split(LLAMA3), { ...byteLevel, use_regex: false }) }),
   'as GPT-2': () => changed({ normalizer: null, pre_tokenizer: { ...byteLevel, use_regex: true } }),

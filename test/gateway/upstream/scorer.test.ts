@@ -214,6 +214,20 @@ describe('a generation of a scored upstream', () => {
     expect(events.at(-1)).toMatchObject({ finishReason: 'length', usage });
   });
 
+  it('ends where the scorer has no room left, though the server has', async () => {
+    const promptTokens = encodePrompt(engine.checkpoint, parse(chatSchema, chatBody()).messages).length;
+    const small = await Engine.open(REASONER, { contextLength: promptTokens + 20 });
+    try {
+      const scorer = await Scorer.open(small, { logger: silent });
+      const events = await collect({ upstream, scorer });
+      const usage = { promptTokens, completionTokens: 20 };
+      expect(events.at(-1)).toMatchObject({ finishReason: 'length', usage });
+      expect(ending(events).scores).toHaveLength(20);
+    } finally {
+      await small.close();
+    }
+  });
+
   it('pauses while nobody reads, and goes on', async () => {
     await withModel({ upstream }, async (model) => {
       const prepared = await model.prepare(parse(chatSchema, chatBody()), { canRetract: true });

@@ -1,11 +1,17 @@
 import { fileURLToPath } from 'node:url';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
-import { chatCompletions } from './chat-completions.js';
-import { ApiError, toApiError } from './errors.js';
+import type { Access } from './access/access.js';
+import { authenticate, checkHost, checkOrigin, issueTicket } from './access/middleware.js';
+import { chatCompletions, resumeCompletion } from './chat-completions.js';
+import type { Config } from './config.js';
+import { ApiError, errorHeaders, toApiError } from './errors.js';
+import { jsonBody } from './json-body.js';
+import type { Lifecycle } from './lifecycle.js';
+import type { LiveGenerations } from './live-generations.js';
+import type { Metrics } from './metrics.js';
 import type { Models } from './models.js';
-
-const BODY_LIMIT = '1mb';
+import { observe } from './observe.js';
 
 /** Compiled, this file is dist/gateway/app.js: the page's scripts lie beside it, its other files in the package. */
 const PAGE_SCRIPTS = fileURLToPath(new URL('./web/', import.meta.url));
@@ -21,35 +27,81 @@ const PAGE_HEADERS = {
 
 export interface AppOptions {
   readonly models: Models;
+  readonly live: LiveGenerations;
+  readonly access: Access;
+  readonly settings: Pick<Config, 'limits' | 'streams'>;
+  readonly lifecycle: Lifecycle;
+  readonly metrics: Metrics;
+  /** Whether `/metrics` is here, or has a listener of its own. */
+  readonly serveMetrics: boolean;
   readonly logger: Logger;
 }
 
-/** The HTTP side of the gateway, without a port: mount it where you like. */
-export function createApp({ models, logger }: AppOptions): Express {
+/** The HTTP side of the gateway, without a port. */
+export function createApp(options: AppOptions): Express {
+  const { models, live, access, settings, lifecycle, metrics, logger } = options;
   const app = express();
   app.disable('x-powered-by');
-  app.use(logRequests(logger));
-  app.post('/v1/chat/completions', express.json({ limit: BODY_LIMIT }), requireBody, chatCompletions(models));
-  app.get('/v1/models', (_req, res) => {
-    res.json({ object: 'list', data: models.all.map(({ name }) => modelObject(name, models)) });
+  app.use(observe(logger, metrics), refuseProxying, checkHost(access), sayGoodbye(lifecycle));
+
+  app.get('/livez', (_req, res) => {
+    res.json({ status: 'alive' });
   });
-  app.get('/v1/models/:id', (req, res) => {
-    models.get(req.params.id);
-    res.json(modelObject(req.params.id, models));
+  app.get('/readyz', (_req, res) => {
+    const status = lifecycle.draining ? 'draining' : models.ready ? 'ready' : 'unavailable';
+    res.status(status === 'ready' ? 200 : 503).json({ status });
   });
   app.get('/healthz', (_req, res) => {
     const all = models.all.map((model) => ({ id: model.name, ...model.status() }));
     res.json({ status: all.every(({ ready }) => ready) ? 'ok' : 'degraded', models: all });
   });
+
+  app.use('/v1', checkOrigin(access));
+  const user = authenticate(access, 'generate');
+  const chat = chatCompletions({ models, live, settings });
+  app.post('/v1/chat/completions', user, jsonBody(settings.limits.body_bytes), chat);
+  app.get('/v1/chat/completions/:id', user, resumeCompletion({ live, settings }));
+  app.post('/v1/tickets', user, refuseNewWork(lifecycle), issueTicket(access));
+  app.get('/v1/models', user, (_req, res) => {
+    res.json({ object: 'list', data: models.all.map(({ name }) => modelObject(name, models)) });
+  });
+  app.get('/v1/models/:id', user, (req, res) => {
+    const { name } = models.get(String(req.params.id));
+    res.json(modelObject(name, models));
+  });
+  if (options.serveMetrics) {
+    app.get('/metrics', checkOrigin(access), authenticate(access, 'metrics'), sendMetrics(metrics));
+  }
+
   app.use(express.static(PAGE_SCRIPTS, { setHeaders }), express.static(PAGE_FILES, { setHeaders }));
   app.use((req) => {
     throw new ApiError(404, 'not_found', `there is nothing at ${req.method} ${req.path}`);
   });
-  app.use(reportErrors);
+  app.use(reportErrors(metrics));
   return app;
 }
 
+/** A listener for `/metrics` alone, which asks for no key: whoever configures it chooses who reaches it. */
+export function createMetricsApp({ metrics }: Pick<AppOptions, 'metrics'>): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.get('/metrics', sendMetrics(metrics));
+  app.use(() => {
+    throw new ApiError(404, 'not_found', 'there is nothing here but /metrics');
+  });
+  app.use(reportErrors(metrics));
+  return app;
+}
+
+function sendMetrics(metrics: Metrics): RequestHandler {
+  return async (_req, res) => {
+    const text = await metrics.text();
+    res.set({ 'Content-Type': metrics.contentType, 'Cache-Control': 'no-store' }).send(text);
+  };
+}
+
 function setHeaders(res: Response): void {
+  res.locals.route = 'page';
   res.set(PAGE_HEADERS);
 }
 
@@ -57,32 +109,34 @@ function modelObject(id: string, { created }: Models) {
   return { id, object: 'model', created, owned_by: 'flinch' };
 }
 
-/** JSON alone: a form that another site posts never gets as far as a generation. */
-const requireBody: RequestHandler = (req, _res, next) => {
-  if (req.body === undefined) {
-    throw new ApiError(400, 'invalid_json', 'the body must be JSON, with Content-Type: application/json');
-  }
+/** An address of another server, as proxies are sent, whose name nobody would check. */
+const refuseProxying: RequestHandler = (req, _res, next) => {
+  if (!req.url.startsWith('/'))
+    throw new ApiError(400, 'invalid_http', 'the target of a request must be a path');
   next();
 };
 
-const reportErrors: ErrorRequestHandler = (error, _req, res, next) => {
-  res.locals.error = error;
-  if (res.headersSent) return next(error);
-  const { status, body, retryAfterSeconds } = toApiError(error);
-  if (retryAfterSeconds !== null) res.setHeader('Retry-After', String(retryAfterSeconds));
-  res.status(status).json({ error: body });
-};
-
-function logRequests(logger: Logger): RequestHandler {
-  return (req, res, next) => {
-    const start = performance.now();
-    res.once('close', () => {
-      const ms = Math.round(performance.now() - start);
-      const { model, error } = res.locals;
-      const fields = { method: req.method, path: req.path, status: res.statusCode, ms, model };
-      if (error && toApiError(error).status >= 500) logger.error({ ...fields, err: error }, 'request failed');
-      else logger.info({ ...fields, complete: res.writableFinished }, 'request');
-    });
+/** While draining no connection is kept for a further request. */
+function sayGoodbye(lifecycle: Lifecycle): RequestHandler {
+  return (_req, res, next) => {
+    if (lifecycle.draining) res.set('Connection', 'close');
     next();
+  };
+}
+
+function refuseNewWork(lifecycle: Lifecycle): RequestHandler {
+  return (_req, _res, next) => {
+    lifecycle.checkOpen();
+    next();
+  };
+}
+
+function reportErrors(metrics: Metrics): ErrorRequestHandler {
+  return (error, _req, res, next) => {
+    res.locals.error = error;
+    const apiError = toApiError(error);
+    metrics.refused(apiError.body.code);
+    if (res.headersSent) return next(error);
+    res.status(apiError.status).set(errorHeaders(apiError)).json({ error: apiError.body });
   };
 }

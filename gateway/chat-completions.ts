@@ -1,68 +1,145 @@
 import { randomUUID } from 'node:crypto';
-import type { RequestHandler, Response } from 'express';
-import { fromEvent, lastValueFrom, takeUntil, toArray } from 'rxjs';
-import { FlowGate } from '../src/stream/flow-gate.js';
-import { toApiError } from './errors.js';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { GuardEvent } from '../src/stream/events.js';
+import { ANONYMOUS, type Principal } from './access/principal.js';
+import type { Config } from './config.js';
+import { ApiError } from './errors.js';
+import type { Encoding, LiveGeneration, Sink } from './live-generation.js';
+import type { LiveGenerations } from './live-generations.js';
 import type { Models } from './models.js';
 import { Completion } from './openai.js';
 import { type ChatRequest, chatSchema, parse } from './request.js';
 import type { Prepared } from './served-model.js';
-import { SseWriter } from './sse.js';
+import { SseSink, sseEvent } from './sse.js';
 
-/** `POST /v1/chat/completions`, streamed or whole. A client that goes away cancels its generation. */
-export function chatCompletions(models: Models): RequestHandler {
-  return async (req, res) => {
+export interface ChatOptions {
+  readonly models: Models;
+  readonly live: LiveGenerations;
+  readonly settings: Pick<Config, 'streams'>;
+}
+
+/**
+ * `POST /v1/chat/completions`, streamed or whole. A client that goes away cancels its generation, unless it asked that
+ * it can be resumed; then the same request with `Last-Event-ID` goes on. Who asks is `res.locals.principal`.
+ */
+export function chatCompletions({ models, live, settings }: ChatOptions): RequestHandler {
+  return async (req, res, next) => {
+    if (req.headers['last-event-id'] !== undefined) return goOn({ live, settings }, req, res, next);
     const request = parse(chatSchema, req.body);
-    const prepared = await models.prepare(request, { canRetract: false });
-    res.locals.model = prepared.model;
-    if (res.closed) return; // a large model's embeddings take their time to be read
-    if (request.stream) await stream(res, request, prepared);
-    else await whole(res, request, prepared);
+    const id = `chatcmpl-${randomUUID()}`;
+    const generation = await live.open({
+      id,
+      principal: principalOf(res),
+      resumable: request.resumable === true,
+      prepare: () => models.prepare(request, { canRetract: false }),
+      encode: (prepared) => {
+        res.locals.model = prepared.model;
+        const completion = completionOf(id, request, prepared);
+        return request.stream ? new ChunkEncoding(completion, `${live.epoch}/${id}`) : whole(completion);
+      },
+    });
+    if (res.closed) return generation.discard(); // a large model's embeddings take their time to be read
+    const sink = request.stream
+      ? new SseSink(res, generation, settings.streams, next)
+      : jsonSink(res, generation, next);
+    generation.start(sink);
   };
 }
 
-async function whole(res: Response, request: ChatRequest, prepared: Prepared): Promise<void> {
-  const gone = fromEvent(res, 'close');
-  const events = await lastValueFrom(prepared.start(new FlowGate()).pipe(takeUntil(gone), toArray()));
-  if (res.closed) return;
-  res.json(completionOf(request, prepared).whole(events));
+/** `GET /v1/chat/completions/:id` with `Last-Event-ID`: the rest of a streamed completion. */
+export function resumeCompletion(options: Omit<ChatOptions, 'models'>): RequestHandler {
+  return (req, res, next) => goOn(options, req, res, next);
 }
 
-function completionOf(request: ChatRequest, { model, vocabulary, guard }: Prepared): Completion {
-  const id = `chatcmpl-${randomUUID()}`;
+function goOn(
+  { live, settings }: Omit<ChatOptions, 'models'>,
+  req: Request,
+  res: Response,
+  next: NextFunction,
+): void {
+  const { offset, ...point } = resumePoint(req);
+  const generation = live.find(point, principalOf(res));
+  const sink = generation && new SseSink(res, generation, settings.streams, next);
+  if (!sink || !generation.attach(sink, offset)) {
+    throw new ApiError(410, 'not_recovered', `${LAST_EVENT_ID}: what followed it is no longer there`);
+  }
+  sink.open();
+  generation.resume();
+}
+
+const LAST_EVENT_ID = 'Last-Event-ID';
+
+function resumePoint({ headers, params }: Request) {
+  const problem = (text: string) =>
+    new ApiError(400, 'invalid_value', `${LAST_EVENT_ID}: ${text}`, LAST_EVENT_ID);
+  const [, epoch, id, offset] =
+    /^([\w-]+)\/(chatcmpl-[\w-]+)\/(\d{1,15})$/.exec(String(headers['last-event-id'] ?? '')) ?? [];
+  if (!epoch || !id || !offset) throw problem('must be the id of an event of a streamed completion');
+  if (params.id !== undefined && params.id !== id) throw problem(`is not of ${params.id}`);
+  return { epoch, id, offset: Number(offset) + 1 };
+}
+
+function principalOf(res: Response): Principal {
+  return res.locals.principal ?? ANONYMOUS;
+}
+
+function completionOf(id: string, request: ChatRequest, { model, vocabulary, guard }: Prepared): Completion {
   const logprobs = request.logprobs === true;
   const includeUsage = request.stream_options?.include_usage === true;
   return new Completion({ id, model, vocabulary, guard, logprobs, includeUsage });
 }
 
-/** Until the first event an error is a plain response; from then on it is an event, and there is no `[DONE]`. */
-async function stream(res: Response, request: ChatRequest, prepared: Prepared): Promise<void> {
-  const completion = completionOf(request, prepared);
-  const gate = new FlowGate();
-  const sse = new SseWriter(res, gate);
-  await new Promise<void>((resolve, reject) => {
-    const subscription = prepared.start(gate).subscribe({
-      next: (event) => {
-        if (!sse.started) sse.data(completion.opening());
-        for (const chunk of completion.chunks(event)) sse.data(chunk);
-      },
-      error: (error: unknown) => {
-        if (!sse.started) return reject(error);
-        const apiError = toApiError(error);
-        res.locals.error = error;
-        sse.data({ error: apiError.body });
-        sse.end();
-        resolve();
-      },
-      complete: () => {
-        sse.data('[DONE]');
-        sse.end();
-        resolve();
-      },
-    });
-    res.once('close', () => {
-      subscription.unsubscribe();
-      resolve();
-    });
-  });
+/** A completion as chunks. Until the first event an error is a plain response; from then on there is no `[DONE]`. */
+class ChunkEncoding implements Encoding {
+  readonly #completion: Completion;
+  readonly #place: string;
+
+  constructor(completion: Completion, place: string) {
+    this.#completion = completion;
+    this.#place = place;
+  }
+
+  opening(): string[] {
+    return [];
+  }
+
+  event(event: GuardEvent, offset: number): string[] {
+    const chunks: unknown[] = this.#completion.chunks(event);
+    if (offset === 0) chunks.unshift(this.#completion.opening());
+    if (event.type === 'generation.done') chunks.push('[DONE]');
+    return chunks.map((chunk, i) => sseEvent(chunk, `${this.#place}/${offset + i}`));
+  }
+
+  cancelled(): string[] {
+    return []; // only by going away
+  }
+
+  failed({ body }: ApiError, offset: number): string[] {
+    return [sseEvent({ error: body }, `${this.#place}/${offset}`)];
+  }
+}
+
+/** A completion as one frame, once all of it is there. */
+function whole(completion: Completion): Encoding {
+  const events: GuardEvent[] = [];
+  return {
+    opening: () => [],
+    event: (event) => {
+      events.push(event);
+      return event.type === 'generation.done' ? [JSON.stringify(completion.whole(events))] : [];
+    },
+    cancelled: () => [],
+    failed: () => [],
+  };
+}
+
+function jsonSink(res: Response, generation: LiveGeneration, refused: (error: unknown) => void): Sink {
+  const sink: Sink = {
+    send: (frame) => res.type('json').send(frame),
+    ended: () => {},
+    refused,
+    replaced: () => {},
+  };
+  res.on('close', () => generation.detach(sink));
+  return sink;
 }

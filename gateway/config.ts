@@ -55,7 +55,7 @@ const upstreamModelSchema = z.strictObject({
   retries: z.int().min(0).max(5).default(1),
   limits: z
     .strictObject({
-      line_bytes: count(MIB, 1024),
+      line_bytes: count(MIB, 1024, 1 << 30),
       response_bytes: count(64 * MIB, 1024, 2 ** 40),
     })
     .prefault({}),
@@ -79,14 +79,32 @@ const keySchema = z.strictObject({
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
     .optional(),
-  /** Whether it may read `/metrics`; such a key generates nothing unless `generate` says so. */
+  /** Whether it may read `/metrics`; such a key does nothing else unless `generate` says so. */
   metrics: z.boolean().default(false),
-  generate: z.boolean().default(true),
+  /** By default whatever may not read `/metrics`. */
+  generate: z.boolean().optional(),
   requests_per_minute: z.int().min(1).optional(),
   generations: z.int().min(1).optional(),
 });
 
 export type KeyConfig = z.output<typeof keySchema>;
+
+/** As browsers send them: no path, no default port, lower case. */
+const origin = z
+  .string()
+  .refine((text) => text === '*' || (URL.canParse(text) && new URL(text).origin === text), {
+    error: 'must be an origin such as https://chat.example.org, or "*"',
+  });
+
+const keys = z
+  .array(
+    keySchema.refine((key) => (key.sha256 === undefined) !== (key.env === undefined), {
+      error: 'must have either sha256 or env',
+    }),
+  )
+  .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, {
+    error: 'has the same name twice',
+  });
 
 /** The configuration of `flinch serve`; every part has a default. */
 export const configSchema = z.strictObject({
@@ -112,13 +130,15 @@ export const configSchema = z.strictObject({
     .optional(),
   access: z
     .strictObject({
-      keys: z.array(keySchema).default([]),
+      keys: keys.default([]),
       /** Other addresses than loopback without keys: whoever reaches the port uses the models. */
       allow_anonymous: z.boolean().default(false),
       /** Origins, beside the gateway's own, whose pages may use it; `"*"` for all. */
-      origins: z.array(z.string()).default([]),
+      origins: z.array(origin).default([]),
       /** Names by which clients may reach it, beside those of loopback; `"*"` for all. Where there are keys, all. */
-      hosts: z.array(z.string()).default([]),
+      hosts: z
+        .array(z.string().regex(/^(\*|[a-z0-9.-]+)$/, { error: 'must be a host name without port, or "*"' }))
+        .default([]),
       ticket_s: seconds(30, 1),
       /** For each key that does not say, and for everybody without one together. */
       requests_per_minute: count(6000),
@@ -146,8 +166,13 @@ export const configSchema = z.strictObject({
       /** Of each generation: events and their bytes that can be sent again. */
       history_events: count(4096),
       history_bytes: count(MIB, 1024, 1 << 30),
-      /** How long a generation that asked for it outlives its connection. */
-      resume_s: seconds(30, 0),
+      /** Of all of them together. */
+      histories_bytes: count(64 * MIB, 1024, 2 ** 40),
+      /**
+       * How long a generation that asked for it outlives its connection, and its end. Longer than two heartbeats, after
+       * which a client may find out that the connection is gone.
+       */
+      resume_s: seconds(60, 0),
       /** Bytes that may wait for a client before its generations pause. */
       queue_bytes: count(256 << 10, 1024, 1 << 30),
       /** After this long without reading, the client's connection is closed. */
@@ -165,3 +190,5 @@ export const configSchema = z.strictObject({
 });
 
 export type Config = z.output<typeof configSchema>;
+/** As it may be written: every field can be left out. */
+export type ConfigInput = z.input<typeof configSchema>;

@@ -40,7 +40,7 @@ export class EngineModel implements ServedModel {
     return { ready: status.decode.pid !== undefined && status.score.pid !== undefined, ...status };
   }
 
-  async prepare(request: GenerationFields, { canRetract }: PrepareOptions): Promise<Prepared> {
+  async prepare(request: GenerationFields, { canRetract, maxTokens }: PrepareOptions): Promise<Prepared> {
     const engine = this.#engine;
     const promptIds = promptOf(engine, request);
     const room = roomAfter(engine, promptIds);
@@ -48,7 +48,7 @@ export class EngineModel implements ServedModel {
     const defaults = samplingDefaults(generation);
     const asked = {
       promptIds,
-      maxTokens: maxTokensOf(request, room),
+      maxTokens: maxTokensOf(request, room, maxTokens),
       endIds: eosTokenIds,
       stop: request.stop ?? [],
       topLogprobs: request.top_logprobs ?? 0,

@@ -3,6 +3,7 @@ import { EngineError, type EngineErrorCode } from '../src/engine/errors.js';
 import { ModelError } from '../src/model/errors.js';
 import { fieldName } from '../src/model/json.js';
 import { SettingsError } from '../src/uncertainty/settings.js';
+import type { ErrorCode } from './error-codes.js';
 
 /** An error as OpenAI's API shapes it: the body of a failed request, or an event in a stream. */
 export interface ErrorBody {
@@ -10,7 +11,7 @@ export interface ErrorBody {
   readonly type: 'invalid_request_error' | 'server_error';
   /** The field at fault. */
   readonly param: string | null;
-  readonly code: string;
+  readonly code: ErrorCode;
 }
 
 export class ApiError extends Error {
@@ -21,7 +22,7 @@ export class ApiError extends Error {
 
   constructor(
     status: number,
-    code: string,
+    code: ErrorCode,
     message: string,
     param: string | null = null,
     retryAfterSeconds: number | null = status === 503 ? 1 : null,
@@ -34,7 +35,9 @@ export class ApiError extends Error {
   }
 }
 
-const ENGINE_ERRORS: Readonly<Record<EngineErrorCode, { readonly status: number; readonly code: string }>> = {
+const ENGINE_ERRORS: Readonly<
+  Record<EngineErrorCode, { readonly status: number; readonly code: ErrorCode }>
+> = {
   overloaded: { status: 503, code: 'overloaded' },
   unavailable: { status: 503, code: 'engine_unavailable' },
   closed: { status: 503, code: 'engine_unavailable' },
@@ -43,6 +46,14 @@ const ENGINE_ERRORS: Readonly<Record<EngineErrorCode, { readonly status: number;
   too_long: { status: 400, code: 'context_length_exceeded' },
   memory: { status: 503, code: 'insufficient_memory' },
 };
+
+/** Headers that belong to a refusal. */
+export function errorHeaders({ status, retryAfterSeconds }: ApiError): Record<string, string> {
+  return {
+    ...(retryAfterSeconds !== null && { 'Retry-After': String(retryAfterSeconds) }),
+    ...(status === 401 && { 'WWW-Authenticate': 'Bearer realm="flinch"' }),
+  };
+}
 
 /** Whatever went wrong, as something a client may see. The texts of unknown errors stay in the log. */
 export function toApiError(error: unknown): ApiError {
@@ -60,8 +71,10 @@ export function toApiError(error: unknown): ApiError {
     const { status, message } = error;
     const type = 'type' in error ? error.type : undefined;
     if (type === 'entity.too.large') return new ApiError(status, 'body_too_large', 'the body is too large');
-    if (type === 'entity.parse.failed')
-      return new ApiError(status, 'invalid_json', 'the body is not valid JSON');
+    if (type === 'encoding.unsupported' && 'encoding' in error) {
+      const text = `Content-Encoding: ${error.encoding} is not supported, send the body as it is`;
+      return new ApiError(status, 'unsupported_encoding', text, 'Content-Encoding');
+    }
     return new ApiError(status, 'invalid_request', message);
   }
   return new ApiError(500, 'internal_error', 'internal error');

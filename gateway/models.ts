@@ -15,6 +15,11 @@ export class Models {
     return [...this.#models.values()];
   }
 
+  /** Whether a request can be taken on: by any of them. */
+  get ready(): boolean {
+    return this.all.length === 0 || this.all.some((model) => model.status().ready);
+  }
+
   /** @throws ApiError 404 */
   get(name: string): ServedModel {
     const model = this.#models.get(name);

@@ -1,6 +1,6 @@
 import type { Engine } from '../src/engine/engine.js';
-import { encodePrompt } from '../src/model/checkpoint.js';
 import { TemplateError } from '../src/model/errors.js';
+import { encodePrompt } from '../src/model/prompt.js';
 import { ApiError } from './errors.js';
 import type { GenerationFields } from './request.js';
 
@@ -41,9 +41,10 @@ export function roomAfter({ contextLength }: Engine, promptIds: readonly number[
 
 /**
  * Tokens that the response may have: as asked, else all that there is room for.
+ * @param unasked what a request that does not say gets at most
  * @throws ApiError 400 for more than there is room for
  */
-export function maxTokensOf(request: GenerationFields, room: number): number {
+export function maxTokensOf(request: GenerationFields, room: number, unasked = room): number {
   for (const field of ['max_completion_tokens', 'max_tokens'] as const) {
     const asked = request[field];
     if (asked === null || asked === undefined) continue;
@@ -53,5 +54,5 @@ export function maxTokensOf(request: GenerationFields, room: number): number {
     }
     return asked;
   }
-  return room;
+  return Math.min(room, unasked);
 }

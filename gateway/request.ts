@@ -54,6 +54,7 @@ const unsupported = (...neutral: unknown[]) =>
       error: 'is not supported',
       params: { unsupported: true },
     })
+    .meta({ enum: [null, ...neutral] })
     .optional();
 
 const message = z.strictObject({
@@ -205,6 +206,9 @@ const generationFields = {
   web_search_options: unsupported(),
 };
 
+/** Whether it outlives its connection. */
+const resumable = z.boolean().nullish();
+
 /** The body of `POST /v1/chat/completions`. */
 export const chatSchema = z
   .strictObject({
@@ -214,6 +218,7 @@ export const chatSchema = z
       .strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
       .nullish(),
     logprobs: z.boolean().nullish(),
+    resumable,
   })
   .refine(({ logprobs, top_logprobs }) => logprobs || !top_logprobs, {
     path: ['top_logprobs'],
@@ -222,15 +227,30 @@ export const chatSchema = z
   .refine(({ stream, stream_options }) => stream || !stream_options, {
     path: ['stream_options'],
     error: 'needs stream: true',
+  })
+  .refine(({ stream, resumable }) => stream || !resumable, {
+    path: ['resumable'],
+    error: 'needs stream: true',
   });
 
 export type ChatRequest = z.output<typeof chatSchema>;
+
+const requestId = z.string().max(128).optional();
 
 /** The message `generation.create` of the stream protocol. */
 export const createSchema = z.strictObject({
   ...generationFields,
   type: z.literal('generation.create'),
-  request_id: z.string().max(128).optional(),
+  request_id: requestId,
+  resumable,
+});
+
+export const resumeSchema = z.strictObject({
+  type: z.literal('generation.resume'),
+  response_id: z.string(),
+  epoch: z.string(),
+  offset: z.int().min(0),
+  request_id: requestId,
 });
 
 export const cancelSchema = z.strictObject({ type: z.literal('generation.cancel'), response_id: z.string() });

@@ -29,6 +29,8 @@ export interface Prepared {
 export interface PrepareOptions {
   /** Whether the client can be told that tokens are void; else they are held until they cannot be. */
   readonly canRetract: boolean;
+  /** What a request gets at most that does not say how many tokens it wants. */
+  readonly maxTokens?: number;
 }
 
 /** A model that the gateway serves under a name: a checkpoint of its own, or an upstream's. */

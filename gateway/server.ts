@@ -1,109 +1,147 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
-import { type WebSocket, WebSocketServer } from 'ws';
-import { createApp } from './app.js';
-import { ApiError } from './errors.js';
+import { Access, checkAccess } from './access/access.js';
+import { createApp, createMetricsApp } from './app.js';
+import { type ConfigInput, configSchema } from './config.js';
+import { createHttpServer } from './http-server.js';
+import { Lifecycle } from './lifecycle.js';
+import { LiveGenerations } from './live-generations.js';
+import { Metrics } from './metrics.js';
 import type { Models } from './models.js';
-import { MAX_MESSAGE_BYTES, StreamConnection, SUBPROTOCOL } from './stream-socket.js';
+import { servedWithin } from './served-within.js';
+import { StreamServer } from './stream-server.js';
+import { StreamConnection } from './stream-socket.js';
 
 export interface GatewayOptions {
+  /** Opened by the caller, and closed by it once the gateway is. */
   readonly models: Models;
-  readonly host?: string;
-  /** 0 picks a free port. */
-  readonly port?: number;
+  /** Parts of the configuration; what is left out has its default. Port 0 picks a free one. */
+  readonly config?: Omit<ConfigInput, 'models'>;
   readonly logger?: Logger;
+  /** Where faults of the models were counted, if any were. */
+  readonly metrics?: Metrics;
+  /** Where the configuration's variables with keys are. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** In milliseconds; for what access counts by time. */
+  readonly now?: () => number;
 }
 
 export interface Gateway {
   readonly url: string;
+  /** Of `/metrics`. */
+  readonly metricsUrl: string;
   readonly server: Server;
-  /** Stops listening and ends what is under way; the engines stay open. */
+  /** What is under way. */
+  readonly live: LiveGenerations;
+  /**
+   * From now on `/readyz` says 503 and new work is refused; what is under way may finish.
+   * @param seconds how long; by default `shutdown.drain_s`. What still runs then is told, and ends
+   * @returns once nothing is under way
+   */
+  drain(seconds?: number): Promise<void>;
+  /** Stops listening and ends what is under way at once. */
   close(): Promise<void>;
 }
 
-const GOING_AWAY = 1001;
+/** How long clients that do not read may take to hear the end. */
 const GOODBYE_TIMEOUT_MS = 1000;
 
 /**
  * Starts the gateway.
+ * @throws ConfigError for a configuration that lets in everybody, or names a key that is not there
  * @throws Error when the address cannot be listened on
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { models, host = '127.0.0.1', port = 8787, logger = pino({ level: 'silent' }) } = options;
-  const server = createServer(createApp({ models, logger }));
-  const sockets = new WebSocketServer({
-    noServer: true,
-    maxPayload: MAX_MESSAGE_BYTES,
-    handleProtocols: () => SUBPROTOCOL,
+  const {
+    metrics = new Metrics(),
+    logger = pino({ level: 'silent' }),
+    env = process.env,
+    now = Date.now,
+  } = options;
+  const config = configSchema.parse(options.config ?? {});
+  const { listen, limits, shutdown } = config;
+  checkAccess(config, env);
+  const access = new Access(config.access, { env, now });
+  const lifecycle = new Lifecycle();
+  const models = servedWithin(options.models, { limits, texts: config.log.texts ? logger : null });
+
+  const live = new LiveGenerations(config.streams, logger);
+
+  let connections = 0;
+  const streams = new StreamServer({
+    access,
+    lifecycle,
+    metrics,
+    maxMessageBytes: limits.message_bytes,
+    logger,
+    connect: (socket, principal, log) => {
+      new StreamConnection(socket, { models, live, principal, settings: config, logger: log });
+    },
   });
-  server.on('upgrade', (request, connection, head) => {
-    const refusal = refuseUpgrade(request);
-    if (refusal) return refuse(connection, refusal);
-    sockets.handleUpgrade(request, connection, head, (socket) => {
-      new StreamConnection(socket, models, logger);
+  metrics.watch({
+    generations: () => live.size,
+    connections: () => ({ http: connections, websocket: streams.connections }),
+  });
+  const serveMetrics = config.metrics.port === undefined;
+  const app = createApp({ models, live, access, settings: config, lifecycle, metrics, serveMetrics, logger });
+  const server = createHttpServer(limits, app, (code) => metrics.refused(code));
+  server.on('connection', (connection) => {
+    connections += 1;
+    connection.once('close', () => {
+      connections -= 1;
     });
   });
+  streams.attach(server);
+
+  await startListening(server, listen);
+  const metricsServer = serveMetrics ? null : createHttpServer(limits, createMetricsApp({ metrics }));
+  const servers = metricsServer ? [server, metricsServer] : [server];
+  const close = async (): Promise<void> => {
+    lifecycle.drain();
+    const closed = servers.map(stopListening);
+    await streams.close();
+    await live.drain(0); // what was to be resumed
+    for (const each of servers) each.closeAllConnections();
+    await Promise.all(closed);
+  };
+  try {
+    if (metricsServer)
+      await startListening(metricsServer, { ...config.metrics, port: config.metrics.port ?? 0 });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const url = urlOf(server, listen.host);
+  const metricsUrl = `${metricsServer ? urlOf(metricsServer, config.metrics.host) : url}/metrics`;
+  const drain = async (seconds = shutdown.drain_s): Promise<void> => {
+    lifecycle.drain();
+    await live.drain(1000 * seconds);
+    // The last words are written, but not yet sent.
+    const sent = Promise.all([stopListening(server), streams.close()]);
+    await Promise.race([sent, setTimeout(GOODBYE_TIMEOUT_MS, null, { ref: false })]);
+  };
+  return { url, metricsUrl, server, live, drain, close };
+}
+
+async function startListening(
+  server: Server,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
-  const address = server.address();
-  return {
-    url: urlOf(address, host),
-    server,
-    close: async () => {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      await Promise.all([...sockets.clients].map(goAway));
-      server.closeAllConnections();
-      await closed;
-    },
-  };
 }
 
-/** Says goodbye, and does not wait long for the answer. */
-async function goAway(socket: WebSocket): Promise<void> {
-  const timer = setTimeout(() => socket.terminate(), GOODBYE_TIMEOUT_MS);
-  const closed = once(socket, 'close');
-  socket.close(GOING_AWAY, 'the server shuts down');
-  await closed;
-  clearTimeout(timer);
+/** No new connections, nor those that wait for a further request; what is under way on the others may end. */
+async function stopListening(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => server.close(() => resolve()));
 }
 
-function urlOf(address: AddressInfo | string | null, host: string): string {
+function urlOf(server: Server, host: string): string {
+  const address: AddressInfo | string | null = server.address();
   const name = host.includes(':') ? `[${host}]` : host;
   return typeof address === 'object' && address ? `http://${name}:${address.port}` : name;
-}
-
-function refuseUpgrade(request: IncomingMessage): ApiError | null {
-  const [pathname] = (request.url ?? '/').split('?');
-  if (pathname !== '/v1/stream')
-    return new ApiError(404, 'not_found', `there is no WebSocket at ${pathname}`);
-  const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
-  if (!offered.includes(SUBPROTOCOL)) {
-    const header = 'Sec-WebSocket-Protocol';
-    return new ApiError(400, 'invalid_value', `${header}: must offer ${SUBPROTOCOL}`, header);
-  }
-  // A page of another site must not use the models of whoever looks at it.
-  const { origin, host } = request.headers;
-  if (origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === host)) {
-    return new ApiError(403, 'invalid_value', 'Origin: pages of other sites may not connect', 'Origin');
-  }
-  return null;
-}
-
-function refuse(connection: Duplex, { status, body }: ApiError): void {
-  // Nobody else listens on a connection that asked for an upgrade, nor ends it when the other side does not.
-  connection.on('error', () => connection.destroy());
-  connection.on('finish', () => connection.destroy());
-  const text = JSON.stringify({ error: body });
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(text)}`,
-    'Connection: close',
-  ];
-  connection.end(`${head.join('\r\n')}\r\n\r\n${text}`);
 }

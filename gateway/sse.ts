@@ -1,42 +1,85 @@
 import type { Response } from 'express';
-import type { FlowGate } from '../src/stream/flow-gate.js';
+import { Backlog } from './backlog.js';
+import type { Config } from './config.js';
+import { ApiError } from './errors.js';
+import { Heartbeat } from './heartbeat.js';
+import type { LiveGeneration, Sink } from './live-generation.js';
 
-/** Server-Sent Events on a response. While the client does not read, the gate is held and the generation pauses. */
-export class SseWriter {
+/** An event whose data is JSON, or a text as it is. */
+export function sseEvent(payload: unknown, id?: string): string {
+  const data = typeof payload === 'string' ? payload : JSON.stringify(payload);
+  return `${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`;
+}
+
+/**
+ * Server-Sent Events on a response. While the client does not read the generation pauses; if it does not for too long,
+ * the connection is cut.
+ */
+export class SseSink implements Sink {
   readonly #res: Response;
-  readonly #gate: FlowGate;
-  #release: (() => void) | null = null;
+  readonly #heartbeat: Heartbeat;
+  readonly #backlog: Backlog;
+  /** Told of a failure before the first event, which still can be a plain response. */
+  readonly refused: (error: unknown) => void;
 
-  constructor(res: Response, gate: FlowGate) {
+  constructor(
+    res: Response,
+    generation: LiveGeneration,
+    { heartbeat_s, queue_bytes, stall_s }: Config['streams'],
+    refused: (error: unknown) => void,
+  ) {
     this.#res = res;
-    this.#gate = gate;
-    res.on('drain', () => this.#resume());
-    res.on('close', () => this.#resume());
+    this.refused = refused;
+    this.#heartbeat = new Heartbeat(1000 * heartbeat_s, () => {
+      if (res.headersSent && !this.#backlog.full) this.#write(': heartbeat\n\n');
+    });
+    this.#backlog = new Backlog({
+      limitBytes: queue_bytes,
+      stallMs: 1000 * stall_s,
+      waiting: () => res.writableLength,
+      pause: () => generation.pause(),
+      resume: () => generation.resume(),
+      stalled: () => res.destroy(),
+    });
+    res.on('close', () => {
+      this.#heartbeat.stop();
+      this.#backlog.close();
+      generation.detach(this);
+    });
   }
 
-  get started(): boolean {
-    return this.#res.headersSent;
+  /** Sends the head of the response, if the first event has not done so. */
+  open(): void {
+    if (this.#res.headersSent) return;
+    this.#res.writeHead(200, {
+      'Content-Type': 'text/event-stream; charset=utf-8',
+      'Cache-Control': 'no-cache',
+      'X-Accel-Buffering': 'no',
+    });
+    this.#res.flushHeaders();
   }
 
-  /** One `data:` event; text as it is, anything else as JSON. */
-  data(payload: unknown): void {
-    if (!this.started) {
-      this.#res.writeHead(200, {
-        'Content-Type': 'text/event-stream; charset=utf-8',
-        'Cache-Control': 'no-cache',
-        'X-Accel-Buffering': 'no',
-      });
-    }
-    const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
-    if (!this.#res.write(`data: ${text}\n\n`)) this.#release ??= this.#gate.hold();
+  send(frame: string): void {
+    this.open();
+    this.#heartbeat.sent();
+    this.#write(frame);
   }
 
-  end(): void {
+  ended(): void {
     this.#res.end();
   }
 
-  #resume(): void {
-    this.#release?.();
-    this.#release = null;
+  replaced(): void {
+    if (!this.#res.headersSent) return;
+    const { body } = new ApiError(409, 'taken_over', 'the generation was resumed elsewhere');
+    this.#write(sseEvent({ error: body }));
+    this.#res.end();
+  }
+
+  #write(text: string): void {
+    // A response that is destroyed emits an error at a write, and nobody listens.
+    if (this.#res.destroyed || this.#res.writableEnded) return;
+    this.#res.write(text, () => this.#backlog.shrunk());
+    this.#backlog.grown();
   }
 }

@@ -1,67 +1,96 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Subscription } from 'rxjs';
 import type { RawData, WebSocket } from 'ws';
-import { FlowGate } from '../src/stream/flow-gate.js';
-import { eventFields, usageFields } from '../src/stream/wire.js';
+import type { Principal } from './access/principal.js';
+import { Backlog } from './backlog.js';
+import { CLOSE_CODES, type CloseCode, cancelsGenerations } from './close-codes.js';
+import type { Config } from './config.js';
 import { ApiError, toApiError } from './errors.js';
+import { Heartbeat } from './heartbeat.js';
+import type { LiveGeneration, Sink } from './live-generation.js';
+import type { LiveGenerations } from './live-generations.js';
 import type { Models } from './models.js';
-import { cancelSchema, createSchema, parse } from './request.js';
-import type { Prepared } from './served-model.js';
+import { cancelSchema, createSchema, parse, resumeSchema } from './request.js';
+import { StreamEncoding } from './stream-encoding.js';
 
-export const SUBPROTOCOL = 'flinch.v1';
-export const MAX_MESSAGE_BYTES = 1 << 20;
+export { SUBPROTOCOL } from '../src/client/protocol.js';
 
-const MAX_GENERATIONS = 8;
-/** Bytes that may wait for a client before its generations pause. */
-const HIGH_WATER_BYTES = 256 << 10;
-
-const CLIENT_TYPES = 'generation.create or generation.cancel';
-
-/** Close codes, as PROTOCOL.md lists them. */
-const UNSUPPORTED_DATA = 1003;
-
-interface Running {
-  readonly subscription: Subscription;
-  /** Its own, for a stage that cannot keep up holds the gate and must not stop the others. */
-  readonly gate: FlowGate;
-  /** Says that it was cancelled; the caller unsubscribes. */
-  readonly cancelled: () => void;
+export interface StreamOptions {
+  readonly models: Models;
+  readonly live: LiveGenerations;
+  readonly principal: Principal;
+  readonly settings: Pick<Config, 'limits' | 'streams'>;
+  readonly logger: Logger;
 }
 
-/** What an error is about: a request that was refused, or a generation that failed. */
+const CLIENT_TYPES = 'generation.create, generation.resume or generation.cancel';
+/** What the ids of these generations begin with: those of Server-Sent Events have frames of another kind. */
+const ID_PREFIX = 'resp-';
+/** A close frame waits behind all else that the client does not read. */
+const GOODBYE_MS = 1000;
+/** Pings that may be without an answer. */
+const MAX_UNANSWERED = 2;
+
+interface Attached {
+  readonly generation: LiveGeneration;
+  readonly sink: Sink;
+}
+
+/** What an error is about: a request that was refused, or a generation. */
 interface Subject {
   readonly request_id?: string;
   readonly response_id?: string;
-  readonly offset?: number;
 }
 
-/** One WebSocket connection and its generations (PROTOCOL.md). */
+/** One WebSocket connection and the generations that it reads (PROTOCOL.md). */
 export class StreamConnection {
   readonly #socket: WebSocket;
-  readonly #models: Models;
-  readonly #logger: Logger;
-  readonly #running = new Map<string, Running>();
+  readonly #options: StreamOptions;
+  readonly #attached = new Map<string, Attached>();
+  readonly #backlog: Backlog;
+  readonly #heartbeat: Heartbeat;
+  readonly #pings: NodeJS.Timeout;
+  #unanswered = 0;
   /** Generations that were accepted and wait for their settings. */
   #preparing = 0;
-  /** Releases of the gates that are held while the client does not read; `null` while it does. */
-  #held: (() => void)[] | null = null;
+  /** Of the messages within a second from its begin. */
+  #messages = { since: 0, count: 0 };
+  #left = false;
 
-  constructor(socket: WebSocket, models: Models, logger: Logger) {
+  constructor(socket: WebSocket, options: StreamOptions) {
     this.#socket = socket;
-    this.#models = models;
-    this.#logger = logger;
-    socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
-    socket.on('error', (error) => logger.debug({ err: error }, 'socket error'));
-    socket.on('close', () => {
-      for (const { subscription } of this.#running.values()) subscription.unsubscribe();
-      this.#running.clear();
+    this.#options = options;
+    const { heartbeat_s, queue_bytes, stall_s } = options.settings.streams;
+    this.#backlog = new Backlog({
+      limitBytes: queue_bytes,
+      stallMs: 1000 * stall_s,
+      waiting: () => socket.bufferedAmount,
+      pause: () => this.#pause(),
+      resume: () => this.#resume(),
+      stalled: () => this.#close(CLOSE_CODES.slowReader, `nothing was read for ${stall_s} s`),
     });
+    this.#heartbeat = new Heartbeat(1000 * heartbeat_s, () => this.#beat());
+    this.#pings = setInterval(() => this.#ping(), 1000 * heartbeat_s).unref();
+    socket.on('message', (data, isBinary) => {
+      this.#unanswered = 0;
+      if (this.#counted()) this.#receive(data, isBinary);
+    });
+    // Each is answered: a flood of them is as much work as one of messages.
+    socket.on('ping', () => this.#counted());
+    socket.on('pong', () => {
+      this.#unanswered = 0;
+    });
+    socket.on('error', (error) => {
+      options.logger.debug({ err: error }, 'socket error');
+      // What ws finds wrong with the client's frames; it closes by itself.
+      if ('code' in error && String(error.code).startsWith('WS_ERR_')) this.#leave(true);
+    });
+    socket.on('close', (code) => this.#leave(cancelsGenerations(code)));
   }
 
   #receive(data: RawData, isBinary: boolean): void {
     if (isBinary) {
-      this.#socket.close(UNSUPPORTED_DATA, 'messages are JSON text');
+      this.#close(CLOSE_CODES.unsupportedData, 'messages are JSON text');
       return;
     }
     let message: unknown;
@@ -69,6 +98,7 @@ export class StreamConnection {
       message = parseJson(data);
       const type = typeOf(message);
       if (type === 'generation.create') this.#create(message);
+      else if (type === 'generation.resume') this.#goOn(message);
       else if (type === 'generation.cancel') this.#cancel(message);
       else throw new ApiError(400, 'invalid_message', `type: must be ${CLIENT_TYPES}`, 'type');
     } catch (error) {
@@ -78,98 +108,171 @@ export class StreamConnection {
 
   #create(message: unknown): void {
     const request = parse(createSchema, message);
-    if (this.#running.size + this.#preparing >= MAX_GENERATIONS) {
-      const text = `at most ${MAX_GENERATIONS} generations at once on a connection`;
-      throw new ApiError(429, 'too_many_generations', text);
-    }
+    this.#checkRoom();
+    const { models, live, principal } = this.#options;
+    const id = `${ID_PREFIX}${randomUUID()}`;
+    const resumable = request.resumable === true;
+    const requestId = request.request_id;
     this.#preparing += 1;
-    this.#models
-      .prepare(request, { canRetract: true })
+    live
+      .open({
+        id,
+        principal,
+        resumable,
+        prepare: () => models.prepare(request, { canRetract: true }),
+        encode: (prepared) => new StreamEncoding({ id, requestId, epoch: live.epoch, resumable, prepared }),
+      })
       .finally(() => {
         this.#preparing -= 1;
       })
-      .then((prepared) => this.#start(prepared, request.request_id))
+      .then((generation) => this.#start(generation))
       .catch((error: unknown) => this.#sendError(error, requestIdOf(message)));
   }
 
-  #start({ model, guard, promptTokens, vocabulary, start }: Prepared, requestId: string | undefined): void {
-    if (this.#socket.readyState !== this.#socket.OPEN) return;
-    const responseId = `resp-${randomUUID()}`;
-    let offset = 0;
-    let completionTokens = 0;
-    const emit = ({
-      type,
-      ...fields
-    }: {
-      readonly type: string;
-      readonly [field: string]: unknown;
-    }): void => {
-      this.#send({ type, response_id: responseId, offset, ...fields });
-      offset += 1;
-    };
-    const created = Math.floor(Date.now() / 1000);
-    const echo = requestId === undefined ? {} : { request_id: requestId };
-    emit({ type: 'generation.created', ...echo, created, model, prompt_tokens: promptTokens, guard });
+  #start(generation: LiveGeneration): void {
+    if (this.#left) {
+      generation.discard();
+      return;
+    }
+    const sink = this.#sinkOf(generation.id);
+    this.#attached.set(generation.id, { generation, sink });
+    if (this.#backlog.full) generation.pause();
+    generation.start(sink);
+  }
 
-    const gate = new FlowGate();
-    this.#held?.push(gate.hold());
-    const subscription = start(gate).subscribe({
-      next: (event) => {
-        if (event.type === 'token.delta') completionTokens = event.index + 1;
-        if (event.type === 'token.retracted') completionTokens = event.from;
-        if (event.type === 'generation.done') this.#running.delete(responseId);
-        emit(eventFields(event, vocabulary));
-      },
-      error: (error: unknown) => {
-        this.#running.delete(responseId);
-        this.#sendError(error, { response_id: responseId, offset });
-      },
-    });
-    const cancelled = (): void => {
-      const usage = usageFields({ promptTokens: promptTokens ?? 0, completionTokens });
-      emit({ type: 'generation.done', finish_reason: 'cancelled', usage });
-    };
-    if (!subscription.closed) this.#running.set(responseId, { subscription, gate, cancelled });
+  #goOn(message: unknown): void {
+    const { response_id: id, epoch, offset, request_id } = parse(resumeSchema, message);
+    // It may be one of this connection's own, of which the client wants some again.
+    const own = this.#attached.get(id);
+    if (own) {
+      this.#attached.delete(id);
+      own.generation.detach(own.sink);
+    } else {
+      this.#checkRoom();
+    }
+    const { live, principal } = this.#options;
+    const sink = this.#sinkOf(id);
+    const generation = id.startsWith(ID_PREFIX) ? live.find({ id, epoch }, principal) : null;
+    const recovered = generation?.attach(sink, offset) === true;
+    const echo = request_id === undefined ? {} : { request_id };
+    this.#sendJson({ type: 'generation.resumed', response_id: id, ...echo, recovered });
+    if (!generation || !recovered) return;
+    this.#attached.set(id, { generation, sink });
+    if (!this.#backlog.full) generation.resume();
   }
 
   #cancel(message: unknown): void {
     const { response_id: id } = parse(cancelSchema, message);
-    const generation = this.#running.get(id);
-    if (!generation) {
-      const text = `response_id: no generation ${id} is under way`;
+    const attached = this.#attached.get(id);
+    if (!attached || attached.generation.over) {
+      const text = `response_id: no generation ${id} is under way on this connection`;
       throw new ApiError(404, 'unknown_response', text, 'response_id');
     }
-    this.#running.delete(id);
-    generation.subscription.unsubscribe();
-    generation.cancelled();
+    attached.generation.cancel();
+  }
+
+  #checkRoom(): void {
+    const most = this.#options.settings.limits.generations_per_connection;
+    if (this.#attached.size + this.#preparing < most) return;
+    throw new ApiError(429, 'too_many_generations', `at most ${most} generations at once on a connection`);
+  }
+
+  #sinkOf(id: string): Sink {
+    return {
+      send: (frame) => this.#send(frame),
+      ended: () => this.#attached.delete(id),
+      refused: (error) => {
+        this.#attached.delete(id);
+        this.#sendError(error, { response_id: id });
+      },
+      replaced: () => {
+        this.#attached.delete(id);
+        const error = new ApiError(409, 'taken_over', 'the generation was resumed elsewhere');
+        this.#sendError(error, { response_id: id });
+      },
+    };
   }
 
   #sendError(error: unknown, about: Subject): void {
     const { body, status } = toApiError(error);
-    if (status >= 500) this.#logger.error({ err: error, ...about }, 'generation failed');
-    this.#send({ type: 'error', ...about, error: body });
+    if (status >= 500) this.#options.logger.error({ err: error, ...about }, 'request failed');
+    this.#sendJson({ type: 'error', ...about, error: body });
   }
 
-  #send(event: object): void {
-    if (this.#socket.readyState !== this.#socket.OPEN) return;
-    this.#socket.send(JSON.stringify(event), () => {
-      if (this.#socket.bufferedAmount < HIGH_WATER_BYTES / 2) this.#resume();
-    });
-    if (this.#socket.bufferedAmount > HIGH_WATER_BYTES) this.#pause();
+  #sendJson(event: object): void {
+    this.#send(JSON.stringify(event));
   }
+
+  #send(frame: string): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    this.#heartbeat.sent();
+    this.#socket.send(frame, this.#taken);
+    this.#backlog.grown();
+  }
+
+  readonly #taken = (): void => this.#backlog.shrunk();
 
   /** The client does not read: nothing more is generated for it, and nothing more is taken from it. */
   #pause(): void {
-    if (this.#held) return;
-    this.#held = [...this.#running.values()].map(({ gate }) => gate.hold());
+    for (const { generation } of this.#attached.values()) generation.pause();
     this.#socket.pause();
   }
 
   #resume(): void {
-    if (!this.#held) return;
-    for (const release of this.#held) release();
-    this.#held = null;
-    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.resume();
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    this.#socket.resume();
+    this.#unanswered = 0; // answers may have waited, too
+    for (const { generation } of [...this.#attached.values()]) {
+      if (this.#backlog.full) return;
+      generation.resume();
+    }
+  }
+
+  /** A sign of life for those who see no pings, such as pages. */
+  #beat(): void {
+    if (!this.#backlog.full) this.#sendJson({ type: 'heartbeat' });
+  }
+
+  #ping(): void {
+    if (this.#backlog.full || this.#socket.readyState !== this.#socket.OPEN) return;
+    if (this.#unanswered >= MAX_UNANSWERED) {
+      this.#close(CLOSE_CODES.noPong, 'no answer to pings');
+    } else {
+      this.#unanswered += 1;
+      this.#socket.ping();
+    }
+  }
+
+  /** Whether a message is within the limit; the connection is closed if not. */
+  #counted(): boolean {
+    if (this.#left) return false;
+    const now = performance.now();
+    if (now - this.#messages.since >= 1000) this.#messages = { since: now, count: 0 };
+    this.#messages.count += 1;
+    const most = this.#options.settings.limits.messages_per_second;
+    if (this.#messages.count <= most) return true;
+    this.#close(CLOSE_CODES.tooManyMessages, `more than ${most} messages in a second`);
+    return false;
+  }
+
+  #close(code: CloseCode, reason: string): void {
+    this.#leave(cancelsGenerations(code));
+    this.#socket.close(code, reason);
+    const timer = setTimeout(() => this.#socket.terminate(), GOODBYE_MS).unref();
+    this.#socket.once('close', () => clearTimeout(timer));
+  }
+
+  #leave(cancels: boolean): void {
+    if (this.#left) return;
+    this.#left = true;
+    this.#heartbeat.stop();
+    clearInterval(this.#pings);
+    this.#backlog.close();
+    for (const { generation, sink } of [...this.#attached.values()]) {
+      if (cancels) generation.discard();
+      else generation.detach(sink);
+    }
+    this.#attached.clear();
   }
 }
 

@@ -6,8 +6,9 @@ export type { GeneratedToken, GenerateRequest, Generation, GenerationEnd } from 
 export type { Rival } from './engine/protocol.js';
 export type { Sampling, TokenLogprob } from './engine/sampler.js';
 export type { ChatMessage } from './model/chat-template.js';
-export { type Checkpoint, encodePrompt, openCheckpoint } from './model/checkpoint.js';
+export { type Checkpoint, openCheckpoint } from './model/checkpoint.js';
 export { ModelError } from './model/errors.js';
+export { encodePrompt } from './model/prompt.js';
 export type { TokurSettings } from './model/tokur-noise.js';
 export type { Branch, Continuation } from './stream/branch.js';
 export { atRandom, lowestUncertainty, majority } from './stream/choose.js';

@@ -152,11 +152,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
 function connectionError(error: Error, hasBegun: boolean): UpstreamError {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
   const options = { reason: code };
-  // What undici cannot parse: no HTTP, a body cut short, headers without end.
   if (hasBegun) {
     return new UpstreamError('upstream_error', 'the upstream broke off in the middle of its answer', options);
   }
-  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') {
+  if (error.name === 'HTTPParserError' || code === 'UND_ERR_HEADERS_OVERFLOW') {
     return new UpstreamError('upstream_error', 'the upstream sent something that is not HTTP', options);
   }
   return new UpstreamError('upstream_unreachable', 'the upstream cannot be reached', options);

@@ -15,16 +15,18 @@ export const asText = (value: unknown): string | null => (typeof value === 'stri
 export const asNumber = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) ? value : null;
 
-/** Ids of tokens, or other counts; `null` unless all are. */
-export function asCounts(value: unknown): number[] | null {
+/** Ids of tokens, bytes, or other counts; `null` unless all are. */
+export function asCounts(value: unknown): readonly number[] | null {
   const list = asList(value);
-  if (!list) return null;
-  const counts = list.flatMap((item) => asCount(item) ?? []);
-  return counts.length === list.length ? counts : null;
+  return list && isCounts(list) ? list : null;
 }
 
-export const asCount = (value: unknown): number | null =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+const isCounts = (list: readonly unknown[]): list is readonly number[] => list.every(isCount);
+
+const isCount = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+
+export const asCount = (value: unknown): number | null => (isCount(value) ? value : null);
 
 /** @returns `null` for a text that is no JSON, too */
 export function parseObject(text: string): Json | null {

@@ -16,6 +16,7 @@ export class Messages {
   readonly #waiting: string[] = [];
   // Fatal: a text with replaced characters would be passed on as what the model wrote. It takes a byte order mark away.
   readonly #decoder = new TextDecoder('utf-8', { fatal: true });
+  #ended = false;
 
   /** @param limit characters that may be buffered of a message that has not ended */
   constructor(bytes: Bytes, framing: 'sse' | 'lines', limit: number) {
@@ -32,9 +33,11 @@ export class Messages {
    */
   async next(): Promise<string | null> {
     while (this.#waiting.length === 0) {
+      if (this.#ended) return null;
       const chunk = await this.#bytes.read();
-      if (chunk === null) return null;
-      this.#feed(this.#decode(chunk));
+      this.#ended = chunk === null;
+      // A carriage return at the end is a line's end by itself only once no newline can follow: then one does no harm.
+      this.#feed(chunk === null ? '\n' : this.#decode(chunk));
     }
     return this.#waiting.shift() ?? null;
   }

@@ -25,8 +25,11 @@ export interface ScorerOptions {
 export interface ScoredResponse {
   readonly guard: GuardInForce;
   readonly vocabulary: Vocabulary;
+  /** Tokens that there is room for after the prompt, where it is known. */
+  readonly room: number;
   /** By the scorer's template; `null` where it has none. */
   readonly promptIds: readonly number[] | null;
+  /** The same as text; `null` also where the text alone would say something else. */
   readonly prompt: string | null;
   readonly start: (writing: Writing, gate: FlowGate) => Observable<GuardEvent>;
 }
@@ -96,18 +99,23 @@ export class Scorer {
       canRetract,
     });
     if (!judging) return null;
-    const { chatTemplate } = engine.checkpoint;
+    const { chatTemplate, tokenizer } = engine.checkpoint;
     const templated = chatTemplate.source !== null || capabilities.tokenIds !== 'return_token_ids';
     const promptIds = templated ? promptOf(engine, request) : null;
-    if (promptIds) maxTokensOf(request, roomAfter(engine, promptIds));
-    const prompt = promptIds && chatTemplate.render(request.messages, { addGenerationPrompt: true });
+    const room = roomAfter(engine, promptIds ?? []);
+    maxTokensOf(request, room);
+    // A server would take the name of a special token in a raw prompt for the token itself.
+    const plain = request.messages.every(({ content }) => tokenizer.specialsIn(content).length === 0);
+    const prompt =
+      promptIds && plain ? chatTemplate.render(request.messages, { addGenerationPrompt: true }) : null;
     const { scoring, guard, risks } = judging;
     return {
       guard:
         this.#agreement.state.mismatches > 0
           ? { ...settings, warnings: [...(settings.warnings ?? []), MISMATCH] }
           : settings,
-      vocabulary: engine.checkpoint.tokenizer,
+      vocabulary: tokenizer,
+      room,
       promptIds,
       prompt,
       start: ({ seed, ...writing }, gate) =>

@@ -33,30 +33,25 @@ export class TokenAligner {
   }
 
   push({ text, tokens, ids }: Pick<Chunk, 'text' | 'tokens' | 'ids'>): UpstreamPiece[] {
-    if (this.#lost) return untold(text, ids);
-    if (!tokens) {
-      // Ids alone stay with the text they came with: whoever has the vocabulary aligns them.
-      if (this.#queue.length === 0) return untold(text, ids);
-      this.#text += text;
-      return this.#take();
-    }
-    const own = tokens.map((token) => this.#withText(token));
+    // Ids alone stay with the text they came with: whoever has the vocabulary aligns them.
+    if (this.#lost || (!tokens && this.#queue.length === 0)) return untold(text, ids);
+    const own = (tokens ?? []).map((token) => this.#withText(token));
     this.#queue.push(...own);
     this.#text += text;
     const pieces = this.#take();
-    if (pieces.length > 0 || !this.#stuck()) return pieces;
-    // Tokens whose text never came, such as special ones, stand in the way of those of this chunk.
-    if (this.#text === text && own.map((token) => token.text).join('') === text) {
-      this.#clear();
-      return [{ text, tokens: own, ids: null }];
-    }
-    return this.#giveUp();
+    if (!this.#stuck()) return pieces;
+    // Tokens whose text never came, such as special ones, may stand in the way of those of this chunk.
+    const fits = this.#text === text && own.map((token) => token.text).join('') === text;
+    if (!fits || this.#lags) return [...pieces, ...this.#giveUp()];
+    this.#clear();
+    return [...pieces, { text, tokens: own, ids: null }];
   }
 
   /** No more text comes. What is left of the tokens was cut off, or ended the answer. */
   end(): UpstreamPiece[] {
     const text = this.#text;
-    this.#clear();
+    this.#queue = [];
+    this.#text = '';
     return untold(text, null);
   }
 
@@ -72,19 +67,20 @@ export class TokenAligner {
       taken.push(this.#queue[taken.length]!);
     }
     while (taken.at(-1)?.text === '') taken.pop();
-    if (taken.length === 0) return [];
     const text = this.#text.slice(0, at);
     this.#queue.splice(0, taken.length);
     this.#text = this.#text.slice(at);
-    if (this.#stuck()) return [{ text, tokens: taken, ids: null }, ...this.#giveUp()];
-    return [{ text, tokens: taken, ids: null }];
+    const pieces: UpstreamPiece[] = taken.length > 0 ? [{ text, tokens: taken, ids: null }] : [];
+    // Tokens come with their text or before it: that of which none are left is described by none.
+    if (this.#queue.length === 0) return [...pieces, ...this.end()];
+    return pieces;
   }
 
   /** Whether what is there cannot become right by what comes. */
   #stuck(): boolean {
     if (this.#text === '') return false;
     const next = this.#queue.find(({ text }) => text !== '');
-    return next !== undefined && !next.text.startsWith(this.#text);
+    return !next?.text.startsWith(this.#text);
   }
 
   #giveUp(): UpstreamPiece[] {
@@ -97,8 +93,7 @@ export class TokenAligner {
   }
 
   #clear(): void {
-    this.#queue = [];
-    this.#text = '';
+    this.end();
     if (this.#partial !== 0) this.#decoder = new TextDecoder();
     this.#partial = 0;
   }

@@ -126,19 +126,24 @@ export class UpstreamModel implements ServedModel {
     });
   }
 
-  async prepare(request: GenerationFields, { canRetract }: PrepareOptions): Promise<Prepared> {
+  async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
+    const { canRetract } = options;
     this.refresh();
     const capabilities = await this.#failover.capabilities();
     const topLogprobs = request.top_logprobs ?? 0;
     checkTopLogprobs(topLogprobs, capabilities);
-    const scored = await this.#scorer?.prepare(request, { canRetract }, capabilities);
-    if (scored) return this.#scored(request, scored, topLogprobs);
+    const scored = await this.#scorer?.prepare(request, options, capabilities);
+    if (scored) {
+      const { maxTokens } = options;
+      const most = isGiven(maxTokens) ? { maxTokens: Math.min(maxTokens, scored.room) } : {};
+      return this.#scored({ ...requestOf(request, most), topLogprobs }, scored, request.seed);
+    }
     const available = methodsOf(capabilities);
     const prepared = { model: this.name, vocabulary: null, promptTokens: null };
     const settings = this.#settings(request.guard, available);
     const methods = settings.enabled ? settings.methods : [];
     const asked: UpstreamRequest = {
-      ...requestOf(request),
+      ...requestOf(request, options),
       topLogprobs: Math.max(topLogprobs, methods.length > 0 ? ALTERNATIVES : 0),
     };
     const resumes = settings.enabled && retracts(settings.action);
@@ -170,23 +175,22 @@ export class UpstreamModel implements ServedModel {
     checkScoring(scoring);
     checkGuard(guard, scoring);
     const seed = request.seed ?? randomInt(2 ** 31);
-    const options = { scoring, guard, risks: this.#risks, seed };
+    const judging = { scoring, guard, risks: this.#risks, seed };
     return {
       ...prepared,
       guard: { ...settings, delivery: guard.delivery, calibrated: false },
-      start: (gate) => generate((open) => guardedBranch(open, options, gate)),
+      start: (gate) => generate((open) => guardedBranch(open, judging, gate)),
     };
   }
 
-  #scored(request: GenerationFields, scored: ScoredResponse, topLogprobs: number): Prepared {
+  #scored(asked: UpstreamRequest, scored: ScoredResponse, given: GenerationFields['seed']): Prepared {
     const { guard, promptIds, prompt, vocabulary, start } = scored;
     const begun = { text: '', promptIds: promptIds ?? [], ids: [], ...(prompt !== null && { prompt }) };
     const resumes = retracts(guard.action);
     if (resumes) this.#checkContinues(guard, begun);
     const suits = (server: UpstreamServer): boolean =>
-      tells(server, topLogprobs) && (!resumes || server.canContinue(begun));
-    const asked = { ...requestOf(request), topLogprobs };
-    const seed = request.seed ?? randomInt(2 ** 31);
+      tells(server, asked.topLogprobs) && (!resumes || server.canContinue(begun));
+    const seed = given ?? randomInt(2 ** 31);
     return {
       model: this.name,
       vocabulary,
@@ -284,9 +288,12 @@ function plain(open: Open, gate: FlowGate): Observable<GuardEvent> {
   return from(open(UNJUDGED)).pipe(switchMap((branch) => branch.events(gate)));
 }
 
-function requestOf(request: GenerationFields): Omit<UpstreamRequest, 'topLogprobs'> {
+function requestOf(
+  request: GenerationFields,
+  { maxTokens: unasked }: Pick<PrepareOptions, 'maxTokens'>,
+): Omit<UpstreamRequest, 'topLogprobs'> {
   const { messages, temperature, top_p, top_k, seed, stop } = request;
-  const maxTokens = request.max_completion_tokens ?? request.max_tokens;
+  const maxTokens = request.max_completion_tokens ?? request.max_tokens ?? unasked;
   return {
     messages: messages.map(({ role, content }) => ({ role, content })),
     sampling: {

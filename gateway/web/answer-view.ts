@@ -1,83 +1,77 @@
-import { fullScale } from './colour.js';
-import { Curve } from './curve.js';
+import { type Answer, isOver } from '../../src/client/answer.js';
+import type { Method } from '../../src/client/protocol.js';
+import { Corrections } from './corrections.js';
+import { Curves } from './curves.js';
 import { element, setText } from './dom.js';
-import type { Method } from './protocol.js';
-import type { Exchange } from './session.js';
-import {
-  type Answer,
-  isOver,
-  skippedTokens,
-  strongest,
-  type Token,
-  tokensPerSecond,
-  unscoredTokens,
-} from './state.js';
+import { Legend } from './legend.js';
+import { Notes } from './notes.js';
+import { methodsOf, scaleOf } from './queries.js';
+import { toLines } from './recording.js';
+import { ReplayBar } from './replay-bar.js';
+import { type Exchange, recordingOf } from './session.js';
+import { statusWords } from './status-words.js';
 import type { Anchor, TokenCard } from './token-card.js';
 import { TokenText } from './token-text.js';
-import { countTokens, FINISH_WORDS, formatScore, METHOD_WORDS } from './words.js';
+import { describeError } from './words.js';
 
-/** A question and its answer on the page: text, curve, legend, status. */
+/** A question and its answer on the page: text, corrections, curves, legend, replay, status. */
 export class AnswerView {
   readonly element: HTMLElement;
   readonly #answer = element('article', { class: 'answer', 'aria-label': 'Answer' });
-  readonly #text: TokenText;
-  readonly #curve: Curve;
-  readonly #legendTop = element('span', { class: 'legend-top' });
-  readonly #legendSkipped = element('span', { class: 'legend-skipped', hidden: '' }, 'skipped: sure');
+  readonly #text = new TokenText((index) => this.#point(index, 'above', (at) => this.#text.place(at)));
+  readonly #curves = new Curves(
+    (index) => this.#point(index, 'below', (at) => this.#curves.place(at)),
+    () => this.#draw(),
+  );
+  readonly #corrections = new Corrections();
+  readonly #legend = new Legend();
+  readonly #notes = new Notes();
+  readonly #replay = new ReplayBar((answer) => {
+    this.#shown = answer;
+    this.#draw();
+  });
   readonly #status = element('p', { class: 'status' });
   readonly #failure = element('p', { class: 'failure', role: 'alert', hidden: '' });
   readonly #again = element('button', { type: 'button', class: 'quiet', disabled: '' }, 'Ask again');
+  readonly #save = element('button', { type: 'button', class: 'quiet', hidden: '' }, 'Save');
   readonly #card: TokenCard;
   #exchange: Exchange;
+  /** The answer that is drawn: as it stands, or as it was. */
+  #shown: Answer;
   #method: Method;
   #active: { index: number; anchor: Anchor } | null = null;
-  /** The tokens as they were last drawn, and under which method and scale. */
-  #drawn: { tokens: readonly Token[]; method: Method; full: number } | null = null;
 
   constructor(exchange: Exchange, method: Method, card: TokenCard, askAgain: (question: string) => void) {
     this.#exchange = exchange;
+    this.#shown = exchange.answer;
     this.#method = method;
     this.#card = card;
-    this.#text = new TokenText((index) => this.#point(index, 'above', (at) => this.#text.place(at)));
-    this.#curve = new Curve((index) => this.#point(index, 'below', (at) => this.#curve.place(at)));
     this.#again.addEventListener('click', () => askAgain(exchange.question));
-    const legend = element(
-      'p',
-      { class: 'legend' },
-      '0',
-      element('span', { class: 'legend-ramp' }),
-      this.#legendTop,
-      element('span', { class: 'legend-missing' }, 'no score'),
-      this.#legendSkipped,
-    );
-    const foot = element('div', { class: 'foot' }, this.#status, this.#again);
-    this.#answer.append(this.#text.element, this.#failure, this.#curve.element, legend, foot);
-    this.element = element(
-      'section',
-      { class: 'exchange' },
-      element('p', { class: 'question' }, exchange.question),
-      this.#answer,
-    );
+    this.#save.title = 'Save this answer with all its events, to be opened again.';
+    this.#save.addEventListener('click', () => save(this.#exchange));
+    const foot = element('div', { class: 'foot' }, this.#status, this.#save, this.#again);
+    const parts = [this.#curves, this.#legend, this.#corrections, this.#replay].map(({ element }) => element);
+    this.#answer.append(this.#notes.element, this.#text.element, this.#failure, ...parts, foot);
+    const question = element('p', { class: 'question' }, exchange.question);
+    this.element = element('section', { class: 'exchange' }, question, this.#answer);
     this.update(exchange, method);
   }
 
   update(exchange: Exchange, method: Method): void {
-    const { answer } = exchange;
+    const changed = exchange !== this.#exchange || !this.#answer.dataset.state;
     this.#exchange = exchange;
     this.#method = method;
-    const top = strongest(answer, method);
-    const full = fullScale(method, top?.score ?? null);
-    this.#answer.dataset.state = answer.phase === 'waiting' ? 'streaming' : answer.phase;
-    this.#answer.setAttribute('aria-busy', String(!isOver(answer)));
-    const changed = this.#changed(answer.tokens, method, full);
-    this.#text.update(changed, answer.tokens.length, method, full);
-    this.#curve.update(answer, changed, method, full);
-    setText(this.#legendTop, legendWords(answer, top?.score ?? null, full));
-    this.#legendSkipped.hidden = skippedTokens(answer, method) === 0;
-    setText(this.#status, statusWords(answer, method));
-    this.#failure.hidden = answer.failure === null;
-    setText(this.#failure, answer.failure ?? '');
-    if (this.#active) this.#showCard();
+    if (changed) {
+      this.#shown = exchange.answer;
+      if (isOver(exchange.answer) && exchange.events.length > 0) {
+        this.#replay.offer(recordingOf(exchange));
+        this.#save.hidden = false;
+      }
+    }
+    const { phase } = exchange.answer;
+    this.#answer.dataset.state = phase === 'waiting' ? 'streaming' : phase;
+    this.#answer.setAttribute('aria-busy', String(!isOver(exchange.answer)));
+    this.#draw();
   }
 
   /** Whether "Ask again" can be pressed: not while any answer is being written. */
@@ -85,49 +79,41 @@ export class AnswerView {
     this.#again.disabled = !allowed;
   }
 
-  #changed(tokens: readonly Token[], method: Method, full: number): readonly Token[] {
-    const last = this.#drawn;
-    this.#drawn = { tokens, method, full };
-    if (last?.method !== method || last.full !== full) return tokens;
-    return tokens.filter((token) => token !== last.tokens[token.index]);
+  #draw(): void {
+    const answer = this.#shown;
+    const methods = methodsOf(answer);
+    const method = methods.includes(this.#method) ? this.#method : (methods[0] ?? this.#method);
+    const scale = scaleOf(answer, method);
+    this.#notes.update(answer);
+    this.#text.update(answer, method, scale);
+    this.#curves.update(answer, method);
+    this.#legend.update(answer, method, scale);
+    this.#corrections.update(answer);
+    setText(this.#status, statusWords(this.#exchange, answer, method));
+    this.#failure.hidden = answer.error === null;
+    setText(this.#failure, answer.error ? describeError(answer.error) : '');
+    if (this.#active) this.#showCard(method);
   }
 
   #point(index: number | null, side: Anchor['side'], place: (index: number) => DOMRect): void {
     if (index === (this.#active?.index ?? null)) return;
     this.#active = index === null ? null : { index, anchor: { side, rectangle: () => place(index) } };
     this.#text.highlight(index);
-    this.#curve.highlight(index);
-    if (this.#active) this.#showCard();
+    this.#curves.highlight(index);
+    if (this.#active) this.#showCard(this.#method);
     else this.#card.hide();
   }
 
-  #showCard(): void {
-    const { answer } = this.#exchange;
-    const token = this.#active && answer.tokens[this.#active.index];
-    if (this.#active && token) this.#card.show(answer, token, this.#method, this.#active.anchor);
+  #showCard(method: Method): void {
+    const token = this.#active && this.#shown.tokens[this.#active.index];
+    if (this.#active && token) this.#card.show(this.#shown, token, method, this.#active.anchor);
     else this.#card.hide(); // the token was retracted under the pointer
   }
 }
 
-function legendWords(answer: Answer, top: number | null, full: number): string {
-  if (top === null) return 'nothing scored yet';
-  const so = isOver(answer) ? 'strongest in this answer' : 'strongest so far in this answer';
-  return top < full ? `${formatScore(full)} (${so}: ${formatScore(top)})` : `${formatScore(top)} (${so})`;
-}
-
-function statusWords(answer: Answer, method: Method): string {
-  if (answer.phase === 'waiting') return `${answer.model} · waiting for the first token`;
-  const rate = tokensPerSecond(answer);
-  const unscored = unscoredTokens(answer, method);
-  const skipped = skippedTokens(answer, method);
-  const parts = [answer.model, countTokens(answer.tokens.length)];
-  if (rate !== null) parts.push(`${rate < 10 ? rate.toFixed(1) : Math.round(rate)} tokens/s`);
-  if (skipped > 0) parts.push(`${countTokens(skipped)} skipped`);
-  if (answer.phase === 'streaming') parts.push(`writing, scores ${countTokens(unscored)} behind`);
-  else if (unscored > 0) parts.push(`${countTokens(unscored)} without ${METHOD_WORDS[method].noun}`);
-  else if (answer.tokens.length > 0)
-    parts.push(skipped > 0 ? 'every other token scored' : 'every token scored');
-  if (answer.phase === 'failed') parts.push('failed');
-  if (answer.finishReason) parts.push(FINISH_WORDS[answer.finishReason]);
-  return parts.join(' · ');
+function save(exchange: Exchange): void {
+  const url = URL.createObjectURL(new Blob([toLines(recordingOf(exchange))], { type: 'application/jsonl' }));
+  element('a', { href: url, download: 'flinch-answer.jsonl' }).click();
+  // The download has its own reference by then.
+  setTimeout(() => URL.revokeObjectURL(url), 0);
 }

@@ -1,3 +1,6 @@
+/** Height of a plot in its own units, whatever its size on the screen. */
+export const HEIGHT = 100;
+
 /** Room on the x axis grows in steps, so that the bars keep still between them. */
 const STEP_TOKENS = 32;
 

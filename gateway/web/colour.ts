@@ -1,17 +1,50 @@
-import type { Method } from './protocol.js';
+import type { Method } from '../../src/client/protocol.js';
 
 /**
  * Below this the strongest score of an answer does not get the full colour: an answer in which nothing wavers
  * should look calm, not have its least calm token painted as an alarm. Adversarial at α = 1e-4: over 59 answers of
  * the reasoner the strongest token of a right one scored 0.003 (median), of a wrong one 0.02. NLL and entropy in
- * nats (0.7 is one fair coin); margin runs from 0 to 2.
+ * nats (0.7 is one fair coin); margin runs from 0 to 2. Of the others there is no such measurement.
  */
-const FLOORS: Readonly<Record<Method, number>> = { adversarial: 0.01, nll: 0.7, entropy: 0.7, margin: 0.5 };
+const FLOORS: Readonly<Partial<Record<Method, number>>> = {
+  adversarial: 0.01,
+  nll: 0.7,
+  entropy: 0.7,
+  margin: 0.5,
+};
+const LEAST_FLOOR = 1e-4;
 
 /** The score that gets the full colour: the strongest so far in this answer, at least the method's floor. */
 export const fullScale = (method: Method, strongestScore: number | null): number =>
-  Math.max(FLOORS[method], strongestScore ?? 0);
+  Math.max(FLOORS[method] ?? LEAST_FLOOR, strongestScore ?? 0);
 
 /** How strongly to colour a score, 0 to 1. A negative score (the nudge helped) counts as 0. */
 export const strength = (score: number, full: number): number =>
   full > 0 ? Math.min(1, Math.max(0, score / full)) : 0;
+
+/** At the top of the risk scale one ordinary token in a thousand would be. */
+const TOP_TAIL = 1e-3;
+/** A threshold that most tokens pass is no measure of what is conspicuous. */
+const WIDEST_RATE = 0.2;
+
+/**
+ * Where a risk is on its axis, 0 to 1. What matters is all near a risk of 1: each factor of ten in the share of ordinary
+ * tokens beyond it takes the same room.
+ */
+export const riskHeight = (risk: number): number =>
+  Math.log10(Math.max(1 - risk, TOP_TAIL)) / Math.log10(TOP_TAIL);
+
+/** How strongly to colour a risk, 0 to 1: fully at the threshold, and clearly less before it. */
+export const riskStrength = (risk: number, rate: number): number =>
+  Math.min(1, riskHeight(risk) / riskHeight(1 - Math.min(rate, WIDEST_RATE))) ** 2;
+
+/** How doubtful a step is; each has a line of its own. `unknown`: it was not rated. */
+export type RiskLevel = 'unknown' | 'calm' | 'slight' | 'raised' | 'high' | 'flagged';
+
+export function riskLevel(risk: number | null, flagged: boolean): RiskLevel {
+  if (flagged) return 'flagged';
+  if (risk === null) return 'unknown';
+  if (risk >= 0.95) return 'high';
+  if (risk >= 0.8) return 'raised';
+  return risk >= 0.5 ? 'slight' : 'calm';
+}

@@ -1,11 +1,15 @@
-import { Connection, type ConnectionState } from './connection.js';
+import type { ConnectionState } from '../../src/client/connection.js';
+import { ApiKey } from './api-key.js';
 import { byId, element, setText } from './dom.js';
 import { EXAMPLES } from './examples.js';
-import { listModels } from './models.js';
-import { METHODS } from './protocol.js';
+import { fromLines } from './recording.js';
+import { Server } from './server.js';
 import { Session } from './session.js';
+import { SettingsPanel } from './settings-panel.js';
+import { listenForShortcuts } from './shortcuts.js';
+import { followTheme } from './theme.js';
 import { Transcript } from './transcript.js';
-import { METHOD_WORDS } from './words.js';
+import { METHOD_WORDS, USUAL_METHODS } from './words.js';
 
 const question = byId('question', HTMLTextAreaElement);
 const send = byId('send', HTMLButtonElement);
@@ -13,64 +17,72 @@ const stop = byId('stop', HTMLButtonElement);
 const model = byId('model', HTMLSelectElement);
 const temperature = byId('temperature', HTMLInputElement);
 const remember = byId('remember', HTMLInputElement);
+const colours = byId('colours', HTMLSelectElement);
 const chips = byId('chips', HTMLElement);
 const intro = byId('intro', HTMLElement);
 const notice = byId('notice', HTMLElement);
 const examples: HTMLButtonElement[] = [];
 
-let connection: ConnectionState['status'] = 'connecting';
+let connection: ConnectionState = { status: 'connecting' };
 /** Why there is no connection; kept until there is one, so that the notice does not blink with every attempt. */
 let lost: string | null = null;
 let problem: string | null = null;
+/** The connection came back while an answer was under way. */
+let resumed = false;
 
-const transcript = new Transcript(
-  byId('scroller', HTMLElement),
-  byId('transcript', HTMLElement),
-  byId('announcer', HTMLElement),
-  METHODS[0],
-  ask,
-);
-
-const socket = new Connection(socketUrl(), {
+const settings = new SettingsPanel();
+const transcript = new Transcript({
+  scroller: byId('scroller', HTMLElement),
+  list: byId('transcript', HTMLElement),
+  announcer: byId('announcer', HTMLElement),
+  method: 'adversarial',
+  askAgain: ask,
+});
+const key = new ApiKey(() => void server.enter(key.value));
+const server = new Server({
   state: (state) => {
-    connection = state.status;
-    if (state.status === 'waiting') {
-      lost = `${state.reason} Reconnecting…`;
-      session.fail(`${state.reason} The rest of this answer is lost.`);
+    connection = state;
+    if (state.status === 'waiting') lost = `${sentence(state.error.message)} Reconnecting…`;
+    if (state.status === 'closed' && state.error) lost = sentence(state.error.message);
+    if (state.status === 'open') {
+      resumed = lost !== null && session.current !== null;
+      lost = null;
     }
-    if (state.status === 'open') lost = null;
-    if (state.status === 'open' && model.options.length === 0) void loadModels();
     render();
   },
-  event: (event) => session.receive(event),
-  malformed: (error) => {
-    console.error(error.message, error.evidence);
-    session.fail(`The answer cannot be trusted: ${error.message}.`);
+  models: (ids) => {
+    model.replaceChildren(...ids.map((id) => element('option', { value: id }, id)));
+    model.disabled = false;
+    problem = null;
+  },
+  problem: (words) => {
+    problem = words;
+    render();
+  },
+  keyNeeded: () => {
+    problem = 'This server asks for an API key.';
+    key.ask();
+    render();
   },
 });
-
-const session = new Session(
-  (message) => socket.send(message),
-  () => performance.now(),
-  {
-    changed: (exchange) => {
-      transcript.show(exchange);
-      render();
-    },
-    notice: (words) => {
-      problem = words;
-      render();
-    },
+const session = new Session({
+  generate: (request) => server.generate(request),
+  nowMs: () => performance.now(),
+  changed: (exchange) => {
+    transcript.show(exchange);
+    render();
   },
-);
+});
 
 /** Sends a question, unless an answer is under way or a setting is not valid: then it stays in its box. */
 function ask(text: string): boolean {
   if (!ready() || text.trim() === '') return false;
-  if (!temperature.reportValidity()) return false;
+  if (!temperature.reportValidity() || !settings.valid()) return false;
   problem = null;
+  resumed = false;
   session.ask(text.trim(), {
     model: model.value,
+    guard: settings.request,
     remember: remember.checked,
     ...(temperature.value === '' ? {} : { temperature: temperature.valueAsNumber }),
   });
@@ -78,7 +90,7 @@ function ask(text: string): boolean {
 }
 
 function ready(): boolean {
-  return connection === 'open' && model.value !== '' && session.current === null;
+  return connection.status === 'open' && model.value !== '' && session.current === null;
 }
 
 function render(): void {
@@ -90,43 +102,33 @@ function render(): void {
   transcript.allowAsking(ready());
   intro.hidden = session.exchanges.length > 0;
   chips.hidden = !intro.hidden;
-
-  const words = { connecting: 'Connecting', open: 'Connected', waiting: 'Not connected' }[connection];
-  byId('connection', HTMLElement).dataset.status = connection;
-  setText(byId('connection-words', HTMLElement), words);
+  byId('connection', HTMLElement).dataset.status = connection.status;
+  setText(byId('connection-words', HTMLElement), connectionWords());
   notice.hidden = (lost ?? problem) === null;
   setText(byId('notice-words', HTMLElement), lost ?? problem ?? '');
 }
 
-async function loadModels(): Promise<void> {
-  try {
-    const ids = await listModels(new URL('v1/models', document.baseURI));
-    model.replaceChildren(...ids.map((id) => element('option', { value: id }, id)));
-    model.disabled = false;
-    problem = null;
-  } catch (error) {
-    problem = error instanceof Error ? error.message : String(error);
-  }
-  render();
+function connectionWords(): string {
+  if (connection.status === 'open') return resumed ? 'Resumed' : 'Connected';
+  if (connection.status === 'connecting') return lost === null ? 'Connecting' : 'Reconnecting';
+  return connection.status === 'waiting' ? 'Reconnecting' : 'Not connected';
 }
 
-function socketUrl(): URL {
-  const url = new URL('v1/stream', document.baseURI);
-  url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
-  return url;
+const sentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+
+function addColours(): void {
+  for (const [method, { name, meaning }] of Object.entries(METHOD_WORDS)) {
+    colours.append(element('option', { value: method, title: meaning }, name));
+  }
+  colours.value = USUAL_METHODS[0] ?? '';
+  colours.addEventListener('change', () => {
+    const chosen = Object.keys(METHOD_WORDS).find((method) => method === colours.value);
+    if (isMethod(chosen)) transcript.colourBy(chosen);
+  });
 }
 
-function addMethods(): void {
-  for (const method of METHODS) {
-    const radio = element('input', { type: 'radio', name: 'method', value: method });
-    radio.checked = method === METHODS[0];
-    radio.addEventListener('change', () => transcript.colourBy(method));
-    const { name, meaning } = METHOD_WORDS[method];
-    byId('methods', HTMLElement).append(
-      element('label', { title: meaning }, radio, element('span', { class: 'choice' }, name)),
-    );
-  }
-}
+const isMethod = (name: string | undefined): name is keyof typeof METHOD_WORDS =>
+  name !== undefined && Object.hasOwn(METHOD_WORDS, name);
 
 function addExamples(): void {
   for (const { name, question: text } of EXAMPLES) {
@@ -154,6 +156,19 @@ function submit(): void {
   question.focus();
 }
 
+async function openRecording(): Promise<void> {
+  const input = byId('recording', HTMLInputElement);
+  const file = input.files?.[0];
+  input.value = '';
+  if (!file) return;
+  try {
+    session.open(fromLines(await file.text()));
+  } catch (error) {
+    problem = error instanceof Error ? `${file.name}: ${error.message}.` : String(error);
+    render();
+  }
+}
+
 byId('ask', HTMLFormElement).addEventListener('submit', (event) => {
   event.preventDefault();
   submit();
@@ -170,13 +185,14 @@ stop.addEventListener('click', () => {
 });
 byId('retry', HTMLButtonElement).addEventListener('click', () => {
   problem = null;
-  socket.open();
-  if (model.options.length === 0) void loadModels();
+  if (!server.retry()) void server.enter(key.value);
   render();
 });
+byId('recording', HTMLInputElement).addEventListener('change', () => void openRecording());
 
-addMethods();
+followTheme();
+listenForShortcuts({ stop: () => session.stop() });
+addColours();
 addExamples();
-socket.open();
-void loadModels();
+void server.enter(key.value);
 question.focus();

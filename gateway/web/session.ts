@@ -1,39 +1,45 @@
-import type { ClientMessage, GenerationEvent, Message, ServerEvent } from './protocol.js';
-import { type Answer, type AnswerFailed, answerText, isOver, newAnswer, reduce } from './state.js';
-import { describeError } from './words.js';
+import { type Observable, Subscription, tap } from 'rxjs';
+import { type Answer, answerText, isOver } from '../../src/client/answer.js';
+import { answerOf } from '../../src/client/answer-of.js';
+import type { GenerationEvent } from '../../src/client/protocol.js';
+import type { GenerationRequest, GuardRequest, Message } from '../../src/client/requests.js';
+import { durationOf, type RecordedEvent, type Recording, Replay } from './recording.js';
 
 export interface Exchange {
-  readonly requestId: string;
+  readonly id: string;
   readonly question: string;
+  readonly model: string;
   readonly answer: Answer;
+  /** What has come so far; it grows. */
+  readonly events: readonly RecordedEvent[];
 }
 
 export interface AskOptions {
   readonly model: string;
   /** Absent: the model's own. */
   readonly temperature?: number;
+  readonly guard: GuardRequest;
   /** Whether the model is told the earlier questions and answers too. */
   readonly remember: boolean;
 }
 
-export interface SessionListener {
-  changed(exchange: Exchange): void;
-  /** An error that concerns no exchange. */
-  notice(words: string): void;
+export interface SessionOptions {
+  readonly generate: (request: GenerationRequest) => Observable<GenerationEvent>;
+  readonly nowMs: () => number;
+  readonly changed: (exchange: Exchange) => void;
 }
 
-/** The exchanges of this page and their way over the connection. Knows no DOM and no socket. */
-export class Session {
-  readonly #send: (message: ClientMessage) => boolean;
-  readonly #nowMs: () => number;
-  readonly #listener: SessionListener;
-  readonly #exchanges = new Map<string, Exchange>();
-  readonly #stopping = new Set<string>();
+/** Most probable tokens that the card of a token lists. */
+const ALTERNATIVES = 5;
 
-  constructor(send: (message: ClientMessage) => boolean, nowMs: () => number, listener: SessionListener) {
-    this.#send = send;
-    this.#nowMs = nowMs;
-    this.#listener = listener;
+/** The exchanges of this page. Knows no DOM and no socket. */
+export class Session {
+  readonly #options: SessionOptions;
+  readonly #exchanges = new Map<string, Exchange>();
+  #running: { id: string; subscription: Subscription } | null = null;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
   }
 
   get exchanges(): Exchange[] {
@@ -45,76 +51,52 @@ export class Session {
     return this.exchanges.find(({ answer }) => !isOver(answer)) ?? null;
   }
 
-  ask(question: string, { model, temperature, remember }: AskOptions): void {
-    const requestId = `page-${this.#exchanges.size}`;
+  ask(question: string, { model, temperature, guard, remember }: AskOptions): void {
+    const { generate, nowMs } = this.#options;
     const messages = [...(remember ? this.#history() : []), { role: 'user' as const, content: question }];
-    this.#set({ requestId, question, answer: newAnswer(model) });
-    const sent = this.#send({
-      type: 'generation.create',
-      request_id: requestId,
+    const id = `exchange-${this.#exchanges.size}`;
+    const events: RecordedEvent[] = [];
+    const start = nowMs();
+    const request = {
       model,
       messages,
-      ...(temperature === undefined ? {} : { temperature }),
-    });
-    if (!sent)
-      this.#apply(requestId, { type: 'answer.failed', reason: 'There is no connection to the server.' });
+      guard,
+      top_logprobs: ALTERNATIVES,
+      ...(temperature !== undefined && { temperature }),
+    };
+    const subscription = new Subscription();
+    this.#running = { id, subscription };
+    subscription.add(
+      generate(request)
+        .pipe(
+          tap((event) => events.push({ atMs: nowMs() - start, event })),
+          answerOf(),
+        )
+        .subscribe((answer) => this.#set({ id, question, model, answer, events })),
+    );
   }
 
-  /** Cancels the answer under way; one that has no id yet as soon as it gets one. */
+  /** Cancels the answer under way, which stays as it stands. */
   stop(): void {
     const exchange = this.current;
-    if (!exchange) return;
-    const { responseId } = exchange.answer;
-    if (responseId === null) this.#stopping.add(exchange.requestId);
-    else this.#cancel(responseId);
+    if (!exchange || this.#running?.id !== exchange.id) return;
+    this.#running.subscription.unsubscribe();
+    this.#set({ ...exchange, answer: { ...exchange.answer, phase: 'done', finishReason: 'cancelled' } });
   }
 
-  receive(event: ServerEvent): void {
-    if (event.type === 'error') {
-      const reason = describeError(event.message, event.code);
-      const exchange = this.#find(event.request_id, event.response_id);
-      if (exchange) this.#apply(exchange.requestId, { type: 'answer.failed', reason });
-      // A cancel that crossed the end of its answer: nobody needs to know.
-      else if (event.code !== 'unknown_response') this.#listener.notice(reason);
-      return;
-    }
-    const requestId = event.type === 'generation.created' ? event.request_id : null;
-    const exchange = this.#find(requestId, event.response_id);
-    if (!exchange || isOver(exchange.answer)) return;
-    this.#apply(exchange.requestId, event);
-    // It failed here, on a gap in its events: the server knows nothing of that and would go on writing.
-    if (this.#exchanges.get(exchange.requestId)?.answer.phase === 'failed') this.#cancel(event.response_id);
-    if (event.type === 'generation.created' && this.#stopping.delete(exchange.requestId)) this.stop();
-  }
-
-  /** The answer under way has failed: the connection is gone, or what came over it makes no sense. */
-  fail(reason: string): void {
-    const exchange = this.current;
-    if (!exchange) return;
-    this.stop();
-    this.#apply(exchange.requestId, { type: 'answer.failed', reason });
-  }
-
-  #cancel(responseId: string): void {
-    this.#send({ type: 'generation.cancel', response_id: responseId });
-  }
-
-  #apply(requestId: string, event: GenerationEvent | AnswerFailed): void {
-    const exchange = this.#exchanges.get(requestId);
-    if (!exchange) return;
-    const answer = reduce(exchange.answer, event, this.#nowMs());
-    if (answer !== exchange.answer) this.#set({ ...exchange, answer });
+  /** Shows an answer of another time. */
+  open(recording: Recording): void {
+    const { question, model, events } = recording;
+    const answer = new Replay(recording).at(durationOf(recording));
+    const whole = isOver(answer)
+      ? answer
+      : { ...answer, phase: 'done' as const, finishReason: 'cancelled' as const };
+    this.#set({ id: `exchange-${this.#exchanges.size}`, question, model, answer: whole, events });
   }
 
   #set(exchange: Exchange): void {
-    this.#exchanges.set(exchange.requestId, exchange);
-    this.#listener.changed(exchange);
-  }
-
-  #find(requestId: string | null, responseId: string | null): Exchange | undefined {
-    const byRequest = requestId === null ? undefined : this.#exchanges.get(requestId);
-    if (byRequest || responseId === null) return byRequest;
-    return this.exchanges.find(({ answer }) => answer.responseId === responseId);
+    this.#exchanges.set(exchange.id, exchange);
+    this.#options.changed(exchange);
   }
 
   #history(): Message[] {
@@ -125,4 +107,18 @@ export class Session {
         { role: 'assistant', content: answerText(answer) },
       ]);
   }
+}
+
+export const recordingOf = ({ question, model, events, answer }: Exchange): Recording => ({
+  question,
+  model,
+  events,
+  error: answer.error,
+});
+
+/** Tokens per second between the first and the last; null until there are two at different times. */
+export function tokensPerSecond(events: readonly RecordedEvent[]): number | null {
+  const times = events.flatMap(({ atMs, event }) => (event.type === 'token.delta' ? [atMs] : []));
+  const [first = 0, last = 0] = [times[0], times.at(-1)];
+  return last > first ? ((times.length - 1) * 1000) / (last - first) : null;
 }

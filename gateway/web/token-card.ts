@@ -1,8 +1,8 @@
-import { fullScale, strength } from './colour.js';
+import type { Answer, Token } from '../../src/client/answer.js';
+import type { Method } from '../../src/client/protocol.js';
 import { element } from './dom.js';
-import { METHODS, type Method } from './protocol.js';
-import { type Answer, scoreOf, strongest, type Token } from './state.js';
-import { formatProbability, formatScore, METHOD_WORDS, visibleText } from './words.js';
+import { methodsOf, riskOf, scaleOf, scoreOf, stepAt } from './queries.js';
+import { formatProbability, formatRisk, formatScore, METHOD_WORDS, visibleText } from './words.js';
 
 export const TOKEN_CARD_ID = 'token-card';
 
@@ -21,15 +21,15 @@ export class TokenCard {
 
   show(answer: Answer, token: Token, chosen: Method, anchor: Anchor): void {
     this.#anchor = anchor;
-    this.element.replaceChildren(
-      element(
-        'p',
-        { class: 'card-title' },
-        element('span', { class: 'card-token' }, visibleText(token.text)),
-        element('span', { class: 'card-place' }, `#${token.index} · id ${token.id}`),
-      ),
-      facts(answer, token, chosen),
+    const id = token.id === null ? '' : ` · id ${token.id}`;
+    const title = element(
+      'p',
+      { class: 'card-title' },
+      element('span', { class: 'card-token' }, visibleText(token.text)),
+      element('span', { class: 'card-place' }, `#${token.index}${id}`),
     );
+    const parts = [scores(answer, token, chosen), rival(token), alternatives(token), step(answer, token)];
+    this.element.replaceChildren(title, ...parts.filter((part) => part !== null));
     this.element.hidden = false;
     this.place();
   }
@@ -50,37 +50,70 @@ export class TokenCard {
     const below = anchor.bottom + GAP_PX;
     const fitsBelow = below + height + GAP_PX <= window.innerHeight;
     const top = above < GAP_PX || (side === 'below' && fitsBelow) ? below : above;
+    const lowest = Math.max(GAP_PX, window.innerHeight - height - GAP_PX);
     this.element.style.setProperty('left', `${Math.max(GAP_PX, left)}px`);
-    this.element.style.setProperty('top', `${top}px`);
+    this.element.style.setProperty('top', `${Math.min(top, lowest)}px`);
   }
 }
 
-function facts(answer: Answer, token: Token, chosen: Method): HTMLElement {
-  const list = element('dl');
-  const add = (name: string, value: string, attributes: Record<string, string> = {}) => {
-    const row = element('div', attributes, element('dt', {}, name), element('dd', {}, value));
-    list.append(row);
-    return row;
-  };
-  add('Probability', `${formatProbability(Math.exp(token.logprob))} (log ${formatScore(token.logprob)})`);
-  for (const method of METHODS) {
+const row = (...cells: readonly (HTMLElement | string)[]): HTMLElement =>
+  element(
+    'tr',
+    {},
+    ...cells.map((cell, at) => (at === 0 ? element('th', { scope: 'row' }, cell) : element('td', {}, cell))),
+  );
+
+function scores(answer: Answer, token: Token, chosen: Method): HTMLElement {
+  const body = element('tbody');
+  if (token.logprob !== null) {
+    const probability = formatProbability(Math.exp(token.logprob));
+    body.append(row('Probability', probability, `log ${formatScore(token.logprob)}`));
+  }
+  for (const method of methodsOf(answer)) {
     const score = scoreOf(token, method);
+    const risk = riskOf(token, method);
     const value = score === null ? missing(answer, token, method) : formatScore(score);
-    const row = add(METHOD_WORDS[method].name, value, {
-      class: 'card-score',
-      'data-chosen': String(method === chosen),
-    });
-    const full = fullScale(method, strongest(answer, method)?.score ?? null);
-    row.style.setProperty('--strength', String(score === null ? 0 : strength(score, full)));
+    const line = row(METHOD_WORDS[method].name, value, risk === null ? '' : `risk ${formatRisk(risk)}`);
+    line.classList.add('card-score');
+    line.dataset.chosen = String(method === chosen);
+    line.style.setProperty('--strength', String(score === null ? 0 : scaleOf(answer, method).of(token)));
+    body.append(line);
   }
-  if (token.rival) {
-    const { text, before, after } = token.rival;
-    const change = `${formatProbability(before)} → ${formatProbability(after)}`;
-    const row = add('Rival', change, { class: 'card-rival' });
-    row.querySelector('dt')?.append(' ', element('span', { class: 'card-token' }, visibleText(text)));
-  }
-  return list;
+  return element('table', {}, body);
 }
+
+function rival({ rival: other }: Token): HTMLElement | null {
+  if (!other) return null;
+  const change = `${formatProbability(other.before)} → ${formatProbability(other.after)}`;
+  return section('Rival, under the nudge', row(quoted(other.text), change));
+}
+
+function alternatives({ topLogprobs, text }: Token): HTMLElement | null {
+  if (topLogprobs.length === 0) return null;
+  const lines = topLogprobs.map((other) => {
+    const line = row(quoted(other.text), formatProbability(Math.exp(other.logprob)));
+    line.classList.toggle('card-taken', other.text === text);
+    return line;
+  });
+  return section('Most probable here', ...lines);
+}
+
+function step(answer: Answer, { index, inserted, spike }: Token): HTMLElement | null {
+  const of = stepAt(answer, index);
+  const parts: string[] = [];
+  if (of) {
+    const risk = of.risk === null ? 'not rated' : `risk ${formatRisk(of.risk)}`;
+    parts.push(`Step ${of.step + 1}: ${risk}${of.flagged ? ', flagged' : ''}`);
+  }
+  if (spike) parts.push('A spike: this token alone passes the threshold');
+  if (inserted) parts.push('Put in by the guard');
+  return parts.length === 0 ? null : element('p', { class: 'card-step' }, parts.join(' · '));
+}
+
+const quoted = (text: string): HTMLElement => element('span', { class: 'card-token' }, visibleText(text));
+
+const section = (title: string, ...rows: readonly HTMLElement[]): HTMLElement =>
+  element('table', {}, element('caption', {}, title), element('tbody', {}, ...rows));
 
 function missing(answer: Answer, token: Token, method: Method): string {
   if (token.skipped.includes(method)) return 'skipped: the model was sure';

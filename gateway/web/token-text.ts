@@ -1,9 +1,11 @@
-import { strength } from './colour.js';
+import { type Answer, isOver, type Token } from '../../src/client/answer.js';
+import type { Method } from '../../src/client/protocol.js';
+import { riskLevel } from './colour.js';
 import { element } from './dom.js';
-import type { Method } from './protocol.js';
-import { scoreOf, scoreState, type Token } from './state.js';
+import { riskOf, rollbackAt, type Scale, scoreOf, scoreState, stepAt } from './queries.js';
+import { Strikes } from './strikes.js';
 import { TOKEN_CARD_ID } from './token-card.js';
-import { formatScore, METHOD_WORDS, visibleText } from './words.js';
+import { formatRisk, formatScore, METHOD_WORDS, visibleText } from './words.js';
 
 /**
  * The answer as text, a span per token. One span is in the tab order; arrows, Home and End move from there
@@ -17,6 +19,9 @@ export class TokenText {
     'aria-label': 'Answer, token by token. The arrow keys move between tokens.',
   });
   readonly #spans: HTMLSpanElement[] = [];
+  /** What each span shows, so that only what changed is drawn. */
+  readonly #shown: string[] = [];
+  readonly #strikes = new Strikes(this.element);
   #reachable = 0;
 
   /** `point` hears which token the pointer is over or the keyboard on, and null when neither is. */
@@ -31,7 +36,10 @@ export class TokenText {
     });
     this.element.addEventListener('focusout', () => point(null));
     this.element.addEventListener('keydown', (event) => {
-      if (event.key === 'Escape') point(null);
+      if (event.key === 'Escape') {
+        point(null);
+        event.stopPropagation(); // it is the card that is meant, not the answer
+      }
       const index = indexOf(event.target);
       const goal = index === null ? null : this.#goal(event.key, index);
       if (goal === null) return;
@@ -40,25 +48,19 @@ export class TokenText {
     });
   }
 
-  /** Draws the tokens that are new or changed, of `count` that there are now: those that were retracted go. */
-  update(tokens: readonly Token[], count: number, method: Method, full: number): void {
-    for (const span of this.#spans.splice(count)) span.remove();
-    if (this.#reachable >= count) this.#reach(Math.max(0, count - 1));
+  update(answer: Answer, method: Method, scale: Scale): void {
+    const { tokens } = answer;
+    for (const span of this.#spans.splice(tokens.length)) span.remove();
+    this.#shown.length = tokens.length;
+    if (this.#reachable >= tokens.length) this.#reach(Math.max(0, tokens.length - 1));
     for (const token of tokens) {
-      const span = this.#spans[token.index] ?? this.#add(token.index);
-      show(span, token);
-      const score = scoreOf(token, method);
-      const state = scoreState(token, method);
-      span.dataset.score = state;
-      span.style.setProperty('--strength', String(score === null ? 0 : strength(score, full)));
-      const without = state === 'skipped' ? 'skipped' : 'no score';
-      const verdict = score === null ? without : `${METHOD_WORDS[method].noun} ${formatScore(score)}`;
-      span.classList.toggle('flagged', token.flagged);
-      span.setAttribute(
-        'aria-label',
-        `${visibleText(token.text)}, ${verdict}${token.flagged ? ', in a doubtful step' : ''}`,
-      );
+      const look = lookOf(answer, token, method, scale);
+      const shown = JSON.stringify(look);
+      if (shown === this.#shown[token.index]) continue;
+      this.#shown[token.index] = shown;
+      show(this.#spans[token.index] ?? this.#add(token.index), look);
     }
+    this.#strikes.update(answer, this.#spans);
   }
 
   highlight(index: number | null): void {
@@ -126,12 +128,53 @@ export class TokenText {
   }
 }
 
-/** The token that a span stands for: another one, where the first was retracted since the last frame. */
-function show(span: HTMLSpanElement, { text }: Token): void {
+/** All that the span of a token shows. */
+function lookOf(answer: Answer, token: Token, method: Method, scale: Scale) {
+  const { index, text, inserted, spike } = token;
+  const step = stepAt(answer, index);
+  const drawing = answer.rollbacks.at(-1);
+  const goes = drawing?.outcome === null && index >= drawing.from && step?.step === drawing.step;
+  return {
+    text,
+    score: scoreState(token, method),
+    strength: scale.of(token).toFixed(3),
+    level: step ? riskLevel(step.risk, step.flagged) : '',
+    flagMark: step?.flagged === true && step.from === index,
+    spike,
+    inserted,
+    replaced: rollbackAt(answer, index) !== null,
+    goes: goes && !isOver(answer),
+    label: labelOf(token, method, step),
+  };
+}
+
+type Look = ReturnType<typeof lookOf>;
+
+function labelOf(token: Token, method: Method, step: ReturnType<typeof stepAt>): string {
+  const score = scoreOf(token, method);
+  const risk = riskOf(token, method);
+  const without = scoreState(token, method) === 'skipped' ? 'skipped' : 'no score';
+  const parts = [visibleText(token.text)];
+  parts.push(score === null ? without : `${METHOD_WORDS[method].noun} ${formatScore(score)}`);
+  if (risk !== null) parts.push(`risk ${formatRisk(risk)}`);
+  if (step?.flagged) parts.push('in a flagged step');
+  if (token.inserted) parts.push('put in by the guard');
+  return parts.join(', ');
+}
+
+/** Draws a span: it may have shown another token, which was retracted since the last frame. */
+function show(span: HTMLSpanElement, look: Look): void {
+  const { text, score, strength, level, flagMark, spike, inserted, replaced, goes, label } = look;
   if (span.textContent !== text) span.textContent = text;
   if (text === '') span.dataset.mark = 'part';
   else if (text.startsWith('\n')) span.dataset.mark = 'newline';
   else delete span.dataset.mark;
+  span.dataset.score = score;
+  span.dataset.level = level;
+  span.style.setProperty('--strength', strength);
+  const classes = { flagged: level === 'flagged', 'flag-mark': flagMark, spike, inserted, replaced, goes };
+  for (const [name, on] of Object.entries(classes)) span.classList.toggle(name, on);
+  span.setAttribute('aria-label', label);
 }
 
 function indexOf(target: EventTarget | null): number | null {

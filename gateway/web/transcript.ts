@@ -1,20 +1,26 @@
+import { type Answer, answerText } from '../../src/client/answer.js';
+import type { Method } from '../../src/client/protocol.js';
 import { AnswerView } from './answer-view.js';
 import { setText } from './dom.js';
-import type { Method } from './protocol.js';
+import { strongest, unscoredTokens } from './queries.js';
 import type { Exchange } from './session.js';
-import { type Answer, answerText, strongest, unscoredTokens } from './state.js';
 import { TokenCard } from './token-card.js';
 import { countTokens, FINISH_WORDS, formatScore, METHOD_WORDS } from './words.js';
 
 /** How near to its end the page must be to be kept there while an answer grows. */
 const NEAR_END_PX = 80;
 
+export interface TranscriptOptions {
+  readonly scroller: HTMLElement;
+  readonly list: HTMLElement;
+  readonly announcer: HTMLElement;
+  readonly method: Method;
+  readonly askAgain: (question: string) => void;
+}
+
 /** All exchanges, oldest first. Draws at most once per frame, however many events arrive. */
 export class Transcript {
-  readonly #scroller: HTMLElement;
-  readonly #list: HTMLElement;
-  readonly #announcer: HTMLElement;
-  readonly #askAgain: (question: string) => void;
+  readonly #options: TranscriptOptions;
   readonly #card = new TokenCard();
   readonly #views = new Map<string, AnswerView>();
   readonly #latest = new Map<string, Exchange>();
@@ -24,18 +30,10 @@ export class Transcript {
   #askingAllowed = false;
   #frame = 0;
 
-  constructor(
-    scroller: HTMLElement,
-    list: HTMLElement,
-    announcer: HTMLElement,
-    method: Method,
-    askAgain: (question: string) => void,
-  ) {
-    this.#scroller = scroller;
-    this.#list = list;
-    this.#announcer = announcer;
-    this.#method = method;
-    this.#askAgain = askAgain;
+  constructor(options: TranscriptOptions) {
+    this.#options = options;
+    this.#method = options.method;
+    const { scroller } = options;
     document.body.append(this.#card.element);
     scroller.addEventListener('scroll', () => {
       this.#atEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_END_PX;
@@ -45,17 +43,17 @@ export class Transcript {
   }
 
   show(exchange: Exchange): void {
-    const { requestId, answer } = exchange;
-    const before = this.#latest.get(requestId)?.answer.phase;
+    const { id, answer } = exchange;
+    const before = this.#latest.get(id)?.answer.phase;
     if (before === undefined) this.#atEnd = true;
     if (before !== answer.phase) this.#announce(answer);
-    this.#latest.set(requestId, exchange);
-    this.#draw(requestId);
+    this.#latest.set(id, exchange);
+    this.#draw(id);
   }
 
   colourBy(method: Method): void {
     this.#method = method;
-    for (const requestId of this.#latest.keys()) this.#draw(requestId);
+    for (const id of this.#latest.keys()) this.#draw(id);
   }
 
   allowAsking(allowed: boolean): void {
@@ -63,34 +61,36 @@ export class Transcript {
     for (const view of this.#views.values()) view.allowAsking(allowed);
   }
 
-  #draw(requestId: string): void {
-    this.#dirty.add(requestId);
+  #draw(id: string): void {
+    this.#dirty.add(id);
     if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#flush());
   }
 
   #flush(): void {
     this.#frame = 0;
-    for (const requestId of this.#dirty) {
-      const exchange = this.#latest.get(requestId);
+    for (const id of this.#dirty) {
+      const exchange = this.#latest.get(id);
       if (!exchange) continue;
-      const view = this.#views.get(requestId);
+      const view = this.#views.get(id);
       if (view) view.update(exchange, this.#method);
       else this.#add(exchange);
     }
     this.#dirty.clear();
-    if (this.#atEnd) this.#scroller.scrollTop = this.#scroller.scrollHeight;
+    const { scroller } = this.#options;
+    if (this.#atEnd) scroller.scrollTop = scroller.scrollHeight;
   }
 
   #add(exchange: Exchange): void {
-    const view = new AnswerView(exchange, this.#method, this.#card, this.#askAgain);
+    const view = new AnswerView(exchange, this.#method, this.#card, this.#options.askAgain);
     view.allowAsking(this.#askingAllowed);
-    this.#views.set(exchange.requestId, view);
-    this.#list.append(view.element);
+    this.#views.set(exchange.id, view);
+    this.#options.list.append(view.element);
   }
 
   /** For screen readers: that writing began, and once at the end the whole answer and its weakest spot. */
   #announce(answer: Answer): void {
-    if (answer.phase === 'waiting') setText(this.#announcer, 'Answering');
+    const { announcer } = this.#options;
+    if (answer.phase === 'waiting') setText(announcer, 'Answering');
     if (answer.phase !== 'done') return;
     const top = strongest(answer, this.#method);
     const unscored = unscoredTokens(answer, this.#method);
@@ -102,7 +102,11 @@ export class Transcript {
       const { noun } = METHOD_WORDS[this.#method];
       parts.push(`strongest ${noun} ${formatScore(top.score)} at “${top.token.text.trim()}”`);
     }
+    const flagged = answer.flags.length;
+    if (flagged > 0) parts.push(`${flagged} ${flagged === 1 ? 'step' : 'steps'} flagged`);
+    const replaced = answer.rollbacks.filter(({ outcome }) => outcome === 'replaced').length;
+    if (replaced > 0) parts.push(`${replaced} replaced`);
     if (unscored > 0) parts.push(`${countTokens(unscored)} without a score`);
-    setText(this.#announcer, parts.join('. '));
+    setText(announcer, parts.join('. '));
   }
 }

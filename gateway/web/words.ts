@@ -1,4 +1,5 @@
-import type { FinishReason, Method } from './protocol.js';
+import type { FinishReason, Method } from '../../src/client/protocol.js';
+import type { RiskLevel } from './colour.js';
 
 export const METHOD_WORDS: Readonly<Record<Method, { name: string; noun: string; meaning: string }>> = {
   adversarial: {
@@ -6,6 +7,26 @@ export const METHOD_WORDS: Readonly<Record<Method, { name: string; noun: string;
     noun: 'adversarial score',
     meaning:
       'how far the token’s log-probability falls when the text before it is nudged in the worst direction',
+  },
+  random: {
+    name: 'Random',
+    noun: 'random score',
+    meaning: 'how far the token’s log-probability falls when the text before it is nudged at random',
+  },
+  tokur_eu: {
+    name: 'TokUR EU',
+    noun: 'epistemic uncertainty',
+    meaning: 'how far models with noise on their weights disagree',
+  },
+  tokur_tu: {
+    name: 'TokUR TU',
+    noun: 'total uncertainty',
+    meaning: 'entropy of what models with noise on their weights say together',
+  },
+  tokur_au: {
+    name: 'TokUR AU',
+    noun: 'aleatoric uncertainty',
+    meaning: 'mean entropy of models with noise on their weights',
   },
   nll: { name: 'NLL', noun: 'NLL', meaning: 'negative log-probability of the token, in nats' },
   entropy: {
@@ -20,11 +41,23 @@ export const METHOD_WORDS: Readonly<Record<Method, { name: string; noun: string;
   },
 };
 
+/** Those that need no request of their own; the others cost further passes. */
+export const USUAL_METHODS: readonly Method[] = ['adversarial', 'nll', 'entropy', 'margin'];
+
 export const FINISH_WORDS: Readonly<Record<FinishReason, string>> = {
   stop: 'finished',
   length: 'cut off at the length limit',
   content_filter: 'stopped by the guard at a doubtful step',
   cancelled: 'stopped by you',
+};
+
+export const LEVEL_WORDS: Readonly<Record<RiskLevel, string>> = {
+  unknown: 'not rated',
+  calm: 'below 50 %',
+  slight: 'from 50 %',
+  raised: 'from 80 %',
+  high: 'from 95 %',
+  flagged: 'flagged',
 };
 
 /** Three significant digits; an exponent only where the zeros would have to be counted. */
@@ -37,6 +70,21 @@ export function formatScore(value: number): string {
 /** A probability in percent, with the digits that a small perturbation moves. */
 export const formatProbability = (value: number): string => `${(value * 100).toFixed(2)} %`;
 
+/** A risk in percent. Near 1 its distance to 1 is what counts, and 100 % would say too much. */
+export function formatRisk(risk: number): string {
+  const tail = 1 - risk;
+  if (tail < 1e-4) return '> 99.99 %';
+  const digits = tail < 0.001 ? 2 : tail < 0.1 ? 1 : 0;
+  return `${(risk * 100).toFixed(digits)} %`;
+}
+
+/** Minutes and seconds, and tenths: an answer is seldom longer than a minute. */
+export function formatTime(ms: number): string {
+  const tenths = Math.round(ms / 100);
+  const minutes = Math.floor(tenths / 600);
+  return `${minutes}:${((tenths % 600) / 10).toFixed(1).padStart(4, '0')}`;
+}
+
 export const countTokens = (count: number): string => `${count} ${count === 1 ? 'token' : 'tokens'}`;
 
 const MARKS: Readonly<Record<string, string>> = { ' ': '␣', '\n': '↵', '\t': '⇥', '\r': '␍' };
@@ -46,17 +94,24 @@ export const visibleText = (text: string): string =>
   text === '' ? '(part of a character)' : text.replace(/\s/g, (space) => MARKS[space] ?? '␣');
 
 /** An error as a person should read it: what it means for them first, then what the server said. */
-export function describeError(message: string, code: string | null): string {
-  const hint = code === null ? undefined : HINTS[code];
+export function describeError({ message, code }: { message: string; code: string }): string {
+  const hint = HINTS[code];
   return hint ? `${hint} (${message})` : message;
 }
 
 const HINTS: Readonly<Record<string, string>> = {
   overloaded: 'The model is busy with as many answers as it can write at once. Try again in a moment.',
   too_many_generations: 'Too many answers are being written at once on this page.',
+  rate_limited: 'There were too many questions in a short time. Try again in a moment.',
   context_length_exceeded: 'The question is too long for this model.',
   engine_crashed:
     'The model stopped unexpectedly and the rest of this answer is lost. Asking again may work.',
   engine_unavailable: 'The model cannot be reached at the moment. Try again in a moment.',
   engine_failed: 'The computation failed and the rest of this answer is lost. Asking again may work.',
+  shutting_down: 'The server is shutting down.',
+  connection_lost: 'The connection was lost, and with it the rest of this answer.',
+  connection_closed: 'The server closed the connection.',
+  not_recovered: 'The connection was lost for too long: the rest of this answer is gone.',
+  events_lost: 'Part of the answer was lost on its way.',
+  protocol_error: 'The answer cannot be trusted.',
 };

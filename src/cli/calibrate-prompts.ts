@@ -5,7 +5,8 @@ import { parseJsonLines } from '../bench/json-lines.js';
 import { generateProblems } from '../bench/tasks/generate.js';
 import { verify } from '../bench/tasks/verify.js';
 import type { ChatMessage } from '../model/chat-template.js';
-import { type Checkpoint, encodePrompt } from '../model/checkpoint.js';
+import type { Checkpoint } from '../model/checkpoint.js';
+import { encodePrompt } from '../model/prompt.js';
 import type { CollectedAnswer } from '../stream/collect-scores.js';
 import { UsageError } from './report.js';
 

@@ -10,7 +10,7 @@ import { Engine } from '../engine/engine.js';
 import type { GenerateRequest } from '../engine/generation.js';
 import { samplingDefaults } from '../engine/sampler.js';
 import type { ChatMessage } from '../model/chat-template.js';
-import { encodePrompt } from '../model/checkpoint.js';
+import { encodePrompt } from '../model/prompt.js';
 import type { GuardEvent } from '../stream/events.js';
 import { FlowGate } from '../stream/flow-gate.js';
 import { generate } from '../stream/generate.js';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { type Checkpoint, encodePrompt } from '../model/checkpoint.js';
+import type { Checkpoint } from '../model/checkpoint.js';
 import { Detokenizer } from '../model/detokenizer.js';
 import { fieldName } from '../model/json.js';
+import { encodePrompt } from '../model/prompt.js';
 import { scoreFields } from '../stream/wire.js';
 import type { AbsoluteScoring } from '../uncertainty/settings.js';
 import type { ScoredResponse } from '../uncertainty/text-scorer.js';

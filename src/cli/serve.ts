@@ -1,49 +1,66 @@
 import { Command, Option } from 'commander';
 import { pino } from 'pino';
-import type { DeviceChoice } from '../engine/device.js';
-import { Engine } from '../engine/engine.js';
-import { deviceOption, integer, modelOption, parseBytes } from './options.js';
+import type { OpenModels } from '../../gateway/open-models.js';
+import type { Gateway } from '../../gateway/server.js';
+import { DEVICE_CHOICES } from '../engine/device.js';
+import { integer, parseBytes } from './options.js';
 import { formatDevices, heading } from './report.js';
+import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
 
-interface ServeOptions {
-  readonly model: string;
-  readonly host: string;
-  readonly port: number;
-  readonly device: DeviceChoice;
-  readonly maxStreams: number;
-  readonly memory?: number;
-  readonly logLevel: string;
+interface ServeOptions extends ServeFlags {
+  readonly checkConfig?: true;
 }
+
+/** What a shell reports for a process that was ended by SIGINT; a second signal leaves no time for more. */
+const EXIT_AT_ONCE = 130;
 
 export function serveCommand(): Command {
   return new Command('serve')
-    .description('Serve a model: OpenAI-compatible API, WebSocket stream, and a page to try it.')
-    .addOption(modelOption())
-    .addOption(deviceOption())
-    .option('--host <address>', 'address to listen on; there is no access control yet', '127.0.0.1')
+    .description('Serve models: OpenAI-compatible API, WebSocket stream, and a page to try them.')
+    .option('--config <file>', 'configuration in YAML or JSON; flags and variables go before it')
+    .option('--check-config', 'print the configuration that results, and serve nothing')
+    .optionsGroup('Where:')
+    .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
+    .option('--port <number>', 'port; 0 picks a free one (default: 8787)', integer(0, 65535))
+    .option('--metrics-port <number>', 'a port of its own for /metrics', integer(0, 65535))
+    .option('--allow-anonymous', 'listen on other addresses than loopback without any API key')
+    .optionsGroup('One model, in place of those of the configuration:')
+    .option('--model <folder>', 'checkpoint in the Hugging Face layout (default: the embedded reasoner)')
+    .option('--upstream <url>', 'OpenAI-compatible server that runs it, up to and with /v1')
+    .option('--upstream-model <name>', 'what that server calls it')
+    .option('--upstream-key-env <variable>', "environment variable that holds that server's key")
+    .option('--scorer <folder>', 'checkpoint of the same weights, which scores what that server writes')
     .addOption(
-      new Option('--port <number>', 'port; 0 picks a free one')
-        .env('PORT')
-        .default(8787)
-        .argParser(integer(0, 65535)),
+      new Option('--device <name>', 'what computes; auto takes the best that works (default: cpu)').choices(
+        DEVICE_CHOICES,
+      ),
     )
-    .option('--max-streams <number>', 'responses under way at once', integer(1, 1024), 16)
+    .option('--max-streams <number>', 'responses under way at once (default: 16)', integer(1, 4096))
     .option(
       '--memory <size>',
       'most that texts may be predicted to need, such as 4GB; by default 70 % of what is free',
       parseBytes,
     )
+    .optionsGroup('Other:')
     .addOption(
-      new Option('--log-level <level>', 'what the log on standard error holds')
-        .choices(['debug', 'info', 'warn', 'error', 'silent'])
-        .default('info'),
+      new Option('--log-level <level>', 'what the log on standard error holds (default: info)').choices([
+        'debug',
+        'info',
+        'warn',
+        'error',
+        'silent',
+      ]),
     )
     .addHelpText(
       'after',
       `
+Every field of the configuration has an environment variable: FLINCH_LISTEN_PORT is listen.port.
+On SIGTERM or Ctrl-C responses under way may finish (shutdown.drain_s); a second one ends them.
+
 Examples:
   $ flinch serve
   $ flinch serve --model ~/models/Qwen2.5-0.5B-Instruct --port 9000
+  $ flinch serve --config flinch.yaml --check-config
   $ curl -N http://127.0.0.1:8787/v1/chat/completions -H 'Content-Type: application/json' -d '{
       "model": "reasoner", "stream": true,
       "messages": [{"role": "user", "content": "What is 12 + 30 - 5?"}]}'`,
@@ -52,35 +69,60 @@ Examples:
 }
 
 async function serve(options: ServeOptions): Promise<void> {
-  const { model, host, port, device, maxStreams, logLevel } = options;
-  // The gateway is a part of its own: a library user does not load it.
-  const { EngineModel, Models, startGateway } = await import('../../gateway/index.js');
-  const logger = pino({ level: logLevel }, pino.destination(2));
-  const engine = await Engine.open(model, {
-    device,
-    maxStreams,
-    ...(options.memory !== undefined && { memoryLimit: options.memory }),
-  });
-  const name = engine.checkpoint.name;
+  const config = await serveConfig(options, process.env);
+  if (options.checkConfig) return checkConfig(config);
+  // The gateway is a part of its own: other commands do not load it.
+  const { checkAccess, Metrics, openModels, startGateway } = await import('../../gateway/index.js');
+  checkAccess(config, process.env); // before large models are read
+  const logger = pino({ level: config.log.level }, pino.destination(2));
+  const metrics = new Metrics();
+  const opened = await openModels(config.models, { logger, env: process.env, metrics });
   try {
-    await engine.start();
-    const devices = formatDevices(engine);
-    logger.info({ model: name, devices }, 'model opened');
-    const models = new Models([await EngineModel.open(name, engine, logger)]);
-    const gateway = await startGateway({ models, host, port, logger });
+    const { models: _, ...rest } = config;
+    const gateway = await startGateway({ models: opened.models, config: rest, logger, metrics });
+    const names = describeModels(opened);
+    logger.info({ models: names, url: gateway.url }, 'serving');
     process.stdout.write(
-      `${heading('flinch')} serves ${name} on ${devices} at ${heading(gateway.url)} (Ctrl-C to stop)\n`,
+      `${heading('flinch')} serves ${names.join(', ')} at ${heading(gateway.url)} (Ctrl-C to stop)\n`,
     );
-    const signal = await terminated();
-    logger.info({ signal }, 'shutting down');
-    await gateway.close();
+    await shutDown(gateway, (fields, text) => logger.info(fields, text));
   } finally {
-    await engine.close();
+    await opened.close();
   }
 }
 
-async function terminated(): Promise<string> {
+const describeModels = ({ all }: OpenModels): string[] =>
+  all.map(({ model, engine }) => (engine ? `${model.name} on ${formatDevices(engine)}` : model.name));
+
+/** Waits for a signal, then for what is under way, but not for that when there is a second signal. */
+async function shutDown(gateway: Gateway, log: (fields: object, text: string) => void): Promise<void> {
+  const signal = await nextSignal();
+  const second = nextSignal();
+  log({ signal }, 'draining');
+  const early = await Promise.race([gateway.drain(), second]);
+  log(early === undefined ? {} : { signal: early }, 'shutting down');
+  if (early !== undefined) process.exitCode = EXIT_AT_ONCE;
+  await gateway.close();
+}
+
+async function nextSignal(): Promise<string> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(signal));
+    const signals = ['SIGINT', 'SIGTERM'] as const;
+    const heard = (signal: string): void => {
+      for (const other of signals) process.off(other, heard);
+      resolve(signal);
+    };
+    for (const signal of signals) process.on(signal, heard);
   });
+}
+
+/** Prints the configuration as it is in force, and what would keep it from being. */
+async function checkConfig(config: ServeConfig): Promise<void> {
+  const { checkAccess } = await import('../../gateway/index.js');
+  const { stringify } = await import('yaml');
+  checkAccess(config, process.env);
+  const keys = config.access.keys.map((key) =>
+    key.sha256 === undefined ? key : { ...key, sha256: '(hidden)' },
+  );
+  process.stdout.write(stringify({ ...config, access: { ...config.access, keys } }));
 }

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { type ChatMessage, type ChatTemplate, openChatTemplate } from './chat-template.js';
+import { type ChatTemplate, openChatTemplate } from './chat-template.js';
 import { type ModelConfig, parseConfig } from './config.js';
 import { embeddingRms } from './embedding-rms.js';
 import { ModelError, reasonOf } from './errors.js';
@@ -55,19 +55,6 @@ export async function openCheckpoint(dir: string): Promise<Checkpoint> {
     weightBytes: needed.reduce((bytes, name) => bytes + (tensors.get(name)?.byteLength ?? 0), 0),
     embeddingRms: () => (rms ??= embeddingRms(tensors)),
   };
-}
-
-/**
- * Token ids of a conversation that the model is to continue. The template writes every special token itself.
- *
- * @throws TemplateError where the template refuses the messages
- * @throws ModelError where the model has no template, or it fails
- */
-export function encodePrompt(
-  { chatTemplate, tokenizer }: Pick<Checkpoint, 'chatTemplate' | 'tokenizer'>,
-  messages: readonly ChatMessage[],
-): number[] {
-  return tokenizer.encode(chatTemplate.render(messages, { addGenerationPrompt: true }));
 }
 
 async function checkFolder(dir: string): Promise<void> {

@@ -128,7 +128,7 @@ export class Retokenizer {
     const text = this.#waiting;
     this.#waiting = '';
     if (text === '') return [];
-    return this.#spell(this.#tokenizer.encodeWritten(text), text, this.#tokenizer.leadingSpaces > 0);
+    return this.#spell(this.#tokenizer.encodePlain(text), text, this.#tokenizer.leadingSpaces > 0);
   }
 }
 

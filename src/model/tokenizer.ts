@@ -30,15 +30,16 @@ export class Tokenizer {
   readonly units: UnitEncoder | null;
   readonly #file: string;
   readonly #library: Library;
-  /** Knows of the added tokens only those that show. */
-  readonly #openPlain: () => Library;
-  #plain: Library | null = null;
+  /** Takes the text of special tokens for what it says; made when a text first holds one. */
+  readonly #plain: () => Library;
   readonly #decoder: ByteDecoder;
   /** By id. No array: a file may name one id of millions, and walking the holes would take a second. */
   readonly #tokens = new Map<number, string>();
   readonly #ids: Map<string, number>;
   readonly #added = new Set<number>();
   readonly #special = new Set<number>();
+  /** Matches their names; a single character cannot be broken up, and is taken as it comes. */
+  readonly #specials: RegExp | null;
 
   /**
    * @param file path of tokenizer.json, for messages
@@ -64,6 +65,12 @@ export class Tokenizer {
     this.longestToken = longest;
 
     const json = isRecord(tokenizerJson) ? tokenizerJson : {};
+    const names = [...this.#special]
+      .map((id) => this.#tokens.get(id) ?? '')
+      .filter(({ length }) => length > 1);
+    const longestFirst = names.toSorted((a, b) => b.length - a.length).map(escapeRegExp);
+    this.#specials = names.length > 0 ? new RegExp(longestFirst.join('|'), 'g') : null;
+
     this.#decoder = parseDecoder(json.decoder, file);
     this.leadingSpaces = this.#decoder.leadingSpaces;
     const { normalizer = null, pre_tokenizer = null } = json;
@@ -72,11 +79,12 @@ export class Tokenizer {
     const model = isRecord(json.model) ? { ...json.model, type: 'BPE' } : {};
     // Its post-processor adds special tokens and its decoder is not incremental: neither is used.
     const parts = { normalizer, pre_tokenizer, post_processor: null, decoder: null };
-    const open = (added_tokens: readonly AddedToken[]): Library =>
-      this.#guard(() => new Library({ added_tokens, model, ...parts }, {}));
-    this.#library = open(added);
-    this.visibleAdded = [...added].filter(({ id }) => !this.#special.has(id));
-    this.#openPlain = () => open(this.visibleAdded);
+    const library = (tokens: typeof added): Library =>
+      this.#guard(() => new Library({ added_tokens: tokens, model, ...parts }, {}));
+    this.#library = library(added);
+    let plain: Library | null = null;
+    this.visibleAdded = added.filter(({ special }) => !special);
+    this.#plain = () => (plain ??= library(this.visibleAdded));
     const rules = stableUnits(parts, model, this.visibleAdded);
     const merges = 'merges' in model && Array.isArray(model.merges) ? model.merges : [];
     this.units = rules && new UnitEncoder(this.#library, rules, merges);
@@ -89,21 +97,21 @@ export class Tokenizer {
    * @throws ModelError where the tokenizer's rules fail on this text
    */
   encode(text: string): number[] {
-    const { ids } = this.#guard(() => this.#library.encode(text, { add_special_tokens: false }));
-    if (ids.every(Number.isInteger)) return ids;
-    throw new ModelError(this.#file, 'model', 'gives no id for a part of the text');
+    return this.#encode(this.#library, text);
   }
 
-  /**
-   * Token ids of a text that a model wrote. Names of special tokens are text like any other there: the tokens themselves
-   * would not show.
-   * @throws ModelError where the tokenizer's rules fail on this text
-   */
-  encodeWritten(text: string): number[] {
-    const { ids } = this.#guard(() => {
-      this.#plain ??= this.#openPlain();
-      return this.#plain.encode(text, { add_special_tokens: false });
-    });
+  /** Token ids of a text in which the names of special tokens are mere text. */
+  encodePlain(text: string): number[] {
+    return this.#encode(this.#plain(), text);
+  }
+
+  /** Where the names of special tokens stand in a text, longer ones before those that they begin with; in order. */
+  specialsIn(text: string): RegExpExecArray[] {
+    return this.#specials === null ? [] : [...text.matchAll(this.#specials)];
+  }
+
+  #encode(library: Library, text: string): number[] {
+    const { ids } = this.#guard(() => library.encode(text, { add_special_tokens: false }));
     if (ids.every(Number.isInteger)) return ids;
     throw new ModelError(this.#file, 'model', 'gives no id for a part of the text');
   }
@@ -155,6 +163,8 @@ export class Tokenizer {
     }
   }
 }
+
+const escapeRegExp = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
 /**
  * Reads tokenizer.json and tokenizer_config.json of a checkpoint.

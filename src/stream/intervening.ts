@@ -209,7 +209,9 @@ export class Intervening {
     const values: number[] = [];
     for (let index = from; index < to; index++) {
       const event = scores.get(index);
-      const value = event?.missing?.includes(method) ? Number.POSITIVE_INFINITY : event?.scores[method];
+      if (event?.missing?.includes(method))
+        return { text, tokens: to - from, score: Number.POSITIVE_INFINITY };
+      const value = event?.scores[method];
       if (value !== undefined) values.push(value);
     }
     const score = values.length > 0 ? sum(values) / (to - from) : null;

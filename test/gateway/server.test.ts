@@ -5,7 +5,7 @@ import { TestSocket } from '../support/gateway.js';
 
 describe('startGateway', () => {
   it('says goodbye to its clients when it is closed', async () => {
-    const gateway = await startGateway({ models: new Models([]), port: 0 });
+    const gateway = await startGateway({ models: new Models([]), config: { listen: { port: 0 } } });
     const socket = await TestSocket.open(gateway.url);
     await gateway.close();
     await expect.poll(() => socket.closeCode).toBe(1001);
@@ -13,7 +13,7 @@ describe('startGateway', () => {
   });
 
   it('survives upgrade requests that are refused, whatever the client does then', async () => {
-    const gateway = await startGateway({ models: new Models([]), port: 0 });
+    const gateway = await startGateway({ models: new Models([]), config: { listen: { port: 0 } } });
     const { port } = new URL(gateway.url);
     const knock = (path: string, leave: (socket: Socket) => void) =>
       new Promise<string>((resolve) => {
@@ -23,20 +23,22 @@ describe('startGateway', () => {
         socket.on('error', () => {});
         socket.on('end', () => resolve(answer));
         socket.on('close', () => resolve(answer));
-        const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nHost: x\r\n\r\n';
+        const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nHost: localhost\r\n\r\n';
         socket.write(`GET ${path} HTTP/1.1\r\n${upgrade}`, () => leave(socket));
       });
     expect(await knock('//', () => {})).toContain('404 Not Found');
-    expect(await knock('/v1/stream', () => {})).toContain('400 Bad Request');
+    expect(await knock('/v1/stream', () => {})).toContain('426 Upgrade Required');
     for (let i = 0; i < 10; i++) await knock('/nope', (socket) => socket.resetAndDestroy());
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
     await gateway.close(); // not held up by connections that the other side keeps half open
   });
 
   it('fails when the port is taken', async () => {
-    const gateway = await startGateway({ models: new Models([]), port: 0 });
+    const gateway = await startGateway({ models: new Models([]), config: { listen: { port: 0 } } });
     const port = Number(new URL(gateway.url).port);
-    await expect(startGateway({ models: new Models([]), port })).rejects.toThrow('EADDRINUSE');
+    await expect(startGateway({ models: new Models([]), config: { listen: { port } } })).rejects.toThrow(
+      'EADDRINUSE',
+    );
     await gateway.close();
   });
 });

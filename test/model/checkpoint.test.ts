@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { realpath, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { encodePrompt, openCheckpoint } from '#src/model/checkpoint.js';
+import { openCheckpoint } from '#src/model/checkpoint.js';
+import { encodePrompt } from '#src/model/prompt.js';
 import { FIXTURES, filesOf, fixture, folder, golden, modelError, REASONER } from './support.js';
 
 describe('openCheckpoint', () => {

@@ -32,6 +32,7 @@ class ManualRisks implements RiskModel {
 
 const nll = (index: number, score: number, risk?: number): ScoreEvent =>
   scoreEvent(index, { scores: { nll: score }, ...(risk !== undefined && { risk: { nll: risk } }) });
+const unscored = (index: number): ScoreEvent => scoreEvent(index, { missing: ['nll'] });
 const skipped = (index: number): ScoreEvent => scoreEvent(index, { skipped: ['nll'] });
 
 const optionsWith = (options: Partial<FlagOptions> = {}): FlagOptions => ({
@@ -176,6 +177,23 @@ describe('flagSteps', () => {
     ]);
     // A running estimate hears of such steps too.
     expect(risks.asked).toEqual(per === 'step' ? [['nll', 'max', Number.NEGATIVE_INFINITY]] : []);
+  });
+
+  it.each(['token', 'step'] as const)(
+    'has neither score nor risk where one of a token is missing, per %s',
+    async (per) => {
+      const risks = new ManualRisks();
+      const events = [tokenEvent(0), tokenEvent(1), nll(0, 9, 0.95), unscored(1), closedEvent(0, 0, 2)];
+      expect(await verdicts(events, { per, risks })).toEqual([{ score: null, risk: null, flagged: false }]);
+      // Nor would a running estimate be right to learn of it.
+      expect(risks.asked).toEqual([]);
+    },
+  );
+
+  it('does not miss the scores of inserted tokens', async () => {
+    const tokens = [tokenEvent(0, { inserted: true }), tokenEvent(1)];
+    const events = [...tokens, unscored(0), nll(1, 1, 0.1), closedEvent(0, 0, 2)];
+    expect(await verdicts(events)).toEqual([{ score: 1, risk: 0.1, flagged: false }]);
   });
 
   it.each(['token', 'step'] as const)('does not count inserted tokens, per %s', async (per) => {

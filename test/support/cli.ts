@@ -16,6 +16,7 @@ export interface Outcome {
 export interface Running {
   readonly child: ChildProcess;
   readonly stdout: () => string;
+  readonly stderr: () => string;
   readonly finished: Promise<Outcome>;
 }
 
@@ -36,7 +37,7 @@ export function start(
   const finished = new Promise<Outcome>((resolve) => {
     child.on('close', (code) => resolve({ code, stdout, stderr }));
   });
-  return { child, stdout: () => stdout, finished };
+  return { child, stdout: () => stdout, stderr: () => stderr, finished };
 }
 
 export const flinch = (args: readonly string[], input?: string, env?: NodeJS.ProcessEnv): Promise<Outcome> =>

@@ -7,19 +7,39 @@ import { createParser } from 'eventsource-parser';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
-import { EngineModel, type Gateway, Models, startGateway } from '#gateway/index.js';
+import { type Config, configSchema } from '#gateway/config.js';
+import { EngineModel, type Gateway, Models, type ServedModel, startGateway } from '#gateway/index.js';
 import { Engine } from '#src/index.js';
 import { REASONER } from './golden.js';
 import { QUESTION } from './requests.js';
+import { checkEvent } from './strict-event.js';
+
+/** The parts of the configuration that a test changes; the others have their defaults. */
+export interface SettingsChanges {
+  readonly limits?: Partial<Config['limits']>;
+  readonly streams?: Partial<Config['streams']>;
+}
+
+export const settingsWith = (changes: SettingsChanges = {}) => configSchema.parse(changes);
+
+interface GatewayChoices {
+  readonly settings?: SettingsChanges;
+  readonly maxStreams?: number;
+  /** What requests get to see of the model. */
+  readonly wrap?: (model: ServedModel) => ServedModel;
+}
 
 /** A gateway with the embedded model, or that of another folder, for the tests of one file. */
-export function useGateway(folder: () => Promise<string> = async () => REASONER) {
+export function useGateway(
+  folder: () => Promise<string> = async () => REASONER,
+  { settings, maxStreams, wrap = (model) => model }: GatewayChoices = {},
+) {
   const running: { engine?: Engine; gateway?: Gateway } = {};
   beforeAll(async () => {
-    running.engine = await Engine.open(await folder());
+    running.engine = await Engine.open(await folder(), { ...(maxStreams !== undefined && { maxStreams }) });
     await running.engine.start();
-    const models = new Models([await EngineModel.open('reasoner', running.engine)]);
-    running.gateway = await startGateway({ models, port: 0 });
+    const models = new Models([wrap(await EngineModel.open('reasoner', running.engine))]);
+    running.gateway = await startGateway({ models, config: { ...settings, listen: { port: 0 } } });
   });
   afterAll(async () => {
     await running.gateway?.close();
@@ -34,15 +54,7 @@ export function useGateway(folder: () => Promise<string> = async () => REASONER)
     },
     /** The same gateway on a Unix socket, whose buffers are small: a client that does not read is soon felt. */
     async unixPath(): Promise<string> {
-      const path = join(mkdtempSync(join(tmpdir(), 'flinch-')), 'gateway');
-      const entrance = createServer((connection) => running.gateway!.server.emit('connection', connection));
-      await new Promise<void>((resolve) => entrance.listen(path, resolve));
-      entrance.unref();
-      onTestFinished(() => {
-        entrance.close();
-        rmSync(dirname(path), { recursive: true });
-      });
-      return path;
+      return unixEntrance(running.gateway!);
     },
     /** Waits until no response is under way. */
     async idle(): Promise<void> {
@@ -50,6 +62,19 @@ export function useGateway(folder: () => Promise<string> = async () => REASONER)
       expect(running.engine!.status().streams).toBe(0);
     },
   };
+}
+
+/** A way into a gateway by a Unix socket, until the test is over. */
+export async function unixEntrance({ server }: Pick<Gateway, 'server'>): Promise<string> {
+  const path = join(mkdtempSync(join(tmpdir(), 'flinch-')), 'gateway');
+  const entrance = createServer((connection) => server.emit('connection', connection));
+  await new Promise<void>((resolve) => entrance.listen(path, resolve));
+  entrance.unref();
+  onTestFinished(() => {
+    entrance.close();
+    rmSync(dirname(path), { recursive: true });
+  });
+  return path;
 }
 
 /** A greedy question to the embedded model; `changes` replaces fields. */
@@ -136,7 +161,7 @@ const event = z.looseObject({
 });
 export type SocketEvent = z.output<typeof event>;
 
-/** A connection that speaks flinch.v1 and remembers what it heard. */
+/** A connection that speaks flinch.v1 and remembers what it heard; each event is checked against the protocol's schema. */
 export class TestSocket {
   readonly events: SocketEvent[] = [];
   closeCode: number | null = null;
@@ -144,7 +169,11 @@ export class TestSocket {
 
   private constructor(socket: WebSocket) {
     this.#socket = socket;
-    socket.on('message', (data) => this.events.push(event.parse(JSON.parse(data.toString()))));
+    socket.on('message', (data) => {
+      const heard = event.parse(JSON.parse(data.toString()));
+      this.events.push(heard);
+      checkEvent(heard);
+    });
     socket.on('close', (code) => {
       this.closeCode = code;
     });
@@ -167,8 +196,14 @@ export class TestSocket {
     );
   }
 
-  close(): void {
-    this.#socket.terminate();
+  ping(): void {
+    this.#socket.ping();
+  }
+
+  /** Without a code the connection is cut. */
+  close(code?: number): void {
+    if (code === undefined) this.#socket.terminate();
+    else this.#socket.close(code);
   }
 
   /** Stops reading, as a slow client does. */

@@ -81,8 +81,8 @@ export interface ScriptedUpstream {
   /** Up to and with `/v1`. */
   readonly url: string;
   readonly requests: ScriptedRequest[];
-  /** Connections that are open. */
-  readonly connections: number;
+  /** Connections so far. */
+  readonly accepted: number;
   close(): Promise<void>;
 }
 
@@ -90,9 +90,12 @@ export interface ScriptedUpstream {
 export async function scriptedUpstream(script: Script): Promise<ScriptedUpstream> {
   const requests: ScriptedRequest[] = [];
   const sockets = new Set<Socket>();
+  let accepted = 0;
   const server = createServer((socket) => {
+    accepted += 1;
     sockets.add(socket);
     socket.setNoDelay(true);
+    socket.setMaxListeners(0); // one for each request
     socket.on('error', () => {}); // a client that goes away is what some tests are about
     socket.on('close', () => sockets.delete(socket));
     readRequests(socket, async (request) => {
@@ -111,8 +114,8 @@ export async function scriptedUpstream(script: Script): Promise<ScriptedUpstream
   return {
     url: `http://127.0.0.1:${address.port}/v1`,
     requests,
-    get connections() {
-      return sockets.size;
+    get accepted() {
+      return accepted;
     },
     close,
   };

@@ -15,7 +15,7 @@ export const ANSWER = ['First', ' it', ' is', ' so', '.\n', 'Then', ' it', ' is'
 export interface DoubleOptions {
   readonly answer?: readonly string[];
   /** The probability of the token at a place. */
-  readonly probability?: (index: number) => number;
+  readonly probability?: (index: number, body: RequestBody) => number;
   /** What is written in place of a token, such as by another seed. */
   readonly vary?: (token: string, index: number, body: RequestBody) => string;
 }
@@ -73,7 +73,7 @@ class Model {
     const tokens = rest.map((token, i) => {
       const index = start + i;
       const text = vary(token, index, body);
-      return { text, id: this.id(text), logprob: Math.log(probability(index)), other: `${text}?` };
+      return { text, id: this.id(text), logprob: Math.log(probability(index, body)), other: `${text}?` };
     });
     const kept = tokens.slice(0, limit ?? tokens.length);
     return { tokens: kept, reason: kept.length < tokens.length ? 'length' : 'stop' };

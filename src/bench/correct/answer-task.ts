@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Engine } from '../../engine/engine.js';
 import type { GenerateRequest } from '../../engine/generation.js';
 import { samplingDefaults } from '../../engine/sampler.js';
-import { encodePrompt } from '../../model/checkpoint.js';
+import { encodePrompt } from '../../model/prompt.js';
 import type { GuardEvent, RollbackDoneEvent, StepEvent } from '../../stream/events.js';
 import { type GuardedRequest, guardedGeneration } from '../../stream/guarded-generation.js';
 import { modelId } from '../../stream/score.js';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Engine } from '../../engine/engine.js';
-import { encodePrompt } from '../../model/checkpoint.js';
+import { encodePrompt } from '../../model/prompt.js';
 import { parseJsonLines } from '../json-lines.js';
 
 export interface Answer {

@@ -24,20 +24,29 @@ export interface Growth {
 
 const MINUTE = 60;
 
-/**
- * How much a process has grown since it warmed up.
- * @param from seconds after which samples count
- * @returns `null` where fewer than two samples do
- */
+/** How much one of the processes has grown: {@link growth}. */
 export function growthOf(
   samples: readonly MemorySample[],
   process: ProcessName,
   from: number,
 ): Growth | null {
-  const points = samples.flatMap((sample) => {
+  const known = samples.flatMap((sample) => {
     const bytes = sample[process];
-    return bytes === null || sample.seconds < from ? [] : [{ seconds: sample.seconds, bytes }];
+    return bytes === null ? [] : [{ seconds: sample.seconds, bytes }];
   });
+  return growth(known, from);
+}
+
+/**
+ * How much memory has grown since a process warmed up.
+ * @param from seconds after which samples count
+ * @returns `null` where fewer than two samples do
+ */
+export function growth(
+  samples: readonly { readonly seconds: number; readonly bytes: number }[],
+  from: number,
+): Growth | null {
+  const points = samples.filter(({ seconds }) => seconds >= from);
   const [first] = points;
   const last = points.at(-1);
   if (!first || !last || first === last) return null;

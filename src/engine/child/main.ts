@@ -5,10 +5,11 @@ import { ScoreWorker } from './score-worker.js';
 import { Sessions } from './sessions.js';
 
 /**
- * Entry of an engine process. It owns its sessions and dies with its parent; Ctrl-C in the terminal reaches the
- * whole process group, and the parent is the one that decides what it means.
+ * Entry of an engine process. It owns its sessions and dies with its parent; Ctrl-C in the terminal, and a service
+ * manager's SIGTERM, reach the whole process group, and the parent is the one that decides what they mean.
  */
 process.on('SIGINT', () => {});
+process.on('SIGTERM', () => {});
 process.on('disconnect', () => process.exit(0));
 process.once('message', (message: OpenMessage) => void open(message));
 

@@ -114,7 +114,7 @@ describe('an upstream with a scorer', () => {
 
   it("is scored like the embedded model: flinch's own gateway", async () => {
     const models = new Models([await EngineModel.open('reasoner', engine)]);
-    const gateway = await startGateway({ models, host: '127.0.0.1', port: 0, logger: silent });
+    const gateway = await startGateway({ models, config: { listen: { port: 0 } }, logger: silent });
     try {
       await expectAsEmbedded(await collect({ upstream: `${gateway.url}/v1`, changes }), true);
     } finally {

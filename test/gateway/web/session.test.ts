@@ -1,112 +1,106 @@
+import { EMPTY, NEVER, type Observable, Subject, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import type { ClientMessage, ErrorEvent } from '#gateway/web/protocol.js';
-import { Session } from '#gateway/web/session.js';
-import { created, done, numbered, token } from './events.js';
+import { recordingOf, Session, tokensPerSecond } from '../../../gateway/web/session.js';
+import { FlinchError } from '../../../src/client/errors.js';
+import type { GenerationEvent } from '../../../src/client/protocol.js';
+import type { GenerationRequest } from '../../../src/client/requests.js';
+import { created, done, numbered, token } from '../../client/fake-server.js';
 
-function start({ connected = true } = {}) {
-  const sent: ClientMessage[] = [];
-  const notices: string[] = [];
-  const send = (message: ClientMessage) => {
-    if (connected) sent.push(message);
-    return connected;
-  };
-  const listener = { changed: () => {}, notice: (words: string) => notices.push(words) };
-  const session = new Session(send, () => 0, listener);
-  const ask = (question: string, remember = false) => session.ask(question, { model: 'reasoner', remember });
-  const receive = (...events: Parameters<Session['receive']>[0][]) => {
-    for (const event of events) session.receive(event);
-  };
+const whole = numbered([created(), token(0, 'So'), token(1, ' 4'), done]);
+
+function start(answers: () => Observable<GenerationEvent> = () => new Subject()) {
+  const asked: GenerationRequest[] = [];
+  let now = 0;
+  const session = new Session({
+    generate: (request) => {
+      asked.push(request);
+      return answers();
+    },
+    nowMs: () => now,
+    changed: () => {},
+  });
+  const ask = (question: string, remember = false) =>
+    session.ask(question, { model: 'reasoner', guard: { rate: 0.02 }, remember });
   const phases = () => session.exchanges.map(({ answer }) => answer.phase);
-  return { session, sent, notices, ask, receive, phases };
+  const wait = (ms: number) => {
+    now += ms;
+  };
+  return { session, asked, ask, phases, wait };
 }
-
-const error = (about: Partial<ErrorEvent>): ErrorEvent => ({
-  type: 'error',
-  response_id: null,
-  request_id: null,
-  message: 'no',
-  code: null,
-  ...about,
-});
 
 describe('a session', () => {
   it('asks each question alone, without a temperature unless one is chosen', () => {
-    const { session, sent, ask, receive } = start();
+    const { session, asked, ask } = start();
     ask('What is 2 + 2?');
-    receive(...numbered([created(), token(0, '4'), done]));
-    session.ask('And 3 + 3?', { model: 'reasoner', remember: false, temperature: 0 });
-    expect(sent).toEqual([
+    session.ask('And 3 + 3?', { model: 'reasoner', guard: {}, remember: false, temperature: 0 });
+    expect(asked).toEqual([
       {
-        type: 'generation.create',
-        request_id: 'page-0',
         model: 'reasoner',
         messages: [{ role: 'user', content: 'What is 2 + 2?' }],
+        guard: { rate: 0.02 },
+        top_logprobs: 5,
       },
       {
-        type: 'generation.create',
-        request_id: 'page-1',
         model: 'reasoner',
         messages: [{ role: 'user', content: 'And 3 + 3?' }],
+        guard: {},
+        top_logprobs: 5,
         temperature: 0,
       },
     ]);
   });
 
   it('sends along the earlier exchanges if it shall, but not failed ones', () => {
-    const { sent, ask, receive } = start();
+    const events = new Subject<GenerationEvent>();
+    const replies = [events, throwError(() => new FlinchError('overloaded', 'no'))];
+    const { asked, ask, phases } = start(() => replies.shift() ?? EMPTY);
     ask('one');
-    receive(...numbered([created(), token(0, '1'), done]));
+    for (const event of whole) events.next(event);
     ask('two');
-    receive(error({ request_id: 'page-1' }));
+    expect(phases()).toEqual(['done', 'failed']);
     ask('three', true);
-    expect(sent[2]).toHaveProperty('messages', [
+    expect(asked[2]).toHaveProperty('messages', [
       { role: 'user', content: 'one' },
-      { role: 'assistant', content: '1' },
+      { role: 'assistant', content: 'So 4' },
       { role: 'user', content: 'three' },
     ]);
   });
 
-  it('fails the answer that an error names, by request or by response', () => {
-    const { ask, receive, phases, notices } = start();
+  it('stops an answer, which stays as it stands', () => {
+    const events = new Subject<GenerationEvent>();
+    const { session, ask } = start(() => events);
     ask('one');
-    receive(error({ request_id: 'page-0', message: 'refused' }));
-    ask('two');
-    receive(...numbered([created('page-1')]), error({ response_id: 'gen-1' }));
-    expect(phases()).toEqual(['failed', 'failed']);
-    receive(error({ message: 'about nothing' }), error({ code: 'unknown_response', response_id: 'gen-0' }));
-    expect(notices).toEqual(['about nothing']);
-  });
-
-  it('fails at once without a connection', () => {
-    const { session, ask, phases } = start({ connected: false });
-    ask('one');
-    expect(phases()).toEqual(['failed']);
+    for (const event of whole.slice(0, 2)) events.next(event);
+    session.stop();
+    expect(events.observed).toBe(false);
+    const [exchange] = session.exchanges;
+    expect(exchange?.answer).toMatchObject({ phase: 'done', finishReason: 'cancelled' });
+    expect(exchange?.answer.tokens).toHaveLength(1);
     expect(session.current).toBeNull();
   });
 
-  it('stops an answer, also one that has no id yet', () => {
-    const { session, sent, ask, receive } = start();
+  it('records what comes, and when', () => {
+    const events = new Subject<GenerationEvent>();
+    const { session, ask, wait } = start(() => events);
+    wait(1000);
     ask('one');
-    session.stop();
-    expect(sent).toHaveLength(1);
-    receive(...numbered([created()]));
-    expect(sent[1]).toEqual({ type: 'generation.cancel', response_id: 'gen-1' });
+    for (const event of whole) {
+      wait(100);
+      events.next(event);
+    }
+    const recording = recordingOf(session.exchanges[0]!);
+    expect(recording.events.map(({ atMs }) => atMs)).toEqual([100, 200, 300, 400]);
+    expect(recording.events.map(({ event }) => event)).toEqual(whole);
+    expect(tokensPerSecond(recording.events)).toBeCloseTo(10);
+    expect(tokensPerSecond(recording.events.slice(0, 2))).toBeNull();
   });
 
-  it('cancels an answer that it cannot believe', () => {
-    const { sent, ask, receive, phases } = start();
-    ask('one');
-    receive(...numbered([created(), token(0, 'a'), token(2, 'c'), token(3, 'd')]));
-    expect(phases()).toEqual(['failed']);
-    expect(sent.slice(1)).toEqual([{ type: 'generation.cancel', response_id: 'gen-1' }]);
-  });
-
-  it('fails only the answer under way when the connection is lost', () => {
-    const { session, ask, receive, phases } = start();
-    ask('one');
-    receive(...numbered([created(), done]));
-    ask('two');
-    session.fail('The connection was lost.');
-    expect(phases()).toEqual(['done', 'failed']);
+  it('shows a recorded answer beside the others; one without an end as stopped', () => {
+    const { session, phases } = start(() => NEVER);
+    const events = whole.map((event, index) => ({ atMs: index, event }));
+    session.open({ question: 'one', model: 'other', events, error: null });
+    session.open({ question: 'two', model: 'other', events: events.slice(0, 2), error: null });
+    expect(phases()).toEqual(['done', 'done']);
+    expect(session.exchanges.map(({ answer }) => answer.finishReason)).toEqual(['stop', 'cancelled']);
   });
 });

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { describeError, formatScore, visibleText } from '#gateway/web/words.js';
+import {
+  describeError,
+  formatRisk,
+  formatScore,
+  formatTime,
+  visibleText,
+} from '../../../gateway/web/words.js';
 
 describe('what the page writes', () => {
   it.each([
@@ -12,14 +18,32 @@ describe('what the page writes', () => {
     expect(formatScore(value)).toBe(text);
   });
 
+  it.each([
+    [0, '0 %'],
+    [0.853, '85 %'],
+    [0.983, '98.3 %'],
+    [0.99932, '99.93 %'],
+    [1, '> 99.99 %'],
+  ])('writes the risk %f as %s', (risk, text) => {
+    expect(formatRisk(risk)).toBe(text);
+  });
+
+  it.each([
+    [0, '0:00.0'],
+    [9_960, '0:10.0'],
+    [61_240, '1:01.2'],
+  ])('writes %i ms as %s', (ms, text) => {
+    expect(formatTime(ms)).toBe(text);
+  });
+
   it('makes whitespace visible', () => {
     expect(visibleText(' so\n')).toBe('␣so↵');
     expect(visibleText('')).toBe('(part of a character)');
   });
 
   it('says what an error means before what the server said, and only the latter if it is unknown', () => {
-    expect(describeError('no slot', 'overloaded')).toMatch(/^The model is busy.*\(no slot\)$/);
-    expect(describeError('no such model', 'model_not_found')).toBe('no such model');
-    expect(describeError('odd', null)).toBe('odd');
+    const words = (message: string, code: string) => describeError({ message, code });
+    expect(words('no slot', 'overloaded')).toMatch(/^The model is busy.*\(no slot\)$/);
+    expect(words('no such model', 'model_not_found')).toBe('no such model');
   });
 });

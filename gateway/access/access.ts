@@ -1,0 +1,122 @@
+import type { IncomingMessage } from 'node:http';
+import type { Config } from '../config.js';
+import { ConfigError } from '../config-layer.js';
+import { ApiError } from '../errors.js';
+import { isLoopback, mayNameUs, mayUseUs } from './addresses.js';
+import { Client, type ClientRights } from './client.js';
+import { Keys, keyHash } from './keys.js';
+import { Tickets } from './tickets.js';
+
+type Headers = Pick<IncomingMessage['headers'], 'authorization' | 'host' | 'origin'>;
+
+export interface AccessOptions {
+  /** Where the configuration's variables with keys are. */
+  readonly env: NodeJS.ProcessEnv;
+  /** In milliseconds. */
+  readonly now: () => number;
+}
+
+/** Who may use the gateway, from which pages, and how much (docs/access.md). */
+export class Access {
+  readonly #config: Config['access'];
+  readonly #keys: Keys<Client>;
+  /** Everybody, where there are no keys. */
+  readonly #anonymous: Client;
+  readonly #tickets: Tickets<Client>;
+
+  /** @throws ConfigError for a key whose variable is not set */
+  constructor(config: Config['access'], { env, now }: AccessOptions) {
+    this.#config = config;
+    const client = (name: string, rights: ClientRights, limits: Limits = {}): Client => {
+      const { requests_per_minute = config.requests_per_minute, generations = config.generations } = limits;
+      return new Client(name, rights, { requestsPerMinute: requests_per_minute, generations }, now);
+    };
+    const keyed = config.keys.map((key) => {
+      const rights = { metrics: key.metrics, generate: key.generate ?? !key.metrics };
+      return [keyHash(key, env), client(key.name, rights, key)] as const;
+    });
+    this.#keys = new Keys(keyed);
+    this.#anonymous = client('anonymous', { generate: true, metrics: true });
+    this.#tickets = new Tickets({ seconds: config.ticket_s, now });
+  }
+
+  /** @throws ApiError 421 for a name that another site may have made point here */
+  checkHost({ host }: Headers): void {
+    // A page that has no key gets nothing, whatever it calls us. HTTP/1.0 may leave the name out; no browser does.
+    if (this.#keys.size > 0 || host === undefined || mayNameUs(host, this.#config.hosts)) return;
+    const text = 'Host: not a name of this gateway; its operator can add it to access.hosts';
+    throw new ApiError(421, 'host_not_allowed', text, 'Host');
+  }
+
+  mayUse({ origin, host }: Headers): boolean {
+    return mayUseUs(origin ?? null, host ?? null, this.#config.origins);
+  }
+
+  /** @throws ApiError 403 for pages of other sites, which would use the models of whoever looks at them */
+  checkOrigin(headers: Headers): void {
+    if (this.mayUse(headers)) return;
+    const text =
+      'Origin: pages of other sites may not use this gateway; its operator can add them to access.origins';
+    throw new ApiError(403, 'origin_not_allowed', text, 'Origin');
+  }
+
+  /**
+   * Who asks, by `Authorization: Bearer KEY`; where there are no keys, nobody in particular.
+   * @throws ApiError 401 without a key or with a wrong one, 403 for one that may not do this
+   */
+  byKey({ authorization }: Headers, right: keyof ClientRights): Client {
+    if (this.#keys.size === 0) return this.#anonymous;
+    if (authorization === undefined) {
+      throw new ApiError(
+        401,
+        'missing_api_key',
+        'Authorization: Bearer and an API key are needed',
+        'Authorization',
+      );
+    }
+    const [, key = ''] = /^Bearer +(\S+) *$/i.exec(authorization) ?? [];
+    const client = this.#keys.find(key);
+    if (!client)
+      throw new ApiError(401, 'invalid_api_key', 'Authorization: not a key of this gateway', 'Authorization');
+    if (!client.rights[right])
+      throw new ApiError(403, 'key_not_allowed', `the key ${client.name} may not do this`);
+    return client;
+  }
+
+  /** A ticket for one WebSocket connection. */
+  issueTicket(client: Client): { readonly ticket: string; readonly expiresAtMs: number } {
+    return this.#tickets.issue(client);
+  }
+
+  /**
+   * Who opens a WebSocket, by key or by `?ticket=`.
+   * @throws ApiError as {@link byKey}; 401 for a ticket that is used, too old, or none
+   */
+  byHandshake(headers: Headers, query: URLSearchParams): Client {
+    const ticket = query.get('ticket');
+    if (ticket === null) return this.byKey(headers, 'generate');
+    const client = this.#tickets.redeem(ticket);
+    if (client) return client;
+    throw new ApiError(401, 'invalid_ticket', 'ticket: used, too old, or not one of this gateway', 'ticket');
+  }
+}
+
+interface Limits {
+  readonly requests_per_minute?: number | undefined;
+  readonly generations?: number | undefined;
+}
+
+/**
+ * Refuses to let everybody in by accident, and keys that are not there.
+ * @throws ConfigError where others than this machine can reach a gateway that asks for no keys
+ */
+export function checkAccess(
+  { listen, access }: Pick<Config, 'listen' | 'access'>,
+  env: NodeJS.ProcessEnv,
+): void {
+  for (const key of access.keys) keyHash(key, env);
+  if (access.keys.length > 0 || access.allow_anonymous || isLoopback(listen.host)) return;
+  const problem = `${listen.host} can be reached from elsewhere, and whoever reaches it could use the models: \
+add access.keys to the configuration (docs/access.md), or allow it with access.allow_anonymous or --allow-anonymous`;
+  throw new ConfigError('listen.host', problem);
+}

@@ -1,0 +1,57 @@
+import cors from 'cors';
+import type { RequestHandler, Response } from 'express';
+import type { Access } from './access.js';
+import { Client, type ClientRights } from './client.js';
+
+/** Refuses names that another site may have made point here. */
+export function checkHost(access: Access): RequestHandler {
+  return (req, _res, next) => {
+    access.checkHost(req.headers);
+    next();
+  };
+}
+
+/** Lets pages of allowed origins use what follows, and refuses those of others; answers their preflights. */
+export function checkOrigin(access: Access): RequestHandler[] {
+  const allow = cors<Parameters<RequestHandler>[0]>((req, done) => {
+    done(null, {
+      origin: access.mayUse(req.headers),
+      methods: ['GET', 'POST'],
+      allowedHeaders: ['Authorization', 'Content-Type', 'Last-Event-ID', 'X-Request-Id'],
+      exposedHeaders: ['Retry-After', 'X-Request-Id'],
+      maxAge: 600,
+    });
+  });
+  const refuse: RequestHandler = (req, _res, next) => {
+    access.checkOrigin(req.headers);
+    next();
+  };
+  return [refuse, allow];
+}
+
+/** Asks for a key where there are keys, counts the request, and leaves `res.locals.principal`. */
+export function authenticate(access: Access, right: keyof ClientRights): RequestHandler {
+  return (req, res, next) => {
+    const client = access.byKey(req.headers, right);
+    res.locals.principal = client;
+    client.request();
+    next();
+  };
+}
+
+/** `POST /v1/tickets`, behind {@link authenticate}. */
+export function issueTicket(access: Access): RequestHandler {
+  return (_req, res) => {
+    const { ticket, expiresAtMs } = access.issueTicket(clientOf(res));
+    res
+      .status(201)
+      .set('Cache-Control', 'no-store')
+      .json({ ticket, expires_at: Math.floor(expiresAtMs / 1000) });
+  };
+}
+
+function clientOf(res: Response): Client {
+  const { principal } = res.locals;
+  if (principal instanceof Client) return principal;
+  throw new Error('the request was not authenticated');
+}

@@ -1,0 +1,14 @@
+/** Who asks: what a key stands for. */
+export interface Principal {
+  /** For logs, in place of the key. */
+  readonly name: string;
+  /**
+   * Takes on one generation.
+   * @returns to be called when it is over
+   * @throws ApiError 429
+   */
+  admit(): () => void;
+}
+
+/** Everybody, where no keys are asked for. */
+export const ANONYMOUS: Principal = { name: 'anonymous', admit: () => () => {} };

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import { ApiError } from '../errors.js';
+import { sha256 } from './keys.js';
+
+const TICKET_BYTES = 32;
+/** Of all clients together; they live for seconds. */
+const MAX_TICKETS = 10_000;
+
+export interface TicketOptions {
+  readonly seconds: number;
+  /** In milliseconds. */
+  readonly now: () => number;
+}
+
+/**
+ * Short-lived tickets, each good for one connection: a browser cannot send a key with a WebSocket handshake, and what
+ * is in an address ends in logs and histories.
+ */
+export class Tickets<T> {
+  readonly #seconds: number;
+  readonly #now: () => number;
+  /** By hash, so that looking one up says nothing about the others; oldest first. */
+  readonly #open = new Map<string, { readonly owner: T; readonly expiresAtMs: number }>();
+
+  constructor({ seconds, now }: TicketOptions) {
+    this.#seconds = seconds;
+    this.#now = now;
+  }
+
+  /** @throws ApiError 503 `overloaded` while too many are open */
+  issue(owner: T): { readonly ticket: string; readonly expiresAtMs: number } {
+    this.#forgetExpired();
+    if (this.#open.size >= MAX_TICKETS) throw new ApiError(503, 'overloaded', 'too many tickets are open');
+    const ticket = randomBytes(TICKET_BYTES).toString('base64url');
+    const expiresAtMs = this.#now() + this.#seconds * 1000;
+    this.#open.set(hashOf(ticket), { owner, expiresAtMs });
+    return { ticket, expiresAtMs };
+  }
+
+  /** Whose ticket it is; from then on it is nobody's. */
+  redeem(ticket: string): T | null {
+    const hash = hashOf(ticket);
+    const found = this.#open.get(hash);
+    this.#open.delete(hash);
+    return found && found.expiresAtMs > this.#now() ? found.owner : null;
+  }
+
+  #forgetExpired(): void {
+    for (const [hash, { expiresAtMs }] of this.#open) {
+      if (expiresAtMs > this.#now()) return;
+      this.#open.delete(hash);
+    }
+  }
+}
+
+const hashOf = (ticket: string): string => sha256(ticket).toString('base64');

@@ -1,0 +1,123 @@
+import * as z from 'zod/mini';
+import { CONNECTION_EVENTS, GENERATION_EVENTS } from '../../src/client/protocol.js';
+
+/** What the HTTP side answers with: of these the OpenAPI file is made, and tests hold answers against them. */
+
+const { shape: tokenShape } = GENERATION_EVENTS['token.delta'];
+const { shape: scoreShape } = GENERATION_EVENTS['score.delta'];
+const { shape: createdShape } = GENERATION_EVENTS['generation.created'];
+
+const token = z.object({
+  index: tokenShape.index,
+  id: tokenShape.id,
+  text: tokenShape.text,
+  logprob: tokenShape.logprob,
+  inserted: tokenShape.inserted,
+  scores: z.optional(scoreShape.scores),
+  risk: scoreShape.risk,
+  skipped: scoreShape.skipped,
+  rival: scoreShape.rival,
+});
+
+const PLACE = { response_id: true, offset: true } as const;
+const stepDone = z.omit(GENERATION_EVENTS['step.done'], PLACE);
+const stepFlagged = z.omit(GENERATION_EVENTS['step.flagged'], PLACE);
+const rollbackDone = z.omit(GENERATION_EVENTS['rollback.done'], PLACE);
+const scorerMismatch = z.omit(GENERATION_EVENTS['scorer.mismatch'], PLACE);
+
+const event = z.discriminatedUnion('type', [
+  z.omit(GENERATION_EVENTS['spike.detected'], PLACE),
+  stepDone,
+  stepFlagged,
+  z.omit(GENERATION_EVENTS['rollback.started'], PLACE),
+  rollbackDone,
+  scorerMismatch,
+]);
+
+const openAiToken = z.object({
+  token: z.string(),
+  logprob: z.number(),
+  bytes: z.nullable(z.array(z.int().check(z.minimum(0), z.maximum(255)))),
+});
+const logprobs = z.nullable(
+  z.object({
+    content: z.array(z.extend(openAiToken, { top_logprobs: z.array(openAiToken) })),
+    refusal: z.null(),
+  }),
+);
+
+const finishReason = z.enum(['stop', 'length', 'content_filter']);
+const { usage } = GENERATION_EVENTS['generation.done'].shape;
+const header = { id: z.string(), created: z.int(), model: z.string() };
+
+/** `POST /v1/chat/completions` without `stream`. */
+export const completion = z.object({
+  ...header,
+  object: z.literal('chat.completion'),
+  choices: z.array(
+    z.object({
+      index: z.literal(0),
+      message: z.object({ role: z.literal('assistant'), content: z.string(), refusal: z.null() }),
+      logprobs,
+      finish_reason: finishReason,
+    }),
+  ),
+  usage,
+  flinch: z.object({
+    guard: createdShape.guard,
+    tokens: z.array(token),
+    steps: z.optional(z.array(stepDone)),
+    flagged: z.optional(z.array(stepFlagged)),
+    rollbacks: z.optional(z.array(rollbackDone)),
+    mismatches: z.optional(z.array(scorerMismatch)),
+  }),
+});
+
+/** The `data:` of an event of the streamed answer, save the last, which is `[DONE]`. */
+export const chunk = z.object({
+  ...header,
+  object: z.literal('chat.completion.chunk'),
+  choices: z.array(
+    z.object({
+      index: z.literal(0),
+      delta: z.object({ role: z.optional(z.literal('assistant')), content: z.optional(z.string()) }),
+      logprobs,
+      finish_reason: z.nullable(finishReason),
+    }),
+  ),
+  usage: z.nullish(usage),
+  flinch: z.optional(
+    z.object({
+      guard: z.optional(createdShape.guard),
+      tokens: z.array(token),
+      events: z.optional(z.array(event)),
+    }),
+  ),
+});
+
+/** The body of a request that failed; in a stream, the `data:` of its last event. */
+export const failure = z.object({ error: CONNECTION_EVENTS.error.shape.error });
+
+/** `GET /v1/models/{id}`. */
+export const model = z.object({
+  id: z.string(),
+  object: z.literal('model'),
+  created: z.int(),
+  owned_by: z.literal('flinch'),
+});
+
+/** `GET /v1/models`. */
+export const models = z.object({ object: z.literal('list'), data: z.array(model) });
+
+/** `GET /livez`, `GET /readyz`. */
+export const liveness = z.object({ status: z.literal('alive') });
+export const readiness = z.object({ status: z.enum(['ready', 'draining', 'unavailable']) });
+
+/** `POST /v1/tickets`. */
+export const ticket = z.object({ ticket: z.string(), expires_at: z.int() });
+
+/** `GET /healthz`; what it says of a model depends on its kind. */
+export const health = z.object({
+  status: z.enum(['ok', 'degraded']),
+  models: z.array(z.looseObject({ id: z.string(), ready: z.boolean() })),
+});

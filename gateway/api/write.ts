@@ -1,0 +1,8 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { asyncApi } from './asyncapi.js';
+import { openApi } from './openapi.js';
+
+/** `npm run schemas`: writes gateway/openapi.json and gateway/asyncapi.json, in the folder of the package. */
+const { version } = JSON.parse(await readFile('package.json', 'utf8'));
+await writeFile('gateway/openapi.json', `${JSON.stringify(openApi(version), null, 2)}\n`);
+await writeFile('gateway/asyncapi.json', `${JSON.stringify(asyncApi(version), null, 2)}\n`);

@@ -1,0 +1,60 @@
+import { createServer } from 'node:http';
+
+/**
+ * A server in OpenAI's shape that costs next to nothing, run as a process of its own: `tokens` tokens, one every
+ * `interval` milliseconds or, at 0, as fast as they are taken. Each token's text is the time at which it was sent, in
+ * nanoseconds of the machine's monotonic clock, so that whoever reads it knows how long it took.
+ */
+
+interface Asked {
+  readonly tokens: number;
+  readonly interval: number;
+}
+
+const HEAD =
+  '{"id":"chatcmpl-bench","object":"chat.completion.chunk","created":0,"model":"bench","choices":[{"index":0,"delta":';
+
+const server = createServer(async (req, res) => {
+  let body = '';
+  for await (const part of req) body += part;
+  const { tokens, interval } = asked(body);
+  res.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' });
+  const event = (delta: string, finish: string | null): string =>
+    `data: ${HEAD}${delta},"logprobs":null,"finish_reason":${JSON.stringify(finish)}}]}\n\n`;
+  const token = (): string => event(`{"content":"${process.hrtime.bigint()} "}`, null);
+  const end = (): void => {
+    res.write(event('{}', 'stop'));
+    res.end('data: [DONE]\n\n');
+  };
+  res.write(event('{"role":"assistant","content":""}', null));
+  let sent = 0;
+  if (interval > 0) {
+    const timer = setInterval(() => {
+      res.write(token());
+      if (++sent < tokens) return;
+      clearInterval(timer);
+      end();
+    }, interval);
+    res.once('close', () => clearInterval(timer));
+  } else {
+    for (; sent < tokens && !res.closed; sent++) {
+      if (!res.write(token()))
+        await new Promise((resolve) => res.once('drain', resolve).once('close', resolve));
+    }
+    end();
+  }
+});
+
+/** From the fields that every proxy passes on. A probe that asks for something else gets two tokens. */
+function asked(body: string): Asked {
+  const request: unknown = JSON.parse(body);
+  const text = JSON.stringify(request).match(/tokens=(\d+) interval=(\d+)/);
+  return { tokens: Number(text?.[1] ?? 2), interval: Number(text?.[2] ?? 0) };
+}
+
+server.keepAliveTimeout = 60_000;
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address();
+  process.send?.({ port: typeof address === 'object' ? address?.port : null });
+});
+process.once('disconnect', () => process.exit());

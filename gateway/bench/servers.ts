@@ -1,0 +1,119 @@
+import { type ChildProcess, execFile, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+
+/** A server in a process of its own. */
+export interface RunningServer {
+  readonly url: string;
+  readonly child: ChildProcess;
+  stop(): Promise<void>;
+}
+
+const STARTED_MS = 60_000;
+const PORTKEY = '@portkey-ai/gateway@1.15.2';
+
+const script = (name: string): string => fileURLToPath(new URL(`./${name}.js`, import.meta.url));
+const CLI = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
+
+/** One of this folder's scripts, which tell their port. */
+export async function startScript(
+  name: 'fast-upstream' | 'null-proxy',
+  args: string[] = [],
+): Promise<RunningServer> {
+  const child = fork(script(name), args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const [message] = await Promise.race([once(child, 'message'), gone(child, name)]);
+  const { port } = z.object({ port: z.number() }).parse(message);
+  return running(child, `http://127.0.0.1:${port}`);
+}
+
+/** `flinch serve` with {@link file://./probe.ts} inside. */
+export async function startFlinch(args: string[]): Promise<RunningServer> {
+  const port = await freePort();
+  const child = fork(CLI, ['serve', '--port', String(port), '--log-level', 'error', ...args], {
+    execArgv: ['--expose-gc', '--import', script('probe')],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  return answering(child, 'flinch', `http://127.0.0.1:${port}`, '/healthz');
+}
+
+/** Portkey's gateway; installed into `folder` from the registry if it is not there yet. */
+export async function startPortkey(folder: string): Promise<RunningServer> {
+  const main = join(folder, 'node_modules/@portkey-ai/gateway/build/start-server.js');
+  if (!existsSync(main)) {
+    await mkdir(folder, { recursive: true });
+    const install = ['install', '--prefix', folder, '--ignore-scripts', '--no-save', '--no-audit', PORTKEY];
+    await promisify(execFile)('npm', install);
+  }
+  const port = await freePort();
+  const env = { ...process.env, NODE_ENV: 'production' };
+  const child = spawn(
+    process.execPath,
+    ['--import', script('mutable-headers'), main, `--port=${port}`, '--headless'],
+    { env, stdio: 'ignore' },
+  );
+  return answering(child, 'portkey', `http://127.0.0.1:${port}`, '/');
+}
+
+async function answering(
+  child: ChildProcess,
+  name: string,
+  url: string,
+  path: string,
+): Promise<RunningServer> {
+  const end = new AbortController();
+  const poll = async (): Promise<void> => {
+    const late = performance.now() + STARTED_MS;
+    while (!end.signal.aborted) {
+      const response = await fetch(url + path).catch(() => null);
+      if (response) return void (await response.arrayBuffer());
+      if (performance.now() > late) throw new Error(`${name} does not answer`);
+      await setTimeout(50);
+    }
+  };
+  try {
+    await Promise.race([poll(), gone(child, name)]);
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  } finally {
+    end.abort();
+  }
+  return running(child, url);
+}
+
+async function gone(child: ChildProcess, name: string): Promise<never> {
+  const [code] = await once(child, 'exit');
+  throw new Error(`${name} has ended (code ${code})`);
+}
+
+function running(child: ChildProcess, url: string): RunningServer {
+  const exited = once(child, 'exit');
+  return {
+    url,
+    child,
+    stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill();
+      await Promise.race([exited, setTimeout(3000, undefined, { ref: false })]);
+      child.kill('SIGKILL');
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (typeof address !== 'object' || address === null) throw new Error('no port');
+  return address.port;
+}

@@ -1,0 +1,99 @@
+import { type Agent, request } from 'node:http';
+import { createParser } from 'eventsource-parser';
+import { z } from 'zod';
+
+/** Where streams are asked for. */
+export interface Target {
+  readonly name: string;
+  readonly url: string;
+  readonly model: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Load {
+  readonly streams: number;
+  readonly tokens: number;
+  /** Milliseconds between two tokens of a stream; 0 for as fast as they come. */
+  readonly interval: number;
+}
+
+export interface Measured {
+  /** Of each token: from its sending to its arrival, in milliseconds. */
+  readonly delays: Float64Array;
+  readonly seconds: number;
+}
+
+const chunk = z.object({
+  choices: z.array(z.object({ delta: z.object({ content: z.string().nullish() }) })),
+});
+
+/** All streams at once, each read to its end. @throws Error for a stream that is not whole */
+export async function runStreams(target: Target, load: Load, agent: Agent): Promise<Measured> {
+  const delays = new Float64Array(load.streams * load.tokens);
+  let count = 0;
+  const start = performance.now();
+  const one = async (): Promise<void> => {
+    await readStream(target, load, agent, (ms) => {
+      delays[count++] = ms;
+    });
+  };
+  await Promise.all(Array.from({ length: load.streams }, one));
+  if (count !== delays.length) throw new Error(`${target.name}: ${count} tokens of ${delays.length}`);
+  return { delays: delays.sort(), seconds: (performance.now() - start) / 1000 };
+}
+
+function readStream(
+  { name, url, model, headers }: Target,
+  { tokens, interval }: Load,
+  agent: Agent,
+  seen: (ms: number) => void,
+): Promise<void> {
+  const content = `tokens=${tokens} interval=${interval}`;
+  const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content }] });
+  return new Promise((resolve, reject) => {
+    const fail = (why: unknown): void => reject(new Error(`${name}: ${why}`));
+    const asked = request(`${url}/v1/chat/completions`, {
+      agent,
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body), ...headers },
+    });
+    asked.once('error', fail);
+    asked.once('response', (response) => {
+      let done = false;
+      let text = '';
+      const parser = createParser({
+        onEvent: ({ data }) => {
+          if (data === '[DONE]') done = true;
+          else for (const { delta } of chunk.parse(JSON.parse(data)).choices) arrived(delta.content ?? '');
+        },
+      });
+      const arrived = (part: string): void => {
+        const now = process.hrtime.bigint();
+        text += part;
+        const times = text.split(' ');
+        text = times.pop() ?? '';
+        for (const time of times) seen(Number(now - BigInt(time)) / 1e6);
+      };
+      response.setEncoding('utf8');
+      let head = '';
+      response.on('data', (data: string) => {
+        if (head.length < 300) head += data;
+        try {
+          parser.feed(data);
+        } catch (error) {
+          fail(error);
+        }
+      });
+      response.once('end', () =>
+        done ? resolve() : fail(`status ${response.statusCode}: ${head.slice(0, 300)}`),
+      );
+      response.once('error', fail);
+    });
+    asked.end(body);
+  });
+}
+
+/** Of sorted values. */
+export function percentile(sorted: Float64Array, share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}

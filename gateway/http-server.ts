@@ -1,0 +1,80 @@
+import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Config } from './config.js';
+import type { ErrorCode } from './error-codes.js';
+import { ApiError, errorHeaders } from './errors.js';
+
+const MAX_HEADER_BYTES = 16 << 10;
+const KEEP_ALIVE_MS = 5000;
+
+/**
+ * A server whose clients have so long to send a request, and so many bytes for its headers. What is not HTTP, comes too
+ * slowly or is too large is answered in the shape of the API where that is still possible.
+ */
+export function createHttpServer(
+  limits: Pick<Config['limits'], 'connections' | 'header_s' | 'body_s'>,
+  listener: RequestListener,
+  onRefused: (code: ErrorCode) => void = () => {},
+): Server {
+  const headersTimeout = limits.header_s * 1000;
+  const server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout,
+      requestTimeout: headersTimeout + limits.body_s * 1000,
+      // How exact the two are.
+      connectionsCheckingInterval: Math.min(1000, headersTimeout / 2),
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    },
+    listener,
+  );
+  // Their bytes are bounded; by default those after the 2000th are dropped without a word, `Origin` too.
+  server.maxHeadersCount = 0;
+  // One more is closed unheard: answering it would take what the limit is to save.
+  server.maxConnections = limits.connections;
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
+    const refusal = refusalOf(error);
+    onRefused(refusal.body.code);
+    refuse(socket, refusal);
+  });
+  return server;
+}
+
+/** What Node could not make a request of. */
+function refusalOf({ code }: NodeJS.ErrnoException): ApiError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new ApiError(431, 'headers_too_large', `at most ${MAX_HEADER_BYTES} bytes of headers`);
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new ApiError(408, 'request_timeout', 'the request did not come in time');
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return new ApiError(413, 'body_too_large', 'the extensions of its chunks are too large');
+    default:
+      return new ApiError(400, 'invalid_http', 'this is not HTTP/1.1');
+  }
+}
+
+/** Answers on a connection that has no response object, and ends it. */
+export function refuse(
+  connection: Duplex,
+  error: ApiError,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  // Nobody else listens on it, nor ends it when the other side does not.
+  connection.on('error', () => connection.destroy());
+  connection.on('finish', () => connection.destroy());
+  const text = JSON.stringify({ error: error.body });
+  const fields = {
+    ...headers,
+    ...errorHeaders(error),
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(text),
+    Connection: 'close',
+  };
+  const head = [
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`,
+    ...Object.entries(fields).map(([name, value]) => `${name}: ${value}`),
+  ];
+  connection.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+}

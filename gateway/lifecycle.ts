@@ -1,0 +1,23 @@
+import { ApiError } from './errors.js';
+
+/** How long clients that are turned away should wait, by when another process may be in our place. */
+const RETRY_AFTER_S = 5;
+
+/** Open, or draining: what runs may finish, nothing new starts. */
+export class Lifecycle {
+  #draining = false;
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  drain(): void {
+    this.#draining = true;
+  }
+
+  /** @throws ApiError 503 `shutting_down` once draining */
+  checkOpen(): void {
+    if (!this.#draining) return;
+    throw new ApiError(503, 'shutting_down', 'the gateway shuts down', null, RETRY_AFTER_S);
+  }
+}

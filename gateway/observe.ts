@@ -1,0 +1,39 @@
+import type { RequestHandler } from 'express';
+import type { Logger } from 'pino';
+import { toApiError } from './errors.js';
+import type { Metrics } from './metrics.js';
+import { requestIdOf } from './request-id.js';
+
+/**
+ * Names, logs and counts every request. Of what the client sent only the method, and its own name for the request if
+ * that is fit, is ever written: paths and queries may hold keys, tickets and texts.
+ */
+export function observe(logger: Logger, metrics: Metrics): RequestHandler {
+  return (req, res, next) => {
+    const start = performance.now();
+    const requestId = requestIdOf(req.headers);
+    res.locals.requestId = requestId;
+    res.set('X-Request-Id', requestId);
+    res.once('close', () => {
+      const ms = performance.now() - start;
+      const route = routeOf(req.route, res.locals.route);
+      const { model, error, principal } = res.locals;
+      metrics.request({ method: req.method, route, status: res.statusCode, seconds: ms / 1000 });
+      const about = { request_id: requestId, method: req.method, route, status: res.statusCode };
+      const fields = { ...about, ms: Math.round(ms), model, principal: principal?.name };
+      if (!error) return logger.info({ ...fields, complete: res.writableFinished }, 'request');
+      const { body, status } = toApiError(error);
+      if (status >= 500) logger.error({ ...fields, code: body.code, err: error }, 'request failed');
+      else logger.info({ ...fields, code: body.code }, 'request');
+    });
+    next();
+  };
+}
+
+/** The template of express's route; what serves files has none. */
+function routeOf(route: unknown, fallback: unknown): string {
+  if (typeof route === 'object' && route !== null && 'path' in route && typeof route.path === 'string') {
+    return route.path;
+  }
+  return typeof fallback === 'string' ? fallback : 'other';
+}

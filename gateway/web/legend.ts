@@ -1,0 +1,46 @@
+import type { Answer } from '../../src/client/answer.js';
+import { isOver } from '../../src/client/answer.js';
+import type { Method } from '../../src/client/protocol.js';
+import type { RiskLevel } from './colour.js';
+import { element, setText } from './dom.js';
+import { type Scale, skippedTokens, strongest } from './queries.js';
+import { formatRisk, formatScore, LEVEL_WORDS } from './words.js';
+
+const LEVELS: readonly RiskLevel[] = ['calm', 'slight', 'raised', 'high', 'flagged'];
+
+/** What the colours and the lines under the text say. */
+export class Legend {
+  readonly element = element('div', { class: 'legend' });
+  readonly #bottom = element('span');
+  readonly #top = element('span', { class: 'legend-top' });
+  readonly #skipped = element('span', { class: 'legend-skipped', hidden: '' }, 'skipped: sure');
+  readonly #steps = element('p', { class: 'legend-steps', hidden: '' }, 'Risk of a step:');
+
+  constructor() {
+    const missing = element('span', { class: 'legend-missing' }, 'no score');
+    const ramp = element('span', { class: 'legend-ramp' });
+    this.element.append(
+      element('p', { class: 'legend-tokens' }, this.#bottom, ramp, this.#top, missing, this.#skipped),
+      this.#steps,
+    );
+    for (const level of LEVELS) {
+      const sample = element('span', { class: 'legend-level', 'data-level': level }, LEVEL_WORDS[level]);
+      this.#steps.append(sample);
+    }
+  }
+
+  update(answer: Answer, method: Method, scale: Scale): void {
+    setText(this.#bottom, scale.by === 'risk' ? 'Risk of a token: 0' : '0');
+    setText(this.#top, topWords(answer, method, scale));
+    this.#skipped.hidden = skippedTokens(answer, method) === 0;
+    this.#steps.hidden = answer.steps.length === 0 && answer.flags.length === 0;
+  }
+}
+
+function topWords(answer: Answer, method: Method, { by, full }: Scale): string {
+  if (by === 'risk') return `${formatRisk(full)} (threshold)`;
+  const top = strongest(answer, method)?.score ?? null;
+  if (top === null) return 'nothing scored yet';
+  const so = isOver(answer) ? 'strongest in this answer' : 'strongest so far in this answer';
+  return top < full ? `${formatScore(full)} (${so}: ${formatScore(top)})` : `${formatScore(top)} (${so})`;
+}

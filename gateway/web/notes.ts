@@ -1,0 +1,35 @@
+import type { Answer } from '../../src/client/answer.js';
+import { element, setText } from './dom.js';
+import { formatScore } from './words.js';
+
+/** What to know before the scores of an answer are believed. */
+export class Notes {
+  readonly element = element('div', { class: 'notes', hidden: '' });
+  readonly #mismatch = element('p', { class: 'failure mismatch', role: 'alert', hidden: '' });
+  readonly #details = element('details', { hidden: '' });
+  readonly #summary = element('summary');
+  readonly #list = element('ul');
+  #drawn: readonly string[] = [];
+
+  constructor() {
+    this.#details.append(this.#summary, this.#list);
+    this.element.append(this.#mismatch, this.#details);
+  }
+
+  update({ guard, mismatch }: Answer): void {
+    const notes = guard?.warnings ?? [];
+    this.element.hidden = notes.length === 0 && mismatch === null;
+    this.#mismatch.hidden = mismatch === null;
+    setText(this.#mismatch, mismatch ? mismatchWords(mismatch) : '');
+    if (notes === this.#drawn) return;
+    this.#drawn = notes;
+    this.#details.hidden = notes.length === 0;
+    setText(this.#summary, `${notes.length === 1 ? 'A note' : `${notes.length} notes`} about these scores`);
+    this.#list.replaceChildren(...notes.map((note) => element('li', {}, note)));
+  }
+}
+
+function mismatchWords({ tokens, difference, tolerance }: NonNullable<Answer['mismatch']>): string {
+  const by = `${formatScore(difference)} nats over ${tokens} tokens, where ${formatScore(tolerance)} would pass`;
+  return `The scorer does not agree with the model that writes (${by}): they are likely not the same model, and these scores say little.`;
+}

@@ -1,0 +1,69 @@
+import type { Answer, Flag, Rollback, Step, Token } from '../../src/client/answer.js';
+import type { Method } from '../../src/client/protocol.js';
+import { fullScale, riskStrength, strength } from './colour.js';
+
+/** What the page asks of an answer. */
+
+export const scoreOf = (token: Token, method: Method): number | null => token.scores?.[method] ?? null;
+
+export const riskOf = (token: Token, method: Method): number | null => token.risk[method] ?? null;
+
+/** `skipped`: the schedule left the score out, as the model was sure. `missing`: it has not come, or never will. */
+export const scoreState = (token: Token, method: Method): 'scored' | 'skipped' | 'missing' =>
+  scoreOf(token, method) !== null ? 'scored' : token.skipped.includes(method) ? 'skipped' : 'missing';
+
+/** Tokens whose score is missing: the lag while the answer is written, missing for good once it is over. */
+export const unscoredTokens = (answer: Answer, method: Method): number => countIn(answer, method, 'missing');
+
+export const skippedTokens = (answer: Answer, method: Method): number => countIn(answer, method, 'skipped');
+
+const countIn = ({ tokens }: Answer, method: Method, state: ReturnType<typeof scoreState>): number =>
+  tokens.reduce((count, token) => count + (scoreState(token, method) === state ? 1 : 0), 0);
+
+/** The token with the highest score so far. */
+export function strongest(
+  { tokens }: Pick<Answer, 'tokens'>,
+  method: Method,
+): { token: Token; score: number } | null {
+  let best: { token: Token; score: number } | null = null;
+  for (const token of tokens) {
+    const score = scoreOf(token, method);
+    if (score !== null && (best === null || score > best.score)) best = { token, score };
+  }
+  return best;
+}
+
+/** The methods that this answer has scores of; before it has begun, those that are usual. */
+export const methodsOf = ({ guard }: Answer): readonly Method[] =>
+  guard?.methods ?? ['adversarial', 'nll', 'entropy', 'margin'];
+
+/** How strongly each token is coloured, 0 to 1: by its risk where that is known, else by its score. */
+export interface Scale {
+  readonly by: 'risk' | 'score';
+  /** The score, or the risk, of the full colour. */
+  readonly full: number;
+  readonly of: (token: Token) => number;
+}
+
+export function scaleOf(answer: Answer, method: Method): Scale {
+  const rate = answer.guard?.rate ?? 0;
+  if (rate > 0 && answer.tokens.some((token) => riskOf(token, method) !== null)) {
+    const of = (token: Token): number => riskStrength(riskOf(token, method) ?? 0, rate);
+    return { by: 'risk', full: 1 - rate, of };
+  }
+  const full = fullScale(method, strongest(answer, method)?.score ?? null);
+  return { by: 'score', full, of: (token) => strength(scoreOf(token, method) ?? 0, full) };
+}
+
+/** The step that a token is of, once that is known; a flagged one before it is settled. */
+export function stepAt({ steps, flags }: Answer, index: number): Step | (Flag & { flagged: true }) | null {
+  const holds = ({ from, to }: { from: number; to: number }) => index >= from && index < to;
+  const settled = steps.find(holds);
+  if (settled) return settled;
+  const flag = flags.findLast(holds);
+  return flag && flag.step >= steps.length ? { ...flag, flagged: true } : null;
+}
+
+/** The rollback that a token came out of. */
+export const rollbackAt = ({ rollbacks }: Answer, index: number): Rollback | null =>
+  rollbacks.find(({ from, to }) => index >= from && index < to) ?? null;

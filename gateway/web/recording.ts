@@ -1,0 +1,96 @@
+import { type Answer, EMPTY_ANSWER, failAnswer, foldAnswer } from '../../src/client/answer.js';
+import type { FlinchError } from '../../src/client/errors.js';
+import {
+  type GenerationEvent,
+  ProtocolError,
+  readEvent,
+  type ServerEvent,
+  type UnknownEvent,
+} from '../../src/client/protocol.js';
+
+export interface RecordedEvent {
+  /** Since the question was asked. */
+  readonly atMs: number;
+  readonly event: GenerationEvent;
+}
+
+/** An answer as it came, to be seen again. */
+export interface Recording {
+  readonly question: string;
+  readonly model: string;
+  readonly events: readonly RecordedEvent[];
+  /** Why it ended without `generation.done`. */
+  readonly error: FlinchError | null;
+}
+
+export const durationOf = ({ events }: Recording): number => events.at(-1)?.atMs ?? 0;
+
+/** Plays a recording: forwards by the events that have come since, backwards from the start. */
+export class Replay {
+  readonly #recording: Recording;
+  #answer = EMPTY_ANSWER;
+  #played = 0;
+
+  constructor(recording: Recording) {
+    this.#recording = recording;
+  }
+
+  /** The answer as it was then. */
+  at(ms: number): Answer {
+    const { events, error } = this.#recording;
+    const last = events[this.#played - 1];
+    if (last && last.atMs > ms) {
+      this.#answer = EMPTY_ANSWER;
+      this.#played = 0;
+    }
+    for (let next = events[this.#played]; next && next.atMs <= ms; next = events[this.#played]) {
+      this.#answer = foldAnswer(this.#answer, next.event);
+      this.#played += 1;
+    }
+    return error && this.#played === events.length ? failAnswer(this.#answer, error) : this.#answer;
+  }
+}
+
+/** As JSON lines: first what it is, then each event with its time. */
+export function toLines({ question, model, events }: Recording): string {
+  const head = { type: 'recording', protocol: 'flinch.v1', question, model };
+  const lines = events.map(({ atMs, event }) => ({ at_ms: Math.round(atMs), event }));
+  return [head, ...lines].map((line) => `${JSON.stringify(line)}\n`).join('');
+}
+
+/**
+ * @throws ProtocolError for what is no recording
+ * @throws FlinchError for events that do not fit together
+ */
+export function fromLines(text: string): Recording {
+  const [head, ...rest] = text.split('\n').filter((line) => line.trim() !== '');
+  const { type, question, model } = fieldsOf(head ?? '');
+  if (type !== 'recording' || typeof question !== 'string' || typeof model !== 'string') {
+    throw new ProtocolError('this is no recording of flinch', head ?? '');
+  }
+  const events = rest.map((line) => {
+    const { at_ms: atMs, event } = fieldsOf(line);
+    const read = readEvent(JSON.stringify(event ?? null));
+    if (typeof atMs !== 'number' || !isOfGeneration(read)) {
+      throw new ProtocolError('a line of the recording is no event with its time', line);
+    }
+    return { atMs, event: read };
+  });
+  const recording = { question, model, events, error: null };
+  new Replay(recording).at(durationOf(recording));
+  return recording;
+}
+
+function isOfGeneration(event: ServerEvent | UnknownEvent): event is GenerationEvent {
+  return !['unknown', 'generation.resumed', 'heartbeat', 'error'].includes(event.type);
+}
+
+function fieldsOf(line: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    throw new ProtocolError('this is no recording of flinch', line);
+  }
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}

@@ -1,0 +1,77 @@
+import type { Method } from '../../src/client/protocol.js';
+import type { GuardRequest } from '../../src/client/requests.js';
+import { byId, element, setText } from './dom.js';
+import { METHOD_WORDS, USUAL_METHODS } from './words.js';
+
+const ACTION_WORDS = {
+  annotate: 'Mark it',
+  stop: 'Stop there',
+  rollback: 'Draw it anew',
+  reflect: 'Have it checked',
+} as const;
+type Action = keyof typeof ACTION_WORDS;
+
+/** What the guard is asked to do: the form of index.html, and its summary in a line. */
+export class SettingsPanel {
+  readonly #action = byId('guard-action', HTMLSelectElement);
+  readonly #method = byId('guard-method', HTMLSelectElement);
+  readonly #rate = byId('guard-rate', HTMLInputElement);
+  readonly #per = byId('guard-per', HTMLSelectElement);
+  readonly #schedule = byId('guard-schedule', HTMLSelectElement);
+  readonly #delivery = byId('guard-delivery', HTMLSelectElement);
+  readonly #candidates = byId('guard-candidates', HTMLInputElement);
+  readonly #choose = byId('guard-choose', HTMLSelectElement);
+  readonly #panel = byId('guard', HTMLDetailsElement);
+
+  constructor() {
+    for (const [value, words] of Object.entries(ACTION_WORDS)) this.#action.append(option(value, words));
+    this.#method.append(option('', 'The usual'));
+    for (const [method, { name }] of Object.entries(METHOD_WORDS)) this.#method.append(option(method, name));
+    this.#panel.addEventListener('input', () => this.#render());
+    this.#render();
+  }
+
+  /** Whether all fields can be used; shows the first that cannot. */
+  valid(): boolean {
+    const wrong = [this.#rate, this.#candidates].find((field) => !field.disabled && !field.checkValidity());
+    if (!wrong) return true;
+    this.#panel.open = true;
+    wrong.reportValidity();
+    return false;
+  }
+
+  get request(): GuardRequest {
+    const action = actionOf(this.#action.value);
+    const method = methodOf(this.#method.value);
+    const rollback = {
+      candidates: this.#candidates.valueAsNumber,
+      choose: this.#choose.value === 'uncertainty' ? 'uncertainty' : 'majority',
+    } as const;
+    return {
+      action,
+      rate: this.#rate.valueAsNumber / 100,
+      per: this.#per.value === 'token' ? 'token' : 'step',
+      schedule: this.#schedule.value === 'lazy' ? 'lazy' : 'windowed',
+      delivery: this.#delivery.value === 'held' ? 'held' : 'immediate',
+      ...(method && { method }),
+      // The others are not computed unless they are asked for.
+      ...(method && !USUAL_METHODS.includes(method) && { methods: [...USUAL_METHODS, method] }),
+      ...(action === 'rollback' && rollback),
+    };
+  }
+
+  #render(): void {
+    const action = actionOf(this.#action.value);
+    for (const field of [this.#candidates, this.#choose]) field.disabled = action !== 'rollback';
+    const what = ACTION_WORDS[action].toLowerCase();
+    const per = this.#per.value === 'token' ? 'token' : 'step';
+    setText(byId('guard-summary', HTMLElement), `${what}, ${this.#rate.value} % false alarms per ${per}`);
+  }
+}
+
+const option = (value: string, words: string): HTMLOptionElement => element('option', { value }, words);
+
+const isAction = (value: string): value is Action => Object.hasOwn(ACTION_WORDS, value);
+const actionOf = (value: string): Action => (isAction(value) ? value : 'annotate');
+const isMethod = (value: string): value is Method => Object.hasOwn(METHOD_WORDS, value);
+const methodOf = (value: string): Method | null => (isMethod(value) ? value : null);

@@ -1,0 +1,28 @@
+import { type Answer, isOver } from '../../src/client/answer.js';
+import type { Method } from '../../src/client/protocol.js';
+import { skippedTokens, unscoredTokens } from './queries.js';
+import { type Exchange, tokensPerSecond } from './session.js';
+import { countTokens, FINISH_WORDS, METHOD_WORDS } from './words.js';
+
+/** How far an answer is, in a line. `answer` may be that of an earlier moment. */
+export function statusWords({ model, events }: Exchange, answer: Answer, method: Method): string {
+  const name = answer.model ?? model;
+  if (answer.phase === 'waiting') return `${name} · waiting for the first token`;
+  const unscored = unscoredTokens(answer, method);
+  const skipped = skippedTokens(answer, method);
+  const parts = [name, countTokens(answer.tokens.length)];
+  const rate = isOver(answer) ? tokensPerSecond(events) : null;
+  if (rate !== null) parts.push(`${rate < 10 ? rate.toFixed(1) : Math.round(rate)} tokens/s`);
+  if (skipped > 0) parts.push(`${countTokens(skipped)} skipped`);
+  const drawing = answer.rollbacks.at(-1);
+  if (answer.phase === 'streaming' && drawing?.outcome === null) {
+    parts.push(`drawing ${drawing.drawn} other continuations of step ${drawing.step + 1}`);
+  } else if (answer.phase === 'streaming') parts.push(`writing, scores ${countTokens(unscored)} behind`);
+  else if (unscored > 0) parts.push(`${countTokens(unscored)} without ${METHOD_WORDS[method].noun}`);
+  else if (answer.tokens.length > 0)
+    parts.push(skipped > 0 ? 'every other token scored' : 'every token scored');
+  if (answer.flags.length > 0) parts.push(`${answer.flags.length} flagged`);
+  if (answer.phase === 'failed') parts.push('failed');
+  if (answer.finishReason) parts.push(FINISH_WORDS[answer.finishReason]);
+  return parts.join(' · ');
+}

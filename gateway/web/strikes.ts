@@ -1,0 +1,38 @@
+import type { Answer } from '../../src/client/answer.js';
+import { element, setText } from './dom.js';
+
+/**
+ * What the guard struck out, in the text where it stood: right before what replaced it. Hidden from screen readers, to
+ * whom the answer is what stands; the list of corrections below it says the same.
+ */
+export class Strikes {
+  readonly #text: HTMLElement;
+  readonly #struck = new Map<number, HTMLElement>();
+
+  constructor(text: HTMLElement) {
+    this.#text = text;
+  }
+
+  /** @param spans of the tokens, by index */
+  update({ rollbacks, tokens }: Answer, spans: readonly HTMLElement[]): void {
+    for (const [rollback, gone] of this.#struck) {
+      if (rollbacks.some((each) => each.rollback === rollback && each.outcome === 'replaced')) continue;
+      gone.remove();
+      this.#struck.delete(rollback);
+    }
+    for (const { rollback, outcome, struck, from } of rollbacks) {
+      if (outcome !== 'replaced' || from > tokens.length) continue;
+      let shown = this.#struck.get(rollback);
+      if (!shown) {
+        shown = element('del', { class: 'struck', 'aria-hidden': 'true' });
+        this.#struck.set(rollback, shown);
+      }
+      // A line's end that was struck out must not part what stands side by side.
+      setText(shown, struck.trim());
+      const next = spans[from] ?? null;
+      if (shown.parentElement !== this.#text || shown.nextElementSibling !== next) {
+        this.#text.insertBefore(shown, next);
+      }
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import { basename, resolve } from 'node:path';
+import type { Config } from '../../gateway/config.js';
+import { ConfigError, type ConfigLayer } from '../../gateway/config-layer.js';
+import { EMBEDDED_MODEL } from './options.js';
+
+/** Flags of `flinch serve` that set a field of the configuration; those that were not given are not there. */
+export interface ServeFlags {
+  readonly config?: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly metricsPort?: number;
+  readonly allowAnonymous?: true;
+  readonly logLevel?: string;
+  readonly model?: string;
+  readonly upstream?: string;
+  readonly upstreamModel?: string;
+  readonly upstreamKeyEnv?: string;
+  readonly scorer?: string;
+  readonly device?: string;
+  readonly maxStreams?: number;
+  readonly memory?: number;
+}
+
+/** The configuration of a gateway that has something to serve. */
+export type ServeConfig = Config & { readonly models: NonNullable<Config['models']> };
+
+/**
+ * Defaults < file < environment < flags. Where none of them names a model it is the embedded one.
+ * @throws ConfigError that says where what is refused came from
+ */
+export async function serveConfig(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<ServeConfig> {
+  // Loaded when it is needed: other commands have no gateway.
+  const { loadConfig } = await import('../../gateway/load-config.js');
+  const sources = { env, ...(flags.config !== undefined && { file: flags.config }) };
+  const layers = [...fieldFlags(flags), ...modelFlags(flags)];
+  const config = await loadConfig({ ...sources, flags: layers });
+  if (config.models) {
+    const stray = settingsOf(flags).find(([, , value]) => value !== undefined);
+    if (stray && !flags.model && !flags.upstream) {
+      throw new ConfigError(
+        stray[0],
+        'goes with --model or --upstream; models of the configuration have their own',
+      );
+    }
+    return { ...config, models: config.models };
+  }
+  return serveConfig({ ...flags, model: EMBEDDED_MODEL }, env);
+}
+
+function fieldFlags({ host, port, metricsPort, allowAnonymous, logLevel }: ServeFlags): ConfigLayer[] {
+  const layers: ConfigLayer[] = [];
+  const set = (flag: string, part: string, field: string, value: unknown): void => {
+    if (value !== undefined) layers.push({ values: { [part]: { [field]: value } }, place: () => flag });
+  };
+  set('--host', 'listen', 'host', host);
+  set('--port', 'listen', 'port', port);
+  set('--metrics-port', 'metrics', 'port', metricsPort);
+  set('--allow-anonymous', 'access', 'allow_anonymous', allowAnonymous);
+  set('--log-level', 'log', 'level', logLevel);
+  return layers;
+}
+
+type Setting = readonly [flag: string, field: string, value: unknown];
+
+const settingsOf = ({ device, maxStreams, memory }: ServeFlags): Setting[] => [
+  ['--device', 'device', device],
+  ['--max-streams', 'max_streams', maxStreams],
+  ['--memory', 'memory', memory],
+];
+
+const ofUpstream = ({ upstreamModel, upstreamKeyEnv, scorer }: ServeFlags): Setting[] => [
+  ['--upstream-model', 'model', upstreamModel],
+  ['--upstream-key-env', 'key_env', upstreamKeyEnv],
+  ['--scorer', 'scorer', scorer],
+];
+
+/** The one model that flags describe, if they do. */
+function modelFlags(flags: ServeFlags): ConfigLayer[] {
+  const { model, upstream, upstreamModel, upstreamKeyEnv, scorer } = flags;
+  const settings = given(settingsOf(flags));
+  if (upstream !== undefined) {
+    if (model !== undefined) throw new ConfigError('--upstream', 'cannot be used with --model');
+    if (upstreamModel === undefined) throw new ConfigError('--upstream', 'needs --upstream-model');
+    const server = { url: upstream, ...(upstreamKeyEnv !== undefined && { key_env: upstreamKeyEnv }) };
+    const entry = { upstreams: [server], ...(scorer !== undefined && { scorer }), ...settings };
+    return [modelLayer(upstreamModel, entry, '--upstream', flags)];
+  }
+  const [stray] = ofUpstream(flags).filter(([, , value]) => value !== undefined);
+  if (stray) throw new ConfigError(stray[0], 'goes with --upstream');
+  if (model === undefined) return [];
+  return [modelLayer(basename(resolve(model)), { checkpoint: model, ...settings }, '--model', flags)];
+}
+
+/** @param flag that is at fault for what has none of its own */
+function modelLayer(name: string, entry: object, flag: string, flags: ServeFlags): ConfigLayer {
+  const flagOf = (field: PropertyKey | undefined): string =>
+    [...settingsOf(flags), ...ofUpstream(flags)].find(([, known]) => known === field)?.[0] ?? flag;
+  return { values: { models: { [name]: entry } }, place: (path) => flagOf(path.at(-1)) };
+}
+
+const given = (settings: readonly Setting[]): Record<string, unknown> =>
+  Object.fromEntries(
+    settings.flatMap(([, field, value]) => (value === undefined ? [] : [[field, value] as const])),
+  );

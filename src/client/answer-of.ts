@@ -1,0 +1,32 @@
+import { catchError, concat, defer, type Observable, type OperatorFunction, of, scan } from 'rxjs';
+import { type Answer, EMPTY_ANSWER, failAnswer, foldAnswer } from './answer.js';
+import { FlinchError } from './errors.js';
+import type { GenerationEvent } from './protocol.js';
+
+/**
+ * What is known of an answer after each of its events, the empty answer first. It takes back what is retracted, and
+ * keeps what was struck out in `rollbacks`.
+ *
+ * A generation that fails ends with an answer whose `phase` is `failed` and whose `error` says why: then it completes.
+ * Errors that are no {@link FlinchError} pass.
+ *
+ * @example
+ * client.generate(request).pipe(answerOf()).subscribe(({ tokens, steps }) => draw(tokens, steps));
+ */
+export function answerOf(): OperatorFunction<GenerationEvent, Answer> {
+  return (events): Observable<Answer> =>
+    defer(() => {
+      let last = EMPTY_ANSWER;
+      const answers = events.pipe(
+        scan((answer, event) => {
+          last = foldAnswer(answer, event);
+          return last;
+        }, EMPTY_ANSWER),
+        catchError((error: unknown) => {
+          if (!(error instanceof FlinchError)) throw error;
+          return of(failAnswer(last, error));
+        }),
+      );
+      return concat(of(EMPTY_ANSWER), answers);
+    });
+}

@@ -1,0 +1,186 @@
+import { FlinchError } from './errors.js';
+import type { EventOf, FinishReason, GenerationEvent, Method, Rival, Scores, Usage } from './protocol.js';
+
+type TopLogprob = NonNullable<EventOf<'token.delta'>['top_logprobs']>[number];
+
+export interface Token {
+  readonly index: number;
+  readonly id: number | null;
+  readonly text: string;
+  readonly logprob: number | null;
+  readonly topLogprobs: readonly TopLogprob[];
+  /** Put there by the guard, not written by the model. */
+  readonly inserted: boolean;
+  /** `null` until they come, and for good if they never do. */
+  readonly scores: Scores | null;
+  /** Of those methods that can be rated. */
+  readonly risk: Scores;
+  readonly skipped: readonly Method[];
+  readonly rival: Rival | null;
+  /** Its risk passes the threshold. */
+  readonly spike: boolean;
+}
+
+/** A step as it stands: nothing of it is taken back any more. */
+export type Step = Omit<EventOf<'step.done'>, 'type' | 'response_id' | 'offset'>;
+
+/** A step that was flagged: as it was then, which may have been replaced. */
+export type Flag = Omit<EventOf<'step.flagged'>, 'type' | 'response_id' | 'offset'>;
+
+/** What was struck out, and what was considered in its place. */
+export interface Rollback {
+  readonly rollback: number;
+  readonly step: number;
+  /** Index of the first token that was drawn anew. */
+  readonly from: number;
+  /** Up to and without: what replaced it; `from` where nothing did. */
+  readonly to: number;
+  /** How many continuations were, or are, drawn beside the flagged one. */
+  readonly drawn: number;
+  /** Text of the step's tokens from `from` on, as they were. */
+  readonly struck: string;
+  /** `null` while they are drawn. */
+  readonly outcome: 'replaced' | 'kept' | null;
+  readonly chosen: number | null;
+  /** The first is the flagged step. */
+  readonly candidates: EventOf<'rollback.done'>['candidates'];
+}
+
+/** All that is known of one answer. `waiting`: asked for, no token yet. `done` and `failed` are final. */
+export interface Answer {
+  readonly phase: 'waiting' | 'streaming' | 'done' | 'failed';
+  readonly responseId: string | null;
+  /** `null` until the server has said. */
+  readonly model: string | null;
+  /** The settings in force. */
+  readonly guard: EventOf<'generation.created'>['guard'] | null;
+  readonly tokens: readonly Token[];
+  /** Those that are settled, in order. */
+  readonly steps: readonly Step[];
+  readonly flags: readonly Flag[];
+  readonly rollbacks: readonly Rollback[];
+  /** The scorer is likely another model than the one that writes. */
+  readonly mismatch: Omit<EventOf<'scorer.mismatch'>, 'type' | 'response_id' | 'offset'> | null;
+  readonly finishReason: FinishReason | null;
+  readonly usage: Usage | null;
+  /** Why it failed. */
+  readonly error: FlinchError | null;
+}
+
+export const EMPTY_ANSWER: Answer = {
+  phase: 'waiting',
+  responseId: null,
+  model: null,
+  guard: null,
+  tokens: [],
+  steps: [],
+  flags: [],
+  rollbacks: [],
+  mismatch: null,
+  finishReason: null,
+  usage: null,
+  error: null,
+};
+
+export const answerText = ({ tokens }: Pick<Answer, 'tokens'>): string =>
+  tokens.map(({ text }) => text).join('');
+
+export const isOver = ({ phase }: Pick<Answer, 'phase'>): boolean => phase === 'done' || phase === 'failed';
+
+/** The answer as it stands when it cannot go on: tokens without scores stay unscored. */
+export const failAnswer = (answer: Answer, error: FlinchError): Answer =>
+  isOver(answer) ? answer : { ...answer, phase: 'failed', error };
+
+/**
+ * The answer after one more event; the one before it stays as it was.
+ * @throws FlinchError `protocol_error` for an event that does not fit what came before
+ */
+export function foldAnswer(answer: Answer, event: GenerationEvent): Answer {
+  const { response_id: _, offset: __, ...own } = event;
+  switch (own.type) {
+    case 'generation.created':
+      return { ...answer, responseId: event.response_id, model: own.model, guard: own.guard };
+    case 'token.delta':
+      return { ...answer, phase: 'streaming', tokens: append(answer, own) };
+    case 'score.delta': {
+      const token = tokenAt(answer, own.index);
+      // That of the finished text is on another scale than those of the running one.
+      if (own.pass !== 'stream') return answer;
+      const { scores, risk = {}, skipped = [], rival = null } = own;
+      return replace(answer, { ...token, scores, risk, skipped, rival, spike: false });
+    }
+    case 'spike.detected':
+      return replace(answer, { ...tokenAt(answer, own.index), spike: true });
+    case 'step.done': {
+      const { type, ...step } = own;
+      return { ...answer, steps: [...answer.steps, step] };
+    }
+    case 'step.flagged': {
+      const { type, ...flag } = own;
+      return { ...answer, flags: [...answer.flags, flag] };
+    }
+    case 'token.retracted':
+      return { ...answer, tokens: answer.tokens.slice(0, own.from) };
+    case 'rollback.started':
+      return { ...answer, rollbacks: [...answer.rollbacks, begun(answer, own)] };
+    case 'rollback.done':
+      return { ...answer, rollbacks: answer.rollbacks.map((each) => settled(each, own, answer)) };
+    case 'scorer.mismatch': {
+      const { type, ...mismatch } = own;
+      return { ...answer, mismatch };
+    }
+    case 'generation.done':
+      return { ...answer, phase: 'done', finishReason: own.finish_reason, usage: own.usage };
+  }
+}
+
+type Own<Type extends GenerationEvent['type']> = Omit<EventOf<Type>, 'response_id' | 'offset'>;
+
+function append({ tokens }: Answer, event: Own<'token.delta'>): readonly Token[] {
+  const { index, id, text, logprob, top_logprobs: topLogprobs = [], inserted = false } = event;
+  if (index !== tokens.length) throw misfit(`token ${index} came in place of token ${tokens.length}`);
+  const unscored = { scores: null, risk: {}, skipped: [], rival: null, spike: false };
+  return [...tokens, { index, id, text, logprob, topLogprobs, inserted, ...unscored }];
+}
+
+function tokenAt({ tokens }: Answer, index: number): Token {
+  const token = tokens[index];
+  if (!token) throw misfit(`a score came for token ${index}, which was never written`);
+  return token;
+}
+
+const replace = (answer: Answer, token: Token): Answer => ({
+  ...answer,
+  tokens: answer.tokens.with(token.index, token),
+});
+
+/** What is about to be struck out is still there, unless the step is held: then `rollback.done` tells. */
+function begun(answer: Answer, { type, candidates: drawn, ...place }: Own<'rollback.started'>): Rollback {
+  const to = answer.flags.findLast(({ step }) => step === place.step)?.to ?? answer.tokens.length;
+  const struck = answerText({ tokens: answer.tokens.slice(place.from, to) });
+  return { ...place, to: place.from, drawn, struck, outcome: null, chosen: null, candidates: [] };
+}
+
+function settled(rollback: Rollback, done: Own<'rollback.done'>, answer: Answer): Rollback {
+  if (rollback.rollback !== done.rollback) return rollback;
+  const { outcome, chosen, candidates } = done;
+  const to = outcome === 'replaced' ? answer.tokens.length : rollback.from;
+  return {
+    ...rollback,
+    to,
+    outcome,
+    chosen,
+    candidates,
+    struck: rollback.struck || neverSeen(rollback, done, answer),
+  };
+}
+
+/** What was struck out of a step that was held: the flagged step, without what stays of it. */
+function neverSeen({ from, step }: Rollback, { candidates }: Own<'rollback.done'>, answer: Answer): string {
+  const whole = candidates[0]?.text ?? '';
+  const begin = answer.flags.findLast((flag) => flag.step === step)?.from ?? from;
+  const stays = answerText({ tokens: answer.tokens.slice(begin, from) });
+  return whole.startsWith(stays) ? whole.slice(stays.length) : whole;
+}
+
+const misfit = (message: string): FlinchError => new FlinchError('protocol_error', message);

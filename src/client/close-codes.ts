@@ -1,0 +1,11 @@
+/** The client is done: the server cancels what runs, also what could be resumed. */
+export const NORMAL_CLOSURE = 1000;
+/** Nothing came for too long: what runs is to be resumed on the next connection. Browsers may send no other than these. */
+export const SILENT_CONNECTION = 4900;
+
+/**
+ * Whether to come back after a close code (gateway/PROTOCOL.md). The others say that the next try would end like this
+ * one.
+ */
+export const isTransient = (code: number): boolean =>
+  [1001, 1005, 1006, 1011, 1012, 1013].includes(code) || (code >= 4000 && code <= 4499);

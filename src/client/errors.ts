@@ -1,0 +1,60 @@
+import type { ErrorBody } from './protocol.js';
+
+/**
+ * Why a generation or a connection ended, where it was this side that found out:
+ * - `connection_lost`: the connection broke, and did not come back in time or nothing could be resumed
+ * - `connection_closed`: the server closed it for good; `closeCode` says how
+ * - `connection_refused`: the server does not let this client in
+ * - `not_recovered`: the server no longer has the rest of the generation
+ * - `events_lost`: an event is missing among those that came
+ * - `protocol_error`: the server sent what the protocol does not allow
+ * - `client_closed`: {@link FlinchClient.close} was called
+ */
+export type ClientErrorCode =
+  | 'connection_lost'
+  | 'connection_closed'
+  | 'connection_refused'
+  | 'not_recovered'
+  | 'events_lost'
+  | 'protocol_error'
+  | 'client_closed';
+
+export interface FlinchErrorDetails {
+  readonly responseId?: string | undefined;
+  /** The field of the request that is at fault. */
+  readonly param?: string | null;
+  /** Of the WebSocket. */
+  readonly closeCode?: number;
+  /** Of the HTTP response that was no connection. */
+  readonly status?: number;
+  readonly cause?: unknown;
+}
+
+/** What a generation ends with where it does not end well; `code` is for programs. */
+export class FlinchError extends Error {
+  override readonly name = 'FlinchError';
+  /** One of this side's, or the server's own (gateway/PROTOCOL.md). */
+  readonly code: ClientErrorCode | (string & {});
+  readonly responseId: string | null;
+  readonly param: string | null;
+  readonly closeCode: number | null;
+  readonly status: number | null;
+
+  constructor(
+    code: ClientErrorCode | (string & {}),
+    message: string,
+    { responseId, param, closeCode, status, cause }: FlinchErrorDetails = {},
+  ) {
+    super(message, cause === undefined ? {} : { cause });
+    this.code = code;
+    this.responseId = responseId ?? null;
+    this.param = param ?? null;
+    this.closeCode = closeCode ?? null;
+    this.status = status ?? null;
+  }
+
+  /** Of an error event, or of the body of an HTTP response. */
+  static fromServer({ code, message, param }: ErrorBody, details: FlinchErrorDetails = {}): FlinchError {
+    return new FlinchError(code, message, { ...details, param });
+  }
+}

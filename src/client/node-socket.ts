@@ -1,0 +1,44 @@
+import { text } from 'node:stream/consumers';
+import { WebSocket } from 'ws';
+import { SILENT_CONNECTION } from './close-codes.js';
+import { SUBPROTOCOL } from './protocol.js';
+import type { OpenSocket } from './socket.js';
+import { errorOf, httpError } from './ticket.js';
+import { streamUrl } from './urls.js';
+
+export interface NodeSocketOptions {
+  /** Where the gateway is, such as `http://127.0.0.1:8787`. */
+  readonly url: string | URL;
+  readonly apiKey?: string;
+}
+
+/** Sockets of package `ws`: with the key in the handshake, and with the reason where that is refused. */
+export function nodeSocket({ url, apiKey }: NodeSocketOptions): OpenSocket {
+  const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+  return (handlers) => {
+    const socket = new WebSocket(streamUrl(url), SUBPROTOCOL, { headers });
+    let problem = '';
+    let refused = false;
+    socket.on('open', () => handlers.open());
+    socket.on('message', (data, isBinary) => handlers.message(isBinary ? null : data.toString()));
+    socket.on('error', (error) => {
+      problem = error.message;
+    });
+    socket.on('unexpected-response', async (request, response) => {
+      refused = true;
+      const body = await text(response).catch(() => '');
+      request.destroy();
+      const error = httpError(response.statusCode ?? 0, body);
+      const refusal = errorOf(error);
+      handlers.close({ code: 1006, reason: error.message, ...(refusal && { refusal }) });
+    });
+    socket.on('close', (code, reason) => {
+      if (!refused) handlers.close({ code, reason: reason.toString() || problem });
+    });
+    return {
+      send: (message) => socket.send(message),
+      // A peer that is silent does not answer a goodbye either.
+      close: (code, reason) => (code === SILENT_CONNECTION ? socket.terminate() : socket.close(code, reason)),
+    };
+  };
+}

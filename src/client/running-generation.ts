@@ -1,0 +1,132 @@
+import { type SchedulerLike, type Subscriber, Subscription } from 'rxjs';
+import { FlinchError } from './errors.js';
+import type { EventOf, GenerationEvent, ServerEvent, UnknownEvent } from './protocol.js';
+import type { ClientMessage, GenerationRequest } from './requests.js';
+
+/** Events that concern one generation. */
+export type OwnEvent = Exclude<ServerEvent, EventOf<'heartbeat'>> | UnknownEvent;
+
+export interface GenerationContext {
+  readonly requestId: string;
+  readonly request: GenerationRequest;
+  readonly subscriber: Subscriber<GenerationEvent>;
+  readonly send: (message: ClientMessage) => boolean;
+  /** It has its id: events may come by that. */
+  readonly named: (responseId: string) => void;
+  /** No event is expected any longer. */
+  readonly over: () => void;
+  /** How long it waits for a connection. */
+  readonly patienceMs: number;
+  readonly scheduler: SchedulerLike;
+}
+
+/** A generation, over however many connections it takes. Its events leave in the order of their offsets, each once. */
+export class RunningGeneration {
+  readonly #context: GenerationContext;
+  /** Whether the server may know of it. */
+  #asked = false;
+  #created: EventOf<'generation.created'> | null = null;
+  #nextOffset = 0;
+  #cancelled = false;
+  #patience = Subscription.EMPTY;
+
+  constructor(context: GenerationContext) {
+    this.#context = context;
+    this.#wait();
+  }
+
+  get responseId(): string | undefined {
+    return this.#created?.response_id;
+  }
+
+  /** There is a connection. */
+  connected(): void {
+    this.#patience.unsubscribe();
+    const { request, requestId, send } = this.#context;
+    if (this.#created) {
+      const { response_id, epoch } = this.#created;
+      send({ type: 'generation.resume', response_id, epoch, offset: this.#nextOffset });
+      return;
+    }
+    if (this.#cancelled) {
+      this.#finish();
+      return;
+    }
+    this.#asked = true;
+    send({ type: 'generation.create', request_id: requestId, ...request, resumable: this.#resumable });
+  }
+
+  /** The connection is gone, and will be tried again. */
+  disconnected(error: FlinchError): void {
+    if (this.#asked && !this.#resumable) this.fail(error);
+    else if (this.#patience.closed) this.#wait();
+  }
+
+  receive(event: OwnEvent): void {
+    if (event.type === 'error') {
+      this.#finish(FlinchError.fromServer(event.error, { responseId: event.response_id ?? this.responseId }));
+    } else if (event.type === 'generation.resumed') {
+      if (!event.recovered) this.fail(this.#error('not_recovered', 'the rest of the generation is lost'));
+      else if (this.#cancelled) this.#sendCancel();
+    } else this.#next(event);
+  }
+
+  /** Nobody listens any more. */
+  cancel(): void {
+    this.#cancelled = true;
+    // Asked for, but not known by an id yet: it is cancelled as soon as it has one.
+    if (!this.#asked) this.#finish();
+    else if (this.#created) this.#sendCancel();
+  }
+
+  fail(error: FlinchError): void {
+    this.#finish(error);
+  }
+
+  #next(event: GenerationEvent | UnknownEvent): void {
+    const { offset } = event;
+    if (offset === undefined || offset < this.#nextOffset) return; // it came before
+    if (offset > this.#nextOffset) {
+      this.#sendCancel();
+      this.fail(this.#error('events_lost', `event ${this.#nextOffset} never came, ${offset} did`));
+      return;
+    }
+    this.#nextOffset += 1;
+    if (event.type === 'unknown') return;
+    if (event.type === 'generation.created') {
+      this.#created = event;
+      this.#context.named(event.response_id);
+      if (this.#cancelled) this.#sendCancel();
+    }
+    this.#context.subscriber.next(event);
+    if (event.type === 'generation.done') this.#finish();
+  }
+
+  /** What the server said it does, once it has said so. */
+  get #resumable(): boolean {
+    return this.#created?.resumable ?? this.#context.request.resumable ?? true;
+  }
+
+  #sendCancel(): void {
+    const id = this.responseId;
+    if (id !== undefined) this.#context.send({ type: 'generation.cancel', response_id: id });
+  }
+
+  #wait(): void {
+    const { scheduler, patienceMs } = this.#context;
+    this.#patience = scheduler.schedule(() => {
+      this.fail(this.#error('connection_lost', `there was no connection for ${patienceMs / 1000} s`));
+    }, patienceMs);
+  }
+
+  #finish(error?: FlinchError): void {
+    this.#patience.unsubscribe();
+    this.#context.over();
+    if (error) this.#context.subscriber.error(error);
+    else this.#context.subscriber.complete();
+  }
+
+  #error(code: string, message: string): FlinchError {
+    return new FlinchError(code, message, { responseId: this.responseId });
+  }
+}

@@ -1,0 +1,132 @@
+import { asyncScheduler, Observable, Subject } from 'rxjs';
+import { Connection, type ConnectionOptions, type ConnectionState } from './connection.js';
+import { FlinchError } from './errors.js';
+import type { GenerationEvent, ServerEvent, UnknownEvent } from './protocol.js';
+import type { GenerationRequest } from './requests.js';
+import { type OwnEvent, RunningGeneration } from './running-generation.js';
+import type { OpenSocket } from './socket.js';
+
+export interface StreamOptions extends ConnectionOptions {
+  /** How long a generation waits for a connection, to begin or to go on. Default 60 000. */
+  readonly patienceMs?: number;
+}
+
+/** Any number of generations over one WebSocket at a time; the sockets are made by whoever constructs it. */
+export class StreamClient {
+  /** Where the connection stands, from now on; never completes. */
+  readonly state: Observable<ConnectionState>;
+  /** What the server complains of that is about no generation. */
+  readonly errors: Observable<FlinchError>;
+  readonly #connection: Connection;
+  readonly #options: StreamOptions;
+  readonly #errors = new Subject<FlinchError>();
+  /** By request id, and by response id once there is one. */
+  readonly #running = new Map<string, RunningGeneration>();
+  #requests = 0;
+  #closed = false;
+
+  constructor(open: OpenSocket, options: StreamOptions = {}) {
+    this.#options = options;
+    this.errors = this.#errors.asObservable();
+    const listener = {
+      opened: () => {
+        for (const generation of this.#all()) generation.connected();
+      },
+      received: (event: ServerEvent | UnknownEvent) => this.#receive(event),
+      lost: (error: FlinchError) => {
+        for (const generation of this.#all()) generation.disconnected(error);
+      },
+      ended: (error: FlinchError) => this.#failAll(error),
+    };
+    this.#connection = new Connection(open, listener, options);
+    this.state = this.#connection.state;
+  }
+
+  /**
+   * Connects now, without waiting for a generation or for the next try.
+   * @throws FlinchError `client_closed`
+   */
+  connect(): void {
+    if (this.#closed) throw closedError();
+    this.#connection.connect();
+  }
+
+  /**
+   * The events of a generation, each once and in order. Subscribing starts it, once for each subscriber;
+   * unsubscribing cancels it. Over a lost connection it goes on with the next event, unless `resumable` is false.
+   *
+   * Completes after `generation.done`. Errors with a {@link FlinchError}: the server's, or where it cannot go on.
+   *
+   * @example
+   * client
+   *   .generate({ model: 'reasoner', messages: [{ role: 'user', content: 'What is 12 + 30 - 5?' }] })
+   *   .pipe(answerOf())
+   *   .subscribe((answer) => console.log(answerText(answer)));
+   */
+  generate(request: GenerationRequest): Observable<GenerationEvent> {
+    return new Observable((subscriber) => {
+      if (this.#closed) {
+        subscriber.error(closedError());
+        return;
+      }
+      const requestId = `request-${this.#requests++}`;
+      const names = [requestId];
+      const { patienceMs = 60_000, scheduler = asyncScheduler } = this.#options;
+      const generation = new RunningGeneration({
+        requestId,
+        request,
+        subscriber,
+        patienceMs,
+        scheduler,
+        send: (message) => this.#connection.send(message),
+        named: (responseId) => {
+          names.push(responseId);
+          this.#running.set(responseId, generation);
+        },
+        over: () => {
+          for (const name of names.splice(0)) this.#running.delete(name);
+        },
+      });
+      this.#running.set(requestId, generation);
+      if (this.#connection.isOpen) generation.connected();
+      else this.#connection.connect();
+      return () => {
+        if (names.length > 0) generation.cancel();
+      };
+    });
+  }
+
+  /** Cancels what runs, which errors with `client_closed`, and closes the connection for good. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#connection.close();
+    this.#failAll(closedError());
+    this.#errors.complete();
+  }
+
+  #receive(event: ServerEvent | UnknownEvent): void {
+    if (event.type === 'heartbeat') return;
+    const generation = this.#find(event);
+    if (generation) generation.receive(event);
+    // A cancel that crossed the end of its generation needs no answer.
+    else if (event.type === 'error' && event.error.code !== 'unknown_response') {
+      this.#errors.next(FlinchError.fromServer(event.error, { responseId: event.response_id }));
+    }
+  }
+
+  #find(event: OwnEvent): RunningGeneration | undefined {
+    const byRequest = 'request_id' in event && event.request_id ? this.#running.get(event.request_id) : null;
+    return byRequest ?? (event.response_id ? this.#running.get(event.response_id) : undefined);
+  }
+
+  #all(): Set<RunningGeneration> {
+    return new Set(this.#running.values());
+  }
+
+  #failAll(error: FlinchError): void {
+    for (const generation of this.#all()) generation.fail(error);
+  }
+}
+
+const closedError = (): FlinchError => new FlinchError('client_closed', 'the client was closed');

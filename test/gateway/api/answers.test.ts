@@ -1,0 +1,107 @@
+import { readFile } from 'node:fs/promises';
+import type { ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, it } from 'vitest';
+import { chatBody, post, sseData, TestSocket, useGateway } from '../../support/gateway.js';
+
+const gateway = useGateway();
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+ajv.addSchema(JSON.parse(await readFile('gateway/openapi.json', 'utf8')), 'openapi');
+ajv.addSchema(JSON.parse(await readFile('gateway/asyncapi.json', 'utf8')), 'asyncapi');
+
+function schema(path: string): ValidateFunction {
+  const found = ajv.getSchema(path);
+  if (!found) throw new Error(`no schema ${path}`);
+  return found;
+}
+const http = (name: string): ValidateFunction => schema(`openapi#/components/schemas/${name}`);
+const message = (type: string): ValidateFunction => schema(`asyncapi#/components/messages/${type}/payload`);
+
+function expectToFit(value: unknown, fits: ValidateFunction): void {
+  const valid = fits(value);
+  expect({ value: valid ? null : value, errors: fits.errors ?? null }).toEqual({ value: null, errors: null });
+}
+
+/** Much happens: steps are flagged, candidates drawn. */
+const EVENTFUL = {
+  temperature: 1,
+  seed: 3,
+  max_tokens: 60,
+  guard: { action: 'rollback', rate: 0.3, candidates: 2, max_rollbacks: 2 },
+};
+
+describe('answers over HTTP are as openapi.json says', () => {
+  it.each([
+    ['plain', { max_tokens: 8 }],
+    ['unguarded', { max_tokens: 8, guard: { enabled: false } }],
+    ['with log-probabilities', { max_tokens: 8, logprobs: true, top_logprobs: 3 }],
+    ['guarded', EVENTFUL],
+  ])('whole: %s', async (_, changes) => {
+    const body = chatBody(changes);
+    expectToFit(body, http('ChatCompletionRequest'));
+    const response = await post(gateway.url, body);
+    expect(response.status).toBe(200);
+    expectToFit(await response.json(), http('ChatCompletion'));
+  });
+
+  it.each([
+    ['plain', { max_tokens: 8 }],
+    [
+      'with log-probabilities and usage',
+      { max_tokens: 8, logprobs: true, top_logprobs: 2, stream_options: { include_usage: true } },
+    ],
+    ['guarded', EVENTFUL],
+  ])('streamed: %s', async (_, changes) => {
+    const body = chatBody({ ...changes, stream: true });
+    expectToFit(body, http('ChatCompletionRequest'));
+    const events: string[] = [];
+    for await (const data of sseData(await post(gateway.url, body))) events.push(data);
+    expect(events.pop()).toBe('[DONE]');
+    expect(events.length).toBeGreaterThan(8);
+    for (const data of events) expectToFit(JSON.parse(data), http('ChatCompletionChunk'));
+  });
+
+  it.each([
+    ['/v1/models', 'ModelList', 200],
+    ['/v1/models/reasoner', 'Model', 200],
+    ['/v1/models/other', 'Error', 404],
+    ['/healthz', 'Health', 200],
+  ])('%s is a %s', async (path, name, status) => {
+    const response = await fetch(gateway.url + path);
+    expect(response.status).toBe(status);
+    expectToFit(await response.json(), http(name));
+  });
+
+  it('what is refused is an Error', async () => {
+    const body = chatBody({ temperature: 9 });
+    expect(http('ChatCompletionRequest')(body)).toBe(false);
+    const response = await post(gateway.url, body);
+    expect(response.status).toBe(400);
+    expectToFit(await response.json(), http('Error'));
+  });
+});
+
+describe('messages of the WebSocket are as asyncapi.json says', () => {
+  it('through an answer with rollbacks, an error and a cancellation', async () => {
+    const socket = await TestSocket.open(gateway.url);
+    const ask = (request_id: string, changes: object): void => {
+      const create = { type: 'generation.create', request_id, ...chatBody(changes) };
+      expectToFit(create, message('generation.create'));
+      socket.send(create);
+    };
+    ask('eventful', { ...EVENTFUL, top_logprobs: 2 });
+    await socket.event(({ type }) => type === 'generation.done');
+    socket.send({ type: 'generation.cancel', response_id: 'none' });
+    ask('cancelled', { temperature: 1 });
+    const { response_id } = await socket.event(({ request_id }) => request_id === 'cancelled');
+    const cancel = { type: 'generation.cancel', response_id };
+    expectToFit(cancel, message('generation.cancel'));
+    socket.send(cancel);
+    await socket.event((event) => event.type === 'generation.done' && event.response_id === response_id);
+    for (const event of socket.events) expectToFit(event, message(event.type));
+    const types = new Set(socket.events.map(({ type }) => type));
+    for (const type of ['step.flagged', 'rollback.done', 'token.retracted', 'error'])
+      expect(types).toContain(type);
+    socket.close();
+  });
+});

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { mergeTokens, post, readChunks, sseData, TestSocket, useGateway } from '../../support/gateway.js';
+import { QUESTION } from '../../support/requests.js';
+import { streamed, upstreamGateway } from '../../support/upstream-gateway.js';
+
+/** A gateway with the embedded model, which is the upstream of another. */
+const far = useGateway();
+
+const near = async () =>
+  upstreamGateway([], { upstreams: [{ url: `${far.url}/v1`, model: 'reasoner' }], retries: 0 });
+
+const question = { messages: [{ role: 'user', content: QUESTION }], temperature: 0 };
+
+/** The engine rounds in another way each time it batches anew. */
+const rounded = (text: string) =>
+  JSON.parse(text, (_, value) => (typeof value === 'number' ? Number(value.toFixed(3)) : value));
+
+const direct = async (changes: object = {}) => {
+  const { chunks, done } = await readChunks(
+    await post(far.url, { model: 'reasoner', stream: true, ...question, ...changes }),
+  );
+  expect(done).toBe(true);
+  return { tokens: mergeTokens(chunks), last: chunks.at(-1)! };
+};
+
+describe('flinch as the upstream of flinch', () => {
+  it('is found out to tell log-probabilities, and to continue nothing', async () => {
+    const { status } = await near();
+    await expect.poll(status, { timeout: 30_000 }).toMatchObject({
+      upstreams: [{ reachable: true, capabilities: { tokenIds: 'none', logprobs: 20, resume: 'none' } }],
+    });
+  });
+
+  it('has over SSE the same tokens, log-probabilities and scores by them', async () => {
+    const { url } = await near();
+    const expected = await direct({ stream_options: { include_usage: true } });
+    const { chunks, text, done } = await streamed(url, {
+      ...question,
+      stream_options: { include_usage: true },
+    });
+    expect(done).toBe(true);
+    expect(text).toBe(expected.tokens.map((token) => token.text).join(''));
+    const scored = chunks.flatMap(({ flinch }) => flinch?.tokens ?? []).filter(({ scores }) => scores);
+    expect(scored.map((token) => token.text)).toEqual(expected.tokens.map((token) => token.text));
+    scored.forEach(({ scores, logprob }, i) => {
+      const there = expected.tokens[i]!;
+      expect(logprob).toBeCloseTo(there.logprob, 4);
+      expect(scores!.nll).toBeCloseTo(there.scores!.nll!, 3);
+      expect(scores!.margin).toBeCloseTo(there.scores!.margin!, 3);
+    });
+    expect(chunks.at(-1)!.usage).toEqual(expected.last.usage);
+  });
+
+  it('has the same whole, with OpenAI’s log-probabilities', async () => {
+    const { url } = await near();
+    const ask = { ...question, logprobs: true, top_logprobs: 3, max_tokens: 8 };
+    const [here, there] = await Promise.all(
+      [
+        { base: url, model: 'm' },
+        { base: far.url, model: 'reasoner' },
+      ].map(async ({ base, model }) => rounded(await (await post(base, { ...ask, model })).text())),
+    );
+    expect(here.choices[0].finish_reason).toBe('length');
+    expect(here.choices[0].message).toEqual(there.choices[0].message);
+    expect(here.choices[0].logprobs).toEqual(there.choices[0].logprobs);
+    expect(here.usage).toEqual(there.usage);
+  });
+
+  it('has over WebSocket the same, in order', async () => {
+    const { url } = await near();
+    const expected = await direct();
+    const socket = await TestSocket.open(url);
+    socket.send({ type: 'generation.create', model: 'm', ...question });
+    const done = await socket.event(({ type }) => type === 'generation.done');
+    expect(done).toMatchObject({ finish_reason: 'stop' });
+    expect(socket.events.map(({ offset }) => offset)).toEqual(socket.events.map((_, i) => i));
+    const texts = socket.events.filter(({ type }) => type === 'token.delta').map(({ text }) => text);
+    expect(texts).toEqual(expected.tokens.map(({ text }) => text));
+    expect(socket.events.filter(({ type }) => type === 'score.delta')).toHaveLength(texts.length);
+    socket.close();
+  });
+
+  it('is cancelled with the client that goes away', async () => {
+    const { url } = await near();
+    const abort = new AbortController();
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ model: 'm', stream: true, ...question }),
+      signal: abort.signal,
+    });
+    for await (const _ of sseData(response)) break;
+    abort.abort();
+    await far.idle();
+  });
+
+  it('refuses what the upstream refuses, in its words', async () => {
+    const { url } = await near();
+    const answer = await streamed(url, { messages: [{ role: 'user', content: 'long '.repeat(5000) }] });
+    expect(answer).toMatchObject({ status: 400, error: { code: 'upstream_refused' } });
+    expect(answer.error!.message).toContain('context');
+  });
+});

@@ -1,0 +1,263 @@
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { TestSocket } from '../../support/gateway.js';
+import { type Script, type ScriptedUpstream, scriptedUpstream } from '../../support/scripted-upstream.js';
+import {
+  ANSWER,
+  answering,
+  chunk,
+  isProbe,
+  llamaCppDouble,
+  ollamaDouble,
+} from '../../support/upstream-doubles.js';
+import { body, streamed, upstreamGateway } from '../../support/upstream-gateway.js';
+
+const TEXT = ANSWER.join('');
+const good = answering(ollamaDouble());
+
+/** Servers that run one model, in this order; nothing is asked of them yet beside the probe. */
+async function models(scripts: readonly Script[], changes: object = {}, options: object = {}) {
+  const upstreams: ScriptedUpstream[] = [];
+  for (const script of scripts) upstreams.push(await scriptedUpstream(script));
+  const gateway = await upstreamGateway(
+    upstreams.map(({ url }) => url),
+    changes,
+    options,
+  );
+  const generations = (i: number): number =>
+    upstreams[i]!.requests.filter((request) => !isProbe(request) && !request.path.includes('generate'))
+      .length;
+  return { ...gateway, gateway, upstreams, generations };
+}
+
+const failing = (fail: Script): Script => answering(fail);
+
+describe('before the first byte', () => {
+  const faults: [string, Script][] = [
+    ['a cut', (_, reply) => reply.cut()],
+    ['429', (_, reply) => reply.json(429, {})],
+    ['503', (_, reply) => reply.json(503, {})],
+    ['500', (_, reply) => reply.json(500, {})],
+    ['401', (_, reply) => reply.json(401, {})],
+    ['404', (_, reply) => reply.json(404, {})],
+    ['a redirect', (_, reply) => reply.head(302, { location: '/' }).end()],
+    ['a page', (_, reply) => reply.head(200, { 'content-type': 'text/html' }).write('x').end()],
+    ['silence after 200', (_, reply) => void reply.head()],
+    ['a black hole', () => {}],
+  ];
+
+  it.each(faults)('the next server answers: %s', async (_, fault) => {
+    const { url, generations } = await models([failing(fault), good], {
+      retries: 0,
+      timeouts: { first_byte_s: 0.15 },
+    });
+    expect(await streamed(url)).toMatchObject({ text: TEXT, done: true, error: null });
+    expect([generations(0), generations(1)]).toEqual([1, 1]);
+  });
+
+  it('the next server answers where one is not there at all', async () => {
+    const gone = await scriptedUpstream(() => {});
+    await gone.close();
+    const upstream = await scriptedUpstream(good);
+    const { url, status } = await upstreamGateway([gone.url, upstream.url], { retries: 0 });
+    expect(await streamed(url)).toMatchObject({ text: TEXT, done: true });
+    await expect.poll(status).toMatchObject({
+      ready: true,
+      upstreams: [
+        { reachable: false, capabilities: null, error: 'upstream_unreachable' },
+        { reachable: true, capabilities: { logprobs: 2, tokenIds: 'none', resume: 'none' }, error: null },
+      ],
+    });
+  });
+
+  it('a server is tried again after a wait, which doubles', async () => {
+    let left = 2;
+    const script = answering((request, reply) => (left-- > 0 ? reply.cut() : ollamaDouble()(request, reply)));
+    const { url, waits, generations } = await models([script], { retries: 2 });
+    expect(await streamed(url)).toMatchObject({ text: TEXT, done: true });
+    expect(generations(0)).toBe(3);
+    expect(waits).toEqual([100, 200]);
+  });
+
+  it.each([
+    ['1', 1000],
+    ['99999999999', 2000],
+    ['-1', 100],
+    ['0', 100],
+  ])('Retry-After: %s is honoured within bounds', async (asked, waited) => {
+    let left = 1;
+    const script = answering((request, reply) =>
+      left-- > 0 ? reply.json(429, {}, { 'retry-after': asked }) : ollamaDouble()(request, reply),
+    );
+    const { url, waits } = await models([script], { retries: 1 });
+    expect(await streamed(url)).toMatchObject({ done: true });
+    expect(waits).toEqual([waited]);
+  });
+
+  it.each([400, 413, 422])('what a server refuses with %i no other is asked', async (status) => {
+    const { url, generations } = await models([failing((_, reply) => reply.json(status, {})), good], {
+      retries: 3,
+    });
+    expect(await streamed(url)).toMatchObject({ status: 400, error: { code: 'upstream_refused' } });
+    expect([generations(0), generations(1)]).toEqual([1, 0]);
+  });
+
+  it('the last fault is told where all fail', async () => {
+    const scripts = [failing((_, reply) => reply.cut()), failing((_, reply) => reply.json(429, {}))];
+    const { url } = await models(scripts, { retries: 0 });
+    expect(await streamed(url)).toMatchObject({ status: 503, error: { code: 'upstream_overloaded' } });
+  });
+
+  it('a server that failed lately is tried last, until some time has passed', async () => {
+    let now = 0;
+    let broken = true;
+    const first = failing((request, reply) =>
+      broken ? reply.json(503, {}) : ollamaDouble()(request, reply),
+    );
+    const { url, generations } = await models([first, good], { retries: 0 }, { now: () => now });
+    await streamed(url);
+    broken = false;
+    await streamed(url);
+    expect([generations(0), generations(1)]).toEqual([1, 2]);
+    now = 31_000;
+    await streamed(url);
+    expect([generations(0), generations(1)]).toEqual([2, 2]);
+  });
+
+  it('a server that cannot do what the guard needs is passed over', async () => {
+    const untold = answering((_, reply) => reply.head().data(chunk('no', null)).end());
+    const mute: Script = (request, reply) =>
+      isProbe(request)
+        ? reply
+            .head()
+            .data(chunk('no', null))
+            .data({ choices: [{ finish_reason: 'stop' }] })
+            .data('[DONE]')
+            .end()
+        : untold(request, reply);
+    const { url, upstreams, generations, status } = await models([good, mute, good], { retries: 0 });
+    await expect.poll(() => JSON.stringify(status()).match(/"reachable":true/g)?.length).toBe(3);
+    await upstreams[0]!.close();
+    expect(await streamed(url)).toMatchObject({ text: TEXT, done: true });
+    expect([generations(1), generations(2)]).toEqual([0, 1]);
+  });
+});
+
+describe('after the first byte', () => {
+  it.each<[string, Script]>([
+    ['a cut', (_, reply) => void setImmediate(() => reply.head().data(chunk('One')).write('data: ').cut())],
+    ['an error object', (_, reply) => reply.head().data(chunk('One')).data({ error: {} }).end()],
+    ['silence', (_, reply) => void reply.head().data(chunk('One'))],
+  ])('no other server is asked: %s', async (_, fault) => {
+    const { url, generations } = await models([failing(fault), good], {
+      retries: 3,
+      timeouts: { idle_s: 0.15 },
+    });
+    const answer = await streamed(url);
+    expect(answer).toMatchObject({ status: 200, done: false });
+    expect(answer.error).not.toBeNull();
+    expect([generations(0), generations(1)]).toEqual([1, 0]);
+  });
+
+  it('a comment is a byte: no other server is asked', async () => {
+    const fault: Script = (_, reply) => void reply.head().write(': wait\n\n').data({ error: {} }).end();
+    const { url, generations } = await models([failing(fault), good]);
+    expect(await streamed(url)).toMatchObject({ done: false });
+    expect(generations(1)).toBe(0);
+  });
+});
+
+describe('cancellation reaches the server', () => {
+  /** A server that writes one token and no more. */
+  async function waiting(write: boolean) {
+    let asked = (): void => {};
+    let closed = (): void => {};
+    const whenAsked = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    const whenClosed = new Promise<void>((resolve) => {
+      closed = resolve;
+    });
+    const script = answering((_, reply) => {
+      if (write) reply.head().data(chunk('One'));
+      asked();
+      reply.closed.then(closed);
+    });
+    const running = await models([script]);
+    return { ...running, asked: whenAsked, closed: whenClosed };
+  }
+
+  it.each([
+    ['in the middle of its answer', true],
+    ['before its first byte', false],
+  ])('when an SSE client goes away %s', async (_, write) => {
+    const { url, asked, closed, status } = await waiting(write);
+    const abort = new AbortController();
+    const request = fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body()),
+      signal: abort.signal,
+    });
+    request.catch(() => {});
+    await asked;
+    if (write) await request;
+    await setTimeout(20);
+    abort.abort();
+    await closed;
+    await expect.poll(status).toMatchObject({ streams: 0 });
+  });
+
+  it.each([true, false])('when a generation is cancelled over WebSocket (begun: %s)', async (write) => {
+    const { url, asked, closed, status } = await waiting(write);
+    const socket = await TestSocket.open(url);
+    const { stream: _, ...create } = body();
+    socket.send({ type: 'generation.create', ...create });
+    const created = await socket.event(({ type }) => type === 'generation.created');
+    await asked;
+    if (write) await socket.event(({ type }) => type === 'token.delta');
+    socket.send({ type: 'generation.cancel', response_id: created.response_id });
+    await closed;
+    await expect.poll(status).toMatchObject({ streams: 0 });
+    socket.close();
+  });
+
+  it('and a generation that is over leaves its connection to the next', async () => {
+    const { url, upstreams } = await models([good]);
+    for (let i = 0; i < 5; i++) await streamed(url);
+    // A second one may be made while the end of the last answer is still to come.
+    expect(upstreams[0]!.accepted).toBeLessThan(3);
+  });
+});
+
+describe('bounds', () => {
+  it('takes on no more generations than are allowed', async () => {
+    const { url, status } = await models([failing((_, reply) => void reply.head().data(chunk('One')))], {
+      max_streams: 1,
+    });
+    const abort = new AbortController();
+    const first = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body()),
+      signal: abort.signal,
+    });
+    expect(first.status).toBe(200);
+    expect(await streamed(url)).toMatchObject({ status: 503, error: { code: 'overloaded' } });
+    abort.abort();
+    await expect.poll(status).toMatchObject({ streams: 0 });
+  });
+
+  it('starts although all servers are down, and finds them when they are there', async () => {
+    let down = true;
+    const llama = llamaCppDouble();
+    const { url, status } = await models([(request, reply) => (down ? reply.cut() : llama(request, reply))], {
+      retries: 0,
+    });
+    expect(await streamed(url)).toMatchObject({ status: 502, error: { code: 'upstream_unreachable' } });
+    expect(status()).toMatchObject({ ready: false });
+    down = false;
+    expect(await streamed(url)).toMatchObject({ text: TEXT, done: true });
+    expect(status()).toMatchObject({ ready: true, upstreams: [{ capabilities: { resume: 'tokens' } }] });
+  });
+});

@@ -1,0 +1,400 @@
+import { createServer } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import {
+  JSON_TYPE,
+  type Script,
+  type ScriptedReply,
+  SSE,
+  scriptedUpstream,
+} from '../../support/scripted-upstream.js';
+import { answering, chunk, stopChunk } from '../../support/upstream-doubles.js';
+import { streamed, upstreamGateway } from '../../support/upstream-gateway.js';
+
+/** Short, as some tests wait for them to pass. */
+const TIMEOUTS = { timeouts: { connect_s: 1, first_byte_s: 0.15, idle_s: 0.15 }, retries: 0 };
+const PATIENT = { retries: 0 };
+
+const answered = async (script: Script, changes: object = PATIENT, request: object = {}) => {
+  const upstream = await scriptedUpstream(answering(script));
+  const gateway = await upstreamGateway([upstream.url], changes);
+  return streamed(gateway.url, request);
+};
+
+/** An answer of three tokens, whole. */
+const whole = (reply: ScriptedReply): void =>
+  reply
+    .head()
+    .data(chunk('One'))
+    .data(chunk(' two'))
+    .data(chunk(' three'))
+    .data(stopChunk)
+    .data('[DONE]')
+    .end();
+
+const tokensOf = ({ chunks }: Awaited<ReturnType<typeof streamed>>) =>
+  chunks.flatMap(({ flinch }) => flinch?.tokens ?? []);
+
+describe('before the first byte a fault is a status of its own', () => {
+  it('refused: 502 upstream_unreachable', async () => {
+    const upstream = await scriptedUpstream(() => {});
+    await upstream.close();
+    const gateway = await upstreamGateway([upstream.url], PATIENT);
+    const { status, error } = await streamed(gateway.url);
+    expect(status).toBe(502);
+    expect(error).toMatchObject({ code: 'upstream_unreachable' });
+  });
+
+  it('a black hole, which takes the connection and never answers: 504 upstream_timeout', async () => {
+    const { status, error } = await answered(() => {}, TIMEOUTS);
+    expect(status).toBe(504);
+    expect(error).toMatchObject({ code: 'upstream_timeout' });
+  });
+
+  it('a black hole from the start: 504 upstream_timeout', async () => {
+    const upstream = await scriptedUpstream(() => {});
+    const gateway = await upstreamGateway([upstream.url], TIMEOUTS);
+    expect(await streamed(gateway.url)).toMatchObject({ status: 504, error: { code: 'upstream_timeout' } });
+  });
+
+  it('silence after 200: 504 upstream_timeout', async () => {
+    const { status, error } = await answered((_, reply) => void reply.head(), TIMEOUTS);
+    expect(status).toBe(504);
+    expect(error).toMatchObject({ code: 'upstream_timeout' });
+  });
+
+  it('a connection that is cut: 502 upstream_unreachable', async () => {
+    expect(await answered((_, reply) => reply.cut())).toMatchObject({
+      status: 502,
+      error: { code: 'upstream_unreachable' },
+    });
+  });
+
+  it('something that is not HTTP: 502 upstream_error', async () => {
+    expect(await answered((_, reply) => reply.raw('SSH-2.0-OpenSSH_9.6\r\n\r\n'))).toMatchObject({
+      status: 502,
+      error: { code: 'upstream_error' },
+    });
+  });
+
+  it.each([200, 500, 502])(
+    'an HTML page with status %i: 502 upstream_error, nothing of the page',
+    async (status) => {
+      const { error, ...answer } = await answered((_, reply) =>
+        reply.head(status, { 'content-type': 'text/html' }).write('<h1>It works on their-host</h1>').end(),
+      );
+      expect(answer.status).toBe(502);
+      expect(error).toMatchObject({ code: 'upstream_error' });
+      expect(error!.message).not.toContain('It works');
+    },
+  );
+
+  it('a whole response where a stream was asked for: 502 upstream_error', async () => {
+    const answer = await answered((_, reply) => reply.json(200, { choices: [] }));
+    expect(answer).toMatchObject({ status: 502, error: { code: 'upstream_error' } });
+  });
+
+  it('a compressed answer, which was not asked for: 502 upstream_error', async () => {
+    const answer = await answered((_, reply) =>
+      reply
+        .head(200, { ...SSE, 'content-encoding': 'gzip' })
+        .write('x')
+        .end(),
+    );
+    expect(answer).toMatchObject({ status: 502, error: { code: 'upstream_error' } });
+  });
+
+  it.each([301, 302, 307, 308])(
+    'a redirect with status %i: 502 upstream_error, and not followed',
+    async (status) => {
+      const other = await scriptedUpstream(answering((_, reply) => whole(reply)));
+      const answer = await answered((_, reply) =>
+        reply
+          .head(status, { location: `${other.url}/chat/completions` })
+          .write('')
+          .end(),
+      );
+      expect(answer).toMatchObject({ status: 502, error: { code: 'upstream_error' } });
+      expect(other.requests).toEqual([]);
+    },
+  );
+
+  it.each([401, 403])('status %i: 502 upstream_unauthorized', async (status) => {
+    const answer = await answered((_, reply) =>
+      reply.json(status, { error: { message: 'key sk-1 is wrong' } }),
+    );
+    expect(answer).toMatchObject({ status: 502, error: { code: 'upstream_unauthorized' } });
+    expect(answer.error!.message).not.toContain('sk-1');
+  });
+
+  it('status 404: 502 upstream_not_found', async () => {
+    const answer = await answered((_, reply) => reply.json(404, {}));
+    expect(answer).toMatchObject({ status: 502, error: { code: 'upstream_not_found' } });
+  });
+
+  it.each([
+    [400, { error: { message: 'temperature is too high' } }],
+    [400, { error: 'temperature is too high' }],
+    [413, { message: 'temperature is too high' }],
+    [422, { detail: [{ msg: 'temperature is too high' }] }],
+  ])('status %i: 400 upstream_refused, with what the server says: %j', async (status, said) => {
+    const answer = await answered((_, reply) => reply.json(status, said));
+    expect(answer).toMatchObject({ status: 400, error: { code: 'upstream_refused' } });
+    expect(answer.error!.message).toContain('temperature is too high');
+  });
+
+  it('what a server says is shortened, and has no control characters', async () => {
+    const answer = await answered((_, reply) =>
+      reply.json(400, { error: { message: `a\n\u001b[31m${'b'.repeat(9999)}` } }),
+    );
+    expect(answer.error!.message).toMatch(/: a \[31mb+…$/);
+    expect(answer.error!.message.length).toBeLessThan(400);
+  });
+
+  it('a refusal whose body is too large says nothing, and whose body stalls is a timeout', async () => {
+    const large = await answered((_, reply) => reply.json(400, { error: { message: 'c'.repeat(70_000) } }));
+    expect(large).toMatchObject({ status: 400, error: { message: 'the upstream refuses the request' } });
+    const stalled = await answered((_, reply) => void reply.head(400, JSON_TYPE).write('{'), TIMEOUTS);
+    expect(stalled).toMatchObject({ status: 504, error: { code: 'upstream_timeout' } });
+  });
+
+  it.each([
+    ['99999999999', '60'],
+    ['Fri, 31 Dec 9999 23:59:59 GMT', '60'],
+    ['Thu, 01 Jan 1970 00:00:00 GMT', '1'],
+    ['-5', '1'],
+    ['soon', '1'],
+    ['1e9', '1'],
+    ['7', '7'],
+  ])('429 with Retry-After: %s: 503 upstream_overloaded, and to wait %s s', async (asked, told) => {
+    const answer = await answered((_, reply) => reply.json(429, {}, { 'retry-after': asked }));
+    expect(answer).toMatchObject({ status: 503, error: { code: 'upstream_overloaded' } });
+    expect(answer.headers.get('retry-after')).toBe(told);
+  });
+
+  it('a server that accepts no connection: 502 upstream_unreachable', async () => {
+    // Closed as soon as it stands.
+    const server = createServer((socket) => socket.destroy());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    const port = typeof address === 'object' && address ? address.port : 0;
+    const gateway = await upstreamGateway([`http://127.0.0.1:${port}/v1`], PATIENT);
+    expect(await streamed(gateway.url)).toMatchObject({
+      status: 502,
+      error: { code: 'upstream_unreachable' },
+    });
+    await new Promise((resolve) => server.close(resolve));
+  });
+});
+
+describe('after the first byte a fault is an error within, and there is no [DONE]', () => {
+  const begun = (script: (reply: ScriptedReply) => void, changes: object = PATIENT) =>
+    answered((_, reply) => script(reply.head().data(chunk('One'))), changes);
+
+  it('a stall: upstream_timeout', async () => {
+    const answer = await begun(() => {}, TIMEOUTS);
+    expect(answer).toMatchObject({
+      status: 200,
+      text: 'One',
+      done: false,
+      error: { code: 'upstream_timeout' },
+    });
+  });
+
+  it('a cut between events, and in the middle of one: upstream_error', async () => {
+    const between = await begun((reply) => setImmediate(() => reply.cut()));
+    expect(between).toMatchObject({ done: false, error: { code: 'upstream_error' } });
+    const within = await begun((reply) => {
+      reply.write('data: {"choices":[{"delta":{"content":" tw');
+      setTimeout(() => reply.cut(), 20);
+    });
+    expect(within).toMatchObject({ text: 'One', done: false, error: { code: 'upstream_error' } });
+  });
+
+  it('the end of the body in the middle of an event: upstream_error', async () => {
+    const answer = await begun((reply) => reply.write('data: {"choices":[{"del').end());
+    expect(answer).toMatchObject({ text: 'One', done: false, error: { code: 'upstream_error' } });
+  });
+
+  it.each([
+    ['an error object', { error: { message: 'CUDA error on their-host', code: 500 } }],
+    ['an error text', { error: 'CUDA error on their-host' }],
+    ['something that is no chunk', 'CUDA error on their-host'],
+    ['a reason that is not known', { choices: [{ delta: {}, finish_reason: 'abort' }] }],
+  ])('%s: upstream_error, nothing of its text', async (_, payload) => {
+    const answer = await begun((reply) => reply.data(payload).data('[DONE]').end());
+    expect(answer).toMatchObject({ text: 'One', done: false, error: { code: 'upstream_error' } });
+    expect(answer.error!.message).not.toContain('CUDA');
+  });
+
+  it('an error object as the first event after 200: upstream_error', async () => {
+    const answer = await answered((_, reply) =>
+      reply
+        .head()
+        .data({ error: { message: 'no' } })
+        .end(),
+    );
+    expect(answer).toMatchObject({ text: '', done: false, error: { code: 'upstream_error' } });
+  });
+
+  it('no [DONE]: upstream_error', async () => {
+    const answer = await begun((reply) => reply.data(stopChunk).end());
+    expect(answer).toMatchObject({ text: 'One', done: false, error: { code: 'upstream_error' } });
+  });
+
+  it('[DONE] without a reason: upstream_error', async () => {
+    const answer = await begun((reply) => reply.data('[DONE]').end());
+    expect(answer).toMatchObject({ text: 'One', done: false, error: { code: 'upstream_error' } });
+  });
+
+  it('a line without end: upstream_error, and the connection is closed', async () => {
+    const closed: Promise<void>[] = [];
+    const answer = await begun(
+      (reply) => {
+        closed.push(reply.closed);
+        reply.write('data: ');
+        for (let i = 0; i < 40; i++) reply.write('x'.repeat(100));
+      },
+      { ...PATIENT, limits: { line_bytes: 2048 } },
+    );
+    expect(answer).toMatchObject({ text: 'One', done: false, error: { code: 'upstream_error' } });
+    await closed[0];
+  });
+
+  it('an event of lines without end: upstream_error', async () => {
+    const answer = await begun(
+      (reply) => {
+        for (let i = 0; i < 400; i++) reply.write('data: xxxxxxxxxx\n');
+      },
+      { ...PATIENT, limits: { line_bytes: 2048 } },
+    );
+    expect(answer).toMatchObject({ done: false, error: { code: 'upstream_error' } });
+  });
+
+  it('an answer without end: upstream_error', async () => {
+    const answer = await begun(
+      (reply) => {
+        for (let i = 0; i < 100; i++) reply.data(chunk(` ${i}`));
+      },
+      { ...PATIENT, limits: { response_bytes: 8192 } },
+    );
+    expect(answer).toMatchObject({ done: false, error: { code: 'upstream_error' } });
+  });
+
+  it('bytes that are not UTF-8: upstream_error', async () => {
+    const answer = await begun((reply) =>
+      reply.write(Uint8Array.of(0x64, 0x61, 0x74, 0x61, 0x3a, 0xff, 0x0a, 0x0a)),
+    );
+    expect(answer).toMatchObject({ text: 'One', done: false, error: { code: 'upstream_error' } });
+  });
+});
+
+describe('what looks odd and is right', () => {
+  const TEXT = 'Größe: 漢字 😀!';
+  const payloads = [chunk('Größe:'), chunk(' 漢字'), chunk(' 😀!'), stopChunk].map((each) =>
+    JSON.stringify(each),
+  );
+  const asEvents = (newline: string): string =>
+    [...payloads, '[DONE]'].map((data) => `data: ${data}${newline}${newline}`).join('');
+
+  it.each([
+    ['one-byte packets, which split characters', '\n', 1],
+    ['packets of three bytes', '\n', 3],
+    ['CR LF', '\r\n', 7],
+    ['CR LF in one-byte packets', '\r\n', 1],
+    ['CR alone', '\r', 5],
+    ['CR alone in one-byte packets', '\r', 1],
+  ])('%s', async (_, newline, size) => {
+    const answer = await answered((_, reply) => {
+      const bytes = Buffer.from(asEvents(newline));
+      reply.head();
+      for (let at = 0; at < bytes.length; at += size) reply.write(bytes.subarray(at, at + size));
+      reply.end();
+    });
+    expect(answer).toMatchObject({ text: TEXT, done: true, error: null });
+  });
+
+  it('a byte order mark, comments, other fields, events with names, a space less', async () => {
+    const answer = await answered((_, reply) => {
+      reply.head().write('\uFEFF').write(': ping\n\n').write('retry: 10\nid: 4\nfoo: bar\n\n');
+      for (const data of payloads) reply.write(`event: message\ndata:${data}\n\n: ping\n\n`);
+      reply.data('[DONE]').end();
+    });
+    expect(answer).toMatchObject({ text: TEXT, done: true, error: null });
+  });
+
+  it('data of several lines', async () => {
+    const answer = await answered((_, reply) => {
+      const pretty = JSON.stringify(chunk('One'), null, 1).replaceAll('\n', '\ndata: ');
+      reply.head().write(`data: ${pretty}\n\n`).data(stopChunk).data('[DONE]').end();
+    });
+    expect(answer).toMatchObject({ text: 'One', done: true });
+  });
+
+  it('a connection that stays open after [DONE]', async () => {
+    const answer = await answered(
+      (_, reply) => void reply.head().data(chunk('One')).data(stopChunk).data('[DONE]'),
+    );
+    expect(answer).toMatchObject({ text: 'One', done: true });
+  });
+});
+
+describe('log-probabilities that are not there, or not of the text', () => {
+  it('missing: the tokens pass unscored, and so does their step, which has no verdict', async () => {
+    const answer = await answered((_, reply) =>
+      reply
+        .head()
+        .data(chunk('One'))
+        .data(chunk(' two.\n', null))
+        .data(chunk('Three.'))
+        .data(stopChunk)
+        .data('[DONE]')
+        .end(),
+    );
+    expect(answer).toMatchObject({ text: 'One two.\nThree.', done: true });
+    const scored = tokensOf(answer).filter((token) => token.scores);
+    expect(scored.map(({ scores, missing }) => ({ nll: scores!.nll, missing }))).toEqual([
+      { nll: 0.1, missing: undefined },
+      { nll: undefined, missing: ['nll', 'margin'] },
+      { nll: 0.1, missing: undefined },
+    ]);
+    const steps = answer.chunks.flatMap(({ flinch }) => flinch?.events ?? []);
+    expect(steps).toMatchObject([
+      { type: 'step.done', step: 0, score: null, risk: null, flagged: false },
+      { type: 'step.done', step: 1, score: 0.1, risk: null, flagged: false },
+    ]);
+  });
+
+  it('misaligned: never those of another token', async () => {
+    const answer = await answered((_, reply) =>
+      reply
+        .head()
+        .data(chunk('One', -0.1))
+        .data(chunk(' two', -0.2, ' three'))
+        .data(chunk(' three', -0.3))
+        .data(stopChunk)
+        .data('[DONE]')
+        .end(),
+    );
+    expect(answer).toMatchObject({ text: 'One two three', done: true });
+    const plain = tokensOf(answer).filter((token) => !token.scores);
+    expect(plain.map(({ text, logprob }) => [text, logprob])).toEqual([
+      ['One', -0.1],
+      [' two', null],
+      [' three', -0.3],
+    ]);
+  });
+
+  it.each([[null], ['-0.1'], [5], [{}]])('a log-probability of %j is none', async (logprob) => {
+    const answer = await answered((_, reply) => {
+      const choice = { delta: { content: 'One' }, logprobs: { content: [{ token: 'One', logprob }] } };
+      reply
+        .head()
+        .data({ choices: [choice] })
+        .data(stopChunk)
+        .data('[DONE]')
+        .end();
+    });
+    expect(answer).toMatchObject({ text: 'One', done: true });
+    expect(tokensOf(answer)[0]).toMatchObject({ text: 'One', logprob: null });
+  });
+});

@@ -1,0 +1,299 @@
+import { describe, expect, it } from 'vitest';
+import { post, TestSocket } from '../../support/gateway.js';
+import { type RequestBody, type Script, scriptedUpstream } from '../../support/scripted-upstream.js';
+import {
+  ANSWER,
+  chunk,
+  isProbe,
+  llamaCppDouble,
+  ollamaDouble,
+  vllmDouble,
+} from '../../support/upstream-doubles.js';
+import { body, streamed, upstreamGateway } from '../../support/upstream-gateway.js';
+
+const TEXT = ANSWER.join('');
+const SURE = 0.9;
+
+async function serving(script: Script, changes: object = {}) {
+  const upstream = await scriptedUpstream(script);
+  return { upstream, ...(await upstreamGateway([upstream.url], { retries: 0, ...changes })) };
+}
+
+/** A server that tells no log-probabilities. */
+const mute: Script = (_, reply) =>
+  reply
+    .head()
+    .data(chunk('Yes', null))
+    .data({ choices: [{ delta: {}, finish_reason: 'stop' }] })
+    .data('[DONE]')
+    .end();
+
+const asked = ({ messages = [] }: RequestBody): string =>
+  messages.findLast(({ role }) => role === 'user')?.content ?? '';
+
+/** A text that has begun: whatever continues it is sure, and says something else. */
+const continues = (request: RequestBody): boolean =>
+  request.messages?.at(-1)?.role === 'assistant' || request.prompt !== undefined;
+
+/**
+ * A model that is unsure of the second step of its answer to "Doubt.", and only of that. What it says otherwise is as
+ * long: the double finds its place in a text by its length.
+ */
+const doubtful = {
+  probability: (index: number, request: RequestBody): number =>
+    asked(request) === 'Doubt.' && !continues(request) && index >= 5 && index < 10 ? 0.2 : SURE,
+  vary: (token: string, _: number, request: RequestBody): string =>
+    continues(request) && token === ' not' ? ' yes' : token,
+};
+
+const GUARD = { methods: ['nll'], rate: 0.1 };
+
+/** Has enough ordinary steps scored for risks to be told, and asks what the model doubts. */
+async function afterOrdinary(url: string, guard: object, changes: object = {}) {
+  for (let i = 0; i < 17; i++) await streamed(url, { guard: GUARD });
+  const socket = await TestSocket.open(url);
+  const { stream: _, ...create } = body({ messages: [{ role: 'user', content: 'Doubt.' }], ...changes });
+  socket.send({ type: 'generation.create', ...create, guard: { ...GUARD, ...guard } });
+  await socket.event(({ type }) => type === 'generation.done' || type === 'error');
+  socket.close();
+  return socket.events;
+}
+
+/** The text as it stands. */
+function textOf(events: readonly { readonly type: string; readonly [field: string]: unknown }[]): string {
+  const tokens: string[] = [];
+  for (const { type, index, from, text } of events) {
+    if (type === 'token.delta' && typeof index === 'number') tokens[index] = String(text);
+    if (type === 'token.retracted' && typeof from === 'number') tokens.length = from;
+  }
+  return tokens.join('');
+}
+
+describe('without a scorer the response says what is computed', () => {
+  it('by default what log-probabilities allow, as they are defined', async () => {
+    const { url } = await serving(vllmDouble());
+    const { chunks, text, done } = await streamed(url);
+    expect({ text, done }).toEqual({ text: TEXT, done: true });
+    const guard = chunks[0]!.flinch!.guard!;
+    expect(guard).toMatchObject({
+      enabled: true,
+      methods: ['nll', 'margin'],
+      method: 'nll',
+      calibrated: false,
+    });
+    expect(guard.warnings).toEqual([
+      expect.stringContaining('adversarial, entropy'),
+      expect.stringContaining('calibration'),
+    ]);
+    const scored = chunks.flatMap(({ flinch }) => flinch?.tokens ?? []).filter(({ scores }) => scores);
+    expect(scored).toHaveLength(ANSWER.length);
+    for (const { scores } of scored) {
+      expect(scores!.nll).toBeCloseTo(-Math.log(0.8), 12);
+      expect(scores!.margin).toBeCloseTo(1 - (0.8 - 0.2), 12);
+    }
+  });
+
+  it.each(['adversarial', 'entropy', 'random', 'tokur_eu'])('%s is refused by its name', async (method) => {
+    const { url } = await serving(vllmDouble());
+    const { status, error } = await streamed(url, { guard: { methods: ['nll', method] } });
+    expect(status).toBe(400);
+    expect(error).toMatchObject({ code: 'invalid_value', param: 'guard.methods' });
+    expect(error!.message).toContain(method);
+  });
+
+  it('nothing where the server tells no log-probabilities: no scores, no verdicts, and a warning', async () => {
+    const { url } = await serving(mute);
+    const { chunks, text, done } = await streamed(url);
+    expect({ text, done }).toEqual({ text: 'Yes', done: true });
+    const guard = chunks[0]!.flinch!.guard!;
+    expect(guard).toMatchObject({ enabled: false, methods: [] });
+    expect(guard.warnings).toEqual([expect.stringContaining('nothing is scored')]);
+    expect(chunks.flatMap(({ flinch }) => flinch?.events ?? [])).toEqual([]);
+    expect(JSON.stringify(chunks)).not.toContain('scores');
+  });
+
+  it.each([
+    [{ methods: ['nll'] }, 'guard.methods'],
+    [{ method: 'nll' }, 'guard.methods'],
+    [{ action: 'stop' }, 'guard.action'],
+  ])('and what is asked for all the same is refused: %j', async (guard, param) => {
+    const { url } = await serving(mute);
+    expect(await streamed(url, { guard })).toMatchObject({ status: 400, error: { param } });
+  });
+
+  it('with the guard off, nothing is asked about it', async () => {
+    const { url } = await serving(mute);
+    const { chunks, done } = await streamed(url, { guard: { enabled: false } });
+    expect(done).toBe(true);
+    expect(chunks[0]!.flinch!.guard).not.toHaveProperty('warnings');
+  });
+
+  it('all steps of an ordinary answer are judged', async () => {
+    const { url } = await serving(ollamaDouble());
+    const { chunks } = await streamed(url);
+    const steps = chunks.flatMap(({ flinch }) => flinch?.events ?? []);
+    expect(steps.map(({ type, text, flagged }) => [type, text, flagged])).toEqual([
+      ['step.done', 'First it is so.\n', false],
+      ['step.done', 'Then it is not.\n', false],
+      ['step.done', 'Done.', false],
+    ]);
+  });
+});
+
+describe('what the guard does about a doubtful step', () => {
+  it('annotate', async () => {
+    const { url } = await serving(ollamaDouble(doubtful));
+    const events = await afterOrdinary(url, {});
+    expect(events.find(({ type }) => type === 'step.flagged')).toMatchObject({ step: 1, action: 'annotate' });
+    expect(events.filter(({ type }) => type === 'step.done').map(({ flagged }) => flagged)).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    expect(textOf(events)).toBe(TEXT);
+  });
+
+  it('stop', async () => {
+    const { url } = await serving(ollamaDouble(doubtful));
+    const events = await afterOrdinary(url, { action: 'stop', delivery: 'held' });
+    expect(events.at(-1)).toMatchObject({ type: 'generation.done', finish_reason: 'content_filter' });
+    expect(textOf(events)).toBe(ANSWER.slice(0, 5).join(''));
+  });
+
+  it.each([
+    ['vLLM, by the ids of the tokens', vllmDouble, '/v1/completions'],
+    ['llama.cpp, by the text', llamaCppDouble, '/v1/chat/completions'],
+  ])('rollback through %s', async (_, double, path) => {
+    const { url, upstream } = await serving(double(doubtful));
+    const events = await afterOrdinary(
+      url,
+      { action: 'rollback', candidates: 2 },
+      { seed: 5, max_tokens: 40 },
+    );
+    const done = events.find(({ type }) => type === 'rollback.done');
+    expect(done).toMatchObject({
+      step: 1,
+      outcome: 'replaced',
+      candidates: [
+        { text: 'Then it is not.\n' },
+        { text: 'Then it is yes.\n', tokens: 5 },
+        { text: 'Then it is yes.\n', tokens: 5 },
+      ],
+    });
+    expect(textOf(events)).toBe(TEXT.replace(' not', ' yes'));
+    expect(events.at(-1)).toMatchObject({
+      finish_reason: 'stop',
+      usage: { completion_tokens: ANSWER.length },
+    });
+    const continuations = upstream.requests.filter((request) => !isProbe(request) && continues(request.body));
+    expect(continuations.map((request) => request.path)).toEqual([path, path, path]);
+    expect(new Set(continuations.map(({ body }) => body.seed)).size).toBe(3);
+    expect(continuations.map(({ body }) => body.max_tokens)).toEqual([35, 35, 30]);
+  });
+
+  it('a candidate that cannot be scored is the last choice', async () => {
+    const double = llamaCppDouble(doubtful);
+    const { url } = await serving((request, reply) => {
+      const untold = !isProbe(request) && continues(request.body);
+      return double(untold ? { ...request, body: { ...request.body, logprobs: false } } : request, reply);
+    });
+    const events = await afterOrdinary(url, { action: 'rollback', candidates: 1, choose: 'uncertainty' });
+    expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({
+      outcome: 'kept',
+      chosen: 0,
+      candidates: [{ score: expect.any(Number) }, { text: 'Then it is yes.\n', score: null }],
+    });
+    expect(textOf(events)).toBe(TEXT);
+  });
+
+  it('reflect: the request is part of the text that the server continues', async () => {
+    const { url, upstream } = await serving(llamaCppDouble(doubtful));
+    const events = await afterOrdinary(url, { action: 'reflect', reflection: 'Sure?\n', max_rollbacks: 1 });
+    const inserted = events.find(({ inserted }) => inserted);
+    expect(inserted).toMatchObject({ type: 'token.delta', text: 'Sure?\n' });
+    expect(upstream.requests.at(-1)!.body.messages!.at(-1)).toEqual({
+      role: 'assistant',
+      content: `${ANSWER.slice(0, 10).join('')}Sure?\n`,
+    });
+    expect(events.at(-1)).toMatchObject({ type: 'generation.done' });
+  });
+
+  it.each(['rollback', 'reflect'])(
+    '%s is refused by its name where the server continues nothing',
+    async (action) => {
+      const { url } = await serving(ollamaDouble());
+      const { status, error } = await streamed(url, { guard: { action } });
+      expect(status).toBe(400);
+      expect(error).toMatchObject({ code: 'invalid_value', param: 'guard.action' });
+      expect(error!.message).toContain('continue');
+    },
+  );
+});
+
+describe('what is passed on', () => {
+  it('fields of a request that the server knows', async () => {
+    const { url, upstream } = await serving(vllmDouble());
+    await streamed(url, {
+      temperature: 0.5,
+      top_p: 0.9,
+      top_k: 7,
+      seed: 3,
+      stop: ['!'],
+      max_completion_tokens: 4,
+      user: 'me',
+      metadata: { a: 'b' },
+    });
+    expect(upstream.requests.at(-1)!.body).toEqual({
+      model: 'm',
+      stream: true,
+      stream_options: { include_usage: true },
+      messages: [{ role: 'user', content: 'Say it.' }],
+      temperature: 0.5,
+      top_p: 0.9,
+      top_k: 7,
+      seed: 3,
+      stop: ['!'],
+      max_tokens: 4,
+      logprobs: true,
+      top_logprobs: 2,
+      return_token_ids: true,
+    });
+  });
+
+  it('its finish reason, usage and log-probabilities', async () => {
+    const { url } = await serving(vllmDouble());
+    const response = await post(
+      url,
+      body({ stream: false, max_tokens: 2, logprobs: true, top_logprobs: 1, guard: { enabled: false } }),
+    );
+    expect(await response.json()).toMatchObject({
+      choices: [
+        {
+          finish_reason: 'length',
+          message: { content: 'First it' },
+          logprobs: {
+            content: [
+              {
+                token: 'First',
+                logprob: Math.log(0.8),
+                bytes: [...Buffer.from('First')],
+                top_logprobs: [{ token: 'First', logprob: Math.log(0.8) }],
+              },
+              { token: ' it' },
+            ],
+          },
+        },
+      ],
+      usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 },
+    });
+  });
+
+  it.each<[Script, number]>([
+    [vllmDouble(), 3],
+    [mute, 1],
+  ])('more alternatives than the server tells are refused by name', async (script, top) => {
+    const { url } = await serving(script);
+    const answer = await streamed(url, { logprobs: true, top_logprobs: top });
+    expect(answer).toMatchObject({ status: 400, error: { param: 'top_logprobs' } });
+  });
+});

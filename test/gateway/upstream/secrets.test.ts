@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest';
+import { openUpstreamModel } from '#gateway/upstream/upstream-model.js';
+import { post } from '../../support/gateway.js';
+import { type Script, scriptedUpstream } from '../../support/scripted-upstream.js';
+import { answering, chunk, isProbe, ollamaDouble } from '../../support/upstream-doubles.js';
+import { body, streamed, upstreamGateway } from '../../support/upstream-gateway.js';
+import { upstreamConfig } from '../../support/upstream-server.js';
+
+const KEY = 'sk-very-secret-0123456789';
+const PROMPT = 'The launch code is 0000.';
+
+async function keyed(script: Script) {
+  const upstream = await scriptedUpstream(script);
+  const { port } = new URL(upstream.url);
+  const config = { url: `http://localhost:${port}/v1`, key_env: 'THEIR_KEY', model: 'their-model' };
+  const gateway = await upstreamGateway([], { upstreams: [config], retries: 0 }, { env: { THEIR_KEY: KEY } });
+  return {
+    upstream,
+    gateway,
+    secrets: [KEY, `localhost:${port}`, `127.0.0.1:${port}`, `:${port}`, PROMPT, '::1'],
+  };
+}
+
+const asking = { messages: [{ role: 'user', content: PROMPT }] };
+
+describe('keys, hosts and prompts', () => {
+  const faults: [string, Script][] = [
+    ['nothing', ollamaDouble()],
+    [
+      'a refusal that echoes the key, the host and the prompt',
+      (request, reply) => {
+        const { authorization, host } = request.headers;
+        reply.json(400, {
+          error: { message: `${authorization} at ${host}: ${host?.split(':')[0]} will not have it` },
+        });
+      },
+    ],
+    [
+      'a key that is not accepted',
+      (request, reply) => reply.json(401, { error: request.headers.authorization }),
+    ],
+    ['a cut', (_, reply) => reply.cut()],
+    [
+      'an error with all of it',
+      (request, reply) =>
+        reply
+          .head()
+          .data(chunk('One'))
+          .data({ error: { message: JSON.stringify(request) } })
+          .end(),
+    ],
+    [
+      'a chunk that is none, with all of it',
+      (request, reply) =>
+        reply
+          .head()
+          .data(chunk('One'))
+          .data(`{"${JSON.stringify(request)}`)
+          .end(),
+    ],
+    [
+      'a status with all of it',
+      (request, reply) => reply.json(500, { error: { message: JSON.stringify(request) } }),
+    ],
+    [
+      'a redirect',
+      (request, reply) => reply.head(302, { location: `http://${request.headers.host}/` }).end(),
+    ],
+    ['a cut in the middle', (_, reply) => void setImmediate(() => reply.head().data(chunk('One')).cut())],
+  ];
+
+  it.each(faults)('are in no error, no log and no status: %s', async (_, fault) => {
+    const { gateway, secrets } = await keyed(answering(fault));
+    const answer = await streamed(gateway.url, asking);
+    const whole = await (await post(gateway.url, body({ ...asking, stream: false }))).text();
+    const health = await (await fetch(`${gateway.url}/healthz`)).text();
+    const seen = [JSON.stringify(answer), whole, health, ...gateway.log, JSON.stringify(gateway.status())];
+    for (const secret of secrets) for (const text of seen) expect(text).not.toContain(secret);
+    expect(gateway.log.length).toBeGreaterThan(0);
+  });
+
+  it('are in no log where the server is not there', async () => {
+    const { gateway, upstream, secrets } = await keyed(() => {});
+    await upstream.close();
+    await streamed(gateway.url, asking);
+    expect(gateway.log.join('')).toContain('upstream_unreachable');
+    for (const secret of secrets) expect(gateway.log.join('')).not.toContain(secret);
+  });
+
+  it('of a key that is not there only the name is told', () => {
+    const config = { upstreams: [{ url: 'http://their-host/v1', key_env: 'NO_KEY' }] };
+    expect(() => openUpstreamModel('m', upstreamConfig([], config), { env: {} })).toThrow(
+      'm: the environment variable NO_KEY is not set',
+    );
+  });
+});
+
+describe('what leaves', () => {
+  it('are these headers alone, whatever a client sends', async () => {
+    const { gateway, upstream } = await keyed(ollamaDouble());
+    await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        Authorization: 'Bearer the-clients-own',
+        Cookie: 'session=1',
+        'X-Forwarded-For': '10.0.0.1',
+        'X-Api-Key': 'the-clients-own',
+      },
+      body: JSON.stringify(body()),
+    }).then((response) => response.text());
+    for (const { headers } of upstream.requests) {
+      const { host: _, connection: __, 'content-length': ___, ...own } = headers;
+      expect(own).toEqual({
+        'content-type': 'application/json',
+        accept: 'text/event-stream, application/json',
+        'user-agent': 'flinch',
+        'x-request-id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+        authorization: `Bearer ${KEY}`,
+      });
+    }
+    expect(new Set(upstream.requests.map(({ headers }) => headers['x-request-id'])).size).toBe(
+      upstream.requests.length,
+    );
+  });
+
+  it('goes to the configured address and for the configured model, whatever a client asks', async () => {
+    const { gateway, upstream } = await keyed(ollamaDouble());
+    await streamed(gateway.url);
+    const generation = upstream.requests.find(
+      (request) => !isProbe(request) && request.path !== '/api/generate',
+    )!;
+    expect(generation.path).toBe('/v1/chat/completions');
+    expect(generation.body.model).toBe('their-model');
+    for (const field of ['base_url', 'url', 'api_base', 'headers', 'upstream']) {
+      expect(await streamed(gateway.url, { [field]: 'http://127.0.0.1:1/' })).toMatchObject({
+        status: 400,
+        error: { code: 'unknown_parameter' },
+      });
+    }
+  });
+
+  it('carries no key where none is configured', async () => {
+    const upstream = await scriptedUpstream(ollamaDouble());
+    const gateway = await upstreamGateway([upstream.url]);
+    await streamed(gateway.url);
+    for (const { headers } of upstream.requests) expect(headers).not.toHaveProperty('authorization');
+  });
+});

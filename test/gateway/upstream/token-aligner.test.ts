@@ -1,0 +1,211 @@
+import { describe, expect, it } from 'vitest';
+import { TokenAligner } from '#gateway/upstream/token-aligner.js';
+import type { UpstreamPiece, UpstreamToken } from '#gateway/upstream/upstream.js';
+
+const token = (text: string, fields: Partial<UpstreamToken> = {}): UpstreamToken => ({
+  id: null,
+  text,
+  bytes: null,
+  logprob: -1,
+  top: [],
+  ...fields,
+});
+
+/** Chunks as texts with the texts of their tokens, or tokens; `null` for none described. */
+type Part = readonly [
+  text: string,
+  tokens: readonly (string | UpstreamToken)[] | null,
+  ids?: readonly number[],
+];
+
+function aligned(parts: readonly Part[], lags = false): UpstreamPiece[] {
+  const aligner = new TokenAligner({ lags });
+  const pieces = parts.flatMap(([text, tokens, ids = null]) =>
+    aligner.push({
+      text,
+      tokens: tokens?.map((each) => (typeof each === 'string' ? token(each) : each)) ?? null,
+      ids,
+    }),
+  );
+  return [...pieces, ...aligner.end()];
+}
+
+/** `[text of the piece, texts of its tokens or null]` */
+const short = (pieces: readonly UpstreamPiece[]) =>
+  pieces.map(({ text, tokens }) => [text, tokens?.map((each) => each.text) ?? null]);
+
+describe('tokens and text', () => {
+  it.each<[string, readonly Part[], unknown]>([
+    [
+      'one by one',
+      [
+        ['a', ['a']],
+        [' b', [' b']],
+      ],
+      [
+        ['a', ['a']],
+        [' b', [' b']],
+      ],
+    ],
+    ['several in a chunk', [['a b', ['a', ' b']]], [['a b', ['a', ' b']]]],
+    [
+      'none described',
+      [
+        ['a', null],
+        [' b', [' b']],
+      ],
+      [
+        ['a', null],
+        [' b', [' b']],
+      ],
+    ],
+    [
+      'the token that ends the answer has no text',
+      [
+        ['a', ['a']],
+        ['', ['<|end|>']],
+      ],
+      [['a', ['a']]],
+    ],
+    [
+      'special tokens between have none',
+      [
+        ['a', ['a']],
+        ['', ['<think>']],
+        [' b', [' b']],
+      ],
+      [
+        ['a', ['a']],
+        [' b', [' b']],
+      ],
+    ],
+    [
+      'another text',
+      [
+        ['a', ['x']],
+        [' b', [' b']],
+      ],
+      [
+        ['a', null],
+        [' b', [' b']],
+      ],
+    ],
+    ['more tokens than text', [['a', ['a', ' b', ' c']]], [['a', ['a']]]],
+    [
+      'less tokens than text',
+      [
+        ['a b c', ['a', ' b']],
+        [' d', [' d']],
+      ],
+      [
+        ['a b', ['a', ' b']],
+        [' c', null],
+        [' d', [' d']],
+      ],
+    ],
+  ])('%s', (_, parts, expected) => {
+    expect(short(aligned(parts))).toEqual(expected);
+  });
+
+  it('text without tokens is not held back', () => {
+    const aligner = new TokenAligner({ lags: false });
+    expect(short(aligner.push({ text: '', tokens: [token('')], ids: null }))).toEqual([]);
+    expect(short(aligner.push({ text: 'a', tokens: null, ids: null }))).toEqual([['a', null]]);
+  });
+
+  it('a text that lags behind its tokens, as where stop strings are looked for', () => {
+    const parts: Part[] = [
+      ['', ['Hello']],
+      ['Hel', [' wor']],
+      ['lo w', ['ld']],
+      ['orld', null],
+    ];
+    expect(short(aligned(parts, true))).toEqual([
+      ['Hello', ['Hello']],
+      [' world', [' wor', 'ld']],
+    ]);
+  });
+
+  it('and what a stop string cut off of a token has no log-probability', () => {
+    expect(
+      short(
+        aligned(
+          [
+            ['', ['Hello']],
+            ['Hel', null],
+          ],
+          true,
+        ),
+      ),
+    ).toEqual([['Hel', null]]);
+  });
+
+  it('once a lagging text does not fit, nothing later is trusted, though it looks alike', () => {
+    const parts: Part[] = [
+      [' ha', [' xx']],
+      [' ha', [' ha']],
+      [' ha', [' ha']],
+    ];
+    expect(short(aligned(parts, true))).toEqual([
+      [' ha', null],
+      [' ha', null],
+      [' ha', null],
+    ]);
+  });
+});
+
+describe('characters of several tokens', () => {
+  const bytes = [...Buffer.from('😀')];
+  const parts = (texts: readonly [string, string, string]): UpstreamToken[] => [
+    token(texts[0], { bytes: bytes.slice(0, 1) }),
+    token(texts[1], { bytes: bytes.slice(1, 3) }),
+    token(texts[2], { bytes: bytes.slice(3) }),
+  ];
+
+  it.each([
+    ['no text of their own', parts(['', '', ''])],
+    ['replacement characters', parts(['\uFFFD', '\uFFFD', '\uFFFD'])],
+  ])('belong to the last of them by their bytes: %s', (_, tokens) => {
+    const chunks: Part[] = [
+      ['a', ['a']],
+      ['', [tokens[0]!]],
+      ['', [tokens[1]!]],
+      ['😀', [tokens[2]!]],
+      ['b', ['b']],
+    ];
+    expect(short(aligned(chunks))).toEqual([
+      ['a', ['a']],
+      ['😀', ['', '', '😀']],
+      ['b', ['b']],
+    ]);
+  });
+
+  it('that never end are no text', () => {
+    expect(
+      short(
+        aligned([
+          ['a', ['a']],
+          ['', [parts(['', '', ''])[0]!]],
+        ]),
+      ),
+    ).toEqual([['a', ['a']]]);
+  });
+});
+
+describe('ids without texts', () => {
+  it('stay with the text that they came with', () => {
+    expect(
+      aligned([
+        ['a b', null, [7, 8]],
+        ['', null, [9]],
+      ]),
+    ).toEqual([
+      { text: 'a b', tokens: null, ids: [7, 8] },
+      { text: '', tokens: null, ids: [9] },
+    ]);
+  });
+
+  it('are kept where texts do not fit', () => {
+    expect(aligned([['a', [token('x', { id: 7 })]]])).toEqual([{ text: 'a', tokens: null, ids: [7] }]);
+  });
+});

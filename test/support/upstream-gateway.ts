@@ -1,0 +1,96 @@
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { onTestFinished } from 'vitest';
+import { Models, startGateway } from '#gateway/index.js';
+import { openUpstreamModel, type UpstreamModelOptions } from '#gateway/upstream/upstream-model.js';
+import { post, sseData } from './gateway.js';
+import { upstreamConfig } from './upstream-server.js';
+
+export interface UpstreamGateway {
+  readonly url: string;
+  /** What was logged, line by line. */
+  readonly log: readonly string[];
+  /** How long retries would have waited, in milliseconds. */
+  readonly waits: readonly number[];
+  status(): unknown;
+}
+
+/** A gateway whose model `m` is run by these servers, until the test has ended. Waits for retries are over at once. */
+export async function upstreamGateway(
+  urls: readonly string[],
+  changes: object = {},
+  options: UpstreamModelOptions = {},
+): Promise<UpstreamGateway> {
+  const log: string[] = [];
+  const waits: number[] = [];
+  const destination = new Writable({
+    write(line, _, done) {
+      log.push(String(line));
+      done();
+    },
+  });
+  const logger = pino({ level: 'debug' }, destination);
+  const wait = async (ms: number): Promise<void> => {
+    waits.push(ms);
+  };
+  const model = openUpstreamModel('m', upstreamConfig(urls, changes), { logger, wait, ...options });
+  const gateway = await startGateway({
+    models: new Models([model]),
+    config: { listen: { port: 0 } },
+    logger,
+  });
+  onTestFinished(async () => {
+    await gateway.close();
+    await model.close();
+  });
+  return { url: gateway.url, log, waits, status: () => model.status() };
+}
+
+export const body = (changes: object = {}) => ({
+  model: 'm',
+  messages: [{ role: 'user', content: 'Say it.' }],
+  stream: true,
+  ...changes,
+});
+
+/** What a client of the SSE stream sees: the status, the text, an error within, and whether it ended well. */
+export async function streamed(url: string, changes: object = {}) {
+  const response = await post(url, body(changes));
+  if (!response.ok) {
+    const { error }: { error: { code: string; message: string; param: string | null } } = JSON.parse(
+      await response.text(),
+    );
+    return { status: response.status, headers: response.headers, text: '', done: false, error, chunks: [] };
+  }
+  const chunks: StreamedChunk[] = [];
+  let done = false;
+  for await (const data of sseData(response)) {
+    if (data === '[DONE]') done = true;
+    else chunks.push(JSON.parse(data));
+  }
+  const text = chunks.map(({ choices }) => choices?.[0]?.delta.content ?? '').join('');
+  const error = chunks.find((chunk) => chunk.error)?.error ?? null;
+  return { status: 200, headers: response.headers, text, done, error, chunks };
+}
+
+export interface StreamedChunk {
+  readonly error?: { readonly code: string; readonly message: string; readonly param: string | null };
+  readonly choices?: readonly {
+    readonly delta: { readonly content?: string };
+    readonly finish_reason: string | null;
+  }[];
+  readonly usage?: Readonly<Record<string, number>> | null;
+  readonly flinch?: {
+    readonly guard?: Readonly<Record<string, unknown>>;
+    readonly tokens: readonly StreamedToken[];
+    readonly events?: readonly Readonly<Record<string, unknown>>[];
+  };
+}
+
+export interface StreamedToken {
+  readonly index: number;
+  readonly text: string;
+  readonly logprob: number | null;
+  readonly scores?: Readonly<Record<string, number>>;
+  readonly missing?: readonly string[];
+}

@@ -1,0 +1,62 @@
+import { Observable, Subject } from 'rxjs';
+import type { ServedModel } from '#gateway/index.js';
+import { completeGuard, type GenerationFields } from '#gateway/request.js';
+import type { Prepared, PrepareOptions } from '#gateway/served-model.js';
+import type { GuardEvent } from '#src/stream/events.js';
+import { METHODS } from '#src/uncertainty/method.js';
+
+const ANSWER = ['Hello', ' there'];
+const DONE: GuardEvent = {
+  type: 'generation.done',
+  finishReason: 'stop',
+  usage: { promptTokens: 1, completionTokens: ANSWER.length },
+};
+
+/** A model without an engine. To `wait` it writes one token and then waits for the test; to all else it answers at once. */
+export class WaitingModel implements ServedModel {
+  readonly name = 'waiting';
+  /** What was asked of it last. */
+  asked: PrepareOptions | null = null;
+  ready = true;
+  readonly #go = new Subject<void>();
+
+  status() {
+    return { ready: this.ready };
+  }
+
+  /** Lets all answers that wait be written. */
+  finish(): void {
+    this.#go.next();
+  }
+
+  async prepare({ guard, messages }: GenerationFields, options: PrepareOptions): Promise<Prepared> {
+    this.asked = options;
+    const waits = messages.at(-1)?.content === 'wait';
+    return {
+      model: this.name,
+      vocabulary: null,
+      guard: { ...completeGuard(guard, METHODS), enabled: false, alpha: 1e-4, sigma: 1e-3 },
+      promptTokens: 1,
+      start: () =>
+        new Observable<GuardEvent>((subscriber) => {
+          const [first = '', ...rest] = ANSWER;
+          const write = (text: string, index: number): void =>
+            subscriber.next({ type: 'token.delta', index, id: index, text, logprob: -0.5, topLogprobs: [] });
+          const end = (): void => {
+            for (const [i, text] of rest.entries()) write(text, i + 1);
+            subscriber.next(DONE);
+            subscriber.complete();
+          };
+          write(first, 0);
+          if (waits) return this.#go.subscribe(end);
+          return end();
+        }),
+    };
+  }
+}
+
+export const ask = (content: string, changes: object = {}) => ({
+  model: 'waiting',
+  messages: [{ role: 'user', content }],
+  ...changes,
+});

@@ -1,11 +1,13 @@
 import type { Logger } from 'pino';
 import { Engine } from '../src/engine/engine.js';
 import type { CheckpointConfig, Config, UpstreamModelConfig } from './config.js';
-import { ConfigError } from './config-layer.js';
 import { EngineModel } from './engine-model.js';
 import type { Metrics } from './metrics.js';
 import { Models } from './models.js';
 import type { ServedModel } from './served-model.js';
+import type { UpstreamErrorCode } from './upstream/errors.js';
+import { Scorer } from './upstream/scorer.js';
+import { openUpstreamModel } from './upstream/upstream-model.js';
 
 export interface OpenOptions {
   readonly logger: Logger;
@@ -68,11 +70,34 @@ async function openCheckpointModel(
   }
 }
 
-// MERGE: openUpstreamModel(name, config, {logger, env, metrics}) of gateway/upstream takes this place.
+/** With a scorer the engine's score side alone is started: the servers write. */
 async function openUpstream(
   name: string,
-  _config: UpstreamModelConfig,
-  _options: OpenOptions,
+  config: UpstreamModelConfig,
+  { logger, env, metrics }: OpenOptions,
 ): Promise<OpenModel> {
-  throw new ConfigError(`models.${name}`, 'upstreams are not available yet');
+  const failed = (code: UpstreamErrorCode): void => metrics.upstreamError(code);
+  const options = { logger, env, failed };
+  if (config.scorer === undefined) {
+    const model = openUpstreamModel(name, config, options);
+    return { model, engine: null, close: () => model.close() };
+  }
+  const { device, max_streams: maxStreams, memory } = config;
+  const limit = memory === undefined ? {} : { memoryLimit: memory };
+  const engine = await Engine.open(config.scorer, { device, maxStreams, ...limit });
+  try {
+    await engine.start(['score']);
+    const scorer = await Scorer.open(engine, {
+      logger: logger.child({ model: name }),
+      onMismatch: () => metrics.scorerMismatch(name),
+    });
+    const model = openUpstreamModel(name, config, { ...options, scorer });
+    const close = async (): Promise<void> => {
+      await Promise.all([model.close(), engine.close()]);
+    };
+    return { model, engine, close };
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
 }

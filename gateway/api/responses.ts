@@ -16,6 +16,7 @@ const token = z.object({
   scores: z.optional(scoreShape.scores),
   risk: scoreShape.risk,
   skipped: scoreShape.skipped,
+  missing: scoreShape.missing,
   rival: scoreShape.rival,
 });
 
@@ -36,7 +37,8 @@ const event = z.discriminatedUnion('type', [
 
 const openAiToken = z.object({
   token: z.string(),
-  logprob: z.number(),
+  // Unlike OpenAI's: an upstream need not tell all.
+  logprob: z.nullable(z.number()),
   bytes: z.nullable(z.array(z.int().check(z.minimum(0), z.maximum(255)))),
 });
 const logprobs = z.nullable(

@@ -9,6 +9,8 @@ export interface FailoverOptions {
   /** Further tries of each server. */
   readonly retries: number;
   readonly logger: Logger;
+  /** Told of every fault, those that another try makes good among them. */
+  readonly failed?: (code: UpstreamErrorCode) => void;
   /** Waits for so many milliseconds; rejects when the signal is aborted. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Milliseconds since any fixed moment. */
@@ -39,6 +41,7 @@ export class Failover {
     this.#options = {
       wait: (ms, signal) => setTimeout(ms, undefined, { signal }),
       now: () => performance.now(),
+      failed: () => {},
       ...options,
     };
   }
@@ -62,12 +65,16 @@ export class Failover {
     suits: (server: UpstreamServer) => boolean = () => true,
   ): Promise<Opened> {
     return this.#first(async (server) => {
-      const answer = await this.#persist(async () => {
-        await server.probe();
-        if (!suits(server))
-          throw new UpstreamError('upstream_error', 'the upstream cannot do what is asked for');
-        return server.open(request, signal);
-      }, signal);
+      const answer = await this.#persist(
+        server,
+        async () => {
+          await server.probe();
+          if (!suits(server))
+            throw new UpstreamError('upstream_error', 'the upstream cannot do what is asked for');
+          return server.open(request, signal);
+        },
+        signal,
+      );
       return { server, answer };
     }, signal);
   }
@@ -87,7 +94,11 @@ export class Failover {
         return answer;
       } catch (error) {
         signal?.throwIfAborted();
-        if (!(error instanceof UpstreamError) || error.code === 'upstream_refused') throw error;
+        if (!(error instanceof UpstreamError)) throw error;
+        if (error.code === 'upstream_refused') {
+          this.#options.failed(error.code);
+          throw error;
+        }
         this.#note(server, error);
         last = error;
       }
@@ -95,7 +106,7 @@ export class Failover {
     throw last;
   }
 
-  async #persist<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  async #persist<T>(server: UpstreamServer, ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { retries, wait } = this.#options;
     for (let attempt = 0; ; attempt++) {
       try {
@@ -103,6 +114,7 @@ export class Failover {
       } catch (error) {
         signal.throwIfAborted();
         if (attempt >= retries || !(error instanceof UpstreamError) || !PASSING.has(error.code)) throw error;
+        this.#note(server, error);
         await wait(waitMs(error, attempt), signal);
       }
     }
@@ -124,6 +136,7 @@ export class Failover {
 
   #note(server: UpstreamServer, { code, reason }: UpstreamError): void {
     this.#failed.set(server, this.#options.now());
+    this.#options.failed(code);
     // By its place in the configuration: the log has no addresses.
     this.#options.logger.warn({ upstream: this.servers.indexOf(server), code, reason }, 'upstream failed');
   }

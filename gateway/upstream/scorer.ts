@@ -46,6 +46,9 @@ export interface Writing {
 const MISMATCH =
   "the scorer does not agree with the upstream's log-probabilities: its weights are likely others";
 
+const WAITS =
+  "the upstream tells no token ids, and of the scorer's tokenizer it is not known when a token is final: all comes at the end";
+
 /** A checkpoint of the weights that an upstream's servers run: it scores what they write. */
 export class Scorer {
   readonly engine: Engine;
@@ -109,11 +112,13 @@ export class Scorer {
     const prompt =
       promptIds && plain ? chatTemplate.render(request.messages, { addGenerationPrompt: true }) : null;
     const { scoring, guard, risks } = judging;
+    const warnings = [
+      ...(settings.warnings ?? []),
+      ...(this.#agreement.state.mismatches > 0 ? [MISMATCH] : []),
+      ...(capabilities.tokenIds === 'none' && tokenizer.units === null ? [WAITS] : []),
+    ];
     return {
-      guard:
-        this.#agreement.state.mismatches > 0
-          ? { ...settings, warnings: [...(settings.warnings ?? []), MISMATCH] }
-          : settings,
+      guard: { ...settings, ...(warnings.length > 0 && { warnings }) },
       vocabulary: tokenizer,
       room,
       promptIds,

@@ -9,6 +9,7 @@ import { DEFAULT_METHODS, type Method } from '../../src/uncertainty/method.js';
 import { RunningRisk } from '../../src/uncertainty/running-risk.js';
 import { checkScoring, DEFAULT_ALPHA, DEFAULT_RANDOM } from '../../src/uncertainty/settings.js';
 import type { UpstreamModelConfig } from '../config.js';
+import { ConfigError } from '../config-layer.js';
 import { ApiError } from '../errors.js';
 import { guardOf, scoringOf } from '../guard-settings.js';
 import { completeGuard, type GenerationFields, type GuardFields } from '../request.js';
@@ -39,7 +40,7 @@ const UNJUDGED: Pick<Judging, 'rate' | 'judge'> = { rate: identity, judge: () =>
 /**
  * A model that the configuration gives upstreams. It is there at once; the servers are asked what they can do in the
  * meantime, and may be down.
- * @throws Error that names the environment variable, for a key that is not there
+ * @throws ConfigError that names the environment variable, for a key that is not there
  */
 export function openUpstreamModel(
   name: string,
@@ -47,10 +48,10 @@ export function openUpstreamModel(
   options: UpstreamModelOptions = {},
 ): UpstreamModel {
   const { env = process.env, logger = pino({ level: 'silent' }), scorer = null, ...rest } = options;
-  const servers = config.upstreams.map(({ url, model = name, key_env }) => {
+  const servers = config.upstreams.map(({ url, model = name, key_env }, i) => {
     const key = key_env === undefined ? null : env[key_env];
     if (key === undefined || key === '')
-      throw new Error(`${name}: the environment variable ${key_env} is not set`);
+      throw new ConfigError(`models.${name}.upstreams[${i}].key_env`, `the variable ${key_env} is not set`);
     return new UpstreamServer({ url, model, key, timeouts: config.timeouts, limits: config.limits });
   });
   const bound = logger.child({ model: name });
@@ -127,15 +128,14 @@ export class UpstreamModel implements ServedModel {
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { canRetract } = options;
+    const { canRetract, maxTokens } = options;
     this.refresh();
     const capabilities = await this.#failover.capabilities();
     const topLogprobs = request.top_logprobs ?? 0;
     checkTopLogprobs(topLogprobs, capabilities);
     const scored = await this.#scorer?.prepare(request, options, capabilities);
     if (scored) {
-      const { maxTokens } = options;
-      const most = isGiven(maxTokens) ? { maxTokens: Math.min(maxTokens, scored.room) } : {};
+      const most = maxTokens === undefined ? undefined : Math.min(maxTokens, scored.room);
       return this.#scored({ ...requestOf(request, most), topLogprobs }, scored, request.seed);
     }
     const available = methodsOf(capabilities);
@@ -143,7 +143,7 @@ export class UpstreamModel implements ServedModel {
     const settings = this.#settings(request.guard, available);
     const methods = settings.enabled ? settings.methods : [];
     const asked: UpstreamRequest = {
-      ...requestOf(request, options),
+      ...requestOf(request, maxTokens),
       topLogprobs: Math.max(topLogprobs, methods.length > 0 ? ALTERNATIVES : 0),
     };
     const resumes = settings.enabled && retracts(settings.action);
@@ -290,7 +290,7 @@ function plain(open: Open, gate: FlowGate): Observable<GuardEvent> {
 
 function requestOf(
   request: GenerationFields,
-  { maxTokens: unasked }: Pick<PrepareOptions, 'maxTokens'>,
+  unasked: number | undefined,
 ): Omit<UpstreamRequest, 'topLogprobs'> {
   const { messages, temperature, top_p, top_k, seed, stop } = request;
   const maxTokens = request.max_completion_tokens ?? request.max_tokens ?? unasked;

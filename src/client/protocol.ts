@@ -97,6 +97,7 @@ export const GENERATION_EVENTS = {
     scores,
     risk: z.optional(scores),
     skipped: z.optional(z.array(method)),
+    missing: z.optional(z.array(method)),
     rival: z.optional(rival),
   }),
   'spike.detected': z.object({ type: z.literal('spike.detected'), ...place, index, ...rating }),

@@ -1,5 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
+import { pino } from 'pino';
+import { lastValueFrom, tap, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
+import { Metrics, openModels, startGateway } from '#gateway/index.js';
+import { createSchema, parse } from '#gateway/request.js';
+import { openUpstreamModel } from '#gateway/upstream/upstream-model.js';
+import { FlowGate } from '#src/index.js';
 import { TestSocket } from '../../support/gateway.js';
 import { type Script, type ScriptedUpstream, scriptedUpstream } from '../../support/scripted-upstream.js';
 import {
@@ -11,7 +17,9 @@ import {
   ollamaDouble,
 } from '../../support/upstream-doubles.js';
 import { body, streamed, upstreamGateway } from '../../support/upstream-gateway.js';
+import { upstreamConfig } from '../../support/upstream-server.js';
 
+const silent = pino({ level: 'silent' });
 const TEXT = ANSWER.join('');
 const good = answering(ollamaDouble());
 
@@ -49,7 +57,8 @@ describe('before the first byte', () => {
   it.each(faults)('the next server answers: %s', async (_, fault) => {
     const { url, generations } = await models([failing(fault), good], {
       retries: 0,
-      timeouts: { first_byte_s: 0.15 },
+      // Long enough for the probe of a server that is only slow.
+      timeouts: { first_byte_s: 2 },
     });
     expect(await streamed(url)).toMatchObject({ text: TEXT, done: true, error: null });
     expect([generations(0), generations(1)]).toEqual([1, 1]);
@@ -151,7 +160,7 @@ describe('after the first byte', () => {
   ])('no other server is asked: %s', async (_, fault) => {
     const { url, generations } = await models([failing(fault), good], {
       retries: 3,
-      timeouts: { idle_s: 0.15 },
+      timeouts: { idle_s: 2 },
     });
     const answer = await streamed(url);
     expect(answer).toMatchObject({ status: 200, done: false });
@@ -230,6 +239,35 @@ describe('cancellation reaches the server', () => {
   });
 });
 
+describe('a client that does not read', () => {
+  it('is no fault of the server, however long it takes; the server waits, too', async () => {
+    const tokens = Array.from({ length: 2000 }, (_, i) => ` ${i}${'.'.repeat(100)}`);
+    const upstream = await scriptedUpstream(ollamaDouble({ answer: tokens }));
+    const model = openUpstreamModel('m', upstreamConfig([upstream.url], { timeouts: { idle_s: 1 } }));
+    const { stream: _, ...request } = body();
+    const prepared = await model.prepare(parse(createSchema, { type: 'generation.create', ...request }), {
+      canRetract: true,
+    });
+    const gate = new FlowGate();
+    const release = gate.hold();
+    let received = 0;
+    const events = lastValueFrom(
+      prepared.start(gate).pipe(
+        tap(() => {
+          received += 1;
+        }),
+        toArray(),
+      ),
+    );
+    await setTimeout(2500);
+    expect(received).toBe(0);
+    release();
+    const texts = (await events).flatMap((event) => (event.type === 'token.delta' ? [event.text] : []));
+    expect(texts).toEqual(tokens);
+    await model.close();
+  });
+});
+
 describe('bounds', () => {
   it('takes on no more generations than are allowed', async () => {
     const { url, status } = await models([failing((_, reply) => void reply.head().data(chunk('One')))], {
@@ -259,5 +297,25 @@ describe('bounds', () => {
     down = false;
     expect(await streamed(url)).toMatchObject({ text: TEXT, done: true });
     expect(status()).toMatchObject({ ready: true, upstreams: [{ capabilities: { resume: 'tokens' } }] });
+  });
+});
+
+describe('the configuration file’s models', () => {
+  it('are opened with their upstreams, and their faults are counted', async () => {
+    let left = 1;
+    const script = answering((request, reply) =>
+      left-- > 0 ? reply.json(503, {}) : ollamaDouble()(request, reply),
+    );
+    const upstream = await scriptedUpstream(script);
+    const metrics = new Metrics();
+    const opened = await openModels(
+      { m: upstreamConfig([upstream.url]) },
+      { logger: silent, env: {}, metrics },
+    );
+    const gateway = await startGateway({ models: opened.models, metrics, config: { listen: { port: 0 } } });
+    expect(await streamed(gateway.url)).toMatchObject({ text: TEXT, done: true });
+    expect(await metrics.text()).toContain('flinch_upstream_errors_total{kind="upstream_overloaded"} 1');
+    await gateway.close();
+    await opened.close();
   });
 });

@@ -10,8 +10,8 @@ import {
 import { answering, chunk, stopChunk } from '../../support/upstream-doubles.js';
 import { streamed, upstreamGateway } from '../../support/upstream-gateway.js';
 
-/** Short, as some tests wait for them to pass. */
-const TIMEOUTS = { timeouts: { connect_s: 1, first_byte_s: 0.15, idle_s: 0.15 }, retries: 0 };
+/** Some tests wait for them to pass; long enough for the probe of a server that is only slow. */
+const TIMEOUTS = { timeouts: { connect_s: 5, first_byte_s: 2, idle_s: 2 }, retries: 0 };
 const PATIENT = { retries: 0 };
 
 const answered = async (script: Script, changes: object = PATIENT, request: object = {}) => {

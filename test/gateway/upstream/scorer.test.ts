@@ -6,6 +6,8 @@ import { lastValueFrom, type Observable, take, tap, toArray } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configSchema } from '#gateway/config.js';
 import { EngineModel, Models, type ServedModel, startGateway } from '#gateway/index.js';
+import { Metrics } from '#gateway/metrics.js';
+import { openModels } from '#gateway/open-models.js';
 import { chatSchema, parse } from '#gateway/request.js';
 import { Scorer } from '#gateway/upstream/scorer.js';
 import { openUpstreamModel, type UpstreamModel } from '#gateway/upstream/upstream-model.js';
@@ -337,6 +339,26 @@ describe('the weights of a scorer', () => {
       });
     },
   );
+
+  it('come from the configuration, and are counted where they are others', async () => {
+    const upstream = await EngineUpstream.start(engine, DIALECTS['ids and log-probabilities']);
+    const metrics = new Metrics();
+    const { models } = configSchema.parse({
+      models: { m: { upstreams: [{ url: upstream.url }], scorer: checkpointFolder('tiny-qwen2') } },
+    });
+    const { all, close } = await openModels(models!, { logger: silent, env: {}, metrics });
+    try {
+      await lastValueFrom(await events(all[0]!.model, {}));
+      expect(all[0]!.model.status()).toMatchObject({
+        ready: true,
+        scorer: { model: 'tiny-qwen2', mismatches: 1 },
+      });
+      expect(await metrics.text()).toContain('flinch_scorer_mismatches_total{model="m"} 1');
+    } finally {
+      await close();
+      await upstream.close();
+    }
+  });
 
   it('are found to be others where they are near', async () => {
     const random = mersenne(1);

@@ -90,7 +90,7 @@ describe('keys, hosts and prompts', () => {
   it('of a key that is not there only the name is told', () => {
     const config = { upstreams: [{ url: 'http://their-host/v1', key_env: 'NO_KEY' }] };
     expect(() => openUpstreamModel('m', upstreamConfig([], config), { env: {} })).toThrow(
-      'm: the environment variable NO_KEY is not set',
+      'models.m.upstreams[0].key_env: the variable NO_KEY is not set',
     );
   });
 });

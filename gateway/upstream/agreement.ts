@@ -4,7 +4,7 @@ import type { ScorerMismatchEvent } from '../../src/stream/events.js';
 const LEAST_TOKENS = 16;
 /** A token that one side holds for all but impossible says no more than this. In nats. */
 const MOST_PER_TOKEN = 2;
-/** In nats: see docs/upstream-scorer.md for what rounding and quantisation come to. */
+/** In nats: see docs/upstreams.md for what rounding and quantisation come to. */
 export const TOLERANCE = 0.2;
 
 export interface AgreementState {

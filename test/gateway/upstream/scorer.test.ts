@@ -159,9 +159,16 @@ describe('rollback through an upstream', () => {
     'ends in a text whose scores are those of the text alone: %s',
     async (_name, upstream) => {
       const guard = { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2, choose: 'uncertainty' };
+      const guards = [
+        guard,
+        { ...guard, candidates: 4, choose: 'majority' },
+        { ...guard, rollback_to: 'token' },
+        { ...guard, rollback_to: 'token', delivery: 'held' },
+      ];
       let replaced = 0;
-      for (const seed of [1, 2, 3]) {
+      for (const [seed, guard] of guards.entries()) {
         const events = await collect({ upstream, changes: { guard, temperature: 1, seed } });
+        if (seed === 3) expect(events.some(({ type }) => type === 'token.retracted')).toBe(false);
         replaced += events.filter(
           (event) => event.type === 'rollback.done' && event.outcome === 'replaced',
         ).length;

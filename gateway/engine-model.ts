@@ -2,16 +2,11 @@ import { randomInt } from 'node:crypto';
 import { type Logger, pino } from 'pino';
 import type { Engine } from '../src/engine/engine.js';
 import { samplingDefaults } from '../src/engine/sampler.js';
-import { TemplateError } from '../src/model/errors.js';
-import { encodePrompt } from '../src/model/prompt.js';
 import { generate } from '../src/stream/generate.js';
-import { checkGuard, neverFires } from '../src/stream/guard.js';
 import { guardedGeneration } from '../src/stream/guarded-generation.js';
-import { METHODS } from '../src/uncertainty/method.js';
-import { absoluteScoring, DEFAULT_RANDOM } from '../src/uncertainty/settings.js';
-import { ApiError } from './errors.js';
-import { guardOf, scoringOf } from './guard-settings.js';
-import { completeGuard, type GenerationFields } from './request.js';
+import { guardInForce } from './guard-in-force.js';
+import { maxTokensOf, promptOf, roomAfter } from './prompt.js';
+import type { GenerationFields } from './request.js';
 import { RiskModels } from './risk-models.js';
 import type { ModelStatus, Prepared, PrepareOptions, ServedModel } from './served-model.js';
 
@@ -48,11 +43,7 @@ export class EngineModel implements ServedModel {
   async prepare(request: GenerationFields, { canRetract, maxTokens }: PrepareOptions): Promise<Prepared> {
     const engine = this.#engine;
     const promptIds = promptOf(engine, request);
-    const room = engine.contextLength - promptIds.length;
-    if (room < 1) {
-      const message = `messages: ${promptIds.length} tokens leave no room in the context of ${engine.contextLength}`;
-      throw new ApiError(400, 'context_length_exceeded', message, 'messages');
-    }
+    const room = roomAfter(engine, promptIds);
     const { generation, eosTokenIds } = engine.checkpoint;
     const defaults = samplingDefaults(generation);
     const asked = {
@@ -68,67 +59,17 @@ export class EngineModel implements ServedModel {
         seed: request.seed === null || request.seed === undefined ? randomInt(2 ** 31) : request.seed | 0,
       },
     };
-    const fields = completeGuard(request.guard, METHODS);
-    const scoring = await absoluteScoring(scoringOf(fields), engine.checkpoint.embeddingRms);
-    const settings = {
-      ...fields,
-      alpha: scoring.alpha,
-      sigma: scoring.random?.sigma ?? DEFAULT_RANDOM.sigma,
-    };
+    const { settings, judging } = await guardInForce(request.guard, {
+      checkpoint: engine.checkpoint,
+      risks: this.#risks,
+      canRetract,
+    });
     const vocabulary = engine.checkpoint.tokenizer;
-    const prepared = { model: this.name, vocabulary, promptTokens: promptIds.length };
-    if (!settings.enabled) {
-      return { ...prepared, guard: settings, start: (gate) => generate(engine, asked, gate) };
-    }
-    const guard = guardOf(settings, canRetract);
-    checkGuard(guard, scoring);
-    const { risks, warnings: uncalibrated } = await this.#risks.of(scoring);
-    const useless = neverFires(guard, risks);
-    if (useless !== null) this.#risks.warn(useless);
-    const warnings = useless === null ? uncalibrated : [...uncalibrated, useless];
+    const prepared = { model: this.name, vocabulary, promptTokens: promptIds.length, guard: settings };
     return {
       ...prepared,
-      guard: {
-        ...settings,
-        delivery: guard.delivery,
-        calibrated: risks.calibrated(guard.method),
-        ...(warnings.length > 0 && { warnings }),
-      },
-      start: (gate) => guardedGeneration(engine, { ...asked, scoring, guard, risks }, gate),
+      start: (gate) =>
+        judging ? guardedGeneration(engine, { ...asked, ...judging }, gate) : generate(engine, asked, gate),
     };
   }
-}
-
-function promptOf(engine: Engine, { messages }: GenerationFields): number[] {
-  // Tokenising stops all streams for a while: a text that cannot possibly fit is refused unread. The factor is for
-  // what a normaliser may take away.
-  const { longestToken } = engine.checkpoint.tokenizer;
-  const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
-  if (characters > 4 * longestToken * engine.contextLength) {
-    const message = `messages: ${characters} characters cannot fit into the context of ${engine.contextLength} tokens`;
-    throw new ApiError(400, 'context_length_exceeded', message, 'messages');
-  }
-  try {
-    return encodePrompt(engine.checkpoint, messages);
-  } catch (error) {
-    if (error instanceof TemplateError) {
-      const message = `messages: the chat template refuses them: ${error.reason}`;
-      throw new ApiError(400, 'invalid_value', message, 'messages');
-    }
-    throw error;
-  }
-}
-
-/** @param unasked what a request that does not say gets at most */
-function maxTokensOf(request: GenerationFields, room: number, unasked = room): number {
-  for (const field of ['max_completion_tokens', 'max_tokens'] as const) {
-    const asked = request[field];
-    if (asked === null || asked === undefined) continue;
-    if (asked > room) {
-      const message = `${field}: ${asked} exceeds the ${room} tokens that the context has left after the prompt`;
-      throw new ApiError(400, 'context_length_exceeded', message, field);
-    }
-    return asked;
-  }
-  return Math.min(room, unasked);
 }

@@ -27,6 +27,7 @@ export const ERROR_CODES = [
   'prompt_too_long',
   'rate_limited',
   'request_timeout',
+  'scorer_mismatch',
   'shutting_down',
   'taken_over',
   'too_many_generations',

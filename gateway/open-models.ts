@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import { Engine } from '../src/engine/engine.js';
 import type { CheckpointConfig, Config, UpstreamModelConfig } from './config.js';
-import { ConfigError } from './config-layer.js';
 import { EngineModel } from './engine-model.js';
 import type { Metrics } from './metrics.js';
 import { Models } from './models.js';
 import type { ServedModel } from './served-model.js';
 import type { UpstreamErrorCode } from './upstream/errors.js';
+import { Scorer } from './upstream/scorer.js';
 import { openUpstreamModel } from './upstream/upstream-model.js';
 
 export interface OpenOptions {
@@ -70,13 +70,34 @@ async function openCheckpointModel(
   }
 }
 
+/** With a scorer the engine's score side alone is started: the servers write. */
 async function openUpstream(
   name: string,
   config: UpstreamModelConfig,
   { logger, env, metrics }: OpenOptions,
 ): Promise<OpenModel> {
-  if (config.scorer !== undefined) throw new ConfigError(`models.${name}.scorer`, 'is not available yet');
   const failed = (code: UpstreamErrorCode): void => metrics.upstreamError(code);
-  const model = openUpstreamModel(name, config, { logger, env, failed });
-  return { model, engine: null, close: () => model.close() };
+  const options = { logger, env, failed };
+  if (config.scorer === undefined) {
+    const model = openUpstreamModel(name, config, options);
+    return { model, engine: null, close: () => model.close() };
+  }
+  const { device, max_streams: maxStreams, memory } = config;
+  const limit = memory === undefined ? {} : { memoryLimit: memory };
+  const engine = await Engine.open(config.scorer, { device, maxStreams, ...limit });
+  try {
+    await engine.start(['score']);
+    const scorer = await Scorer.open(engine, {
+      logger: logger.child({ model: name }),
+      onMismatch: () => metrics.scorerMismatch(name),
+    });
+    const model = openUpstreamModel(name, config, { ...options, scorer });
+    const close = async (): Promise<void> => {
+      await Promise.all([model.close(), engine.close()]);
+    };
+    return { model, engine, close };
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
 }

@@ -10,7 +10,8 @@ export type Ask = (call: Call) => Promise<readonly Chunk[]>;
 const TOPS = [20, 5, null] as const;
 
 const QUESTION = { role: 'user', content: 'Count.' } as const;
-const WORDS = 'one two three four';
+/** Words that any vocabulary has as one token, with and without a space before them. */
+const WORDS = 'a a a a';
 const MORE_WORDS = `${WORDS} ${WORDS}`;
 
 /** Ids that any vocabulary has. */

@@ -17,11 +17,14 @@ import type { GuardInForce, ModelStatus, Prepared, PrepareOptions, ServedModel }
 import { UpstreamError } from './errors.js';
 import { Failover, type FailoverOptions } from './failover.js';
 import { ALTERNATIVES, methodsOf } from './logprob-scores.js';
+import type { ScoredResponse, Scorer, Writing } from './scorer.js';
 import { UpstreamServer } from './server.js';
 import type { Capabilities, UpstreamRequest } from './upstream.js';
 import { type Opened, UpstreamBranch } from './upstream-branch.js';
 
 export interface UpstreamModelOptions extends Partial<FailoverOptions> {
+  /** Scores what the servers write; stays the caller's, with its engine. */
+  readonly scorer?: Scorer;
   /** Where the keys are. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -44,7 +47,7 @@ export function openUpstreamModel(
   config: UpstreamModelConfig,
   options: UpstreamModelOptions = {},
 ): UpstreamModel {
-  const { env = process.env, logger = pino({ level: 'silent' }), ...rest } = options;
+  const { env = process.env, logger = pino({ level: 'silent' }), scorer = null, ...rest } = options;
   const servers = config.upstreams.map(({ url, model = name, key_env }, i) => {
     const key = key_env === undefined ? null : env[key_env];
     if (key === undefined || key === '')
@@ -53,18 +56,23 @@ export function openUpstreamModel(
   });
   const bound = logger.child({ model: name });
   const failover = new Failover(servers, { retries: config.retries, logger: bound, ...rest });
-  const model = new UpstreamModel(name, failover, { maxStreams: config.max_streams, logger: bound });
+  const model = new UpstreamModel(name, failover, {
+    maxStreams: config.max_streams,
+    logger: bound,
+    scorer,
+  });
   model.refresh();
   return model;
 }
 
-/** A model that other servers run, scored by what their log-probabilities allow. */
+/** A model that other servers run, scored by a checkpoint of the same weights, else by what log-probabilities allow. */
 export class UpstreamModel implements ServedModel {
   readonly name: string;
   readonly #failover: Failover;
   readonly #maxStreams: number;
   readonly #logger: Logger;
-  /** One for all generations: scores by log-probabilities depend on no settings. */
+  readonly #scorer: Scorer | null;
+  /** Without a scorer: one for all generations: scores by log-probabilities depend on no settings. */
   readonly #risks = new RunningRisk();
   #streams = 0;
   #refreshed = Number.NEGATIVE_INFINITY;
@@ -72,12 +80,17 @@ export class UpstreamModel implements ServedModel {
   constructor(
     name: string,
     failover: Failover,
-    { maxStreams, logger }: { readonly maxStreams: number; readonly logger: Logger },
+    {
+      maxStreams,
+      logger,
+      scorer,
+    }: { readonly maxStreams: number; readonly logger: Logger; readonly scorer: Scorer | null },
   ) {
     this.name = name;
     this.#failover = failover;
     this.#maxStreams = maxStreams;
     this.#logger = logger;
+    this.#scorer = scorer;
   }
 
   /** By the places of the upstreams in the configuration; their addresses are nobody's business. */
@@ -87,10 +100,11 @@ export class UpstreamModel implements ServedModel {
       capabilities,
       error: lastError?.code ?? null,
     }));
-    const ready = upstreams.some(({ reachable }) => reachable);
+    const scorer = this.#scorer?.state;
+    const ready = upstreams.some(({ reachable }) => reachable) && (scorer?.running ?? true);
     // Who asks for readiness alone would never see a server come back.
     this.refresh();
-    return { ready, streams: this.#streams, upstreams };
+    return { ready, streams: this.#streams, upstreams, ...(scorer && { scorer }) };
   }
 
   /** Asks those servers of which nothing is known what they can do; failures are in the log and in the status. */
@@ -113,11 +127,17 @@ export class UpstreamModel implements ServedModel {
     });
   }
 
-  async prepare(request: GenerationFields, { canRetract, maxTokens }: PrepareOptions): Promise<Prepared> {
+  async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
+    const { canRetract, maxTokens } = options;
     this.refresh();
     const capabilities = await this.#failover.capabilities();
     const topLogprobs = request.top_logprobs ?? 0;
     checkTopLogprobs(topLogprobs, capabilities);
+    const scored = await this.#scorer?.prepare(request, options, capabilities);
+    if (scored) {
+      const most = maxTokens === undefined ? undefined : Math.min(maxTokens, scored.room);
+      return this.#scored({ ...requestOf(request, most), topLogprobs }, scored, request.seed);
+    }
     const available = methodsOf(capabilities);
     const prepared = { model: this.name, vocabulary: null, promptTokens: null };
     const settings = this.#settings(request.guard, available);
@@ -127,24 +147,27 @@ export class UpstreamModel implements ServedModel {
       topLogprobs: Math.max(topLogprobs, methods.length > 0 ? ALTERNATIVES : 0),
     };
     const resumes = settings.enabled && retracts(settings.action);
-    if (resumes && !this.#failover.servers.some((server) => server.canContinue(BY_TEXT))) {
-      const problem = `${settings.action} needs an upstream that can continue a text, which this model does not have`;
-      throw invalid('guard.action', problem);
-    }
+    if (resumes) this.#checkContinues(settings, BY_TEXT);
     const suits = (server: UpstreamServer): boolean => {
-      const { capabilities } = server;
-      if (capabilities === null || topLogprobs > (capabilities.logprobs ?? 0)) return false;
-      const computed = methodsOf(capabilities);
+      const computed = server.capabilities ? methodsOf(server.capabilities) : [];
       return (
-        methods.every((method) => computed.includes(method)) && (!resumes || server.canContinue(BY_TEXT))
+        tells(server, topLogprobs) &&
+        methods.every((method) => computed.includes(method)) &&
+        (!resumes || server.canContinue(BY_TEXT))
       );
     };
-    const generate = (run: Run) => this.#generate({ ...run, asked, suits, topLogprobs, methods });
+    const generate = (start: (open: Open) => Observable<GuardEvent>) =>
+      this.#generate({ asked, suits }, ({ ask, signal }) =>
+        start(async ({ rate, judge }) => {
+          const options = { request: asked, methods, topLogprobs, rate, judge, signal };
+          return new UpstreamBranch(await ask(), options);
+        }),
+      );
     if (!settings.enabled) {
       return {
         ...prepared,
         guard: settings,
-        start: (gate) => generate({ start: (open) => plain(open, gate) }),
+        start: (gate) => generate((open) => plain(open, gate)),
       };
     }
     const guard = guardOf(settings, canRetract);
@@ -152,12 +175,37 @@ export class UpstreamModel implements ServedModel {
     checkScoring(scoring);
     checkGuard(guard, scoring);
     const seed = request.seed ?? randomInt(2 ** 31);
-    const options = { scoring, guard, risks: this.#risks, seed };
+    const judging = { scoring, guard, risks: this.#risks, seed };
     return {
       ...prepared,
       guard: { ...settings, delivery: guard.delivery, calibrated: false },
-      start: (gate) => generate({ start: (open) => guardedBranch(open, options, gate) }),
+      start: (gate) => generate((open) => guardedBranch(open, judging, gate)),
     };
+  }
+
+  #scored(asked: UpstreamRequest, scored: ScoredResponse, given: GenerationFields['seed']): Prepared {
+    const { guard, promptIds, prompt, vocabulary, start } = scored;
+    const begun = { text: '', promptIds: promptIds ?? [], ids: [], ...(prompt !== null && { prompt }) };
+    const resumes = retracts(guard.action);
+    if (resumes) this.#checkContinues(guard, begun);
+    const suits = (server: UpstreamServer): boolean =>
+      tells(server, asked.topLogprobs) && (!resumes || server.canContinue(begun));
+    const seed = given ?? randomInt(2 ** 31);
+    return {
+      model: this.name,
+      vocabulary,
+      promptTokens: promptIds?.length ?? null,
+      guard,
+      start: (gate) =>
+        this.#generate({ asked, suits }, (writing) => start({ ...writing, request: asked, seed }, gate)),
+    };
+  }
+
+  /** @throws ApiError 400 where no server can go on with a text of which this is known */
+  #checkContinues({ action }: GuardInForce, begun: NonNullable<UpstreamRequest['begun']>): void {
+    if (this.#failover.servers.some((server) => server.canContinue(begun))) return;
+    const problem = `${action} needs an upstream that can continue a text, which this model does not have`;
+    throw invalid('guard.action', problem);
   }
 
   async close(): Promise<void> {
@@ -191,7 +239,10 @@ export class UpstreamModel implements ServedModel {
     return { ...guard, ...sizes, warnings };
   }
 
-  #generate({ start, asked, suits, topLogprobs, methods }: Generation): Observable<GuardEvent> {
+  #generate(
+    { asked, suits }: Asking,
+    run: (writing: Pick<Writing, 'ask' | 'signal'>) => Observable<GuardEvent>,
+  ): Observable<GuardEvent> {
     return defer(() => {
       if (this.#streams >= this.#maxStreams) {
         throw new ApiError(
@@ -203,12 +254,11 @@ export class UpstreamModel implements ServedModel {
       this.#streams += 1;
       const abort = new AbortController();
       let opened: Opened | null = null;
-      const open: Open = async ({ rate, judge }) => {
+      const ask = async (): Promise<Opened> => {
         opened = await this.#failover.open(asked, abort.signal, suits);
-        const options = { request: asked, methods, topLogprobs, rate, judge, signal: abort.signal };
-        return new UpstreamBranch(opened, options);
+        return opened;
       };
-      return start(open).pipe(
+      return run({ ask, signal: abort.signal }).pipe(
         tap({
           error: (error: unknown) => {
             if (opened && error instanceof UpstreamError) this.#failover.failed(opened.server, error);
@@ -225,16 +275,14 @@ export class UpstreamModel implements ServedModel {
 
 type Open = (judging: Pick<Judging, 'rate' | 'judge'>) => Promise<UpstreamBranch>;
 
-interface Run {
-  readonly start: (open: Open) => Observable<GuardEvent>;
-}
-
-interface Generation extends Run {
+/** What is asked, and which of the servers can do it. */
+interface Asking {
   readonly asked: UpstreamRequest;
   readonly suits: (server: UpstreamServer) => boolean;
-  readonly topLogprobs: number;
-  readonly methods: readonly Method[];
 }
+
+const tells = ({ capabilities }: UpstreamServer, topLogprobs: number): boolean =>
+  capabilities !== null && topLogprobs <= (capabilities.logprobs ?? 0);
 
 function plain(open: Open, gate: FlowGate): Observable<GuardEvent> {
   return from(open(UNJUDGED)).pipe(switchMap((branch) => branch.events(gate)));

@@ -23,6 +23,11 @@ export class Detokenizer {
     this.#leadingSpaces = tokenizer.leadingSpaces;
   }
 
+  /** The text has begun already: from here on no space is dropped. */
+  begin(): void {
+    this.#leadingSpaces = 0;
+  }
+
   /** The text that this token completes, possibly none. */
   push(id: number): string {
     const bytes = this.#tokenizer.tokenBytes(id);

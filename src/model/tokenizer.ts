@@ -4,7 +4,10 @@ import { type ByteDecoder, parseDecoder } from './byte-decoder.js';
 import type { ModelConfig } from './config.js';
 import { ModelError, reasonOf } from './errors.js';
 import { isRecord, readJson, readOptionalJson } from './json.js';
+import { stableUnits } from './stable-units.js';
 import { checkTextSteps } from './text-steps.js';
+import type { AddedToken } from './tokenizer-config.js';
+import { UnitEncoder } from './unit-encoder.js';
 import { parseVocabulary } from './vocabulary.js';
 
 const NONE = new Uint8Array(0);
@@ -21,6 +24,10 @@ export class Tokenizer {
   readonly longestToken: number;
   /** Spaces that decoding drops from the start of a text. */
   readonly leadingSpaces: number;
+  /** Added tokens that show in a text, as tags of tool calls do. */
+  readonly visibleAdded: readonly AddedToken[];
+  /** Encodes a text that is being written part by part; `null` where it is not known how. */
+  readonly units: UnitEncoder | null;
   readonly #file: string;
   readonly #library: Library;
   /** Takes the text of special tokens for what it says; made when a text first holds one. */
@@ -76,7 +83,11 @@ export class Tokenizer {
       this.#guard(() => new Library({ added_tokens: tokens, model, ...parts }, {}));
     this.#library = library(added);
     let plain: Library | null = null;
-    this.#plain = () => (plain ??= library(added.filter(({ special }) => !special)));
+    this.visibleAdded = added.filter(({ special }) => !special);
+    this.#plain = () => (plain ??= library(this.visibleAdded));
+    const rules = stableUnits(parts, model, this.visibleAdded);
+    const merges = 'merges' in model && Array.isArray(model.merges) ? model.merges : [];
+    this.units = rules && new UnitEncoder(this.#library, rules, merges);
   }
 
   /**

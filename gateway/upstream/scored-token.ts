@@ -1,0 +1,20 @@
+import type { TopToken } from '../../src/stream/events.js';
+import { ApiError } from '../errors.js';
+
+/** A token of an upstream's answer, as the scorer's vocabulary has it. */
+export interface ScoredToken {
+  readonly id: number;
+  /** The texts of all tokens, joined, are what the server wrote. */
+  readonly text: string;
+  /** As the server says; `null` where it does not. */
+  readonly logprob: number | null;
+  readonly top: readonly TopToken[];
+}
+
+/** The server's tokens are not the scorer's: they have other vocabularies, so nothing it says can be scored. */
+export class VocabularyMismatch extends ApiError {
+  constructor(problem: string) {
+    super(502, 'scorer_mismatch', `the scorer does not have the upstream's vocabulary: ${problem}`);
+    this.name = 'VocabularyMismatch';
+  }
+}

@@ -1,0 +1,147 @@
+import type { Logger } from 'pino';
+import { concatMap, defer, type Observable } from 'rxjs';
+import type { Engine } from '../../src/engine/engine.js';
+import type { GuardEvent, ScorerMismatchEvent } from '../../src/stream/events.js';
+import type { FlowGate } from '../../src/stream/flow-gate.js';
+import { guardedBranch } from '../../src/stream/guarded-branch.js';
+import type { Vocabulary } from '../../src/stream/wire.js';
+import { guardInForce } from '../guard-in-force.js';
+import { maxTokensOf, promptOf, roomAfter } from '../prompt.js';
+import type { GenerationFields } from '../request.js';
+import { RiskModels } from '../risk-models.js';
+import type { GuardInForce, PrepareOptions } from '../served-model.js';
+import { Agreement, type AgreementState } from './agreement.js';
+import { ScoredUpstreamBranch } from './scored-branch.js';
+import type { Capabilities, UpstreamRequest } from './upstream.js';
+import type { Opened } from './upstream-branch.js';
+
+export interface ScorerOptions {
+  readonly logger: Logger;
+  /** Called for each generation in which scorer and server do not agree. */
+  readonly onMismatch?: (mismatch: ScorerMismatchEvent) => void;
+}
+
+/** A response that is to be scored. */
+export interface ScoredResponse {
+  readonly guard: GuardInForce;
+  readonly vocabulary: Vocabulary;
+  /** Tokens that there is room for after the prompt, where it is known. */
+  readonly room: number;
+  /** By the scorer's template; `null` where it has none. */
+  readonly promptIds: readonly number[] | null;
+  /** The same as text; `null` also where the text alone would say something else. */
+  readonly prompt: string | null;
+  readonly start: (writing: Writing, gate: FlowGate) => Observable<GuardEvent>;
+}
+
+/** Who writes the response. */
+export interface Writing {
+  readonly request: Omit<UpstreamRequest, 'begun'>;
+  readonly ask: () => Promise<Opened>;
+  /** Other continuations are drawn by seeds that follow from it. */
+  readonly seed: number;
+  readonly signal: AbortSignal;
+}
+
+const MISMATCH =
+  "the scorer does not agree with the upstream's log-probabilities: its weights are likely others";
+
+const WAITS =
+  "the upstream tells no token ids, and of the scorer's tokenizer it is not known when a token is final: all comes at the end";
+
+/** A checkpoint of the weights that an upstream's servers run: it scores what they write. */
+export class Scorer {
+  readonly engine: Engine;
+  readonly #risks: RiskModels;
+  readonly #agreement: Agreement;
+
+  private constructor(engine: Engine, risks: RiskModels, { logger, onMismatch }: ScorerOptions) {
+    this.engine = engine;
+    this.#risks = risks;
+    let warned = false;
+    this.#agreement = new Agreement((mismatch) => {
+      const { tokens, difference, tolerance } = mismatch;
+      if (!warned) logger.warn({ tokens, difference, tolerance }, MISMATCH);
+      warned = true;
+      onMismatch?.(mismatch);
+    });
+  }
+
+  /**
+   * Reads what calibration the checkpoint has. The engine stays the caller's, to start (`score`) and to close.
+   * @throws ModelError for one that cannot be read; it names file and field
+   */
+  static async open(engine: Engine, options: ScorerOptions): Promise<Scorer> {
+    return new Scorer(engine, await RiskModels.open(engine.checkpoint, options.logger), options);
+  }
+
+  /** For `/healthz`. */
+  get state(): AgreementState & { readonly model: string; readonly running: boolean } {
+    const { engine } = this;
+    return {
+      model: engine.checkpoint.name,
+      running: engine.status().score.pid !== undefined,
+      ...this.#agreement.state,
+    };
+  }
+
+  /**
+   * @param capabilities of the server that would be asked
+   * @returns `null` where the guard is not enabled: nothing is scored
+   * @throws ApiError 400; SettingsError; ModelError where neither side knows the ids of the prompt
+   */
+  async prepare(
+    request: GenerationFields,
+    { canRetract }: PrepareOptions,
+    capabilities: Capabilities,
+  ): Promise<ScoredResponse | null> {
+    const { engine } = this;
+    const { settings, judging } = await guardInForce(request.guard, {
+      checkpoint: engine.checkpoint,
+      risks: this.#risks,
+      canRetract,
+    });
+    if (!judging) return null;
+    const { chatTemplate, tokenizer } = engine.checkpoint;
+    const templated = chatTemplate.source !== null || capabilities.tokenIds !== 'return_token_ids';
+    const promptIds = templated ? promptOf(engine, request) : null;
+    const room = roomAfter(engine, promptIds ?? []);
+    maxTokensOf(request, room);
+    // A server would take the name of a special token in a raw prompt for the token itself.
+    const plain = request.messages.every(({ content }) => tokenizer.specialsIn(content).length === 0);
+    const prompt =
+      promptIds && plain ? chatTemplate.render(request.messages, { addGenerationPrompt: true }) : null;
+    const { scoring, guard, risks } = judging;
+    const warnings = [
+      ...(settings.warnings ?? []),
+      ...(this.#agreement.state.mismatches > 0 ? [MISMATCH] : []),
+      ...(capabilities.tokenIds === 'none' && tokenizer.units === null ? [WAITS] : []),
+    ];
+    return {
+      guard: { ...settings, ...(warnings.length > 0 && { warnings }) },
+      vocabulary: tokenizer,
+      room,
+      promptIds,
+      prompt,
+      start: ({ seed, ...writing }, gate) =>
+        defer(() => {
+          const agreement = this.#agreement.begin();
+          const { engine } = this;
+          return guardedBranch(
+            (rest) =>
+              ScoredUpstreamBranch.open({
+                engine,
+                promptIds,
+                prompt,
+                scoring,
+                agreement,
+                ...writing,
+                ...rest,
+              }),
+            { scoring, guard, risks, seed },
+            gate,
+          ).pipe(concatMap((event) => [...agreement.take(), event]));
+        }),
+    };
+  }
+}

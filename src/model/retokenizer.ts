@@ -1,0 +1,167 @@
+import type { Tokenizer } from './tokenizer.js';
+import type { AddedToken } from './tokenizer-config.js';
+
+/** A token of a text that somebody else wrote. */
+export interface WrittenToken {
+  readonly id: number;
+  /** The texts of all tokens, joined, are the text as it was written. */
+  readonly text: string;
+}
+
+/** From so many waiting characters on a text is only looked at again when an eighth more of it is there. */
+const PATIENT_FROM = 1024;
+
+/**
+ * Token ids of a text as it is written, of which only the text is known. A token is given out once nothing that follows
+ * can change it, which for most tokenizers is when the next word has begun; together they are the ids of the whole text.
+ * No more than what waits is looked at again.
+ *
+ * Names of special tokens are text like any other: a model that wrote the token itself would have shown nothing. Where
+ * the tokenizer changes characters before it encodes them, the last token of the word carries the text as it was.
+ *
+ * @example
+ * const written = new Retokenizer(tokenizer);
+ * for (const text of texts) console.log(written.push(text));
+ * console.log(written.end());
+ */
+export class Retokenizer {
+  readonly #tokenizer: Tokenizer;
+  readonly #added: readonly AddedToken[];
+  #waiting = '';
+  /** Where `#waiting` begins: with the text, after an added token, or within a text. */
+  #at: 'start' | 'section' | 'inside';
+  #lookAgain = 0;
+
+  /** @param continues whether the text goes on after tokens that are known already */
+  constructor(tokenizer: Tokenizer, continues = false) {
+    this.#tokenizer = tokenizer;
+    this.#added = tokenizer.visibleAdded;
+    this.#at = continues ? 'inside' : 'start';
+  }
+
+  /** @param text what follows; never ends within a character */
+  push(text: string): WrittenToken[] {
+    this.#waiting += text;
+    if (this.#waiting.length < this.#lookAgain) return [];
+    const tokens = this.#take(false);
+    const { length } = this.#waiting;
+    this.#lookAgain = length < PATIENT_FROM ? 0 : length + (length >> 3);
+    return tokens;
+  }
+
+  /** The text has ended: what is left of it. */
+  end(): WrittenToken[] {
+    return this.#take(true);
+  }
+
+  #take(ended: boolean): WrittenToken[] {
+    const { units } = this.#tokenizer;
+    if (!units) return ended ? this.#all() : [];
+    const tokens: WrittenToken[] = [];
+    for (;;) {
+      const found = findAdded(this.#waiting, this.#added, ended);
+      if (!found?.token) {
+        tokens.push(...this.#section(this.#waiting, ended ? null : (found?.at ?? this.#waiting.length)));
+        return tokens;
+      }
+      const { at, token } = found;
+      const rest = this.#waiting.slice(at + token.content.length);
+      tokens.push(...this.#section(this.#waiting.slice(0, at), null), { id: token.id, text: token.content });
+      this.#waiting = rest;
+      this.#at = 'section';
+    }
+  }
+
+  /**
+   * Of a text without added tokens.
+   * @param open from where on it may be that it goes on with one; `null` for a text that has ended
+   */
+  #section(text: string, open: number | null): WrittenToken[] {
+    const { units } = this.#tokenizer;
+    if (!units || text === '') return [];
+    const { composes, metaspace } = units.rules;
+    const spelt = (part: string): string => {
+      const composed = composes ? part.normalize('NFC') : part;
+      return metaspace ? composed.replaceAll(' ', '▁') : composed;
+    };
+    const prefix = this.#prefix(text);
+    const whole = prefix + spelt(text);
+    // White space before an added token is grouped otherwise than before other text.
+    const limit = open === null ? null : (prefix + spelt(text.slice(0, open).trimEnd())).length;
+    const tokens: WrittenToken[] = [];
+    let from = 0;
+    let ids: number[] = [];
+    for (const unit of units.encode(whole, limit)) {
+      ids.push(...unit.ids);
+      const to = endOf(text, unit.end - prefix.length, spelt, whole.slice(prefix.length));
+      if (to === null) continue; // composed across the end of the unit
+      tokens.push(...this.#spell(ids, text.slice(from, to), tokens.length === 0 && prefix !== ''));
+      [from, ids] = [to, []];
+    }
+    this.#waiting = text.slice(from);
+    if (tokens.length > 0) this.#at = 'inside';
+    return tokens;
+  }
+
+  /** The space that stands before a text, in the tokenizer's eyes alone. */
+  #prefix(text: string): '' | '▁' {
+    const scheme = this.#tokenizer.units?.rules.prefix ?? 'none';
+    if (scheme === 'none' || this.#at === 'inside') return '';
+    if (this.#at === 'section') return scheme === 'sections' ? '▁' : '';
+    // Servers differ in whether they show it at the start of a response: there it is not put twice.
+    return /^[ ▁]/.test(text) ? '' : '▁';
+  }
+
+  #spell(ids: readonly number[], text: string, prefixed: boolean): WrittenToken[] {
+    const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
+    const last = ids.length - 1;
+    const texts = ids.map((id, i) => {
+      const piece = utf8.decode(this.#tokenizer.tokenBytes(id), { stream: i < last });
+      return i === 0 && prefixed && piece.startsWith(' ') ? piece.slice(1) : piece;
+    });
+    const same = texts.join('') === text;
+    return ids.map((id, i) => ({ id, text: same ? texts[i]! : i === last ? text : '' }));
+  }
+
+  /** For a tokenizer of which it is not known where later text has no effect. */
+  #all(): WrittenToken[] {
+    const text = this.#waiting;
+    this.#waiting = '';
+    if (text === '') return [];
+    return this.#spell(this.#tokenizer.encodePlain(text), text, this.#tokenizer.leadingSpaces > 0);
+  }
+}
+
+/** How much of a text makes the first `end` characters of it as it is spelt; `null` where no part of it does. */
+function endOf(text: string, end: number, spelt: (part: string) => string, whole: string): number | null {
+  const fits = (at: number): boolean =>
+    spelt(text.slice(0, at)) === whole.slice(0, end) && spelt(text.slice(at)) === whole.slice(end);
+  if (text.length === whole.length && fits(end)) return end;
+  for (let at = 0; at <= text.length; at++) if (fits(at)) return at;
+  return null;
+}
+
+/**
+ * The first added token in a text, the longest of those that begin there.
+ * @returns without `token` where it is not there yet, but may be
+ */
+function findAdded(
+  text: string,
+  added: readonly AddedToken[],
+  ended: boolean,
+): { readonly at: number; readonly token?: AddedToken } | null {
+  if (added.length === 0) return null;
+  for (let at = 0; at < text.length; at++) {
+    let found: AddedToken | null = null;
+    for (const token of added) {
+      const { content } = token;
+      if (text.startsWith(content, at)) {
+        if (content.length > (found?.content.length ?? 0)) found = token;
+      } else if (!ended && content.startsWith(text.slice(at))) {
+        return { at };
+      }
+    }
+    if (found) return { at, token: found };
+  }
+  return null;
+}

@@ -1,0 +1,173 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { z } from 'zod';
+import type { Engine, GeneratedToken, Generation } from '#src/index.js';
+
+/**
+ * A server that speaks as vLLM does, with an engine behind it. Made from vLLM's documentation and source, not a vLLM:
+ * docs.vllm.ai "OpenAI-Compatible Server"; vllm/entrypoints/openai/chat_completion/protocol.py and
+ * completion/protocol.py for `return_token_ids`, `token_ids`, `prompt_token_ids`, `continue_final_message` and
+ * `add_generation_prompt`; the token that ends an answer is among its ids, without text.
+ */
+export interface EngineUpstreamOptions {
+  /** Takes `return_token_ids`. */
+  readonly tokenIds?: boolean;
+  readonly logprobs?: boolean;
+  /** Continues a last message of the assistant. */
+  readonly continues?: boolean;
+  /** Takes prompts at `/completions`: ids or text. */
+  readonly completions?: boolean;
+  /** What its template puts before every conversation. */
+  readonly system?: string;
+}
+
+const body = z.object({
+  messages: z
+    .array(z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() }))
+    .optional(),
+  prompt: z.union([z.string(), z.array(z.number())]).optional(),
+  temperature: z.number().default(1),
+  top_p: z.number().default(1),
+  top_k: z.number().default(0),
+  seed: z.number().default(0),
+  max_tokens: z.number().optional(),
+  stop: z.array(z.string()).default([]),
+  logprobs: z.union([z.boolean(), z.number()]).optional(),
+  top_logprobs: z.number().default(0),
+  return_token_ids: z.boolean().default(false),
+  continue_final_message: z.boolean().default(false),
+});
+type Body = z.output<typeof body>;
+
+export class EngineUpstream {
+  readonly #engine: Engine;
+  readonly #options: EngineUpstreamOptions;
+  readonly #server = createServer((request, response) => {
+    this.#answer(request, response).catch((error: unknown) => {
+      if (!response.headersSent) response.writeHead(400, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { message: String(error) } }));
+    });
+  });
+  /** What it was asked, without the probe's. */
+  readonly asked: Body[] = [];
+  /** Answers that the other side broke off. */
+  cancelled = 0;
+
+  private constructor(engine: Engine, options: EngineUpstreamOptions) {
+    this.#engine = engine;
+    this.#options = options;
+  }
+
+  static async start(engine: Engine, options: EngineUpstreamOptions = {}): Promise<EngineUpstream> {
+    const upstream = new EngineUpstream(engine, options);
+    await new Promise<void>((resolve) => upstream.#server.listen(0, '127.0.0.1', resolve));
+    return upstream;
+  }
+
+  get url(): string {
+    const address = this.#server.address();
+    return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/v1`;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chat = request.url === '/v1/chat/completions';
+    if (!chat && !(request.url === '/v1/completions' && this.#options.completions)) {
+      response.writeHead(404).end();
+      return;
+    }
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(Buffer.from(part));
+    const asked = body.parse(JSON.parse(Buffer.concat(parts).toString()));
+    if (asked.return_token_ids && !this.#options.tokenIds) throw new Error('unknown field');
+    if (asked.messages?.[0]?.content !== 'Count.' && asked.max_tokens !== 2) this.asked.push(asked);
+    const promptIds = this.#promptIds(asked);
+    const { checkpoint, contextLength } = this.#engine;
+    const generation = await this.#engine.generate({
+      promptIds,
+      maxTokens: asked.max_tokens ?? Math.min(400, contextLength - promptIds.length),
+      endIds: checkpoint.eosTokenIds,
+      stop: asked.stop,
+      topLogprobs: asked.top_logprobs,
+      sampling: { temperature: asked.temperature, topK: asked.top_k, topP: asked.top_p, seed: asked.seed },
+    });
+    response.on('close', () => {
+      if (!response.writableFinished) this.cancelled += 1;
+      generation.cancel();
+    });
+    await this.#stream(response, asked, { chat, promptIds, generation });
+  }
+
+  #promptIds({ messages, prompt, continue_final_message }: Body): number[] {
+    const { tokenizer, chatTemplate } = this.#engine.checkpoint;
+    if (typeof prompt === 'string') return tokenizer.encode(prompt);
+    if (prompt) return prompt;
+    if (!messages) throw new Error('no messages');
+    const last = messages.at(-1);
+    if (continue_final_message && !this.#options.continues) throw new Error('unknown field');
+    const continued = continue_final_message && last?.role === 'assistant' ? last.content : null;
+    const { system } = this.#options;
+    const asked = [
+      ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
+      ...(continued === null ? messages : messages.slice(0, -1)),
+    ];
+    return tokenizer.encode(chatTemplate.render(asked, { addGenerationPrompt: true }) + (continued ?? ''));
+  }
+
+  async #stream(
+    response: ServerResponse,
+    asked: Body,
+    {
+      chat,
+      promptIds,
+      generation,
+    }: { readonly chat: boolean; readonly promptIds: number[]; readonly generation: Generation },
+  ): Promise<void> {
+    const { tokenIds, logprobs } = this.#options;
+    const tellsIds = tokenIds && asked.return_token_ids;
+    const send = (choice: object | null, rest: object = {}): void => {
+      const choices = choice ? [{ index: 0, finish_reason: null, ...choice }] : [];
+      response.write(`data: ${JSON.stringify({ choices, ...rest })}\n\n`);
+    };
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const prompt = tellsIds ? { prompt_token_ids: promptIds } : {};
+    if (chat) send({ delta: { role: 'assistant', content: '' } }, prompt);
+    let first = !chat;
+    for (;;) {
+      const item = await generation.next();
+      if (item.type === 'end') {
+        const ended = item.reason === 'stop' && asked.stop.length === 0;
+        const ids = tellsIds ? { token_ids: ended ? [this.#engine.checkpoint.eosTokenIds[0]] : [] } : {};
+        send({ ...(chat ? { delta: {} } : { text: '' }), finish_reason: item.reason, ...ids });
+        const usage = { prompt_tokens: promptIds.length, completion_tokens: item.tokens };
+        send(null, { usage });
+        response.end('data: [DONE]\n\n');
+        return;
+      }
+      const told = logprobs && asked.logprobs !== undefined ? { logprobs: this.#logprobs(item, chat) } : {};
+      const text = chat ? { delta: { content: item.text } } : { text: item.text };
+      const ids = tellsIds ? { token_ids: [item.id] } : {};
+      send({ ...text, ...told, ...ids, ...(first && prompt) });
+      first = false;
+    }
+  }
+
+  #logprobs({ id, text, logprob, topLogprobs }: GeneratedToken, chat: boolean): object {
+    const { tokenizer } = this.#engine.checkpoint;
+    const entry = (token: string, of: number, value: number) => ({
+      token,
+      bytes: [...tokenizer.tokenBytes(of)],
+      logprob: value,
+    });
+    const top = topLogprobs.map((other) => entry(tokenizer.tokenText(other.id), other.id, other.logprob));
+    if (chat) return { content: [{ ...entry(text, id, logprob), top_logprobs: top }] };
+    return {
+      tokens: [text],
+      token_logprobs: [logprob],
+      top_logprobs: [Object.fromEntries(top.map((other) => [other.token, other.logprob]))],
+    };
+  }
+}

@@ -3,14 +3,16 @@ import { CONNECTION_EVENTS, GENERATION_EVENTS } from '#src/client/protocol.js';
 
 /** The same schema that takes no fields which it does not name, in none of its parts; those that are loose stay so. */
 function strict(schema: z.core.$ZodType): z.core.$ZodType {
-  if (schema instanceof z.ZodObject) {
-    if (schema.def.catchall instanceof z.ZodUnknown) return schema;
-    const fields = Object.entries(schema.shape).map(([name, field]) => [name, strict(field)]);
+  // By their cores: the schemas are of zod's small half.
+  if (schema instanceof z.core.$ZodObject) {
+    const { catchall, shape } = schema._zod.def;
+    if (catchall instanceof z.core.$ZodUnknown) return schema;
+    const fields = Object.entries(shape).map(([name, field]) => [name, strict(field)]);
     return z.strictObject(Object.fromEntries(fields));
   }
-  if (schema instanceof z.ZodOptional) return z.optional(strict(schema.unwrap()));
-  if (schema instanceof z.ZodNullable) return z.nullable(strict(schema.unwrap()));
-  if (schema instanceof z.ZodArray) return z.array(strict(schema.element));
+  if (schema instanceof z.core.$ZodOptional) return z.optional(strict(schema._zod.def.innerType));
+  if (schema instanceof z.core.$ZodNullable) return z.nullable(strict(schema._zod.def.innerType));
+  if (schema instanceof z.core.$ZodArray) return z.array(strict(schema._zod.def.element));
   return schema;
 }
 

@@ -89,7 +89,7 @@ function hear(url: string, first: object, heard: (event: SocketEvent) => void): 
   });
 }
 
-describe('connections that are cut at random points', () => {
+describe('connections that are cut at random points', { timeout: 240_000 }, () => {
   it('200 times: with resume a WebSocket client ends with what was written, each event once and in order', async () => {
     const CUTS = 200;
     const proxy = await cuttingProxy(Number(new URL(gateway.url).port), cutsAtRandom(CUTS, 4000));

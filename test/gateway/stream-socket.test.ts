@@ -161,14 +161,14 @@ describe('a connection', () => {
     await setTimeout(5000); // enough for all four, if nothing held them
     expect(gateway.engine.status().streams).toBe(4);
     socket.resume();
-    await expect.poll(() => socket.events.filter(done).length, { timeout: 30_000 }).toBe(4);
+    await expect.poll(() => socket.events.filter(done).length, { timeout: 100_000 }).toBe(4);
     for (const { response_id } of socket.events.filter(done)) {
       const events = socket.events.filter((event) => event.response_id === response_id);
       expect(events.map(({ offset }) => offset)).toEqual(events.map((_, i) => i));
       expect(events.filter(ofType('score.delta')).length).toBeGreaterThan(200);
     }
     socket.close();
-  });
+  }, 120_000);
 
   it.each([
     ['what is not JSON', '{', 'invalid_json', null],

@@ -34,10 +34,14 @@ export async function startScript(
 }
 
 /** `flinch serve` with {@link file://./probe.ts} inside. */
-export async function startFlinch(args: string[]): Promise<RunningServer> {
+export async function startFlinch(
+  args: string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<RunningServer> {
   const port = await freePort();
   const child = fork(CLI, ['serve', '--port', String(port), '--log-level', 'error', ...args], {
     execArgv: ['--expose-gc', '--import', script('probe')],
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   return answering(child, 'flinch', `http://127.0.0.1:${port}`, '/healthz');

@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { Command } from 'commander';
@@ -74,6 +74,7 @@ async function soak({ model, output, ...settings }: Options): Promise<void> {
   });
   const progress = new Progress(Math.floor((60 * minutes) / every));
   const end = new AbortController();
+  setMaxListeners(0, end.signal);
   const counts: Counts = { finished: 0, events: 0 };
   const samples: Sample[] = [];
   try {

@@ -74,7 +74,7 @@ async function serve(options: ServeOptions): Promise<void> {
   // The gateway is a part of its own: other commands do not load it.
   const { checkAccess, Metrics, openModels, startGateway } = await import('../../gateway/index.js');
   checkAccess(config, process.env); // before large models are read
-  const logger = pino({ level: config.log.level }, pino.destination(2));
+  const logger = pino({ level: config.log.level, base: { pid: process.pid } }, pino.destination(2));
   const metrics = new Metrics();
   const opened = await openModels(config.models, { logger, env: process.env, metrics });
   try {

@@ -145,11 +145,15 @@ describe('before the first byte', () => {
             .data('[DONE]')
             .end()
         : untold(request, reply);
-    const { url, upstreams, generations, status } = await models([good, mute, good], { retries: 0 });
+    const { url, log, upstreams, generations, status } = await models([good, mute, good], { retries: 0 });
     await expect.poll(() => JSON.stringify(status()).match(/"reachable":true/g)?.length).toBe(3);
     await upstreams[0]!.close();
     expect(await streamed(url)).toMatchObject({ text: TEXT, done: true });
     expect([generations(1), generations(2)]).toEqual([0, 1]);
+    // It is at no fault.
+    expect(log.filter((line) => line.includes('upstream failed') && line.includes('"upstream":1'))).toEqual(
+      [],
+    );
   });
 });
 

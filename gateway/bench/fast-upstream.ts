@@ -9,6 +9,7 @@ import { createServer } from 'node:http';
 interface Asked {
   readonly tokens: number;
   readonly interval: number;
+  readonly logprobs: boolean;
 }
 
 const HEAD =
@@ -17,11 +18,14 @@ const HEAD =
 const server = createServer(async (req, res) => {
   let body = '';
   for await (const part of req) body += part;
-  const { tokens, interval } = asked(body);
+  const { tokens, interval, logprobs } = asked(body);
   res.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' });
-  const event = (delta: string, finish: string | null): string =>
-    `data: ${HEAD}${delta},"logprobs":null,"finish_reason":${JSON.stringify(finish)}}]}\n\n`;
-  const token = (): string => event(`{"content":"${process.hrtime.bigint()} "}`, null);
+  const event = (delta: string, finish: string | null, content = 'null'): string =>
+    `data: ${HEAD}${delta},"logprobs":${content},"finish_reason":${JSON.stringify(finish)}}]}\n\n`;
+  const token = (): string => {
+    const text = `"${process.hrtime.bigint()} "`;
+    return event(`{"content":${text}}`, null, logprobs ? logprobsOf(text) : 'null');
+  };
   const end = (): void => {
     res.write(event('{}', 'stop'));
     res.end('data: [DONE]\n\n');
@@ -49,7 +53,18 @@ const server = createServer(async (req, res) => {
 function asked(body: string): Asked {
   const request: unknown = JSON.parse(body);
   const text = JSON.stringify(request).match(/tokens=(\d+) interval=(\d+)/);
-  return { tokens: Number(text?.[1] ?? 2), interval: Number(text?.[2] ?? 0) };
+  return {
+    tokens: Number(text?.[1] ?? 2),
+    interval: Number(text?.[2] ?? 0),
+    logprobs: body.includes('"logprobs":true'),
+  };
+}
+
+/** As vLLM tells them, with one alternative. */
+function logprobsOf(text: string): string {
+  const said = `{"token":${text},"logprob":-0.1,"bytes":null}`;
+  const other = '{"token":"other","logprob":-2.5,"bytes":null}';
+  return `{"content":[{"token":${text},"logprob":-0.1,"bytes":null,"top_logprobs":[${said},${other}]}]}`;
 }
 
 server.keepAliveTimeout = 60_000;

@@ -87,6 +87,8 @@ async function compare(options: Omit<Options, 'output'>, folder: string): Promis
     targets.push({ name: 'null proxy', url: pipe.url, model: 'bench' });
     const flinch = await keep(startFlinch(['--config', await configFile(upstream.url, folder)]));
     targets.push({ name: 'flinch', url: flinch.url, model: 'bench' });
+    const fields = { guard: { enabled: false } };
+    targets.push({ name: 'flinch, no guard', url: flinch.url, model: 'bench', fields });
     if (options.portkey) {
       const portkey = await keep(startPortkey(join(tmpdir(), 'flinch-bench-portkey')));
       const headers = {

@@ -8,6 +8,8 @@ export interface Target {
   readonly url: string;
   readonly model: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Further fields of the request. */
+  readonly fields?: object;
 }
 
 export interface Load {
@@ -43,13 +45,13 @@ export async function runStreams(target: Target, load: Load, agent: Agent): Prom
 }
 
 function readStream(
-  { name, url, model, headers }: Target,
+  { name, url, model, headers, fields }: Target,
   { tokens, interval }: Load,
   agent: Agent,
   seen: (ms: number) => void,
 ): Promise<void> {
   const content = `tokens=${tokens} interval=${interval}`;
-  const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content }] });
+  const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content }], ...fields });
   return new Promise((resolve, reject) => {
     const fail = (why: unknown): void => reject(new Error(`${name}: ${why}`));
     const asked = request(`${url}/v1/chat/completions`, {

@@ -38,7 +38,7 @@ export class ChunkReader {
       this.#finished = true;
       // Its last line is the end; Server-Sent Events have a mark of their own.
       this.#over = this.#call.format === 'generate';
-      if (this.#over) this.#drain();
+      if (this.#over) this.#exchange.leave();
     }
     return chunk;
   }
@@ -48,16 +48,7 @@ export class ChunkReader {
       throw new UpstreamError('upstream_error', 'the upstream ended its answer without a reason');
     }
     this.#over = true;
-    this.#drain();
+    this.#exchange.leave();
     return null;
-  }
-
-  /** The rest is read and dropped: so the connection serves the next request. */
-  #drain(): void {
-    const read = async (): Promise<void> => {
-      while ((await this.#exchange.read()) !== null);
-    };
-    // The answer is whole: how its connection ends is of no consequence.
-    read().catch(() => {});
   }
 }

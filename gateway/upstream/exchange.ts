@@ -34,6 +34,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #received = 0;
   #hasBegun = false;
   #ended = false;
+  #left = false;
   #failure: { readonly error: unknown } | null = null;
   #wake: (() => void) | null = null;
   readonly #onAbort = (): void => this.#fail(this.#options.signal.reason);
@@ -70,9 +71,23 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return null;
   }
 
-  /** Nobody reads on: closes the connection, unless the body has ended. */
+  /**
+   * The answer is whole, whatever the body still holds: that is read and dropped, and cannot be cancelled any more, so
+   * that the connection serves the next request.
+   */
+  leave(): void {
+    this.#left = true;
+    this.#options.signal.removeEventListener('abort', this.#onAbort);
+    const drop = async (): Promise<void> => {
+      while ((await this.read()) !== null);
+    };
+    drop().catch(() => {}); // how its connection ends is of no consequence to an answer that is whole
+  }
+
+  /** Nobody reads on: closes the connection, unless the answer is whole. */
   cancel(): void {
-    if (!this.#ended) this.#fail(new UpstreamError('upstream_error', 'the request was cancelled'));
+    if (!this.#ended && !this.#left)
+      this.#fail(new UpstreamError('upstream_error', 'the request was cancelled'));
   }
 
   header(name: string): string | undefined {

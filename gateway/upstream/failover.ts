@@ -69,13 +69,11 @@ export class Failover {
         server,
         async () => {
           await server.probe();
-          if (!suits(server))
-            throw new UpstreamError('upstream_error', 'the upstream cannot do what is asked for');
-          return server.open(request, signal);
+          return suits(server) ? server.open(request, signal) : null;
         },
         signal,
       );
-      return { server, answer };
+      return answer && { server, answer };
     }, signal);
   }
 
@@ -85,11 +83,13 @@ export class Failover {
     if (known) this.#note(known, error);
   }
 
-  async #first<T>(ask: (server: UpstreamServer) => Promise<T>, signal?: AbortSignal): Promise<T> {
-    let last: unknown = new UpstreamError('upstream_error', 'there is no upstream');
+  /** @param ask gives `null` where the server is not at fault, but will not do */
+  async #first<T>(ask: (server: UpstreamServer) => Promise<T | null>, signal?: AbortSignal): Promise<T> {
+    let last: unknown = new UpstreamError('upstream_error', 'no upstream can do what is asked for');
     for (const server of this.#order()) {
       try {
         const answer = await ask(server);
+        if (answer === null) continue;
         this.#failed.delete(server);
         return answer;
       } catch (error) {

@@ -204,21 +204,18 @@ class Answer implements UpstreamAnswer {
 
   async *#read(): AsyncGenerator<UpstreamPiece> {
     const aligner = new TokenAligner({ lags: this.#options.lags });
-    let whole = false;
     try {
       for (let chunk = await this.#next(); chunk; chunk = await this.#next()) {
         this.#finishReason = chunk.finishReason ?? this.#finishReason;
         this.#usage = chunk.usage ?? this.#usage;
         yield* aligner.push(chunk);
       }
-      whole = true;
       yield* aligner.end();
     } catch (error) {
       this.#options.failed(error);
       throw error;
     } finally {
-      // After a whole answer the connection serves the next request.
-      if (!whole) this.#exchange.cancel();
+      this.#exchange.cancel();
     }
   }
 

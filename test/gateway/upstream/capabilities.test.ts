@@ -84,6 +84,18 @@ describe('what a server can do', () => {
     expect(server.canContinue({ text: 'First', promptIds: [1], ids: [9] })).toBe(true);
   });
 
+  it('does not count a prompt of ids that was taken for text', async () => {
+    const vllm = vllmDouble();
+    const { server } = await probed((request, reply) => {
+      const { prompt } = request.body;
+      return vllm(
+        Array.isArray(prompt) ? { ...request, body: { ...request.body, prompt: `${prompt}` } } : request,
+        reply,
+      );
+    });
+    expect(server.capabilities?.resume).toBe('continueFinalMessage');
+  });
+
   it('is asked once for all who want to know, and again after a failure', async () => {
     let down = true;
     const vllm = vllmDouble();

@@ -15,6 +15,7 @@ import {
   isProbe,
   llamaCppDouble,
   ollamaDouble,
+  stopChunk,
 } from '../../support/upstream-doubles.js';
 import { body, streamed, upstreamGateway } from '../../support/upstream-gateway.js';
 import { upstreamConfig } from '../../support/upstream-server.js';
@@ -144,11 +145,15 @@ describe('before the first byte', () => {
             .data('[DONE]')
             .end()
         : untold(request, reply);
-    const { url, upstreams, generations, status } = await models([good, mute, good], { retries: 0 });
+    const { url, log, upstreams, generations, status } = await models([good, mute, good], { retries: 0 });
     await expect.poll(() => JSON.stringify(status()).match(/"reachable":true/g)?.length).toBe(3);
     await upstreams[0]!.close();
     expect(await streamed(url)).toMatchObject({ text: TEXT, done: true });
     expect([generations(1), generations(2)]).toEqual([0, 1]);
+    // It is at no fault.
+    expect(log.filter((line) => line.includes('upstream failed') && line.includes('"upstream":1'))).toEqual(
+      [],
+    );
   });
 });
 
@@ -232,8 +237,16 @@ describe('cancellation reaches the server', () => {
   });
 
   it('and a generation that is over leaves its connection to the next', async () => {
-    const { url, upstreams } = await models([good]);
-    for (let i = 0; i < 5; i++) await streamed(url);
+    // The end of the body comes a little after [DONE].
+    const late = answering((_, reply) => {
+      reply.head().data(chunk('One')).data(stopChunk).data('[DONE]');
+      setTimeout(20).then(() => reply.end());
+    });
+    const { url, upstreams } = await models([late]);
+    for (let i = 0; i < 5; i++) {
+      expect(await streamed(url)).toMatchObject({ text: 'One', done: true });
+      await setTimeout(60);
+    }
     // A second one may be made while the end of the last answer is still to come.
     expect(upstreams[0]!.accepted).toBeLessThan(3);
   });

@@ -281,9 +281,11 @@ describe('after the first byte a fault is an error within, and there is no [DONE
   });
 
   it('bytes that are not UTF-8: upstream_error', async () => {
-    const answer = await begun((reply) =>
-      reply.write(Uint8Array.of(0x64, 0x61, 0x74, 0x61, 0x3a, 0xff, 0x0a, 0x0a)),
-    );
+    const answer = await begun((reply) => {
+      const [head = '', tail = ''] = JSON.stringify(chunk('?')).split('?"},"finish');
+      const bytes = [Buffer.from(`data: ${head}`), Uint8Array.of(0xff), Buffer.from(`"},"finish${tail}\n\n`)];
+      reply.write(Buffer.concat(bytes)).data(stopChunk).data('[DONE]').end();
+    });
     expect(answer).toMatchObject({ text: 'One', done: false, error: { code: 'upstream_error' } });
   });
 });

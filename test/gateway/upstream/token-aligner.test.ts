@@ -140,6 +140,15 @@ describe('tokens and text', () => {
     ).toEqual([['Hel', null]]);
   });
 
+  it('where text may lag, a part that fits by itself may be that of earlier tokens', () => {
+    const parts: Part[] = [
+      ['', ['<mark>']],
+      [' ha', [' ha']],
+    ];
+    expect(short(aligned(parts, true))).toEqual([[' ha', null]]);
+    expect(short(aligned(parts))).toEqual([[' ha', [' ha']]]);
+  });
+
   it('once a lagging text does not fit, nothing later is trusted, though it looks alike', () => {
     const parts: Part[] = [
       [' ha', [' xx']],

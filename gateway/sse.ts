@@ -19,6 +19,7 @@ export class SseSink implements Sink {
   readonly #res: Response;
   readonly #heartbeat: Heartbeat;
   readonly #backlog: Backlog;
+  #corked = false;
   /** Told of a failure before the first event, which still can be a plain response. */
   readonly refused: (error: unknown) => void;
 
@@ -51,6 +52,7 @@ export class SseSink implements Sink {
   /** Sends the head of the response, if the first event has not done so. */
   open(): void {
     if (this.#res.headersSent) return;
+    this.#cork();
     this.#res.writeHead(200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
       'Cache-Control': 'no-cache',
@@ -76,9 +78,21 @@ export class SseSink implements Sink {
     this.#res.end();
   }
 
+  /** What is said at once, such as a token and its score, goes out at once. */
+  #cork(): void {
+    if (this.#corked) return;
+    this.#corked = true;
+    this.#res.cork();
+    process.nextTick(() => {
+      this.#corked = false;
+      this.#res.uncork();
+    });
+  }
+
   #write(text: string): void {
     // A response that is destroyed emits an error at a write, and nobody listens.
     if (this.#res.destroyed || this.#res.writableEnded) return;
+    this.#cork();
     this.#res.write(text, () => this.#backlog.shrunk());
     this.#backlog.grown();
   }

@@ -1,4 +1,5 @@
 import { type Agent, request } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { z } from 'zod';
 
@@ -25,16 +26,22 @@ export interface Measured {
   readonly seconds: number;
 }
 
+/** Within which the streams of a run begin, one after the other; when none is paced, all begin at once. */
+const RAMP_MS = 2000;
+
 const chunk = z.object({
   choices: z.array(z.object({ delta: z.object({ content: z.string().nullish() }) })),
 });
 
-/** All streams at once, each read to its end. @throws Error for a stream that is not whole */
+/** Streams side by side, each read to its end. @throws Error for a stream that is not whole */
 export async function runStreams(target: Target, load: Load, agent: Agent): Promise<Measured> {
   const delays = new Float64Array(load.streams * load.tokens);
   let count = 0;
   const start = performance.now();
-  const one = async (): Promise<void> => {
+  // At the pace of a model nobody begins at the very same moment as all others.
+  const apart = load.interval > 0 ? RAMP_MS / load.streams : 0;
+  const one = async (_: unknown, i: number): Promise<void> => {
+    if (apart > 0) await setTimeout(i * apart);
     await readStream(target, load, agent, (ms) => {
       delays[count++] = ms;
     });

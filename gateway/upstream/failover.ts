@@ -85,7 +85,7 @@ export class Failover {
 
   /** @param ask gives `null` where the server is not at fault, but will not do */
   async #first<T>(ask: (server: UpstreamServer) => Promise<T | null>, signal?: AbortSignal): Promise<T> {
-    let last: unknown = new UpstreamError('upstream_error', 'no upstream can do what is asked for');
+    let last: unknown = null;
     for (const server of this.#order()) {
       try {
         const answer = await ask(server);
@@ -103,7 +103,7 @@ export class Failover {
         last = error;
       }
     }
-    throw last;
+    throw last ?? new UpstreamError('upstream_error', 'no upstream can do what is asked for');
   }
 
   async #persist<T>(server: UpstreamServer, ask: () => Promise<T>, signal: AbortSignal): Promise<T> {

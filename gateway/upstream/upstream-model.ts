@@ -32,6 +32,9 @@ export interface UpstreamModelOptions extends Partial<FailoverOptions> {
 /** What is known of a text whose tokens have no ids. */
 const BY_TEXT = { text: '', promptIds: null, ids: null } as const;
 
+/** Why a request is aborted whose generation has ended; made once, for every one would record where. */
+const OVER = new Error('the generation is over');
+
 /** A server that could not be asked is asked again with the requests that come, at most this often. */
 const REFRESH_MS = 5000;
 
@@ -266,7 +269,7 @@ export class UpstreamModel implements ServedModel {
         }),
         finalize(() => {
           this.#streams -= 1;
-          abort.abort();
+          abort.abort(OVER);
         }),
       );
     });

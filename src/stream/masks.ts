@@ -3,6 +3,9 @@
 /** No formula within a line is longer: a lone `$` must not hold up the text behind it for good. */
 const MAX_INLINE = 400;
 
+/** With one of these all of them begin. */
+const OPENERS = ['$', '\\', '`'];
+
 /**
  * Where what opens at `at` ends: `$…$` by pandoc's rule, `\(…\)`, `$$…$$`, `\[…\]`, `\begin{x}…\end{x}`, code fences.
  * The first two stay within a line; the others run to the end of the text where they are not closed.
@@ -17,6 +20,7 @@ export function maskEnd(
   lineStart: boolean,
   final: boolean,
 ): number | 'none' | 'unknown' {
+  if (!OPENERS.includes(text[at] ?? '')) return 'none';
   const opener = text.slice(at, at + 2);
   if (opener === '$$') return blockEnd(text, at + 2, '$$');
   if (opener === '\\[') return blockEnd(text, at + 2, '\\]');

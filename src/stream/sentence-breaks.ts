@@ -23,9 +23,11 @@ const INITIAL = /(?:^|[^\p{L}\p{N}])\p{Lu}$/u;
 /** More than the longest abbreviation. */
 const LOOK_BACK = 8;
 
-export const isSpace = (char: string): boolean => /\s/.test(char);
+/** Of one UTF-16 unit. Most text is ASCII, which needs no regular expression. */
+export const isSpace = (char: string): boolean =>
+  char > '\x7f' ? /\s/.test(char) : char === ' ' || (char >= '\t' && char <= '\r');
 export const isTerminator = (char: string): boolean => TERMINATOR.test(char);
-export const isFullStop = (char: string): boolean => FULL_STOP.test(char);
+export const isFullStop = (char: string): boolean => char > '\x7f' && FULL_STOP.test(char);
 export const isCloser = (char: string): boolean => CLOSER.test(char);
 export const isStarter = (char: string): boolean => STARTER.test(char);
 

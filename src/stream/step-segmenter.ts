@@ -36,6 +36,8 @@ export class StepSegmenter {
   /** The text from the start of the current step on. */
   #rest = '';
   #start = 0;
+  /** How far it was read. */
+  #scans: Scans = new Map();
 
   constructor(mode: StepMode = 'sentence') {
     this.#mode = mode;
@@ -57,12 +59,13 @@ export class StepSegmenter {
   #take(final: boolean): TextStep[] {
     const steps: TextStep[] = [];
     while (this.#rest !== '') {
-      const length = stepLength(this.#rest, this.#mode, final);
+      const length = stepLength(this.#rest, this.#mode, final, this.#scans);
       if (length === null) break;
       const end = this.#start + length;
       steps.push({ start: this.#start, end, text: this.#rest.slice(0, length) });
       this.#start = end;
       this.#rest = this.#rest.slice(length);
+      this.#scans = new Map();
     }
     return steps;
   }
@@ -83,16 +86,16 @@ export function segmentText(text: string, mode: StepMode = 'sentence'): TextStep
  * The length of the first step of the text; `null` while a continuation may change it. What is given for a text is
  * given for each that begins with it: hence a long one is judged by as much of it as a stream would have waited for.
  */
-function stepLength(text: string, mode: StepMode, final: boolean): number | null {
-  if (text.length <= MAX_STEP_LENGTH) return settledLength(text, mode, final);
+function stepLength(text: string, mode: StepMode, final: boolean, scans: Scans): number | null {
+  if (text.length <= MAX_STEP_LENGTH) return settledLength(text, mode, final, scans);
   const head = text.slice(0, MAX_STEP_LENGTH + 1);
-  return settledLength(head, mode, false) ?? cutLength(head);
+  return settledLength(head, mode, false, scans) ?? cutLength(head);
 }
 
-function settledLength(text: string, mode: StepMode, final: boolean): number | null {
-  let { end } = nextPiece(text, 0, mode, final);
+function settledLength(text: string, mode: StepMode, final: boolean, scans: Scans): number | null {
+  let { end } = nextPiece(text, 0, mode, final, scans);
   while (end !== null && end < text.length) {
-    const next = nextPiece(text, end, mode, final);
+    const next = nextPiece(text, end, mode, final, scans);
     const long = (from: number, to: number) => characters(text.slice(from, to)) >= MIN_CHARACTERS;
     const settled = mode === 'paragraph' || (long(0, end) && long(end, next.end ?? next.sure));
     if (settled) return end;
@@ -119,16 +122,27 @@ interface Piece {
   readonly sure: number;
 }
 
+/** A place in a piece up to which no continuation of the text can change what was found: there is no break. */
+interface Scan {
+  readonly at: number;
+  readonly line: number;
+  readonly lineText: number;
+}
+
+/** By where their pieces begin. Without them every push would read a long step from its beginning. */
+type Scans = Map<number, Scan>;
+
 /** The piece of text from `start` to the next break. */
-function nextPiece(text: string, start: number, mode: StepMode, final: boolean): Piece {
+function nextPiece(text: string, start: number, mode: StepMode, final: boolean, scans: Scans): Piece {
   const masks = mode === 'sentence';
   /** A formula may have opened: if it has, what follows is no break. */
   let open = false;
   const breakAt = (at: number): Piece => ({ end: open ? null : at, sure: at });
 
-  let line = start;
-  let lineText = skipSpace(text, start);
-  let i = lineText;
+  const known = scans.get(start);
+  let line = known?.line ?? start;
+  let lineText = known?.lineText ?? skipSpace(text, start);
+  let i = known?.at ?? lineText;
   while (i < text.length) {
     if (isSpace(text[i]!)) {
       const next = skipSpace(text, i);
@@ -138,6 +152,7 @@ function nextPiece(text: string, start: number, mode: StepMode, final: boolean):
       if (isBreak(text, line, i, next, mode)) return breakAt(next);
       if (text.slice(i, next).includes('\n')) line = lineText = next;
       i = next;
+      if (!open) scans.set(start, { at: i, line, lineText });
       continue;
     }
     const mask = masks ? maskEnd(text, i, i === lineText, final) : 'none';
@@ -150,7 +165,7 @@ function nextPiece(text: string, start: number, mode: StepMode, final: boolean):
       i = skipEnding(text, i);
       if (i < text.length && !isSpace(text[i]!)) return breakAt(i);
     } else {
-      i += /^\\[\\$]/.test(text.slice(i, i + 2)) ? 2 : 1;
+      i += text[i] === '\\' && (text[i + 1] === '\\' || text[i + 1] === '$') ? 2 : 1;
     }
   }
   return { end: final ? text.length : null, sure: text.length };

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { fieldName } from '../src/model/json.js';
 import { type Config, configSchema } from './config.js';
 import { ConfigError, type ConfigLayer } from './config-layer.js';
-import { readVariables } from './config-variables.js';
+import { checkVariables, readVariables } from './config-variables.js';
 
 export interface ConfigSources {
   /** YAML or JSON. */
@@ -18,9 +18,10 @@ export interface ConfigSources {
  * @throws ConfigError for a value, field or variable that is refused; it says where it came from
  */
 export async function loadConfig({ file, env = {}, flags = [] }: ConfigSources): Promise<Config> {
-  const layers = file === undefined ? [] : [await readConfigFile(file)];
-  const named = new Set(layers.concat(flags).flatMap(({ values }) => keyVariables(values)));
-  return mergeConfig([...layers, ...readVariables(env, named), ...flags]);
+  const fileLayers = file === undefined ? [] : [await readConfigFile(file)];
+  const layers = [...fileLayers, ...readVariables(env), ...flags];
+  checkVariables(env, new Set(layers.flatMap(({ values }) => keyVariables(values))));
+  return mergeConfig(layers);
 }
 
 /**

@@ -71,6 +71,10 @@ describe('the configuration', () => {
   it('lets variables of ours hold keys, if the configuration names them', async () => {
     const text = 'access: {keys: [{name: a, env: FLINCH_KEY_A}]}';
     expect((await load(text, { FLINCH_KEY_A: 'x' })).access.keys).toHaveLength(1);
+    const FLINCH_ACCESS_KEYS = '[{"name": "a", "env": "FLINCH_KEY_A"}]';
+    const FLINCH_MODELS = '{"a": {"upstreams": [{"url": "http://x/v1", "key_env": "FLINCH_KEY_B"}]}}';
+    const env = { FLINCH_KEY_A: 'x', FLINCH_ACCESS_KEYS, FLINCH_KEY_B: 'y', FLINCH_MODELS };
+    expect((await loadConfig({ env })).access.keys).toHaveLength(1);
   });
 
   const refused: [what: string, file: string, env: NodeJS.ProcessEnv, message: string][] = [

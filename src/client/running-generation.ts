@@ -20,11 +20,14 @@ export interface GenerationContext {
   readonly scheduler: SchedulerLike;
 }
 
+/** After the first time. It may be the request itself that the connection does not survive. */
+const MAX_ASKED_AGAIN = 5;
+
 /** A generation, over however many connections it takes. Its events leave in the order of their offsets, each once. */
 export class RunningGeneration {
   readonly #context: GenerationContext;
-  /** Whether the server may know of it. */
-  #asked = false;
+  /** How often the server was sent the request: above 0 it may know of it. */
+  #asked = 0;
   #created: EventOf<'generation.created'> | null = null;
   #nextOffset = 0;
   #cancelled = false;
@@ -52,13 +55,19 @@ export class RunningGeneration {
       this.#finish();
       return;
     }
-    this.#asked = true;
+    if (this.#asked > MAX_ASKED_AGAIN) {
+      const text = `${this.#asked} connections were lost before an answer began`;
+      this.fail(this.#error('connection_lost', text));
+      return;
+    }
+    this.#asked += 1;
+    // By the same request_id the server knows what it is asked again, and drops what it has begun for it.
     send({ type: 'generation.create', request_id: requestId, ...request, resumable: this.#resumable });
   }
 
   /** The connection is gone, and will be tried again. */
   disconnected(error: FlinchError): void {
-    if (this.#asked && !this.#resumable) this.fail(error);
+    if (this.#asked > 0 && !this.#resumable) this.fail(error);
     else if (this.#patience.closed) this.#wait();
   }
 
@@ -75,7 +84,7 @@ export class RunningGeneration {
   cancel(): void {
     this.#cancelled = true;
     // Asked for, but not known by an id yet: it is cancelled as soon as it has one.
-    if (!this.#asked) this.#finish();
+    if (this.#asked === 0) this.#finish();
     else if (this.#created) this.#sendCancel();
   }
 

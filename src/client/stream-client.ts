@@ -9,6 +9,8 @@ import type { OpenSocket } from './socket.js';
 export interface StreamOptions extends ConnectionOptions {
   /** How long a generation waits for a connection, to begin or to go on. Default 60 000. */
   readonly patienceMs?: number;
+  /** Begins the names of requests; no other client with the same key may have it. Default random. */
+  readonly requestPrefix?: string;
 }
 
 /** Any number of generations over one WebSocket at a time; the sockets are made by whoever constructs it. */
@@ -22,11 +24,13 @@ export class StreamClient {
   readonly #errors = new Subject<FlinchError>();
   /** By request id, and by response id once there is one. */
   readonly #running = new Map<string, RunningGeneration>();
+  readonly #requestPrefix: string;
   #requests = 0;
   #closed = false;
 
   constructor(open: OpenSocket, options: StreamOptions = {}) {
     this.#options = options;
+    this.#requestPrefix = options.requestPrefix ?? randomHex();
     this.errors = this.#errors.asObservable();
     const listener = {
       opened: () => {
@@ -69,7 +73,7 @@ export class StreamClient {
         subscriber.error(closedError());
         return;
       }
-      const requestId = `request-${this.#requests++}`;
+      const requestId = `${this.#requestPrefix}-${this.#requests++}`;
       const names = [requestId];
       const { patienceMs = 60_000, scheduler = asyncScheduler } = this.#options;
       const generation = new RunningGeneration({
@@ -128,5 +132,11 @@ export class StreamClient {
     for (const generation of this.#all()) generation.fail(error);
   }
 }
+
+/** 128 bits. `crypto.randomUUID` is missing in pages that came by plain HTTP. */
+const randomHex = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  );
 
 const closedError = (): FlinchError => new FlinchError('client_closed', 'the client was closed');

@@ -9,7 +9,11 @@ const whole = numbered([created(), token(0, 'So'), token(1, ' 4'), done]);
 
 function start() {
   const server = new FakeServer();
-  const client = new StreamClient(server.openSocket, { scheduler: server.scheduler, random: () => 0.5 });
+  const client = new StreamClient(server.openSocket, {
+    scheduler: server.scheduler,
+    random: () => 0.5,
+    requestPrefix: 'request',
+  });
   const generate = (changes: object = {}) => {
     const heard: (GenerationEvent | FlinchError | 'complete')[] = [];
     const subscription = client.generate({ ...request, ...changes }).subscribe({
@@ -37,6 +41,18 @@ describe('a generation', () => {
       { ...asked, request_id: 'request-0' },
       { ...asked, request_id: 'request-1', temperature: 0 },
     ]);
+  });
+
+  it('has a name that no other client gives', () => {
+    const server = new FakeServer();
+    for (let i = 0; i < 2; i++) {
+      const client = new StreamClient(server.openSocket, { scheduler: server.scheduler });
+      client.generate(request).subscribe();
+      server.socket.open();
+    }
+    const names = server.sockets.map(({ received }) => Object(received[0]).request_id);
+    expect(names).toEqual([expect.stringMatching(/^[0-9a-f]{32}-0$/), expect.stringMatching(/-0$/)]);
+    expect(names[0]).not.toBe(names[1]);
   });
 
   it('emits its own events and completes, whatever runs beside it', () => {

@@ -9,11 +9,16 @@ import type { OpenSocket } from './socket.js';
 export interface StreamOptions extends ConnectionOptions {
   /** How long a generation waits for a connection, to begin or to go on. Default 60 000. */
   readonly patienceMs?: number;
+  /**
+   * Generations under way at once; others wait for one of them to end. Default 8, as many as the gateway takes on a
+   * connection (`limits.generations_per_connection`).
+   */
+  readonly concurrency?: number;
   /** Begins the names of requests; no other client with the same key may have it. Default random. */
   readonly requestPrefix?: string;
 }
 
-/** Any number of generations over one WebSocket at a time; the sockets are made by whoever constructs it. */
+/** Generations over one WebSocket at a time, any number of them though not all at once; the sockets are made by whoever constructs it. */
 export class StreamClient {
   /** Where the connection stands, from now on; never completes. */
   readonly state: Observable<ConnectionState>;
@@ -35,6 +40,7 @@ export class StreamClient {
     const listener = {
       opened: () => {
         for (const generation of this.#all()) generation.connected();
+        this.#askNext();
       },
       received: (event: ServerEvent | UnknownEvent) => this.#receive(event),
       lost: (error: FlinchError) => {
@@ -89,11 +95,14 @@ export class StreamClient {
         },
         over: () => {
           for (const name of names.splice(0)) this.#running.delete(name);
+          this.#askNext();
         },
       });
       this.#running.set(requestId, generation);
-      if (this.#connection.isOpen) generation.connected();
-      else this.#connection.connect();
+      if (this.#connection.isOpen) {
+        generation.connected();
+        this.#askNext();
+      } else this.#connection.connect();
       return () => {
         if (names.length > 0) generation.cancel();
       };
@@ -126,6 +135,17 @@ export class StreamClient {
 
   #all(): Set<RunningGeneration> {
     return new Set(this.#running.values());
+  }
+
+  /** Asks for as many as there is place for, the first first. */
+  #askNext(): void {
+    const { concurrency = 8 } = this.#options;
+    while (this.#connection.isOpen) {
+      const all = [...this.#all()];
+      const next = all.find(({ begun }) => !begun);
+      if (!next || all.filter(({ begun }) => begun).length >= concurrency) return;
+      next.ask();
+    }
   }
 
   #failAll(error: FlinchError): void {

@@ -66,6 +66,40 @@ describe('a generation', () => {
     expect(two.heard).toEqual(others);
   });
 
+  it('waits for its turn while as many run as the server takes', () => {
+    const { server, client, generate } = start();
+    const all = Array.from({ length: 10 }, () => generate());
+    const asked = () =>
+      server.socket.received.flatMap((message) => {
+        const { type, request_id } = Object(message);
+        return type === 'generation.create' ? [request_id] : [];
+      });
+    const first = Array.from({ length: 8 }, (_, i) => `request-${i}`);
+    server.socket.open();
+    expect(asked()).toEqual(first);
+    server.advance(40_000);
+    server.socket.say({ type: 'heartbeat' });
+    server.advance(40_000); // it is for a connection that patience ends
+    expect(all.map(({ heard }) => heard)).toEqual(all.map(() => []));
+
+    all[8]?.subscription.unsubscribe(); // was never asked for
+    server.socket.say(...whole);
+    expect(all[0]?.heard.at(-1)).toBe('complete');
+    expect(asked()).toEqual([...first, 'request-9']);
+
+    const late = generate();
+    server.socket.close(1006);
+    server.advance(15_000);
+    server.socket.open();
+    expect(asked()).toEqual([...first.slice(1), 'request-9']);
+    expect(late.heard).toEqual([]);
+    client.close();
+    for (const { heard } of [late, ...all.slice(1, 8)]) {
+      expect(heard).toMatchObject([{ code: 'client_closed' }]);
+    }
+    expect(asked()).toHaveLength(8);
+  });
+
   it('is cancelled by unsubscribing, as soon as it has an id', () => {
     const { server, generate } = start();
     const running = generate();

@@ -8,7 +8,7 @@ const count = (fallback: number, min = 1, max = 1_000_000) => z.int().min(min).m
 
 const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
-  .refine((url) => !URL.canParse(url) || new URL(url).username === '', {
+  .refine((url) => !URL.canParse(url) || !(new URL(url).username || new URL(url).password), {
     error: 'must not hold a password: use key_env',
   });
 

@@ -117,6 +117,12 @@ describe('the configuration', () => {
       'url: must not hold a password',
     ],
     [
+      'a password alone',
+      'models: {a: {upstreams: [{url: "http://:p@x/v1"}]}}',
+      {},
+      'must not hold a password',
+    ],
+    [
       'a key without a key',
       'access: {keys: [{name: a}]}',
       {},

@@ -127,6 +127,7 @@ export const configSchema = z.strictObject({
       z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$/, { error: 'is no name for a model' }),
       z.union([checkpointSchema, upstreamModelSchema]),
     )
+    .refine((models) => Object.keys(models).length > 0, { error: 'must name a model' })
     .optional(),
   access: z
     .strictObject({

@@ -102,6 +102,7 @@ describe('the configuration', () => {
       {},
       'file: models.a: must have a checkpoint or upstreams',
     ],
+    ['models without one', 'models: {}', {}, 'file: models: must name a model'],
     ['a field of a model', 'models: {a: {checkpoint: x, port: 1}}', {}, 'file: models.a.port: is no field'],
     ['the name of a model', 'models: {"a b": {checkpoint: x}}', {}, 'file: models.a b: is no name'],
     [

@@ -3,7 +3,7 @@ import { DEVICE_CHOICES } from '../src/engine/device.js';
 
 const MIB = 1 << 20;
 
-const seconds = (fallback: number, min = 0) => z.number().min(min).max(86_400).default(fallback);
+const seconds = (fallback: number, min = 0, max = 86_400) => z.number().min(min).max(max).default(fallback);
 const count = (fallback: number, min = 1, max = 1_000_000) => z.int().min(min).max(max).default(fallback);
 
 const httpUrl = z
@@ -163,7 +163,8 @@ export const configSchema = z.strictObject({
     .prefault({}),
   streams: z
     .strictObject({
-      heartbeat_s: seconds(15, 0.05),
+      /** Clients give a connection up on which they heard nothing for 45 s: two of these, and time to spare. */
+      heartbeat_s: seconds(15, 0.05, 20),
       /** Of each generation: events and their bytes that can be sent again. */
       history_events: count(4096),
       history_bytes: count(MIB, 1024, 1 << 30),

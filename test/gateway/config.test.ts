@@ -7,6 +7,7 @@ import { CONFIG_VARIABLES } from '#gateway/config-variables.js';
 import { ConfigError } from '#gateway/index.js';
 import { loadConfig } from '#gateway/load-config.js';
 import { serveConfig } from '#src/cli/serve-config.js';
+import { DEFAULT_SILENCE_MS } from '#src/client/connection.js';
 import { flinch, useFolder } from '../support/cli.js';
 
 const folder = useFolder();
@@ -150,6 +151,12 @@ describe('the configuration', () => {
   ];
   it.each(refused)('refuses %s, and says where it is', async (_what, file, env, message) => {
     expect(await refusal(load(file, env))).toContain(message);
+  });
+
+  it('has no heartbeat that clients would miss', async () => {
+    const slowest = configSchema.parse({ streams: { heartbeat_s: 20 } }).streams.heartbeat_s;
+    expect(2 * 1000 * slowest).toBeLessThan(DEFAULT_SILENCE_MS);
+    expect(await refusal(load('streams: {heartbeat_s: 20.1}'))).toContain('streams.heartbeat_s: Too big');
   });
 
   it('has a variable of its own for each field', () => {

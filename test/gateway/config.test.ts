@@ -66,7 +66,8 @@ describe('the configuration', () => {
 
   it('reads JSON too, and a file that says nothing', async () => {
     expect((await load('{"listen": {"port": 4}}')).listen.port).toBe(4);
-    expect(await load('# nothing')).toEqual(configSchema.parse({}));
+    const nothing = ['# nothing', 'listen:\n  # port: 1', 'access:\n  keys:\n    # none\nmodels:\n  # none'];
+    for (const text of nothing) expect(await load(text)).toEqual(configSchema.parse({}));
   });
 
   it('lets variables of ours hold keys, if the configuration names them', async () => {
@@ -76,6 +77,13 @@ describe('the configuration', () => {
     const FLINCH_MODELS = '{"a": {"upstreams": [{"url": "http://x/v1", "key_env": "FLINCH_KEY_B"}]}}';
     const env = { FLINCH_KEY_A: 'x', FLINCH_ACCESS_KEYS, FLINCH_KEY_B: 'y', FLINCH_MODELS };
     expect((await loadConfig({ env })).access.keys).toHaveLength(1);
+  });
+
+  it.each([
+    ['/nowhere.yaml', '/nowhere.yaml: cannot be read (ENOENT'],
+    ['/', '/: cannot be read (EISDIR'],
+  ])('names the file that cannot be read: %s', async (file, message) => {
+    expect(await refusal(loadConfig({ file }))).toContain(message);
   });
 
   const refused: [what: string, file: string, env: NodeJS.ProcessEnv, message: string][] = [
@@ -94,6 +102,7 @@ describe('the configuration', () => {
     ['an unknown field', 'listen: {prot: 1}', {}, 'file: listen.prot: is no field'],
     ['a part that is no record', 'listen: 3', {}, 'file: listen: expected object'],
     ['a file that is no record', '- 1', {}, 'file: must hold fields'],
+    ['a model with nothing but a name', 'models: {a: }', {}, 'file: models.a: '],
     ['a file that is no YAML', 'listen: {', {}, 'file: '],
     ['the same field twice', 'log: {}\nlog: {}', {}, 'file: Map keys must be unique'],
     ['a prototype', '__proto__: {listen: {port: 1}}', {}, 'file: __proto__: is no field'],
@@ -194,6 +203,15 @@ describe('flags for one model', () => {
     expect(await models({ model: '/models/Qwen-0.5B/' })).toMatchObject({
       'Qwen-0.5B': { checkpoint: '/models/Qwen-0.5B/', max_streams: 16 },
     });
+  });
+
+  it.each([
+    ['/models/my model', 'my-model'],
+    ['/models/.größer', 'gr-er'],
+    ['/', 'model'],
+    [`/${'x'.repeat(200)}`, 'x'.repeat(128)],
+  ])('name that of %s as requests can', async (model, name) => {
+    expect(Object.keys(await models({ model }))).toEqual([name]);
   });
 
   it('describe an upstream', async () => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -187,6 +188,17 @@ describe('the configuration', () => {
       expect(written).toHaveProperty([...path]);
       expect(manual).toContain(`\`${path.join('.')}\``);
     }
+  });
+});
+
+describe('the manuals', () => {
+  it.each(['access.md', 'flinch.example.yaml'])('%s: have no hash of a key that can be guessed', (name) => {
+    const text = readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
+    const hashes = text.match(/\b[0-9a-f]{64}\b/g) ?? [];
+    const guesses = ['', 'a', 'key', 'test', 'secret', 'password', 'changeme'];
+    const guessed = guesses.map((guess) => createHash('sha256').update(guess).digest('hex'));
+    expect(hashes).toHaveLength(1);
+    expect(guessed).not.toContain(hashes[0]);
   });
 });
 

@@ -288,10 +288,5 @@ describe('flinch serve --check-config', () => {
     expect(await check('--config', file)).toContain('access.keys: a: the variable FLINCH_KEY_A is not set');
     expect(await check('--config', '/nowhere.yaml')).toContain('ENOENT');
     expect(await check('--model', '/nowhere')).toContain('/nowhere: the folder is missing');
-    const upstream = ['--upstream', 'http://127.0.0.1:1/v1', '--upstream-model', 'm'];
-    expect(await check(...upstream)).toBe('');
-    const unset = 'models.m.upstreams[0].key_env: the variable UNSET_KEY is not set';
-    expect(await check(...upstream, '--upstream-key-env', 'UNSET_KEY')).toContain(unset);
-    expect(await check(...upstream, '--scorer', '/nowhere')).toContain('/nowhere: the folder is missing');
   });
 });

@@ -3,6 +3,7 @@ import {
   type IncomingMessage,
   type RequestListener,
   type Server,
+  type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -23,6 +24,7 @@ export function createHttpServer(
   onRefused: (code: ErrorCode) => void = () => {},
 ): Server {
   const headersTimeout = limits.header_s * 1000;
+  const responses = new OpenResponses();
   const server = createServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -32,7 +34,10 @@ export function createHttpServer(
       connectionsCheckingInterval: Math.min(1000, headersTimeout / 2),
       keepAliveTimeout: KEEP_ALIVE_MS,
     },
-    listener,
+    (request, response) => {
+      responses.add(request, response);
+      listener(request, response);
+    },
   );
   // Their bytes are bounded; by default those after the 2000th are dropped without a word, `Origin` too.
   server.maxHeadersCount = 0;
@@ -40,11 +45,44 @@ export function createHttpServer(
   server.maxConnections = limits.connections;
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
+    // Within a response that has begun, an answer would be taken for a part of it.
+    if (responses.begun(socket)) return socket.destroy();
     const refusal = refusalOf(error);
     onRefused(refusal.body.code);
     refuse(socket, refusal);
   });
   return server;
+}
+
+/**
+ * The responses of each connection that are not over. Of requests in a pipeline only the first response has the socket;
+ * the others emit no `close` when the connection ends, unless it is done for them.
+ */
+class OpenResponses {
+  readonly #of = new WeakMap<Duplex, Set<ServerResponse>>();
+
+  add({ socket }: IncomingMessage, response: ServerResponse): void {
+    const open = this.#of.get(socket) ?? this.#watch(socket);
+    open.add(response);
+    response.once('close', () => open.delete(response));
+  }
+
+  begun(connection: Duplex): boolean {
+    return [...(this.#of.get(connection) ?? [])].some(({ headersSent }) => headersSent);
+  }
+
+  #watch(connection: Duplex): Set<ServerResponse> {
+    const open = new Set<ServerResponse>();
+    this.#of.set(connection, open);
+    connection.once('close', () => {
+      for (const response of open) {
+        if (response.socket !== null || response.writableFinished) continue;
+        response.destroy();
+        response.emit('close');
+      }
+    });
+    return open;
+  }
 }
 
 /** What Node could not make a request of. */

@@ -40,7 +40,8 @@ export class SseSink implements Sink {
       waiting: () => res.writableLength,
       pause: () => generation.pause(),
       resume: () => generation.resume(),
-      stalled: () => res.destroy(),
+      // Behind another in a pipeline a response has no socket to destroy.
+      stalled: () => res.req.socket.destroy(),
     });
     res.on('close', () => {
       this.#heartbeat.stop();

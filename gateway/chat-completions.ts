@@ -64,7 +64,7 @@ function goOn(
     throw new ApiError(410, 'not_recovered', `${LAST_EVENT_ID}: what followed it is no longer there`);
   }
   sink.open();
-  generation.resume();
+  generation.resume(sink);
 }
 
 const LAST_EVENT_ID = 'Last-Event-ID';

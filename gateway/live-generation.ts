@@ -36,7 +36,7 @@ export interface LiveOptions {
   readonly encoding: Encoding;
   /** Of a generation that can be resumed. */
   readonly history: EventHistory | null;
-  /** How long it waits to be resumed, after the loss of its connection and after its end. */
+  /** How long it waits to be resumed, after the loss of its connection and after all of it was sent. */
   readonly retentionMs: number;
   /** It writes no more; with what it failed, unless the sink was told. Called once. */
   readonly onOver: (error: unknown) => void;
@@ -82,9 +82,11 @@ export class LiveGeneration {
     return this.#over && this.#sink === null;
   }
 
-  start(sink: Sink): void {
+  /** @param paused whether the sink wants nothing until {@link resume} */
+  start(sink: Sink, paused = false): void {
     const { encoding, prepared } = this.#options;
     this.#sink = sink;
+    if (paused) this.pause(sink);
     this.#emit(encoding.opening());
     // In the pipeline, so that whatever is thrown on the way is an error of this generation alone.
     const frames = defer(() => prepared.start(this.#gate)).pipe(
@@ -111,9 +113,8 @@ export class LiveGeneration {
     }
     this.#sink?.replaced();
     this.#sink = sink;
-    if (this.#over) this.#retain();
-    else clearTimeout(this.#retention);
-    this.pause();
+    clearTimeout(this.#retention);
+    this.pause(sink);
     return true;
   }
 
@@ -132,12 +133,14 @@ export class LiveGeneration {
   }
 
   /** Sends no more for now; the generation waits. What is on its way without a history is sent all the same. */
-  pause(): void {
+  pause(sink: Sink): void {
+    if (this.#sink !== sink) return; // it has another now, which reads at a pace of its own
     this.#paused = true;
     this.#balance();
   }
 
-  resume(): void {
+  resume(sink: Sink): void {
+    if (this.#sink !== sink) return;
     this.#paused = false;
     this.#pump();
   }
@@ -208,6 +211,7 @@ export class LiveGeneration {
       const sink = this.#sink;
       this.#sink = null;
       sink?.ended();
+      if (history) this.#retain();
     }
   }
 
@@ -222,8 +226,8 @@ export class LiveGeneration {
   #end(error?: unknown): void {
     this.#stop(error);
     this.#pump();
-    if (this.#options.history) this.#retain();
-    else this.discard();
+    if (!this.#options.history) this.discard();
+    else if (!this.#sink) this.#retain();
   }
 
   #stop(error?: unknown): void {
@@ -245,10 +249,10 @@ export class LiveGeneration {
     }
   }
 
+  /** Waits for a sink. While one still takes what is left, there is nothing to resume. */
   #retain(): void {
+    if (this.#forgotten) return;
     clearTimeout(this.#retention);
-    // While a sink still takes what is left, there is nothing to resume.
-    const expire = (): void => (this.#sink ? this.#retain() : this.discard());
-    this.#retention = setTimeout(expire, this.#options.retentionMs).unref();
+    this.#retention = setTimeout(() => this.discard(), this.#options.retentionMs).unref();
   }
 }

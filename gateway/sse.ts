@@ -38,8 +38,8 @@ export class SseSink implements Sink {
       limitBytes: queue_bytes,
       stallMs: 1000 * stall_s,
       waiting: () => res.writableLength,
-      pause: () => generation.pause(),
-      resume: () => generation.resume(),
+      pause: () => generation.pause(this),
+      resume: () => generation.resume(this),
       // Behind another in a pipeline a response has no socket to destroy.
       stalled: () => res.req.socket.destroy(),
     });

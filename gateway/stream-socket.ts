@@ -139,8 +139,7 @@ export class StreamConnection {
     }
     const sink = this.#sinkOf(generation.id);
     this.#attached.set(generation.id, { generation, sink });
-    if (this.#backlog.full) generation.pause();
-    generation.start(sink);
+    generation.start(sink, this.#backlog.full);
   }
 
   #goOn(message: unknown): void {
@@ -159,9 +158,12 @@ export class StreamConnection {
     const recovered = generation?.attach(sink, offset) === true;
     const echo = request_id === undefined ? {} : { request_id };
     this.#sendJson({ type: 'generation.resumed', response_id: id, ...echo, recovered });
-    if (!generation || !recovered) return;
+    if (!generation || !recovered) {
+      own?.generation.discard();
+      return;
+    }
     this.#attached.set(id, { generation, sink });
-    if (!this.#backlog.full) generation.resume();
+    if (!this.#backlog.full) generation.resume(sink);
   }
 
   #cancel(message: unknown): void {
@@ -218,7 +220,7 @@ export class StreamConnection {
 
   /** The client does not read: nothing more is generated for it, and nothing more is taken from it. */
   #pause(): void {
-    for (const { generation } of this.#attached.values()) generation.pause();
+    for (const { generation, sink } of this.#attached.values()) generation.pause(sink);
     this.#socket.pause();
   }
 
@@ -226,9 +228,9 @@ export class StreamConnection {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     this.#socket.resume();
     this.#unanswered = 0; // answers may have waited, too
-    for (const { generation } of [...this.#attached.values()]) {
+    for (const { generation, sink } of [...this.#attached.values()]) {
       if (this.#backlog.full) return;
-      generation.resume();
+      generation.resume(sink);
     }
   }
 

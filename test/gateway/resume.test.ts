@@ -94,6 +94,15 @@ describe('generation.resume', () => {
     expect(after()).toEqual([]);
   });
 
+  it('ends a generation of the same connection that is not recovered', async () => {
+    const { url, model, gateway } = await scriptedGateway({}, { pauseMs: 2 });
+    const { socket, created: _, ...place } = await begin(url, { max_tokens: 10_000 });
+    const { resumed } = await resume(url, { ...place, epoch: 'another', offset: 0 }, socket);
+    expect(resumed).toMatchObject({ recovered: false });
+    expect(model.written[0]?.state).toBe('cancelled');
+    expect(gateway.live.size).toBe(0);
+  });
+
   it('recovers nothing, and ends the generation, if part of it is gone', async () => {
     const { url, model, gateway } = await scriptedGateway(
       { streams: { history_events: 16 } },

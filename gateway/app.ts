@@ -62,7 +62,7 @@ export function createApp(options: AppOptions): Express {
   const chat = chatCompletions({ models, live, settings });
   app.post('/v1/chat/completions', user, jsonBody(settings.limits.body_bytes), chat);
   app.get('/v1/chat/completions/:id', user, resumeCompletion({ live, settings }));
-  app.post('/v1/tickets', user, refuseNewWork(lifecycle), issueTicket(access));
+  app.post('/v1/tickets', user, refuseNewcomers(lifecycle, live), issueTicket(access));
   app.get('/v1/models', user, (_req, res) => {
     res.json({ object: 'list', data: models.all.map(({ name }) => modelObject(name, models)) });
   });
@@ -123,9 +123,10 @@ function sayGoodbye(lifecycle: Lifecycle): RequestHandler {
   };
 }
 
-function refuseNewWork(lifecycle: Lifecycle): RequestHandler {
-  return (_req, _res, next) => {
-    lifecycle.checkOpen();
+/** While draining only those may connect who have something to resume. */
+function refuseNewcomers(lifecycle: Lifecycle, live: LiveGenerations): RequestHandler {
+  return (_req, res, next) => {
+    lifecycle.checkOpen(() => live.holds(res.locals.principal));
     next();
   };
 }

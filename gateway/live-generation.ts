@@ -32,6 +32,8 @@ export interface LiveOptions {
   readonly id: string;
   /** Whoever may resume it. */
   readonly owner: string;
+  /** The client's name for it. */
+  readonly requestId: string | undefined;
   readonly prepared: Prepared;
   readonly encoding: Encoding;
   /** Of a generation that can be resumed. */
@@ -53,6 +55,7 @@ export interface LiveOptions {
 export class LiveGeneration {
   readonly id: string;
   readonly owner: string;
+  readonly requestId: string | undefined;
   readonly #options: LiveOptions;
   readonly #gate = new FlowGate();
   #subscription: Subscription | null = null;
@@ -69,6 +72,7 @@ export class LiveGeneration {
   constructor(options: LiveOptions) {
     this.id = options.id;
     this.owner = options.owner;
+    this.requestId = options.requestId;
     this.#options = options;
   }
 
@@ -77,9 +81,14 @@ export class LiveGeneration {
     return this.#over;
   }
 
+  /** Whether a connection reads it, or what is left of it. */
+  get attached(): boolean {
+    return this.#sink !== null;
+  }
+
   /** Whether all is over but the remembering. */
   get finished(): boolean {
-    return this.#over && this.#sink === null;
+    return this.#over && !this.attached;
   }
 
   /** @param paused whether the sink wants nothing until {@link resume} */

@@ -78,6 +78,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const streams = new StreamServer({
     access,
     lifecycle,
+    live,
     metrics,
     maxMessageBytes: limits.message_bytes,
     logger,

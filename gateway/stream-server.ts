@@ -10,6 +10,7 @@ import { CLOSE_CODES } from './close-codes.js';
 import { ApiError, toApiError } from './errors.js';
 import { checkForm, refuse } from './http-server.js';
 import type { Lifecycle } from './lifecycle.js';
+import type { LiveGenerations } from './live-generations.js';
 import type { Metrics } from './metrics.js';
 import { requestIdOf } from './request-id.js';
 
@@ -22,6 +23,7 @@ const GOODBYE_TIMEOUT_MS = 1000;
 export interface StreamServerOptions {
   readonly access: Access;
   readonly lifecycle: Lifecycle;
+  readonly live: LiveGenerations;
   readonly metrics: Metrics;
   readonly maxMessageBytes: number;
   readonly logger: Logger;
@@ -104,8 +106,8 @@ export class StreamServer {
       const header = 'Sec-WebSocket-Protocol';
       throw new ApiError(400, 'invalid_value', `${header}: must offer ${SUBPROTOCOL}`, header);
     }
-    lifecycle.checkOpen();
     const client = access.byHandshake(headers, new URLSearchParams(query));
+    lifecycle.checkOpen(() => this.#options.live.holds(client));
     await client.request();
     return client.onSocket;
   }

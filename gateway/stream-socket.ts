@@ -122,6 +122,7 @@ export class StreamConnection {
         id,
         principal,
         resumable,
+        requestId,
         prepare: () => models.prepare(request, { canRetract: true }),
         encode: (prepared) => new StreamEncoding({ id, requestId, epoch: live.epoch, resumable, prepared }),
       })

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import type { Gateway } from '#gateway/index.js';
 import { cuttingProxy } from '../support/cutting-proxy.js';
 import { chatBody, type SocketEvent, TestSocket, unixEntrance } from '../support/gateway.js';
 import { scriptedGateway } from '../support/scripted-model.js';
@@ -28,6 +29,9 @@ async function resume(url: string, place: object, socket?: TestSocket) {
   };
   return { socket: next, resumed: next.events.findLast(ofType('generation.resumed')), after };
 }
+
+const connections = ({ server }: Gateway): Promise<number> =>
+  new Promise((resolve) => server.getConnections((_, count) => resolve(count)));
 
 const offsets = (events: readonly SocketEvent[]) => events.map(({ offset }) => offset);
 const from = (offset: number, to: number) => Array.from({ length: to - offset }, (_, i) => offset + i);
@@ -149,6 +153,22 @@ describe('generation.resume', () => {
     expect((await resume(url, { ...place, offset: 0 })).resumed).toMatchObject({ recovered: false });
   });
 
+  it('is not possible once the client has asked for the same again, by its request_id', async () => {
+    const { url, model, gateway } = await scriptedGateway({}, { pauseMs: 2 });
+    const again = { max_tokens: 10_000, request_id: 'unique' };
+    const { socket, created: _, ...place } = await begin(url, again);
+    const other = await begin(url, { ...again, request_id: 'another' });
+    const beside = await begin(url, again);
+    expect(model.written.map(({ state }) => state)).toEqual(['writing', 'writing', 'writing']);
+    for (const each of [socket, other.socket]) each.close();
+    await expect.poll(() => connections(gateway)).toBe(1);
+    await begin(url, again);
+    expect(model.written.map(({ state }) => state)).toEqual(['cancelled', 'writing', 'writing', 'writing']);
+    expect(gateway.live.size).toBe(3);
+    beside.socket.close();
+    expect((await resume(url, { ...place, offset: 0 })).resumed).toMatchObject({ recovered: false });
+  });
+
   it('leaves the cancelling to whoever reads the generation', async () => {
     const { url } = await scriptedGateway({}, { pauseMs: 2 });
     const { socket, created: _, ...place } = await begin(url, { max_tokens: 10_000 });
@@ -187,9 +207,7 @@ describe('a connection', () => {
     const { url, gateway, model } = await scriptedGateway({ streams: { heartbeat_s: 0.1 } }, { pauseMs: 2 });
     const { socket, created: _, ...place } = await begin(url, { max_tokens: 10_000 });
     socket.pause();
-    const connections = () =>
-      new Promise<number>((resolve) => gateway.server.getConnections((_, count) => resolve(count)));
-    await expect.poll(connections, { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => connections(gateway)).toBe(0);
     expect(model.written[0]?.state).toBe('writing');
     const { socket: next, after } = await resume(url, { ...place, offset: 0 });
     await next.event(({ offset }) => offset === 50);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Principal } from './access/principal.js';
 import type { Config } from './config.js';
+import { OWN_FAULTS } from './error-codes.js';
 import { ApiError, toApiError } from './errors.js';
 import { EventHistory } from './event-history.js';
 import { type Encoding, LiveGeneration } from './live-generation.js';
@@ -166,9 +167,9 @@ export class LiveGenerations {
 
   #report(id: string, error: unknown): void {
     if (error === undefined) return;
-    const { status, body } = toApiError(error);
+    const { body } = toApiError(error);
     const fields = { response_id: id, code: body.code };
-    if (status >= 500 && body.code !== 'shutting_down') {
+    if (OWN_FAULTS.has(body.code)) {
       this.#logger.error({ ...fields, err: error }, 'generation failed');
     } else {
       this.#logger.info(fields, 'generation failed');

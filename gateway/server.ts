@@ -102,7 +102,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   streams.attach(server);
 
   await startListening(server, listen);
-  const metricsServer = serveMetrics ? null : createHttpServer(limits, createMetricsApp({ metrics }));
+  const metricsServer = serveMetrics ? null : createHttpServer(limits, createMetricsApp({ metrics, access }));
   const servers = metricsServer ? [server, metricsServer] : [server];
   const close = async (): Promise<void> => {
     lifecycle.drain();

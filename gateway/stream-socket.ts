@@ -5,7 +5,7 @@ import type { Principal } from './access/principal.js';
 import { Backlog } from './backlog.js';
 import { CLOSE_CODES, type CloseCode, isFinal, isMeant } from './close-codes.js';
 import type { Config } from './config.js';
-import type { ErrorCode } from './error-codes.js';
+import { type ErrorCode, OWN_FAULTS } from './error-codes.js';
 import { ApiError, toApiError } from './errors.js';
 import { Heartbeat } from './heartbeat.js';
 import type { LiveGeneration, Sink } from './live-generation.js';
@@ -81,6 +81,8 @@ export class StreamConnection {
     // Each is answered: a flood of them is as much work as one of messages.
     socket.on('ping', () => this.#counted());
     socket.on('pong', () => {
+      // Those that nobody asked for count, too.
+      if (this.#unanswered === 0) this.#counted();
       this.#unanswered = 0;
     });
     socket.on('error', (error) => {
@@ -200,9 +202,12 @@ export class StreamConnection {
   }
 
   #sendError(error: unknown, about: Subject): void {
-    const { body, status } = toApiError(error);
-    this.#options.refused?.(body.code);
-    if (status >= 500) this.#options.logger.error({ err: error, ...about }, 'request failed');
+    const { body } = toApiError(error);
+    const { refused, logger } = this.#options;
+    refused?.(body.code);
+    const fields = { response_id: about.response_id, code: body.code };
+    if (OWN_FAULTS.has(body.code)) logger.error({ ...fields, err: error }, 'request failed');
+    else logger.info(fields, 'request refused');
     this.#sendJson({ type: 'error', ...about, error: body });
   }
 

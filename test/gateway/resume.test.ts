@@ -265,13 +265,13 @@ describe('a connection', () => {
 
   it('that sends too many messages, or pings, is closed for good', async () => {
     const { url, model } = await scriptedGateway({ limits: { messages_per_second: 10 } }, { pauseMs: 2 });
-    for (const flood of ['message', 'ping'] as const) {
+    for (const flood of ['send', 'ping', 'pong'] as const) {
       const { socket, created: _, ...place } = await begin(url, { max_tokens: 10_000 });
-      for (let i = 0; i < 20; i++) socket[flood === 'ping' ? 'ping' : 'send']('{}');
+      for (let i = 0; i < 20; i++) socket[flood]('{}');
       await expect.poll(() => socket.closeCode).toBe(4500);
       expect((await resume(url, { ...place, offset: 0 })).resumed).toMatchObject({ recovered: false });
     }
-    expect(model.written.map(({ state }) => state)).toEqual(['cancelled', 'cancelled']);
+    expect(model.written.map(({ state }) => state)).toEqual(['cancelled', 'cancelled', 'cancelled']);
   });
 
   it.each([

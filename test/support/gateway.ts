@@ -201,6 +201,11 @@ export class TestSocket {
     this.#socket.ping();
   }
 
+  /** Nobody has asked for it. */
+  pong(): void {
+    this.#socket.pong();
+  }
+
   /** Without a code the connection is cut. */
   close(code?: number): void {
     if (code === undefined) this.#socket.terminate();

@@ -25,20 +25,21 @@ export function createHttpServer(
 ): Server {
   const headersTimeout = limits.header_s * 1000;
   const responses = new OpenResponses();
-  const server = createServer(
-    {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout,
-      requestTimeout: headersTimeout + limits.body_s * 1000,
-      // How exact the two are.
-      connectionsCheckingInterval: Math.min(1000, headersTimeout / 2),
-      keepAliveTimeout: KEEP_ALIVE_MS,
-    },
-    (request, response) => {
-      responses.add(request, response);
-      listener(request, response);
-    },
-  );
+  const options = {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout,
+    requestTimeout: headersTimeout + limits.body_s * 1000,
+    // How exact the two are.
+    connectionsCheckingInterval: Math.min(1000, headersTimeout / 2),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // From Node 22.21 and 24.9 on; before, see `declineUpgrade`.
+    shouldUpgradeCallback: (request: IncomingMessage) =>
+      server.listenerCount('upgrade') > 0 && isHandshake(request),
+  };
+  const server: Server = createServer(options, (request, response) => {
+    responses.add(request, response);
+    listener(request, response);
+  });
   // Their bytes are bounded; by default those after the 2000th are dropped without a word, `Origin` too.
   server.maxHeadersCount = 0;
   // One more is closed unheard: answering it would take what the limit is to save.
@@ -107,6 +108,30 @@ function refusalOf({ code }: NodeJS.ErrnoException): ApiError {
 export function checkForm({ url = '', headersDistinct }: IncomingMessage): void {
   if (!url.startsWith('/')) throw new ApiError(400, 'invalid_http', 'the target of a request must be a path');
   if ((headersDistinct.host?.length ?? 0) > 1) throw new ApiError(400, 'invalid_http', 'Host: more than one');
+}
+
+/** Whether a request is to become a WebSocket. */
+export const isHandshake = ({ headers }: IncomingMessage): boolean =>
+  headers.upgrade?.toLowerCase() === 'websocket';
+
+/**
+ * Serves a request that offers to speak another protocol as if it did not, as `h2c`, which Java's client offers: who
+ * offers one must be content with that (RFC 9110, 7.8). Where Node has not asked, the request has no body by now, and
+ * its connection nobody who reads it: it begins anew with the same request, without the offer, and ends after it.
+ */
+export function declineUpgrade(
+  server: Server,
+  { method, url, httpVersion, rawHeaders }: IncomingMessage,
+  connection: Duplex,
+  head: Buffer,
+): void {
+  const lines = [`${method} ${url} HTTP/${httpVersion}`, 'Connection: close'];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (/^(connection|upgrade)$/i.test(rawHeaders[i] ?? '')) continue;
+    lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`);
+  }
+  connection.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
+  server.emit('connection', connection);
 }
 
 /** Answers on a connection that has no response object, and ends it. */

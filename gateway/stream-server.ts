@@ -8,7 +8,7 @@ import type { Access } from './access/access.js';
 import type { Principal } from './access/principal.js';
 import { CLOSE_CODES } from './close-codes.js';
 import { ApiError, toApiError } from './errors.js';
-import { checkForm, refuse } from './http-server.js';
+import { checkForm, declineUpgrade, isHandshake, refuse } from './http-server.js';
 import type { Lifecycle } from './lifecycle.js';
 import type { LiveGenerations } from './live-generations.js';
 import type { Metrics } from './metrics.js';
@@ -60,7 +60,10 @@ export class StreamServer {
 
   /** Takes the upgrade requests of a server. */
   attach(server: Server): void {
-    server.on('upgrade', (request, connection, head) => void this.#upgrade(request, connection, head));
+    server.on('upgrade', (request, connection, head) => {
+      if (isHandshake(request)) void this.#upgrade(request, connection, head);
+      else declineUpgrade(server, request, connection, head);
+    });
   }
 
   /** Says goodbye to every client, and does not wait long for their answers. */

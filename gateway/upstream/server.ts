@@ -83,7 +83,7 @@ export class UpstreamServer {
     return this.#lastError;
   }
 
-  /** Whether it began to answer the last time; how answers ended does not count. `false` until it has answered. */
+  /** Whether it has answered and was there since; how answers ended does not count. */
   get reachable(): boolean {
     return this.#reachable;
   }

@@ -113,6 +113,12 @@ describe('the configuration', () => {
       'url: must not hold a password',
     ],
     [
+      'a query',
+      'models: {a: {upstreams: [{url: "https://x/v1?api-version=1"}]}}',
+      {},
+      'file: models.a.upstreams[0].url: must end with the path',
+    ],
+    [
       'a key without a key',
       'access: {keys: [{name: a}]}',
       {},

@@ -141,7 +141,7 @@ describe('before the first byte', () => {
     const options = { now: () => now };
     const { url, generations, status } = await models(
       [hole, good],
-      { retries: 3, timeouts: { first_byte_s: 2 } },
+      { retries: 3, timeouts: { first_byte_s: 3 } },
       options,
     );
     // What it can do it still says.

@@ -10,6 +10,9 @@ const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
   .refine((url) => !URL.canParse(url) || !(new URL(url).username || new URL(url).password), {
     error: 'must not hold a password: use key_env',
+  })
+  .refine((url) => !URL.canParse(url) || /^[^?#]*$/.test(url), {
+    error: 'must end with the path: what follows "?" or "#" would not be sent',
   });
 
 /** A checkpoint that the gateway runs itself. */

@@ -24,15 +24,17 @@ export interface Chunk {
  *   completion_token_output::probs_vector_to_json), for completions too, which OpenAI shapes otherwise.
  * - Ollama: `logprobs.content` without ids (openai/openai.go, ChoiceLogprobs).
  *
+ * @param thoughts whether tokens of what a model only thinks are told too; its text never is
  * @throws UpstreamError for what is no chunk, and for an error object
  */
-export function readChunk(message: string): Chunk {
+export function readChunk(message: string, thoughts = false): Chunk {
   const chunk = checked(message);
   const choice = asObject(asList(chunk.choices)?.[0]);
   const delta = asObject(choice?.delta);
   const usage = asObject(chunk.usage);
   // What a model only thinks is no part of the answer, nor are its tokens.
-  const thinking = !asText(delta?.content) && Boolean(asText(delta?.reasoning_content ?? delta?.reasoning));
+  const thinking =
+    !thoughts && !asText(delta?.content) && Boolean(asText(delta?.reasoning_content ?? delta?.reasoning));
   const tokens = thinking ? null : tokensOf(asObject(choice?.logprobs));
   const ids = thinking ? null : asCounts(choice?.token_ids);
   return {
@@ -76,6 +78,8 @@ function checked(message: string): Json {
 const FINISH_REASONS: Readonly<Record<string, UpstreamEnd['finishReason']>> = {
   stop: 'stop',
   length: 'length',
+  // Mistral: the context is full.
+  model_length: 'length',
   content_filter: 'content_filter',
   // No tools are offered: a model that calls one all the same has ended its text.
   tool_calls: 'stop',

@@ -46,6 +46,9 @@ export interface Writing {
 const MISMATCH =
   "the scorer does not agree with the upstream's log-probabilities: its weights are likely others";
 
+const UNVERIFIED =
+  'not verified: the upstream tells no log-probabilities, so whether the scorer has its weights is not known';
+
 const WAITS =
   "the upstream tells no token ids, and of the scorer's tokenizer it is not known when a token is final: all comes at the end";
 
@@ -114,7 +117,8 @@ export class Scorer {
     const { scoring, guard, risks } = judging;
     const warnings = [
       ...(settings.warnings ?? []),
-      ...(this.#agreement.state.mismatches > 0 ? [MISMATCH] : []),
+      ...(capabilities.logprobs === null ? [UNVERIFIED] : []),
+      ...(this.#agreement.doubtful ? [MISMATCH] : []),
       ...(capabilities.tokenIds === 'none' && tokenizer.units === null ? [WAITS] : []),
     ];
     return {

@@ -347,6 +347,18 @@ describe('the weights of a scorer', () => {
     },
   );
 
+  it.each([
+    ['text alone', true],
+    ['ids alone', true],
+    ['log-probabilities alone', false],
+  ])('are said not to be verified where nothing can be compared: %s', async (dialect, unverified) => {
+    await withModel({ upstream: DIALECTS[dialect]! }, async (model) => {
+      const { guard } = await model.prepare(parse(chatSchema, chatBody()), { canRetract: true });
+      const said = (guard.warnings ?? []).some((warning) => warning.startsWith('not verified'));
+      expect(said).toBe(unverified);
+    });
+  });
+
   it('come from the configuration, and are counted where they are others', async () => {
     const upstream = await EngineUpstream.start(engine, DIALECTS['ids and log-probabilities']);
     const metrics = new Metrics();

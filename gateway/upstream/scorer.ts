@@ -41,6 +41,8 @@ export interface Writing {
   /** Other continuations are drawn by seeds that follow from it. */
   readonly seed: number;
   readonly signal: AbortSignal;
+  /** Whether a continuation that fails with this error is done without. */
+  readonly dispensable: (error: unknown) => boolean;
 }
 
 const MISMATCH =
@@ -127,7 +129,7 @@ export class Scorer {
       room,
       promptIds,
       prompt,
-      start: ({ seed, ...writing }, gate) =>
+      start: ({ seed, dispensable, ...writing }, gate) =>
         defer(() => {
           const agreement = this.#agreement.begin();
           const { engine } = this;
@@ -142,7 +144,7 @@ export class Scorer {
                 ...writing,
                 ...rest,
               }),
-            { scoring, guard, risks, seed },
+            { scoring, guard, risks, seed, dispensable },
             gate,
           ).pipe(concatMap((event) => [...agreement.take(), event]));
         }),

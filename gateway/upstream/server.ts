@@ -80,7 +80,6 @@ export class UpstreamServer {
     try {
       const exchange = await this.#send(call, signal);
       const answer = new Answer(exchange, this.#reader(exchange, call), {
-        capabilities: dialect.capabilities,
         lags: request.stop.length > 0,
         failed: (error) => this.#note(error),
       });
@@ -163,13 +162,11 @@ function problemOf(exchange: Exchange, framing: Call['framing']): UpstreamError 
 }
 
 interface AnswerOptions {
-  readonly capabilities: Capabilities;
   readonly lags: boolean;
   readonly failed: (error: unknown) => void;
 }
 
 class Answer implements UpstreamAnswer {
-  readonly capabilities: Capabilities;
   readonly pieces: AsyncIterable<UpstreamPiece>;
   promptIds: readonly number[] | null = null;
   readonly #exchange: Exchange;
@@ -180,7 +177,6 @@ class Answer implements UpstreamAnswer {
   #usage: UpstreamEnd['usage'] = null;
 
   constructor(exchange: Exchange, reader: ChunkReader, options: AnswerOptions) {
-    this.capabilities = options.capabilities;
     this.#exchange = exchange;
     this.#reader = reader;
     this.#options = options;

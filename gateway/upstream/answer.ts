@@ -7,8 +7,7 @@ import { Messages } from './messages.js';
 const DONE = '[DONE]';
 
 const READERS: Readonly<Record<Call['format'], (message: string) => Chunk>> = {
-  chunk: (message) => readChunk(message),
-  probe: (message) => readChunk(message, true),
+  chunk: readChunk,
   generate: readGenerateLine,
 };
 

@@ -27,7 +27,6 @@ export interface Call {
   readonly path: string;
   readonly body: object;
   readonly framing: 'sse' | 'lines';
-  /** `probe`: chunks, with the tokens of what a model only thinks. */
   readonly format: 'chunk' | 'generate';
 }
 

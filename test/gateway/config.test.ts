@@ -117,6 +117,12 @@ describe('the configuration', () => {
     ['a field of a model', 'models: {a: {checkpoint: x, port: 1}}', {}, 'file: models.a.port: is no field'],
     ['the name of a model', 'models: {"a b": {checkpoint: x}}', {}, 'file: models.a b: is no name'],
     [
+      'a password alone',
+      'models: {a: {upstreams: [{url: "http://:p@x/v1"}]}}',
+      {},
+      'must not hold a password',
+    ],
+    [
       'a scheme',
       'models: {a: {upstreams: [{url: "ftp://x"}]}}',
       {},

@@ -2,6 +2,8 @@ import type { ScorerMismatchEvent } from '../../src/stream/events.js';
 
 /** Tokens that are compared before anything is said. */
 const LEAST_TOKENS = 16;
+/** Of the latest generations: what answers that are each too short to be judged come to. */
+const WINDOW = 200;
 /** A token that one side holds for all but impossible says no more than this. In nats. */
 const MOST_PER_TOKEN = 2;
 /** In nats: see docs/upstreams.md for what rounding and quantisation come to. */
@@ -21,7 +23,10 @@ export interface AgreementState {
 export class Agreement {
   readonly #onMismatch: (mismatch: ScorerMismatchEvent) => void;
   readonly #all = new Difference();
+  readonly #latest = new Difference(WINDOW);
   #mismatches = 0;
+  /** Tokens compared since the last mismatch. */
+  #since = 0;
 
   /** @param onMismatch called once for each generation in which they do not */
   constructor(onMismatch: (mismatch: ScorerMismatchEvent) => void) {
@@ -38,12 +43,22 @@ export class Agreement {
     };
   }
 
+  /** Whether they did not agree, and have not agreed again over as many tokens as are looked back upon. */
+  get doubtful(): boolean {
+    return this.#mismatches > 0 && (this.#since < WINDOW || this.#latest.mean > TOLERANCE);
+  }
+
   /** Of one generation with all its continuations. */
   begin(): GenerationAgreement {
     return new GenerationAgreement(
-      (difference) => this.#all.add(difference),
+      (difference) => {
+        this.#all.add(difference);
+        this.#since += 1;
+        return this.#latest.add(difference);
+      },
       (mismatch) => {
         this.#mismatches += 1;
+        this.#since = 0;
         this.#onMismatch(mismatch);
       },
     );
@@ -56,14 +71,18 @@ export class Agreement {
  * token was doubtful.
  */
 export class GenerationAgreement {
-  readonly #each: (difference: number) => void;
+  readonly #addToLatest: (difference: number) => Difference;
   readonly #onMismatch: (mismatch: ScorerMismatchEvent) => void;
   readonly #own = new Difference();
   #mismatch: ScorerMismatchEvent | null = null;
   #told = false;
 
-  constructor(each: (difference: number) => void, onMismatch: (mismatch: ScorerMismatchEvent) => void) {
-    this.#each = each;
+  /** @param addToLatest gives the differences of the latest tokens of all generations, with this one */
+  constructor(
+    addToLatest: (difference: number) => Difference,
+    onMismatch: (mismatch: ScorerMismatchEvent) => void,
+  ) {
+    this.#addToLatest = addToLatest;
     this.#onMismatch = onMismatch;
   }
 
@@ -72,9 +91,10 @@ export class GenerationAgreement {
     if (told === null) return;
     const difference = Math.min(Math.abs(scored - told), MOST_PER_TOKEN);
     this.#own.add(difference);
-    this.#each(difference);
-    const { tokens, mean } = this.#own;
-    if (this.#mismatch || tokens < LEAST_TOKENS || mean <= TOLERANCE) return;
+    const latest = this.#addToLatest(difference);
+    // One that is too short by itself is judged by those before it, unless it is itself in agreement.
+    const { tokens, mean } = this.#own.tokens < LEAST_TOKENS ? latest : this.#own;
+    if (this.#mismatch || tokens < LEAST_TOKENS || mean <= TOLERANCE || this.#own.mean <= TOLERANCE) return;
     this.#mismatch = { type: 'scorer.mismatch', tokens, difference: mean, tolerance: TOLERANCE };
     this.#onMismatch(this.#mismatch);
   }
@@ -87,12 +107,33 @@ export class GenerationAgreement {
   }
 }
 
+/** Mean of differences: of all, or of the latest. */
 class Difference {
-  tokens = 0;
-  mean = 0;
+  readonly #window: number;
+  readonly #values: number[] = [];
+  #tokens = 0;
+  #mean = 0;
 
-  add(difference: number): void {
-    this.tokens += 1;
-    this.mean += (difference - this.mean) / this.tokens;
+  constructor(window = Number.POSITIVE_INFINITY) {
+    this.#window = window;
+  }
+
+  get tokens(): number {
+    return this.#tokens;
+  }
+
+  get mean(): number {
+    return this.#mean;
+  }
+
+  add(difference: number): this {
+    if (this.#tokens < this.#window) {
+      this.#tokens += 1;
+      this.#mean += (difference - this.#mean) / this.#tokens;
+    } else {
+      this.#mean += (difference - this.#values.shift()!) / this.#tokens;
+    }
+    if (Number.isFinite(this.#window)) this.#values.push(difference);
+    return this;
   }
 }

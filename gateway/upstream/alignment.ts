@@ -1,7 +1,7 @@
 import { Retokenizer, type WrittenToken } from '../../src/model/retokenizer.js';
 import type { Tokenizer } from '../../src/model/tokenizer.js';
 import { IdAlignment, known } from './id-alignment.js';
-import { type ScoredToken, VocabularyMismatch } from './scored-token.js';
+import { HiddenReasoning, type ScoredToken, VocabularyMismatch } from './scored-token.js';
 import type { UpstreamPiece, UpstreamToken } from './upstream.js';
 
 /** What the server says of its own token, and where that stands among the characters that wait. */
@@ -33,8 +33,9 @@ export class Alignment {
     this.#begun = continues;
   }
 
-  /** @throws VocabularyMismatch */
-  push({ text, tokens, ids }: UpstreamPiece): ScoredToken[] {
+  /** @throws VocabularyMismatch; HiddenReasoning */
+  push({ text, tokens, ids, thinking }: UpstreamPiece): ScoredToken[] {
+    if (thinking) throw new HiddenReasoning();
     const described = tokens?.every(hasId) ? tokens : null;
     if (described) return [...this.#settle(), ...this.#described(text, described)];
     if (ids?.length || this.#ids?.pending) {

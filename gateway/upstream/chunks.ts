@@ -6,6 +6,8 @@ import type { UpstreamEnd, UpstreamToken } from './upstream.js';
 /** One message of a server, whatever its dialect. */
 export interface Chunk {
   readonly text: string;
+  /** Whether it tells of a reasoning that is no part of the text; tokens and ids may be those of that. */
+  readonly thinking: boolean;
   /** Of tokens as far as it describes any; their texts need not be those of `text`. */
   readonly tokens: readonly UpstreamToken[] | null;
   readonly ids: readonly number[] | null;
@@ -23,22 +25,27 @@ export interface Chunk {
  * - llama.cpp: `id` in each entry of `logprobs.content` and of its `top_logprobs` (tools/server/server-task.cpp,
  *   completion_token_output::probs_vector_to_json), for completions too, which OpenAI shapes otherwise.
  * - Ollama: `logprobs.content` without ids (openai/openai.go, ChoiceLogprobs).
+ * - vLLM, llama.cpp, DeepSeek: `delta.reasoning_content`, `delta.reasoning` for what is no part of the answer.
+ * - OpenAI: `delta.refusal` in place of `delta.content`, with `logprobs.refusal`.
+ * - Mistral: `delta.content` as a list of parts (docs.mistral.ai, "Reasoning"); the reason `model_length`.
  *
- * @param thoughts whether tokens of what a model only thinks are told too; its text never is
- * @throws UpstreamError for what is no chunk, and for an error object
+ * @throws UpstreamError for what is no chunk, for an error object, and for content that is no text
  */
-export function readChunk(message: string, thoughts = false): Chunk {
+export function readChunk(message: string): Chunk {
   const chunk = checked(message);
-  const choice = asObject(asList(chunk.choices)?.[0]);
+  // One was asked for, the first.
+  const choice = asList(chunk.choices)
+    ?.map(asObject)
+    .find((each) => (each?.index ?? 0) === 0);
   const delta = asObject(choice?.delta);
   const usage = asObject(chunk.usage);
-  // What a model only thinks is no part of the answer, nor are its tokens.
-  const thinking =
-    !thoughts && !asText(delta?.content) && Boolean(asText(delta?.reasoning_content ?? delta?.reasoning));
-  const tokens = thinking ? null : tokensOf(asObject(choice?.logprobs));
-  const ids = thinking ? null : asCounts(choice?.token_ids);
+  if (delta?.function_call || asList(delta?.tool_calls)?.length) throw noText('a call of a tool');
+  const content = contentOf(delta?.content);
+  const tokens = tokensOf(asObject(choice?.logprobs));
+  const ids = asCounts(choice?.token_ids);
   return {
-    text: asText(delta?.content) ?? asText(choice?.text) ?? '',
+    text: content.text || asText(delta?.refusal) || asText(choice?.text) || '',
+    thinking: content.thinking || Boolean(asText(delta?.reasoning_content) || asText(delta?.reasoning)),
     tokens:
       tokens && ids?.length === tokens.length ? tokens.map((token, i) => withId(token, ids[i])) : tokens,
     ids,
@@ -57,6 +64,7 @@ export function readGenerateLine(message: string): Chunk {
   const done = line.done === true;
   return {
     text: asText(line.response) ?? '',
+    thinking: Boolean(asText(line.thinking)),
     tokens: entriesOf(line.logprobs),
     ids: null,
     promptIds: null,
@@ -64,6 +72,22 @@ export function readGenerateLine(message: string): Chunk {
     usage: done ? usageOf(line.prompt_eval_count, line.eval_count) : null,
   };
 }
+
+/** @throws UpstreamError for a part that is neither text nor thought: who asks would take the rest for all of it */
+function contentOf(content: unknown): Pick<Chunk, 'text' | 'thinking'> {
+  const parts = asList(content)?.map(asObject);
+  if (!parts) return { text: asText(content) ?? '', thinking: false };
+  const texts = parts.map((part) => {
+    if (part?.type === 'thinking') return '';
+    const text = part?.type === 'text' ? asText(part.text) : null;
+    if (text === null) throw noText('content of a kind that is not known');
+    return text;
+  });
+  return { text: texts.join(''), thinking: parts.some((part) => part?.type === 'thinking') };
+}
+
+const noText = (what: string): UpstreamError =>
+  new UpstreamError('upstream_error', `the upstream sent ${what} where text was asked for`);
 
 function checked(message: string): Json {
   const object = parseObject(message);
@@ -78,12 +102,8 @@ function checked(message: string): Json {
 const FINISH_REASONS: Readonly<Record<string, UpstreamEnd['finishReason']>> = {
   stop: 'stop',
   length: 'length',
-  // Mistral: the context is full.
   model_length: 'length',
   content_filter: 'content_filter',
-  // No tools are offered: a model that calls one all the same has ended its text.
-  tool_calls: 'stop',
-  function_call: 'stop',
 };
 
 function finishReasonOf(value: unknown): UpstreamEnd['finishReason'] | null {
@@ -102,7 +122,7 @@ function usageOf(prompt: unknown, completion: unknown): UpstreamEnd['usage'] {
 
 function tokensOf(logprobs: Json | null): UpstreamToken[] | null {
   if (!logprobs) return null;
-  return entriesOf(logprobs.content) ?? legacyTokens(logprobs);
+  return entriesOf(logprobs.content) ?? entriesOf(logprobs.refusal) ?? legacyTokens(logprobs);
 }
 
 /** Entries of `logprobs.content`; `null` for none at all. */

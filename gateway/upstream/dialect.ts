@@ -27,8 +27,7 @@ export interface Call {
   readonly path: string;
   readonly body: object;
   readonly framing: 'sse' | 'lines';
-  /** `probe`: chunks, with the tokens of what a model only thinks. */
-  readonly format: 'chunk' | 'probe' | 'generate';
+  readonly format: 'chunk' | 'generate';
 }
 
 type Begun = NonNullable<UpstreamRequest['begun']>;

@@ -8,7 +8,7 @@ import type { UpstreamAnswer } from './upstream.js';
  * The tokens of an answer. While the gate is held nothing is taken from the server. Subscribed to once; unsubscribing
  * leaves the answer as it is.
  *
- * Errors with an UpstreamError or a VocabularyMismatch.
+ * Errors with an UpstreamError, a VocabularyMismatch or a HiddenReasoning.
  */
 export function readAnswer(
   { pieces }: Pick<UpstreamAnswer, 'pieces'>,

@@ -1,4 +1,4 @@
-import { concat, defer, from, map, type Observable, of, takeWhile, tap } from 'rxjs';
+import { concat, concatMap, defer, from, map, type Observable, of, takeWhile, tap } from 'rxjs';
 import type { Engine } from '../../src/engine/engine.js';
 import { Retokenizer, type WrittenToken } from '../../src/model/retokenizer.js';
 import type { Branch, Continuation } from '../../src/stream/branch.js';
@@ -13,6 +13,7 @@ import { TextScorer, type TokenScore } from '../../src/uncertainty/text-scorer.j
 import { ApiError } from '../errors.js';
 import type { GenerationAgreement } from './agreement.js';
 import { Alignment } from './alignment.js';
+import { continuationOf, stoppedAcross } from './continuation.js';
 import { readAnswer } from './read-answer.js';
 import type { UpstreamAnswer, UpstreamRequest } from './upstream.js';
 import type { Opened } from './upstream-branch.js';
@@ -131,28 +132,18 @@ export class ScoredUpstreamBranch implements Branch {
     const begun = [...text.tokens.map((token) => ({ id: modelId(token), text: token.text })), ...inserted];
     const scorer = await this.#scorer.fork(keep);
     try {
-      const answer = await server.open(
-        {
-          ...request,
-          sampling: {
-            ...request.sampling,
-            seed: seed >>> 1,
-            ...(temperature !== undefined && { temperature }),
-          },
-          ...(request.maxTokens !== undefined && {
-            maxTokens: Math.max(1, request.maxTokens - begun.length),
-          }),
-          ...(begun.length > 0 && {
-            begun: {
-              text: begun.map((token) => token.text).join(''),
-              promptIds,
-              ids: begun.map(({ id }) => id),
-              ...(prompt !== null && { prompt }),
-            },
-          }),
+      const before = begun.map((token) => token.text).join('');
+      const continued = continuationOf(request, {
+        begun: {
+          ...{ text: before, promptIds, ids: begun.map(({ id }) => id) },
+          ...(prompt !== null && { prompt }),
         },
-        signal,
-      );
+        // Of the tokens that it counts, which may be fewer.
+        room: Math.max(1, (request.maxTokens ?? left) - begun.length),
+        temperature,
+        seed,
+      });
+      const answer = stoppedAcross(await server.open(continued, signal), before, request.stop);
       return new ScoredUpstreamBranch(this.#shared, answer, scorer, text, inserted);
     } catch (error) {
       scorer.close();
@@ -202,7 +193,14 @@ export class ScoredUpstreamBranch implements Branch {
         };
       }),
     );
-    const own = concat(from(given), drawn).pipe(tap(() => (this.#written += 1)));
+    // A long insertion, too, waits for its scores.
+    const paced = from(given).pipe(
+      concatMap(async (token) => {
+        await gate.opened();
+        return token;
+      }),
+    );
+    const own = concat(paced, drawn).pipe(tap(() => (this.#written += 1)));
     return concat(
       own,
       defer(() => of(this.#done(index))),

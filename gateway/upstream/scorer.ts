@@ -41,10 +41,15 @@ export interface Writing {
   /** Other continuations are drawn by seeds that follow from it. */
   readonly seed: number;
   readonly signal: AbortSignal;
+  /** Whether a continuation that fails with this error is done without. */
+  readonly dispensable: (error: unknown) => boolean;
 }
 
 const MISMATCH =
   "the scorer does not agree with the upstream's log-probabilities: its weights are likely others";
+
+const UNVERIFIED =
+  'not verified: the upstream tells no log-probabilities, so whether the scorer has its weights is not known';
 
 const WAITS =
   "the upstream tells no token ids, and of the scorer's tokenizer it is not known when a token is final: all comes at the end";
@@ -114,7 +119,8 @@ export class Scorer {
     const { scoring, guard, risks } = judging;
     const warnings = [
       ...(settings.warnings ?? []),
-      ...(this.#agreement.state.mismatches > 0 ? [MISMATCH] : []),
+      ...(capabilities.logprobs === null ? [UNVERIFIED] : []),
+      ...(this.#agreement.doubtful ? [MISMATCH] : []),
       ...(capabilities.tokenIds === 'none' && tokenizer.units === null ? [WAITS] : []),
     ];
     return {
@@ -123,7 +129,7 @@ export class Scorer {
       room,
       promptIds,
       prompt,
-      start: ({ seed, ...writing }, gate) =>
+      start: ({ seed, dispensable, ...writing }, gate) =>
         defer(() => {
           const agreement = this.#agreement.begin();
           const { engine } = this;
@@ -138,7 +144,7 @@ export class Scorer {
                 ...writing,
                 ...rest,
               }),
-            { scoring, guard, risks, seed },
+            { scoring, guard, risks, seed, dispensable },
             gate,
           ).pipe(concatMap((event) => [...agreement.take(), event]));
         }),

@@ -139,7 +139,6 @@ export class UpstreamServer {
     try {
       const exchange = await this.#send(call, signal);
       const answer = new Answer(exchange, this.#reader(exchange, call), {
-        capabilities: dialect.capabilities,
         lags: request.stop.length > 0,
         seam: seamOf(dialect, request.begun),
         failed: (error) => {
@@ -218,7 +217,7 @@ export class UpstreamServer {
   async #ask(call: Call): Promise<Chunk[]> {
     const exchange = await this.#send(call, this.#closing.signal);
     try {
-      const reader = this.#reader(exchange, call.format === 'chunk' ? { ...call, format: 'probe' } : call);
+      const reader = this.#reader(exchange, call);
       const chunks: Chunk[] = [];
       for (let chunk = await reader.next(); chunk; chunk = await reader.next()) chunks.push(chunk);
       return chunks;
@@ -271,7 +270,6 @@ function problemOf(exchange: Exchange, framing: Call['framing']): UpstreamError 
 }
 
 interface AnswerOptions {
-  readonly capabilities: Capabilities;
   readonly lags: boolean;
   /** White space that the answer may begin with again. */
   readonly seam: string;
@@ -279,7 +277,6 @@ interface AnswerOptions {
 }
 
 class Answer implements UpstreamAnswer {
-  readonly capabilities: Capabilities;
   readonly pieces: AsyncIterable<UpstreamPiece>;
   promptIds: readonly number[] | null = null;
   readonly #exchange: Exchange;
@@ -291,7 +288,6 @@ class Answer implements UpstreamAnswer {
   #usage: UpstreamEnd['usage'] = null;
 
   constructor(exchange: Exchange, reader: ChunkReader, options: AnswerOptions) {
-    this.capabilities = options.capabilities;
     this.#exchange = exchange;
     this.#reader = reader;
     this.#options = options;

@@ -10,6 +10,7 @@ import type { UpstreamPiece, UpstreamToken } from './upstream.js';
  *   tokens of a character, whose bytes may make no text by themselves: such a token has the text '', the last one the
  *   character.
  * - Tokens without text: those that end the answer, or are special.
+ * - Reasoning that a server keeps apart, with the tokens that begin and end it, which may be told in chunks without text.
  *
  * What does not fit, and text of which no tokens are described, passes without tokens.
  *
@@ -32,11 +33,20 @@ export class TokenAligner {
     this.#lags = lags;
   }
 
-  push({ text, tokens, ids }: Pick<Chunk, 'text' | 'tokens' | 'ids'>): UpstreamPiece[] {
+  push({
+    text,
+    tokens,
+    ids,
+    thinking,
+  }: Pick<Chunk, 'text' | 'tokens' | 'ids' | 'thinking'>): UpstreamPiece[] {
+    if (thinking) return this.#passOver(text);
     // Ids alone stay with the text they came with: whoever has the vocabulary aligns them.
     if (this.#lost || (!tokens && this.#queue.length === 0)) return untold(text, ids);
     const own = (tokens ?? []).map((token) => this.#withText(token));
-    this.#queue.push(...own);
+    // Where text does not lag, a whole token without it never gets it, as one that the server swallows: it may look
+    // like the next one.
+    const swallowed = text === '' && !this.#lags;
+    this.#queue.push(...(swallowed ? own.filter((token) => !isWhole(token.text)) : own));
     this.#text += text;
     const pieces = this.#take();
     if (!this.#stuck()) return pieces;
@@ -53,6 +63,14 @@ export class TokenAligner {
     this.#queue = [];
     this.#text = '';
     return untold(text, null);
+  }
+
+  /** Tokens of the reasoning cannot be told from those of the text: where text lags, not from later ones either. */
+  #passOver(text: string): UpstreamPiece[] {
+    const before = this.end();
+    this.#clear();
+    this.#lost = this.#lags;
+    return [...before, { text, tokens: null, ids: null, thinking: true }];
   }
 
   #take(): UpstreamPiece[] {
@@ -109,6 +127,9 @@ export class TokenAligner {
     return { ...token, text: decoded };
   }
 }
+
+/** No part of a character. */
+const isWhole = (text: string): boolean => text !== '' && !text.includes('\uFFFD');
 
 const untold = (text: string, ids: readonly number[] | null): UpstreamPiece[] =>
   text === '' && !ids?.length ? [] : [{ text, tokens: null, ids }];

@@ -1,4 +1,4 @@
-import { concat, filter, from, Observable, tap } from 'rxjs';
+import { Observable } from 'rxjs';
 import type { Branch, Continuation } from '../../src/stream/branch.js';
 import type {
   DoneEvent,
@@ -8,8 +8,10 @@ import type {
   TokenEvent,
 } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
-import type { Judging, Place } from '../../src/stream/guarded-branch.js';
+import type { Judging } from '../../src/stream/guarded-branch.js';
+import { TextSoFar } from '../../src/stream/text-so-far.js';
 import type { Method } from '../../src/uncertainty/method.js';
+import { continuationOf, stoppedAcross } from './continuation.js';
 import { logprobScores } from './logprob-scores.js';
 import type { UpstreamServer } from './server.js';
 import type { UpstreamAnswer, UpstreamPiece, UpstreamRequest, UpstreamToken } from './upstream.js';
@@ -29,13 +31,15 @@ export interface UpstreamBranchOptions extends Pick<Judging, 'rate' | 'judge'> {
   readonly signal: AbortSignal;
 }
 
+/** What stands before a branch's own tokens. */
 interface Past {
-  readonly place: Place;
-  /** Of the whole response: what others wrote first. */
-  readonly tokens: TokenEvent[];
-  readonly scores: ScoreEvent[];
-  /** Put after them by the guard. */
+  readonly text: TextSoFar;
+  /** Put after it by the guard. */
   readonly insert: string;
+  /** As the server has them, where it says so. */
+  readonly promptIds: readonly number[] | null;
+  /** Tokens that it may write. */
+  readonly room: number;
 }
 
 /**
@@ -46,27 +50,25 @@ export class UpstreamBranch implements Branch {
   readonly #options: UpstreamBranchOptions;
   readonly #opened: Opened;
   readonly #past: Past;
-  readonly #keep: number;
-  readonly #tokens: TokenEvent[];
-  readonly #scores: ScoreEvent[];
   #written = 0;
+  #cut = false;
+  #reasoned = false;
 
-  constructor(
-    opened: Opened,
-    options: UpstreamBranchOptions,
-    past: Past = { place: { step: 0, from: 0 }, tokens: [], scores: [], insert: '' },
-  ) {
+  private constructor(opened: Opened, options: UpstreamBranchOptions, past: Past) {
     this.#opened = opened;
     this.#options = options;
     this.#past = past;
-    this.#keep = past.tokens.length;
-    this.#tokens = past.tokens;
-    this.#scores = past.scores;
+  }
+
+  static begin(opened: Opened, options: UpstreamBranchOptions): UpstreamBranch {
+    const { promptIds } = opened.answer;
+    const room = options.request.maxTokens ?? Number.POSITIVE_INFINITY;
+    return new UpstreamBranch(opened, options, { text: TextSoFar.begin(), insert: '', promptIds, room });
   }
 
   /** 0 where the server tells the number only at the end. */
   get promptTokens(): number {
-    return this.#opened.answer.promptIds?.length ?? 0;
+    return this.#past.promptIds?.length ?? 0;
   }
 
   get written(): number {
@@ -74,56 +76,35 @@ export class UpstreamBranch implements Branch {
   }
 
   events(gate: FlowGate): Observable<GuardEvent> {
-    const { place } = this.#past;
     const { rate, judge } = this.#options;
-    // What others wrote of the step counts in its verdict, and is not said again.
-    const kept = [...this.#tokens.slice(place.from), ...this.#scores.slice(place.from)];
-    const again = new Set<GuardEvent>(kept);
-    const live = this.#read(gate).pipe(
-      rate,
-      tap((event) => {
-        if (event.type === 'token.delta') this.#tokens[event.index] = event;
-        if (event.type === 'score.delta') this.#scores[event.index] = event;
-      }),
-    );
-    return concat(from<GenerationEvent[]>(kept), live).pipe(
-      judge(place),
-      filter((event) => !again.has(event) && !(event.type === 'spike.detected' && event.index < this.#keep)),
-    );
+    return this.#past.text.follow(() => this.#read(gate).pipe(rate), judge);
   }
 
-  /** The server's tokens cannot be counted here: those of the insertion are taken for short ones. */
+  /**
+   * The server's tokens cannot be counted here: those of the insertion are taken for short ones. After reasoning that
+   * is kept apart nothing fits, for what goes on from the text alone would not have read it.
+   */
   fits(keep: number, insert: string): boolean {
-    return this.#room(keep, insert) > 0;
+    return !this.#reasoned && this.#room(keep, insert) > 0;
   }
 
+  /** @throws RangeError; UpstreamError */
   async fork({ keep, step, from, insert = '', temperature, seed }: Continuation): Promise<UpstreamBranch> {
     const { request, signal } = this.#options;
-    const { answer, server } = this.#opened;
+    const { server } = this.#opened;
+    const { promptIds } = this.#past;
+    if (!this.fits(keep, insert)) throw new RangeError('the continuation leaves no token to write');
     const room = this.#room(keep, insert);
-    if (room < 1) throw new RangeError('the continuation leaves no token to write');
-    const tokens = this.#tokens.slice(0, keep);
-    const ids = insert === '' ? tokens.flatMap(({ id }) => id ?? []) : [];
-    const continued: UpstreamRequest = {
-      ...request,
-      sampling: {
-        ...request.sampling,
-        // Servers differ in which seeds they take; all take those of 31 bits.
-        seed: seed & 0x7fffffff,
-        ...(temperature !== undefined && { temperature }),
-      },
-      ...(request.maxTokens !== undefined && { maxTokens: room }),
-      begun: {
-        text: tokens.map(({ text }) => text).join('') + insert,
-        promptIds: answer.promptIds,
-        ids: insert === '' && ids.length === keep ? ids : null,
-      },
+    const text = this.#past.text.upTo({ keep, step, from });
+    const ids = insert === '' ? text.tokens.flatMap(({ id }) => id ?? []) : [];
+    const begun = {
+      text: text.tokens.map((token) => token.text).join('') + insert,
+      promptIds,
+      ids: insert === '' && ids.length === keep ? ids : null,
     };
-    const opened = { server, answer: await server.open(continued, signal) };
-    // The ids of the prompt are those of the first request: here the answer that has begun is among them.
-    const known = { ...opened, answer: withPrompt(opened.answer, answer.promptIds) };
-    const scores = this.#scores.slice(0, keep);
-    return new UpstreamBranch(known, this.#options, { place: { step, from }, tokens, scores, insert });
+    const continued = continuationOf(request, { begun, room, temperature, seed });
+    const answer = stoppedAcross(await server.open(continued, signal), begun.text, request.stop);
+    return new UpstreamBranch({ server, answer }, this.#options, { text, insert, promptIds, room });
   }
 
   close(): void {
@@ -136,29 +117,39 @@ export class UpstreamBranch implements Branch {
   }
 
   #read(gate: FlowGate): Observable<GenerationEvent> {
-    const { answer } = this.#opened;
     return new Observable((subscriber) => {
-      let index = this.#keep;
+      const { text, insert } = this.#past;
+      let index = text.keep;
       const emit = (token: UpstreamToken, inserted: boolean): void => {
         subscriber.next(this.#tokenEvent(token, index, inserted));
         if (this.#options.methods.length > 0) subscriber.next(this.#scoreEvent(token, index));
         index += 1;
       };
       const read = async (): Promise<void> => {
-        if (this.#past.insert !== '') emit(untold(this.#past.insert), true);
-        for await (const piece of answer.pieces) {
-          if (!gate.open) await gate.opened();
-          for (const token of tokensOf(piece)) {
-            if (subscriber.closed) return;
-            this.#written += 1;
-            emit(token, false);
-          }
+        if (insert !== '') emit(untold(insert), true);
+        for await (const token of this.#drawn(gate)) {
+          if (subscriber.closed) return;
+          emit(token, false);
         }
         subscriber.next(this.#doneEvent(index));
         subscriber.complete();
       };
       read().catch((error: unknown) => subscriber.error(error));
     });
+  }
+
+  /** What the server writes, as far as it was asked to: some do not stop there. */
+  async *#drawn(gate: FlowGate): AsyncGenerator<UpstreamToken> {
+    for await (const piece of this.#opened.answer.pieces) {
+      if (!gate.open) await gate.opened();
+      this.#reasoned ||= piece.thinking ?? false;
+      for (const token of tokensOf(piece)) {
+        this.#cut = this.#written >= this.#past.room;
+        if (this.#cut) return;
+        this.#written += 1;
+        yield token;
+      }
+    }
   }
 
   #tokenEvent({ id, text, logprob, top }: UpstreamToken, index: number, inserted: boolean): TokenEvent {
@@ -174,25 +165,20 @@ export class UpstreamBranch implements Branch {
 
   /** As the server counts; what stood there already is part of its prompt. */
   #doneEvent(tokens: number): DoneEvent {
-    const { finishReason, usage } = this.#opened.answer.end();
-    const counted = usage ?? {
-      promptTokens: this.promptTokens + this.#keep,
-      completionTokens: tokens - this.#keep,
-    };
+    const { keep } = this.#past.text;
+    const { finishReason, usage } = this.#cut
+      ? { finishReason: 'length' as const, usage: null }
+      : this.#opened.answer.end();
+    const counted = usage ?? { promptTokens: this.promptTokens + keep, completionTokens: tokens - keep };
     return {
       type: 'generation.done',
       finishReason,
       usage: {
-        promptTokens: Math.max(0, counted.promptTokens - this.#keep),
-        completionTokens: this.#keep + counted.completionTokens,
+        promptTokens: Math.max(0, counted.promptTokens - keep),
+        completionTokens: keep + counted.completionTokens,
       },
     };
   }
-}
-
-function withPrompt(answer: UpstreamAnswer, promptIds: readonly number[] | null): UpstreamAnswer {
-  const { capabilities, pieces } = answer;
-  return { capabilities, pieces, promptIds, end: () => answer.end(), cancel: () => answer.cancel() };
 }
 
 /** What a server does not tell apart is one token of which nothing is known. */

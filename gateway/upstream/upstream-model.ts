@@ -152,12 +152,12 @@ export class UpstreamModel implements ServedModel {
         (!resumes || server.canContinue(BY_TEXT))
       );
     };
-    const generate = (start: (open: Open) => Observable<GuardEvent>) =>
-      this.#generate({ asked, suits }, ({ ask, signal }) =>
+    const generate = (start: (open: Open, dispensable: Dispensable) => Observable<GuardEvent>) =>
+      this.#generate({ asked, suits }, ({ ask, signal, dispensable }) =>
         start(async ({ rate, judge }) => {
           const options = { request: asked, methods, topLogprobs, rate, judge, signal };
-          return new UpstreamBranch(await ask(), options);
-        }),
+          return UpstreamBranch.begin(await ask(), options);
+        }, dispensable),
       );
     if (!settings.enabled) {
       return {
@@ -175,7 +175,8 @@ export class UpstreamModel implements ServedModel {
     return {
       ...prepared,
       guard: { ...settings, delivery: guard.delivery, calibrated: false },
-      start: (gate) => generate((open) => guardedBranch(open, judging, gate)),
+      start: (gate) =>
+        generate((open, dispensable) => guardedBranch(open, { ...judging, dispensable }, gate)),
     };
   }
 
@@ -239,7 +240,7 @@ export class UpstreamModel implements ServedModel {
 
   #generate(
     { asked, suits }: Asking,
-    run: (writing: Pick<Writing, 'ask' | 'signal'>) => Observable<GuardEvent>,
+    run: (writing: Pick<Writing, 'ask' | 'signal' | 'dispensable'>) => Observable<GuardEvent>,
   ): Observable<GuardEvent> {
     return defer(() => {
       if (this.#streams >= this.#maxStreams) {
@@ -256,7 +257,13 @@ export class UpstreamModel implements ServedModel {
         opened = await this.#failover.open(asked, abort.signal, suits);
         return opened;
       };
-      return run({ ask, signal: abort.signal }).pipe(
+      // A continuation that the server does not write leaves the response that it has written as good as it was.
+      const dispensable = (error: unknown): boolean => {
+        if (!opened || !(error instanceof UpstreamError)) return false;
+        this.#failover.failed(opened.server, error);
+        return true;
+      };
+      return run({ ask, signal: abort.signal, dispensable }).pipe(
         tap({
           error: (error: unknown) => {
             if (opened && error instanceof UpstreamError) this.#failover.failed(opened.server, error);
@@ -270,6 +277,8 @@ export class UpstreamModel implements ServedModel {
     });
   }
 }
+
+type Dispensable = Writing['dispensable'];
 
 type Open = (judging: Pick<Judging, 'rate' | 'judge'>) => Promise<UpstreamBranch>;
 

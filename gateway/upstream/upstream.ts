@@ -64,11 +64,12 @@ export interface UpstreamPiece {
    * the text, and end with the token that ends the answer.
    */
   readonly ids: readonly number[] | null;
+  /** Whether the server told of reasoning, which is no part of the text: it stands between this and what came before. */
+  readonly thinking?: true;
 }
 
 /** An answer under way: its first byte has come. */
 export interface UpstreamAnswer {
-  readonly capabilities: Capabilities;
   /** Where the server tells them. */
   readonly promptIds: readonly number[] | null;
   /** Ends when the server has said why it stops; errors with an UpstreamError. */

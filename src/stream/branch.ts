@@ -21,7 +21,7 @@ export interface Branch {
   readonly promptTokens: number;
   /** Its own tokens, their scores and spikes, and a verdict on each step. Subscribed to once; unsubscribing leaves the branch open. */
   events(gate: FlowGate): Observable<GuardEvent>;
-  /** Whether a text that is put after `keep` tokens leaves any to write. */
+  /** Whether it can be continued after `keep` tokens and a text, which may be empty: whether they leave any to write. */
   fits(keep: number, insert: string): boolean;
   /** @throws EngineError; RangeError for a continuation that leaves no token to write */
   fork(continuation: Continuation): Promise<Branch>;

@@ -8,7 +8,7 @@ import { flagSteps } from './flag-steps.js';
 import { FlowGate } from './flow-gate.js';
 import { checkGuard, type Guard, policyOf } from './guard.js';
 import { holdBack } from './hold-back.js';
-import { intervene } from './intervene.js';
+import { type InterveneOptions, intervene } from './intervene.js';
 import type { Policy } from './policy.js';
 import { rateRisk } from './rate-risk.js';
 import { segmentSteps } from './segment-steps.js';
@@ -39,6 +39,7 @@ export interface GuardedBranchOptions {
   readonly seed: number;
   /** In place of what the guard says. */
   readonly policy?: Policy;
+  readonly dispensable?: NonNullable<InterveneOptions['dispensable']>;
 }
 
 /**
@@ -49,14 +50,15 @@ export interface GuardedBranchOptions {
  */
 export function guardedBranch(
   open: (judging: Judging) => Promise<Branch>,
-  { scoring, guard, risks, seed, policy = policyOf(guard) }: GuardedBranchOptions,
+  { scoring, guard, risks, policy = policyOf(guard), ...correcting }: GuardedBranchOptions,
   gate: FlowGate = new FlowGate(),
 ): Observable<GuardEvent> {
   const { action, candidates, delivery, method, per, rate, statistic } = guard;
   return defer(() => {
     checkGuard(guard, scoring);
     const root = open({
-      forks: action === 'rollback' ? candidates : action === 'reflect' ? 1 : 0,
+      // Beside the text that a rollback may return to: its candidates, then the chosen one and what follows it.
+      forks: action === 'rollback' ? Math.max(2, candidates) : action === 'reflect' ? 1 : 0,
       rate: rateRisk(risks),
       judge: (place) => (events) =>
         events.pipe(
@@ -67,7 +69,7 @@ export function guardedBranch(
         ),
     });
     const guarded = from(root).pipe(
-      intervene({ policy, seed, gate }),
+      intervene({ ...correcting, policy, gate }),
       // Also where nobody waits any longer when it opens.
       finalize(() => {
         root.then(

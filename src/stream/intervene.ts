@@ -11,6 +11,11 @@ export interface InterveneOptions {
   readonly seed: number;
   /** Held by a reader that does not keep up. */
   readonly gate?: FlowGate;
+  /**
+   * Whether a continuation that fails with this error is done without: the response goes on as it stands. By default
+   * none is.
+   */
+  readonly dispensable?: (error: unknown) => boolean;
 }
 
 /**
@@ -21,19 +26,22 @@ export interface InterveneOptions {
  * it: nothing up to its end is retracted any more. After a rollback each score is that of the text as it stands, scored
  * with the same block boundaries.
  *
- * Errors with what a branch fails with. Unsubscribing closes all branches.
+ * Errors with what a branch fails with, unless a continuation that fails is done without. Unsubscribing closes all branches.
  *
  * @example
  * from(EngineBranch.open(engine, request, options)).pipe(intervene({ policy, seed: 1 })).subscribe(console.log);
  */
 export function intervene({
   gate = new FlowGate(),
+  dispensable = () => false,
   ...options
 }: InterveneOptions): OperatorFunction<Branch, GuardEvent> {
   return switchMap(
     (root) =>
       new Observable<GuardEvent>((subscriber) => {
-        const intervening = new Intervening({ ...options, gate }, (event) => subscriber.next(event));
+        const intervening = new Intervening({ ...options, gate, dispensable }, (event) =>
+          subscriber.next(event),
+        );
         intervening.follow(root).then(
           () => subscriber.complete(),
           (error: unknown) => subscriber.error(error),

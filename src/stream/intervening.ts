@@ -95,14 +95,17 @@ export class Intervening {
   }
 
   /** The request to check the step takes the place of what was written after it. */
-  async #reflect(step: StepEvent, insert: string, { branch }: Followed): Promise<Followed> {
+  async #reflect(step: StepEvent, insert: string, current: Followed): Promise<Followed> {
+    const { branch } = current;
     this.#corrections += 1;
     const place = { keep: step.to, step: step.step + 1, from: step.to };
-    const next = await this.#fork(branch, { ...place, insert, seed: this.#seed(0) });
-    this.#leaveOthers(next);
-    this.#retract(step.to);
+    const next = await this.#attempt(this.#fork(branch, { ...place, insert, seed: this.#seed(0) }));
+    if (next) {
+      this.#leaveOthers(next);
+      this.#retract(step.to);
+    }
     this.#emit(step);
-    return next;
+    return next ?? current;
   }
 
   async #rollback(step: StepEvent, rollback: Rollback, current: Followed): Promise<Followed | null> {
@@ -118,25 +121,33 @@ export class Intervening {
       done: null,
     };
     const resume = current.gate.hold();
-    const drawn = Array.from({ length: count }, (_, i) => this.#draw(step, rollback, current.branch, i + 1));
-    const attempts = [original, ...(await Promise.all(drawn))];
-    resume();
+    const drawn = Array.from({ length: count }, (_, i) =>
+      this.#attempt(this.#draw(step, rollback, current.branch, i + 1)),
+    );
+    const attempts = [original, ...(await Promise.all(drawn)).filter((attempt) => attempt !== null)];
     const candidates = attempts.map(({ text, tokens, score }) => ({ text, tokens, score }));
     const chosen = rollback.choose(candidates);
     const attempt = attempts[chosen];
     if (!attempt) throw new RangeError(`choose: ${chosen} is none of ${attempts.length} candidates`);
-    const done = { type: 'rollback.done', rollback: number, step: step.step, chosen, candidates } as const;
-    if (attempt.text === step.text) {
+    const done = { type: 'rollback.done', rollback: number, step: step.step, candidates } as const;
+    const same = attempt.text === step.text;
+    const next = same ? null : await this.#goOn(attempt, current);
+    resume();
+    if (next === null) {
       this.#leaveOthers(current);
-      this.#emit({ ...done, outcome: 'kept' });
+      this.#emit({ ...done, chosen: same ? chosen : 0, outcome: 'kept' });
       this.#emit(step);
       return current;
     }
+    if (next !== 'over') this.#leaveOthers(next);
     this.#retract(from);
     for (const event of attempt.events) this.#pass(event);
-    this.#emit({ ...done, outcome: 'replaced' });
+    this.#emit({ ...done, chosen, outcome: 'replaced' });
     if (attempt.step) this.#emit(attempt.step);
-    return this.#goOn(attempt);
+    if (next !== 'over') return next;
+    const usage = { promptTokens: this.#promptTokens, completionTokens: this.#tokens };
+    this.#finish({ type: 'generation.done', finishReason: attempt.done?.finishReason ?? 'stop', usage });
+    return null;
   }
 
   /** A candidate for a step: a branch that is read up to the step's end. */
@@ -172,22 +183,29 @@ export class Intervening {
     }
   }
 
-  /** After the chosen candidate the response goes on as it was asked for. */
-  async #goOn({ followed, step, done }: Attempt): Promise<Followed | null> {
-    this.#leaveOthers(followed);
-    if (done || !step) {
-      const usage = { promptTokens: this.#promptTokens, completionTokens: this.#tokens };
-      this.#finish({ type: 'generation.done', finishReason: done?.finishReason ?? 'stop', usage });
-      return null;
-    }
+  /**
+   * After the chosen candidate the response goes on as it was asked for.
+   * @returns `null` where it cannot: then nothing was taken back yet
+   */
+  async #goOn({ followed, step, done }: Attempt, current: Followed): Promise<Followed | 'over' | null> {
+    if (done || !step) return 'over';
+    this.#leaveOthers(current, followed);
     const place = { keep: step.to, step: step.step + 1, from: step.to };
-    const next = await this.#fork(followed.branch, { ...place, seed: this.#seed(0) });
-    this.#leaveOthers(next);
-    return next;
+    return this.#attempt(this.#fork(followed.branch, { ...place, seed: this.#seed(0) }));
+  }
+
+  /** @returns `null` for a continuation that fails and is done without */
+  async #attempt<T>(continuation: Promise<T>): Promise<T | null> {
+    try {
+      return await continuation;
+    } catch (error) {
+      if (this.#options.dispensable(error)) return null;
+      throw error;
+    }
   }
 
   #finish(done: DoneEvent): void {
-    this.#leaveOthers(null);
+    this.#leaveOthers();
     this.#emit({ ...done, usage: { ...done.usage, generatedTokens: this.#written } });
   }
 
@@ -244,8 +262,8 @@ export class Intervening {
     throw new EngineError('closed', 'the response was cancelled');
   }
 
-  #leaveOthers(stay: Followed | null): void {
-    for (const followed of this.#open) if (followed !== stay) this.#leave(followed);
+  #leaveOthers(...stay: readonly Followed[]): void {
+    for (const followed of this.#open) if (!stay.includes(followed)) this.#leave(followed);
   }
 
   #leave(followed: Followed): void {
@@ -256,10 +274,13 @@ export class Intervening {
   }
 }
 
-/** A request that leaves the model no room to answer is not made. */
+/** What the branch cannot go on after is not done, such as a request that leaves no room to answer. */
 function fitting(intervention: Intervention, step: StepEvent, branch: Branch): Intervention {
-  if (intervention.action !== 'reflect') return intervention;
-  return branch.fits(step.to, requestAfter(step, intervention.text)) ? intervention : { action: 'annotate' };
+  const fits =
+    intervention.action === 'rollback'
+      ? branch.fits(intervention.from, '')
+      : intervention.action !== 'reflect' || branch.fits(step.to, requestAfter(step, intervention.text));
+  return fits ? intervention : { action: 'annotate' };
 }
 
 /** On a line of its own, or at least apart. */

@@ -22,6 +22,9 @@ interface Place {
 }
 
 /** A branch that says what its script says, and remembers what was asked of it. */
+/** In place of a script: the continuation cannot be opened. */
+class Lost extends Error {}
+
 class ScriptedBranch implements Branch {
   static open = 0;
   readonly promptTokens = 5;
@@ -96,7 +99,7 @@ class ScriptedBranch implements Branch {
 }
 
 const guarded = (root: Branch, policy: Policy): Observable<GuardEvent> =>
-  of(root).pipe(intervene({ policy, seed: 1 }));
+  of(root).pipe(intervene({ policy, seed: 1, dispensable: (error) => error instanceof Lost }));
 
 const rollback = (changes: Partial<Extract<Intervention, { action: 'rollback' }>> = {}): Policy => {
   return (step, { corrections }) =>
@@ -226,6 +229,58 @@ describe('intervene', () => {
       expect(kinds(events)).not.toContain('token.retracted');
       expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({ outcome: 'kept' });
     }
+  });
+
+  it.each([
+    ['a candidate', [1], 'A. better. D.', 2],
+    ['all candidates', [1, 2], 'A. B. C.', 1],
+    ['what follows the chosen one', [3], 'A. B. C.', 3],
+  ])('does without a continuation that is dispensable: %s', async (_, lost, text, candidates) => {
+    ScriptedBranch.open = 0;
+    let forks = 0;
+    const root = new ScriptedBranch(WRONG, () => {
+      forks += 1;
+      if (lost.includes(forks)) throw new Lost();
+      return forks > 2
+        ? [['D.', 0.4]]
+        : [
+            ['better. ', 0.1],
+            ['y', 0],
+          ];
+    });
+    const events = await collect(root, rollback());
+    expect(finalText(events)).toBe(text);
+    const done = events.find((event) => event.type === 'rollback.done')!;
+    expect(done.candidates).toHaveLength(candidates);
+    if (text === 'A. B. C.') {
+      expect(done).toMatchObject({ outcome: 'kept', chosen: 0 });
+      expect(kinds(events)).not.toContain('token.retracted');
+    }
+    expect(ScriptedBranch.open).toBe(0);
+  });
+
+  it('does without a check that cannot be asked for', async () => {
+    const root = new ScriptedBranch(WRONG, () => {
+      throw new Lost();
+    });
+    const events = await collect(root, () => ({ action: 'reflect', text: 'Wait. ' }));
+    expect(finalText(events)).toBe('A. B. C.');
+    expect(kinds(events)).not.toContain('token.retracted');
+  });
+
+  it('fails with what any other continuation fails with', async () => {
+    const root = new ScriptedBranch(WRONG, () => {
+      throw new Error('out of memory');
+    });
+    await expect(collect(root, rollback())).rejects.toThrow('out of memory');
+  });
+
+  it('leaves a step as it is that the branch cannot go on from', async () => {
+    const root = new ScriptedBranch(WRONG, () => [['x', 0]]);
+    root.fits = () => false;
+    const events = await collect(root, rollback());
+    expect(finalText(events)).toBe('A. B. C.');
+    expect(events.find(({ type }) => type === 'step.flagged')).toMatchObject({ action: 'annotate' });
   });
 
   it('draws anew from a token within the step', async () => {

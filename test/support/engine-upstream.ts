@@ -16,8 +16,12 @@ export interface EngineUpstreamOptions {
   readonly continues?: boolean;
   /** Takes prompts at `/completions`: ids or text. */
   readonly completions?: boolean;
+  /** Is overloaded whenever it is to continue a text, but for the probe. */
+  readonly fails?: boolean;
   /** What its template puts before every conversation. */
   readonly system?: string;
+  /** What it tells of its reasoning before each answer. */
+  readonly reasoning?: string;
 }
 
 const body = z.object({
@@ -82,6 +86,10 @@ export class EngineUpstream {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(Buffer.from(part));
     const asked = body.parse(JSON.parse(Buffer.concat(parts).toString()));
+    if (this.#options.fails && asked.prompt !== undefined && asked.max_tokens !== 2) {
+      response.writeHead(429).end();
+      return;
+    }
     if (asked.return_token_ids && !this.#options.tokenIds) throw new Error('unknown field');
     if (asked.messages?.[0]?.content !== 'Count.' && asked.max_tokens !== 2) this.asked.push(asked);
     const promptIds = this.#promptIds(asked);
@@ -126,7 +134,7 @@ export class EngineUpstream {
       generation,
     }: { readonly chat: boolean; readonly promptIds: number[]; readonly generation: Generation },
   ): Promise<void> {
-    const { tokenIds, logprobs } = this.#options;
+    const { tokenIds, logprobs, reasoning } = this.#options;
     const tellsIds = tokenIds && asked.return_token_ids;
     const send = (choice: object | null, rest: object = {}): void => {
       const choices = choice ? [{ index: 0, finish_reason: null, ...choice }] : [];
@@ -135,6 +143,7 @@ export class EngineUpstream {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const prompt = tellsIds ? { prompt_token_ids: promptIds } : {};
     if (chat) send({ delta: { role: 'assistant', content: '' } }, prompt);
+    if (chat && reasoning !== undefined) send({ delta: { reasoning_content: reasoning } });
     let first = !chat;
     for (;;) {
       const item = await generation.next();

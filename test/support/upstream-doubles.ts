@@ -18,6 +18,8 @@ export interface DoubleOptions {
   readonly probability?: (index: number, body: RequestBody) => number;
   /** What is written in place of a token, such as by another seed. */
   readonly vary?: (token: string, index: number, body: RequestBody) => string;
+  /** What it tells of its reasoning before each answer to a chat (vLLM with a reasoning parser). */
+  readonly reasoning?: string;
 }
 
 /** One token as the double's model writes it. */
@@ -29,7 +31,7 @@ interface Written {
 }
 
 class Model {
-  readonly #options: Required<DoubleOptions>;
+  readonly #options: Required<Omit<DoubleOptions, 'reasoning'>>;
   readonly #words: string[] = [...MARKS];
 
   constructor(options: DoubleOptions) {
@@ -125,6 +127,13 @@ export function vllmDouble(options: DoubleOptions = {}): Script {
     const { tokens, reason } = model.write(begun, body, body.max_tokens);
     const ids = body.return_token_ids === true;
     reply.head();
+    if (chat && options.reasoning !== undefined) {
+      // The mark that ends it is swallowed, and its id told.
+      const thought = { index: 0, finish_reason: null, ...(ids && { token_ids: [model.id('hm')] }) };
+      const choices = [{ ...thought, delta: { reasoning_content: options.reasoning } }];
+      reply.data({ choices, ...(ids && { prompt_token_ids: prompt }) });
+      reply.data({ choices: [{ ...thought, delta: {} }] });
+    }
     tokens.forEach((token, i) => {
       const delta = chat ? { delta: { content: token.text } } : { text: token.text };
       const logprobs = chat

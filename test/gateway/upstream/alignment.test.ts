@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Alignment } from '#gateway/upstream/alignment.js';
-import { VocabularyMismatch } from '#gateway/upstream/scored-token.js';
+import { HiddenReasoning, VocabularyMismatch } from '#gateway/upstream/scored-token.js';
 import type { UpstreamPiece } from '#gateway/upstream/upstream.js';
 import { openCheckpoint } from '#src/index.js';
 import { Detokenizer } from '#src/model/detokenizer.js';
@@ -118,6 +118,12 @@ describe('Alignment', () => {
     ['described tokens that spell another text', [{ text: 'Maya', tokens: [token(3, 'Maya')], ids: null }]],
   ])('never scores another vocabulary: %s', (_name, pieces) => {
     expect(() => align(pieces)).toThrow(VocabularyMismatch);
+  });
+
+  it('never scores what follows a reasoning that it does not see, nor blames the vocabulary', () => {
+    // The id of the mark that begins it came with no text.
+    const pieces: UpstreamPiece[] = [untold('', [3]), { ...untold(''), thinking: true }, untold('a')];
+    expect(() => align(pieces)).toThrow(HiddenReasoning);
   });
 
   it('knows that some servers show the space which SentencePiece puts before a text', () => {

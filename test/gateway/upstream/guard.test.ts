@@ -206,6 +206,86 @@ describe('what the guard does about a doubtful step', () => {
     expect(textOf(events)).toBe(TEXT);
   });
 
+  it.each([
+    ['both candidates', [0, 1], 'kept', 1],
+    ['one of them', [1], 'replaced', 2],
+    ['what follows the chosen one', [2], 'kept', 3],
+  ])('rollback does without what the server does not write: %s', async (_, refused, outcome, candidates) => {
+    const double = vllmDouble(doubtful);
+    let continuations = 0;
+    const { url, log } = await serving((request, reply) => {
+      if (isProbe(request) || !continues(request.body)) return double(request, reply);
+      if (refused.includes(continuations++)) return reply.json(429, {});
+      return double(request, reply);
+    });
+    const events = await afterOrdinary(url, { action: 'rollback', candidates: 2 });
+    const done = events.find(({ type }) => type === 'rollback.done');
+    expect(done).toMatchObject({ outcome, ...(outcome === 'kept' && { chosen: 0 }) });
+    expect(done!.candidates).toHaveLength(candidates);
+    expect(textOf(events)).toBe(outcome === 'kept' ? TEXT : TEXT.replace(' not', ' yes'));
+    expect(events.at(-1)).toMatchObject({ type: 'generation.done', finish_reason: 'stop' });
+    expect(log.filter((line) => line.includes('upstream_overloaded'))).toHaveLength(refused.length);
+  });
+
+  it('rollback does without a candidate that is cut off', async () => {
+    const double = vllmDouble(doubtful);
+    const { url } = await serving((request, reply) => {
+      if (isProbe(request) || !continues(request.body)) return double(request, reply);
+      reply.head().data({ choices: [{ index: 0, text: 'Then', finish_reason: null }] });
+      reply.end();
+    });
+    const events = await afterOrdinary(url, { action: 'rollback', candidates: 1 });
+    expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({ outcome: 'kept' });
+    expect(textOf(events)).toBe(TEXT);
+    expect(events.at(-1)).toMatchObject({ type: 'generation.done' });
+  });
+
+  it('rollback from the start asks as if nothing had been written', async () => {
+    const first = {
+      probability: (index: number, request: RequestBody) =>
+        asked(request) === 'Doubt.' && index < 5 ? 0.2 : SURE,
+    };
+    const { url, upstream } = await serving(llamaCppDouble(first));
+    const events = await afterOrdinary(url, { action: 'rollback', candidates: 2 });
+    expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({ step: 0, outcome: 'kept' });
+    const requests = upstream.requests.filter(({ body }) => asked(body) === 'Doubt.');
+    expect(requests).toHaveLength(3);
+    expect(requests.some(({ body }) => continues(body))).toBe(false);
+  });
+
+  it('rollback ends a candidate at a stop string that begins before it', async () => {
+    const { url } = await serving(vllmDouble(doubtful));
+    const stop = ['so.\nThen it is yes'];
+    const events = await afterOrdinary(url, { action: 'rollback', candidates: 1 }, { stop });
+    expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({
+      outcome: 'kept',
+      candidates: [{ text: 'Then it is not.\n' }, { text: '', tokens: 0 }],
+    });
+  });
+
+  it.each(['rollback', 'reflect'])(
+    '%s is not done after reasoning that is no part of the text',
+    async (action) => {
+      const { url, upstream } = await serving(vllmDouble({ ...doubtful, reasoning: 'Hm.' }));
+      const events = await afterOrdinary(url, { action, reflection: 'Sure?\n' });
+      expect(events.find(({ type }) => type === 'step.flagged')).toMatchObject({ action: 'annotate' });
+      expect(textOf(events)).toBe(TEXT);
+      expect(events.at(-1)).toMatchObject({ type: 'generation.done' });
+      expect(upstream.requests.some((request) => !isProbe(request) && continues(request.body))).toBe(false);
+    },
+  );
+
+  it('reflect: the response goes on as it stands where the server does not continue it', async () => {
+    const double = llamaCppDouble(doubtful);
+    const { url } = await serving((request, reply) =>
+      !isProbe(request) && continues(request.body) ? reply.json(503, {}) : double(request, reply),
+    );
+    const events = await afterOrdinary(url, { action: 'reflect', reflection: 'Sure?\n' });
+    expect(events.find(({ type }) => type === 'step.flagged')).toMatchObject({ action: 'reflect' });
+    expect(textOf(events)).toBe(TEXT);
+    expect(events.at(-1)).toMatchObject({ type: 'generation.done' });
+  });
+
   it('reflect: the request is part of the text that the server continues', async () => {
     const { url, upstream } = await serving(llamaCppDouble(doubtful));
     const events = await afterOrdinary(url, { action: 'reflect', reflection: 'Sure?\n', max_rollbacks: 1 });
@@ -258,6 +338,17 @@ describe('what is passed on', () => {
       top_logprobs: 2,
       return_token_ids: true,
     });
+  });
+
+  it('no more tokens than were asked for, though the server writes more', async () => {
+    const double = vllmDouble();
+    const { url } = await serving((request, reply) => {
+      const { max_tokens: _, ...rest } = request.body;
+      return double(isProbe(request) ? request : { ...request, body: rest }, reply);
+    });
+    const { text, chunks, done } = await streamed(url, { max_tokens: 3, guard: { enabled: false } });
+    expect({ text, done }).toEqual({ text: ANSWER.slice(0, 3).join(''), done: true });
+    expect(chunks.some(({ choices }) => choices?.[0]?.finish_reason === 'length')).toBe(true);
   });
 
   it('its finish reason, usage and log-probabilities', async () => {

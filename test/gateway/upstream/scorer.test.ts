@@ -211,6 +211,41 @@ describe('a generation of a scored upstream', () => {
     await expectScoredAlone(tokens, scores);
   });
 
+  it('has a step checked in many more words than are scored in one pass', async () => {
+    const reflection = 'Wait: 12345 6789 '.repeat(12);
+    const guard = { action: 'reflect', block: 1, rate: 0.9, methods: ['nll'], max_rollbacks: 1, reflection };
+    const changes = { messages: [{ role: 'user', content: LONG_QUESTION }], max_tokens: 290, guard };
+    const events = await collect({ upstream: { ...upstream, completions: true }, changes });
+    expect(ending(events).tokens.filter((token) => token.inserted).length).toBeGreaterThan(64);
+    expect(events.at(-1)?.type).toBe('generation.done');
+  });
+
+  it('goes on as it stands where the server fails to continue it', async () => {
+    const guard = { action: 'rollback', rate: 0.5, candidates: 1, choose: 'uncertainty' };
+    const changes = { guard, temperature: 1, seed: 1 };
+    const events = await collect({ upstream: { ...upstream, completions: true, fails: true }, changes });
+    const rollbacks = events.filter((event) => event.type === 'rollback.done');
+    for (const done of rollbacks) expect(done).toMatchObject({ outcome: 'kept', chosen: 0 });
+    // From the start a candidate is an answer of its own, and only what follows it fails; later the candidate does.
+    expect(new Set(rollbacks.map(({ candidates }) => candidates.length))).toEqual(new Set([2, 1]));
+    expect(events.at(-1)?.type).toBe('generation.done');
+    expect(scoring.memory.used).toBe(0);
+  });
+
+  it('is not scored after a reasoning that the server keeps apart', async () => {
+    await withModel({ upstream: { ...upstream, reasoning: 'Hm.' } }, async (model) => {
+      const seen: GuardEvent[] = [];
+      const all = (await events(model, {})).pipe(tap((event) => seen.push(event)));
+      await expect(lastValueFrom(all)).rejects.toMatchObject({
+        status: 502,
+        body: { code: 'scorer_mismatch' },
+      });
+      expect(seen).toEqual([]);
+      const off = await events(model, { guard: { enabled: false } });
+      expect(await lastValueFrom(off)).toMatchObject({ type: 'generation.done' });
+    });
+  });
+
   it('stops where the guard stops', async () => {
     const events = await collect({ upstream, changes: { guard: { action: 'stop', rate: 0.9 } } });
     expect(events.at(-1)).toMatchObject({ type: 'generation.done', finishReason: 'content_filter' });
@@ -346,6 +381,18 @@ describe('the weights of a scorer', () => {
       });
     },
   );
+
+  it.each([
+    ['text alone', true],
+    ['ids alone', true],
+    ['log-probabilities alone', false],
+  ])('are said not to be verified where nothing can be compared: %s', async (dialect, unverified) => {
+    await withModel({ upstream: DIALECTS[dialect]! }, async (model) => {
+      const { guard } = await model.prepare(parse(chatSchema, chatBody()), { canRetract: true });
+      const said = (guard.warnings ?? []).some((warning) => warning.startsWith('not verified'));
+      expect(said).toBe(unverified);
+    });
+  });
 
   it('come from the configuration, and are counted where they are others', async () => {
     const upstream = await EngineUpstream.start(engine, DIALECTS['ids and log-probabilities']);

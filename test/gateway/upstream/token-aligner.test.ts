@@ -25,6 +25,7 @@ function aligned(parts: readonly Part[], lags = false): UpstreamPiece[] {
       text,
       tokens: tokens?.map((each) => (typeof each === 'string' ? token(each) : each)) ?? null,
       ids,
+      thinking: false,
     }),
   );
   return [...pieces, ...aligner.end()];
@@ -109,8 +110,19 @@ describe('tokens and text', () => {
 
   it('text without tokens is not held back', () => {
     const aligner = new TokenAligner({ lags: false });
-    expect(short(aligner.push({ text: '', tokens: [token('')], ids: null }))).toEqual([]);
-    expect(short(aligner.push({ text: 'a', tokens: null, ids: null }))).toEqual([['a', null]]);
+    const rest = { ids: null, thinking: false };
+    expect(short(aligner.push({ text: '', tokens: [token('')], ...rest }))).toEqual([]);
+    expect(short(aligner.push({ text: 'a', tokens: null, ...rest }))).toEqual([['a', null]]);
+  });
+
+  it('a token that the server swallows gives its log-probability to no other of the same text', () => {
+    const parts: Part[] = [
+      ['', [token(' ha', { logprob: -9 })]],
+      [' ha', [token(' ha', { logprob: -1 })]],
+      [' ha', [token(' ha', { logprob: -2 })]],
+    ];
+    const logprobs = aligned(parts).flatMap(({ tokens }) => tokens?.map(({ logprob }) => logprob));
+    expect(logprobs).toEqual([-1, -2]);
   });
 
   it('a text that lags behind its tokens, as where stop strings are looked for', () => {
@@ -216,5 +228,42 @@ describe('ids without texts', () => {
 
   it('are kept where texts do not fit', () => {
     expect(aligned([['a', [token('x', { id: 7 })]]])).toEqual([{ text: 'a', tokens: null, ids: [7] }]);
+  });
+});
+
+describe('reasoning that is kept apart', () => {
+  const thought = (text: string, own: readonly UpstreamToken[]) => ({
+    text,
+    tokens: own,
+    ids: null,
+    thinking: true,
+  });
+  const said = (text: string, own: readonly UpstreamToken[]) => ({
+    text,
+    tokens: own,
+    ids: null,
+    thinking: false,
+  });
+
+  it.each([false, true])('has no part in the tokens of the text; text may lag: %j', (lags) => {
+    const aligner = new TokenAligner({ lags });
+    const pieces = [
+      said('', [token('<think>')]),
+      thought('', [token(' ha')]),
+      said('', [token('</think>')]),
+      said(' ha', [token(' ha', { logprob: -3 })]),
+    ].flatMap((chunk) => aligner.push(chunk));
+    expect(pieces).toEqual([
+      { text: '', tokens: null, ids: null, thinking: true },
+      // Where text may lag it could be that of the mark, or of the thought.
+      { text: ' ha', tokens: lags ? null : [token(' ha', { logprob: -3 })], ids: null },
+    ]);
+  });
+
+  it('a part that has both is text without tokens', () => {
+    const aligner = new TokenAligner({ lags: false });
+    expect(aligner.push(thought('Yes', [token('Hm'), token('Yes')]))).toEqual([
+      { text: 'Yes', tokens: null, ids: null, thinking: true },
+    ]);
   });
 });

@@ -1,0 +1,70 @@
+import type { UpstreamAnswer, UpstreamPiece, UpstreamRequest } from './upstream.js';
+
+export interface ContinuationRequest {
+  readonly begun: NonNullable<UpstreamRequest['begun']>;
+  /** That are left, where the request says how many there are. */
+  readonly room: number;
+  readonly temperature: number | undefined;
+  readonly seed: number;
+}
+
+/** What is asked for to go on from a text in another way. */
+export function continuationOf(
+  request: Omit<UpstreamRequest, 'begun'>,
+  { begun, room, temperature, seed }: ContinuationRequest,
+): UpstreamRequest {
+  return {
+    ...request,
+    sampling: {
+      ...request.sampling,
+      // Servers differ in which seeds they take; all take those of 31 bits.
+      seed: seed >>> 1,
+      ...(temperature !== undefined && { temperature }),
+    },
+    ...(request.maxTokens !== undefined && { maxTokens: room }),
+    // An empty message would be one that has ended.
+    ...((begun.text !== '' || begun.ids?.length) && { begun }),
+  };
+}
+
+/**
+ * A continuation that ends also with a stop string that has begun in the text before it: servers look for them in what
+ * they write. Nothing of the stop string is passed on; what of it stands in the text before stays.
+ */
+export function stoppedAcross(
+  answer: UpstreamAnswer,
+  before: string,
+  stops: readonly string[],
+): UpstreamAnswer {
+  const rests = stops.flatMap((stop) =>
+    Array.from({ length: stop.length - 1 }, (_, i) => i + 1)
+      .filter((length) => before.endsWith(stop.slice(0, length)))
+      .map((length) => stop.slice(length)),
+  );
+  if (rests.length === 0) return answer;
+  let stopped = false;
+  const pieces = async function* (): AsyncGenerator<UpstreamPiece> {
+    let held: UpstreamPiece[] | null = [];
+    let text = '';
+    for await (const piece of answer.pieces) {
+      if (!held) {
+        yield piece;
+        continue;
+      }
+      held.push(piece);
+      text += piece.text;
+      stopped = rests.some((rest) => text.startsWith(rest));
+      if (stopped) return;
+      if (rests.some((rest) => rest.startsWith(text))) continue;
+      yield* held;
+      held = null;
+    }
+    yield* held ?? [];
+  };
+  return {
+    promptIds: answer.promptIds,
+    pieces: pieces(),
+    end: () => (stopped ? { finishReason: 'stop', usage: null } : answer.end()),
+    cancel: () => answer.cancel(),
+  };
+}

@@ -189,6 +189,7 @@ export class Intervening {
    */
   async #goOn({ followed, step, done }: Attempt, current: Followed): Promise<Followed | 'over' | null> {
     if (done || !step) return 'over';
+    if (!followed.branch.fits(step.to, '')) return null;
     this.#leaveOthers(current, followed);
     const place = { keep: step.to, step: step.step + 1, from: step.to };
     return this.#attempt(this.#fork(followed.branch, { ...place, seed: this.#seed(0) }));

@@ -259,6 +259,16 @@ describe('intervene', () => {
     expect(ScriptedBranch.open).toBe(0);
   });
 
+  it('keeps the step where nothing can follow the chosen candidate', async () => {
+    const root = new ScriptedBranch(WRONG, () => [
+      ['long. ', ...Array<number>(18).fill(0.1)],
+      ['y', 0],
+    ]);
+    const events = await collect(root, rollback());
+    expect(finalText(events)).toBe('A. B. C.');
+    expect(events.find(({ type }) => type === 'rollback.done')).toMatchObject({ outcome: 'kept', chosen: 0 });
+  });
+
   it('does without a check that cannot be asked for', async () => {
     const root = new ScriptedBranch(WRONG, () => {
       throw new Lost();

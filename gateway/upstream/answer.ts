@@ -6,10 +6,7 @@ import { Messages } from './messages.js';
 
 const DONE = '[DONE]';
 
-const READERS: Readonly<Record<Call['format'], (message: string) => Chunk>> = {
-  chunk: readChunk,
-  generate: readGenerateLine,
-};
+const READERS = { chunk: readChunk, generate: readGenerateLine } as const;
 
 /** The chunks of an answer, of which no more come once the server has said that it is over. */
 export class ChunkReader {

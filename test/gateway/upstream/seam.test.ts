@@ -40,6 +40,11 @@ describe('white space that a continuation writes again', () => {
     expect(through('\n', untold('', [5]), untold('\na', [6]))).toEqual([untold('a')]);
   });
 
+  it('is taken off after thoughts, too, of which is still told', () => {
+    const thought: UpstreamPiece = { ...untold(''), thinking: true };
+    expect(through('\n', thought, told('\n'), told('a'))).toEqual([thought, told('a')]);
+  });
+
   it('changes nothing where the server was shown all', () => {
     expect(through('', untold('\na', [5, 6]), told('b'))).toEqual([untold('\na', [5, 6]), told('b')]);
   });

@@ -7,5 +7,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // A machine under load is slow; what never comes true fails all the same.
+    expect: { poll: { timeout: 30_000 } },
   },
 });

@@ -61,8 +61,13 @@ export function createApp(options: AppOptions): Express {
   const user = authenticate(access, 'generate');
   const chat = chatCompletions({ models, live, settings });
   app.post('/v1/chat/completions', user, jsonBody(settings.limits.body_bytes), chat);
+  // Express answers it as GET: it would take the stream over, and read nothing of it.
+  app.head('/v1/chat/completions/:id', (_req, res) => {
+    res.set('Allow', 'GET');
+    throw new ApiError(405, 'method_not_allowed', 'the rest of a completion can be had by GET alone');
+  });
   app.get('/v1/chat/completions/:id', user, resumeCompletion({ live, settings }));
-  app.post('/v1/tickets', user, refuseNewWork(lifecycle), issueTicket(access));
+  app.post('/v1/tickets', user, refuseNewcomers(lifecycle, live), issueTicket(access));
   app.get('/v1/models', user, (_req, res) => {
     res.json({ object: 'list', data: models.all.map(({ name }) => modelObject(name, models)) });
   });
@@ -83,9 +88,13 @@ export function createApp(options: AppOptions): Express {
 }
 
 /** A listener for `/metrics` alone, which asks for no key: whoever configures it chooses who reaches it. */
-export function createMetricsApp({ metrics }: Pick<AppOptions, 'metrics'>): Express {
+export function createMetricsApp({ metrics, access }: Pick<AppOptions, 'metrics' | 'access'>): Express {
   const app = express();
   app.disable('x-powered-by');
+  app.use((req, _res, next) => {
+    access.checkName(req.headers);
+    next();
+  });
   app.get('/metrics', sendMetrics(metrics));
   app.use(() => {
     throw new ApiError(404, 'not_found', 'there is nothing here but /metrics');
@@ -123,9 +132,10 @@ function sayGoodbye(lifecycle: Lifecycle): RequestHandler {
   };
 }
 
-function refuseNewWork(lifecycle: Lifecycle): RequestHandler {
-  return (_req, _res, next) => {
-    lifecycle.checkOpen();
+/** While draining only those may connect who have something to resume. */
+function refuseNewcomers(lifecycle: Lifecycle, live: LiveGenerations): RequestHandler {
+  return (_req, res, next) => {
+    lifecycle.checkOpen(() => live.holds(res.locals.principal));
     next();
   };
 }

@@ -38,7 +38,7 @@ export function chatCompletions({ models, live, settings }: ChatOptions): Reques
         return request.stream ? new ChunkEncoding(completion, `${live.epoch}/${id}`) : whole(completion);
       },
     });
-    if (res.closed) return generation.discard(); // a large model's embeddings take their time to be read
+    if (res.destroyed) return generation.discard(); // a large model's embeddings take their time to be read
     const sink = request.stream
       ? new SseSink(res, generation, settings.streams, next)
       : jsonSink(res, generation, next);
@@ -64,7 +64,7 @@ function goOn(
     throw new ApiError(410, 'not_recovered', `${LAST_EVENT_ID}: what followed it is no longer there`);
   }
   sink.open();
-  generation.resume();
+  generation.resume(sink);
 }
 
 const LAST_EVENT_ID = 'Last-Event-ID';

@@ -1,3 +1,5 @@
+import { isTransient } from '../src/client/close-codes.js';
+
 /** The codes with which the gateway closes a WebSocket, as PROTOCOL.md lists them. */
 export const CLOSE_CODES = {
   goingAway: 1001,
@@ -10,9 +12,7 @@ export const CLOSE_CODES = {
 export type CloseCode = (typeof CLOSE_CODES)[keyof typeof CLOSE_CODES];
 
 /** Whether a client is not to come back after the gateway has closed with this code. */
-export const isFinal = (code: number): boolean => FINAL.has(code) || (code >= 4500 && code < 5000);
-
-const FINAL: ReadonlySet<number> = new Set([1000, 1002, 1003, 1007, 1008, 1009]);
+export const isFinal = (code: number): boolean => !isTransient(code);
 
 /**
  * Whether a client that closes with this code is done with its generations: normal, going away (a page that is left),

@@ -41,26 +41,29 @@ function kindOf({ type, items }: Schema): Kind {
 /**
  * What the environment says of the configuration. Lists of texts have commas between, other lists and `models` are
  * JSON. `PORT` is another name of `FLINCH_LISTEN_PORT`, which goes before it.
- * @param allowed further variables with our prefix: those that the configuration names as holding keys
- * @throws ConfigError for an unknown variable with our prefix, and for a value that is not of the field's kind
+ * @throws ConfigError for a value that is not of the field's kind
  */
-export function readVariables(env: NodeJS.ProcessEnv, allowed: ReadonlySet<string>): ConfigLayer[] {
+export function readVariables(env: NodeJS.ProcessEnv): ConfigLayer[] {
   return Object.entries(env).flatMap(([variable, text]) => {
-    if (text === undefined) return [];
     const field = CONFIG_VARIABLES.get(variable === 'PORT' ? variableOf(['listen', 'port']) : variable);
-    if (field) {
-      // An empty PORT is none: some shells and process managers cannot unset a variable.
-      if (text === '') return [];
-      const values = nest(field.path, readValue(text, field.kind, variable));
-      const layer: ConfigLayer = { values, place: () => variable };
-      return variable === 'PORT' && env[variableOf(field.path)] ? [] : [layer];
-    }
-    if (!variable.startsWith(PREFIX) || allowed.has(variable)) return [];
-    throw new ConfigError(
-      variable,
-      `is no variable of flinch; did you mean ${nearest(variable, [...CONFIG_VARIABLES.keys()])}?`,
-    );
+    // An empty one is none: some shells and process managers cannot unset a variable.
+    if (!field || !text) return [];
+    const values = nest(field.path, readValue(text, field.kind, variable));
+    const layer: ConfigLayer = { values, place: () => variable };
+    return variable === 'PORT' && env[variableOf(field.path)] ? [] : [layer];
   });
+}
+
+/**
+ * @param allowed further variables with our prefix: those that the configuration names as holding keys
+ * @throws ConfigError for an unknown variable with our prefix
+ */
+export function checkVariables(env: NodeJS.ProcessEnv, allowed: ReadonlySet<string>): void {
+  const known = [...CONFIG_VARIABLES.keys()];
+  for (const variable of Object.keys(env)) {
+    if (!variable.startsWith(PREFIX) || CONFIG_VARIABLES.has(variable) || allowed.has(variable)) continue;
+    throw new ConfigError(variable, `is no variable of flinch; did you mean ${nearest(variable, known)}?`);
+  }
 }
 
 export function nest(path: Path, value: unknown): Record<string, unknown> {

@@ -3,13 +3,16 @@ import { DEVICE_CHOICES } from '../src/engine/device.js';
 
 const MIB = 1 << 20;
 
-const seconds = (fallback: number, min = 0) => z.number().min(min).max(86_400).default(fallback);
+const seconds = (fallback: number, min = 0, max = 86_400) => z.number().min(min).max(max).default(fallback);
 const count = (fallback: number, min = 1, max = 1_000_000) => z.int().min(min).max(max).default(fallback);
 
 const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
-  .refine((url) => !URL.canParse(url) || new URL(url).username === '', {
+  .refine((url) => !URL.canParse(url) || !(new URL(url).username || new URL(url).password), {
     error: 'must not hold a password: use key_env',
+  })
+  .refine((url) => !URL.canParse(url) || /^[^?#]*$/.test(url), {
+    error: 'must end with the path: what follows "?" or "#" would not be sent',
   });
 
 /** A checkpoint that the gateway runs itself. */
@@ -127,6 +130,7 @@ export const configSchema = z.strictObject({
       z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$/, { error: 'is no name for a model' }),
       z.union([checkpointSchema, upstreamModelSchema]),
     )
+    .refine((models) => Object.keys(models).length > 0, { error: 'must name a model' })
     .optional(),
   access: z
     .strictObject({
@@ -162,7 +166,8 @@ export const configSchema = z.strictObject({
     .prefault({}),
   streams: z
     .strictObject({
-      heartbeat_s: seconds(15, 0.05),
+      /** Clients give a connection up on which they heard nothing for 45 s: two of these, and time to spare. */
+      heartbeat_s: seconds(15, 0.05, 20),
       /** Of each generation: events and their bytes that can be sent again. */
       history_events: count(4096),
       history_bytes: count(MIB, 1024, 1 << 30),

@@ -17,6 +17,7 @@ export const ERROR_CODES = [
   'invalid_ticket',
   'invalid_value',
   'key_not_allowed',
+  'method_not_allowed',
   'missing_api_key',
   'model_error',
   'model_not_found',
@@ -31,7 +32,6 @@ export const ERROR_CODES = [
   'shutting_down',
   'taken_over',
   'too_many_generations',
-  'too_many_messages',
   'unknown_parameter',
   'unknown_response',
   'unsupported_encoding',
@@ -46,3 +46,12 @@ export const ERROR_CODES = [
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
+
+/** What somebody should look into. All else is the client's, the upstream's, which has its own line, or passes. */
+export const OWN_FAULTS: ReadonlySet<ErrorCode> = new Set([
+  'engine_crashed',
+  'engine_failed',
+  'engine_unavailable',
+  'internal_error',
+  'model_error',
+]);

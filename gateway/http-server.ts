@@ -3,6 +3,7 @@ import {
   type IncomingMessage,
   type RequestListener,
   type Server,
+  type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -23,28 +24,66 @@ export function createHttpServer(
   onRefused: (code: ErrorCode) => void = () => {},
 ): Server {
   const headersTimeout = limits.header_s * 1000;
-  const server = createServer(
-    {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout,
-      requestTimeout: headersTimeout + limits.body_s * 1000,
-      // How exact the two are.
-      connectionsCheckingInterval: Math.min(1000, headersTimeout / 2),
-      keepAliveTimeout: KEEP_ALIVE_MS,
-    },
-    listener,
-  );
+  const responses = new OpenResponses();
+  const options = {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout,
+    requestTimeout: headersTimeout + limits.body_s * 1000,
+    // How exact the two are.
+    connectionsCheckingInterval: Math.min(1000, headersTimeout / 2),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // From Node 22.21 and 24.9 on; before, see `declineUpgrade`.
+    shouldUpgradeCallback: (request: IncomingMessage) =>
+      server.listenerCount('upgrade') > 0 && isHandshake(request),
+  };
+  const server: Server = createServer(options, (request, response) => {
+    responses.add(request, response);
+    listener(request, response);
+  });
   // Their bytes are bounded; by default those after the 2000th are dropped without a word, `Origin` too.
   server.maxHeadersCount = 0;
   // One more is closed unheard: answering it would take what the limit is to save.
   server.maxConnections = limits.connections;
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
+    // Within a response that has begun, an answer would be taken for a part of it.
+    if (responses.begun(socket)) return socket.destroy();
     const refusal = refusalOf(error);
     onRefused(refusal.body.code);
     refuse(socket, refusal);
   });
   return server;
+}
+
+/**
+ * The responses of each connection that are not over. Of requests in a pipeline only the first response has the socket;
+ * the others emit no `close` when the connection ends, unless it is done for them.
+ */
+class OpenResponses {
+  readonly #of = new WeakMap<Duplex, Set<ServerResponse>>();
+
+  add({ socket }: IncomingMessage, response: ServerResponse): void {
+    const open = this.#of.get(socket) ?? this.#watch(socket);
+    open.add(response);
+    response.once('close', () => open.delete(response));
+  }
+
+  begun(connection: Duplex): boolean {
+    return [...(this.#of.get(connection) ?? [])].some(({ headersSent }) => headersSent);
+  }
+
+  #watch(connection: Duplex): Set<ServerResponse> {
+    const open = new Set<ServerResponse>();
+    this.#of.set(connection, open);
+    connection.once('close', () => {
+      for (const response of open) {
+        if (response.socket !== null || response.writableFinished) continue;
+        response.destroy();
+        response.emit('close');
+      }
+    });
+    return open;
+  }
 }
 
 /** What Node could not make a request of. */
@@ -69,6 +108,30 @@ function refusalOf({ code }: NodeJS.ErrnoException): ApiError {
 export function checkForm({ url = '', headersDistinct }: IncomingMessage): void {
   if (!url.startsWith('/')) throw new ApiError(400, 'invalid_http', 'the target of a request must be a path');
   if ((headersDistinct.host?.length ?? 0) > 1) throw new ApiError(400, 'invalid_http', 'Host: more than one');
+}
+
+/** Whether a request is to become a WebSocket. */
+export const isHandshake = ({ headers }: IncomingMessage): boolean =>
+  headers.upgrade?.toLowerCase() === 'websocket';
+
+/**
+ * Serves a request that offers to speak another protocol as if it did not, as `h2c`, which Java's client offers: who
+ * offers one must be content with that (RFC 9110, 7.8). Where Node has not asked, the request has no body by now, and
+ * its connection nobody who reads it: it begins anew with the same request, without the offer, and ends after it.
+ */
+export function declineUpgrade(
+  server: Server,
+  { method, url, httpVersion, rawHeaders }: IncomingMessage,
+  connection: Duplex,
+  head: Buffer,
+): void {
+  const lines = [`${method} ${url} HTTP/${httpVersion}`, 'Connection: close'];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (/^(connection|upgrade)$/i.test(rawHeaders[i] ?? '')) continue;
+    lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`);
+  }
+  connection.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
+  server.emit('connection', connection);
 }
 
 /** Answers on a connection that has no response object, and ends it. */

@@ -15,9 +15,12 @@ export class Lifecycle {
     this.#draining = true;
   }
 
-  /** @throws ApiError 503 `shutting_down` once draining */
-  checkOpen(): void {
-    if (!this.#draining) return;
+  /**
+   * @param resumes whether who asks has something under way to come back to
+   * @throws ApiError 503 `shutting_down` for others once draining
+   */
+  checkOpen(resumes: () => boolean): void {
+    if (!this.#draining || resumes()) return;
     throw new ApiError(503, 'shutting_down', 'the gateway shuts down', null, RETRY_AFTER_S);
   }
 }

@@ -32,11 +32,13 @@ export interface LiveOptions {
   readonly id: string;
   /** Whoever may resume it. */
   readonly owner: string;
+  /** The client's name for it. */
+  readonly requestId: string | undefined;
   readonly prepared: Prepared;
   readonly encoding: Encoding;
   /** Of a generation that can be resumed. */
   readonly history: EventHistory | null;
-  /** How long it waits to be resumed, after the loss of its connection and after its end. */
+  /** How long it waits to be resumed, after the loss of its connection and after all of it was sent. */
   readonly retentionMs: number;
   /** It writes no more; with what it failed, unless the sink was told. Called once. */
   readonly onOver: (error: unknown) => void;
@@ -53,6 +55,7 @@ export interface LiveOptions {
 export class LiveGeneration {
   readonly id: string;
   readonly owner: string;
+  readonly requestId: string | undefined;
   readonly #options: LiveOptions;
   readonly #gate = new FlowGate();
   #subscription: Subscription | null = null;
@@ -69,6 +72,7 @@ export class LiveGeneration {
   constructor(options: LiveOptions) {
     this.id = options.id;
     this.owner = options.owner;
+    this.requestId = options.requestId;
     this.#options = options;
   }
 
@@ -77,14 +81,21 @@ export class LiveGeneration {
     return this.#over;
   }
 
-  /** Whether all is over but the remembering. */
-  get finished(): boolean {
-    return this.#over && this.#sink === null;
+  /** Whether a connection reads it, or what is left of it. */
+  get attached(): boolean {
+    return this.#sink !== null;
   }
 
-  start(sink: Sink): void {
+  /** Whether all is over but the remembering. */
+  get finished(): boolean {
+    return this.#over && !this.attached;
+  }
+
+  /** @param paused whether the sink wants nothing until {@link resume} */
+  start(sink: Sink, paused = false): void {
     const { encoding, prepared } = this.#options;
     this.#sink = sink;
+    if (paused) this.pause(sink);
     this.#emit(encoding.opening());
     // In the pipeline, so that whatever is thrown on the way is an error of this generation alone.
     const frames = defer(() => prepared.start(this.#gate)).pipe(
@@ -111,9 +122,8 @@ export class LiveGeneration {
     }
     this.#sink?.replaced();
     this.#sink = sink;
-    if (this.#over) this.#retain();
-    else clearTimeout(this.#retention);
-    this.pause();
+    clearTimeout(this.#retention);
+    this.pause(sink);
     return true;
   }
 
@@ -132,12 +142,14 @@ export class LiveGeneration {
   }
 
   /** Sends no more for now; the generation waits. What is on its way without a history is sent all the same. */
-  pause(): void {
+  pause(sink: Sink): void {
+    if (this.#sink !== sink) return; // it has another now, which reads at a pace of its own
     this.#paused = true;
     this.#balance();
   }
 
-  resume(): void {
+  resume(sink: Sink): void {
+    if (this.#sink !== sink) return;
     this.#paused = false;
     this.#pump();
   }
@@ -208,6 +220,7 @@ export class LiveGeneration {
       const sink = this.#sink;
       this.#sink = null;
       sink?.ended();
+      if (history) this.#retain();
     }
   }
 
@@ -222,8 +235,8 @@ export class LiveGeneration {
   #end(error?: unknown): void {
     this.#stop(error);
     this.#pump();
-    if (this.#options.history) this.#retain();
-    else this.discard();
+    if (!this.#options.history) this.discard();
+    else if (!this.#sink) this.#retain();
   }
 
   #stop(error?: unknown): void {
@@ -245,10 +258,10 @@ export class LiveGeneration {
     }
   }
 
+  /** Waits for a sink. While one still takes what is left, there is nothing to resume. */
   #retain(): void {
+    if (this.#forgotten) return;
     clearTimeout(this.#retention);
-    // While a sink still takes what is left, there is nothing to resume.
-    const expire = (): void => (this.#sink ? this.#retain() : this.discard());
-    this.#retention = setTimeout(expire, this.#options.retentionMs).unref();
+    this.#retention = setTimeout(() => this.discard(), this.#options.retentionMs).unref();
   }
 }

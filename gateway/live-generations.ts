@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Principal } from './access/principal.js';
 import type { Config } from './config.js';
+import { OWN_FAULTS } from './error-codes.js';
 import { ApiError, toApiError } from './errors.js';
 import { EventHistory } from './event-history.js';
 import { type Encoding, LiveGeneration } from './live-generation.js';
@@ -13,6 +14,8 @@ export interface OpenRequest {
   readonly id: string;
   readonly principal: Principal;
   readonly resumable: boolean;
+  /** The client's name for it. */
+  readonly requestId?: string | undefined;
   readonly prepare: () => Promise<Prepared>;
   readonly encode: (prepared: Prepared) => Encoding;
 }
@@ -49,11 +52,14 @@ export class LiveGenerations {
   }
 
   /**
-   * Takes on a generation. Whoever opens it starts it, or discards it.
+   * Takes on a generation. Whoever opens it starts it, or discards it. A client that asks again for one that can be
+   * resumed, by the same name, has lost it before it learned its id: what nobody can ask for ends.
    * @throws ApiError 429 from the principal, 503 `shutting_down`; what `prepare` throws
    */
-  async open({ id, principal, resumable, prepare, encode }: OpenRequest): Promise<LiveGeneration> {
+  async open(request: OpenRequest): Promise<LiveGeneration> {
+    const { id, principal, resumable, requestId, prepare, encode } = request;
     if (this.#refuses) throw shuttingDown();
+    if (resumable && requestId !== undefined) this.#forgetLost(requestId, principal);
     this.#preparing += 1;
     let release = (): void => {};
     try {
@@ -64,6 +70,7 @@ export class LiveGenerations {
       const generation = new LiveGeneration({
         id,
         owner: principal.name,
+        requestId,
         prepared,
         encoding: encode(prepared),
         history: resumable ? new EventHistory({ events, bytes }) : null,
@@ -101,6 +108,11 @@ export class LiveGenerations {
     return epoch === this.epoch && generation?.owner === principal.name ? generation : null;
   }
 
+  /** Whether there is anything that this principal may resume. */
+  holds(principal: Principal): boolean {
+    return [...this.#resumable.values()].some(({ owner }) => owner === principal.name);
+  }
+
   /** From now on no new generations. */
   refuse(): void {
     this.#refuses = true;
@@ -122,6 +134,13 @@ export class LiveGenerations {
     }
     this.#drained = true;
     for (const generation of [...this.#running]) generation.fail(shuttingDown());
+  }
+
+  #forgetLost(requestId: string, principal: Principal): void {
+    for (const generation of [...this.#resumable.values()]) {
+      if (generation.requestId !== requestId || generation.owner !== principal.name) continue;
+      if (!generation.attached) generation.discard();
+    }
   }
 
   #tellIfIdle(): void {
@@ -148,9 +167,9 @@ export class LiveGenerations {
 
   #report(id: string, error: unknown): void {
     if (error === undefined) return;
-    const { status, body } = toApiError(error);
+    const { body } = toApiError(error);
     const fields = { response_id: id, code: body.code };
-    if (status >= 500 && body.code !== 'shutting_down') {
+    if (OWN_FAULTS.has(body.code)) {
       this.#logger.error({ ...fields, err: error }, 'generation failed');
     } else {
       this.#logger.info(fields, 'generation failed');

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { parse, YAMLError } from 'yaml';
 import type { z } from 'zod';
+import { reasonOf } from '../src/model/errors.js';
 import { fieldName } from '../src/model/json.js';
 import { type Config, configSchema } from './config.js';
 import { ConfigError, type ConfigLayer } from './config-layer.js';
-import { readVariables } from './config-variables.js';
+import { checkVariables, readVariables } from './config-variables.js';
 
 export interface ConfigSources {
   /** YAML or JSON. */
@@ -18,9 +19,10 @@ export interface ConfigSources {
  * @throws ConfigError for a value, field or variable that is refused; it says where it came from
  */
 export async function loadConfig({ file, env = {}, flags = [] }: ConfigSources): Promise<Config> {
-  const layers = file === undefined ? [] : [await readConfigFile(file)];
-  const named = new Set(layers.concat(flags).flatMap(({ values }) => keyVariables(values)));
-  return mergeConfig([...layers, ...readVariables(env, named), ...flags]);
+  const fileLayers = file === undefined ? [] : [await readConfigFile(file)];
+  const layers = [...fileLayers, ...readVariables(env), ...flags];
+  checkVariables(env, new Set(layers.flatMap(({ values }) => keyVariables(values))));
+  return mergeConfig(layers);
 }
 
 /**
@@ -39,9 +41,12 @@ export function mergeConfig(layers: readonly ConfigLayer[]): Config {
 }
 
 async function readConfigFile(file: string): Promise<ConfigLayer> {
-  const text = await readFile(file, 'utf8');
-  const values = parseYaml(text, file);
-  if (!isRecord(values)) throw new ConfigError(file, 'must hold fields, such as "listen: {port: 9000}"');
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new ConfigError(file, `cannot be read (${reasonOf(error)})`);
+  });
+  const parsed = parseYaml(text, file);
+  if (!isRecord(parsed)) throw new ConfigError(file, 'must hold fields, such as "listen: {port: 9000}"');
+  const values = withoutEmpty(parsed);
   return { values, place: (path) => (path.length > 0 ? `${file}: ${fieldName(path)}` : file) };
 }
 
@@ -54,6 +59,17 @@ function parseYaml(text: string, file: string): unknown {
     if (error instanceof YAMLError) throw new ConfigError(file, error.message.split('\n')[0] ?? 'is no YAML');
     throw error;
   }
+}
+
+/**
+ * Without the parts, and their fields, that have nothing but comments after their name, which is null in YAML: they
+ * have their defaults. The name of a model says that one is meant.
+ */
+function withoutEmpty(values: Record<string, unknown>): Record<string, unknown> {
+  const named = Object.entries(values).filter(([, value]) => value !== null);
+  return Object.fromEntries(
+    named.map(([name, value]) => [name, isRecord(value) && name !== 'models' ? withoutEmpty(value) : value]),
+  );
 }
 
 function merge(before: unknown, after: unknown, path: readonly string[]): unknown {

@@ -17,7 +17,7 @@ export class Models {
 
   /** Whether a request can be taken on: by any of them. */
   get ready(): boolean {
-    return this.all.length === 0 || this.all.some((model) => model.status().ready);
+    return this.all.some((model) => model.status().ready);
   }
 
   /** @throws ApiError 404 */

@@ -1,18 +1,9 @@
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import type { ErrorCode } from './error-codes.js';
+import { OWN_FAULTS } from './error-codes.js';
 import { toApiError } from './errors.js';
 import type { Metrics } from './metrics.js';
 import { requestIdOf } from './request-id.js';
-
-/** What somebody should look into. All else is the client's, the upstream's, which has its own line, or passes. */
-const OWN_FAULTS: ReadonlySet<ErrorCode> = new Set([
-  'engine_crashed',
-  'engine_failed',
-  'engine_unavailable',
-  'internal_error',
-  'model_error',
-]);
 
 /**
  * Names, logs and counts every request. Of what the client sent only the method, and its own name for the request if

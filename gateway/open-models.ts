@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import { Engine } from '../src/engine/engine.js';
+import { openCheckpoint } from '../src/model/checkpoint.js';
 import type { CheckpointConfig, Config, UpstreamModelConfig } from './config.js';
+import { ConfigError } from './config-layer.js';
 import { EngineModel } from './engine-model.js';
 import type { Metrics } from './metrics.js';
 import { Models } from './models.js';
@@ -51,6 +53,27 @@ export async function openModels(
     throw failed.reason;
   }
   return { models: new Models(all.map(({ model }) => model)), all, close };
+}
+
+/**
+ * Finds what would keep models from being opened, as far as that is known without weights, devices and upstreams.
+ * @throws ModelError for a folder that is no checkpoint, ConfigError for a key whose variable is not set
+ */
+export async function checkModels(
+  config: NonNullable<Config['models']>,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
+  for (const [name, model] of Object.entries(config)) {
+    if ('checkpoint' in model) {
+      await openCheckpoint(model.checkpoint);
+      continue;
+    }
+    for (const [i, { key_env: variable }] of model.upstreams.entries()) {
+      if (variable === undefined || env[variable]) continue;
+      throw new ConfigError(`models.${name}.upstreams[${i}].key_env`, `the variable ${variable} is not set`);
+    }
+    if (model.scorer !== undefined) await openCheckpoint(model.scorer);
+  }
 }
 
 async function openCheckpointModel(

@@ -55,6 +55,7 @@ export class Completion {
           steps: this.#ofType(events, 'step.done'),
           flagged: this.#ofType(events, 'step.flagged'),
           rollbacks: this.#ofType(events, 'rollback.done'),
+          mismatches: this.#ofType(events, 'scorer.mismatch'),
         }),
       },
     };

@@ -27,6 +27,8 @@ import { ApiError, fromZod } from './errors.js';
 
 const LIMITS = {
   messages: 1000,
+  parts: 1000,
+  metadata: 16,
   stops: 4,
   stopCharacters: 256,
   topLogprobs: 20,
@@ -36,14 +38,41 @@ const LIMITS = {
   reflectionCharacters: 500,
 };
 
-const text = z.union(
-  [
-    z.string(),
-    z
-      .array(z.strictObject({ type: z.literal('text'), text: z.string() }))
-      .transform((parts) => parts.map((part) => part.text).join('')),
-  ],
-  { error: 'must be a string or a list of text parts' },
+/**
+ * Cuts a list off behind the first item that is wrong, or the first too many: zod looks at all of them and writes down
+ * what is wrong with each, and a request has room for half a million.
+ */
+const upTo = (most: number, item: z.ZodType) => (value: unknown) => {
+  if (!Array.isArray(value)) return value;
+  const items: unknown[] = value.slice(0, most + 1);
+  const wrong = items.findIndex((each) => !item.safeParse(each).success);
+  return wrong < 0 ? items : items.slice(0, wrong + 1);
+};
+
+/** OpenAI's limit. A map with more fields is not looked at. */
+const metadata = z.preprocess(
+  (value, context) => {
+    if (typeof value !== 'object' || value === null || Object.keys(value).length <= LIMITS.metadata)
+      return value;
+    context.addIssue(`must have at most ${LIMITS.metadata} fields`);
+    return z.NEVER;
+  },
+  z.record(z.string(), z.string()),
+);
+
+const part = z.strictObject({ type: z.literal('text'), text: z.string() });
+const text = z.preprocess(
+  upTo(LIMITS.parts, part),
+  z.union(
+    [
+      z.string(),
+      z
+        .array(part)
+        .max(LIMITS.parts)
+        .transform((parts) => parts.map((each) => each.text).join('')),
+    ],
+    { error: `must be a string or a list of at most ${LIMITS.parts} text parts` },
+  ),
 );
 
 /** A field of OpenAI's that flinch knows and does not do: its neutral values pass, others are refused. */
@@ -87,14 +116,21 @@ const size = z.union(
   },
 );
 
+const method = z.enum(METHODS);
+
 /** What the guard does with a generation; every field has a default. How they fit together: `checkScoring`. */
 export const guardSchema = z
   .strictObject({
     enabled: z.boolean().default(true),
     methods: z
-      .array(z.enum(METHODS))
-      .min(1)
-      .transform((methods) => [...new Set(methods)])
+      .preprocess(
+        upTo(METHODS.length, method),
+        z
+          .array(method)
+          .min(1)
+          .max(METHODS.length)
+          .transform((methods) => [...new Set(methods)]),
+      )
       .optional(),
     block: z.int().min(1).max(LIMITS.block).default(DEFAULT_BLOCK),
     window: z
@@ -112,7 +148,7 @@ export const guardSchema = z
     // Few choices: for each of them the engine keeps a graph.
     tokur_samples: z.literal([2, 4, 8]).default(2),
     tokur_law: z.enum(TOKUR_LAWS).default(DEFAULT_TOKUR.law),
-    method: z.enum(METHODS).optional(),
+    method: method.optional(),
     per: z.enum(TARGETS).default(DEFAULT_GUARD.per),
     statistic: z.enum(STATISTICS).default(DEFAULT_GUARD.statistic),
     rate: z.number().gt(0).lt(1).default(DEFAULT_GUARD.rate),
@@ -162,7 +198,7 @@ const invalid = (param: string, problem: string): ApiError =>
 
 const generationFields = {
   model: z.string(),
-  messages: z.array(message).min(1).max(LIMITS.messages),
+  messages: z.preprocess(upTo(LIMITS.messages, message), z.array(message).min(1).max(LIMITS.messages)),
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().gt(0).max(1).nullish(),
   top_k: z.int().min(0).nullish(),
@@ -170,20 +206,24 @@ const generationFields = {
   max_tokens: z.int().min(1).nullish(),
   max_completion_tokens: z.int().min(1).nullish(),
   stop: z
-    .union([z.string(), z.array(z.string()).max(LIMITS.stops)], {
-      error: `must be a string or a list of at most ${LIMITS.stops}`,
-    })
-    .transform((stop) => (typeof stop === 'string' ? [stop] : stop))
-    .refine((stops) => stops.every((stop) => stop.length > 0 && stop.length <= LIMITS.stopCharacters), {
-      error: `must be strings of 1 to ${LIMITS.stopCharacters} characters`,
-    })
+    .preprocess(
+      upTo(LIMITS.stops, z.string()),
+      z
+        .union([z.string(), z.array(z.string()).max(LIMITS.stops)], {
+          error: `must be a string or a list of at most ${LIMITS.stops}`,
+        })
+        .transform((stop) => (typeof stop === 'string' ? [stop] : stop))
+        .refine((stops) => stops.every((stop) => stop.length > 0 && stop.length <= LIMITS.stopCharacters), {
+          error: `must be strings of 1 to ${LIMITS.stopCharacters} characters`,
+        }),
+    )
     .nullish(),
   top_logprobs: z.int().min(0).max(LIMITS.topLogprobs).nullish(),
   guard: guardSchema.nullish().transform((guard) => guard ?? guardSchema.parse({})),
 
   // Of no consequence here.
   user: z.string().nullish(),
-  metadata: z.record(z.string(), z.string()).nullish(),
+  metadata: metadata.nullish(),
   store: z.boolean().nullish(),
   service_tier: z.string().nullish(),
   safety_identifier: z.string().nullish(),

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { fieldName } from '../src/model/json.js';
@@ -74,10 +75,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
   const refused = (code: ErrorCode): void => metrics.refused(code);
 
-  let connections = 0;
+  const connections = new Set<Duplex>();
   const streams = new StreamServer({
     access,
     lifecycle,
+    live,
     metrics,
     maxMessageBytes: limits.message_bytes,
     logger,
@@ -87,21 +89,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   metrics.watch({
     generations: () => live.size,
-    connections: () => ({ http: connections, websocket: streams.connections }),
+    connections: () => ({ http: connections.size, websocket: streams.connections }),
   });
   const serveMetrics = config.metrics.port === undefined;
   const app = createApp({ models, live, access, settings: config, lifecycle, metrics, serveMetrics, logger });
   const server = createHttpServer(limits, app, refused);
   server.on('connection', (connection) => {
-    connections += 1;
-    connection.once('close', () => {
-      connections -= 1;
-    });
+    // Some begin anew.
+    if (connections.has(connection)) return;
+    connections.add(connection);
+    connection.once('close', () => connections.delete(connection));
   });
   streams.attach(server);
 
   await startListening(server, listen);
-  const metricsServer = serveMetrics ? null : createHttpServer(limits, createMetricsApp({ metrics }));
+  const metricsServer = serveMetrics ? null : createHttpServer(limits, createMetricsApp({ metrics, access }));
   const servers = metricsServer ? [server, metricsServer] : [server];
   const close = async (): Promise<void> => {
     lifecycle.drain();

@@ -38,9 +38,10 @@ export class SseSink implements Sink {
       limitBytes: queue_bytes,
       stallMs: 1000 * stall_s,
       waiting: () => res.writableLength,
-      pause: () => generation.pause(),
-      resume: () => generation.resume(),
-      stalled: () => res.destroy(),
+      pause: () => generation.pause(this),
+      resume: () => generation.resume(this),
+      // Behind another in a pipeline a response has no socket to destroy.
+      stalled: () => res.req.socket.destroy(),
     });
     res.on('close', () => {
       this.#heartbeat.stop();

@@ -8,8 +8,9 @@ import type { Access } from './access/access.js';
 import type { Principal } from './access/principal.js';
 import { CLOSE_CODES } from './close-codes.js';
 import { ApiError, toApiError } from './errors.js';
-import { checkForm, refuse } from './http-server.js';
+import { checkForm, declineUpgrade, isHandshake, refuse } from './http-server.js';
 import type { Lifecycle } from './lifecycle.js';
+import type { LiveGenerations } from './live-generations.js';
 import type { Metrics } from './metrics.js';
 import { requestIdOf } from './request-id.js';
 
@@ -22,6 +23,7 @@ const GOODBYE_TIMEOUT_MS = 1000;
 export interface StreamServerOptions {
   readonly access: Access;
   readonly lifecycle: Lifecycle;
+  readonly live: LiveGenerations;
   readonly metrics: Metrics;
   readonly maxMessageBytes: number;
   readonly logger: Logger;
@@ -58,7 +60,10 @@ export class StreamServer {
 
   /** Takes the upgrade requests of a server. */
   attach(server: Server): void {
-    server.on('upgrade', (request, connection, head) => void this.#upgrade(request, connection, head));
+    server.on('upgrade', (request, connection, head) => {
+      if (isHandshake(request)) void this.#upgrade(request, connection, head);
+      else declineUpgrade(server, request, connection, head);
+    });
   }
 
   /** Says goodbye to every client, and does not wait long for their answers. */
@@ -104,8 +109,8 @@ export class StreamServer {
       const header = 'Sec-WebSocket-Protocol';
       throw new ApiError(400, 'invalid_value', `${header}: must offer ${SUBPROTOCOL}`, header);
     }
-    lifecycle.checkOpen();
     const client = access.byHandshake(headers, new URLSearchParams(query));
+    lifecycle.checkOpen(() => this.#options.live.holds(client));
     await client.request();
     return client.onSocket;
   }

@@ -5,7 +5,7 @@ import type { Principal } from './access/principal.js';
 import { Backlog } from './backlog.js';
 import { CLOSE_CODES, type CloseCode, isFinal, isMeant } from './close-codes.js';
 import type { Config } from './config.js';
-import type { ErrorCode } from './error-codes.js';
+import { type ErrorCode, OWN_FAULTS } from './error-codes.js';
 import { ApiError, toApiError } from './errors.js';
 import { Heartbeat } from './heartbeat.js';
 import type { LiveGeneration, Sink } from './live-generation.js';
@@ -81,6 +81,8 @@ export class StreamConnection {
     // Each is answered: a flood of them is as much work as one of messages.
     socket.on('ping', () => this.#counted());
     socket.on('pong', () => {
+      // Those that nobody asked for count, too.
+      if (this.#unanswered === 0) this.#counted();
       this.#unanswered = 0;
     });
     socket.on('error', (error) => {
@@ -122,6 +124,7 @@ export class StreamConnection {
         id,
         principal,
         resumable,
+        requestId,
         prepare: () => models.prepare(request, { canRetract: true }),
         encode: (prepared) => new StreamEncoding({ id, requestId, epoch: live.epoch, resumable, prepared }),
       })
@@ -139,8 +142,7 @@ export class StreamConnection {
     }
     const sink = this.#sinkOf(generation.id);
     this.#attached.set(generation.id, { generation, sink });
-    if (this.#backlog.full) generation.pause();
-    generation.start(sink);
+    generation.start(sink, this.#backlog.full);
   }
 
   #goOn(message: unknown): void {
@@ -159,9 +161,12 @@ export class StreamConnection {
     const recovered = generation?.attach(sink, offset) === true;
     const echo = request_id === undefined ? {} : { request_id };
     this.#sendJson({ type: 'generation.resumed', response_id: id, ...echo, recovered });
-    if (!generation || !recovered) return;
+    if (!generation || !recovered) {
+      own?.generation.discard();
+      return;
+    }
     this.#attached.set(id, { generation, sink });
-    if (!this.#backlog.full) generation.resume();
+    if (!this.#backlog.full) generation.resume(sink);
   }
 
   #cancel(message: unknown): void {
@@ -197,9 +202,12 @@ export class StreamConnection {
   }
 
   #sendError(error: unknown, about: Subject): void {
-    const { body, status } = toApiError(error);
-    this.#options.refused?.(body.code);
-    if (status >= 500) this.#options.logger.error({ err: error, ...about }, 'request failed');
+    const { body } = toApiError(error);
+    const { refused, logger } = this.#options;
+    refused?.(body.code);
+    const fields = { response_id: about.response_id, code: body.code };
+    if (OWN_FAULTS.has(body.code)) logger.error({ ...fields, err: error }, 'request failed');
+    else logger.info(fields, 'request refused');
     this.#sendJson({ type: 'error', ...about, error: body });
   }
 
@@ -218,7 +226,7 @@ export class StreamConnection {
 
   /** The client does not read: nothing more is generated for it, and nothing more is taken from it. */
   #pause(): void {
-    for (const { generation } of this.#attached.values()) generation.pause();
+    for (const { generation, sink } of this.#attached.values()) generation.pause(sink);
     this.#socket.pause();
   }
 
@@ -226,9 +234,9 @@ export class StreamConnection {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     this.#socket.resume();
     this.#unanswered = 0; // answers may have waited, too
-    for (const { generation } of [...this.#attached.values()]) {
+    for (const { generation, sink } of [...this.#attached.values()]) {
       if (this.#backlog.full) return;
-      generation.resume();
+      generation.resume(sink);
     }
   }
 

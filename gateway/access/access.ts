@@ -41,9 +41,18 @@ export class Access {
   }
 
   /** @throws ApiError 421 for a name that another site may have made point here */
-  checkHost({ host }: Headers): void {
-    // A page that has no key gets nothing, whatever it calls us. HTTP/1.0 may leave the name out; no browser does.
-    if (this.#keys.size > 0 || host === undefined || mayNameUs(host, this.#config.hosts)) return;
+  checkHost(headers: Headers): void {
+    // A page that has no key gets nothing, whatever it calls us.
+    if (this.#keys.size === 0) this.checkName(headers);
+  }
+
+  /**
+   * The same for what asks for no key even where there are keys.
+   * @throws ApiError 421
+   */
+  checkName({ host }: Headers): void {
+    // HTTP/1.0 may leave the name out; no browser does.
+    if (host === undefined || mayNameUs(host, this.#config.hosts)) return;
     const text = 'Host: not a name of this gateway; its operator can add it to access.hosts';
     throw new ApiError(421, 'host_not_allowed', text, 'Host');
   }

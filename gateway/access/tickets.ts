@@ -3,7 +3,7 @@ import { ApiError } from '../errors.js';
 import { sha256 } from './keys.js';
 
 const TICKET_BYTES = 32;
-/** Of all clients together; they live for seconds. */
+/** Of each owner; they live for seconds. */
 const MAX_TICKETS = 10_000;
 
 export interface TicketOptions {
@@ -21,19 +21,23 @@ export class Tickets<T> {
   readonly #now: () => number;
   /** By hash, so that looking one up says nothing about the others; oldest first. */
   readonly #open = new Map<string, { readonly owner: T; readonly expiresAtMs: number }>();
+  /** How many each has; of those who have any. */
+  readonly #counts = new Map<T, number>();
 
   constructor({ seconds, now }: TicketOptions) {
     this.#seconds = seconds;
     this.#now = now;
   }
 
-  /** @throws ApiError 503 `overloaded` while too many are open */
+  /** @throws ApiError 503 `overloaded` while too many of the owner's are open */
   issue(owner: T): { readonly ticket: string; readonly expiresAtMs: number } {
     this.#forgetExpired();
-    if (this.#open.size >= MAX_TICKETS) throw new ApiError(503, 'overloaded', 'too many tickets are open');
+    if ((this.#counts.get(owner) ?? 0) >= MAX_TICKETS)
+      throw new ApiError(503, 'overloaded', 'too many tickets are open');
     const ticket = randomBytes(TICKET_BYTES).toString('base64url');
     const expiresAtMs = this.#now() + this.#seconds * 1000;
     this.#open.set(hashOf(ticket), { owner, expiresAtMs });
+    this.#count(owner, 1);
     return { ticket, expiresAtMs };
   }
 
@@ -41,15 +45,24 @@ export class Tickets<T> {
   redeem(ticket: string): T | null {
     const hash = hashOf(ticket);
     const found = this.#open.get(hash);
+    if (!found) return null;
     this.#open.delete(hash);
-    return found && found.expiresAtMs > this.#now() ? found.owner : null;
+    this.#count(found.owner, -1);
+    return found.expiresAtMs > this.#now() ? found.owner : null;
   }
 
   #forgetExpired(): void {
-    for (const [hash, { expiresAtMs }] of this.#open) {
+    for (const [hash, { owner, expiresAtMs }] of this.#open) {
       if (expiresAtMs > this.#now()) return;
       this.#open.delete(hash);
+      this.#count(owner, -1);
     }
+  }
+
+  #count(owner: T, change: number): void {
+    const count = (this.#counts.get(owner) ?? 0) + change;
+    if (count > 0) this.#counts.set(owner, count);
+    else this.#counts.delete(owner);
   }
 }
 

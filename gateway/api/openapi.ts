@@ -33,7 +33,10 @@ const streamed = (description: string): Json => ({
 
 const COMMON = {
   '401': refused('No key, or one that is not known.'),
-  '403': refused('A page of an origin that may not use the gateway.'),
+  '403': refused('A page of an origin that may not use the gateway, or a key that may not do this.'),
+  '408': refused('The request took too long to arrive.'),
+  '421': refused('The `Host` is not a name of this gateway.'),
+  '431': refused('The headers are too large.'),
   '429': refused('More requests, or more generations at once, than the key may have; see `Retry-After`.'),
   '503': refused('Overloaded, starting or shutting down; see `Retry-After`.'),
 };
@@ -77,6 +80,8 @@ export function openApi(version: string): Json {
             '404': refused('There is no such model.'),
             '410': refused('With `Last-Event-ID`: that stream cannot be continued.'),
             '413': refused('The body is too large.'),
+            '415': refused('The body is compressed, or in another encoding than UTF-8.'),
+            '500': refused('The computation was lost, or the gateway is at fault.'),
             '502': refused('The upstream failed.'),
             '504': refused('The upstream did not answer in time.'),
             ...COMMON,
@@ -118,8 +123,7 @@ export function openApi(version: string): Json {
         post: {
           operationId: 'createTicket',
           summary: 'A ticket that opens one WebSocket, for browsers, which cannot send headers with it.',
-          security: [{ key: [] }],
-          responses: { '200': json('Ticket', 'Good for one connection, and not for long.'), ...COMMON },
+          responses: { '201': json('Ticket', 'Good for one connection, and not for long.'), ...COMMON },
         },
       },
       '/healthz': {

@@ -109,6 +109,8 @@ async function probe({ child }: RunningServer): Promise<z.output<typeof probed>>
 
 /** One connection that always has `width` generations under way. @throws Error for anything lost or out of order */
 async function load(url: string, width: number, counts: Counts, signal: AbortSignal): Promise<void> {
+  const served = z.object({ data: z.tuple([z.object({ id: z.string() })]) });
+  const [{ id: model }] = served.parse(await (await fetch(`${url}/v1/models`)).json()).data;
   const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/stream`, SUBPROTOCOL);
   await once(socket, 'open');
   const offsets = new Map<string, number>();
@@ -119,7 +121,7 @@ async function load(url: string, width: number, counts: Counts, signal: AbortSig
     socket.send(
       JSON.stringify({
         type: 'generation.create',
-        model: 'reasoner',
+        model,
         temperature: 1,
         seed: seed++,
         messages,

@@ -6,6 +6,8 @@ export interface Dialect {
   readonly capabilities: Capabilities;
   /** Whether it takes `stream_options`. */
   readonly usage: boolean;
+  /** What it calls the most tokens of a chat. OpenAI's newer models refuse the first, Ollama does not know the other. */
+  readonly limit: 'max_tokens' | 'max_completion_tokens';
   /** In the order in which they are tried. */
   readonly ways: readonly ResumeWay[];
   /**
@@ -14,6 +16,8 @@ export interface Dialect {
    * Ollama where the template does so, its issue 6778).
    */
   readonly continuation: 'fields' | 'message';
+  /** Whether its chat template takes white space off the end of a text that is to be continued. */
+  readonly trims: boolean;
   /** OpenAI's `/completions`, or Ollama's `/api/generate` with `raw: true`, where nothing is put around the prompt. */
   readonly raw: 'completions' | 'generate';
 }
@@ -38,6 +42,12 @@ export function wayOf({ ways }: Pick<Dialect, 'ways'>, begun: Begun): ResumeWay 
   return ways.find((way) => possible[way]) ?? null;
 }
 
+/** White space at the end of a text that is not sent, for the server would not see it: it may write it again. */
+export function seamOf(dialect: Pick<Dialect, 'ways' | 'trims'>, begun: Begun | undefined): string {
+  if (!begun || !dialect.trims || wayOf(dialect, begun) !== 'continueFinalMessage') return '';
+  return begun.text.slice(begun.text.trimEnd().length);
+}
+
 /** @throws UpstreamError for a continuation that the server has no way for */
 export function callOf(model: string, request: UpstreamRequest, dialect: Dialect): Call {
   const { begun } = request;
@@ -47,7 +57,8 @@ export function callOf(model: string, request: UpstreamRequest, dialect: Dialect
     return completion(model, request, dialect, [...(begun.promptIds ?? []), ...(begun.ids ?? [])]);
   }
   if (way === 'continueFinalMessage') {
-    const messages = [...request.messages, { role: 'assistant', content: begun.text }];
+    const content = begun.text.slice(0, begun.text.length - seamOf(dialect, begun).length);
+    const messages = [...request.messages, { role: 'assistant', content }];
     return chat(model, { ...request, messages }, dialect, CONTINUATION[dialect.continuation]);
   }
   if (way === 'prompt') {
@@ -68,6 +79,7 @@ function chat(model: string, request: UpstreamRequest, dialect: Dialect, extra: 
   const top = alternatives(request, dialect);
   const body = {
     ...common(model, request, dialect),
+    ...given(dialect.limit, request.maxTokens),
     messages: request.messages,
     ...(top !== null && { logprobs: true, top_logprobs: top }),
     ...extra,
@@ -84,6 +96,7 @@ function completion(
   const top = alternatives(request, dialect);
   const body = {
     ...common(model, request, dialect),
+    ...given('max_tokens', request.maxTokens),
     prompt,
     ...(top !== null && { logprobs: top }),
   };
@@ -112,7 +125,7 @@ function generate(model: string, request: UpstreamRequest, dialect: Dialect, pro
   return { path: '/../api/generate', body, framing: 'lines', format: 'generate' };
 }
 
-function common(model: string, { sampling, maxTokens, stop }: UpstreamRequest, dialect: Dialect): object {
+function common(model: string, { sampling, stop }: UpstreamRequest, dialect: Dialect): object {
   return {
     model,
     stream: true,
@@ -121,8 +134,6 @@ function common(model: string, { sampling, maxTokens, stop }: UpstreamRequest, d
     ...given('top_p', sampling.topP),
     ...given('top_k', sampling.topK),
     ...given('seed', sampling.seed),
-    // Not max_completion_tokens, which Ollama does not know.
-    ...given('max_tokens', maxTokens),
     ...(stop.length > 0 && { stop }),
     ...(dialect.capabilities.tokenIds === 'return_token_ids' && { return_token_ids: true }),
   };

@@ -10,6 +10,9 @@ export interface ExchangeOptions {
   readonly signal: AbortSignal;
 }
 
+/** How long the end of an answer may take that is whole; after that its connection is closed. */
+const LEAVE_MS = 2000;
+
 /** Bytes that may wait for the reader before the socket has to. */
 const HIGH_WATER_BYTES = 64 << 10;
 
@@ -56,7 +59,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
    */
   async read(): Promise<Uint8Array | null> {
     if (this.#chunks.length === 0 && !this.#ended && !this.#failure) {
-      this.#clock.set(this.#options.idleMs);
+      this.#clock.set(this.#left ? Math.min(LEAVE_MS, this.#options.idleMs) : this.#options.idleMs);
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { UpstreamError, type UpstreamErrorCode } from './errors.js';
 import type { UpstreamServer } from './server.js';
-import type { Capabilities, UpstreamRequest } from './upstream.js';
+import type { Capabilities, UpstreamAnswer, UpstreamRequest } from './upstream.js';
 import type { Opened } from './upstream-branch.js';
 
 export interface FailoverOptions {
@@ -27,14 +27,25 @@ const PASSING: ReadonlySet<UpstreamErrorCode> = new Set([
 const FIRST_WAIT_MS = 100;
 /** Whatever a server asks for: a client waits meanwhile. */
 const MAX_WAIT_MS = 2000;
-/** A server that failed within this time is tried after the others. */
+/** A server that failed within this time is tried after the others; doubles with each trial that fails after it. */
 const AVOIDED_MS = 30_000;
+const MAX_AVOIDED_MS = 480_000;
+
+/** How much longer than the first to answer the others may take to say what they can do. */
+const GRACE_MS = 1000;
+
+interface Fault {
+  /** Avoided until then; after that one request tries it, and while it does the others go elsewhere. */
+  readonly until: number;
+  readonly trials: number;
+}
 
 /** The servers of a model: the first that answers is used. */
 export class Failover {
   readonly servers: readonly UpstreamServer[];
   readonly #options: Required<FailoverOptions>;
-  readonly #failed = new Map<UpstreamServer, number>();
+  readonly #faults = new Map<UpstreamServer, Fault>();
+  #begun: Promise<void> | null = null;
 
   constructor(servers: readonly UpstreamServer[], options: FailoverOptions) {
     this.servers = servers;
@@ -47,11 +58,34 @@ export class Failover {
   }
 
   /**
-   * What the server can do that would be asked first.
+   * What the most able of the servers can do that are there: most log-probabilities, then ways to continue a text. A
+   * request that needs less goes to the others, too.
    * @throws UpstreamError of the last one, if none can be asked
    */
   async capabilities(): Promise<Capabilities> {
-    return this.#first((server) => server.probe());
+    const first = this.#begun === null;
+    this.#begun ??= this.#begin();
+    await this.#begun;
+    const servers = this.#order();
+    const known = servers.filter((server) => server.capabilities);
+    const there = known.filter((server) => server.reachable && !this.#isAvoided(server));
+    const [best] = (there.length > 0 ? there : known)
+      .flatMap(({ capabilities }) => capabilities ?? [])
+      .toSorted(byAbility);
+    if (best) return best;
+    let last: unknown = null;
+    for (const server of servers) {
+      try {
+        // It was asked just now, and that may have taken long.
+        if (first && server.lastError) throw server.lastError;
+        return await server.probe();
+      } catch (error) {
+        if (!(error instanceof UpstreamError)) throw error;
+        this.#note(server, error);
+        last = error;
+      }
+    }
+    throw last;
   }
 
   /**
@@ -64,38 +98,20 @@ export class Failover {
     signal: AbortSignal,
     suits: (server: UpstreamServer) => boolean = () => true,
   ): Promise<Opened> {
-    return this.#first(async (server) => {
-      const answer = await this.#persist(
-        server,
-        async () => {
-          await server.probe();
-          return suits(server) ? server.open(request, signal) : null;
-        },
-        signal,
-      );
-      return answer && { server, answer };
-    }, signal);
-  }
-
-  /** Notes a failure in the middle of an answer, which is nobody's to repeat. */
-  failed(server: Opened['server'], error: UpstreamError): void {
-    const known = this.servers.find((other) => other === server);
-    if (known) this.#note(known, error);
-  }
-
-  /** @param ask gives `null` where the server is not at fault, but will not do */
-  async #first<T>(ask: (server: UpstreamServer) => Promise<T | null>, signal?: AbortSignal): Promise<T> {
     let last: unknown = null;
     for (const server of this.#order()) {
       try {
-        const answer = await ask(server);
+        const ask = () => this.#ask(server, request, signal, suits);
+        const answer = await this.#persist(server, ask, signal);
+        // It is at no fault.
         if (answer === null) continue;
-        this.#failed.delete(server);
-        return answer;
+        this.#faults.delete(server);
+        return { server, answer };
       } catch (error) {
-        signal?.throwIfAborted();
+        signal.throwIfAborted();
         if (!(error instanceof UpstreamError)) throw error;
         if (error.code === 'upstream_refused') {
+          this.#faults.delete(server);
           this.#options.failed(error.code);
           throw error;
         }
@@ -106,6 +122,42 @@ export class Failover {
     throw last ?? new UpstreamError('upstream_error', 'no upstream can do what is asked for');
   }
 
+  /** Notes a failure in the middle of an answer, which is nobody's to repeat. */
+  failed(server: Opened['server'], error: UpstreamError): void {
+    const known = this.servers.find((other) => other === server);
+    if (known && error.code !== 'upstream_refused') this.#note(known, error);
+  }
+
+  /** All at once; a server that does not answer is not waited for where another does. */
+  async #begin(): Promise<void> {
+    const probes = this.servers.map((server) => server.probe());
+    const all = Promise.allSettled(probes);
+    // That none answers is told to whoever asks next.
+    await Promise.race([all, Promise.any(probes).catch(() => null)]);
+    await Promise.race([all, setTimeout(GRACE_MS, undefined, { ref: false })]);
+  }
+
+  /** @returns `null` where the server will not do */
+  async #ask(
+    server: UpstreamServer,
+    request: UpstreamRequest,
+    signal: AbortSignal,
+    suits: (server: UpstreamServer) => boolean,
+  ): Promise<UpstreamAnswer | null> {
+    const capabilities = await server.probe();
+    if (!suits(server)) return null;
+    this.#beginTrial(server);
+    try {
+      return await server.open(request, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof UpstreamError) || error.code !== 'upstream_refused') throw error;
+      // A client may be wrong, but so may what is known of the server.
+      if (!(await server.changed(capabilities))) throw error;
+      return suits(server) ? server.open(request, signal) : null;
+    }
+  }
+
   async #persist<T>(server: UpstreamServer, ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { retries, wait } = this.#options;
     for (let attempt = 0; ; attempt++) {
@@ -114,32 +166,58 @@ export class Failover {
       } catch (error) {
         signal.throwIfAborted();
         if (attempt >= retries || !(error instanceof UpstreamError) || !PASSING.has(error.code)) throw error;
+        // That took long: the next one may be faster.
+        if (error.code === 'upstream_timeout' && this.servers.length > 1) throw error;
         this.#note(server, error);
         await wait(waitMs(error, attempt), signal);
       }
     }
   }
 
-  /** As configured; what failed lately comes last, before it those that have not yet said what they can do. */
+  /**
+   * As configured; what failed lately comes last, before it those that have not yet said what they can do, or could not
+   * be reached: these are asked again beside the requests, and come back once they answer.
+   */
   #order(): UpstreamServer[] {
-    const since = this.#options.now() - AVOIDED_MS;
     const rank = (server: UpstreamServer): number => {
-      const failed = this.#failed.get(server);
-      if (failed !== undefined && failed > since) return failed;
-      return server.capabilities ? Number.NEGATIVE_INFINITY : Number.MIN_SAFE_INTEGER;
+      if (this.#isAvoided(server)) return this.#faults.get(server)?.until ?? 0;
+      if (!server.capabilities) return Number.MIN_SAFE_INTEGER;
+      return server.reachable ? Number.NEGATIVE_INFINITY : Number.MIN_SAFE_INTEGER + 1;
     };
-    const ranks = new Map(this.servers.map((server) => [server, rank(server)]));
-    return [...this.servers].sort((a, b) =>
-      ranks.get(a)! < ranks.get(b)! ? -1 : ranks.get(a)! > ranks.get(b)! ? 1 : 0,
-    );
+    const ranked = this.servers.map((server) => ({ server, rank: rank(server) }));
+    return ranked
+      .toSorted((a, b) => (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : 0))
+      .map(({ server }) => server);
+  }
+
+  #isAvoided(server: UpstreamServer): boolean {
+    const fault = this.#faults.get(server);
+    return fault !== undefined && fault.until > this.#options.now();
+  }
+
+  /** Whoever comes while one request tries a server that failed is not to wait for it, too. */
+  #beginTrial(server: UpstreamServer): void {
+    const fault = this.#faults.get(server);
+    if (!fault || this.#isAvoided(server)) return;
+    const trials = fault.trials + 1;
+    const ms = Math.min(MAX_AVOIDED_MS, AVOIDED_MS * 2 ** trials);
+    this.#faults.set(server, { until: this.#options.now() + ms, trials });
   }
 
   #note(server: UpstreamServer, { code, reason }: UpstreamError): void {
-    this.#failed.set(server, this.#options.now());
+    if (!this.#isAvoided(server)) {
+      const trials = this.#faults.get(server)?.trials ?? 0;
+      this.#faults.set(server, { until: this.#options.now() + AVOIDED_MS, trials });
+    }
     this.#options.failed(code);
     // By its place in the configuration: the log has no addresses.
     this.#options.logger.warn({ upstream: this.servers.indexOf(server), code, reason }, 'upstream failed');
   }
+}
+
+function byAbility(a: Capabilities, b: Capabilities): number {
+  const told = (b.logprobs ?? -1) - (a.logprobs ?? -1);
+  return told || Number(b.resume !== 'none') - Number(a.resume !== 'none');
 }
 
 /** Doubles with each attempt; as the server asks, within bounds. */

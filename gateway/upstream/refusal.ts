@@ -72,8 +72,13 @@ function messageOf(body: string): string {
 
 function clean(text: string, secrets: readonly string[]): string {
   let cleaned = text;
-  for (const secret of secrets) if (secret !== '') cleaned = cleaned.replaceAll(secret, '***');
+  for (const secret of secrets) {
+    // Servers write host names as they like.
+    if (secret !== '') cleaned = cleaned.replaceAll(new RegExp(escaped(secret), 'gi'), '***');
+  }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is taken out
   cleaned = cleaned.replaceAll(/[\u0000-\u001f\u007f]+/g, ' ').trim();
   return cleaned.length > MAX_TEXT ? `${cleaned.slice(0, MAX_TEXT)}…` : cleaned;
 }
+
+const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -1,12 +1,13 @@
 import type { UpstreamModelConfig } from '../config.js';
 import { ChunkReader } from './answer.js';
-import { probe } from './capabilities.js';
+import { probe, stillTakes } from './capabilities.js';
 import type { Chunk } from './chunks.js';
-import { type Call, callOf, type Dialect, wayOf } from './dialect.js';
-import { UpstreamError } from './errors.js';
+import { type Call, callOf, type Dialect, seamOf, wayOf } from './dialect.js';
+import { UpstreamError, type UpstreamErrorCode } from './errors.js';
 import type { Exchange } from './exchange.js';
 import { UpstreamHttp } from './http.js';
 import { refusalOf } from './refusal.js';
+import { Seam } from './seam.js';
 import { TokenAligner } from './token-aligner.js';
 import type {
   Capabilities,
@@ -24,20 +25,44 @@ export interface UpstreamServerOptions {
   readonly key: string | null;
   readonly timeouts: UpstreamModelConfig['timeouts'];
   readonly limits: UpstreamModelConfig['limits'];
+  /** Milliseconds since any fixed moment. */
+  readonly now?: () => number;
 }
+
+/** Whether the server is there is not known then. */
+const UNREACHED: ReadonlySet<UpstreamErrorCode> = new Set(['upstream_unreachable', 'upstream_timeout']);
+
+/** How long it is not asked again what it can do: where it could not say. */
+const AGAIN_MS = 5000;
+/** Where it refuses, or was interrupted: the first wait doubles up to this. */
+const MAX_AGAIN_MS = 120_000;
+/** How often a refusal makes one ask whether the server is still the same. */
+const CHECK_MS = 60_000;
 
 /**
  * One server that speaks OpenAI's API or nearly so. What it can do is found out by asking it: at the first request,
- * or before; and again after it could not be reached, for it may be another then.
+ * or before; and again after it could not be reached, for it may be another then. Until it has answered that, what was
+ * known holds.
  */
 export class UpstreamServer {
   readonly #options: UpstreamServerOptions;
   readonly #http: UpstreamHttp;
   readonly #closing = new AbortController();
   readonly #secrets: readonly string[];
+  readonly #now: () => number;
   #dialect: Dialect | null = null;
   #probing: Promise<Dialect> | null = null;
+  #checking: Promise<boolean> | null = null;
+  #checkedAt = Number.NEGATIVE_INFINITY;
   #lastError: UpstreamError | null = null;
+  /** Of a probe: until it is asked again. */
+  #refusal: UpstreamError | null = null;
+  #reachable = false;
+  /** Whether it is to be asked what it can do, and from when on. */
+  #doubted = true;
+  #againAt = Number.NEGATIVE_INFINITY;
+  /** Probes without a whole answer, one after the other. */
+  #failures = 0;
 
   constructor(options: UpstreamServerOptions) {
     const { url, key, timeouts, limits } = options;
@@ -45,6 +70,7 @@ export class UpstreamServer {
     this.#options = options;
     this.#http = new UpstreamHttp({ url, key, timeouts, responseBytes: limits.response_bytes });
     this.#secrets = [key ?? '', host, hostname];
+    this.#now = options.now ?? (() => performance.now());
   }
 
   /** `null` until it has answered. */
@@ -52,17 +78,50 @@ export class UpstreamServer {
     return this.#dialect?.capabilities ?? null;
   }
 
-  /** Of the last request, `null` where it went well. */
+  /** Of the last request, `null` where it went well, was refused or was cancelled. */
   get lastError(): UpstreamError | null {
     return this.#lastError;
   }
 
+  /** Whether it has answered and was there since; how answers ended does not count. */
+  get reachable(): boolean {
+    return this.#reachable;
+  }
+
+  /** Whether it is time to ask it what it can do: nothing is known, or it could not be reached since. */
+  get due(): boolean {
+    return this.#doubted && this.#probing === null && this.#now() >= this.#againAt;
+  }
+
   /**
-   * What the server can do; asks it unless that is known. Callers at the same time share one probe.
+   * What the server can do; asks it unless that is known. Callers at the same time share one probe. What a server said
+   * that refuses the plainest question holds for a while.
    * @throws UpstreamError
    */
   async probe(): Promise<Capabilities> {
     return (await this.#known()).capabilities;
+  }
+
+  /**
+   * Asks the server what it can do, whatever is known.
+   * @throws UpstreamError
+   */
+  async renew(): Promise<Capabilities> {
+    return (await this.#probe()).capabilities;
+  }
+
+  /**
+   * Whether what the server can do is not what it was, after it refused a request: mostly that is the client's fault, so
+   * one question finds out, at most once a minute; all is asked again only where that is refused, too.
+   * @param before what was known when it was asked
+   * @throws UpstreamError where it is another, and does not say what it can do
+   */
+  async changed(before: Capabilities): Promise<boolean> {
+    if (this.#dialect && this.#dialect.capabilities !== before) return true;
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = null;
+    });
+    return this.#checking;
   }
 
   /** Whether the server has a way to go on with a text of which this is known. `false` until it was probed. */
@@ -81,11 +140,14 @@ export class UpstreamServer {
       const exchange = await this.#send(call, signal);
       const answer = new Answer(exchange, this.#reader(exchange, call), {
         lags: request.stop.length > 0,
-        failed: (error) => this.#note(error),
+        seam: seamOf(dialect, request.begun),
+        failed: (error) => {
+          if (error instanceof UpstreamError) this.#lastError = error;
+        },
       });
       // Ids of the prompt stand in the first chunk.
       if (dialect.capabilities.tokenIds === 'return_token_ids') await answer.readAhead();
-      this.#lastError = null;
+      this.#answers();
       return answer;
     } catch (error) {
       throw this.#note(error);
@@ -100,19 +162,56 @@ export class UpstreamServer {
 
   async #known(): Promise<Dialect> {
     if (this.#dialect) return this.#dialect;
-    this.#probing ??= probe(this.#options.model, (call) => this.#ask(call))
-      .then((dialect) => {
-        this.#dialect = dialect;
-        this.#lastError = null;
-        return dialect;
-      })
-      .catch((error: unknown) => {
-        throw this.#note(error);
-      })
-      .finally(() => {
-        this.#probing = null;
-      });
+    if (this.#refusal && this.#now() < this.#againAt) throw this.#refusal;
+    return this.#probe();
+  }
+
+  #probe(): Promise<Dialect> {
+    this.#probing ??= this.#findOut().finally(() => {
+      this.#probing = null;
+    });
     return this.#probing;
+  }
+
+  async #findOut(): Promise<Dialect> {
+    try {
+      const { dialect, interrupted } = await probe(this.#options.model, (call) => this.#ask(call));
+      this.#answers();
+      this.#refusal = null;
+      this.#doubted = interrupted !== null;
+      if (!interrupted) this.#failures = 0;
+      this.#postpone(interrupted, interrupted ? 2 ** this.#failures++ : 1);
+      // The whole of what was known is better than a part of what holds now.
+      if (!interrupted || !this.#dialect) this.#dialect = dialect;
+      return this.#dialect;
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      const refused = error.code === 'upstream_refused';
+      // Not a client's fault, so nothing that it is told.
+      const told = refused
+        ? new UpstreamError('upstream_error', 'the upstream refuses the plainest request', {
+            reason: error.reason ?? 'refused',
+          })
+        : error;
+      this.#refusal = refused ? told : null;
+      this.#postpone(told, refused ? 2 ** this.#failures++ : 1);
+      throw this.#note(told);
+    }
+  }
+
+  #postpone(error: UpstreamError | null, times: number): void {
+    const ms = Math.max(AGAIN_MS * times, (error?.askedWaitS ?? 0) * 1000);
+    this.#againAt = this.#now() + Math.min(MAX_AGAIN_MS, ms);
+  }
+
+  async #check(): Promise<boolean> {
+    const dialect = this.#dialect;
+    if (!dialect || this.#now() < this.#checkedAt + CHECK_MS) return false;
+    this.#checkedAt = this.#now();
+    if (await stillTakes(this.#options.model, dialect, (call) => this.#ask(call))) return false;
+    if (this.#dialect === dialect) this.#dialect = null;
+    await this.#known();
+    return true;
   }
 
   async #ask(call: Call): Promise<Chunk[]> {
@@ -143,10 +242,19 @@ export class UpstreamServer {
     return new ChunkReader(exchange, call, this.#options.limits.line_bytes);
   }
 
+  #answers(): void {
+    this.#reachable = true;
+    this.#lastError = null;
+  }
+
+  /** Of a request that did not begin to be answered. */
   #note(error: unknown): unknown {
-    if (error instanceof UpstreamError) {
-      this.#lastError = error;
-      if (error.code === 'upstream_unreachable') this.#dialect = null;
+    if (!(error instanceof UpstreamError)) return error;
+    if (error.code === 'upstream_refused') this.#answers();
+    else this.#lastError = error;
+    if (UNREACHED.has(error.code)) {
+      this.#reachable = false;
+      this.#doubted = true;
     }
     return error;
   }
@@ -163,6 +271,8 @@ function problemOf(exchange: Exchange, framing: Call['framing']): UpstreamError 
 
 interface AnswerOptions {
   readonly lags: boolean;
+  /** White space that the answer may begin with again. */
+  readonly seam: string;
   readonly failed: (error: unknown) => void;
 }
 
@@ -173,6 +283,7 @@ class Answer implements UpstreamAnswer {
   readonly #reader: ChunkReader;
   readonly #options: AnswerOptions;
   #ahead: Promise<Chunk | null> | null = null;
+  #cancelled = false;
   #finishReason: UpstreamEnd['finishReason'] = 'stop';
   #usage: UpstreamEnd['usage'] = null;
 
@@ -195,20 +306,22 @@ class Answer implements UpstreamAnswer {
   }
 
   cancel(): void {
+    this.#cancelled = true;
     this.#exchange.cancel();
   }
 
   async *#read(): AsyncGenerator<UpstreamPiece> {
     const aligner = new TokenAligner({ lags: this.#options.lags });
+    const seam = new Seam(this.#options.seam);
     try {
       for (let chunk = await this.#next(); chunk; chunk = await this.#next()) {
         this.#finishReason = chunk.finishReason ?? this.#finishReason;
         this.#usage = chunk.usage ?? this.#usage;
-        yield* aligner.push(chunk);
+        for (const piece of aligner.push(chunk)) yield* seam.push(piece);
       }
-      yield* aligner.end();
+      for (const piece of aligner.end()) yield* seam.push(piece);
     } catch (error) {
-      this.#options.failed(error);
+      if (!this.#cancelled) this.#options.failed(error);
       throw error;
     } finally {
       this.#exchange.cancel();

@@ -35,9 +35,6 @@ const BY_TEXT = { text: '', promptIds: null, ids: null } as const;
 /** Why a request is aborted whose generation has ended; made once, for every one would record where. */
 const OVER = new Error('the generation is over');
 
-/** A server that could not be asked is asked again with the requests that come, at most this often. */
-const REFRESH_MS = 5000;
-
 const UNJUDGED: Pick<Judging, 'rate' | 'judge'> = { rate: identity, judge: () => identity };
 
 /**
@@ -55,7 +52,8 @@ export function openUpstreamModel(
     const key = key_env === undefined ? null : env[key_env];
     if (key === undefined || key === '')
       throw new ConfigError(`models.${name}.upstreams[${i}].key_env`, `the variable ${key_env} is not set`);
-    return new UpstreamServer({ url, model, key, timeouts: config.timeouts, limits: config.limits });
+    const { timeouts, limits } = config;
+    return new UpstreamServer({ url, model, key, timeouts, limits, ...(rest.now && { now: rest.now }) });
   });
   const bound = logger.child({ model: name });
   const failover = new Failover(servers, { retries: config.retries, logger: bound, ...rest });
@@ -78,7 +76,6 @@ export class UpstreamModel implements ServedModel {
   /** Without a scorer: one for all generations: scores by log-probabilities depend on no settings. */
   readonly #risks = new RunningRisk();
   #streams = 0;
-  #refreshed = Number.NEGATIVE_INFINITY;
 
   constructor(
     name: string,
@@ -98,8 +95,8 @@ export class UpstreamModel implements ServedModel {
 
   /** By the places of the upstreams in the configuration; their addresses are nobody's business. */
   status(): ModelStatus {
-    const upstreams = this.#failover.servers.map(({ capabilities, lastError }) => ({
-      reachable: capabilities !== null && lastError?.code !== 'upstream_timeout',
+    const upstreams = this.#failover.servers.map(({ capabilities, lastError, reachable }) => ({
+      reachable,
       capabilities,
       error: lastError?.code ?? null,
     }));
@@ -110,15 +107,11 @@ export class UpstreamModel implements ServedModel {
     return { ready, streams: this.#streams, upstreams, ...(scorer && { scorer }) };
   }
 
-  /** Asks those servers of which nothing is known what they can do; failures are in the log and in the status. */
+  /** Asks those servers what they can do that have not said, or are in doubt; failures are in the log and the status. */
   refresh(): void {
-    if (this.#failover.servers.every(({ capabilities }) => capabilities)) return;
-    const now = performance.now();
-    if (now - this.#refreshed < REFRESH_MS) return;
-    this.#refreshed = now;
     this.#failover.servers.forEach((server, upstream) => {
-      if (server.capabilities) return;
-      server.probe().then(
+      if (!server.due) return;
+      server.renew().then(
         (capabilities) => this.#logger.info({ upstream, capabilities }, 'upstream answers'),
         (error: unknown) => {
           if (!(error instanceof UpstreamError))
@@ -193,7 +186,9 @@ export class UpstreamModel implements ServedModel {
     const resumes = retracts(guard.action);
     if (resumes) this.#checkContinues(guard, begun);
     const suits = (server: UpstreamServer): boolean =>
-      tells(server, asked.topLogprobs) && (!resumes || server.canContinue(begun));
+      tells(server, asked.topLogprobs) &&
+      (promptIds !== null || server.capabilities?.tokenIds === 'return_token_ids') &&
+      (!resumes || server.canContinue(begun));
     const seed = given ?? randomInt(2 ** 31);
     return {
       model: this.name,

@@ -3,6 +3,9 @@ import type { Config } from '../../gateway/config.js';
 import { ConfigError, type ConfigLayer } from '../../gateway/config-layer.js';
 import { EMBEDDED_MODEL } from './options.js';
 
+/** Characters of a model's name, as gateway/config.ts has it. */
+const MAX_NAME = 128;
+
 /** Flags of `flinch serve` that set a field of the configuration; those that were not given are not there. */
 export interface ServeFlags {
   readonly config?: string;
@@ -88,7 +91,15 @@ function modelFlags(flags: ServeFlags): ConfigLayer[] {
   const [stray] = ofUpstream(flags).filter(([, , value]) => value !== undefined);
   if (stray) throw new ConfigError(stray[0], 'goes with --upstream');
   if (model === undefined) return [];
-  return [modelLayer(basename(resolve(model)), { checkpoint: model, ...settings }, '--model', flags)];
+  return [modelLayer(nameOf(model), { checkpoint: model, ...settings }, '--model', flags)];
+}
+
+/** That of the folder, as far as requests can give it: `my model` is served as `my-model`. */
+function nameOf(folder: string): string {
+  const name = basename(resolve(folder))
+    .replace(/[^A-Za-z0-9._:@-]+/g, '-')
+    .replace(/^[^A-Za-z0-9]+/, '');
+  return name.slice(0, MAX_NAME) || 'model';
 }
 
 /** @param flag that is at fault for what has none of its own */

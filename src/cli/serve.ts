@@ -118,9 +118,10 @@ async function nextSignal(): Promise<string> {
 
 /** Prints the configuration as it is in force, and what would keep it from being. */
 async function checkConfig(config: ServeConfig): Promise<void> {
-  const { checkAccess } = await import('../../gateway/index.js');
+  const { checkAccess, checkModels } = await import('../../gateway/index.js');
   const { stringify } = await import('yaml');
   checkAccess(config, process.env);
+  await checkModels(config.models, process.env);
   const keys = config.access.keys.map((key) =>
     key.sha256 === undefined ? key : { ...key, sha256: '(hidden)' },
   );

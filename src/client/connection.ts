@@ -16,6 +16,9 @@ export type ConnectionState =
   /** It does not come back by itself. `error` is null where this side closed it. */
   | { readonly status: 'closed'; readonly error: FlinchError | null };
 
+/** Two heartbeats of any gateway (`streams.heartbeat_s` in gateway/config.ts), and time to spare. */
+export const DEFAULT_SILENCE_MS = 45_000;
+
 export interface ConnectionOptions {
   readonly backoff?: Backoff;
   /** After this long without a message, heartbeats among them, the connection counts as lost. Default 45 000. */
@@ -51,7 +54,7 @@ export class Connection {
     this.#listener = listener;
     this.#options = {
       backoff: DEFAULT_BACKOFF,
-      silenceMs: 45_000,
+      silenceMs: DEFAULT_SILENCE_MS,
       random: Math.random,
       scheduler: asyncScheduler,
       ...options,

@@ -20,11 +20,16 @@ export interface GenerationContext {
   readonly scheduler: SchedulerLike;
 }
 
+/** After the first time. It may be the request itself that the connection does not survive. */
+const MAX_ASKED_AGAIN = 5;
+
 /** A generation, over however many connections it takes. Its events leave in the order of their offsets, each once. */
 export class RunningGeneration {
   readonly #context: GenerationContext;
-  /** Whether the server may know of it. */
-  #asked = false;
+  /** How often the server was sent the request. */
+  #asked = 0;
+  /** Whether it is under way on the server, as far as this side can know. */
+  #begun = false;
   #created: EventOf<'generation.created'> | null = null;
   #nextOffset = 0;
   #cancelled = false;
@@ -39,27 +44,39 @@ export class RunningGeneration {
     return this.#created?.response_id;
   }
 
-  /** There is a connection. */
+  /** Whether it takes one of the places that the server has for a connection; else it is to be asked for. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  /** There is a connection. What has an id goes on; the others wait for their turn. */
   connected(): void {
     this.#patience.unsubscribe();
+    if (!this.#created) return;
+    const { response_id, epoch } = this.#created;
+    this.#context.send({ type: 'generation.resume', response_id, epoch, offset: this.#nextOffset });
+  }
+
+  /** It is its turn, and there is a connection. */
+  ask(): void {
     const { request, requestId, send } = this.#context;
-    if (this.#created) {
-      const { response_id, epoch } = this.#created;
-      send({ type: 'generation.resume', response_id, epoch, offset: this.#nextOffset });
+    if (this.#asked > MAX_ASKED_AGAIN) {
+      const text = `${this.#asked} connections were lost before an answer began`;
+      this.fail(this.#error('connection_lost', text));
       return;
     }
-    if (this.#cancelled) {
-      this.#finish();
-      return;
-    }
-    this.#asked = true;
+    this.#asked += 1;
+    this.#begun = true;
+    // By the same request_id the server knows what it is asked again, and drops what it has begun for it.
     send({ type: 'generation.create', request_id: requestId, ...request, resumable: this.#resumable });
   }
 
   /** The connection is gone, and will be tried again. */
   disconnected(error: FlinchError): void {
-    if (this.#asked && !this.#resumable) this.fail(error);
+    if (this.#begun && !this.#resumable) this.fail(error);
+    else if (this.#cancelled && !this.#created) this.#finish();
     else if (this.#patience.closed) this.#wait();
+    this.#begun = this.#created !== null;
   }
 
   receive(event: OwnEvent): void {
@@ -75,7 +92,7 @@ export class RunningGeneration {
   cancel(): void {
     this.#cancelled = true;
     // Asked for, but not known by an id yet: it is cancelled as soon as it has one.
-    if (!this.#asked) this.#finish();
+    if (!this.#begun) this.#finish();
     else if (this.#created) this.#sendCancel();
   }
 

@@ -9,9 +9,16 @@ import type { OpenSocket } from './socket.js';
 export interface StreamOptions extends ConnectionOptions {
   /** How long a generation waits for a connection, to begin or to go on. Default 60 000. */
   readonly patienceMs?: number;
+  /**
+   * Generations under way at once; others wait for one of them to end. Default 8, as many as the gateway takes on a
+   * connection (`limits.generations_per_connection`).
+   */
+  readonly concurrency?: number;
+  /** Begins the names of requests; no other client with the same key may have it. Default random. */
+  readonly requestPrefix?: string;
 }
 
-/** Any number of generations over one WebSocket at a time; the sockets are made by whoever constructs it. */
+/** Generations over one WebSocket at a time, any number of them though not all at once; the sockets are made by whoever constructs it. */
 export class StreamClient {
   /** Where the connection stands, from now on; never completes. */
   readonly state: Observable<ConnectionState>;
@@ -22,15 +29,18 @@ export class StreamClient {
   readonly #errors = new Subject<FlinchError>();
   /** By request id, and by response id once there is one. */
   readonly #running = new Map<string, RunningGeneration>();
+  readonly #requestPrefix: string;
   #requests = 0;
   #closed = false;
 
   constructor(open: OpenSocket, options: StreamOptions = {}) {
     this.#options = options;
+    this.#requestPrefix = options.requestPrefix ?? randomHex();
     this.errors = this.#errors.asObservable();
     const listener = {
       opened: () => {
         for (const generation of this.#all()) generation.connected();
+        this.#askNext();
       },
       received: (event: ServerEvent | UnknownEvent) => this.#receive(event),
       lost: (error: FlinchError) => {
@@ -69,7 +79,7 @@ export class StreamClient {
         subscriber.error(closedError());
         return;
       }
-      const requestId = `request-${this.#requests++}`;
+      const requestId = `${this.#requestPrefix}-${this.#requests++}`;
       const names = [requestId];
       const { patienceMs = 60_000, scheduler = asyncScheduler } = this.#options;
       const generation = new RunningGeneration({
@@ -85,11 +95,14 @@ export class StreamClient {
         },
         over: () => {
           for (const name of names.splice(0)) this.#running.delete(name);
+          this.#askNext();
         },
       });
       this.#running.set(requestId, generation);
-      if (this.#connection.isOpen) generation.connected();
-      else this.#connection.connect();
+      if (this.#connection.isOpen) {
+        generation.connected();
+        this.#askNext();
+      } else this.#connection.connect();
       return () => {
         if (names.length > 0) generation.cancel();
       };
@@ -124,9 +137,26 @@ export class StreamClient {
     return new Set(this.#running.values());
   }
 
+  /** Asks for as many as there is place for, the first first. */
+  #askNext(): void {
+    const { concurrency = 8 } = this.#options;
+    while (this.#connection.isOpen) {
+      const all = [...this.#all()];
+      const next = all.find(({ begun }) => !begun);
+      if (!next || all.filter(({ begun }) => begun).length >= concurrency) return;
+      next.ask();
+    }
+  }
+
   #failAll(error: FlinchError): void {
     for (const generation of this.#all()) generation.fail(error);
   }
 }
+
+/** 128 bits. `crypto.randomUUID` is missing in pages that came by plain HTTP. */
+const randomHex = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  );
 
 const closedError = (): FlinchError => new FlinchError('client_closed', 'the client was closed');

@@ -1,23 +1,17 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { useFolder } from '../support/cli.js';
+import { startScript, useFolder } from '../support/cli.js';
 import { checkpointFolder } from '../support/golden.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/bench/main.js', import.meta.url));
 
 function start(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { ...process.env, FORCE_COLOR: '0', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  child.stdout.on('data', (data) => (output += data));
-  child.stderr.on('data', (data) => (output += data));
-  const finished = once(child, 'close').then(([code]) => ({ code, output }));
-  return { child, finished };
+  const { child, finished } = startScript(MAIN, args, '', env);
+  return {
+    child,
+    finished: finished.then(({ code, stdout, stderr }) => ({ code, output: stdout + stderr })),
+  };
 }
 
 const { path } = useFolder();

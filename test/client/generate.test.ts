@@ -9,7 +9,11 @@ const whole = numbered([created(), token(0, 'So'), token(1, ' 4'), done]);
 
 function start() {
   const server = new FakeServer();
-  const client = new StreamClient(server.openSocket, { scheduler: server.scheduler, random: () => 0.5 });
+  const client = new StreamClient(server.openSocket, {
+    scheduler: server.scheduler,
+    random: () => 0.5,
+    requestPrefix: 'request',
+  });
   const generate = (changes: object = {}) => {
     const heard: (GenerationEvent | FlinchError | 'complete')[] = [];
     const subscription = client.generate({ ...request, ...changes }).subscribe({
@@ -39,6 +43,18 @@ describe('a generation', () => {
     ]);
   });
 
+  it('has a name that no other client gives', () => {
+    const server = new FakeServer();
+    for (let i = 0; i < 2; i++) {
+      const client = new StreamClient(server.openSocket, { scheduler: server.scheduler });
+      client.generate(request).subscribe();
+      server.socket.open();
+    }
+    const names = server.sockets.map(({ received }) => Object(received[0]).request_id);
+    expect(names).toEqual([expect.stringMatching(/^[0-9a-f]{32}-0$/), expect.stringMatching(/-0$/)]);
+    expect(names[0]).not.toBe(names[1]);
+  });
+
   it('emits its own events and completes, whatever runs beside it', () => {
     const { server, generate } = start();
     const one = generate();
@@ -48,6 +64,40 @@ describe('a generation', () => {
     server.socket.say(whole[0]!, others[0]!, whole[1]!, others[1]!, { type: 'heartbeat' }, ...whole.slice(2));
     expect(one.heard).toEqual([...whole, 'complete']);
     expect(two.heard).toEqual(others);
+  });
+
+  it('waits for its turn while as many run as the server takes', () => {
+    const { server, client, generate } = start();
+    const all = Array.from({ length: 10 }, () => generate());
+    const asked = () =>
+      server.socket.received.flatMap((message) => {
+        const { type, request_id } = Object(message);
+        return type === 'generation.create' ? [request_id] : [];
+      });
+    const first = Array.from({ length: 8 }, (_, i) => `request-${i}`);
+    server.socket.open();
+    expect(asked()).toEqual(first);
+    server.advance(40_000);
+    server.socket.say({ type: 'heartbeat' });
+    server.advance(40_000); // it is for a connection that patience ends
+    expect(all.map(({ heard }) => heard)).toEqual(all.map(() => []));
+
+    all[8]?.subscription.unsubscribe(); // was never asked for
+    server.socket.say(...whole);
+    expect(all[0]?.heard.at(-1)).toBe('complete');
+    expect(asked()).toEqual([...first, 'request-9']);
+
+    const late = generate();
+    server.socket.close(1006);
+    server.advance(15_000);
+    server.socket.open();
+    expect(asked()).toEqual([...first.slice(1), 'request-9']);
+    expect(late.heard).toEqual([]);
+    client.close();
+    for (const { heard } of [late, ...all.slice(1, 8)]) {
+      expect(heard).toMatchObject([{ code: 'client_closed' }]);
+    }
+    expect(asked()).toHaveLength(8);
   });
 
   it('is cancelled by unsubscribing, as soon as it has an id', () => {

@@ -11,7 +11,11 @@ const recovered = { type: 'generation.resumed', response_id: 'resp-1', recovered
 
 function start({ resumable = true } = {}) {
   const server = new FakeServer();
-  const client = new StreamClient(server.openSocket, { scheduler: server.scheduler, random: () => 0.5 });
+  const client = new StreamClient(server.openSocket, {
+    scheduler: server.scheduler,
+    random: () => 0.5,
+    requestPrefix: 'request',
+  });
   const states: ConnectionState[] = [];
   client.state.subscribe((state) => states.push(state));
   const heard: (GenerationEvent | FlinchError | 'complete')[] = [];
@@ -91,6 +95,19 @@ describe('a lost connection', () => {
     expect(socket.received).toMatchObject([{ type: 'generation.create', request_id: 'request-0' }]);
     socket.say(...whole);
     expect(heard).toEqual([...whole, 'complete']);
+  });
+
+  it('asks again by the same name, but only so often', () => {
+    const { server, heard, comeBack } = start();
+    server.socket.open();
+    for (let again = 1; again <= 5; again++) {
+      server.socket.close(1006);
+      expect(comeBack().received).toMatchObject([{ type: 'generation.create', request_id: 'request-0' }]);
+    }
+    expect(heard).toEqual([]);
+    server.socket.close(1006);
+    expect(comeBack().received).toEqual([]);
+    expect(heard).toMatchObject([{ code: 'connection_lost' }]);
   });
 
   it('cancels afterwards what nobody waits for any more', () => {

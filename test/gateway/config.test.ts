@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -7,6 +8,7 @@ import { CONFIG_VARIABLES } from '#gateway/config-variables.js';
 import { ConfigError } from '#gateway/index.js';
 import { loadConfig } from '#gateway/load-config.js';
 import { serveConfig } from '#src/cli/serve-config.js';
+import { DEFAULT_SILENCE_MS } from '#src/client/connection.js';
 import { flinch, useFolder } from '../support/cli.js';
 
 const folder = useFolder();
@@ -65,12 +67,24 @@ describe('the configuration', () => {
 
   it('reads JSON too, and a file that says nothing', async () => {
     expect((await load('{"listen": {"port": 4}}')).listen.port).toBe(4);
-    expect(await load('# nothing')).toEqual(configSchema.parse({}));
+    const nothing = ['# nothing', 'listen:\n  # port: 1', 'access:\n  keys:\n    # none\nmodels:\n  # none'];
+    for (const text of nothing) expect(await load(text)).toEqual(configSchema.parse({}));
   });
 
   it('lets variables of ours hold keys, if the configuration names them', async () => {
     const text = 'access: {keys: [{name: a, env: FLINCH_KEY_A}]}';
     expect((await load(text, { FLINCH_KEY_A: 'x' })).access.keys).toHaveLength(1);
+    const FLINCH_ACCESS_KEYS = '[{"name": "a", "env": "FLINCH_KEY_A"}]';
+    const FLINCH_MODELS = '{"a": {"upstreams": [{"url": "http://x/v1", "key_env": "FLINCH_KEY_B"}]}}';
+    const env = { FLINCH_KEY_A: 'x', FLINCH_ACCESS_KEYS, FLINCH_KEY_B: 'y', FLINCH_MODELS };
+    expect((await loadConfig({ env })).access.keys).toHaveLength(1);
+  });
+
+  it.each([
+    ['/nowhere.yaml', '/nowhere.yaml: cannot be read (ENOENT'],
+    ['/', '/: cannot be read (EISDIR'],
+  ])('names the file that cannot be read: %s', async (file, message) => {
+    expect(await refusal(loadConfig({ file }))).toContain(message);
   });
 
   const refused: [what: string, file: string, env: NodeJS.ProcessEnv, message: string][] = [
@@ -89,6 +103,7 @@ describe('the configuration', () => {
     ['an unknown field', 'listen: {prot: 1}', {}, 'file: listen.prot: is no field'],
     ['a part that is no record', 'listen: 3', {}, 'file: listen: expected object'],
     ['a file that is no record', '- 1', {}, 'file: must hold fields'],
+    ['a model with nothing but a name', 'models: {a: }', {}, 'file: models.a: '],
     ['a file that is no YAML', 'listen: {', {}, 'file: '],
     ['the same field twice', 'log: {}\nlog: {}', {}, 'file: Map keys must be unique'],
     ['a prototype', '__proto__: {listen: {port: 1}}', {}, 'file: __proto__: is no field'],
@@ -98,6 +113,7 @@ describe('the configuration', () => {
       {},
       'file: models.a: must have a checkpoint or upstreams',
     ],
+    ['models without one', 'models: {}', {}, 'file: models: must name a model'],
     ['a field of a model', 'models: {a: {checkpoint: x, port: 1}}', {}, 'file: models.a.port: is no field'],
     ['the name of a model', 'models: {"a b": {checkpoint: x}}', {}, 'file: models.a b: is no name'],
     [
@@ -111,6 +127,16 @@ describe('the configuration', () => {
       'models: {a: {upstreams: [{url: "http://u:p@x/v1"}]}}',
       {},
       'url: must not hold a password',
+    ],
+    [
+      'a password alone',
+      'models: {a: {upstreams: [{url: "http://:p@x/v1"}]}}',
+      {},
+      'must not hold a password',
+      'a query',
+      'models: {a: {upstreams: [{url: "https://x/v1?api-version=1"}]}}',
+      {},
+      'file: models.a.upstreams[0].url: must end with the path',
     ],
     [
       'a key without a key',
@@ -141,6 +167,12 @@ describe('the configuration', () => {
     expect(await refusal(load(file, env))).toContain(message);
   });
 
+  it('has no heartbeat that clients would miss', async () => {
+    const slowest = configSchema.parse({ streams: { heartbeat_s: 20 } }).streams.heartbeat_s;
+    expect(2 * 1000 * slowest).toBeLessThan(DEFAULT_SILENCE_MS);
+    expect(await refusal(load('streams: {heartbeat_s: 20.1}'))).toContain('streams.heartbeat_s: Too big');
+  });
+
   it('has a variable of its own for each field', () => {
     expect(CONFIG_VARIABLES.get('FLINCH_ACCESS_ALLOW_ANONYMOUS')).toMatchObject({ kind: 'boolean' });
     expect(CONFIG_VARIABLES.get('FLINCH_STREAMS_RESUME_S')).toMatchObject({ path: ['streams', 'resume_s'] });
@@ -163,6 +195,17 @@ describe('the configuration', () => {
   });
 });
 
+describe('the manuals', () => {
+  it.each(['access.md', 'flinch.example.yaml'])('%s: have no hash of a key that can be guessed', (name) => {
+    const text = readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
+    const hashes = text.match(/\b[0-9a-f]{64}\b/g) ?? [];
+    const guesses = ['', 'a', 'key', 'test', 'secret', 'password', 'changeme'];
+    const guessed = guesses.map((guess) => createHash('sha256').update(guess).digest('hex'));
+    expect(hashes).toHaveLength(1);
+    expect(guessed).not.toContain(hashes[0]);
+  });
+});
+
 describe('flags for one model', () => {
   const models = async (flags: object, env = {}) => (await serveConfig(flags, env)).models;
 
@@ -176,6 +219,15 @@ describe('flags for one model', () => {
     expect(await models({ model: '/models/Qwen-0.5B/' })).toMatchObject({
       'Qwen-0.5B': { checkpoint: '/models/Qwen-0.5B/', max_streams: 16 },
     });
+  });
+
+  it.each([
+    ['/models/my model', 'my-model'],
+    ['/models/.größer', 'gr-er'],
+    ['/', 'model'],
+    [`/${'x'.repeat(200)}`, 'x'.repeat(128)],
+  ])('name that of %s as requests can', async (model, name) => {
+    expect(Object.keys(await models({ model }))).toEqual([name]);
   });
 
   it('describe an upstream', async () => {
@@ -239,5 +291,6 @@ describe('flinch serve --check-config', () => {
     const file = fileOf('access: {keys: [{name: a, env: FLINCH_KEY_A}]}');
     expect(await check('--config', file)).toContain('access.keys: a: the variable FLINCH_KEY_A is not set');
     expect(await check('--config', '/nowhere.yaml')).toContain('ENOENT');
+    expect(await check('--model', '/nowhere')).toContain('/nowhere: the folder is missing');
   });
 });

@@ -1,43 +1,22 @@
 import { createParser } from 'eventsource-parser';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
-import { tap } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import type { ServedModel } from '#gateway/index.js';
-import type { GuardEvent } from '#src/index.js';
-import { eventFields } from '#src/stream/wire.js';
 import { useFolder } from '../support/cli.js';
 import { type Cut, cuttingProxy } from '../support/cutting-proxy.js';
 import { chatBody, type SocketEvent, useGateway } from '../support/gateway.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
+import { recorder } from '../support/recorded-model.js';
 import { checkEvent } from '../support/strict-event.js';
 
-/** What the model wrote for each request, by its `user`; as the protocol has it. */
-const written = new Map<string, object[]>();
-
-/** Writes down what the guard says before any transport sees it. */
-function recorded(model: ServedModel): ServedModel {
-  return {
-    name: model.name,
-    status: () => model.status(),
-    prepare: async (request, options) => {
-      const prepared = await model.prepare(request, options);
-      const events: object[] = [];
-      written.set(request.user ?? '', events);
-      const record = tap((event: GuardEvent) => {
-        events.push(JSON.parse(JSON.stringify(eventFields(event, prepared.vocabulary))));
-      });
-      return { ...prepared, start: (gate) => prepared.start(gate).pipe(record) };
-    },
-  };
-}
+const { written, wrap } = recorder(({ user }) => user ?? '');
 
 const folder = useFolder();
 const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.0015), {
   // A generation whose client was cut off before it knew the id stays for so long.
   settings: { streams: { heartbeat_s: 0.2, resume_s: 10 } },
-  wrap: recorded,
+  wrap,
 });
 
 const guard = { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2, choose: 'uncertainty' };

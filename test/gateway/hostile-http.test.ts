@@ -109,12 +109,13 @@ const bodies: [what: string, answer: string, body: Bytes, headers?: Record<strin
   ['a place that never was', '400 invalid_value', '{}', { 'Last-Event-ID': SECRET }],
 ];
 
-const chunked = (...chunks: string[]): Buffer =>
+const chunked = (chunks: string, headers: Record<string, string> = {}): Buffer =>
   request(
     'POST /v1/chat/completions',
-    { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' },
-    chunks.join(''),
+    { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked', ...headers },
+    chunks,
   );
+const offer = { Connection: 'Upgrade, HTTP2-Settings, close', Upgrade: 'h2c', 'HTTP2-Settings': 'AAMAAABk' };
 const smuggled = `GET /${SECRET} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 
 const requests: [what: string, answers: string[], ...parts: Bytes[]][] = [
@@ -226,6 +227,20 @@ const requests: [what: string, answers: string[], ...parts: Bytes[]][] = [
     request(`GET /${SECRET}`, { Connection: null }),
     request('GET /livez'),
   ],
+  [
+    'an offer of HTTP/2, which is declined',
+    ['200'],
+    chatRequest(bodyWith('"n":1'), offer).subarray(0, -10),
+    chatRequest(bodyWith('"n":1'), offer).subarray(-10),
+  ],
+  ['the same in chunks', ['400 invalid_json'], chunked('2\r\n{]\r\n0\r\n\r\n', offer)],
+  [
+    'the same by a Host of another site',
+    ['421 host_not_allowed'],
+    request('GET /', { ...offer, Host: SECRET }),
+  ],
+  ['an offer of nothing', ['200'], request('GET /livez', { ...offer, Upgrade: '' })],
+  ['an offer of much', ['200'], request('GET /livez', { ...offer, Upgrade: `${SECRET}/1, websocket` })],
   [
     'headers that do not end',
     ['408 request_timeout'],

@@ -41,7 +41,7 @@ const handshakes: [what: string, answer: string, handshake: Buffer][] = [
   ['another subprotocol', '400 invalid_value', handshake({ [PROTOCOL]: SECRET })],
   ['a list of subprotocols that is none', '400 invalid_http', handshake({ [PROTOCOL]: 'flinch.v1,,' })],
   ['another method', '400 invalid_http', handshake({}, 'POST /v1/stream')],
-  ['another protocol', '400 invalid_http', handshake({ Upgrade: 'h2c' })],
+  ['another protocol', '404 not_found', handshake({ Upgrade: 'h2c', Connection: 'Upgrade, close' })],
   ['another path', '404 not_found', handshake({}, `GET /${SECRET}`)],
   ['a path around', '404 not_found', handshake({}, 'GET /v1/x/../stream')],
   ['a path with a zero byte', '404 not_found', handshake({}, 'GET /v1/stream%00')],

@@ -67,6 +67,48 @@ describe('draining', () => {
     await expect.poll(() => socket.closeCode).toBe(1001);
   });
 
+  it('lets in who has a generation to resume, by key and by ticket, and nobody else', async () => {
+    const env = { MINE: 'a-key-for-these-tests', OTHER: 'another-key-for-them' };
+    const keys = [
+      { name: 'mine', env: 'MINE' },
+      { name: 'other', env: 'OTHER' },
+    ];
+    const gateway = await useTestGateway({ access: { keys } }, { env });
+    const authorized = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
+    const ticketOf = (key: string) =>
+      fetch(`${gateway.url}/v1/tickets`, { method: 'POST', ...authorized(key) });
+    const connect = async (key: string, path = '/v1/stream'): Promise<WebSocket | number> => {
+      const options = path.includes('ticket') ? {} : authorized(key);
+      const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}${path}`, 'flinch.v1', options);
+      socket.on('error', () => {});
+      return await new Promise((resolve) => {
+        socket.once('open', () => resolve(socket));
+        socket.once('unexpected-response', (_request, { statusCode = 0 }) => resolve(statusCode));
+      });
+    };
+    const heard = async (socket: WebSocket) => JSON.parse(String((await once(socket, 'message'))[0]));
+
+    const first = await connect(env.MINE);
+    if (typeof first === 'number') throw new Error(`refused: ${first}`);
+    first.send(JSON.stringify({ type: 'generation.create', resumable: true, ...ask('wait') }));
+    const { response_id, epoch } = await heard(first);
+    const drained = gateway.drain();
+    first.terminate();
+
+    expect(await connect(env.OTHER)).toBe(503);
+    expect((await ticketOf(env.OTHER)).status).toBe(503);
+    const answer = await ticketOf(env.MINE);
+    expect(answer.status).toBe(201);
+    const { ticket } = (await answer.json()) as { ticket: string };
+    for (const socket of [await connect(env.MINE), await connect('', `/v1/stream?ticket=${ticket}`)]) {
+      if (typeof socket === 'number') throw new Error(`refused: ${socket}`);
+      socket.send(JSON.stringify({ type: 'generation.resume', response_id, epoch, offset: 0 }));
+      expect(await heard(socket)).toMatchObject({ recovered: true });
+    }
+    gateway.model.finish();
+    await drained;
+  });
+
   it('is cut short by closing', async () => {
     const gateway = await useTestGateway();
     const streaming = await post(gateway.url, ask('wait', { stream: true }));

@@ -101,7 +101,7 @@ function resume(
   const reader = new Reader();
   const generation = live.find({ id, epoch }, principal);
   if (!generation?.attach(reader, offset)) return null;
-  generation.resume();
+  generation.resume(reader);
   return reader;
 }
 
@@ -227,15 +227,40 @@ describe('a generation that can be resumed', () => {
   it('keeps what a slow reader has not taken, however long that takes', async () => {
     const live = registry();
     const { written, reader } = await started(live);
-    written.generation.pause();
+    written.generation.pause(reader);
     expect(written.gate.open).toBe(false);
     written.write(2);
     written.end();
     vi.advanceTimersByTime(5 * RESUME_MS);
     expect(reader.frames).toEqual(['opening']);
-    written.generation.resume();
+    written.generation.resume(reader);
     expect(reader.frames).toEqual(['opening', '0', '1', 'generation.done']);
     expect(reader.told).toEqual(['ended']);
+  });
+
+  it('is not woken by a reader that has lost it, nor put to sleep', async () => {
+    const live = registry();
+    const { written, reader } = await started(live);
+    const second = resume(live, 0)!;
+    written.generation.pause(reader);
+    expect(written.gate.open).toBe(true);
+    written.generation.pause(second);
+    written.generation.resume(reader);
+    expect(written.gate.open).toBe(false);
+    written.write(1);
+    expect(second.frames).toEqual(['opening']);
+  });
+
+  it('does nothing while a slow reader takes the rest, though it is to be forgotten at once', async () => {
+    const live = registry({ streams: { resume_s: 0 } });
+    const { written, reader } = await started(live);
+    written.generation.pause(reader);
+    written.end();
+    expect(vi.getTimerCount()).toBe(0);
+    written.generation.resume(reader);
+    expect(reader.told).toEqual(['ended']);
+    vi.advanceTimersByTime(1);
+    expect(live.find({ id: 'a', epoch: live.epoch }, me)).toBeNull();
   });
 
   it('of which nothing was sent ends with its connection: nobody knows its id', async () => {

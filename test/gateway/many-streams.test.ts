@@ -7,7 +7,7 @@ const gateway = useGateway(undefined, {
   settings: {
     access: { generations: 128 },
     limits: { generations_per_connection: 32 },
-    streams: { queue_bytes: 4096, stall_s: 600, heartbeat_s: 600 },
+    streams: { queue_bytes: 4096, stall_s: 600, heartbeat_s: 20 },
   },
 });
 

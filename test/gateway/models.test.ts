@@ -6,6 +6,7 @@ import { guardSchema } from '#gateway/request.js';
 import { Engine } from '#src/index.js';
 import { useFolder } from '../support/cli.js';
 import { checkpointFolder } from '../support/golden.js';
+import { ScriptedModel } from '../support/scripted-model.js';
 
 const folder = useFolder();
 const engines: Engine[] = [];
@@ -37,6 +38,12 @@ describe('Models', () => {
   });
   afterAll(async () => {
     for (const engine of engines) await engine.close();
+  });
+
+  it('are ready when one of them is', () => {
+    expect(new Models([...picky.all, new ScriptedModel()]).ready).toBe(true);
+    expect(picky.ready).toBe(false); // its engine was not started
+    expect(new Models([]).ready).toBe(false);
   });
 
   it('prepares what the template takes', async () => {

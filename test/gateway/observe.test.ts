@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Metrics } from '#gateway/index.js';
 import { post, TestSocket } from '../support/gateway.js';
+import { exchange, request } from '../support/raw.js';
 import { type TestGateway, useTestGateway } from '../support/waiting-gateway.js';
 import { ask } from '../support/waiting-model.js';
 
@@ -42,6 +43,21 @@ describe('the log', () => {
     expect(closed).toMatchObject({ request_id: opened?.request_id, code: 1006 });
   });
 
+  it('does not call an error what is none of the gateway', async () => {
+    const gateway = await useTestGateway();
+    const socket = await TestSocket.open(gateway.url);
+    socket.send({ type: 'generation.create', ...ask('wait') });
+    await socket.event(({ type }) => type === 'token.delta');
+    const drained = gateway.drain();
+    socket.send({ type: 'generation.create', request_id: 'late', ...ask('hello') });
+    await socket.event(({ request_id }) => request_id === 'late');
+    gateway.model.finish();
+    await drained;
+    const [refused] = linesOf(gateway).filter(({ code }) => code === 'shutting_down');
+    expect(refused).toMatchObject({ msg: 'request refused', level: 30 });
+    expect(linesOf(gateway).filter(({ level }) => Number(level) >= 50)).toEqual([]);
+  });
+
   it('has texts only if they are asked for', async () => {
     for (const texts of [false, true]) {
       const gateway = await useTestGateway({ log: { texts } });
@@ -65,6 +81,16 @@ describe('the metrics', () => {
     expect((await fetch(new URL('/v1/models', gateway.metricsUrl))).status).toBe(404);
     await gateway.close();
     await expect(fetch(gateway.metricsUrl)).rejects.toThrow();
+  });
+
+  it('are not read by pages of other sites, which may have their name point here', async () => {
+    const keys = [{ name: 'web', env: 'KEY' }];
+    const config = { metrics: { port: 0 }, access: { keys, hosts: ['metrics.example'] } };
+    const gateway = await useTestGateway(config, { env: { KEY: 'a-key-for-these-tests' } });
+    const read = (Host: string) => exchange(gateway.metricsUrl, request('GET /metrics', { Host }));
+    expect(await read('evil.example')).toMatch(/^HTTP\/1\.1 421 .*"code":"host_not_allowed"/s);
+    for (const host of ['127.0.0.1:9464', 'metrics.example'])
+      expect(await read(host)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   it('say what is under way', async () => {

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { configSchema } from '#gateway/config.js';
-import { Metrics, openModels, startGateway } from '#gateway/index.js';
+import { checkModels, Metrics, openModels, startGateway } from '#gateway/index.js';
 import { post } from '../support/gateway.js';
 import { REASONER } from '../support/golden.js';
 
@@ -38,5 +38,27 @@ describe('openModels', () => {
     const opening = open({ small: { checkpoint: REASONER }, missing: { checkpoint: '/nowhere' } });
     await expect(opening).rejects.toThrow('/nowhere');
     await expect.poll(processes).toBe(0);
+  });
+});
+
+describe('checkModels', () => {
+  const check = async (models: object, env = {}) =>
+    checkModels(configSchema.parse({ models }).models ?? {}, env);
+  const url = 'http://127.0.0.1:1/v1'; // nobody asks there
+
+  it('finds a folder that is no checkpoint', async () => {
+    await check({ m: { checkpoint: REASONER }, n: { upstreams: [{ url }], scorer: REASONER } });
+    await expect(check({ m: { checkpoint: '/nowhere' } })).rejects.toThrow('/nowhere: the folder is missing');
+    const scorer = { m: { upstreams: [{ url }], scorer: '/nowhere' } };
+    await expect(check(scorer)).rejects.toThrow('/nowhere: the folder is missing');
+  });
+
+  it('finds a key whose variable is not set', async () => {
+    const models = { m: { upstreams: [{ url }, { url, key_env: 'M_KEY' }] } };
+    await check(models, { M_KEY: 'secret' });
+    await expect(check(models)).rejects.toThrow(
+      'models.m.upstreams[1].key_env: the variable M_KEY is not set',
+    );
+    await expect(check(models, { M_KEY: '' })).rejects.toThrow('is not set');
   });
 });

@@ -303,6 +303,27 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     await page.locator('#token-card').waitFor({ state: 'hidden' });
   });
 
+  it('has room for the answer beside the settings on a small screen, and one line of buttons', async () => {
+    const wide = page.viewportSize();
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.locator('#guard summary').click();
+    const heightOf = (selector: string) =>
+      page.locator(selector).evaluate(({ clientHeight }) => clientHeight);
+    expect(await heightOf('main')).toBeGreaterThan(120);
+    expect(await heightOf('.fields')).toBeGreaterThan(120);
+    const { scrollWidth, scrollHeight } = await page.evaluate(() => {
+      const { scrollWidth, scrollHeight } = document.documentElement;
+      return { scrollWidth, scrollHeight };
+    });
+    expect([scrollWidth, scrollHeight]).toEqual([360, 740]);
+    const topOf = (selector: string) =>
+      page.locator(selector).evaluate((each) => each.getBoundingClientRect().top);
+    expect(await topOf('#help')).toBe(await topOf('#theme'));
+    await picture('small');
+    await page.locator('#guard summary').click();
+    if (wide) await page.setViewportSize(wide);
+  });
+
   it('is light or dark as the system or the button says', async () => {
     const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     await page.emulateMedia({ colorScheme: 'light' });

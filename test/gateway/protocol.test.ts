@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { CLOSE_CODES, isFinal } from '#gateway/close-codes.js';
 import { configSchema } from '#gateway/config.js';
+import { ERROR_CODES } from '#gateway/error-codes.js';
 import { guardSchema } from '#gateway/request.js';
 import { CONNECTION_EVENTS, GENERATION_EVENTS } from '#src/client/protocol.js';
 import { checkEvent } from '../support/strict-event.js';
@@ -42,6 +43,14 @@ describe('PROTOCOL.md', () => {
     for (const [i, name] of names.entries()) {
       if (said[i] !== undefined) expect({ [name]: said[i] }).toEqual({ [name]: defaults.get(name) });
     }
+  });
+
+  it('says with the other pages what every code of an error means', () => {
+    const pages = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.endsWith('.md'),
+    );
+    const all = [text, ...pages.map((name) => readFileSync(`docs/${name}`, 'utf8'))].join('\n');
+    expect(ERROR_CODES.filter((code) => !all.includes(`\`${code}\``))).toEqual([]);
   });
 
   it('lists in one table all events, with their fields', () => {

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import type { Gateway } from '#gateway/index.js';
 import { cuttingProxy } from '../support/cutting-proxy.js';
 import { chatBody, type SocketEvent, TestSocket, unixEntrance } from '../support/gateway.js';
 import { scriptedGateway } from '../support/scripted-model.js';
@@ -28,6 +29,9 @@ async function resume(url: string, place: object, socket?: TestSocket) {
   };
   return { socket: next, resumed: next.events.findLast(ofType('generation.resumed')), after };
 }
+
+const connections = ({ server }: Gateway): Promise<number> =>
+  new Promise((resolve) => server.getConnections((_, count) => resolve(count)));
 
 const offsets = (events: readonly SocketEvent[]) => events.map(({ offset }) => offset);
 const from = (offset: number, to: number) => Array.from({ length: to - offset }, (_, i) => offset + i);
@@ -94,6 +98,15 @@ describe('generation.resume', () => {
     expect(after()).toEqual([]);
   });
 
+  it('ends a generation of the same connection that is not recovered', async () => {
+    const { url, model, gateway } = await scriptedGateway({}, { pauseMs: 2 });
+    const { socket, created: _, ...place } = await begin(url, { max_tokens: 10_000 });
+    const { resumed } = await resume(url, { ...place, epoch: 'another', offset: 0 }, socket);
+    expect(resumed).toMatchObject({ recovered: false });
+    expect(model.written[0]?.state).toBe('cancelled');
+    expect(gateway.live.size).toBe(0);
+  });
+
   it('recovers nothing, and ends the generation, if part of it is gone', async () => {
     const { url, model, gateway } = await scriptedGateway(
       { streams: { history_events: 16 } },
@@ -140,6 +153,22 @@ describe('generation.resume', () => {
     expect((await resume(url, { ...place, offset: 0 })).resumed).toMatchObject({ recovered: false });
   });
 
+  it('is not possible once the client has asked for the same again, by its request_id', async () => {
+    const { url, model, gateway } = await scriptedGateway({}, { pauseMs: 2 });
+    const again = { max_tokens: 10_000, request_id: 'unique' };
+    const { socket, created: _, ...place } = await begin(url, again);
+    const other = await begin(url, { ...again, request_id: 'another' });
+    const beside = await begin(url, again);
+    expect(model.written.map(({ state }) => state)).toEqual(['writing', 'writing', 'writing']);
+    for (const each of [socket, other.socket]) each.close();
+    await expect.poll(() => connections(gateway)).toBe(1);
+    await begin(url, again);
+    expect(model.written.map(({ state }) => state)).toEqual(['cancelled', 'writing', 'writing', 'writing']);
+    expect(gateway.live.size).toBe(3);
+    beside.socket.close();
+    expect((await resume(url, { ...place, offset: 0 })).resumed).toMatchObject({ recovered: false });
+  });
+
   it('leaves the cancelling to whoever reads the generation', async () => {
     const { url } = await scriptedGateway({}, { pauseMs: 2 });
     const { socket, created: _, ...place } = await begin(url, { max_tokens: 10_000 });
@@ -178,9 +207,7 @@ describe('a connection', () => {
     const { url, gateway, model } = await scriptedGateway({ streams: { heartbeat_s: 0.1 } }, { pauseMs: 2 });
     const { socket, created: _, ...place } = await begin(url, { max_tokens: 10_000 });
     socket.pause();
-    const connections = () =>
-      new Promise<number>((resolve) => gateway.server.getConnections((_, count) => resolve(count)));
-    await expect.poll(connections, { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => connections(gateway)).toBe(0);
     expect(model.written[0]?.state).toBe('writing');
     const { socket: next, after } = await resume(url, { ...place, offset: 0 });
     await next.event(({ offset }) => offset === 50);
@@ -238,13 +265,13 @@ describe('a connection', () => {
 
   it('that sends too many messages, or pings, is closed for good', async () => {
     const { url, model } = await scriptedGateway({ limits: { messages_per_second: 10 } }, { pauseMs: 2 });
-    for (const flood of ['message', 'ping'] as const) {
+    for (const flood of ['send', 'ping', 'pong'] as const) {
       const { socket, created: _, ...place } = await begin(url, { max_tokens: 10_000 });
-      for (let i = 0; i < 20; i++) socket[flood === 'ping' ? 'ping' : 'send']('{}');
+      for (let i = 0; i < 20; i++) socket[flood]('{}');
       await expect.poll(() => socket.closeCode).toBe(4500);
       expect((await resume(url, { ...place, offset: 0 })).resumed).toMatchObject({ recovered: false });
     }
-    expect(model.written.map(({ state }) => state)).toEqual(['cancelled', 'cancelled']);
+    expect(model.written.map(({ state }) => state)).toEqual(['cancelled', 'cancelled', 'cancelled']);
   });
 
   it.each([

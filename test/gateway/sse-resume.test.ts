@@ -122,6 +122,22 @@ describe('a streamed completion that was asked to be resumable', () => {
     expect(JSON.parse(events.at(-1)!.data)).toMatchObject({ error: { code: 'taken_over' } });
   });
 
+  it('is not taken over by HEAD, which would read nothing of it', async () => {
+    const { url } = await scriptedGateway({}, { pauseMs: 5 });
+    const response = await post(url, body());
+    let all = read(new Response());
+    const first = await new Promise<EventSourceMessage>((resolve) => {
+      all = read(response, Number.POSITIVE_INFINITY, resolve);
+    });
+    const id = idOf(first);
+    const head = await fetch(`${url}/v1/chat/completions/${id.split('/')[1]}`, {
+      method: 'HEAD',
+      headers: { 'Last-Event-ID': id },
+    });
+    expect([head.status, head.headers.get('allow')]).toEqual([405, 'GET']);
+    expect((await all).events.at(-1)?.data).toBe('[DONE]');
+  });
+
   it('does not go on over WebSocket', async () => {
     const { url, gateway } = await scriptedGateway();
     const { events } = await read(await post(url, body()));

@@ -21,12 +21,17 @@ export interface Running {
 }
 
 /** Starts the command as a user does; without input (`null`) its standard input stays open. */
-export function start(
+export const start = (args: readonly string[], input?: string | null, env?: NodeJS.ProcessEnv): Running =>
+  startScript(MAIN, args, input, env);
+
+/** The same for another script of Node's. */
+export function startScript(
+  script: string,
   args: readonly string[],
   input: string | null = '',
   env: NodeJS.ProcessEnv = {},
 ): Running {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [script, ...args], {
     env: { ...process.env, FORCE_COLOR: '0', ...env },
   });
   let stdout = '';

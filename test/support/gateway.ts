@@ -59,7 +59,7 @@ export function useGateway(
     },
     /** Waits until no response is under way. */
     async idle(): Promise<void> {
-      for (let i = 0; i < 200 && running.engine!.status().streams > 0; i++) await setTimeout(10);
+      for (let i = 0; i < 3000 && running.engine!.status().streams > 0; i++) await setTimeout(10);
       expect(running.engine!.status().streams).toBe(0);
     },
   };
@@ -201,6 +201,11 @@ export class TestSocket {
     this.#socket.ping();
   }
 
+  /** Nobody has asked for it. */
+  pong(): void {
+    this.#socket.pong();
+  }
+
   /** Without a code the connection is cut. */
   close(code?: number): void {
     if (code === undefined) this.#socket.terminate();
@@ -218,7 +223,7 @@ export class TestSocket {
 
   /** Waits for the first event, past or future, that fits. */
   async event(fits: (event: SocketEvent) => boolean): Promise<SocketEvent> {
-    for (let i = 0; i < 2000; i++) {
+    for (let i = 0; i < 3000; i++) {
       const found = this.events.find(fits);
       if (found) return found;
       await setTimeout(10);

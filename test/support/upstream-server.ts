@@ -13,9 +13,16 @@ export function upstreamConfig(urls: readonly string[], changes: object = {}): U
 }
 
 /** A client of one server, until the test has ended. */
-export function clientOf(url: string, changes: object = {}, key: string | null = null): UpstreamServer {
+export function clientOf(
+  url: string,
+  changes: object = {},
+  options: { readonly now?: () => number } = {},
+): UpstreamServer {
   const { timeouts, limits } = upstreamConfig([url], changes);
-  const server = new UpstreamServer({ url, model: 'their-model', key, timeouts, limits });
+  const server = new UpstreamServer({
+    ...{ url, model: 'their-model', key: null, timeouts, limits },
+    ...options,
+  });
   onTestFinished(() => server.close());
   return server;
 }

@@ -6,7 +6,8 @@ import { chatBody, post, sseData, TestSocket, useGateway } from '../../support/g
 
 const gateway = useGateway();
 const ajv = new Ajv2020({ strict: false, allErrors: true });
-ajv.addSchema(JSON.parse(await readFile('gateway/openapi.json', 'utf8')), 'openapi');
+const openApi = JSON.parse(await readFile('gateway/openapi.json', 'utf8'));
+ajv.addSchema(openApi, 'openapi');
 ajv.addSchema(JSON.parse(await readFile('gateway/asyncapi.json', 'utf8')), 'asyncapi');
 
 function schema(path: string): ValidateFunction {
@@ -20,6 +21,16 @@ const message = (type: string): ValidateFunction => schema(`asyncapi#/components
 function expectToFit(value: unknown, fits: ValidateFunction): void {
   const valid = fits(value);
   expect({ value: valid ? null : value, errors: fits.errors ?? null }).toEqual({ value: null, errors: null });
+}
+
+/** The answer has a status that the path may have, and a body that goes with it. */
+async function expectListed(response: Response, path: string, method: 'get' | 'post'): Promise<void> {
+  const listed = openApi.paths[path]?.[method]?.responses?.[response.status];
+  expect({ path, method, status: response.status, listed: listed !== undefined }).toMatchObject({
+    listed: true,
+  });
+  const reference: string = listed.content['application/json'].schema.$ref;
+  expectToFit(await response.json(), http(reference.split('/').at(-1) ?? ''));
 }
 
 /** Much happens: steps are flagged, candidates drawn. */
@@ -71,6 +82,31 @@ describe('answers over HTTP are as openapi.json says', () => {
     expect(response.status).toBe(status);
     expectToFit(await response.json(), http(name));
   });
+
+  it.each([
+    ['post', '/v1/tickets', '/v1/tickets', {}, ''],
+    ['get', '/livez', '/livez', {}, undefined],
+    ['get', '/readyz', '/readyz', {}, undefined],
+    ['get', '/v1/models', '/v1/models', { Origin: 'https://elsewhere.example' }, undefined],
+    ['post', '/v1/chat/completions', '/v1/chat/completions', { 'Content-Encoding': 'gzip' }, '{}'],
+    ['post', '/v1/chat/completions', '/v1/chat/completions', { 'Last-Event-ID': 'e/chatcmpl-1/3' }, '{}'],
+    ['post', '/v1/chat/completions', '/v1/chat/completions', {}, `"${'x'.repeat(2 ** 20)}"`],
+    ['get', '/v1/chat/completions/{id}', '/v1/chat/completions/chatcmpl-1', {}, undefined],
+    [
+      'get',
+      '/v1/chat/completions/{id}',
+      '/v1/chat/completions/chatcmpl-1',
+      { 'Last-Event-ID': 'e/chatcmpl-1/3' },
+      undefined,
+    ],
+  ] as const)(
+    '%s %s has the status and the body of one that is listed',
+    async (method, listed, path, headers, body) => {
+      const type = { 'Content-Type': 'application/json' };
+      const request = body === undefined ? { headers } : { headers: { ...type, ...headers }, body };
+      await expectListed(await fetch(gateway.url + path, { method, ...request }), listed, method);
+    },
+  );
 
   it('what is refused is an Error', async () => {
     const body = chatBody({ temperature: 9 });

@@ -134,6 +134,113 @@ describe('before the first byte', () => {
     expect([generations(0), generations(1)]).toEqual([2, 2]);
   });
 
+  it('a server that does not answer is not tried twice, and by one request at a time', async () => {
+    let now = 0;
+    let dead = false;
+    const hole = answering((request, reply) => (dead ? undefined : ollamaDouble()(request, reply)));
+    const options = { now: () => now };
+    const { url, generations, status } = await models(
+      [hole, good],
+      { retries: 3, timeouts: { first_byte_s: 3 } },
+      options,
+    );
+    // What it can do it still says.
+    const there = () =>
+      expect.poll(status).toMatchObject({ upstreams: [{ reachable: true }, { reachable: true }] });
+    await streamed(url);
+    dead = true;
+    expect(await streamed(url)).toMatchObject({ text: TEXT, done: true });
+    expect([generations(0), generations(1)]).toEqual([2, 1]);
+    const many = () => Promise.all(Array.from({ length: 6 }, () => streamed(url)));
+    await many();
+    expect([generations(0), generations(1)]).toEqual([2, 7]);
+    now = 31_000;
+    await there();
+    await many();
+    expect([generations(0), generations(1)]).toEqual([3, 13]);
+    // That trial failed: it is avoided for twice as long.
+    now += 59_000;
+    await there();
+    await many();
+    expect(generations(0)).toBe(3);
+    now += 2000;
+    dead = false;
+    await streamed(url);
+    await many();
+    expect(generations(0)).toBe(10);
+  });
+
+  it('a server that does not say what it can do keeps nobody waiting for another', async () => {
+    const { url, generations } = await models([() => {}, good], { timeouts: { first_byte_s: 60 } });
+    expect(await streamed(url)).toMatchObject({ text: TEXT, done: true });
+    expect(generations(1)).toBe(1);
+  });
+
+  /** Tells no log-probabilities. */
+  const plain: Script = ({ path }, reply) => {
+    if (path !== '/v1/chat/completions') return reply.json(404, {});
+    reply.head().data(chunk('Plain', null)).data(stopChunk).data('[DONE]').end();
+  };
+
+  it.each([
+    ['first', 0],
+    ['last', 1],
+  ])('what the most able server can do is what a request may ask for: it stands %s', async (_, at) => {
+    const scripts = [plain];
+    scripts.splice(at, 0, good);
+    const { url, log } = await models(scripts, { retries: 0 });
+    expect(await streamed(url, { logprobs: true, top_logprobs: 2 })).toMatchObject({ text: TEXT });
+    expect((await streamed(url)).chunks[0]?.flinch?.guard).toMatchObject({ enabled: true });
+    const off = { guard: { enabled: false } };
+    expect(await streamed(url, off)).toMatchObject({ text: at === 0 ? TEXT : 'Plain', done: true });
+    expect(log.join('')).not.toContain('upstream failed');
+  });
+
+  it('of servers that are not there, or failed lately, nothing is promised', async () => {
+    const { url, upstreams } = await models([plain, good], { retries: 0 });
+    await streamed(url);
+    await upstreams[1]!.close();
+    await streamed(url);
+    const answer = await streamed(url);
+    expect(answer).toMatchObject({ text: 'Plain', done: true });
+    expect(answer.chunks[0]?.flinch?.guard).toMatchObject({ enabled: false });
+  });
+
+  it('a server that is another now, and refuses what it took, is asked anew what it can do', async () => {
+    let changed = false;
+    const llama = llamaCppDouble();
+    const script: Script = (request, reply) =>
+      changed && ('return_token_ids' in request.body || 'top_logprobs' in request.body)
+        ? reply.json(400, { error: { message: 'top_logprobs?' } })
+        : llama(request, reply);
+    const { url, status } = await models([script], { retries: 0 });
+    const request = { guard: { enabled: false }, logprobs: false };
+    await streamed(url, request);
+    changed = true;
+    expect(await streamed(url, request)).toMatchObject({ text: TEXT, done: true });
+    expect(status()).toMatchObject({ upstreams: [{ capabilities: { logprobs: null }, error: null }] });
+    expect((await streamed(url)).chunks[0]?.flinch?.guard).toMatchObject({ enabled: false });
+  });
+
+  it('a client that is refused costs one more question, and that only once a minute', async () => {
+    let now = 0;
+    const script = failing((_, reply) => reply.json(400, { error: { message: 'temperature?' } }));
+    const { url, upstreams, status } = await models([script], {}, { now: () => now });
+    const refused = async () => {
+      const before = upstreams[0]!.requests.length;
+      expect(await streamed(url)).toMatchObject({ status: 400, error: { code: 'upstream_refused' } });
+      return upstreams[0]!.requests.length - before;
+    };
+    await refused();
+    now = 59_000;
+    expect(await refused()).toBe(1);
+    now = 61_000;
+    expect(await refused()).toBe(2);
+    expect(await refused()).toBe(1);
+    // It is no fault of the server.
+    expect(status()).toMatchObject({ ready: true, upstreams: [{ reachable: true, error: null }] });
+  });
+
   it('a server that cannot do what the guard needs is passed over', async () => {
     const untold = answering((_, reply) => reply.head().data(chunk('no', null)).end());
     const mute: Script = (request, reply) =>
@@ -171,6 +278,17 @@ describe('after the first byte', () => {
     expect(answer).toMatchObject({ status: 200, done: false });
     expect(answer.error).not.toBeNull();
     expect([generations(0), generations(1)]).toEqual([1, 0]);
+  });
+
+  it('the server is still there for others: a stall', async () => {
+    const { url, status } = await models([failing((_, reply) => void reply.head().data(chunk('One')))], {
+      timeouts: { idle_s: 0.2 },
+    });
+    expect(await streamed(url)).toMatchObject({ error: { code: 'upstream_timeout' } });
+    expect(status()).toMatchObject({
+      ready: true,
+      upstreams: [{ reachable: true, error: 'upstream_timeout' }],
+    });
   });
 
   it('a comment is a byte: no other server is asked', async () => {
@@ -219,7 +337,7 @@ describe('cancellation reaches the server', () => {
     await setTimeout(20);
     abort.abort();
     await closed;
-    await expect.poll(status).toMatchObject({ streams: 0 });
+    await expect.poll(status).toMatchObject({ streams: 0, upstreams: [{ reachable: true, error: null }] });
   });
 
   it.each([true, false])('when a generation is cancelled over WebSocket (begun: %s)', async (write) => {
@@ -232,7 +350,7 @@ describe('cancellation reaches the server', () => {
     if (write) await socket.event(({ type }) => type === 'token.delta');
     socket.send({ type: 'generation.cancel', response_id: created.response_id });
     await closed;
-    await expect.poll(status).toMatchObject({ streams: 0 });
+    await expect.poll(status).toMatchObject({ streams: 0, upstreams: [{ reachable: true, error: null }] });
     socket.close();
   });
 
@@ -297,6 +415,27 @@ describe('bounds', () => {
     expect(await streamed(url)).toMatchObject({ status: 503, error: { code: 'overloaded' } });
     abort.abort();
     await expect.poll(status).toMatchObject({ streams: 0 });
+  });
+
+  it('a server that did not answer is there again once it says what it can do, though nobody asks else', async () => {
+    let now = 0;
+    let dead = false;
+    const llama = llamaCppDouble();
+    const { url, status, upstreams } = await models(
+      [(request, reply) => (dead ? reply.cut() : llama(request, reply))],
+      { retries: 0 },
+      { now: () => now },
+    );
+    await streamed(url);
+    dead = true;
+    expect(await streamed(url)).toMatchObject({ error: { code: 'upstream_unreachable' } });
+    expect(status()).toMatchObject({ ready: false });
+    dead = false;
+    const before = upstreams[0]!.requests.length;
+    expect(status()).toMatchObject({ ready: false });
+    expect(upstreams[0]!.requests.length).toBe(before);
+    now = 6000;
+    await expect.poll(status).toMatchObject({ ready: true, upstreams: [{ error: null }] });
   });
 
   it('starts although all servers are down, and finds them when they are there', async () => {

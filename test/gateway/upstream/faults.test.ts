@@ -291,6 +291,20 @@ describe('after the first byte a fault is an error within, and there is no [DONE
 });
 
 describe('what looks odd and is right', () => {
+  it('Mistral’s name for the end of the context', async () => {
+    const answer = await answered((_, reply) =>
+      reply
+        .head()
+        .data(chunk('One'))
+        .data({ choices: [{ index: 0, delta: {}, finish_reason: 'model_length' }] })
+        .data('[DONE]')
+        .end(),
+    );
+    const reasons = answer.chunks.flatMap(({ choices }) => choices?.[0]?.finish_reason ?? []);
+    expect(answer).toMatchObject({ text: 'One', done: true, error: null });
+    expect(reasons).toEqual(['length']);
+  });
+
   const TEXT = 'Größe: 漢字 😀!';
   const payloads = [chunk('Größe:'), chunk(' 漢字'), chunk(' 😀!'), stopChunk].map((each) =>
     JSON.stringify(each),

@@ -27,11 +27,12 @@ describe('keys, hosts and prompts', () => {
   const faults: [string, Script][] = [
     ['nothing', ollamaDouble()],
     [
-      'a refusal that echoes the key, the host and the prompt',
+      'a refusal that echoes the key and the host',
       (request, reply) => {
-        const { authorization, host } = request.headers;
+        const { authorization, host = '' } = request.headers;
+        const [name = ''] = host.split(':');
         reply.json(400, {
-          error: { message: `${authorization} at ${host}: ${host?.split(':')[0]} will not have it` },
+          error: { message: `${authorization} at ${host}: ${name}, ${name.toUpperCase()}, will not have it` },
         });
       },
     ],
@@ -75,8 +76,20 @@ describe('keys, hosts and prompts', () => {
     const whole = await (await post(gateway.url, body({ ...asking, stream: false }))).text();
     const health = await (await fetch(`${gateway.url}/healthz`)).text();
     const seen = [JSON.stringify(answer), whole, health, ...gateway.log, JSON.stringify(gateway.status())];
-    for (const secret of secrets) for (const text of seen) expect(text).not.toContain(secret);
+    for (const secret of [...secrets, 'LOCALHOST']) {
+      for (const text of seen) expect(text).not.toContain(secret);
+    }
     expect(gateway.log.length).toBeGreaterThan(0);
+  });
+
+  it('are in no log where a refusal tells a client its own prompt', async () => {
+    const { gateway } = await keyed(
+      answering(({ body }, reply) => reply.json(400, { error: { message: JSON.stringify(body.messages) } })),
+    );
+    const answer = await streamed(gateway.url, asking);
+    expect(answer.error?.message).toContain(PROMPT);
+    const health = await (await fetch(`${gateway.url}/healthz`)).text();
+    for (const text of [health, ...gateway.log]) expect(text).not.toContain(PROMPT);
   });
 
   it('are in no log where the server is not there', async () => {

@@ -6,7 +6,10 @@ import { Messages } from './messages.js';
 
 const DONE = '[DONE]';
 
-const READERS = { chunk: readChunk, generate: readGenerateLine } as const;
+const READERS: Readonly<Record<Call['format'], (message: string) => Chunk>> = {
+  chunk: readChunk,
+  generate: readGenerateLine,
+};
 
 /** The chunks of an answer, of which no more come once the server has said that it is over. */
 export class ChunkReader {

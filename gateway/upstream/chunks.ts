@@ -27,7 +27,7 @@ export interface Chunk {
  * - Ollama: `logprobs.content` without ids (openai/openai.go, ChoiceLogprobs).
  * - vLLM, llama.cpp, DeepSeek: `delta.reasoning_content`, `delta.reasoning` for what is no part of the answer.
  * - OpenAI: `delta.refusal` in place of `delta.content`, with `logprobs.refusal`.
- * - Mistral: `delta.content` as a list of parts (docs.mistral.ai, "Reasoning").
+ * - Mistral: `delta.content` as a list of parts (docs.mistral.ai, "Reasoning"); the reason `model_length`.
  *
  * @throws UpstreamError for what is no chunk, for an error object, and for content that is no text
  */
@@ -102,7 +102,6 @@ function checked(message: string): Json {
 const FINISH_REASONS: Readonly<Record<string, UpstreamEnd['finishReason']>> = {
   stop: 'stop',
   length: 'length',
-  // Mistral: the context is full.
   model_length: 'length',
   content_filter: 'content_filter',
 };

@@ -133,6 +133,8 @@ describe('the configuration', () => {
       'models: {a: {upstreams: [{url: "http://:p@x/v1"}]}}',
       {},
       'must not hold a password',
+    ],
+    [
       'a query',
       'models: {a: {upstreams: [{url: "https://x/v1?api-version=1"}]}}',
       {},

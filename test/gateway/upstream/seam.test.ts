@@ -24,6 +24,11 @@ describe('white space that a continuation writes again', () => {
     expect(through('\n', untold('\nThen'))).toEqual([untold('Then')]);
   });
 
+  it('hides no reasoning', () => {
+    const thought: UpstreamPiece = { ...untold(''), thinking: true };
+    expect(through('\n', thought, untold('\nThen'))).toEqual([thought, untold('Then')]);
+  });
+
   it('is left where the text goes on otherwise, and what follows it too', () => {
     expect(through(' \n', told('a'), told(' \n'))).toEqual([told('a'), told(' \n')]);
     expect(through(' \n', told(' '), told('a'), told('\n'))).toEqual([told('a'), told('\n')]);

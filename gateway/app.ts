@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
@@ -87,12 +88,17 @@ export function createApp(options: AppOptions): Express {
   return app;
 }
 
+export interface MetricsAppOptions extends Pick<AppOptions, 'metrics'> {
+  /** Refuses names that a page of this machine's browser may have made point here. */
+  readonly checkName: ((headers: IncomingHttpHeaders) => void) | null;
+}
+
 /** A listener for `/metrics` alone, which asks for no key: whoever configures it chooses who reaches it. */
-export function createMetricsApp({ metrics, access }: Pick<AppOptions, 'metrics' | 'access'>): Express {
+export function createMetricsApp({ metrics, checkName }: MetricsAppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.use((req, _res, next) => {
-    access.checkName(req.headers);
+    checkName?.(req.headers);
     next();
   });
   app.get('/metrics', sendMetrics(metrics));

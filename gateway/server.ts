@@ -1,10 +1,11 @@
-import type { Server } from 'node:http';
+import type { IncomingHttpHeaders, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { fieldName } from '../src/model/json.js';
 import { Access, checkAccess } from './access/access.js';
+import { isLoopback } from './access/addresses.js';
 import { createApp, createMetricsApp } from './app.js';
 import type { ConfigInput } from './config.js';
 import type { ErrorCode } from './error-codes.js';
@@ -103,7 +104,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   streams.attach(server);
 
   await startListening(server, listen);
-  const metricsServer = serveMetrics ? null : createHttpServer(limits, createMetricsApp({ metrics, access }));
+  // Who has it listen elsewhere lets others read it, by whatever name they have for this machine.
+  const local = isLoopback(config.metrics.host);
+  const checkName = local ? (headers: IncomingHttpHeaders) => access.checkName(headers) : null;
+  const metricsServer = serveMetrics
+    ? null
+    : createHttpServer(limits, createMetricsApp({ metrics, checkName }));
   const servers = metricsServer ? [server, metricsServer] : [server];
   const close = async (): Promise<void> => {
     lifecycle.drain();

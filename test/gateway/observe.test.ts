@@ -93,6 +93,12 @@ describe('the metrics', () => {
       expect(await read(host)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
+  it('are read by any name on an address that others reach', async () => {
+    const gateway = await useTestGateway({ metrics: { host: '0.0.0.0', port: 0 } });
+    const answer = await exchange(gateway.metricsUrl, request('GET /metrics', { Host: 'gateway.example' }));
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
   it('say what is under way', async () => {
     const gateway = await useTestGateway();
     const socket = await TestSocket.open(gateway.url);

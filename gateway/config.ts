@@ -64,7 +64,6 @@ const upstreamModelSchema = z.strictObject({
     .prefault({}),
 });
 
-export type UpstreamConfig = z.output<typeof upstreamSchema>;
 export type UpstreamModelConfig = z.output<typeof upstreamModelSchema>;
 export type CheckpointConfig = z.output<typeof checkpointSchema>;
 

@@ -8,7 +8,7 @@ export function isLoopback(host: string): boolean {
 }
 
 /** The host name of a `Host` header, without port and brackets; `null` for one that is none. */
-export function hostnameOf(header: string): string | null {
+function hostnameOf(header: string): string | null {
   if (!/^[A-Za-z0-9.-]+(:\d+)?$|^\[[0-9a-fA-F:.]+\](:\d+)?$/.test(header)) return null;
   return header
     .replace(/:\d+$/, '')

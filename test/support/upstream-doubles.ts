@@ -302,3 +302,7 @@ export const chunk = (text: string, logprob: number | null = -0.1, token = text)
 });
 
 export const stopChunk = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+
+/** A server that tells no log-probabilities. */
+export const mute: Script = (_, reply) =>
+  reply.head().data(chunk('Yes', null)).data(stopChunk).data('[DONE]').end();

@@ -6,6 +6,7 @@ import {
   answering,
   chunk,
   llamaCppDouble,
+  mute,
   ollamaDouble,
   stopChunk,
   vllmDouble,
@@ -54,14 +55,7 @@ describe('what a server can do', () => {
   });
 
   it('is nothing but text where nothing else is told', async () => {
-    const { capabilities } = await probed((_, reply) => {
-      reply
-        .head()
-        .data(chunk('Yes', null))
-        .data({ choices: [{ delta: {}, finish_reason: 'stop' }] })
-        .data('[DONE]')
-        .end();
-    });
+    const { capabilities } = await probed(mute);
     expect(capabilities).toEqual({ tokenIds: 'none', logprobs: null, resume: 'none' });
   });
 

@@ -6,6 +6,7 @@ import {
   chunk,
   isProbe,
   llamaCppDouble,
+  mute,
   ollamaDouble,
   vllmDouble,
 } from '../../support/upstream-doubles.js';
@@ -18,15 +19,6 @@ async function serving(script: Script, changes: object = {}) {
   const upstream = await scriptedUpstream(script);
   return { upstream, ...(await upstreamGateway([upstream.url], { retries: 0, ...changes })) };
 }
-
-/** A server that tells no log-probabilities. */
-const mute: Script = (_, reply) =>
-  reply
-    .head()
-    .data(chunk('Yes', null))
-    .data({ choices: [{ delta: {}, finish_reason: 'stop' }] })
-    .data('[DONE]')
-    .end();
 
 const asked = ({ messages = [] }: RequestBody): string =>
   messages.findLast(({ role }) => role === 'user')?.content ?? '';

@@ -3,7 +3,6 @@ import { post, TestSocket } from '../../support/gateway.js';
 import { type RequestBody, type Script, scriptedUpstream } from '../../support/scripted-upstream.js';
 import {
   ANSWER,
-  chunk,
   isProbe,
   llamaCppDouble,
   mute,

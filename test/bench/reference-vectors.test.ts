@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { auroc } from '#src/bench/statistics/auroc.js';
-import { averagePrecision } from '#src/bench/statistics/average-precision.js';
-import { countTiers, rank } from '#src/bench/statistics/ranking.js';
+import { areas } from '#src/bench/statistics/areas.js';
+import { rank } from '#src/bench/statistics/ranking.js';
 import { chanceToHoldTop, holdsTop } from '#src/bench/steps/token-hits.js';
 import { floats, longs, openSession } from '#src/engine/session.js';
 import { statistics } from '#src/model/token-statistics.js';
@@ -51,14 +50,14 @@ describe('the reference vectors', () => {
 
   it('hold for AUROC and average precision', () => {
     const { y, s, auroc: area, ap } = referenceVectors.classification;
-    const counts = countTiers(
-      rank(
-        s,
-        y.map((label) => label === 1),
-      ),
+    const ranking = rank(
+      s,
+      y.map((label) => label === 1),
     );
-    expect(auroc(counts)).toBeCloseTo(area, 12);
-    expect(averagePrecision(counts)).toBeCloseTo(ap, 12);
+    expect(areas(ranking)).toEqual({
+      auroc: expect.closeTo(area, 12),
+      averagePrecision: expect.closeTo(ap, 12),
+    });
   });
 
   it('hold for hits, ties included, and for chance', () => {

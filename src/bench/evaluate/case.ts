@@ -47,9 +47,10 @@ const hitKs = (tokens: number): number[] => {
   return [3, 5, ceil, floor, round];
 };
 
-/** Controls that need no model. */
+/** Rows of every table that no model is asked for, whether a run names them or not. */
 export const CHANCE = 'chance';
 export const LONGEST = 'longest';
+export const CONTROLS: readonly string[] = [CHANCE, LONGEST];
 
 /** @param wrong whether it counts for tables of hits */
 export function digest(known: Known, score: ScoreRecord, wrong: boolean): ScoredCase {

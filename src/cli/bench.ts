@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { correctCommand } from '../bench/correct/correct-command.js';
+import { mergeCommand } from '../bench/run/merge-command.js';
 import { runCommand } from '../bench/run/run-command.js';
 import { stepsCommand } from '../bench/steps/steps-command.js';
 
@@ -7,6 +8,7 @@ export function benchCommand(): Command {
   return new Command('bench')
     .description('Measure what the measures and the guard are worth.')
     .addCommand(runCommand())
+    .addCommand(mergeCommand())
     .addCommand(correctCommand())
     .addCommand(stepsCommand());
 }

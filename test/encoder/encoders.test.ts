@@ -66,6 +66,14 @@ describe('openEncoders', () => {
     });
   });
 
+  it('asks about no pair twice', async () => {
+    const { relate, close } = await openEncoders({ nli: await write({ head: NLI_HEAD }) });
+    const first = await relate!(pairs);
+    await close();
+    expect(await relate!(pairs.toReversed())).toEqual(first.toReversed());
+    await expect(relate!([['7', '6']])).rejects.toMatchObject({ code: 'closed' });
+  });
+
   it('gives the sigmoid of a cross-encoder, of pairs of different lengths in one batch', async () => {
     await using('similarity', { head: SIMILARITY_HEAD }, async ({ compare }) => {
       const expected = PAIRS.map(({ ids, second }) => {

@@ -3,9 +3,14 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { adviceFor, type Device, environmentOf } from './device.js';
 import { EngineError } from './errors.js';
-import type { OpenMessage } from './protocol.js';
 
 const ENTRY = fileURLToPath(new URL('./child/main.js', import.meta.url));
+
+/** What a process is told first, beside its device. */
+interface Opening {
+  /** For messages. */
+  readonly role: string;
+}
 
 /** A process that has not left on its own by then is killed. */
 const CLOSE_TIMEOUT_MS = 2000;
@@ -45,8 +50,9 @@ export interface StreamHandle<Out> {
  * under way are told; the next one finds a new process.
  */
 export class EngineProcess<Out extends object, In extends FromChild> implements ProcessStatus {
-  readonly #open: Omit<OpenMessage, 'device'>;
+  readonly #open: Opening;
   readonly #devices: readonly Device[];
+  readonly #entry: string;
   readonly #listeners = new Map<number, StreamListener<In>>();
   #child: Promise<ChildProcess> | null = null;
   #pid: number | undefined;
@@ -56,10 +62,14 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
   #closed = false;
   #closing: Promise<void> | null = null;
 
-  /** @param devices to try in order */
-  constructor(open: Omit<OpenMessage, 'device'>, devices: readonly Device[]) {
+  /**
+   * @param devices to try in order
+   * @param entry what the process runs: a module that answers `ready` or `unavailable` to the opening
+   */
+  constructor(open: Opening, devices: readonly Device[], entry = ENTRY) {
     this.#open = open;
     this.#devices = devices;
+    this.#entry = entry;
   }
 
   get pid(): number | undefined {
@@ -135,7 +145,7 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
 
   async #startOn(device: Device): Promise<ChildProcess> {
     // 'advanced' carries typed arrays and maps. Standard output stays the command's own.
-    const child = fork(ENTRY, [], {
+    const child = fork(this.#entry, [], {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       execArgv: [],

@@ -4,7 +4,6 @@ import { pipeline } from 'node:stream/promises';
 import { Command } from 'commander';
 import { UsageError } from '../../cli/report.js';
 import { differingSetting } from '../ledger.js';
-import type { BenchProblem } from '../suites/suite.js';
 import { evaluateRun } from './evaluate-run.js';
 import { lockFolder } from './folder-lock.js';
 import { interruptible } from './interrupt.js';
@@ -74,29 +73,28 @@ function checkShards(shards: readonly ShardRun[]): void {
       throw new UsageError(`${other.folder}: has another ${differing} than ${first!.folder}`);
   }
   const { of } = first!.settings.shard;
+  const odd = shards.find(({ settings: { shard } }) => shard.of !== of);
+  if (odd) throw new UsageError(`${odd.folder}: is one of ${odd.settings.shard.of} shards, not of ${of}`);
   for (let index = 0; index < of; index += 1) {
     const name = `shard ${index + 1} of ${of}`;
     const [one, twin] = shards.filter(({ settings: { shard } }) => shard.index === index && shard.of === of);
     if (!one) throw new UsageError(`${name} is missing`);
     if (twin) throw new UsageError(`${name} is there twice: ${one.folder} and ${twin.folder}`);
   }
-  const odd = shards.find(({ settings: { shard } }) => shard.of !== of);
-  if (odd) throw new UsageError(`${odd.folder}: is one of ${odd.settings.shard.of} shards, not of ${of}`);
 }
 
 /** @throws UsageError where a shard was not run to its end, or holds what is another's */
 function checkComplete({ folder, settings, problems }: ShardRun, records: RunRecords): void {
   const mine = inShard(problems, settings.shard);
-  const fail = (what: string, { id }: Pick<BenchProblem, 'id'>): never => {
-    throw new UsageError(`${folder}: ${what} ${id}; run it to its end first`);
-  };
-  for (const problem of mine) {
-    const response = records.responses.get(problem.id);
-    if (!response) return fail('has no response to', problem);
-    if (!isTruncated(response) && !records.checks.has(problem.id)) fail('has not checked', problem);
+  const incomplete = (what: string, id: string): UsageError =>
+    new UsageError(`${folder}: ${what} ${id}; run it to its end first`);
+  for (const { id } of mine) {
+    const response = records.responses.get(id);
+    if (!response) throw incomplete('has no response to', id);
+    if (!isTruncated(response) && !records.checks.has(id)) throw incomplete('has not checked', id);
   }
   const { scored } = select(mine, records, { scored: settings.score, perSubset: settings.perSubset });
-  for (const id of scored) if (!records.scored.has(id)) fail('has no scores of', { id });
+  for (const id of scored) if (!records.scored.has(id)) throw incomplete('has no scores of', id);
   if (records.responses.size > mine.length)
     throw new UsageError(`${folder}: holds responses to problems of other shards`);
 }

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { Command } from 'commander';
 import { elements } from '../../cli/model-facts.js';
 import { reportDevices, UsageError } from '../../cli/report.js';
-import { NO_ENCODERS } from '../../encoder/encoders.js';
+import { type EncoderFolders, type OpenEncoders, openEncoders } from '../../encoder/encoders.js';
 import { Engine } from '../../engine/engine.js';
 import { fingerprint } from '../../model/fingerprint.js';
 import { CONTROLS } from '../evaluate/case.js';
@@ -11,6 +11,7 @@ import { samplesNeeded } from '../measures/measure.js';
 import { withSubstitutes } from '../measures/parse-measure.js';
 import { thisMachine } from '../report.js';
 import type { BenchProblem, Suite } from '../suites/suite.js';
+import { createSuites } from '../suites/suites.js';
 import { commandLine } from './command-line.js';
 import { evaluateRun } from './evaluate-run.js';
 import { lockFolder } from './folder-lock.js';
@@ -24,7 +25,6 @@ import { addRunOptions, DEFAULT_MEASURES, MEASURE_NAMES, measures, type RunOptio
 import { type About, digestOf, inShard, type RunSettings, WHOLE } from './settings.js';
 import { needsJudge } from './stages/locate.js';
 import { runStages } from './stages/stages.js';
-import { suiteOf } from './suite-of.js';
 import { printSummary } from './summary.js';
 
 export function runCommand(): Command {
@@ -59,42 +59,48 @@ async function runBenchmark(options: RunOptions): Promise<void> {
   await interruptible('the same command goes on where it stopped', async (interrupt) => {
     const { model, device, out } = options;
     const threads = availableParallelism();
-    // One after the other, never both at once.
+    // One writes or the other scores, never both at once.
     const engine = await Engine.open(model, {
       device,
       maxStreams: options.streams,
       decodeThreads: threads,
       scoreThreads: threads,
     });
+    const closing: (() => Promise<void>)[] = [() => engine.close()];
     try {
       await reportDevices(engine, device, ['decode', 'score']);
-      const prepared = await prepare(engine, options);
+      const encoders = await openEncoders(foldersOf(options), { threads });
+      closing.push(() => encoders.close());
+      const prepared = await prepare(engine, encoders, options);
       makeFolder(out);
       const release = await lockFolder(out, (error) => interrupt.abort(error));
-      try {
-        await work(engine, options, prepared, interrupt.signal);
-      } finally {
-        // First nothing is written any more, then others may.
-        await engine.close();
-        await release();
-      }
+      // Last: first nothing is written any more.
+      closing.push(release);
+      await work(engine, options, prepared, interrupt.signal);
     } finally {
-      await engine.close();
+      for (const close of closing) await close();
     }
   });
 }
+
+const foldersOf = ({ nli, crossEncoder, embedder }: RunOptions): EncoderFolders => ({
+  ...(nli !== undefined && { nli }),
+  ...(crossEncoder !== undefined && { similarity: crossEncoder }),
+  ...(embedder !== undefined && { sentence: embedder }),
+});
 
 interface Prepared {
   readonly suite: Suite;
   readonly problems: readonly BenchProblem[];
   readonly measures: readonly Measure[];
+  readonly encoders: OpenEncoders;
   readonly settings: RunSettings;
 }
 
 /** Everything that can be wrong is found out before the folder is touched. */
-async function prepare(engine: Engine, options: RunOptions): Promise<Prepared> {
+async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptions): Promise<Prepared> {
   const { seed, limit = null, subsets = null, stages, score } = options;
-  const suite = suiteOf(options.suite);
+  const suite = createSuites(options.suiteSettings)[options.suite];
   const all = await suite.load({ folder: options.data ?? null, subsets, seed, count: limit ?? TASKS });
   const problems = limited(all, limit);
   if (problems.length === 0) throw new UsageError('--subsets: hold no problem');
@@ -103,17 +109,17 @@ async function prepare(engine: Engine, options: RunOptions): Promise<Prepared> {
     throw new UsageError(needsJudge(suite.name));
   if (!stages.includes('locate') && stages.includes('score') && score !== 'all')
     throw new UsageError('--score: without the stage locate only all can be scored');
-  const chosen = withSubstitutes(
-    options.measures ?? options.methods ?? measures(DEFAULT_MEASURES),
-    NO_ENCODERS,
-  );
+  const asked = options.measures ?? options.methods ?? measures(DEFAULT_MEASURES);
+  const chosen = withSubstitutes(asked, encoders);
   const { checkpoint } = engine;
   return {
     suite,
     problems,
     measures: chosen.filter(({ name }) => !CONTROLS.includes(name)),
+    encoders,
     settings: {
       suite: suite.name,
+      suiteSettings: options.suiteSettings,
       subsets,
       limit,
       seed,
@@ -125,11 +131,7 @@ async function prepare(engine: Engine, options: RunOptions): Promise<Prepared> {
       topP: options.topP,
       maxTokens: options.maxTokens,
       measures: chosen.map(({ name }) => name),
-      encoders: {
-        nli: options.nli ?? null,
-        crossEncoder: options.crossEncoder ?? null,
-        embedder: options.embedder ?? null,
-      },
+      encoders: encoders.names,
       samples: samplesNeeded(chosen),
       sampleTemperature: options.sampleTemperature,
       steps: options.steps,
@@ -153,7 +155,7 @@ const JUDGED: readonly string[] = ['math', 'bbh', 'gsm8k', 'factscore'];
 async function work(
   engine: Engine,
   options: RunOptions,
-  { suite, problems, measures, settings }: Prepared,
+  { suite, problems, measures, encoders, settings }: Prepared,
   signal: AbortSignal,
 ): Promise<void> {
   const { out, stages, shard, streams, time } = options;
@@ -167,7 +169,7 @@ async function work(
     settings,
     records,
     measures,
-    encoders: NO_ENCODERS,
+    encoders,
     judge: judge?.judge ?? null,
     streams,
     timed: time,

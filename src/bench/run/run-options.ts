@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { ZodError } from 'zod';
 import { deviceOption, integer, modelOption, real } from '../../cli/options.js';
 import type { DeviceChoice } from '../../engine/device.js';
 import { SettingsError } from '../../uncertainty/settings.js';
@@ -7,6 +8,7 @@ import { ACCEPTED_SIMILARITY } from '../judge/match-step.js';
 import type { Measure } from '../measures/measure.js';
 import { MEASURE_METHODS, parseMeasures } from '../measures/parse-measure.js';
 import { SUITES, type SuiteName } from '../suites/suite.js';
+import { DEFAULT_SUITE_SETTINGS, type SuiteSettings, suiteSettingsSchema } from '../suites/suites.js';
 import { DEFAULT_SYSTEM } from './prompt.js';
 import type { WhichScored } from './selection.js';
 import { type RunSettings, type Shard, STEP_MODES } from './settings.js';
@@ -18,6 +20,7 @@ export interface RunOptions {
   readonly device: DeviceChoice;
   readonly out: string;
   readonly data?: string;
+  readonly suiteSettings: SuiteSettings;
   readonly subsets?: string[];
   readonly limit?: number;
   readonly seed: number;
@@ -66,6 +69,14 @@ export function addRunOptions(command: Command): Command {
     .option('--json', 'print the summary as JSON')
     .optionsGroup('Problems:')
     .option('--data <folder>', 'files of the suites; by default where flinch data pull puts them')
+    .addOption(
+      new Option(
+        '--suite-settings <json>',
+        'choices that nobody prescribes, such as {"math":{"drawings":true}}',
+      )
+        .argParser(suiteSettings)
+        .default(DEFAULT_SUITE_SETTINGS, 'see settings.json'),
+    )
     .option('--subsets <names>', 'these alone, with commas between', list)
     .option('--limit <number>', 'so many problems, evenly of all subsets', integer(1, 1e6))
     .option(
@@ -156,6 +167,17 @@ export function measures(text: string): Measure[] {
   } catch (error) {
     if (error instanceof SettingsError) throw new InvalidArgumentError(error.message);
     throw error;
+  }
+}
+
+function suiteSettings(text: string): SuiteSettings {
+  try {
+    return suiteSettingsSchema.parse(JSON.parse(text));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new InvalidArgumentError('Is not valid JSON.');
+    if (!(error instanceof ZodError)) throw error;
+    const [issue] = error.issues;
+    throw new InvalidArgumentError(`${issue?.path.join('.')}: ${issue?.message}.`);
   }
 }
 

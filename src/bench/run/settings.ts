@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { SUITES } from '../suites/suite.js';
+import { suiteSettingsSchema } from '../suites/suites.js';
 
 /** How a response is cut into steps: as the suite gives it, or by its text. */
 export const STEP_MODES = ['given', 'sentence', 'paragraph'] as const;
@@ -14,6 +15,7 @@ export type Shard = z.output<typeof shardSchema>;
  */
 export const settingsSchema = z.object({
   suite: z.enum(SUITES),
+  suiteSettings: suiteSettingsSchema,
   subsets: z.array(z.string()).nullable(),
   limit: z.int().nullable(),
   seed: z.int(),
@@ -27,12 +29,8 @@ export const settingsSchema = z.object({
   topP: z.number(),
   maxTokens: z.int(),
   measures: z.array(z.string()),
-  /** Names of the folders of the models that measures ask beside the one that writes. */
-  encoders: z.object({
-    nli: z.string().nullable(),
-    crossEncoder: z.string().nullable(),
-    embedder: z.string().nullable(),
-  }),
+  /** The models that measures ask beside the one that writes: folder and file, by what they are for. */
+  encoders: z.record(z.string(), z.string()),
   samples: z.int(),
   sampleTemperature: z.number(),
   steps: z.enum(STEP_MODES),

@@ -1,6 +1,5 @@
 import { groupOf, LAST_OF_TIER, POSITIVE, type Ranking } from './ranking.js';
 
-
 export interface Areas {
   /**
    * Area under the ROC curve: how likely a positive example scores higher than a negative one, ties counting half

@@ -25,7 +25,18 @@ describe('responseSteps', () => {
 
   it('are those that the response was joined from, whatever is in them', () => {
     const given = ['First.\n\nStill first. And so on.', 'Second', 'third.'];
-    const texts = ['First', '.\n\n', 'Still', ' first. And', ' so on.\n', '\nSec', 'ond', '\n\n', 'third', '.'];
+    const texts = [
+      'First',
+      '.\n\n',
+      'Still',
+      ' first. And',
+      ' so on.\n',
+      '\nSec',
+      'ond',
+      '\n\n',
+      'third',
+      '.',
+    ];
     expect(responseSteps(texts, given)).toEqual([
       { tokens: { start: 0, end: 5 }, span: [0, 33] },
       { tokens: { start: 5, end: 8 }, span: [33, 41] },

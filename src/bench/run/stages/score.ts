@@ -2,6 +2,7 @@ import { each } from '../../each.js';
 import { samplesNeeded } from '../../measures/measure.js';
 import { type Scorable, scoreMeasures } from '../../measures/score-measures.js';
 import type { BenchProblem, Suite } from '../../suites/suite.js';
+import { suites } from '../../suites/suites.js';
 import { promptOf } from '../prompt.js';
 import type { SampleRecord, ScoreRecord } from '../records.js';
 import { type Run, stepsOf } from '../run.js';
@@ -66,10 +67,9 @@ export function scorable(
 
 /** Whether the final answer of another response is equivalent to this one's. */
 function agrees(suite: Suite, problem: BenchProblem, extracted: string, other: string): boolean {
-  if (suite.check(problem, other)?.extracted === extracted) return true;
-  // A program knows its own answer alone.
-  if (suite.name === 'tasks') return false;
-  return suite.check({ ...problem, reference: extracted }, other)?.correct ?? false;
+  // ProcessBench checks no other responses than those it has; its problems are mathematics.
+  const checking = suite.name === 'processbench' ? suites.math : suite;
+  return checking.check({ ...problem, given: null, reference: extracted }, other)?.correct ?? false;
 }
 
 function storedSamples({ records, measures }: Run, id: string): SampleRecord[] {

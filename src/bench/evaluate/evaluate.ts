@@ -106,7 +106,7 @@ export async function evaluate(records: Records, rule: EvaluationRule): Promise<
 
 async function readCases(
   { problems, responses, checks, located, scores }: Records,
-  { stepsOf }: EvaluationRule,
+  { stepsOf, measures }: EvaluationRule,
   { wrong, scored }: ReturnType<typeof select>,
 ): Promise<{ cases: ScoredCase[]; studies: Evaluation['cases'] }> {
   const byId = new Map(problems.map((problem) => [problem.id, problem]));
@@ -119,7 +119,7 @@ async function readCases(
     if (!problem || !response || !check || !scored.has(id)) continue;
     const steps = stepsOf(problem, response);
     const known = { subset: problem.subset, response, check, located: located.get(id) ?? null, steps };
-    cases.set(id, digest(known, score, wrong.has(id)));
+    cases.set(id, digest(known, score, measures, wrong.has(id)));
     if (toStudy.has(id)) studies.set(id, caseStudy(problem, known, score));
   }
   const inOrder = <T>(found: ReadonlyMap<string, T>): T[] =>

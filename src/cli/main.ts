@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { benchCommand } from './bench.js';
 import { calibrateCommand } from './calibrate.js';
 import { chatCommand } from './chat.js';
+import { dataCommand } from './data.js';
 import { inspectCommand } from './inspect.js';
 import { reportError } from './report.js';
 import { scoreCommand } from './score.js';
@@ -27,11 +28,12 @@ const program = new Command('flinch')
   .addCommand(scoreCommand())
   .addCommand(calibrateCommand())
   .addCommand(inspectCommand())
-  .addCommand(benchCommand());
+  .addCommand(benchCommand())
+  .addCommand(dataCommand());
 
 try {
   await program.parseAsync();
 } catch (error) {
   reportError(error);
-  process.exitCode = 1;
+  process.exitCode ??= 1; // unless the command has its own
 }

@@ -57,15 +57,16 @@ function samePlain(a: string, b: string, settings: Equivalence): boolean {
     return settings.stages.includes('numbers') && sameNumbers(numberA, numberB, settings);
   if (settings.reduced && numberB?.form === 'integer') return false;
   const equations = settings.stages.includes('equations');
-  const [equationA, equationB] = [sides(a), sides(b)];
-  if (equations && (equationA === null) !== (equationB === null)) {
-    const [valueA, valueB] = [named(equationA) ?? a, named(equationB) ?? b];
+  const [partsA, partsB] = [splitTop(a, '='), splitTop(b, '=')];
+  if (equations && partsA.length > 1 !== partsB.length > 1) {
+    const [valueA, valueB] = [named(partsA) ?? a, named(partsB) ?? b];
     if (valueA !== a || valueB !== b) return samePlain(valueA, valueB, settings);
   }
   if (settings.stages.includes('structures')) {
     const [left, right] = [structureOf(a), structureOf(b)];
     if (left.kind !== 'single' || right.kind !== 'single') return sameStructure(left, right, settings);
   }
+  const [equationA, equationB] = [sides(partsA), sides(partsB)];
   if (equationA && equationB) return equations && sameEquation(equationA, equationB);
   return settings.stages.includes('values') && sameValue(a, b);
 }
@@ -135,15 +136,20 @@ function inAnyOrder(
   });
 }
 
-/** Both sides of what is an equation. */
-function sides(text: string): readonly [string, string] | null {
-  const [left, right, ...more] = splitTop(text, '=');
+/** Both sides of what is one equation. */
+function sides([left, right, ...more]: readonly string[]): readonly [string, string] | null {
   return left && right && more.length === 0 ? [left, right] : null;
 }
 
 /** A name, with an index or arguments, or several in brackets. */
-const NAME = /^(?:\\?[A-Za-z]{1,7}(?:_\{?\w+\}?)?'?(?:\([A-Za-z, ]+\))?|\([A-Za-z](?:, ?[A-Za-z])+\))$/;
+const NAME =
+  /^(?:\\?[A-Za-z]{1,7}(?:_\{?\w+\}?)?'?(?:\([A-Za-z, ]+\))?|\([A-Za-z](?:, ?[A-Za-z])+\))$/;
+/** Of a name; those of commands, such as \frac and \pi, are none. */
+const LETTER = /(?<!\\[A-Za-z]*)[A-Za-z]/;
 
-/** What a name stands for: `x = 5` and `f(x) = 5` are 5. */
-const named = (equation: readonly [string, string] | null): string | null =>
-  equation && NAME.test(equation[0]) ? equation[1] : null;
+/** What the parts of an equation end in: `x = 5`, `f(x) = 5` and `x = 10/2 = 5` are 5, and so is `10/2 = 5`. */
+function named(parts: readonly string[]): string | null {
+  const [first = '', last = ''] = [parts.at(0), parts.at(-1)];
+  if (parts.slice(1, -1).some((part) => part.includes(','))) return null; // x = 1, y = 2
+  return parts.length > 1 && last !== '' && (NAME.test(first) || !LETTER.test(first)) ? last : null;
+}

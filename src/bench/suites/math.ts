@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { lastBoxed } from '../answers/boxed.js';
 import { type Equivalence, sameAnswer } from '../answers/equivalence.js';
 import { extractMathAnswer } from '../answers/math-answer.js';
+import { parseJsonLines } from '../json-lines.js';
 import { chosenSubsets, neededFolder, readJson, readRows } from './data-files.js';
 import { mathPrompt } from './prompts.js';
 import type { BenchProblem, Suite, SuiteSource } from './suite.js';
@@ -45,6 +46,9 @@ const rowSchema = z
     return subset && reference !== null ? { ...row, subset, reference } : z.NEVER;
   });
 type Row = z.output<typeof rowSchema>;
+
+/** The rows of a copy of the test set. @throws UsageError that names line and field */
+export const parseMathTest = (text: string): readonly Row[] => parseJsonLines(text, rowSchema);
 
 /** "Counting & Probability" is counting_and_probability. */
 const subsetOf = (subject: string) =>

@@ -49,6 +49,8 @@ const SAME: readonly (readonly [string, string])[] = [
   ['x=5', '5'],
   ['f(x) = x^2', 'x^2'],
   ['(b,c)=(6,5)', '(6,5)'],
+  ['x=\\frac{28}{4}=7', '7'],
+  ['\\frac{28}{4}=7', '7'],
   ['2x-y=1', 'y=2x-1'],
   ['x+y=3', '3=x+y'],
   ['x^2+2x+1', '(x+1)^2'],
@@ -247,7 +249,7 @@ describe.skipIf(!HAS_SHARED_DATA)(`on MATH${NEEDS_DATA}`, () => {
       const reference = byProblem.get(problem.replace(/\s/g, ''));
       return (answer !== null && reference != null && sameAnswer(answer, reference)) === final_answer_correct;
     });
-    // Of the others, most are labelled wrong for a fraction that is not reduced, or say their answer in no known form.
-    expect(agreeing.length).toBeGreaterThanOrEqual(980);
+    // Of the others seven are the same and labelled wrong; the rest say their answer outside of a box.
+    expect(agreeing.length).toBeGreaterThanOrEqual(985);
   });
 });

@@ -1,0 +1,2 @@
+import { describe, expect, it } from 'vitest';
+import { Metrics } from '#gateway/metrics/metrics.js';

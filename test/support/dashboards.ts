@@ -18,9 +18,7 @@ const panel = z.looseObject({
   gridPos: z.object({ x: z.int(), y: z.int(), w: z.int(), h: z.int() }),
   datasource: datasource.optional(),
   targets: z.array(target).optional(),
-  fieldConfig: z
-    .looseObject({ defaults: z.looseObject({ unit: z.string().optional() }) })
-    .optional(),
+  fieldConfig: z.looseObject({ defaults: z.looseObject({ unit: z.string().optional() }) }).optional(),
 });
 export type Panel = z.output<typeof panel>;
 
@@ -57,22 +55,25 @@ export const alerts = () => rulesOf('alerts.yml').flatMap((each) => ('alert' in 
 
 /** A query as Grafana sends it: all models, over two minutes. */
 export const substituted = (expression: string): string =>
-  expression
-    .replaceAll('$__rate_interval', '2m')
-    .replaceAll('$interval', '2m')
-    .replaceAll('$model', '.*');
+  expression.replaceAll('$__rate_interval', '2m').replaceAll('$interval', '2m').replaceAll('$model', '.*');
 
 /** What an alert watches, whether or not it is as it should be: without its thresholds, and there where `absent` is not. */
 export const unconditional = (expression: string): string =>
   expression.replace(/\s(?:[<>]=?|[=!]=)\s*[\d.]+/g, '').replace(/^absent\((.*)\)$/, '$1');
 
-/** Names of metrics in a query: what has a `{`, `[`, or neither and is no function, keyword or label. */
+/** Names of metrics in a query: what is left without functions, keywords, labels, ranges and numbers. */
 export function metricsOf(expression: string): readonly string[] {
   const bare = expression
-    .replace(/\{[^}]*\}/g, '{}')
-    .replace(/\[[^\]]*\]/g, '[]')
-    .replace(/\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)/g, '');
-  return [...bare.matchAll(/[a-zA-Z_:][a-zA-Z0-9_:]*(?!\w|:|\s*\()/g)]
-    .map(([name]) => name)
-    .filter((name) => !['and', 'or', 'unless'].includes(name));
+    .replace(/\{[^}]*\}|\[[^\]]*\]/g, '')
+    .replace(/\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)/g, '')
+    .replace(/\b(and|or|unless)\b/g, '');
+  return [...bare.matchAll(/(?<![\w:.])[a-zA-Z_:][\w:]*(?![\w:])(?!\s*\()/g)].map(([name]) => name);
+}
+
+/** The metrics of a query that are asked for by labels, and by which. */
+export function selectorsOf(expression: string) {
+  return [...expression.matchAll(/([a-zA-Z_:][\w:]*)\{([^}]*)\}/g)].map(([, name = '', labels = '']) => ({
+    name,
+    labels: [...labels.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = '']) => label),
+  }));
 }

@@ -59,7 +59,12 @@ export class Prometheus {
   static async start(metricsUrl: string): Promise<Prometheus> {
     const folder = mkdtempSync(join(tmpdir(), 'flinch-prometheus-'));
     const file = join(DASHBOARDS, 'prometheus.yml');
-    const { global: _, rule_files, scrape_configs, ...rest } = config.parse(parse(readFileSync(file, 'utf8')));
+    const {
+      global: _,
+      rule_files,
+      scrape_configs,
+      ...rest
+    } = config.parse(parse(readFileSync(file, 'utf8')));
     const changed = {
       ...rest,
       global: { scrape_interval: '1s', evaluation_interval: '1s' },

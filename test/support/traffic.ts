@@ -82,7 +82,7 @@ export class Traffic {
 
   /** A generation whose connection is lost, and which another one takes up; and one that nobody can take up. */
   async loseConnection(): Promise<void> {
-    const asked = { content: LONG_QUESTION, resumable: true, guard: { enabled: false } };
+    const asked = { content: LONG_QUESTION, max_tokens: 60, resumable: true, guard: { enabled: false } };
     const lost = await this.#begin(asked);
     const { response_id, epoch } = await lost.event(ofType('generation.created'));
     await lost.event(({ offset }) => offset === 3);

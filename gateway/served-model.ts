@@ -2,6 +2,7 @@ import type { Observable } from 'rxjs';
 import type { GuardEvent } from '../src/stream/events.js';
 import type { FlowGate } from '../src/stream/flow-gate.js';
 import type { Vocabulary } from '../src/stream/wire.js';
+import type { ErrorCode } from './error-codes.js';
 import type { WatchedEngine } from './metrics/engine.js';
 import type { Provider } from './metrics/generations.js';
 import type { GenerationFields, Guard } from './request.js';
@@ -35,6 +36,8 @@ export interface PrepareOptions {
   readonly maxTokens?: number;
   /** Of the response, for the metrics. */
   readonly responseId?: string;
+  /** Told of a refusal after the start, where the client hears of it as of a failure; else it is answered with one. */
+  readonly refused?: (code: ErrorCode) => void;
 }
 
 /** A model that the gateway serves under a name: a checkpoint of its own, or an upstream's. */

@@ -120,6 +120,7 @@ export class StreamConnection {
     const id = `${ID_PREFIX}${randomUUID()}`;
     const resumable = request.resumable === true;
     const requestId = request.request_id;
+    const refused = (code: ErrorCode): void => this.#options.refused?.(code, models.named(request.model));
     this.#preparing += 1;
     live
       .open({
@@ -127,7 +128,7 @@ export class StreamConnection {
         principal,
         resumable,
         requestId,
-        prepare: () => models.prepare(request, { canRetract: true, responseId: id }),
+        prepare: () => models.prepare(request, { canRetract: true, responseId: id, refused }),
         encode: (prepared) => new StreamEncoding({ id, requestId, epoch: live.epoch, resumable, prepared }),
       })
       .finally(() => {

@@ -1,5 +1,6 @@
 import { type MonoTypeOperatorFunction, tap } from 'rxjs';
 import type { GuardEvent } from '../../src/stream/events.js';
+import type { ErrorCode } from '../error-codes.js';
 import { type ApiError, toApiError } from '../errors.js';
 import { Models } from '../models.js';
 import type { GenerationFields } from '../request.js';
@@ -47,7 +48,7 @@ class MeteredModel implements ServedModel {
       const held = enabled && delivery === 'held';
       return {
         ...prepared,
-        start: (gate) => prepared.start(gate).pipe(observed(observer(action, held))),
+        start: (gate) => prepared.start(gate).pipe(observed(observer(action, held), options.refused)),
       };
     } catch (error) {
       const apiError = toApiError(error);
@@ -57,13 +58,17 @@ class MeteredModel implements ServedModel {
   }
 }
 
-/** Tells an observer of a generation; one that is refused before it has begun is none. */
-export function observed(observer: GenerationObserver): MonoTypeOperatorFunction<GuardEvent> {
+/** Tells an observer of a generation; one that is refused before it has begun is none, and is told to `refused`. */
+export function observed(
+  observer: GenerationObserver,
+  refused?: (code: ErrorCode) => void,
+): MonoTypeOperatorFunction<GuardEvent> {
   return tap({
     next: (event) => observer.event(event),
     error: (error: unknown) => {
       const apiError = toApiError(error);
       if (observer.begun || !isRefusal(apiError)) observer.failed(apiError.body.code);
+      else refused?.(apiError.body.code);
     },
     unsubscribe: () => observer.cancelled(),
   });

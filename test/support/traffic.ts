@@ -61,7 +61,7 @@ export class Traffic {
     return this.#note(asked, socket.events);
   }
 
-  /** As many at a time as there is room for, and one more, which is refused; then they are cancelled. */
+  /** As many at a time as there is room for, and two more, which are refused; then they are cancelled. */
   async crowd(room: number): Promise<void> {
     const asked = { content: LONG_QUESTION, guard: { enabled: false } };
     const begun: TestSocket[] = [];
@@ -71,6 +71,7 @@ export class Traffic {
       begun.push(socket);
     }
     await this.ask(asked);
+    await this.post(asked);
     for (const socket of begun) {
       const { response_id } = await socket.event(ofType('generation.created'));
       socket.send({ type: 'generation.cancel', response_id });

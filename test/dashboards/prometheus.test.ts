@@ -57,7 +57,7 @@ describe.skipIf(!hasPrometheus)('a real Prometheus (skipped where it is not inst
           checkpoint: await calibratedReasoner(folder.path('reasoner'), 0.0015),
           max_streams: ROOM,
         },
-        upstream: { upstreams, timeouts: { idle_s: 0.2 }, retries: 0 },
+        upstream: { upstreams, timeouts: { idle_s: 1 }, retries: 0 },
       },
     });
     const metrics = new Metrics();
@@ -105,7 +105,7 @@ describe.skipIf(!hasPrometheus)('a real Prometheus (skipped where it is not inst
     await traffic.crowd(ROOM);
     const { events } = await traffic.interrupt(() => kill(engine?.status()[killed].pid));
     expect(events.at(-1)).toMatchObject({ type: 'error', error: { code: 'engine_crashed' } });
-    await vi.waitFor(() => expect(engine?.status()[killed].device).toBeDefined(), 30_000);
+    await vi.waitFor(() => expect(engine?.status()[killed].device).toBeDefined(), 60_000);
     await fetch(`${running.gateway?.url}/v1/nothing`);
   }
 
@@ -114,7 +114,7 @@ describe.skipIf(!hasPrometheus)('a real Prometheus (skipped where it is not inst
     const now = Date.now() / 1000;
     const read = 'timestamp(flinch_build_info) > 0 and on () timestamp(model:flinch_steps:rate10m) > 0';
     const since = read.replaceAll('> 0', `> ${now}`);
-    await vi.waitFor(async () => expect(await prometheus.query(since)).toHaveLength(1), 30_000);
+    await vi.waitFor(async () => expect(await prometheus.query(since)).toHaveLength(1), 60_000);
   }
 
   /** Of a query: there must be a number, which NaN is not; and more than 0, unless all was quiet there. */

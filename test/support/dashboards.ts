@@ -61,19 +61,16 @@ export const substituted = (expression: string): string =>
 export const unconditional = (expression: string): string =>
   expression.replace(/\s(?:[<>]=?|[=!]=)\s*[\d.]+/g, '').replace(/^absent\((.*)\)$/, '$1');
 
-/** Names of metrics in a query: what is left without functions, keywords, labels, ranges and numbers. */
-export function metricsOf(expression: string): readonly string[] {
+/** The metrics of a query, and the labels that each is asked for by: what is left without functions, keywords, ranges. */
+export function selectorsOf(expression: string) {
   const bare = expression
-    .replace(/\{[^}]*\}|\[[^\]]*\]/g, '')
+    .replace(/\[[^\]]*\]/g, '')
     .replace(/\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)/g, '')
     .replace(/\b(and|or|unless)\b/g, '');
-  return [...bare.matchAll(/(?<![\w:.])[a-zA-Z_:][\w:]*(?![\w:])(?!\s*\()/g)].map(([name]) => name);
-}
-
-/** The metrics of a query that are asked for by labels, and by which. */
-export function selectorsOf(expression: string) {
-  return [...expression.matchAll(/([a-zA-Z_:][\w:]*)\{([^}]*)\}/g)].map(([, name = '', labels = '']) => ({
-    name,
-    labels: [...labels.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = '']) => label),
-  }));
+  return [...bare.matchAll(/(?<![\w:.])([a-zA-Z_:][\w:]*)(?![\w:]|\s*\()(\{[^}]*\})?/g)].map(
+    ([, name = '', labels = '']) => ({
+      name,
+      labels: [...labels.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = '']) => label),
+    }),
+  );
 }

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { CLOSE_CODE_MEANINGS, CLOSE_CODES, isFinal } from '#gateway/close-codes.js';
 import { ERROR_CODES } from '#gateway/error-codes.js';
 import { ERROR_MEANINGS } from '#gateway/error-meanings.js';
 import { fieldsOf, jsonSchema, typeOf } from '#src/reference/json-schema.js';
@@ -25,6 +26,14 @@ describe('docs/reference', () => {
     const rows = pages['configuration.md']!.split('\n').filter((line) => line.startsWith('| `'));
     expect(rows.length).toBeGreaterThan(50);
     expect(rows.filter((row) => row.endsWith('|  |'))).toEqual([]);
+  });
+});
+
+describe('close codes', () => {
+  it('are all told, each with what the client does about it', () => {
+    const told = CLOSE_CODE_MEANINGS.flatMap(({ codes }) => codes);
+    expect(told).toEqual(expect.arrayContaining(Object.values(CLOSE_CODES)));
+    for (const { codes } of CLOSE_CODE_MEANINGS) expect(new Set(codes.map(isFinal)).size).toBe(1);
   });
 });
 

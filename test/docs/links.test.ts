@@ -48,6 +48,11 @@ describe('a document', () => {
     '  ```sh',
     '  one',
     '  ```',
+    '- item',
+    '',
+    '  ```sh',
+    '  other',
+    '  ```',
     '',
     '<!-- not run: needs a GPU -->',
     '```sh',
@@ -64,7 +69,8 @@ describe('a document', () => {
   it('has blocks, also within lists, by their lines', () => {
     expect(blocks).toEqual([
       { file: 'x.md', line: 5, language: 'sh', text: 'one', notRun: null },
-      { file: 'x.md', line: 10, language: 'sh', text: 'two', notRun: 'needs a GPU' },
+      { file: 'x.md', line: 10, language: 'sh', text: 'other', notRun: null },
+      { file: 'x.md', line: 15, language: 'sh', text: 'two', notRun: 'needs a GPU' },
     ]);
   });
 

@@ -48,9 +48,10 @@ export function parseDocument(file: string, source: string): Document {
     let from = 0;
     for (const token of tokens) {
       // Within lists the indentation is gone from `raw`, but not from a line's words.
-      const start = parent.indexOf(token.raw.trimStart().split('\n')[0] ?? '', from);
-      from = Math.max(start, from);
-      const line = firstLine + countLines(parent.slice(0, from));
+      const words = token.raw.trimStart().split('\n')[0] ?? '';
+      const start = parent.startsWith(token.raw, from) ? from : Math.max(parent.indexOf(words, from), from);
+      const line = firstLine + countLines(parent.slice(0, start));
+      from = start + (parent.startsWith(token.raw, start) ? token.raw.length : words.length);
       if (token.type === 'code') {
         const [, notRun = null] = NOT_RUN.exec(before?.type === 'html' ? before.raw : '') ?? [];
         blocks.push({ file, line, language: token.lang ?? '', text: token.text, notRun });
@@ -58,7 +59,7 @@ export function parseDocument(file: string, source: string): Document {
       if (token.type === 'link' || token.type === 'image') links.push(token.href);
       if (token.type === 'codespan') codeSpans.push(token.text);
       if (token.type === 'heading') headings.push(token.text);
-      for (const children of childrenOf(token)) visit(children, line, token.raw);
+      visit(childrenOf(token), line, token.raw);
       if (token.type !== 'space') before = token;
     }
   };
@@ -68,13 +69,13 @@ export function parseDocument(file: string, source: string): Document {
 
 const countLines = (text: string): number => text.split('\n').length - 1;
 
-function childrenOf(token: Token): Token[][] {
-  if (token.type === 'list') return token.items.map((item: { tokens: Token[] }) => item.tokens);
+function childrenOf(token: Token): Token[] {
+  if (token.type === 'list') return token.items.flatMap((item: { tokens: Token[] }) => item.tokens);
   if (token.type === 'table') {
     const cells: { tokens: Token[] }[] = [...token.header, ...token.rows.flat()];
-    return cells.map(({ tokens }) => tokens);
+    return cells.flatMap(({ tokens }) => tokens);
   }
-  return 'tokens' in token && token.tokens ? [token.tokens] : [];
+  return 'tokens' in token && token.tokens ? token.tokens : [];
 }
 
 /** Lower case, words with `-` between; of equal ones the later are numbered. */

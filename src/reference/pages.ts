@@ -1,4 +1,5 @@
 import { gatewayBenchProgram } from '../../gateway/bench/program.js';
+import { metricsReference } from '../../gateway/metrics/reference.js';
 import { benchProgram } from '../bench/program.js';
 import { flinchProgram } from '../cli/program.js';
 import { cliReference } from './cli.js';
@@ -15,5 +16,6 @@ export function referencePages(version: string): Readonly<Record<string, string>
     'http.md': httpReference(version),
     'events.md': eventsReference(version),
     'errors.md': errorsReference(),
+    'metrics.md': metricsReference(),
   };
 }

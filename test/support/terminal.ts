@@ -35,6 +35,8 @@ export class Terminal {
     this.#folder = folder;
     this.#sharedPort = sharedPort;
     writeFileSync(this.#environment, '');
+    // A request that is refused is a command that failed.
+    writeFileSync(join(this.#state, '.curlrc'), 'fail-with-body\n');
   }
 
   get #environment(): string {
@@ -101,7 +103,7 @@ export class Terminal {
   #spawn(script: string): { child: ChildProcess; output: () => string; ended: Promise<number | null> } {
     const child = spawn('bash', ['-c', script], {
       cwd: this.#folder,
-      env: environment(),
+      env: { ...environment(), CURL_HOME: this.#state },
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });

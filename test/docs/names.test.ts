@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { gatewayBenchProgram } from '#gateway/bench/program.js';
+import { METRICS } from '#gateway/metrics/reference.js';
 import { benchProgram } from '#src/bench/program.js';
 import { flinchProgram } from '#src/cli/program.js';
 import { fullName, withSubcommands } from '#src/reference/cli.js';
@@ -76,6 +77,25 @@ describe('flags in the documentation', () => {
     );
     expect(named.length).toBeGreaterThan(20);
     expect(named.filter(({ flag }) => !known.has(flag) && !FOREIGN.has(flag))).toEqual([]);
+  });
+});
+
+const LABELS: ReadonlySet<string> = new Set(
+  Object.values(METRICS).flatMap((definitions) => definitions.flatMap(({ labels }) => Object.keys(labels))),
+);
+
+describe('metrics in the documentation', () => {
+  it('exist', () => {
+    const names = Object.values(METRICS).flatMap((definitions) => definitions.map(({ name }) => name));
+    const named = readDocuments().flatMap(({ file, codeSpans }) =>
+      codeSpans.flatMap((span) =>
+        [...span.matchAll(/\b(?:flinch|gen_ai)_\w+_\w+/g)].map(([name]) => ({ file, name })),
+      ),
+    );
+    expect(named.length).toBeGreaterThan(5);
+    const isKnown = (name: string): boolean =>
+      names.some((known) => known === name.replace(/_(bucket|sum|count)$/, '')) || LABELS.has(name);
+    expect(named.filter(({ name }) => !isKnown(name))).toEqual([]);
   });
 });
 

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect } from 'vitest';
+import { METRICS } from '#gateway/metrics/reference.js';
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -58,6 +59,24 @@ function seriesOf(line: string): Series {
   const number =
     { '+Inf': Number.POSITIVE_INFINITY, '-Inf': Number.NEGATIVE_INFINITY }[value] ?? Number(value);
   return { name, labels: Object.fromEntries(labels), value: number };
+}
+
+/** Fails for a label that the reference does not have, or that says something that is not in its set. */
+export function expectClosedLabels({ series }: Scrape): void {
+  const own = series.filter(({ name }) => /^(flinch|gen_ai)_/.test(name));
+  expect(own.length).toBeGreaterThan(200);
+  for (const { name, labels } of own) {
+    const metric = name.replace(/_(bucket|sum|count)$/, '');
+    const definition = Object.values(METRICS)
+      .flat()
+      .find((each) => each.name === metric);
+    const known: Readonly<Record<string, unknown>> = { ...definition?.labels, le: 'a bound' };
+    for (const [label, text] of Object.entries(labels)) {
+      const values = known[label];
+      expect(values, `${label} of ${name}`).toBeDefined();
+      if (Array.isArray(values)) expect(values).toContain(text);
+    }
+  }
 }
 
 /** Why what promtool says cannot be asked here, or `null`. */

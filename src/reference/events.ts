@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { asyncApi } from '../../gateway/api/asyncapi.js';
-import { fieldTable } from './http.js';
+import { fieldTable, REQUEST_SCHEMAS } from './http.js';
 import { jsonSchema } from './json-schema.js';
 import { page } from './markdown.js';
 
@@ -20,8 +20,8 @@ export function eventsReference(version: string): string {
     messages
       .map(({ $ref }) => $ref.split('/').at(-1) ?? '')
       .map((type) => `### ${type}\n\n${fieldTable(components.messages[type]!.payload)}`);
-  return page('Events', '[gateway/asyncapi.json](../../gateway/asyncapi.json)', [
-    'The messages of the WebSocket `/v1/stream`. In what order they come and what they mean: [PROTOCOL.md](../../gateway/PROTOCOL.md). What ends a connection: [errors.md](errors.md#close-codes).',
+  return page('Events', `${REQUEST_SCHEMAS} and [src/client/protocol.ts](../../src/client/protocol.ts)`, [
+    'The messages of the WebSocket `/v1/stream`; for tools the same is [gateway/asyncapi.json](../../gateway/asyncapi.json). In what order they come and what they mean: [PROTOCOL.md](../../gateway/PROTOCOL.md). What ends a connection: [errors.md](errors.md#close-codes).',
     '## From the client',
     ...describe(operations.ask),
     '## From the server',

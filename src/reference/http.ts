@@ -30,14 +30,16 @@ const openApiSchema = z.object({
   components: z.object({ schemas: z.record(z.string(), jsonSchema) }),
 });
 
+export const REQUEST_SCHEMAS = '[gateway/request.ts](../../gateway/request.ts)';
+
 /** Endpoints, and the fields of what they take and give. */
 export function httpReference(version: string): string {
   const { paths, components } = openApiSchema.parse(openApi(version));
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, each]) => describe(`${method.toUpperCase()} ${path}`, each)),
   );
-  return page('HTTP', '[gateway/openapi.json](../../gateway/openapi.json)', [
-    'Where the gateway has keys, all but `/healthz`, `/livez`, `/readyz` and the page ask for one: [access.md](../access.md). Errors: [errors.md](errors.md). How the events of a streamed answer follow each other: [PROTOCOL.md](../../gateway/PROTOCOL.md#the-same-over-server-sent-events).',
+  return page('HTTP', `${REQUEST_SCHEMAS} and [gateway/api](../../gateway/api)`, [
+    'For tools the same is [gateway/openapi.json](../../gateway/openapi.json). Where the gateway has keys, all but `/healthz`, `/livez`, `/readyz` and the page ask for one: [access.md](../access.md). Errors: [errors.md](errors.md). How the events of a streamed answer follow each other: [PROTOCOL.md](../../gateway/PROTOCOL.md#the-same-over-server-sent-events).',
     ...operations,
     ...Object.entries(components.schemas).map(([name, schema]) => `## ${name}\n\n${fieldTable(schema)}`),
   ]);

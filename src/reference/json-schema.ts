@@ -68,10 +68,16 @@ export function typeOf(schema: JsonSchema): string {
   }
   if (schema.const !== undefined) return code(JSON.stringify(schema.const));
   if (schema.enum) return either(schema.enum.map((value) => code(JSON.stringify(value))));
-  const alternatives = schema.anyOf ?? schema.oneOf;
-  if (alternatives) return either(alternatives.map(typeOf));
+  if (schema.anyOf) return either(schema.anyOf.map(typeOf));
+  if (schema.oneOf) return either(schema.oneOf.map(kindOf));
   const types = typeof schema.type === 'string' ? [schema.type] : (schema.type ?? ['anything']);
   return either(types.map((type) => describe(type, schema)));
+}
+
+/** Objects that are told apart by their `type` are named by it. */
+function kindOf(schema: JsonSchema): string {
+  const kind = schema.properties?.type?.const;
+  return kind === undefined ? typeOf(schema) : code(JSON.stringify(kind));
 }
 
 const either = (words: readonly string[]): string => {
@@ -92,8 +98,6 @@ function describe(type: string, schema: JsonSchema): string {
       return `list of ${schema.items ? typeOf(schema.items) : 'anything'}${items}`;
     }
     case 'object': {
-      const kind = properties?.type?.const;
-      if (kind !== undefined) return code(JSON.stringify(kind));
       if (!properties && typeof additionalProperties === 'object') {
         return `object of ${typeOf(additionalProperties)} by name`;
       }

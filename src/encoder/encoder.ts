@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { candidates, type DeviceChoice } from '../engine/device.js';
 import { EngineError } from '../engine/errors.js';
 import { Inbox } from '../engine/inbox.js';
-import { EngineProcess, type ProcessStatus } from '../engine/process.js';
+import { EngineProcess } from '../engine/process.js';
 import { type EncoderFolder, type EncoderUse, readEncoderFolder } from './folder.js';
 import type { EncoderInput, FromEncoder, OpenEncoder, ToEncoder } from './protocol.js';
 
@@ -72,10 +72,9 @@ export class Encoder {
     return rows;
   }
 
-  /** Of its process while it runs. */
-  status(): ProcessStatus {
-    const { pid, restarts, device } = this.#process;
-    return { pid, restarts, device };
+  /** Process id while it runs. */
+  get pid(): number | undefined {
+    return this.#process.pid;
   }
 
   close(): Promise<void> {
@@ -86,6 +85,7 @@ export class Encoder {
     const inbox = new Inbox<FromEncoder>();
     const handle = await this.#process.attach({
       receive: (message) => inbox.put(message),
+      waits: () => inbox.awaited,
       fail: (error) => inbox.fail(error),
     });
     try {

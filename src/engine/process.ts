@@ -29,11 +29,15 @@ export interface ProcessStatus {
   readonly restarts: number;
   /** What it computes on, once it has opened its model there. */
   readonly device: Device | undefined;
+  /** Streams that wait for a message of it. */
+  readonly waiting: number;
 }
 
 /** What a stream hears of its process. */
 export interface StreamListener<In> {
   receive(message: In): void;
+  /** Whether it waits for a message. */
+  waits(): boolean;
   /** The process is gone, and the stream with it. */
   fail(error: EngineError): void;
 }
@@ -82,6 +86,12 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
 
   get device(): Device | undefined {
     return this.#device;
+  }
+
+  get waiting(): number {
+    let waiting = 0;
+    for (const listener of this.#listeners.values()) if (listener.waits()) waiting += 1;
+    return waiting;
   }
 
   /**

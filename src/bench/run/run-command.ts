@@ -5,6 +5,7 @@ import { reportDevices, UsageError } from '../../cli/report.js';
 import { type EncoderFolders, type OpenEncoders, openEncoders } from '../../encoder/encoders.js';
 import { Engine } from '../../engine/engine.js';
 import { fingerprint } from '../../model/fingerprint.js';
+import { defaultDataFolder, suiteFolder } from '../data/folder.js';
 import { CONTROLS } from '../evaluate/case.js';
 import type { Measure } from '../measures/measure.js';
 import { samplesNeeded } from '../measures/measure.js';
@@ -101,7 +102,8 @@ interface Prepared {
 async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptions): Promise<Prepared> {
   const { seed, limit = null, subsets = null, stages, score } = options;
   const suite = createSuites(options.suiteSettings)[options.suite];
-  const all = await suite.load({ folder: options.data ?? null, subsets, seed, count: limit ?? TASKS });
+  const folder = suiteFolder(options.data ?? defaultDataFolder(), suite.name);
+  const all = await suite.load({ folder, subsets, seed, count: limit ?? TASKS });
   const problems = limited(all, limit);
   if (problems.length === 0) throw new UsageError('--subsets: hold no problem');
   const hasJudge = options.judge !== undefined;

@@ -101,6 +101,10 @@ interface Prepared {
 /** Everything that can be wrong is found out before the folder is touched. */
 async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptions): Promise<Prepared> {
   const { seed, limit = null, subsets = null, stages, score } = options;
+  if (options.suite === 'factscore')
+    throw new UsageError(
+      '--suite: a biography has no final answer and no first wrong step; statements are not judged here',
+    );
   const suite = createSuites(options.suiteSettings)[options.suite];
   const folder = suiteFolder(options.data ?? defaultDataFolder(), suite.name);
   const all = await suite.load({ folder, subsets, seed, count: limit ?? TASKS });
@@ -152,7 +156,7 @@ async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptio
 /** Problems of suites that make them. */
 const TASKS = 1000;
 /** Suites whose first wrong steps nobody but a judge knows. */
-const JUDGED: readonly string[] = ['math', 'bbh', 'gsm8k', 'factscore'];
+const JUDGED: readonly string[] = ['math', 'bbh', 'gsm8k'];
 
 async function work(
   engine: Engine,

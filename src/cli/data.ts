@@ -19,6 +19,7 @@ interface PullOptions extends DataOptions {
 export const dataOption = (): Option =>
   new Option('--data <folder>', 'folder of the data sets, one folder in it for each suite').default(
     defaultDataFolder(),
+    '$XDG_DATA_HOME/flinch, or ~/.local/share/flinch',
   );
 
 export function dataCommand(): Command {
@@ -32,6 +33,13 @@ function listCommand(): Command {
   return new Command('list')
     .description('Show the data sets, with origin and licence, and what is there of them.')
     .addOption(dataOption())
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ flinch data list
+  $ flinch data list --data ~/benchmarks`,
+    )
     .action(({ data }: DataOptions) => {
       process.stdout.write(`${DATA_SETS.map((set) => describe(set, data)).join('\n')}`);
     });
@@ -48,6 +56,14 @@ function pullCommand(): Command {
         .argParser(parseUrl),
     )
     .option('--force', 'replace files that are not the published ones')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ flinch data pull bbh gsm8k
+  $ flinch data pull all --data ~/benchmarks
+  $ flinch data pull math --base-url https://mirror.example/flinch`,
+    )
     .action(async (chosen: readonly string[], options: PullOptions) => {
       for (const set of DATA_SETS) if (chosen.includes(set.suite)) await pullSet(set, options);
     });

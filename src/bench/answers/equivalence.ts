@@ -142,8 +142,7 @@ function sides([left, right, ...more]: readonly string[]): readonly [string, str
 }
 
 /** A name, with an index or arguments, or several in brackets. */
-const NAME =
-  /^(?:\\?[A-Za-z]{1,7}(?:_\{?\w+\}?)?'?(?:\([A-Za-z, ]+\))?|\([A-Za-z](?:, ?[A-Za-z])+\))$/;
+const NAME = /^(?:\\?[A-Za-z]{1,7}(?:_\{?\w+\}?)?'?(?:\([A-Za-z, ]+\))?|\([A-Za-z](?:, ?[A-Za-z])+\))$/;
 /** Of a name; those of commands, such as \frac and \pi, are none. */
 const LETTER = /(?<!\\[A-Za-z]*)[A-Za-z]/;
 

@@ -4,7 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { DATA_SETS, type DataFile, type DataSet } from '../bench/data/catalogue.js';
 import { defaultDataFolder } from '../bench/data/folder.js';
 import { filesPresent, pull } from '../bench/data/pull.js';
-import { formatBytes, heading, UsageError } from './report.js';
+import { formatBytes, heading, reportError, UsageError } from './report.js';
 
 interface DataOptions {
   readonly data: string;
@@ -105,8 +105,11 @@ async function pullSet(set: DataSet, { data, baseUrl, force }: PullOptions): Pro
       `${describe(set, data)}  ${downloaded} downloaded, ${present} there before: ${folder}\n`,
     );
   } catch (error) {
-    if (error instanceof UsageError && interrupted.signal.aborted) process.exitCode = 130;
-    throw error;
+    if (interrupted.signal.aborted) process.exitCode = 130;
+    if (interrupted.signal.aborted || !(error instanceof UsageError)) throw error;
+    bar.stop();
+    reportError(error); // the other data sets may well be there
+    process.exitCode = 1;
   } finally {
     bar.stop();
     process.off('SIGINT', interrupt);

@@ -7,7 +7,7 @@ import { authenticate, checkHost, checkOrigin, issueTicket } from './access/midd
 import { chatCompletions, resumeCompletion } from './chat-completions.js';
 import type { Config } from './config.js';
 import { ApiError, errorHeaders, toApiError } from './errors.js';
-import { checkForm } from './http-server.js';
+import { checkForm, endWithConnection } from './http-server.js';
 import { jsonBody } from './json-body.js';
 import type { Lifecycle } from './lifecycle.js';
 import type { LiveGenerations } from './live-generations.js';
@@ -39,12 +39,18 @@ export interface AppOptions {
   readonly logger: Logger;
 }
 
-/** The HTTP side of the gateway, without a port. */
+/** The HTTP side of the gateway, without a port; what it links to is relative, so that any path may be before it. */
 export function createApp(options: AppOptions): Express {
   const { models, live, access, settings, lifecycle, metrics, logger } = options;
   const app = express();
   app.disable('x-powered-by');
-  app.use(observe(logger, metrics), refuseOddForms, checkHost(access), sayGoodbye(lifecycle));
+  app.use(
+    observe(logger, metrics),
+    followConnection,
+    refuseOddForms,
+    checkHost(access),
+    sayGoodbye(lifecycle),
+  );
 
   app.get('/livez', (_req, res) => {
     res.json({ status: 'alive' });
@@ -125,8 +131,15 @@ function modelObject(id: string, { created }: Models) {
   return { id, object: 'model', created, owned_by: 'flinch' };
 }
 
+/** On the server of another application nobody else does. */
+const followConnection: RequestHandler = (req, res, next) => {
+  endWithConnection(req, res);
+  next();
+};
+
 const refuseOddForms: RequestHandler = (req, _res, next) => {
-  checkForm(req);
+  // Express has cut `url` to what follows the path that we are mounted under.
+  checkForm({ url: req.originalUrl, headersDistinct: req.headersDistinct });
   next();
 };
 

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
@@ -18,6 +19,9 @@ import { observe } from './observe.js';
 /** Compiled, this file is dist/gateway/app.js: the page's scripts lie beside it, its other files in the package. */
 const PAGE_SCRIPTS = fileURLToPath(new URL('./web/', import.meta.url));
 const PAGE_FILES = fileURLToPath(new URL('../../gateway/web/public/', import.meta.url));
+
+/** The client for browsers, as one module. */
+const CLIENT = 'client.js';
 
 const PAGE_HEADERS = {
   'Content-Security-Policy':
@@ -122,9 +126,11 @@ function sendMetrics(metrics: Metrics): RequestHandler {
   };
 }
 
-function setHeaders(res: Response): void {
+function setHeaders(res: Response, file: string): void {
   res.locals.route = 'page';
   res.set(PAGE_HEADERS);
+  // For pages of other sites, too. Whether one may then use the gateway is another question.
+  if (basename(file) === CLIENT) res.set('Access-Control-Allow-Origin', '*');
 }
 
 function modelObject(id: string, { created }: Models) {

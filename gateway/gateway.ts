@@ -9,7 +9,8 @@ import type { Config, ConfigInput } from './config.js';
 import { Lifecycle } from './lifecycle.js';
 import { LiveGenerations } from './live-generations.js';
 import { mergeConfig } from './load-config.js';
-import { Metrics } from './metrics.js';
+import { metered } from './metrics/metered.js';
+import { Metrics } from './metrics/metrics.js';
 import type { Models } from './models.js';
 import { servedWithin } from './served-within.js';
 import { StreamServer } from './stream-server.js';
@@ -103,7 +104,8 @@ export function assembleGateway(
   const { limits, shutdown } = config;
   const access = new Access(config.access, { env, now });
   const lifecycle = new Lifecycle();
-  const models = servedWithin(all, { limits, texts: config.log.texts ? logger : null });
+  const within = servedWithin(all, { limits, texts: config.log.texts ? logger : null });
+  const models = metered(within, metrics);
   const live = new LiveGenerations(config.streams, logger);
   const connections = new Set<Duplex>();
   const streams = new StreamServer({
@@ -114,11 +116,19 @@ export function assembleGateway(
     maxMessageBytes: limits.message_bytes,
     logger,
     connect: (socket, principal, log) => {
-      const refused = metrics.refused.bind(metrics);
-      new StreamConnection(socket, { models, live, principal, settings: config, logger: log, refused });
+      new StreamConnection(socket, {
+        models,
+        live,
+        principal,
+        settings: config,
+        logger: log,
+        refused: (code, model) => metrics.refused(code, model),
+        resumed: (recovered) => metrics.resumed(recovered),
+      });
     },
   });
   metrics.watch({
+    models,
     generations: () => live.size,
     connections: () => ({ http: connections.size, websocket: streams.connections }),
   });

@@ -10,9 +10,9 @@ export {
   type MountedGatewayOptions,
 } from './gateway.js';
 export { LiveGenerations } from './live-generations.js';
-export { Metrics } from './metrics.js';
+export { Metrics } from './metrics/metrics.js';
 export { Models } from './models.js';
 export { checkModels, type OpenModel, type OpenModels, openModels } from './open-models.js';
-export type { ModelStatus, Prepared, PrepareOptions, ServedModel } from './served-model.js';
+export type { ModelInside, ModelStatus, Prepared, PrepareOptions, ServedModel } from './served-model.js';
 export { type Gateway, type GatewayOptions, startGateway } from './server.js';
 export { openUpstreamModel, UpstreamModel, type UpstreamModelOptions } from './upstream/upstream-model.js';

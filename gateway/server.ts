@@ -9,7 +9,7 @@ import type { ConfigInput } from './config.js';
 import { assembleGateway, type GatewayParts, type MountedGateway } from './gateway.js';
 import { createHttpServer } from './http-server.js';
 import { mergeConfig } from './load-config.js';
-import { Metrics } from './metrics.js';
+import { Metrics } from './metrics/metrics.js';
 
 export interface GatewayOptions extends GatewayParts {
   /** Parts of the configuration; what is left out has its default. Port 0 picks a free one. */

@@ -1,77 +1,59 @@
 import { Command } from 'commander';
+import { type MachineSpeed, measureMachine } from '../bench/cost/machine-speed.js';
+import { type ResponseCost, type ResponseSize, responseCost } from '../bench/cost/response-cost.js';
 import { defaultThreads } from '../engine/engine.js';
 import { decodeMemory, type MemoryNeed, type ScoreSize, scoreMemory } from '../engine/memory.js';
-import { openCheckpoint } from '../model/checkpoint.js';
-import { DEFAULT_BLOCK, DEFAULT_RANDOM, DEFAULT_WINDOW } from '../uncertainty/settings.js';
-import { integer } from './options.js';
-import { formatBytes, heading } from './report.js';
+import type { ModelConfig } from '../model/config.js';
+import { DEFAULT_BLOCK, DEFAULT_RANDOM, DEFAULT_TOKUR, DEFAULT_WINDOW } from '../uncertainty/settings.js';
+import { type ModelFacts, readModelFacts } from './model-facts.js';
+import { integer, real } from './options.js';
+import { formatBytes, heading, UsageError } from './report.js';
 
 interface InspectOptions {
   readonly length?: number;
+  readonly time?: boolean;
+  readonly prompt: number;
+  readonly gflops?: number;
+  readonly bandwidth?: number;
   readonly json?: boolean;
 }
 
 export function inspectCommand(): Command {
   return new Command('inspect')
-    .description('Show what a checkpoint is and the memory that it needs.')
-    .argument('<model>', 'checkpoint folder')
-    .option('--length <tokens>', 'length of the text, prompt and response', integer(2, 1 << 20))
+    .description('Show what a checkpoint is, and the memory and time that it needs.')
+    .argument('<model>', 'checkpoint folder, or a config.json alone')
+    .option(
+      '--length <tokens>',
+      'length of the text, prompt and response (default: the context, at most 1024)',
+      integer(2, 1 << 20),
+    )
+    .option('--time', 'measure this machine (two seconds) and estimate the time of one response')
+    .option('--prompt <tokens>', 'how much of the text is the prompt, for --time', integer(1, 1 << 20), 200)
+    .option('--gflops <number>', 'of the machine in GFLOP/s, instead of measuring it', real(0.001, 1e9))
+    .option('--bandwidth <number>', 'of its memory in GB/s, instead of measuring it', real(0.001, 1e6))
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  $ flinch inspect models/reasoner --length 512')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ flinch inspect models/reasoner --length 512
+  $ flinch inspect models/reasoner --length 300 --time
+  $ flinch inspect ~/Llama-3.1-8B-Instruct/config.json --length 1000 --gflops 60000 --bandwidth 3300`,
+    )
     .action(inspect);
 }
 
-async function inspect(folder: string, { length, json }: InspectOptions): Promise<void> {
-  const checkpoint = await openCheckpoint(folder);
-  const { name, dir, config, tensors, tokenizer, eosTokenIds, chatTemplate, weightBytes } = checkpoint;
-  const embeddingRms = await checkpoint.embeddingRms();
-  const parameters = [...tensors.values()].reduce(
-    (sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1),
-    0,
-  );
-  const positions = length ?? Math.min(config.maxPositions, 1024);
-  const threads = defaultThreads();
-  const score = (size: ScoreSize): MemoryNeed => scoreMemory({ config, threads: threads.score }, size);
-  const memory = {
-    length: positions,
-    threads,
-    decode: decodeMemory({ config, threads: threads.decode }, positions),
-    windowed: score({ positions, window: DEFAULT_WINDOW, scored: DEFAULT_BLOCK, lanes: 0 }),
-    random: score({ positions, window: 1, scored: DEFAULT_BLOCK, lanes: DEFAULT_RANDOM.samples }),
-    offline: score({ positions, window: positions, scored: positions, lanes: 0 }),
-  };
-  const types = [...new Set([...tensors.values()].map(({ type }) => type))];
-  if (json) {
-    const facts = {
-      name,
-      dir,
-      parameters,
-      weightBytes,
-      types,
-      embeddingRms,
-      config,
-      eosTokenIds,
-      chatTemplate: chatTemplate.source !== null,
-    };
-    process.stdout.write(`${JSON.stringify({ ...facts, memory })}\n`);
+async function inspect(model: string, options: InspectOptions): Promise<void> {
+  const facts = await readModelFacts(model);
+  const { config } = facts;
+  const positions = options.length ?? Math.min(config.maxPositions, 1024);
+  const memory = memoryOf(config, positions);
+  const time = await timeOf(facts, positions, options);
+  if (options.json) {
+    const { files, ...rest } = facts;
+    process.stdout.write(`${JSON.stringify({ ...rest, ...files, memory, ...(time && { time }) })}\n`);
     return;
   }
-  const rows: [string, string][] = [
-    [
-      'architecture',
-      `${config.family}, ${config.layers} layers, hidden ${config.hiddenSize}, feed-forward ${config.intermediateSize}`,
-    ],
-    ['attention', `${config.heads} heads of ${config.headDim}, ${config.kvHeads} for keys and values`],
-    ['parameters', `${(parameters / 1e6).toFixed(2)} M, stored as ${types.join(', ')}`],
-    [
-      'vocabulary',
-      `${config.vocabSize} rows, ${tokenizer.size} tokens, ends with ${eosTokenIds.map((id) => tokenizer.tokenText(id)).join(' or ') || 'nothing'}`,
-    ],
-    ['embeddings', `root mean square ${embeddingRms.toPrecision(4)}`],
-    ['context', `${config.maxPositions} positions`],
-    ['chat template', chatTemplate.source !== null ? 'yes' : 'none: only raw prompts'],
-    ['weights', `${formatBytes(weightBytes)}, mapped from the files and shared by both processes`],
-  ];
   const needed = ({ kept, run }: MemoryNeed): string =>
     `${formatBytes(kept)} + ${formatBytes(run)} for a run`;
   const memoryRows: [string, string][] = [
@@ -80,10 +62,91 @@ async function inspect(folder: string, { length, json }: InspectOptions): Promis
     [`score, random, ${DEFAULT_RANDOM.samples} samples`, needed(memory.random)],
     ['score, offline', needed(memory.offline)],
   ];
-  process.stdout.write(`${heading(name)}  ${dir}\n${table(rows)}\n`);
+  process.stdout.write(`${heading(facts.name)}  ${facts.dir}\n${table(rowsOf(facts))}\n`);
   process.stdout.write(
     `${heading(`Private memory for a text of ${positions} tokens`)} (estimate)\n${table(memoryRows)}\n`,
   );
+  if (time) process.stdout.write(`${formatTime(time)}\n`);
+}
+
+function memoryOf(config: ModelConfig, positions: number) {
+  const threads = defaultThreads();
+  const score = (size: ScoreSize): MemoryNeed => scoreMemory({ config, threads: threads.score }, size);
+  return {
+    length: positions,
+    threads,
+    decode: decodeMemory({ config, threads: threads.decode }, positions),
+    windowed: score({ positions, window: DEFAULT_WINDOW, scored: DEFAULT_BLOCK, lanes: 0 }),
+    random: score({ positions, window: 1, scored: DEFAULT_BLOCK, lanes: DEFAULT_RANDOM.samples }),
+    offline: score({ positions, window: positions, scored: positions, lanes: 0 }),
+  };
+}
+
+interface Time {
+  readonly size: ResponseSize;
+  readonly machine: MachineSpeed;
+  readonly seconds: ResponseCost;
+}
+
+async function timeOf(
+  { config, weightBytes }: ModelFacts,
+  length: number,
+  { time, prompt, gflops, bandwidth }: InspectOptions,
+): Promise<Time | null> {
+  if (!time && gflops === undefined && bandwidth === undefined) return null;
+  if (prompt >= length) throw new UsageError(`--prompt: ${prompt} leaves nothing of a text of ${length}`);
+  const { decode, score } = defaultThreads();
+  const known = gflops !== undefined && bandwidth !== undefined;
+  const measured = known ? null : await measureMachine(decode + score);
+  const machine = {
+    flops: gflops === undefined ? (measured?.flops ?? 0) : gflops * 1e9,
+    bandwidth: bandwidth === undefined ? (measured?.bandwidth ?? 0) : bandwidth * 1e9,
+  };
+  const size = { prompt, response: length - prompt };
+  return { size, machine, seconds: responseCost(config, weightBytes, size, machine) };
+}
+
+function rowsOf({ config, parameters, types, weightBytes, files }: ModelFacts): [string, string][] {
+  const millions = parameters / 1e6;
+  const vocabulary = files
+    ? `${config.vocabSize} rows, ${files.tokens} tokens, ends with ${files.ends.join(' or ') || 'nothing'}`
+    : `${config.vocabSize} rows`;
+  const rows: [string, string][] = [
+    [
+      'architecture',
+      `${config.family}, ${config.layers} layers, hidden ${config.hiddenSize}, feed-forward ${config.intermediateSize}`,
+    ],
+    ['attention', `${config.heads} heads of ${config.headDim}, ${config.kvHeads} for keys and values`],
+    [
+      'parameters',
+      `${millions < 1000 ? `${millions.toFixed(2)} M` : `${(millions / 1000).toFixed(2)} B`}, stored as ${types.join(', ')}`,
+    ],
+    ['vocabulary', vocabulary],
+  ];
+  if (files) rows.push(['embeddings', `root mean square ${files.embeddingRms.toPrecision(4)}`]);
+  rows.push(['context', `${config.maxPositions} positions`]);
+  if (files) rows.push(['chat template', files.chatTemplate ? 'yes' : 'none: only raw prompts']);
+  rows.push(['weights', `${formatBytes(weightBytes)}, mapped from the files and shared by both processes`]);
+  return rows;
+}
+
+function formatTime({ size, machine, seconds }: Time): string {
+  const speed = `${(machine.flops / 1e9).toFixed(0)} GFLOP/s, ${(machine.bandwidth / 1e9).toFixed(1)} GB/s`;
+  const rows: [string, string][] = [
+    ['write', seconds.generate],
+    ['nll, entropy, margin', seconds.probability],
+    ['adversarial, offline', seconds.adversarial],
+    [`random, ${DEFAULT_RANDOM.samples} samples`, seconds.random],
+    [`tokur, ${DEFAULT_TOKUR.samples} samples`, seconds.tokur],
+  ].map(([name, value]) => [String(name), formatSeconds(Number(value))]);
+  const title = heading(`Time of a prompt of ${size.prompt} and a response of ${size.response} tokens`);
+  return `${title} (estimate, at least; ${speed})\n${table(rows)}`;
+}
+
+function formatSeconds(seconds: number): string {
+  if (seconds < 0.01) return `${(1000 * seconds).toPrecision(2)} ms`;
+  if (seconds < 120) return `${seconds.toPrecision(2)} s`;
+  return `${(seconds / 60).toPrecision(2)} min`;
 }
 
 function table(rows: readonly [string, string][]): string {

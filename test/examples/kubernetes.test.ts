@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { configSchema } from '#gateway/config.js';
+import { Metrics } from '#gateway/index.js';
 import { flinch } from '../support/cli.js';
 import { useTestGateway } from '../support/waiting-gateway.js';
 
@@ -178,8 +179,7 @@ describe('the manifests for Kubernetes', () => {
   });
 
   it('scale by a metric that the adapter makes of one of the gateway', async () => {
-    const gateway = await useTestGateway();
-    const metrics = await (await fetch(gateway.metricsUrl)).text();
+    const metrics = await new Metrics().text();
     expect(metrics).toContain('# TYPE flinch_queue_depth gauge');
     const { rules } = parse(read('prometheus-adapter.yaml'));
     expect(rules.custom[0]).toMatchObject({

@@ -39,7 +39,8 @@ export async function openReaders(
   };
 }
 
-async function openSum(bytes: number, options: SessionOptions): Promise<Reader> {
+/** Reads so many bytes of one large array in ordinary memory. */
+export async function openSum(bytes: number, options: SessionOptions): Promise<Reader> {
   const g = new Graph();
   g.output('sums', g.reduce('ReduceSum', g.input('x', 'float32', ['rows', COLUMNS]), [1]));
   const session = await openSession(g, options);

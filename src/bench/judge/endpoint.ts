@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto';
+import OpenAI from 'openai';
+import type { z } from 'zod';
+import type { AnswerCache, JudgeAnswer } from './answer-cache.js';
+import { readJsonIn } from './json-in.js';
+import { PROMPTS_VERSION } from './prompts.js';
+
+/** A server with an OpenAI-compatible API that runs the judge. */
+export interface EndpointOptions {
+  /** Up to and with `/v1`. */
+  readonly baseUrl: string;
+  readonly model: string;
+  readonly apiKey: string | null;
+  /** `null` leaves it to the server: some models refuse another than theirs. */
+  readonly temperature: number | null;
+  /** Of one request. */
+  readonly timeoutMs: number;
+  /** Of a request that found the server overloaded, failing or gone. */
+  readonly retries: number;
+}
+
+/** What was asked of the server, and what came out of the cache instead. */
+export interface JudgeUsage {
+  readonly requests: number;
+  readonly cached: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  /** Answers that were not what was asked for. */
+  readonly unreadable: number;
+}
+
+/** The judge cannot be asked at all: whoever runs the benchmark has to do something about it. */
+export class JudgeError extends Error {
+  readonly type = 'judge';
+}
+
+/** How often an answer that cannot be read is asked for. */
+const TRIES = 3;
+
+/** Asks a judge, once for each question: answers are kept. */
+export class Endpoint {
+  readonly #client: OpenAI;
+  readonly #options: EndpointOptions;
+  readonly #cache: AnswerCache;
+  #usage = { requests: 0, cached: 0, promptTokens: 0, completionTokens: 0, unreadable: 0 };
+
+  constructor(options: EndpointOptions, cache: AnswerCache) {
+    const { baseUrl, apiKey, timeoutMs, retries } = options;
+    this.#options = options;
+    this.#cache = cache;
+    this.#client = new OpenAI({
+      baseURL: baseUrl,
+      // The client insists on one; servers without keys do not look at it.
+      apiKey: apiKey ?? 'none',
+      organization: null,
+      project: null,
+      timeout: timeoutMs,
+      maxRetries: retries,
+    });
+  }
+
+  get usage(): JudgeUsage {
+    return this.#usage;
+  }
+
+  /** @throws JudgeError */
+  async text(prompt: string): Promise<string> {
+    return (await this.#ask(prompt, 0)).content;
+  }
+
+  /**
+   * An answer in JSON, of which anything around it is left out.
+   * @param rescue what can be made of an answer that is not JSON; `null` for nothing
+   * @returns `null` where no try brought one that fits
+   * @throws JudgeError
+   */
+  async json<T>(
+    prompt: string,
+    schema: z.ZodType<T>,
+    rescue: (content: string) => T | null = () => null,
+  ): Promise<T | null> {
+    for (let attempt = 0; attempt < TRIES; attempt += 1) {
+      const { content } = await this.#ask(prompt, attempt);
+      const found = readJsonIn(content, schema);
+      if (found !== null) return found;
+      const rescued = attempt === TRIES - 1 ? rescue(content) : null;
+      if (rescued !== null) return rescued;
+    }
+    this.#usage.unreadable += 1;
+    return null;
+  }
+
+  async #ask(prompt: string, attempt: number): Promise<JudgeAnswer> {
+    const { model, temperature } = this.#options;
+    const parts = [PROMPTS_VERSION, model, temperature, attempt, prompt];
+    const key = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+    const known = this.#cache.get(key);
+    if (known) {
+      this.#usage.cached += 1;
+      return known;
+    }
+    const answer = await this.#request(prompt, attempt);
+    this.#usage.requests += 1;
+    this.#usage.promptTokens += answer.promptTokens;
+    this.#usage.completionTokens += answer.completionTokens;
+    this.#cache.add(key, answer);
+    return answer;
+  }
+
+  async #request(prompt: string, attempt: number): Promise<JudgeAnswer> {
+    const { model, temperature } = this.#options;
+    try {
+      const { choices, usage } = await this.#client.chat.completions.create({
+        model,
+        messages: [{ role: 'user', content: prompt }],
+        // An answer that was no use would come again.
+        ...(temperature !== null && {
+          temperature: attempt === 0 ? temperature : Math.max(temperature, 0.5),
+        }),
+      });
+      const content = choices?.[0]?.message?.content;
+      if (typeof content !== 'string') throw new JudgeError(`${this.#name}: its answer holds no message`);
+      return {
+        content,
+        promptTokens: usage?.prompt_tokens ?? 0,
+        completionTokens: usage?.completion_tokens ?? 0,
+      };
+    } catch (cause) {
+      if (cause instanceof JudgeError) throw cause;
+      throw new JudgeError(`${this.#name}: ${explain(cause)}`, { cause });
+    }
+  }
+
+  get #name(): string {
+    return `judge ${this.#options.model} at ${this.#options.baseUrl}`;
+  }
+}
+
+function explain(cause: unknown): string {
+  if (cause instanceof OpenAI.AuthenticationError || cause instanceof OpenAI.PermissionDeniedError) {
+    return `refused the key (${cause.status}); FLINCH_JUDGE_KEY holds it`;
+  }
+  if (cause instanceof OpenAI.APIConnectionTimeoutError) return 'did not answer in time';
+  if (cause instanceof OpenAI.APIConnectionError) return `cannot be reached (${innermost(cause)})`;
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+function innermost(error: Error): string {
+  return error.cause instanceof Error ? innermost(error.cause) : error.message;
+}

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import type { LocatedRecord } from '../run/records.js';
+import type { Endpoint } from './endpoint.js';
+import { longestQuoted } from './json-in.js';
+import { ACCEPTED_SIMILARITY, matchStep } from './match-step.js';
+import { analysePrompt, checkPrompt, extractPrompt, type Judged } from './prompts.js';
+
+const sameSchema = z.object({ same: z.boolean() });
+const stepSchema = z.object({ step: z.string().nullable() });
+
+/** The first wrong step, as far as the judge and its quotation tell. */
+export type JudgedStep = Pick<LocatedRecord, 'span' | 'rejected' | 'judged' | 'similarity'>;
+
+/**
+ * Whether the response ends with the right answer (prompt 1 of the paper); `null` where the judge's answers could not be
+ * read.
+ * @throws JudgeError
+ */
+export async function judgeAnswer(endpoint: Endpoint, judged: Judged): Promise<boolean | null> {
+  return (await endpoint.json(checkPrompt(judged), sameSchema))?.same ?? null;
+}
+
+/**
+ * The first wrong step of a wrong response: an analysis of the whole (prompts 2 and 3), from it the text of the first
+ * critical mistake (prompt 4), and where in the response that is.
+ * @throws JudgeError
+ */
+export async function judgeStep(
+  endpoint: Endpoint,
+  kind: 'math' | 'logic',
+  judged: Judged,
+  accepted = ACCEPTED_SIMILARITY,
+): Promise<JudgedStep> {
+  const { response } = judged;
+  const analysis = await endpoint.text(analysePrompt(kind, judged));
+  const answer = await endpoint.json(extractPrompt(response, analysis), stepSchema, (content) => {
+    const step = longestQuoted(content);
+    return step === null ? null : { step };
+  });
+  if (!answer) return { span: null, rejected: 'unreadable' };
+  const { step } = answer;
+  if (step === null || step.trim() === '') return { span: null, rejected: 'none_named' };
+  const match = matchStep(step, response, accepted);
+  if (!match) return { span: null, rejected: 'no_match', judged: step };
+  return { span: [...match.span], judged: step, similarity: match.similarity };
+}

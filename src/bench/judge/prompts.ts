@@ -1,0 +1,99 @@
+/**
+ * What a judge is asked, in our own words: the paper's prompts are not public (EVALUATION 7.3). Whoever changes a word
+ * counts the version up: it is part of a run's settings, and of what a cached answer is known by.
+ */
+export const PROMPTS_VERSION = 1;
+
+export interface Judged {
+  readonly question: string;
+  readonly reference: string;
+  readonly response: string;
+}
+
+/** Prompt 1: is the final answer right? Answered as `{"same": boolean}`. */
+export const checkPrompt = ({ question, reference, response }: Judged): string => `\
+Here are a question, its correct answer, and a response to it.
+
+<question>
+${question}
+</question>
+
+<correct_answer>
+${reference}
+</correct_answer>
+
+<response>
+${response}
+</response>
+
+Does the response end with the correct answer? Another form of the same value or choice is the same answer. The way to it does not matter. A response without a final answer does not have it.
+
+Reply with JSON alone: {"same": true} or {"same": false}`;
+
+/** Prompts 2 and 3: which steps are wrong? Answered in free text. */
+export const analysePrompt = (kind: 'math' | 'logic', { question, reference, response }: Judged): string => `\
+Here are a question, its correct answer, and a response to it whose answer is wrong.
+
+<question>
+${question}
+</question>
+
+<correct_answer>
+${reference}
+</correct_answer>
+
+<response>
+${response}
+</response>
+
+Go through the response sentence by sentence, in order. ${CHECK[kind]} Say of each sentence whether it is right, and of each wrong one why. A sentence that only follows from an earlier mistake is not a mistake of its own.`;
+
+const CHECK = {
+  math: 'Check each against the question and the sentences before it: what is assumed, the method, and every calculation.',
+  logic:
+    'Check each against the question and the sentences before it: whether what it states is given or follows, and whether anything was misread, left out or taken for granted.',
+} as const;
+
+/** Prompt 4: the first critical mistake, word for word. Answered as `{"step": string | null}`. */
+export const extractPrompt = (response: string, analysis: string): string => `\
+Here are a response to a question and an analysis of its mistakes.
+
+<response>
+${response}
+</response>
+
+<analysis>
+${analysis}
+</analysis>
+
+According to the analysis, in which sentence of the response is the first critical mistake? Copy that sentence from the response word for word, as short as it can be and still a whole sentence.
+
+Reply with JSON alone: {"step": "the sentence"}, or {"step": null} if the analysis finds no mistake.`;
+
+/** A statement of a text, for FActScore. Answered as `{"claims": [{"claim": string, "words": string[]}]}`. */
+export const claimsPrompt = (text: string, sentence: string): string => `\
+Here is a text, and one sentence of it.
+
+<text>
+${text}
+</text>
+
+<sentence>
+${sentence}
+</sentence>
+
+Break the sentence down into the smallest statements of fact that can be understood, and checked, on their own; write names instead of pronouns. For each say which words of the sentence it is read from, in their order, spelled as in the sentence.
+
+Reply with JSON alone: {"claims": [{"claim": "...", "words": ["...", "..."]}]}. A sentence that states no fact has no claims.`;
+
+/** Is a statement supported? Answered as `{"supported": boolean | null}`, null for what is no matter of fact. */
+export const supportPrompt = (topic: string, claim: string, evidence: readonly string[]): string => `\
+${evidence.length > 0 ? `Here are passages about ${topic}, and a statement.\n\n${evidence.map((passage) => `<passage>\n${passage}\n</passage>`).join('\n\n')}` : `Here is a statement about ${topic}.`}
+
+<statement>
+${claim}
+</statement>
+
+${evidence.length > 0 ? 'Do the passages, or else what you know, support the statement?' : 'Is the statement true, as far as you know?'}
+
+Reply with JSON alone: {"supported": true}, {"supported": false}, or {"supported": null} if the statement is an opinion rather than a matter of fact.`;

@@ -1,0 +1,146 @@
+import { z } from 'zod';
+
+/** evaluation.json: all that a report of a run shows. Written by the run's last stage, read by `flinch bench report`. */
+
+/** A number that was measured and its 95 % interval. */
+export const estimateSchema = z.object({
+  value: z.number().nullable(),
+  interval: z.tuple([z.number(), z.number()]).nullable(),
+});
+
+/** `all`, or a subset. */
+const scope = z.string();
+const measure = z.string();
+
+/** Share of wrong responses whose first wrong step holds one of the k highest tokens (EVALUATION 0.1). */
+const tokenRow = z.object({
+  scope,
+  measure,
+  n: z.int(),
+  top3: estimateSchema,
+  top5: estimateSchema,
+  /** k = max(1, ⌈n/100⌉), the main one; rounded down, and to the nearest. */
+  top1pct: estimateSchema,
+  top1pctFloor: estimateSchema,
+  top1pctRound: estimateSchema,
+});
+
+/** Share of wrong responses whose first wrong step is among the k highest, ties broken at random (EVALUATION 0.2). */
+const stepRow = z.object({
+  scope,
+  measure,
+  /** How a step's tokens become one number; `own` where the measure scores steps itself. */
+  aggregation: z.enum(['sum', 'max', 'mean', 'own']),
+  n: z.int(),
+  top1: estimateSchema,
+  top2: estimateSchema,
+  top3: estimateSchema,
+});
+
+/** Is the final answer wrong (response), or the statement unsupported (claim)? */
+const detectionRow = z.object({
+  scope,
+  measure,
+  aggregation: z.enum(['sum', 'mean', 'max', 'own']),
+  n: z.int(),
+  positives: z.int(),
+  auroc: estimateSchema,
+  averagePrecision: estimateSchema,
+});
+
+/** The same cases under two measures: the difference a − b, and its p-value. */
+const pairedRow = z.object({
+  level: z.enum(['token', 'step', 'response', 'claim']),
+  metric: z.string(),
+  a: measure,
+  b: measure,
+  n: z.int(),
+  difference: estimateSchema,
+  test: z.enum(['mcnemar', 'bootstrap']),
+  p: z.number(),
+});
+
+/** Pooled step detection: steps of right and wrong responses up to the first wrong one. */
+const pooledRow = z.object({
+  scope,
+  measure,
+  aggregation: z.enum(['sum', 'mean', 'max', 'own']),
+  steps: z.int(),
+  positives: z.int(),
+  auroc: estimateSchema,
+  averagePrecision: estimateSchema,
+});
+
+const efficiencyRow = z.object({
+  measure,
+  n: z.int(),
+  /** Added time per response. */
+  seconds: estimateSchema,
+  /** The same, as a share of the time that generating the response took. */
+  relative: estimateSchema,
+});
+
+/** Mean score against the place in the response, right and wrong responses apart, each response scaled to its largest. */
+const curve = z.object({
+  measure,
+  correct: z.boolean(),
+  n: z.int(),
+  /** At even places from the first token to the last. */
+  mean: z.array(z.number().nullable()),
+});
+
+/** One response to look at: its tokens, their scores, and the first wrong step. */
+const caseStudy = z.object({
+  id: z.string(),
+  subset: z.string(),
+  question: z.string(),
+  reference: z.string().nullable(),
+  extracted: z.string().nullable(),
+  correct: z.boolean(),
+  tokenTexts: z.array(z.string()),
+  /** Characters of the first wrong step. */
+  span: z.tuple([z.int(), z.int()]).nullable(),
+  steps: z.array(z.tuple([z.int(), z.int()])),
+  tokens: z.record(z.string(), z.array(z.number().nullable())),
+});
+
+export const evaluationSchema = z.object({
+  format: z.literal('flinch-bench/1'),
+  suite: z.string(),
+  model: z.object({
+    name: z.string(),
+    fingerprint: z.string(),
+    parameters: z.int(),
+    embeddingRms: z.number(),
+  }),
+  temperature: z.number(),
+  /** Everything that the numbers depend on, choices marked [C] among them; the command that makes it again. */
+  settings: z.record(z.string(), z.json()),
+  command: z.string(),
+  machine: z.object({ cpu: z.string(), cores: z.int(), node: z.string() }),
+  counts: z.array(
+    z.object({
+      scope,
+      problems: z.int(),
+      truncated: z.int(),
+      correct: z.int(),
+      wrong: z.int(),
+      /** Wrong ones with a first wrong step; why others have none. */
+      located: z.int(),
+      rejected: z.record(z.string(), z.int()),
+      /** Spans that cover more than one step. */
+      spanning: z.int(),
+      accuracy: estimateSchema,
+    }),
+  ),
+  tokens: z.array(tokenRow),
+  steps: z.array(stepRow),
+  responses: z.array(detectionRow),
+  claims: z.array(detectionRow),
+  pooled: z.array(pooledRow),
+  paired: z.array(pairedRow),
+  efficiency: z.array(efficiencyRow),
+  curves: z.array(curve),
+  cases: z.array(caseStudy),
+});
+export type Evaluation = z.output<typeof evaluationSchema>;

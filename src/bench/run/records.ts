@@ -1,0 +1,68 @@
+import { z } from 'zod';
+
+/**
+ * The lines of a run's files, one JSON object each, `id` being the problem's. A stage appends to its own file and reads
+ * those of the stages before it: responses.jsonl → checks.jsonl → spans.jsonl → samples.jsonl → scores.jsonl.
+ */
+
+/** From, and up to but without; in UTF-16 code units. */
+export const spanSchema = z.tuple([z.int().min(0), z.int().min(0)]);
+
+/** A response, generated or given. Its text is its tokens' texts joined. */
+export const responseSchema = z.object({
+  id: z.string(),
+  subset: z.string(),
+  promptTokens: z.int(),
+  tokenIds: z.array(z.int()),
+  tokenTexts: z.array(z.string()),
+  /** `length`: cut off, which leaves it out of every table. */
+  finish: z.enum(['stop', 'length', 'given']),
+  /** That it took to generate; 0 where it was given. */
+  seconds: z.number(),
+});
+export type ResponseRecord = z.output<typeof responseSchema>;
+
+export const checkSchema = z.object({
+  id: z.string(),
+  extracted: z.string().nullable(),
+  correct: z.boolean(),
+  by: z.enum(['rules', 'program', 'labels', 'judge']),
+});
+export type CheckRecord = z.output<typeof checkSchema>;
+
+/** The first wrong step of a wrong response, or why the case is left out. */
+export const locatedSchema = z.object({
+  id: z.string(),
+  span: spanSchema.nullable(),
+  by: z.enum(['program', 'labels', 'judge']),
+  /** Why there is no span: the judge named none, or its text is not in the response. */
+  rejected: z.enum(['none_named', 'no_match', 'unreadable']).optional(),
+  /** The judge's text of the step, and how well it fits the span, 0 to 1. */
+  judged: z.string().optional(),
+  similarity: z.number().optional(),
+});
+export type LocatedRecord = z.output<typeof locatedSchema>;
+
+/** A further response to the problem, for Graph Uncertainty and Self-Consistency. */
+export const sampleSchema = z.object({
+  id: z.string(),
+  /** From 1. */
+  sample: z.int(),
+  text: z.string(),
+  tokens: z.int(),
+  seconds: z.number(),
+});
+export type SampleRecord = z.output<typeof sampleSchema>;
+
+/** All that the measures say of a response, by their names. */
+export const scoreSchema = z.object({
+  id: z.string(),
+  /** Where each step is: tokens from, and up to but without. */
+  steps: z.array(z.tuple([z.int(), z.int()])),
+  tokens: z.record(z.string(), z.array(z.number().nullable())),
+  stepScores: z.record(z.string(), z.array(z.number())),
+  response: z.record(z.string(), z.number()),
+  /** Added time of each measure, alone on the machine; only of responses that were timed. */
+  seconds: z.record(z.string(), z.number()).optional(),
+});
+export type ScoreRecord = z.output<typeof scoreSchema>;

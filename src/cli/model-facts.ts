@@ -1,0 +1,75 @@
+import { stat } from 'node:fs/promises';
+import { basename, dirname, resolve } from 'node:path';
+import { openCheckpoint } from '../model/checkpoint.js';
+import { type ModelConfig, parseConfig, type StoredType } from '../model/config.js';
+import { readJson } from '../model/json.js';
+import { expectedTensors } from '../model/weights.js';
+
+/** What is known of a model; of one that is only a configuration, without what is in its other files. */
+export interface ModelFacts {
+  readonly name: string;
+  readonly dir: string;
+  readonly config: ModelConfig;
+  readonly parameters: number;
+  readonly weightBytes: number;
+  readonly types: readonly StoredType[];
+  readonly files: {
+    readonly embeddingRms: number;
+    readonly tokens: number;
+    readonly ends: readonly string[];
+    readonly eosTokenIds: readonly number[];
+    readonly chatTemplate: boolean;
+  } | null;
+}
+
+/** @param model a checkpoint folder, or a file in the format of config.json */
+export async function readModelFacts(model: string): Promise<ModelFacts> {
+  return (await isFile(model)) ? readConfigAlone(model) : readFolder(model);
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch {
+    return false; // whoever opens it as a folder says what is wrong
+  }
+}
+
+async function readFolder(folder: string): Promise<ModelFacts> {
+  const checkpoint = await openCheckpoint(folder);
+  const { name, dir, config, tensors, tokenizer, eosTokenIds, chatTemplate, weightBytes } = checkpoint;
+  const all = [...tensors.values()];
+  return {
+    name,
+    dir,
+    config,
+    parameters: all.reduce((sum, { shape }) => sum + elements(shape), 0),
+    weightBytes,
+    types: [...new Set(all.map(({ type }) => type))],
+    files: {
+      embeddingRms: await checkpoint.embeddingRms(),
+      tokens: tokenizer.size,
+      ends: eosTokenIds.map((id) => tokenizer.tokenText(id)),
+      eosTokenIds,
+      chatTemplate: chatTemplate.source !== null,
+    },
+  };
+}
+
+async function readConfigAlone(file: string): Promise<ModelFacts> {
+  const path = resolve(file);
+  const config = parseConfig(await readJson(dirname(path), basename(path)), path);
+  const parameters = [...expectedTensors(config).values()].reduce((sum, shape) => sum + elements(shape), 0);
+  const type = config.storedType ?? 'fp32';
+  return {
+    name: basename(dirname(path)),
+    dir: path,
+    config,
+    parameters,
+    weightBytes: parameters * (type === 'fp32' ? 4 : 2),
+    types: [type],
+    files: null,
+  };
+}
+
+const elements = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);

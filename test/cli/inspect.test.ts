@@ -1,0 +1,79 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { flinch } from '../support/cli.js';
+import { REASONER } from '../support/golden.js';
+
+const configOf = (model: string): string =>
+  fileURLToPath(new URL(`../fixtures/configs/${model}/config.json`, import.meta.url));
+
+const inspected = z.object({
+  parameters: z.int(),
+  weightBytes: z.int(),
+  types: z.array(z.string()),
+  time: z.object({
+    size: z.object({ prompt: z.int(), response: z.int() }),
+    machine: z.object({ flops: z.number(), bandwidth: z.number() }),
+    seconds: z.record(z.string(), z.number()),
+  }),
+});
+
+async function inspect(args: readonly string[]) {
+  const { stdout, stderr, code } = await flinch(['inspect', ...args, '--json']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return inspected.parse(JSON.parse(stdout));
+}
+
+describe('flinch inspect', () => {
+  // The parameters that the models' own cards and indices state.
+  it.each([
+    ['Llama-3.1-8B-Instruct', 8_030_261_248],
+    ['OpenMath2-Llama3.1-8B', 8_030_261_248],
+    ['Llama-3.1-70B-Instruct', 70_553_706_496],
+    ['Qwen2.5-7B-Instruct', 7_615_616_512],
+    ['Qwen2.5-32B-Instruct', 32_763_876_352],
+    ['Mistral-7B-Instruct-v0.3', 7_248_023_552],
+  ])('counts the parameters of %s from its config.json alone', async (model, parameters) => {
+    const args = [configOf(model), '--length', '1000', '--gflops', '60000', '--bandwidth', '3300'];
+    const facts = await inspect(args);
+    expect(facts).toMatchObject({ parameters, weightBytes: 2 * parameters, types: ['bf16'] });
+    const { generate, probability, adversarial, random, tokur } = facts.time.seconds;
+    // Two operations for each weight that is multiplied and position, and some for attention; the embedding is looked up.
+    const operations = 2 * 999 * parameters;
+    expect(probability! * 60e12).toBeGreaterThan(0.8 * operations);
+    expect(probability! * 60e12).toBeLessThan(1.1 * operations);
+    expect(adversarial! / probability!).toBeGreaterThan(2.9);
+    expect(adversarial! / probability!).toBeLessThan(3.2);
+    expect(random! / probability!).toBeCloseTo(21);
+    expect(tokur! / probability!).toBeCloseTo(2);
+    // Every token reads all weights, at 3.3 TB/s.
+    expect(generate!).toBeGreaterThan((800 * 2 * parameters) / 3.3e12);
+    expect(generate!).toBeLessThan((900 * 2 * parameters) / 3.3e12);
+  });
+
+  it('measures this machine for the time of one response', async () => {
+    const { time } = await inspect([REASONER, '--length', '300', '--prompt', '100', '--time']);
+    expect(time.size).toEqual({ prompt: 100, response: 200 });
+    expect(time.machine.flops).toBeGreaterThan(1e8);
+    expect(time.machine.bandwidth).toBeGreaterThan(1e8);
+    expect(time.seconds.adversarial).toBeGreaterThan(time.seconds.probability!);
+  });
+
+  it('measures what it is not told', async () => {
+    const { time } = await inspect([REASONER, '--length', '300', '--gflops', '50']);
+    expect(time.machine.flops).toBe(50e9);
+    expect(time.machine.bandwidth).toBeGreaterThan(1e8);
+  });
+
+  it('refuses a prompt that is the whole text, and a file that is no configuration', async () => {
+    expect(await flinch(['inspect', REASONER, '--length', '200', '--time'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('--prompt: 200'),
+    });
+    const readme = fileURLToPath(new URL('../../README.md', import.meta.url));
+    expect(await flinch(['inspect', readme])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('README.md'),
+    });
+  });
+});

@@ -1,0 +1,59 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { z } from 'zod';
+import type { AnswerCache, JudgeAnswer } from '#src/bench/judge/answer-cache.js';
+
+const requestSchema = z.looseObject({
+  model: z.string(),
+  temperature: z.number().optional(),
+  messages: z.array(z.object({ role: z.string(), content: z.string() })),
+});
+export type JudgeRequest = z.output<typeof requestSchema> & { readonly key: string | undefined };
+
+/** What the judge says, or a status with which the server refuses. */
+export type JudgeReply = string | { readonly status: number; readonly body?: unknown };
+
+/** A server with the API of OpenAI's chat completions (platform.openai.com/docs/api-reference/chat), whose answers a test gives. */
+export async function judgeServer(answer: (prompt: string, request: JudgeRequest) => JudgeReply) {
+  const requests: JudgeRequest[] = [];
+  const server = createServer(async (req, res) => {
+    const { authorization } = req.headers;
+    const request = { ...requestSchema.parse(JSON.parse(await textOf(req))), key: authorization };
+    requests.push(request);
+    const reply = answer(request.messages.at(-1)!.content, request);
+    const [status, body] =
+      typeof reply === 'string'
+        ? [200, completion(reply)]
+        : [reply.status, reply.body ?? { error: { message: 'no' } }];
+    // The client of the endpoint waits as long as the server says.
+    res.writeHead(status, { 'content-type': 'application/json', 'retry-after-ms': '1' });
+    res.end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.closeAllConnections());
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/v1`, requests };
+}
+
+const completion = (content: string) => ({
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'judge',
+  choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 100, completion_tokens: 7, total_tokens: 107 },
+});
+
+async function textOf(req: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of req.setEncoding('utf8')) text += String(chunk);
+  return text;
+}
+
+/** A cache that is only remembered. */
+export const memoryCache = (): AnswerCache => {
+  const answers = new Map<string, JudgeAnswer>();
+  return { get: (key) => answers.get(key), add: (key, answer) => void answers.set(key, answer) };
+};

@@ -50,14 +50,18 @@ const detectionRow = z.object({
 
 /** The same cases under two measures: the difference a − b, and its p-value. */
 const pairedRow = z.object({
-  level: z.enum(['token', 'step', 'response', 'claim']),
+  level: z.enum(['token', 'step', 'response', 'claim', 'pooled']),
   metric: z.string(),
+  aggregation: z.enum(['sum', 'max', 'mean', 'own']).nullable(),
   a: measure,
   b: measure,
   n: z.int(),
   difference: estimateSchema,
   test: z.enum(['mcnemar', 'bootstrap']),
   p: z.number(),
+  /** Holm's, within the comparisons of one level, metric and aggregation; how many those are. */
+  adjusted: z.number(),
+  tests: z.int(),
 });
 
 /** Pooled step detection: steps of right and wrong responses up to the first wrong one. */

@@ -1,0 +1,80 @@
+import { fixed } from './cell-text.js';
+import type { CaseBlock, CaseMeasure, CaseToken, TokenHeat } from './document.js';
+import { type Html, html } from './html.js';
+
+/** Shares of tokens that score lower, from which on a token has the next deeper colour. */
+const SHADES: readonly { readonly from: number; readonly words: string }[] = [
+  { from: 0.5, words: 'upper half' },
+  { from: 0.75, words: 'quarter' },
+  { from: 0.9, words: 'tenth' },
+  { from: 0.95, words: 'twentieth' },
+  { from: 0.99, words: 'hundredth' },
+];
+
+/** One response, its tokens coloured by each measure in turn. What colour says is said by signs too. */
+export function renderCase(block: CaseBlock): Html {
+  const { title, question, reference, extracted, correct, tokens, measures } = block;
+  return html`<article class="case">
+<h3><bdi>${title}</bdi></h3>
+<dl>
+<dt>Question</dt><dd class="prose" dir="auto">${question}</dd>
+<dt>Reference</dt><dd><bdi>${reference ?? 'none'}</bdi></dd>
+<dt>Answer</dt><dd><bdi>${extracted ?? 'none found'}</bdi> <span class="verdict">${correct ? '✓ right' : '✗ wrong'}</span></dd>
+</dl>
+${LEGEND}
+${measures.map((measure) => renderMeasure(measure, tokens))}
+</article>
+`;
+}
+
+const LEGEND = html`<p class="legend">${SHADES.map(
+  ({ words }, i) => html`<span class="t h${i + 1}">${words}</span> `,
+)}<span class="t h5">highest<sup>1</sup></span> <span class="wrong">⟦first wrong step⟧</span></p>`;
+
+function renderMeasure({ label, scores, hit }: CaseMeasure, tokens: readonly CaseToken[]): Html {
+  const verdict = hit === null ? null : html` <small class="hit">${hit ? HIT : MISS}</small>`;
+  return html`<h4>${label}${verdict}</h4>
+<p class="tokens" dir="auto">${runsOf(tokens).map(({ from, to, wrong }) => {
+    const spans = tokens.slice(from, to).map(({ text }, i) => renderToken(text, scores[from + i]));
+    return wrong ? html`<span class="wrong">⟦${spans}⟧</span>` : html`${spans}`;
+  })}</p>
+`;
+}
+
+const HIT = '✓ one of the three highest is in the first wrong step';
+const MISS = '✗ none of the three highest is in the first wrong step';
+
+function renderToken(text: string, heat: TokenHeat | undefined): Html {
+  const shade = heat ? shadeOf(heat) : 0;
+  const unscored = !heat || heat.score === null;
+  const classes = [
+    't',
+    shade > 0 ? `h${shade}` : '',
+    unscored ? 'unscored' : '',
+    text.trim() === '' ? 'blank' : '',
+  ]
+    .filter((name) => name !== '')
+    .join(' ');
+  const title = unscored ? 'not scored' : formatScore(heat.score ?? 0);
+  return html`<span class="${classes}" title="${title}">${text}${heat?.rank ? html`<sup>${heat.rank}</sup>` : null}</span>`;
+}
+
+function shadeOf({ quantile, rank }: TokenHeat): number {
+  // In a short response even the highest is not above 99 of 100.
+  if (rank === 1) return SHADES.length;
+  return SHADES.findLastIndex(({ from }) => quantile >= from) + 1;
+}
+
+const formatScore = (score: number): string =>
+  Math.abs(score) < 1e-3 && score !== 0 ? score.toExponential(2) : fixed(score, 4);
+
+/** Neighbours that are alike in being of the first wrong step or not. */
+function runsOf(tokens: readonly CaseToken[]) {
+  const runs: { from: number; to: number; wrong: boolean }[] = [];
+  for (const [i, { wrong }] of tokens.entries()) {
+    const last = runs.at(-1);
+    if (last && last.wrong === wrong) last.to = i + 1;
+    else runs.push({ from: i, to: i + 1, wrong });
+  }
+  return runs;
+}

@@ -1,0 +1,85 @@
+import type { TopLevelSpec } from 'vega-lite';
+import type { Interval } from '../document.js';
+
+/** Narrow enough for a phone: there a wider picture would shrink, and its text with it. */
+export const PLOT_WIDTH = 270;
+const PLOT_HEIGHT = 180;
+
+export interface Series {
+  readonly label: string;
+  readonly points: readonly SeriesPoint[];
+}
+
+export interface SeriesPoint {
+  readonly x: string | number;
+  readonly y: number | null;
+  readonly interval?: Interval | null;
+}
+
+interface Axes {
+  readonly x: string;
+  readonly y: string;
+  /** Places in an order, evenly apart, or numbers. */
+  readonly places: 'ordinal' | 'quantitative';
+}
+
+/** Series are told apart by dashes and symbols too, not by colour alone. */
+const COLOURS = ['var(--series-1)', 'var(--series-2)', 'var(--series-3)'];
+const DASHES = [
+  [1, 0],
+  [6, 3],
+  [2, 3],
+];
+
+/** Lines, with bands where there are intervals. */
+export function seriesPlot(series: readonly Series[], { x, y, places }: Axes): TopLevelSpec {
+  const values = series.flatMap(({ label, points }) =>
+    points.map((point) => ({
+      series: label,
+      x: point.x,
+      y: point.y,
+      low: point.interval?.[0] ?? null,
+      high: point.interval?.[1] ?? null,
+    })),
+  );
+  const domain = series.map(({ label }) => label);
+  const colour = { field: 'series', type: 'nominal', sort: null, scale: { domain, range: COLOURS } } as const;
+  const across =
+    places === 'ordinal'
+      ? ({ field: 'x', type: 'ordinal', sort: null, title: x, axis: { labelAngle: 0 } } as const)
+      : ({ field: 'x', type: 'quantitative', title: x, axis: { tickCount: 5 } } as const);
+  const up = { type: 'quantitative', title: y, scale: { zero: false }, axis: { tickCount: 5 } } as const;
+  const legend = { title: null, orient: 'bottom', columns: 2 } as const;
+  return {
+    width: PLOT_WIDTH,
+    height: PLOT_HEIGHT,
+    data: { values },
+    layer: [
+      {
+        transform: [{ filter: 'datum.low !== null && datum.high !== null' }],
+        mark: { type: 'area', opacity: 0.16 },
+        encoding: {
+          x: across,
+          y: { field: 'low', ...up },
+          y2: { field: 'high' },
+          color: { ...colour, legend: null },
+        },
+      },
+      {
+        mark: { type: 'line', strokeWidth: 2.5, point: places === 'ordinal' ? { size: 45 } : false },
+        encoding: {
+          x: across,
+          y: { field: 'y', ...up },
+          color: { ...colour, legend },
+          strokeDash: {
+            field: 'series',
+            type: 'nominal',
+            sort: null,
+            scale: { domain, range: DASHES },
+            legend,
+          },
+        },
+      },
+    ],
+  };
+}

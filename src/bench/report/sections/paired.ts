@@ -1,0 +1,52 @@
+import type { Evaluation } from '../../run/evaluation.js';
+import { type Block, plainTable, type Row, type Section, type TableBlock } from '../document.js';
+import { groupBy } from '../group-by.js';
+import { LEVEL_NAMES, metricLabel } from '../levels.js';
+import { measureLabel } from '../measure-label.js';
+import { runTitle } from '../run-title.js';
+import type { Run } from '../runs.js';
+
+type PairedRow = Evaluation['paired'][number];
+/** Two measures on the same cases. */
+export function pairedSection(runs: readonly Run[]): Section | null {
+  const blocks = runs.flatMap((run): Block[] => {
+    const kinds = groupBy(run.evaluation.paired, ({ level, aggregation }) => `${level} ${aggregation}`);
+    const tables = [...kinds.values()].map(pairedTable);
+    return tables.length === 0 ? [] : [{ kind: 'heading', text: runTitle(run) }, ...tables];
+  });
+  if (blocks.length === 0) return null;
+  const lead =
+    'The first minus the second, on the same cases. Hits are compared by McNemar’s exact test, areas and hits that are shared among ties by a paired bootstrap. Holm: p corrected for all comparisons of the same table and metric.';
+  return { id: 'paired', title: 'Paired comparisons', blocks: [{ kind: 'text', text: lead }, ...blocks] };
+}
+
+const AGGREGATION: ReadonlyMap<PairedRow['aggregation'], string> = new Map([
+  ['sum', ', summed over tokens'],
+  ['max', ', highest token'],
+  ['mean', ', mean over tokens'],
+]);
+
+/** Longer ones are folded. */
+const OPEN_ROWS = 24;
+
+function pairedTable(rows: readonly PairedRow[]): TableBlock {
+  const { level, aggregation } = rows[0]!;
+  return plainTable(
+    `Paired, ${LEVEL_NAMES[level]}${AGGREGATION.get(aggregation) ?? ''}`,
+    ['First – second', 'Metric', 'Difference', 'p', 'Holm', 'Test', 'n'],
+    rows.map(
+      ({ a, b, metric, difference, p, adjusted, test, n }): Row => ({
+        label: `${measureLabel(a)} – ${measureLabel(b)}`,
+        cells: [
+          metricLabel(metric),
+          { ...difference, digits: 3, signed: true },
+          { p },
+          { p: adjusted },
+          test === 'mcnemar' ? 'McNemar' : 'bootstrap',
+          n,
+        ],
+      }),
+    ),
+    { folded: rows.length > OPEN_ROWS },
+  );
+}

@@ -1,0 +1,53 @@
+import type { Evaluation } from '../../run/evaluation.js';
+import type { Block, Row, Section, TableBlock } from '../document.js';
+import { groupBy } from '../group-by.js';
+import { measureLabel } from '../measure-label.js';
+import { runTitle } from '../run-title.js';
+import type { Run } from '../runs.js';
+
+type PooledRow = Evaluation['pooled'][number];
+
+/** Steps of all responses in one heap, as a live threshold meets them. */
+export function pooledSection(runs: readonly Run[]): Section | null {
+  const measured = runs.filter(({ evaluation }) => evaluation.pooled.length > 0);
+  if (measured.length === 0) return null;
+  const lead =
+    'Steps of right and wrong responses in one heap, up to and with the first wrong one, which is what is to be found. Unlike the tables above this asks whether scores of different responses can be compared, as one threshold for all of them supposes.';
+  const blocks = measured.map((run): Block => pooledTable(run));
+  return { id: 'pooled', title: 'Pooled step detection', blocks: [{ kind: 'text', text: lead }, ...blocks] };
+}
+
+function pooledTable(run: Run): TableBlock {
+  const { pooled } = run.evaluation;
+  const scopes = [...groupBy(pooled, ({ scope }) => scope)];
+  const lines = [...groupBy(pooled, lineKey).values()].map((rows) => rows[0]!);
+  const row = (line: PooledRow): Row => ({
+    label: `${measureLabel(line.measure)}${line.aggregation === 'own' ? '' : `, ${line.aggregation}`}`,
+    cells: scopes.flatMap(([, rows]) => {
+      const found = rows.find((one) => lineKey(one) === lineKey(line));
+      return (['auroc', 'averagePrecision'] as const).map((metric) => ({
+        ...(found?.[metric] ?? { value: null, interval: null }),
+        digits: 3,
+        best: found?.[metric].value != null && found[metric].value === highest(rows, metric),
+      }));
+    }),
+  });
+  return {
+    kind: 'table',
+    caption: runTitle(run),
+    stub: 'Measure, of a step’s tokens',
+    groups: scopes.map(([scope, rows]) => ({
+      label: scope,
+      detail: `${rows[0]!.steps} steps, ${rows[0]!.positives} wrong`,
+      columns: ['AUROC', 'AP'],
+    })),
+    parts: [lines.map(row)],
+    notes: [],
+    folded: false,
+  };
+}
+
+const lineKey = ({ measure, aggregation }: PooledRow): string => `${measure} ${aggregation}`;
+
+const highest = (rows: readonly PooledRow[], metric: 'auroc' | 'averagePrecision'): number =>
+  Math.max(...rows.map((row) => row[metric].value ?? Number.NEGATIVE_INFINITY));

@@ -51,7 +51,7 @@ function renderToken(text: string, heat: TokenHeat | undefined): Html {
     't',
     shade > 0 ? `h${shade}` : '',
     unscored ? 'unscored' : '',
-    text.trim() === '' ? 'blank' : '',
+    text.includes('\n') && text.trim() === '' ? 'break' : '',
   ]
     .filter((name) => name !== '')
     .join(' ');

@@ -34,12 +34,16 @@ export const settingLabel = (method: string, setting: string): string =>
 
 export const methodLabel = (method: string): string => METHOD_LABELS.get(method) ?? method;
 
-/** As a person reads it: `adversarial:block=8,window=64` is Adv. Pert. (block = 8, window = 64). */
+/** `l=20`, `block 8`. */
+export function settingText(method: string, setting: string, value: string): string {
+  const label = settingLabel(method, setting);
+  return `${label}${label === setting ? ' ' : '='}${value}`;
+}
+
+/** As a person reads it: `adversarial:block=8,window=64` is Adv. Pert. (block 8, window 64). */
 export function measureLabel(name: string): string {
   const { method, settings } = parseMeasure(name);
-  const parts = [...settings].map(([key, value]) =>
-    value === '' ? key : `${settingLabel(method, key)} = ${value}`,
-  );
+  const parts = [...settings].map(([key, value]) => (value === '' ? key : settingText(method, key, value)));
   return parts.length === 0 ? methodLabel(method) : `${methodLabel(method)} (${parts.join(', ')})`;
 }
 

@@ -43,21 +43,25 @@ export function matchPaper(evaluation: Evaluation, level: Level, { tables }: Pap
 export const relatedTables = ({ tables }: Paper, evaluations: readonly Evaluation[]): PaperTable[] =>
   tables.filter(({ dataset }) => evaluations.some(({ suite }) => datasetsOf(suite).includes(dataset)));
 
-/** Data, temperature and model of the paper that no run has, a line for each data set and temperature. */
-export function notRun(paper: Paper, evaluations: readonly Evaluation[]): string[] {
+/** The paper's data, temperatures and models that no run has: whether all of them, and which, by data and temperature. */
+export function notRun(
+  paper: Paper,
+  evaluations: readonly Evaluation[],
+): { readonly all: boolean; readonly missing: readonly string[] } {
   const matched = evaluations.flatMap((evaluation) =>
     LEVELS.flatMap((level) => matchPaper(evaluation, level, paper) ?? []),
   );
   const has = (table: PaperTable, model: PaperModel): boolean =>
     matched.some((match) => match.table === table && match.model === model);
   const groups = groupBy(paper.tables, ({ dataset, temperature }) => `${dataset} ${temperature}`);
-  return [...groups.values()].flatMap((tables) => {
+  const missing = [...groups.values()].flatMap((tables) => {
     const models = tables.flatMap((table) => table.models.filter((model) => !has(table, model)));
     if (models.length === 0) return [];
     const { dataset, temperature } = tables[0]!;
     const names = [...new Set(models.map(({ name }) => name))].join(', ');
     return `${dataset}${temperature === null ? '' : `, T = ${temperature}`}: ${names}`;
   });
+  return { all: matched.every(({ model }) => model === null), missing };
 }
 
 const datasetsOf = (suite: string): readonly string[] =>

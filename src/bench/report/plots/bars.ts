@@ -1,5 +1,6 @@
 import type { TopLevelSpec } from 'vega-lite';
 import type { Estimate } from '../levels.js';
+import { PLOT_WIDTH } from './series.js';
 
 export interface Bar {
   readonly label: string;
@@ -23,7 +24,8 @@ export function barPlot(bars: readonly Bar[], x: string): TopLevelSpec {
   } as const;
   const across = { type: 'quantitative', title: x, axis: { tickCount: 5 } } as const;
   return {
-    width: 190,
+    width: PLOT_WIDTH,
+    autosize: { type: 'fit-x', contains: 'padding' },
     height: { step: 26 },
     data: { values },
     encoding: { y: down },

@@ -2,8 +2,8 @@ import type { TopLevelSpec } from 'vega-lite';
 import type { Interval } from '../document.js';
 
 /** Narrow enough for a phone: there a wider picture would shrink, and its text with it. */
-export const PLOT_WIDTH = 270;
-const PLOT_HEIGHT = 180;
+export const PLOT_WIDTH = 320;
+const PLOT_HEIGHT = 260;
 
 export interface Series {
   readonly label: string;
@@ -53,6 +53,9 @@ export function seriesPlot(series: readonly Series[], { x, y, places }: Axes): T
   return {
     width: PLOT_WIDTH,
     height: PLOT_HEIGHT,
+    autosize: { type: 'fit', contains: 'padding' },
+    // The bands need no legend of their own.
+    resolve: { legend: { color: 'independent' } },
     data: { values },
     layer: [
       {

@@ -11,7 +11,7 @@ import {
   metricLabel,
   rowsOf,
 } from '../levels.js';
-import { methodLabel, settingLabel } from '../measure-label.js';
+import { methodLabel, settingLabel, settingText } from '../measure-label.js';
 import { parseMeasure } from '../measure-name.js';
 import { type Series, seriesPlot } from '../plots/series.js';
 import { suiteTitle } from '../run-title.js';
@@ -77,7 +77,7 @@ function pointsOf(row: MeasuredRow): Point[] {
     setting,
     fixed: [...settings]
       .filter(([key]) => key !== setting)
-      .map(([key, value]) => `${settingLabel(method, key)} = ${normal(value)}`)
+      .map(([key, value]) => settingText(method, key, normal(value)))
       .sort()
       .join(', '),
     x: normal(x),

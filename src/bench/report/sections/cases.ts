@@ -1,26 +1,26 @@
 import type { Evaluation } from '../../run/evaluation.js';
 import type { CaseBlock, CaseMeasure, CaseToken, Section, TokenHeat } from '../document.js';
 import { measureLabel } from '../measure-label.js';
-import { runTitle } from '../run-title.js';
+import { perRun } from '../per-run.js';
 import type { Run } from '../runs.js';
 
 type CaseStudy = Evaluation['cases'][number];
 
 /** Some responses, token by token. */
 export function casesSection(runs: readonly Run[]): Section | null {
-  const blocks = runs.flatMap((run) => run.evaluation.cases.map((study) => caseBlock(run, study)));
+  const blocks = perRun(runs, ({ evaluation: { cases } }) => cases.map(caseBlock));
   if (blocks.length === 0) return null;
   const lead =
     'Examples, not statistics. The deeper a token’s colour, the higher its score ranks among the tokens of its response; ¹ ² ³ are the three highest. The first wrong step stands between ⟦ and ⟧.';
   return { id: 'cases', title: 'Case studies', blocks: [{ kind: 'text', text: lead }, ...blocks] };
 }
 
-function caseBlock(run: Run, study: CaseStudy): CaseBlock {
+function caseBlock(study: CaseStudy): CaseBlock {
   const tokens = caseTokens(study);
   const located = tokens.some(({ wrong }) => wrong);
   return {
     kind: 'case',
-    title: `${study.id} (${runTitle(run)})`,
+    title: study.id,
     question: study.question,
     reference: study.reference,
     extracted: study.extracted,

@@ -1,25 +1,26 @@
-import { type Cell, plainTable, type Section } from '../document.js';
-import { runTitle } from '../run-title.js';
+import { type Cell, plainTable, type Section, type TableBlock } from '../document.js';
+import { perRun } from '../per-run.js';
 import type { Run } from '../runs.js';
 
 /** From problems to cases: where they went. */
 export function countsSection(runs: readonly Run[]): Section | null {
-  const measured = runs.filter(({ evaluation }) => evaluation.counts.length > 0);
-  if (measured.length === 0) return null;
+  const blocks = perRun(runs, ({ evaluation: { counts } }) =>
+    counts.length === 0 ? [] : [countsTable(counts)],
+  );
+  if (blocks.length === 0) return null;
   const lead =
     'Truncated responses are in no table. Of wrong ones, those are cases whose first wrong step was located; a spanning one covers more than one sentence.';
   return {
     id: 'counts',
     title: 'Accuracy and counts',
-    blocks: [{ kind: 'text', text: lead }, ...measured.map(countsTable)],
+    blocks: [{ kind: 'text', text: lead }, ...blocks],
   };
 }
 
-function countsTable(run: Run) {
-  const { counts } = run.evaluation;
+function countsTable(counts: Run['evaluation']['counts']): TableBlock {
   const reasons = [...new Set(counts.flatMap(({ rejected }) => Object.keys(rejected)))];
   return plainTable(
-    runTitle(run),
+    'From problems to cases',
     [
       'Subset',
       'Problems',

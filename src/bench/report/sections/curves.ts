@@ -1,19 +1,17 @@
 import type { Evaluation } from '../../run/evaluation.js';
-import { type Block, type FigureBlock, plainTable, type Section } from '../document.js';
+import { type FigureBlock, plainTable, type Section } from '../document.js';
 import { groupBy } from '../group-by.js';
 import { measureLabel } from '../measure-label.js';
+import { perRun } from '../per-run.js';
 import { seriesPlot } from '../plots/series.js';
-import { runTitle } from '../run-title.js';
 import type { Run } from '../runs.js';
 
 type Curve = Evaluation['curves'][number];
 
 /** Where in a response the scores are high, in right and in wrong ones. */
 export function curvesSection(runs: readonly Run[]): Section | null {
-  const figures = runs.flatMap((run) =>
-    [...groupBy(run.evaluation.curves, ({ measure }) => measure)].map(
-      ([measure, curves]): Block => curveFigure(run, measure, curves),
-    ),
+  const figures = perRun(runs, ({ evaluation: { curves } }) =>
+    [...groupBy(curves, ({ measure }) => measure)].map(([measure, own]) => curveFigure(measure, own)),
   );
   if (figures.length === 0) return null;
   const lead =
@@ -21,7 +19,7 @@ export function curvesSection(runs: readonly Run[]): Section | null {
   return { id: 'curves', title: 'Score curves', blocks: [{ kind: 'text', text: lead }, ...figures] };
 }
 
-function curveFigure(run: Run, measure: string, curves: readonly Curve[]): FigureBlock {
+function curveFigure(measure: string, curves: readonly Curve[]): FigureBlock {
   const places = Math.max(...curves.map(({ mean }) => mean.length));
   const at = (place: number, length: number): number => (length > 1 ? place / (length - 1) : 0);
   const name = ({ correct, n }: Curve): string => `${correct ? 'right' : 'wrong'} (n = ${n})`;
@@ -31,7 +29,7 @@ function curveFigure(run: Run, measure: string, curves: readonly Curve[]): Figur
   }));
   return {
     kind: 'figure',
-    title: `${measureLabel(measure)}, ${runTitle(run)}`,
+    title: measureLabel(measure),
     description: `Mean score against the place in the response: ${curves.map(name).join(', ')}.`,
     spec: seriesPlot(series, { x: 'place in the response', y: 'mean score', places: 'quantitative' }),
     data: plainTable(

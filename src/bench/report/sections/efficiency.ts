@@ -1,31 +1,32 @@
-import { type Block, type FigureBlock, plainTable, type Section } from '../document.js';
+import { type FigureBlock, plainTable, type Section } from '../document.js';
 import { measureLabel } from '../measure-label.js';
 import type { Paper } from '../paper/paper-tables.js';
+import { perRun } from '../per-run.js';
 import { barPlot } from '../plots/bars.js';
-import { runTitle } from '../run-title.js';
 import type { Run } from '../runs.js';
 
 /** What a measure adds to the time of a response. */
 export function efficiencySection(runs: readonly Run[], { efficiency }: Paper): Section | null {
-  const timed = runs.filter(({ evaluation }) => evaluation.efficiency.length > 0);
-  if (timed.length === 0) return null;
+  const figures = perRun(runs, ({ evaluation }) =>
+    evaluation.efficiency.length === 0 ? [] : [efficiencyFigure(evaluation)],
+  );
+  if (figures.length === 0) return null;
   const { random, adversarial, model, hardware } = efficiency;
   const lead = `Added time of each measure alone, as a share of the time that generating the response took. The paper states ${random.seconds.toFixed(2)} s for Rand. Pert. (l = ${random.draws}) and ${adversarial.seconds.toFixed(2)} s for Adv. Pert. per case, ${model} on ${hardware}; its other bars are a picture without numbers, and it does not say how long generating took.`;
   return {
     id: 'efficiency',
     title: 'Efficiency',
-    blocks: [{ kind: 'text', text: lead }, ...timed.map((run): Block => efficiencyFigure(run))],
+    blocks: [{ kind: 'text', text: lead }, ...figures],
   };
 }
 
-function efficiencyFigure(run: Run): FigureBlock {
-  const { efficiency: rows, machine } = run.evaluation;
+function efficiencyFigure({ efficiency: rows, machine }: Run['evaluation']): FigureBlock {
   const bars = rows.map(({ measure, relative }) => ({ label: measureLabel(measure), estimate: relative }));
   return {
     kind: 'figure',
-    title: `${runTitle(run)}: added time`,
+    title: 'Added time, relative to generation',
     description: `Bars of the added time of ${rows.length} measures, relative to generation. ${machine.cpu}, ${machine.cores} cores.`,
-    spec: barPlot(bars, 'added time / time of generation'),
+    spec: barPlot(bars, 'times the time of generation'),
     data: plainTable(
       'Added time per response',
       ['Measure', 'Seconds', 'Relative to generation', 'n'],

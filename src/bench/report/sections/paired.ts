@@ -1,18 +1,17 @@
 import type { Evaluation } from '../../run/evaluation.js';
-import { type Block, plainTable, type Row, type Section, type TableBlock } from '../document.js';
+import { plainTable, type Row, type Section, type TableBlock } from '../document.js';
 import { groupBy } from '../group-by.js';
 import { LEVEL_NAMES, metricLabel } from '../levels.js';
 import { measureLabel } from '../measure-label.js';
-import { runTitle } from '../run-title.js';
+import { perRun } from '../per-run.js';
 import type { Run } from '../runs.js';
 
 type PairedRow = Evaluation['paired'][number];
 /** Two measures on the same cases. */
 export function pairedSection(runs: readonly Run[]): Section | null {
-  const blocks = runs.flatMap((run): Block[] => {
-    const kinds = groupBy(run.evaluation.paired, ({ level, aggregation }) => `${level} ${aggregation}`);
-    const tables = [...kinds.values()].map(pairedTable);
-    return tables.length === 0 ? [] : [{ kind: 'heading', text: runTitle(run) }, ...tables];
+  const blocks = perRun(runs, ({ evaluation: { paired } }) => {
+    const kinds = groupBy(paired, ({ level, aggregation }) => `${level} ${aggregation}`);
+    return [...kinds.values()].map(pairedTable);
   });
   if (blocks.length === 0) return null;
   const lead =

@@ -1,24 +1,24 @@
 import type { Evaluation } from '../../run/evaluation.js';
-import type { Block, Row, Section, TableBlock } from '../document.js';
+import type { Row, Section, TableBlock } from '../document.js';
 import { groupBy } from '../group-by.js';
 import { measureLabel } from '../measure-label.js';
-import { runTitle } from '../run-title.js';
+import { perRun } from '../per-run.js';
 import type { Run } from '../runs.js';
 
 type PooledRow = Evaluation['pooled'][number];
 
 /** Steps of all responses in one heap, as a live threshold meets them. */
 export function pooledSection(runs: readonly Run[]): Section | null {
-  const measured = runs.filter(({ evaluation }) => evaluation.pooled.length > 0);
-  if (measured.length === 0) return null;
+  const blocks = perRun(runs, ({ evaluation: { pooled } }) =>
+    pooled.length === 0 ? [] : [pooledTable(pooled)],
+  );
+  if (blocks.length === 0) return null;
   const lead =
     'Steps of right and wrong responses in one heap, up to and with the first wrong one, which is what is to be found. Unlike the tables above this asks whether scores of different responses can be compared, as one threshold for all of them supposes.';
-  const blocks = measured.map((run): Block => pooledTable(run));
   return { id: 'pooled', title: 'Pooled step detection', blocks: [{ kind: 'text', text: lead }, ...blocks] };
 }
 
-function pooledTable(run: Run): TableBlock {
-  const { pooled } = run.evaluation;
+function pooledTable(pooled: readonly PooledRow[]): TableBlock {
   const scopes = [...groupBy(pooled, ({ scope }) => scope)];
   const lines = [...groupBy(pooled, lineKey).values()].map((rows) => rows[0]!);
   const row = (line: PooledRow): Row => ({
@@ -34,7 +34,7 @@ function pooledTable(run: Run): TableBlock {
   });
   return {
     kind: 'table',
-    caption: runTitle(run),
+    caption: 'Is this step the first wrong one?',
     stub: 'Measure, of a step’s tokens',
     groups: scopes.map(([scope, rows]) => ({
       label: scope,

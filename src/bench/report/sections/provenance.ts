@@ -12,16 +12,13 @@ import { SUBSTITUTES } from '../substitutes.js';
 export function provenanceSection(runs: readonly Run[], paper: Paper): Section {
   const substituted = runs.flatMap((run) => substitutions(run));
   const missing = runs.flatMap((run) => missingMethods(run, paper));
-  const unrun = notRun(
-    paper,
-    runs.map(({ evaluation }) => evaluation),
-  );
+  const unrun = unrunSentence(runs, paper);
   const items: Inline[] = [
     'Numbers are ours, of the runs below, unless “paper” stands before them or “the paper” above their table. A dash is a number that was not measured. In brackets: 95 % intervals.',
     PAPER_SOURCE,
     ...substituted,
     ...missing,
-    ...(unrun.length === 0 ? [] : [`Of the paper’s data and models not run here: ${unrun.join('; ')}.`]),
+    ...(unrun === null ? [] : [unrun]),
   ];
   return { id: 'whose', title: 'Whose numbers, and what is missing', blocks: [{ kind: 'list', items }] };
 }
@@ -64,3 +61,14 @@ function missingMethods(run: Run, { tables }: Paper): string[] {
 
 const measuresOf = ({ evaluation }: Run): Set<string> =>
   new Set(LEVELS.flatMap((level: Level) => rowsOf(evaluation, level).map(({ measure }) => measure)));
+
+function unrunSentence(runs: readonly Run[], paper: Paper): string | null {
+  const { all, missing } = notRun(
+    paper,
+    runs.map(({ evaluation }) => evaluation),
+  );
+  if (missing.length === 0) return null;
+  return all
+    ? 'None of these runs has the data, the temperature and the model of any of the paper’s columns.'
+    : `The paper’s columns that none of these runs has: ${missing.join('; ')}.`;
+}

@@ -60,7 +60,9 @@ function matchedTables(
     const compared = columns.filter((column) => column.paper !== null).map(({ label }) => label);
     const dataset = match?.table.dataset;
     return comparisonTable(match?.table ?? genericLayout(level, paper), columns, {
-      caption: dataset ? `${dataset}, ours` : 'All of it, by run',
+      caption: dataset
+        ? `${dataset}: ours${compared.length > 0 ? ', the paper’s below them' : ''}`
+        : 'All of it, by run',
       notes: dataset ? [compared.length > 0 ? besides(compared) : NO_SAME_MODEL] : [],
     });
   });

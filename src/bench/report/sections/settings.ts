@@ -1,5 +1,5 @@
 import { type Block, plainTable, type Row, type Section } from '../document.js';
-import { runTitle } from '../run-title.js';
+import { perRun } from '../per-run.js';
 import type { Run } from '../runs.js';
 
 type Json = Run['evaluation']['settings'][string];
@@ -11,12 +11,12 @@ export function settingsSection(runs: readonly Run[]): Section {
   return {
     id: 'settings',
     title: 'Settings and commands',
-    blocks: [{ kind: 'text', text: lead }, ...runs.flatMap(settingsBlocks)],
+    blocks: [{ kind: 'text', text: lead }, ...perRun(runs, settingsBlocks)],
   };
 }
 
-function settingsBlocks(run: Run): Block[] {
-  const { model, machine, settings, command, suite, temperature } = run.evaluation;
+function settingsBlocks({ evaluation }: Run): Block[] {
+  const { model, machine, settings, command, suite, temperature } = evaluation;
   const rows: Row[] = [
     { label: 'suite', cells: [suite] },
     { label: 'temperature', cells: [String(temperature)] },
@@ -27,7 +27,6 @@ function settingsBlocks(run: Run): Block[] {
     ...flatten(settings, '').map(([label, value]) => ({ label, cells: [value] })),
   ];
   return [
-    { kind: 'heading', text: runTitle(run) },
     { kind: 'code', text: command },
     plainTable('Settings', ['Setting', 'Value'], rows, { folded: true }),
   ];

@@ -1,6 +1,6 @@
 import type { Evaluation } from '../../run/evaluation.js';
 import { cellText, fixed, formatP } from '../cell-text.js';
-import type { Inline, Section } from '../document.js';
+import type { Section } from '../document.js';
 import {
   ALL,
   type Estimate,
@@ -14,7 +14,8 @@ import {
   rowsOf,
 } from '../levels.js';
 import { isControl, measureLabel } from '../measure-label.js';
-import { runTitle } from '../run-title.js';
+import { parseMeasure } from '../measure-name.js';
+import { perRun } from '../per-run.js';
 import type { Run } from '../runs.js';
 
 /** The measure that all this is about. */
@@ -31,26 +32,26 @@ interface Scored {
 
 /** What the numbers say in words, whatever they are. */
 export function summarySection(runs: readonly Run[]): Section {
-  const items = runs.flatMap((run) => LEVELS.flatMap((level): Inline[] => levelSentences(run, level)));
+  const blocks = perRun(runs, ({ evaluation }) => {
+    const items = LEVELS.flatMap((level) => levelSentences(evaluation, level));
+    return items.length === 0 ? [] : [{ kind: 'list', items }];
+  });
   const caution =
-    'Of each level the first metric of its tables, steps and responses by the sum of their tokens as in the paper. The best of many measures is partly the luckiest: its lead is smaller on new data. p is corrected for the number of comparisons (Holm).';
+    'Of each level the first metric of its tables and measures at their usual settings, steps and responses by the sum of their tokens as in the paper. The best of many measures is partly the luckiest: its lead is smaller on new data. p is corrected for the number of comparisons (Holm).';
   return {
     id: 'summary',
     title: 'Summary',
     blocks:
-      items.length === 0
+      blocks.length === 0
         ? [{ kind: 'text', text: 'No measure has a value in these runs: there is nothing to sum up.' }]
-        : [
-            { kind: 'list', items },
-            { kind: 'text', text: caution },
-          ],
+        : [...blocks, { kind: 'text', text: caution }],
   };
 }
 
-function levelSentences(run: Run, level: Level): string[] {
+function levelSentences(evaluation: Evaluation, level: Level): string[] {
   const metric = MAIN_METRIC[level];
-  const scored = rowsOf(run.evaluation, level)
-    .filter((row) => row.scope === ALL && isMain(row))
+  const scored = rowsOf(evaluation, level)
+    .filter((row) => row.scope === ALL && isMain(row) && parseMeasure(row.measure).settings.size === 0)
     .flatMap(({ measure, n, metrics }): Scored[] => {
       const estimate = metrics.get(metric) ?? { value: null, interval: null };
       return estimate.value === null ? [] : [{ measure, value: estimate.value, estimate, n }];
@@ -61,9 +62,9 @@ function levelSentences(run: Run, level: Level): string[] {
   if (!best) return [];
   const leaders = measures.filter(({ value }) => value === best.value);
   return [
-    `${runTitle(run)}, ${LEVEL_NAMES[level]} (${metricLabel(metric)}, n = ${best.n}): ${[
+    `${capital(LEVEL_NAMES[level])} (${metricLabel(metric)}, n = ${best.n}): ${[
       leadSentence(leaders, measures.length),
-      subjectSentence(run.evaluation, level, measures, leaders),
+      subjectSentence(evaluation, level, measures, leaders),
       controlSentence(
         best,
         scored.filter(({ measure }) => isControl(measure)),
@@ -73,6 +74,8 @@ function levelSentences(run: Run, level: Level): string[] {
       .join(' ')}`,
   ];
 }
+
+const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
 function leadSentence(leaders: readonly Scored[], count: number): string {
   const names = leaders.map(({ measure }) => measureLabel(measure)).join(', ');

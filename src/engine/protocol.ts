@@ -72,6 +72,8 @@ export interface PassMessage {
   readonly to: number;
   /** `null` for a plain forward pass. */
   readonly adversary: Adversary | null;
+  /** How many of the most probable tokens are wanted; 5 by default. */
+  readonly top?: number;
 }
 
 export interface Adversary {

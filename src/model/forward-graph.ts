@@ -22,6 +22,8 @@ export interface ForwardGraphOptions {
   readonly noise?: boolean;
   /** Which attention: {@link fusedAttention} or, where that cannot run, {@link windowAttention}. */
   readonly fused: boolean;
+  /** How many of the most probable tokens statistics list; 5 by default. */
+  readonly top?: number;
 }
 
 /**
@@ -33,7 +35,7 @@ export interface ForwardGraphOptions {
  */
 export function buildForwardGraph(
   source: ModelSource,
-  { texts, result, noise, fused }: ForwardGraphOptions,
+  { texts, result, noise, fused, top }: ForwardGraphOptions,
 ): Graph {
   const { config } = source;
   const g = new Graph();
@@ -61,12 +63,12 @@ export function buildForwardGraph(
   if (result === 'compare') {
     const cleanHidden = g.input('clean_hidden', 'float32', ['scored', config.hiddenSize]);
     const before = logSoftmax(g, decoder.head(cleanHidden));
-    const probabilities = outputStatistics(g, before, pick(g, before, targets), targets);
+    const probabilities = outputStatistics(g, before, pick(g, before, targets), targets, top);
     g.output('perturbed_logprob', logprob);
     const growth = g.op('Sub', [g.op('Exp', [logprobs]), probabilities]);
     g.outputAll(findRival(g, probabilities, growth, targets));
   } else if (result === 'statistics') {
-    outputStatistics(g, logprobs, logprob, targets);
+    outputStatistics(g, logprobs, logprob, targets, top);
   } else {
     g.output('logprob', logprob);
   }

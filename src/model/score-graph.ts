@@ -15,6 +15,8 @@ export interface ScoreGraphOptions {
   readonly form: 'perturb' | 'derivative';
   /** Whether the perturbed pass uses {@link fusedAttention}. */
   readonly fused: boolean;
+  /** How many of the most probable tokens are wanted; 5 by default. */
+  readonly top?: number;
 }
 
 /**
@@ -27,12 +29,12 @@ export interface ScoreGraphOptions {
  * where the adversary attacks; `alpha` `[]`. The cache is read before the window, and what the perturbed pass
  * computes is written over the window: write the clean keys and values there afterwards.
  *
- * Outputs, each `[scored]` but for `top_*` `[scored, 5]`: `logprob`, `entropy`, `margin`, `top_ids`,
+ * Outputs, each `[scored]` but for `top_*` `[scored, top]`: `logprob`, `entropy`, `margin`, `top_ids`,
  * `top_logprobs`; `perturbed_logprob` f̂, or `derivative` ∇f · sgn g, so that f − f̂ ≈ α · derivative; `rival`,
  * `rival_before`, `rival_after` (to first order with a derivative); and the clean keys and values of the window,
  * `window_key.t.layer`, `window_value.t.layer` `[1, kvHeads, rows, headDim]`.
  */
-export function buildScoreGraph(source: ModelSource, { texts, form, fused }: ScoreGraphOptions): Graph {
+export function buildScoreGraph(source: ModelSource, { texts, form, fused, top }: ScoreGraphOptions): Graph {
   const { config } = source;
   const g = new Graph();
   const decoder = new Decoder(g, source);
@@ -50,7 +52,7 @@ export function buildScoreGraph(source: ModelSource, { texts, form, fused }: Sco
   const embeddings = decoder.embed(batch.ids);
   const windows = declareWindows(g, config, batch);
   const clean = forward(embeddings, windowAttention(g, config, batch, windows, outputWindow(g)));
-  const probabilities = outputStatistics(g, clean.logprobs, clean.logprob, targets);
+  const probabilities = outputStatistics(g, clean.logprobs, clean.logprob, targets, top);
 
   const [gradient] = gradients(g, [{ value: clean.logprob, seed: attacked }], [embeddings]);
   const direction = sign(g, gradient!);

@@ -9,6 +9,8 @@ import { findRival, firstOrderGrowth, outputStatistics } from './token-statistic
 export interface TangentGraphOptions {
   /** Whether statistics of the clean rows and, for a step of −alpha along the change, the rival are wanted too. */
   readonly rival: boolean;
+  /** How many of the most probable tokens are then reported; 5 by default. */
+  readonly top?: number;
 }
 
 /**
@@ -22,7 +24,7 @@ export interface TangentGraphOptions {
  * {@link outputStatistics} and, to first order, {@link findRival}; and the tangents of the window's keys and values,
  * `window_tangent_key.0.layer`, `window_tangent_value.0.layer` `[1, kvHeads, rows, headDim]`.
  */
-export function buildTangentGraph(source: ModelSource, { rival }: TangentGraphOptions): Graph {
+export function buildTangentGraph(source: ModelSource, { rival, top }: TangentGraphOptions): Graph {
   const { config } = source;
   const g = new Graph();
   const decoder = new Decoder(g, source);
@@ -52,7 +54,7 @@ export function buildTangentGraph(source: ModelSource, { rival }: TangentGraphOp
   const [slope, ...changes] = tangents(g, seeds, [logprobs, ...made]);
   g.output('derivative', pick(g, slope!, targets));
   if (rival) {
-    const probabilities = outputStatistics(g, logprobs, pick(g, logprobs, targets), targets);
+    const probabilities = outputStatistics(g, logprobs, pick(g, logprobs, targets), targets, top);
     const growth = firstOrderGrowth(g, probabilities, slope!, g.input('alpha', 'float32', []));
     g.outputAll(findRival(g, probabilities, growth, targets));
   }

@@ -2,7 +2,7 @@ import { pick } from '../onnx/functions.js';
 import type { Graph } from '../onnx/graph.js';
 import type { Value } from '../onnx/types.js';
 
-/** How many of the most probable tokens a pass reports. */
+/** How many of the most probable tokens a pass reports, unless it is asked for another number. */
 export const TOP_TOKENS = 5;
 
 export interface Distribution {
@@ -16,17 +16,23 @@ export interface Distribution {
 
 /**
  * Entropy −Σ p log p, margin 1 − (p(x) − max over v ≠ x of p(v)) (EVALUATION.md section 1), each `[scored]`, and the
- * most probable tokens, `[scored, 5]`.
+ * most probable tokens, `[scored, top]`.
  * @param targets the token x that is there, `[scored]`
+ * @param top at least 2: the margin needs them
  */
-export function statistics(g: Graph, { logprobs, probabilities, logprob }: Distribution, targets: Value) {
+export function statistics(
+  g: Graph,
+  { logprobs, probabilities, logprob }: Distribution,
+  targets: Value,
+  top = TOP_TOKENS,
+) {
   const products = g.op('Mul', [probabilities, logprobs]);
   const entropy = g.op('Neg', [g.reduce('ReduceSum', products, [-1], { keepDims: false })]);
 
-  const shape = ['scored', TOP_TOKENS];
+  const shape = ['scored', top];
   const [topLogprobs, topIds] = g.node(
     'TopK',
-    [logprobs, g.ints([TOP_TOKENS])],
+    [logprobs, g.ints([top])],
     { axis: -1, largest: 1, sorted: 1 },
     [
       { type: 'float32', shape },
@@ -61,10 +67,16 @@ export function findRival(g: Graph, before: Value, growth: Value, targets: Value
  * @param logprobs `[scored, vocab]`
  * @returns the probabilities, `[scored, vocab]`
  */
-export function outputStatistics(g: Graph, logprobs: Value, logprob: Value, targets: Value): Value {
+export function outputStatistics(
+  g: Graph,
+  logprobs: Value,
+  logprob: Value,
+  targets: Value,
+  top?: number,
+): Value {
   const probabilities = g.op('Exp', [logprobs]);
   g.output('logprob', logprob);
-  g.outputAll(statistics(g, { logprobs, probabilities, logprob }, targets));
+  g.outputAll(statistics(g, { logprobs, probabilities, logprob }, targets, top));
   return probabilities;
 }
 

@@ -17,6 +17,8 @@ export interface Scoring {
   readonly form?: 'perturb' | 'derivative';
   readonly random?: RandomSettings;
   readonly tokur?: TokurSettings;
+  /** How many of the most probable tokens are reported beside each score; by default none. */
+  readonly top?: number;
 }
 
 /** Rand. Pert. */
@@ -55,6 +57,9 @@ export const MAX_SAMPLES = 256;
 
 /** M = 2, σ_q = 1e-3 are those of arXiv 2602.02427; the rank is 8. */
 export const DEFAULT_TOKUR: TokurSettings = { samples: 2, sigma: 1e-3, seed: 0, law: 'weights' };
+/** Those that a pass lists cross to the parent, for every token. */
+export const MAX_TOP = 100;
+
 /** All go through in one run. */
 export const MAX_TOKUR_SAMPLES = 32;
 export const TOKUR_LAWS = [
@@ -115,11 +120,14 @@ export async function absoluteScoring(
 }
 
 /** @throws SettingsError that names the field */
-export function checkScoring({ methods, schedule, alpha, random, tokur }: Scoring): void {
+export function checkScoring({ methods, schedule, alpha, random, tokur, top }: Scoring): void {
   if (methods.length === 0) throw new SettingsError('methods', `needs at least one of ${METHODS.join(', ')}`);
   checkScale('alpha', alpha, MIN_ALPHA, MAX_ALPHA);
   if (random) checkRandom(random);
   if (tokur) checkTokur(tokur);
+  if (top !== undefined && !(Number.isInteger(top) && top >= 2 && top <= MAX_TOP)) {
+    throw new SettingsError('top', `must be a whole number from 2 to ${MAX_TOP}`);
+  }
   if (schedule.kind === 'offline') return;
   if (schedule.kind === 'lazy' && !(schedule.epsilon >= 0 && schedule.epsilon < 1)) {
     throw new SettingsError('epsilon', 'must be from 0 to less than 1');

@@ -1,6 +1,7 @@
 import type { Engine } from '../engine/engine.js';
 import { EngineError } from '../engine/errors.js';
 import type { Rival } from '../engine/protocol.js';
+import type { TokenLogprob } from '../engine/sampler.js';
 import type { ScoreText } from '../engine/score-text.js';
 import { laneOptions, needsLanes, sizeOf } from './lanes.js';
 import { checkFinite, MEASURES, type Measured } from './measures.js';
@@ -27,6 +28,8 @@ export interface TokenScore {
   readonly skipped: readonly Method[];
   /** The other token whose probability grew most; `null` without an adversary. */
   readonly rival: Rival | null;
+  /** The most probable tokens, as many as were asked for. */
+  readonly top?: readonly TokenLogprob[];
 }
 
 /** The next tokens that go into a pass. */
@@ -199,13 +202,14 @@ export class TextScorer {
   }
 
   async #pass({ count, attacked }: Block): Promise<TokenScore[]> {
-    const { schedule, alpha, form = 'perturb' } = this.#scoring;
+    const { schedule, alpha, form = 'perturb', top } = this.#scoring;
     const from = this.#promptIds.length + this.#scored;
     const to = from + count;
     const start = windowStart(schedule, from, to, attacked !== null);
     const adversary = attacked && { alpha, form, attacked };
     const newIds = this.#unsent.splice(0);
-    const { tokens, positions } = await this.#text.pass({ newIds, start, from, to, adversary });
+    const request = { newIds, start, from, to, adversary, ...(top !== undefined && { top }) };
+    const { tokens, positions } = await this.#text.pass(request);
     const sample = async (kind: 'noise' | 'tokur') =>
       needsLanes(kind, this.#scoring) ? this.#text.sample({ kind, newIds: [], from, to }) : [];
     const [noise, tokur] = [await sample('noise'), await sample('tokur')];
@@ -216,7 +220,8 @@ export class TextScorer {
     return this.#unscored.splice(0, count).map(({ id }, i) => {
       const measured = { ...tokens[i]!, noise: noise[i] ?? [], tokur: tokur[i] ?? [] };
       const token = attacked?.[i] ? measured : { ...measured, adversary: null };
-      return { index: first + i, id, logprob: token.logprob, ...this.#measure(token, first + i) };
+      const most = top !== undefined && { top: token.top };
+      return { index: first + i, id, logprob: token.logprob, ...this.#measure(token, first + i), ...most };
     });
   }
 

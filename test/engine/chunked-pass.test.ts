@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ChunkedPass } from '#src/engine/child/chunked-pass.js';
-import { type AttackedWindow, runScorePass, type Step } from '#src/engine/child/score-pass.js';
+import { type AttackedWindow, runScorePass, type Step, type Top } from '#src/engine/child/score-pass.js';
 import { Sessions } from '#src/engine/child/sessions.js';
 import type { Runtime } from '#src/engine/child/text-run.js';
 import { KvCache } from '#src/engine/kv-cache.js';
@@ -34,14 +34,14 @@ describe.each(CHECKPOINTS)('a score pass in chunks, on %s', (name) => {
     return { cache, start, ids: ids.slice(start, -1), targets: ids.slice(-scored), attacked };
   }
 
-  const whole = async (window: AttackedWindow, step: Step) => {
-    const session = await sessions.get({ kind: 'score', texts: 1, form: step.form });
+  const whole = async (window: AttackedWindow, step: Step, most: Top = {}) => {
+    const session = await sessions.get({ kind: 'score', texts: 1, form: step.form, ...most });
     return (await runScorePass(session, runtime, [window], step))[0]!;
   };
 
-  async function inChunks(window: AttackedWindow, step: Step) {
+  async function inChunks(window: AttackedWindow, step: Step, most: Top = {}) {
     let runs = 0;
-    const steps = new ChunkedPass({ sessions, runtime: slow() }, window, step).steps();
+    const steps = new ChunkedPass({ sessions, runtime: slow() }, window, step, most).steps();
     for (;;) {
       const next = steps.next();
       if (next.done) return { tokens: next.value, runs };
@@ -51,16 +51,18 @@ describe.each(CHECKPOINTS)('a score pass in chunks, on %s', (name) => {
   }
 
   it.each([
-    ['perturb', 0, 48],
-    ['perturb', 40, 8],
-    ['derivative', 0, 48],
-    ['derivative', 40, 8],
-  ] as const)('gives what one run gives: %s, from %i, %i tokens', async (form, start, scored) => {
+    ['perturb', 0, 48, {}],
+    ['perturb', 40, 8, { top: 10 }],
+    ['derivative', 0, 48, { top: 10 }],
+    ['derivative', 40, 8, {}],
+  ] as const)('gives what one run gives: %s, from %i, %i tokens, %j', async (form, start, scored, most) => {
     const step = { form, alpha: 1e-3 };
     const reference = await windowFrom(start, scored);
-    const expected = await whole(reference, step);
+    const expected = await whole(reference, step, most);
     const window = await windowFrom(start, scored);
-    const { tokens, runs } = await inChunks(window, step);
+    const { tokens, runs } = await inChunks(window, step, most);
+    const top = 'top' in most ? most.top : 5;
+    expect(tokens.map((token) => token.top.length)).toEqual(tokens.map(() => top));
     expect(runs).toBeGreaterThanOrEqual(3 * Math.ceil((ids.length - start) / 16));
     expect(window.cache.length).toBe(ids.length - 1);
 

@@ -48,6 +48,27 @@ async function answered(stream: number): Promise<void> {
 }
 
 describe('ScoreWorker', () => {
+  it('lists as many of the most probable tokens as a pass asks for, also beside others', async () => {
+    const plain = { ...pass(4, 40), adversary: null };
+    const passes = [pass(1, 40), { ...pass(2, 40), top: 10 }, { ...pass(3, 40), top: 10 }, plain];
+    for (const message of [...passes, { ...plain, stream: 5, top: 10 }]) worker.pass(message);
+    for (const stream of [1, 2, 3, 4, 5]) await answered(stream);
+    const tops = [1, 2, 3, 4, 5].map((stream) =>
+      sent.flatMap((message) =>
+        message.type === 'scored' && message.stream === stream
+          ? message.tokens.map(({ top }) => top.map(({ id }) => id))
+          : [],
+      ),
+    );
+    const five = tops[0]!;
+    expect(five.map((top) => top.length)).toEqual(Array(8).fill(5));
+    expect(tops[3]).toEqual(five);
+    for (const i of [1, 2, 4]) {
+      expect(tops[i]!.map((top) => top.length)).toEqual(Array(8).fill(10));
+      expect(tops[i]!.map((top) => top.slice(0, 5))).toEqual(five);
+    }
+  });
+
   it('lets a short text through while a long one is read', async () => {
     worker.pass(pass(1, 4000));
     worker.pass(pass(2, 72));

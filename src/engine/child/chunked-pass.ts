@@ -10,6 +10,7 @@ import {
   STATISTICS,
   type Step,
   scoredFeeds,
+  type Top,
   type Window,
 } from './score-pass.js';
 import type { Sessions } from './sessions.js';
@@ -30,16 +31,19 @@ export class ChunkedPass {
   readonly #runtime: Runtime;
   readonly #window: AttackedWindow;
   readonly #step: Step;
+  readonly #top: Top;
 
   constructor(
     { sessions, runtime }: { readonly sessions: Sessions; readonly runtime: Runtime },
     window: AttackedWindow,
     step: Step,
+    top: Top = {},
   ) {
     this.#sessions = sessions;
     this.#runtime = runtime;
     this.#window = window;
     this.#step = step;
+    this.#top = top;
   }
 
   /** Run by run. */
@@ -148,7 +152,8 @@ export class ChunkedPass {
 
   async #perturb(chunk: Chunk, hidden: Float32Array, noise: Float32Array): Promise<PassToken[]> {
     const { hiddenSize } = this.#runtime.config;
-    const session = await this.#sessions.get({ kind: 'forward', texts: 1, result: 'compare', noise: true });
+    const spec = { kind: 'forward', texts: 1, result: 'compare', noise: true, ...this.#top } as const;
+    const session = await this.#sessions.get(spec);
     const scored = atLeastOne(chunk);
     const feeds: Feeds = {
       ...scoredFeeds([scored]),
@@ -162,7 +167,7 @@ export class ChunkedPass {
 
   async #derive(chunk: Chunk, tangents: KvCache, direction: Float32Array): Promise<PassToken[]> {
     const { hiddenSize, layers } = this.#runtime.config;
-    const session = await this.#sessions.get({ kind: 'tangent', rival: true });
+    const session = await this.#sessions.get({ kind: 'tangent', rival: true, ...this.#top });
     const scored = atLeastOne(chunk);
     const { start, ids } = chunk;
     tangents.reserve(start + ids.length);

@@ -1,5 +1,4 @@
-import { TOP_TOKENS } from '../../model/token-statistics.js';
-import type { Adversary, PassToken } from '../protocol.js';
+import type { Adversary, PassMessage, PassToken } from '../protocol.js';
 import { type Feeds, floats, longs, type Session } from '../session.js';
 import { count, type RunResult, type Runtime, runTexts, type TextRows } from './text-run.js';
 
@@ -22,6 +21,9 @@ export const ADVERSARY: Readonly<Record<Adversary['form'], readonly string[]>> =
   perturb: ['perturbed_logprob', 'rival', 'rival_before', 'rival_after'],
   derivative: ['derivative', 'rival', 'rival_before', 'rival_after'],
 };
+
+/** How many of the most probable tokens are wanted, where that is not the usual number. */
+export type Top = Pick<PassMessage, 'top'>;
 
 /** How an adversary moves embeddings. */
 export type Step = Pick<Adversary, 'form' | 'alpha'>;
@@ -79,12 +81,12 @@ export function readTokens(result: RunResult, windows: readonly Window[], step: 
     (name) => result.floats(name),
   );
   const topIds = result.ids('top_ids');
+  const k = result.tensor('top_ids').dims[1]!;
   let row = -1;
   return windows.map(({ targets }) =>
     targets.map(() => {
       row += 1;
-      const first = row * TOP_TOKENS;
-      const top = count(first, TOP_TOKENS).map((k) => ({ id: topIds[k]!, logprob: topLogprobs![k]! }));
+      const top = count(row * k, k).map((i) => ({ id: topIds[i]!, logprob: topLogprobs![i]! }));
       return {
         logprob: logprob![row]!,
         entropy: entropy![row]!,

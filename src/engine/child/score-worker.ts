@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ModelSource } from '../../model/decoder.js';
+import { TOP_TOKENS } from '../../model/token-statistics.js';
 import type { Device } from '../device.js';
 import { KvCache } from '../kv-cache.js';
 import type {
@@ -14,7 +15,7 @@ import type {
 import { fitsOneRun, type RunSize, rowsPerRun } from '../run-limits.js';
 import { ChunkedPass } from './chunked-pass.js';
 import { type Lanes, openLanes } from './lanes.js';
-import { type AttackedWindow, runForward, runScorePass, type Window } from './score-pass.js';
+import { type AttackedWindow, runForward, runScorePass, type Top, type Window } from './score-pass.js';
 import type { Sessions } from './sessions.js';
 import { type Runtime, runtimeOf } from './text-run.js';
 
@@ -33,8 +34,8 @@ interface Text {
 
 /** One run that a job asks for; those of the same kind may go through together. */
 type Run =
-  | { readonly kind: 'forward'; readonly window: Window }
-  | { readonly kind: 'score'; readonly window: AttackedWindow; readonly adversary: Adversary }
+  | ({ readonly kind: 'forward'; readonly window: Window } & Top)
+  | ({ readonly kind: 'score'; readonly window: AttackedWindow; readonly adversary: Adversary } & Top)
   | { readonly kind: 'own'; readonly execute: () => Promise<void> };
 
 /** What has to be done for a message, run by run; it is given what each run says of its targets. */
@@ -191,12 +192,15 @@ export class ScoreWorker {
     const attacked = runs.filter((run) => run.kind === 'score');
     if (attacked[0]) {
       const { adversary } = attacked[0];
-      const session = await this.#options.sessions.get({ kind: 'score', texts, form: adversary.form });
+      const spec = { kind: 'score', texts, form: adversary.form, ...topOf(attacked[0]) } as const;
+      const session = await this.#options.sessions.get(spec);
       const windows = attacked.map(({ window }) => window);
       return runScorePass(session, this.#runtime, windows, adversary);
     }
-    const session = await this.#options.sessions.get({ kind: 'forward', texts, result: 'statistics' });
-    const windows = runs.flatMap((run) => (run.kind === 'forward' ? [run.window] : []));
+    const plain = runs.filter((run) => run.kind === 'forward');
+    const spec = { kind: 'forward', texts, result: 'statistics', ...topOf(plain[0] ?? {}) } as const;
+    const session = await this.#options.sessions.get(spec);
+    const windows = plain.map(({ window }) => window);
     return runForward(session, this.#runtime, windows);
   }
 }
@@ -214,9 +218,13 @@ const plus = (a: RunSize, b: RunSize): RunSize => ({
 });
 
 function together(a: Run, b: Run): boolean {
-  if (a.kind !== 'score' || b.kind !== 'score') return a.kind === 'forward' && b.kind === 'forward';
+  if (a.kind === 'own' || b.kind === 'own' || a.top !== b.top) return false;
+  if (a.kind !== 'score' || b.kind !== 'score') return a.kind === b.kind;
   return a.adversary.alpha === b.adversary.alpha && a.adversary.form === b.adversary.form;
 }
+
+/** The usual number of tokens and that number asked for are one graph. */
+const topOf = ({ top }: Top): Top => (top === undefined || top === TOP_TOKENS ? {} : { top });
 
 /** Between two runs: during one the cache holds perturbed keys and values. */
 function* forkText(stream: number, source: Text, text: Text): Steps {
@@ -231,33 +239,35 @@ function* forkText(stream: number, source: Text, text: Text): Steps {
 
 /** A pass, after what lies before its window. Room is made first: what does not fit fails before others join. */
 function* scoreText(
-  { stream, start, from, to, adversary }: PassMessage,
+  message: PassMessage,
   { ids, cache }: Text,
   context: { readonly runtime: Runtime; readonly sessions: Sessions },
 ): Steps {
+  const { stream, start, from, to, adversary } = message;
+  const most = topOf(message);
   cache.reserve(to - 1);
   // Without an adversary only the scored rows themselves are needed, whatever the window.
   yield* fill({ ids, cache }, adversary ? start : from - 1, context.runtime);
   const positions = to - 1 - start;
   const targets = ids.slice(from, to);
   if (!adversary) {
-    const tokens = yield* forwardText({ ids, cache }, { from, to }, context.runtime);
+    const tokens = yield* forwardText({ ids, cache }, { from, to, ...most }, context.runtime);
     return { type: 'scored', stream, tokens, positions };
   }
   const attacked = adversary.attacked ?? targets.map(() => true);
   const window = { cache, start, ids: ids.slice(start, to - 1), targets, attacked };
   if (fitsOneRun(context.runtime, { rows: positions, keys: to - 1, scored: targets.length })) {
-    const tokens = yield { kind: 'score', window, adversary };
+    const tokens = yield { kind: 'score', window, adversary, ...most };
     return { type: 'scored', stream, tokens, positions };
   }
-  const tokens = yield* ownRuns(new ChunkedPass(context, window, adversary).steps());
+  const tokens = yield* ownRuns(new ChunkedPass(context, window, adversary, most).steps());
   return { type: 'scored', stream, tokens, positions };
 }
 
 /** A plain forward pass over tokens `from` to `to − 1`, in as many runs as it takes. */
 function* forwardText(
   { ids, cache }: Pick<Text, 'ids' | 'cache'>,
-  { from, to }: { readonly from: number; readonly to: number },
+  { from, to, ...most }: { readonly from: number; readonly to: number } & Top,
   runtime: Runtime,
 ): Generator<Run, PassToken[], readonly PassToken[]> {
   const tokens: PassToken[] = [];
@@ -266,7 +276,7 @@ function* forwardText(
     const end = Math.min(to - 1, start + size);
     const targets = ids.slice(start + 1, end + 1);
     const window = { cache, start, ids: ids.slice(start, end), targets };
-    tokens.push(...(yield { kind: 'forward', window }));
+    tokens.push(...(yield { kind: 'forward', window, ...most }));
   }
   return tokens;
 }

@@ -1,0 +1,96 @@
+import { UndirectedGraph } from 'graphology';
+import { closeness as closenessCentrality } from 'graphology-metrics/centrality/index.js';
+import { kmeans } from 'ml-kmeans';
+import { mean, variance } from 'simple-statistics';
+
+/**
+ * Graph Uncertainty (arXiv 2410.20783; Mingjianjiang-1/Graph-based-Uncertainty): responses and what they claim are the
+ * nodes of a graph, and a claim is as certain as it is close to all others. Here claims are steps, those of like meaning
+ * being one (arXiv 2602.02427; EVALUATION.md section 6.2).
+ */
+
+export interface GraphOptions {
+  /** Clusters for each step that a response has on average. */
+  readonly clusterScale?: number;
+  readonly seed?: number;
+}
+
+/** As scikit-learn's KMeans: the best of so many starts, and so many iterations at most. */
+const STARTS = 10;
+const MAX_ITERATIONS = 300;
+/** A centre rests when the square of its move is below this share of the mean variance of a coordinate. */
+const TOLERANCE = 1e-4;
+
+/**
+ * How uncertain each step of the first response is: −closeness of its cluster in the graph of responses and clusters.
+ * Steps of one cluster tie.
+ * @param embeddings of the steps of each response, `[response][step][dimension]`, of length 1 by their norm
+ */
+export function graphUncertainty(
+  embeddings: readonly (readonly (readonly number[])[])[],
+  { clusterScale = 1, seed = 0 }: GraphOptions = {},
+): number[] {
+  const steps = embeddings.flat();
+  const [first] = embeddings;
+  if (!first || first.length === 0) return [];
+  const k = clusterCount(embeddings, clusterScale);
+  const clusters = compact(k < 2 ? steps.map(() => 0) : cluster(steps, k, seed));
+  const owner = embeddings.flatMap((own, response) => own.map(() => response));
+  const edges = embeddings.map((_, response) =>
+    Array.from({ length: Math.max(...clusters) + 1 }, (_, node) =>
+      clusters.some((one, step) => one === node && owner[step] === response),
+    ),
+  );
+  const closeness = claimCloseness(edges);
+  return clusters.slice(0, first.length).map((node) => -closeness[node]!);
+}
+
+/** The mean number of steps of a response, scaled; from 2 to the number of steps that differ. */
+export function clusterCount(embeddings: readonly (readonly (readonly number[])[])[], scale = 1): number {
+  const steps = embeddings.flat();
+  const distinct = new Set(steps.map((step) => step.join())).size;
+  return Math.min(distinct, Math.max(2, Math.round((scale * steps.length) / embeddings.length)));
+}
+
+/**
+ * Closeness centrality (Wasserman and Faust) of each claim in the undirected graph of responses and claims: with r nodes
+ * in reach, D the sum of their distances and N all nodes, (r / D) · (r / (N − 1)); 0 for a claim of nobody.
+ * @param edges whether response i supports claim j, `[response][claim]`
+ */
+export function claimCloseness(edges: readonly (readonly boolean[])[]): number[] {
+  const graph = new UndirectedGraph();
+  const claims = edges[0]?.length ?? 0;
+  for (let claim = 0; claim < claims; claim += 1) graph.addNode(`claim ${claim}`);
+  for (const [response, supports] of edges.entries()) {
+    graph.addNode(`response ${response}`);
+    for (const [claim, supported] of supports.entries()) {
+      if (supported) graph.addEdge(`response ${response}`, `claim ${claim}`);
+    }
+  }
+  const closeness = closenessCentrality(graph, { wassermanFaust: true });
+  return Array.from({ length: claims }, (_, claim) => closeness[`claim ${claim}`]!);
+}
+
+/**
+ * k-means++ from several seeds; the result with the least sum of squared distances.
+ * @returns the cluster of each point
+ */
+export function cluster(points: readonly (readonly number[])[], k: number, seed: number): number[] {
+  const data = points.map((point) => [...point]);
+  const spread = mean(data[0]!.map((_, dimension) => variance(data.map((point) => point[dimension]!))));
+  const options = { maxIterations: MAX_ITERATIONS, tolerance: TOLERANCE * spread };
+  const results = Array.from({ length: STARTS }, (_, start) =>
+    kmeans(data, k, { ...options, seed: seed * STARTS + start }),
+  );
+  const inertias = results.map((result) => inertia(result, data));
+  return results[inertias.indexOf(Math.min(...inertias))]!.clusters;
+}
+
+const inertia = ({ clusters, centroids, distance }: ReturnType<typeof kmeans>, data: number[][]): number =>
+  data.reduce((sum, point, i) => sum + distance(point, centroids[clusters[i]!]!), 0);
+
+/** Numbers without gaps: a cluster that lost all of its points is no node. */
+function compact(clusters: readonly number[]): number[] {
+  const used = [...new Set(clusters)].sort((a, b) => a - b);
+  return clusters.map((one) => used.indexOf(one));
+}

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { auroc } from '#src/bench/statistics/auroc.js';
+import { averagePrecision } from '#src/bench/statistics/average-precision.js';
+import { countTiers, rank } from '#src/bench/statistics/ranking.js';
+import { chanceToHoldTop, holdsTop } from '#src/bench/steps/token-hits.js';
+import { floats, longs, openSession } from '#src/engine/session.js';
+import { statistics } from '#src/model/token-statistics.js';
+import { tokurStatistics } from '#src/model/tokur-statistics.js';
+import { logSoftmax, pick } from '#src/onnx/functions.js';
+import { Graph } from '#src/onnx/graph.js';
+import { referenceVectors } from '../support/bench-vectors.js';
+
+async function run(g: Graph, feeds: Parameters<Awaited<ReturnType<typeof openSession>>['run']>[0]) {
+  const session = await openSession(g, { threads: 1 });
+  const result = await session.run(feeds);
+  return (name: string) => Number(result[name]!.data[0]);
+}
+
+/** CCP, TokenSAR and closeness have theirs beside the methods. */
+describe('the reference vectors', () => {
+  it('hold for NLL, entropy and margin', async () => {
+    const { logits, chosen, nll, entropy, margin } = referenceVectors.token;
+    const g = new Graph();
+    const logprobs = logSoftmax(g, g.input('logits', 'float32', ['scored', logits.length]));
+    const targets = g.input('targets', 'int64', ['scored']);
+    const logprob = pick(g, logprobs, targets);
+    g.output('logprob', logprob);
+    g.outputAll(statistics(g, { logprobs, probabilities: g.op('Exp', [logprobs]), logprob }, targets, 2));
+    const dims = [1, logits.length];
+    const read = await run(g, {
+      logits: floats(Float32Array.from(logits), dims),
+      targets: longs([chosen], [1]),
+    });
+    expect(-read('logprob')).toBeCloseTo(nll, 6);
+    expect(read('entropy')).toBeCloseTo(entropy, 6);
+    expect(read('margin')).toBeCloseTo(margin, 6);
+  });
+
+  it('hold for TokUR', async () => {
+    const { logits_samples: samples, TU, AU, EU } = referenceVectors.tokur;
+    const g = new Graph();
+    const vocab = samples[0]!.length;
+    const input = g.input('logits', 'float32', ['samples', 'scored', vocab]);
+    g.outputAll({ ...tokurStatistics(g, logSoftmax(g, input)) });
+    const dims = [samples.length, 1, vocab];
+    const read = await run(g, { logits: floats(Float32Array.from(samples.flat()), dims) });
+    expect(read('tu')).toBeCloseTo(TU, 6);
+    expect(read('au')).toBeCloseTo(AU, 6);
+    expect(read('eu')).toBeCloseTo(EU, 6);
+  });
+
+  it('hold for AUROC and average precision', () => {
+    const { y, s, auroc: area, ap } = referenceVectors.classification;
+    const counts = countTiers(
+      rank(
+        s,
+        y.map((label) => label === 1),
+      ),
+    );
+    expect(auroc(counts)).toBeCloseTo(area, 12);
+    expect(averagePrecision(counts)).toBeCloseTo(ap, 12);
+  });
+
+  it('hold for hits, ties included, and for chance', () => {
+    const { scores, span, hit_k1_with_ties: tied, hit_k3: three } = referenceVectors.topk;
+    const step = { start: span[0]!, end: span.at(-1)! };
+    expect(holdsTop(scores, step, 1)).toBe(tied);
+    expect(holdsTop(scores, step, 3)).toBe(three);
+    const { n, w, k, p_hit_random: chance } = referenceVectors.random_hit;
+    expect(chanceToHoldTop(n, w, k)).toBeCloseTo(chance, 12);
+  });
+});

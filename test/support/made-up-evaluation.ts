@@ -73,7 +73,10 @@ export function madeUpEvaluation(parts: Partial<Evaluation> = {}): Evaluation {
     steps: rows({ ...STEPS, nll: 0.3, chance: 0.15, longest: 0.33 }, (scope, measure, value) => ({
       scope,
       measure,
-      aggregation: (measure in STEPS && !(measure in MEASURES)) || measure === 'longest' ? 'own' : 'sum',
+      aggregation:
+        (measure in STEPS && !(measure in MEASURES)) || measure === 'longest' || measure === 'chance'
+          ? 'own'
+          : 'sum',
       n: n(scope),
       top1: estimate(value, n(scope)),
       top2: estimate(value + 0.15, n(scope)),

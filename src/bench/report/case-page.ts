@@ -1,6 +1,6 @@
 import { fixed } from './cell-text.js';
 import type { CaseBlock, CaseMeasure, CaseToken, TokenHeat } from './document.js';
-import { type Html, html } from './html.js';
+import { Html, html } from './html.js';
 
 /** Shares of tokens that score lower, from which on a token has the next deeper colour. */
 const SHADES: readonly { readonly from: number; readonly words: string }[] = [
@@ -13,17 +13,18 @@ const SHADES: readonly { readonly from: number; readonly words: string }[] = [
 
 /** One response, its tokens coloured by each measure in turn. What colour says is said by signs too. */
 export function renderCase(block: CaseBlock): Html {
-  const { title, question, reference, extracted, correct, tokens, measures } = block;
-  return html`<article class="case">
-<h3><bdi>${title}</bdi></h3>
+  const { title, folded, question, reference, extracted, correct, tokens, measures } = block;
+  return html`<details class="case"${new Html(folded ? '' : ' open="open"')}>
+<summary><bdi>${title}</bdi></summary>
 <dl>
 <dt>Question</dt><dd class="prose" dir="auto">${question}</dd>
 <dt>Reference</dt><dd><bdi>${reference ?? 'none'}</bdi></dd>
 <dt>Answer</dt><dd><bdi>${extracted ?? 'none found'}</bdi> <span class="verdict">${correct ? '✓ right' : '✗ wrong'}</span></dd>
 </dl>
 ${LEGEND}
-${measures.map((measure) => renderMeasure(measure, tokens))}
-</article>
+<div class="strips">
+${measures.map((measure) => renderMeasure(measure, tokens))}</div>
+</details>
 `;
 }
 
@@ -33,11 +34,11 @@ const LEGEND = html`<p class="legend">${SHADES.map(
 
 function renderMeasure({ label, scores, hit }: CaseMeasure, tokens: readonly CaseToken[]): Html {
   const verdict = hit === null ? null : html` <small class="hit">${hit ? HIT : MISS}</small>`;
-  return html`<h4>${label}${verdict}</h4>
+  return html`<div><h4>${label}${verdict}</h4>
 <p class="tokens" dir="auto">${runsOf(tokens).map(({ from, to, wrong }) => {
     const spans = tokens.slice(from, to).map(({ text }, i) => renderToken(text, scores[from + i]));
     return wrong ? html`<span class="wrong">⟦${spans}⟧</span>` : html`${spans}`;
-  })}</p>
+  })}</p></div>
 `;
 }
 

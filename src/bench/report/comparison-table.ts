@@ -1,5 +1,5 @@
 import type { Cell, ColumnGroup, EstimateCell, Row, TableBlock } from './document.js';
-import { isMain, isMainAggregation, LEVEL_NAMES, type MeasuredRow, metricLabel } from './levels.js';
+import { LEVEL_NAMES, type MeasuredRow, metricLabel } from './levels.js';
 import { measureLabel } from './measure-label.js';
 import { parseMeasure } from './measure-name.js';
 import type { PaperMethod, PaperModel, PaperTable } from './paper/paper-tables.js';
@@ -20,6 +20,7 @@ export interface ModelColumns {
 
 interface Line {
   readonly measure: string;
+  /** `null`: the measure's usual one. */
   readonly aggregation: string | null;
   readonly label: string;
 }
@@ -43,7 +44,7 @@ export function comparisonTable(
   return fill(layout, columns, [main, furtherLines(main, columns).filter(isUsual)], options);
 }
 
-/** What {@link comparisonTable} leaves out: measures with other settings than usual; `null` where there are none. */
+/** What {@link comparisonTable} leaves out: other ways to put tokens together, other settings; `null` without any. */
 export function variantsTable(
   layout: Layout,
   columns: readonly ModelColumns[],
@@ -107,10 +108,8 @@ const group = ({ metrics }: Layout, { label, accuracy, n }: ModelColumns): Colum
 /** A method's line; where only its substitute was run, that, by its own name. Nothing where nobody has either. */
 function paperLine({ measure, label }: PaperMethod, columns: readonly ModelColumns[]): Line[] {
   const substitute = [...SUBSTITUTES].find(([, { method }]) => method === measure)?.[0];
-  const ours = columns.some(({ rows }) => rows.some((row) => row.measure === measure && isMain(row)));
-  const stand = columns.flatMap(({ rows }) =>
-    rows.filter((row) => row.measure === substitute && isMain(row)),
-  );
+  const ours = columns.some(({ rows }) => rows.some((row) => row.measure === measure && row.main));
+  const stand = columns.flatMap(({ rows }) => rows.filter((row) => row.measure === substitute && row.main));
   if (!ours && stand.length > 0 && substitute !== undefined) {
     return [{ measure: substitute, aggregation: null, label: `${measureLabel(substitute)} (for ${label})` }];
   }
@@ -122,31 +121,25 @@ function paperLine({ measure, label }: PaperMethod, columns: readonly ModelColum
 function furtherLines(main: readonly Line[], columns: readonly ModelColumns[]): Line[] {
   const lines = new Map<string, Line>();
   for (const row of columns.flatMap(({ rows }) => rows)) {
-    const { measure, aggregation } = row;
-    if (isMain(row) && main.some((line) => line.measure === measure)) continue;
-    const added = aggregation === null || aggregation === 'own' ? '' : `, ${aggregation}`;
-    lines.set(`${measure} ${aggregation}`, {
-      measure,
-      aggregation,
-      label: `${measureLabel(measure)}${added}`,
-    });
+    const { measure, aggregation: how } = row;
+    if (row.main && main.some((line) => line.measure === measure)) continue;
+    const aggregation = row.main ? null : how;
+    const label = how === null || how === 'own' ? measureLabel(measure) : `${measureLabel(measure)}, ${how}`;
+    lines.set(`${measure} ${aggregation}`, { measure, aggregation, label });
   }
   return [...lines.values()];
 }
 
 const SCHEDULE_SETTINGS: readonly string[] = ['block', 'window', 'epsilon', 'form'];
 
-/** A measure as it is by default, however it is put together, or as it is while a model writes. */
-function isUsual({ measure, aggregation }: Line): boolean {
-  const settings = [...parseMeasure(measure).settings.keys()];
-  if (settings.length === 0) return true;
-  return settings.every((key) => SCHEDULE_SETTINGS.includes(key)) && isMainAggregation(aggregation);
-}
+/** A measure as it is by default, or as it is while a model writes. */
+const isUsual = ({ measure, aggregation }: Line): boolean =>
+  aggregation === null &&
+  [...parseMeasure(measure).settings.keys()].every((key) => SCHEDULE_SETTINGS.includes(key));
 
 const find = (rows: readonly MeasuredRow[], { measure, aggregation }: Line): MeasuredRow | undefined =>
   rows.find(
-    (row) =>
-      row.measure === measure && (aggregation === null ? isMain(row) : row.aggregation === aggregation),
+    (row) => row.measure === measure && (aggregation === null ? row.main : row.aggregation === aggregation),
   );
 
 /** The highest value of each metric. */
@@ -181,12 +174,12 @@ function cell(
   return {
     value,
     interval,
-    digits: interval ? 3 : digits,
+    digits,
     best: value !== null && value === best.ours.get(metric),
     n: row && row.n !== n ? row.n : null,
     paper:
       theirs === undefined || theirs === null
         ? null
-        : { value: theirs, digits, best: theirs === best.paper.get(metric) },
+        : { value: theirs, digits: paper?.digits ?? digits, best: theirs === best.paper.get(metric) },
   };
 }

@@ -85,6 +85,7 @@ export interface FigureBlock {
 export interface CaseBlock {
   readonly kind: 'case';
   readonly title: string;
+  readonly folded: boolean;
   readonly question: string;
   readonly reference: string | null;
   readonly extracted: string | null;

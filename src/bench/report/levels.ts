@@ -16,15 +16,37 @@ export interface MeasuredRow {
   readonly measure: string;
   /** How tokens became a step or a whole; `null` where there is nothing to put together. */
   readonly aggregation: string | null;
+  /** Of the ways to put tokens together the measure's usual one: its own, else the sum, as in the paper. */
+  readonly main: boolean;
   readonly n: number;
   /** By metric, in the order of the columns. */
   readonly metrics: ReadonlyMap<string, Estimate>;
 }
 
 export const ALL = 'all';
+/** All cases alike, and all subsets alike. */
+export const WHOLE: readonly string[] = [ALL, 'macro'];
+/** The mean over all subsets but one. */
+export const isChoice = (scope: string): boolean => scope.startsWith('macro without ');
 
 /** The rows of a level; the same shape for all of them. */
 export function rowsOf(evaluation: Evaluation, level: Level): MeasuredRow[] {
+  const rows = plainRows(evaluation, level);
+  const own = new Set(
+    rows
+      .filter(({ aggregation }) => aggregation === 'own')
+      .map(({ scope, measure }) => `${scope} ${measure}`),
+  );
+  return rows.map((row) => {
+    const { scope, measure, aggregation } = row;
+    const summed = aggregation === 'sum' && !own.has(`${scope} ${measure}`);
+    return { ...row, main: aggregation === null || aggregation === 'own' || summed };
+  });
+}
+
+type PlainRow = Omit<MeasuredRow, 'main'>;
+
+function plainRows(evaluation: Evaluation, level: Level): PlainRow[] {
   switch (level) {
     case 'token':
       return evaluation.tokens.map(({ scope, measure, n, top3, top5, top1pct }) => ({
@@ -49,7 +71,7 @@ export function rowsOf(evaluation: Evaluation, level: Level): MeasuredRow[] {
   }
 }
 
-function detectionRow(row: Evaluation['responses'][number]): MeasuredRow {
+function detectionRow(row: Evaluation['responses'][number]): PlainRow {
   const { scope, measure, aggregation, n, auroc, averagePrecision } = row;
   return { scope, measure, aggregation, n, metrics: new Map(Object.entries({ auroc, averagePrecision })) };
 }
@@ -89,9 +111,3 @@ export const LEVEL_LABELS: Readonly<Record<Level, string>> = {
   response: 'Final answer: does the score tell wrong answers from right ones?',
   claim: 'Statements: does the score tell unsupported ones from supported ones?',
 };
-
-/** The paper sums tokens; a measure that scores wholes of itself needs no summing. */
-export const isMainAggregation = (aggregation: string | null): boolean =>
-  aggregation === null || aggregation === 'sum' || aggregation === 'own';
-
-export const isMain = ({ aggregation }: MeasuredRow): boolean => isMainAggregation(aggregation);

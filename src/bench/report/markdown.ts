@@ -1,6 +1,6 @@
 import { table } from '../report.js';
 import { cellText, NONE } from './cell-text.js';
-import type { Block, CaseBlock, Cell, Inline, ReportDocument, TableBlock } from './document.js';
+import type { Block, CaseBlock, Cell, FigureBlock, Inline, ReportDocument, TableBlock } from './document.js';
 import { visible } from './visible.js';
 
 /** The report as Markdown: CommonMark with tables. Figures are their tables of numbers. */
@@ -29,13 +29,19 @@ function renderBlock(block: Block): string {
     case 'table':
       return renderTable(block);
     case 'figure':
-      return [
-        `**${escapeMarkdown(block.title)}.** ${escapeMarkdown(block.description)}`,
-        renderTable(block.data),
-      ].join('\n\n');
+      return renderFigure(block);
     case 'case':
       return renderCase(block);
   }
+}
+
+/** More numbers than a reader would go through are left to the picture and to the JSON. */
+const MOST_ROWS = 20;
+
+function renderFigure({ title, description, data }: FigureBlock): string {
+  const heading = `**${escapeMarkdown(title)}.** ${escapeMarkdown(description)}`;
+  if (data.parts.flat().length > MOST_ROWS) return `${heading} *(See report.html; numbers in report.json.)*`;
+  return [heading, renderTable(data)].join('\n\n');
 }
 
 const inline = (text: Inline): string =>
@@ -116,9 +122,9 @@ function fence(text: string): string {
 export const escapeMarkdown = (text: string): string =>
   visible(text)
     .replace(/\s*\n\s*/g, ' ')
-    .replace(/[\\`*[\]<>|~$&#]/g, '\\$&')
+    .replace(/[\\`*<|~$]|\](?=[([:])|&(?=[\w#])/g, '\\$&')
     // Inside a word it is no emphasis.
     .replace(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_')
-    // A list at the start of a line.
-    .replace(/^(\s*)([-+=])(?=\s|$)/, '$1\\$2')
+    // At the start of a line: a list, a heading, a quotation.
+    .replace(/^(\s*)([-+=>#])/, '$1\\$2')
     .replace(/^(\s*\d+)([.)])(?=\s|$)/, '$1\\$2');

@@ -19,9 +19,14 @@ export async function renderReport(report: ReportDocument): Promise<ReadonlyMap<
   ]);
 }
 
-/** The document as it is, with the numbers of its figures in place of how they are drawn. */
-const renderJson = (report: ReportDocument): string =>
-  `${JSON.stringify({ format: 'flinch-report/1', ...report }, (key, value) => (key === 'spec' ? undefined : value), 2)}\n`;
+/** How figures are drawn, and what evaluation.json has of responses token by token. */
+const LEFT_OUT = ['spec', 'tokens', 'scores'];
+
+/** The document as it is, with the numbers of its figures. */
+const renderJson = (report: ReportDocument): string => {
+  const keep = (key: string, value: unknown): unknown => (LEFT_OUT.includes(key) ? undefined : value);
+  return `${JSON.stringify({ format: 'flinch-report/1', ...report }, keep, 2)}\n`;
+};
 
 async function draw({ sections }: ReportDocument): Promise<Drawings> {
   const drawings = new Map<FigureBlock, string>();

@@ -4,4 +4,12 @@ export const SUBSTITUTES: ReadonlyMap<string, { readonly method: string; readonl
     'ccp-rules',
     { method: 'ccp', words: 'a light substitute: rules about words in place of a model of inference' },
   ],
+  [
+    'token_sar-lexical',
+    { method: 'token_sar', words: 'a light substitute: words in common in place of a cross-encoder' },
+  ],
+  [
+    'graph-lexical',
+    { method: 'graph', words: 'a light substitute: words in common in place of sentence embeddings' },
+  ],
 ]);

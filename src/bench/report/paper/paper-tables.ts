@@ -58,7 +58,6 @@ export interface PaperTable {
   readonly methods: readonly PaperMethod[];
   /** By the names of the evaluation. */
   readonly metrics: readonly string[];
-  /** As many as the paper prints. */
   readonly digits: number;
 }
 
@@ -66,6 +65,8 @@ export interface PaperModel {
   readonly name: string;
   readonly label: string;
   readonly accuracy: number | null;
+  /** Of its numbers, as many as the paper prints. */
+  readonly digits: number;
   /** The paper's numbers in the shape of ours. */
   readonly rows: readonly MeasuredRow[];
 }
@@ -112,6 +113,7 @@ function paperTable(
   accuracies: PaperFile['accuracies'],
 ): PaperTable {
   const { dataset, level } = cells[0]!;
+  const digits = level === 'token' || level === 'sentence' ? 2 : 3;
   const methods = new Map(cells.map(({ method, methodLabel }) => [ourName(method), methodLabel]));
   return {
     id,
@@ -126,11 +128,12 @@ function paperTable(
       accuracy:
         accuracies.find((row) => row.table === id && row.dataset === dataset && row.model === name)
           ?.accuracy ?? null,
+      digits,
       rows: paperRows(own, responses ?? 0),
     })),
     methods: [...methods].map(([measure, label]) => ({ measure, label })),
     metrics: [...new Set(cells.map(({ metric }) => ourName(metric)))],
-    digits: LEVEL[level] === 'token' || LEVEL[level] === 'step' ? 2 : 3,
+    digits,
   };
 }
 
@@ -139,6 +142,7 @@ const paperRows = (cells: readonly PaperCell[], n: number): MeasuredRow[] =>
     scope: ALL,
     measure,
     aggregation: null,
+    main: true,
     n,
     metrics: new Map(
       own.map(({ metric, value }): [string, Estimate] => [ourName(metric), { value, interval: null }]),

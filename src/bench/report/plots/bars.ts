@@ -7,6 +7,10 @@ export interface Bar {
   readonly estimate: Estimate;
 }
 
+const BAR_HEIGHT = 26;
+/** With its labels. */
+const AXIS_HEIGHT = 44;
+
 /** Bars from zero, one below the other, with their intervals. */
 export function barPlot(bars: readonly Bar[], x: string): TopLevelSpec {
   const values = bars.map(({ label, estimate: { value, interval } }) => ({
@@ -25,8 +29,8 @@ export function barPlot(bars: readonly Bar[], x: string): TopLevelSpec {
   const across = { type: 'quantitative', title: x, axis: { tickCount: 5 } } as const;
   return {
     width: PLOT_WIDTH,
-    autosize: { type: 'fit-x', contains: 'padding' },
-    height: { step: 26 },
+    autosize: { type: 'fit', contains: 'padding' },
+    height: AXIS_HEIGHT + BAR_HEIGHT * bars.length,
     data: { values },
     encoding: { y: down },
     layer: [

@@ -1,33 +1,12 @@
-import { DEFAULT_ALPHA, DEFAULT_RANDOM } from '../../../uncertainty/settings.js';
+import { METHODS } from '../../measures/methods.js';
 import { type Block, type FigureBlock, plainTable, type Section } from '../document.js';
 import { groupBy } from '../group-by.js';
-import {
-  ALL,
-  isMain,
-  LEVEL_NAMES,
-  LEVELS,
-  type Level,
-  type MeasuredRow,
-  metricLabel,
-  rowsOf,
-} from '../levels.js';
+import { ALL, LEVEL_NAMES, LEVELS, type Level, type MeasuredRow, metricLabel, rowsOf } from '../levels.js';
 import { methodLabel, settingLabel, settingText } from '../measure-label.js';
 import { parseMeasure } from '../measure-name.js';
 import { type Series, seriesPlot } from '../plots/series.js';
 import { suiteTitle } from '../run-title.js';
 import type { Run } from '../runs.js';
-
-/** What a name means that leaves a setting out. */
-const DEFAULTS: ReadonlyMap<string, ReadonlyMap<string, number>> = new Map([
-  [
-    'random',
-    new Map([
-      ['samples', DEFAULT_RANDOM.samples],
-      ['sigma', DEFAULT_RANDOM.sigma],
-    ]),
-  ],
-  ['adversarial', new Map([['alpha', DEFAULT_ALPHA]])],
-]);
 
 interface Point {
   readonly method: string;
@@ -55,30 +34,32 @@ export function ablationSection(runs: readonly Run[]): Section | null {
 function levelFigures(level: Level, runs: readonly Run[]): Block[] {
   const points = runs.flatMap(({ evaluation }) =>
     rowsOf(evaluation, level)
-      .filter((row) => row.scope === ALL && isMain(row))
+      .filter((row) => row.scope === ALL && row.main)
       .flatMap(pointsOf),
   );
   const lines = [
     ...groupBy(points, ({ method, setting, fixed }) => `${method} ${setting} ${fixed}`).values(),
   ];
-  return lines
-    .map((line) => [...groupBy(line, ({ x }) => x).values()].map(([first]) => first!))
-    .map((line) => line.sort((a, b) => order(a.x) - order(b.x)))
-    .filter((line) => line.length > 1)
-    .map((line) => ablationFigure(level, line, runs[0]!));
+  return (
+    lines
+      .map((line) => [...groupBy(line, ({ x }) => x).values()].map(([first]) => first!))
+      .map((line) => line.sort((a, b) => order(a.x) - order(b.x)))
+      // Two forms, say, are no quantity to draw a line over.
+      .filter((line) => line.length > 1 && line.some(({ x }) => Number.isFinite(Number(x))))
+      .map((line) => ablationFigure(level, line, runs[0]!))
+  );
 }
 
 /** A measure is a point on the line of each of its settings. */
 function pointsOf(row: MeasuredRow): Point[] {
   const { method, settings: given } = parseMeasure(row.measure);
-  const settings = new Map<string, string | number>([...(DEFAULTS.get(method) ?? []), ...given]);
-  return [...settings].map(([setting, x]) => ({
+  const settings = [...(METHODS.get(method)?.settings(given) ?? given)];
+  return settings.map(([setting, x]) => ({
     method,
     setting,
-    fixed: [...settings]
+    fixed: settings
       .filter(([key]) => key !== setting)
       .map(([key, value]) => settingText(method, key, normal(value)))
-      .sort()
       .join(', '),
     x: normal(x),
     row,
@@ -86,11 +67,19 @@ function pointsOf(row: MeasuredRow): Point[] {
 }
 
 /** One spelling for each number. */
-const normal = (text: string | number): string =>
-  Number.isFinite(Number(text)) ? String(Number(text)) : String(text);
+const normal = (text: string): string => (Number.isFinite(Number(text)) ? String(Number(text)) : text);
 
 /** Words, such as `all`, come after the numbers. */
 const order = (x: string): number => (Number.isFinite(Number(x)) ? Number(x) : Number.MAX_VALUE);
+
+/** Those that the names of a line share, in brackets; the others are the defaults. */
+function settingsTold(line: readonly Point[], varied: string): string {
+  const { method, row } = line[0]!;
+  const told = [...parseMeasure(row.measure).settings]
+    .filter(([key]) => key !== varied)
+    .map(([key, value]) => settingText(method, key, value));
+  return told.length === 0 ? '' : ` (${told.join(', ')})`;
+}
 
 function ablationFigure(level: Level, line: readonly Point[], run: Run): FigureBlock {
   const { method, setting, fixed, row } = line[0]!;
@@ -108,11 +97,11 @@ function ablationFigure(level: Level, line: readonly Point[], run: Run): FigureB
     }),
   );
   const symbol = settingLabel(method, setting);
-  const rest = fixed === '' ? '' : ` (${fixed})`;
+  const rest = settingsTold(line, setting);
   return {
     kind: 'figure',
     title: `${methodLabel(method)}${rest} over ${symbol}, ${LEVEL_NAMES[level]}`,
-    description: `${suiteTitle(suite)}, ${run.label}, T = ${temperature}: ${metrics.map(metricLabel).join(', ')} for ${symbol} = ${line.map(({ x }) => x).join(', ')}.`,
+    description: `${suiteTitle(suite)}, ${run.label}, T = ${temperature}${fixed === '' ? '' : `, ${fixed}`}: ${metrics.map(metricLabel).join(', ')} for ${symbol} = ${line.map(({ x }) => x).join(', ')}.`,
     spec: seriesPlot(series, { x: symbol, y: '', places: 'ordinal' }),
     data: plainTable(
       `${methodLabel(method)}${rest}`,

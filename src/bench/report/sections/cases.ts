@@ -8,19 +8,27 @@ type CaseStudy = Evaluation['cases'][number];
 
 /** Some responses, token by token. */
 export function casesSection(runs: readonly Run[]): Section | null {
-  const blocks = perRun(runs, ({ evaluation: { cases } }) => cases.map(caseBlock));
+  const blocks = perRun(runs, ({ evaluation: { cases } }) => inOrder(cases).map(caseBlock));
   if (blocks.length === 0) return null;
   const lead =
     'Examples, not statistics. The deeper a token’s colour, the higher its score ranks among the tokens of its response; ¹ ² ³ are the three highest. The first wrong step stands between ⟦ and ⟧.';
   return { id: 'cases', title: 'Case studies', blocks: [{ kind: 'text', text: lead }, ...blocks] };
 }
 
-function caseBlock(study: CaseStudy): CaseBlock {
+/** First those with something to find. */
+const inOrder = (cases: readonly CaseStudy[]): CaseStudy[] =>
+  [...cases].sort((a, b) => Number(b.span !== null) - Number(a.span !== null));
+
+/** Further ones are folded. */
+const OPEN_CASES = 2;
+
+function caseBlock(study: CaseStudy, place: number): CaseBlock {
   const tokens = caseTokens(study);
   const located = tokens.some(({ wrong }) => wrong);
   return {
     kind: 'case',
-    title: study.id,
+    title: `${study.id}, ${study.subset}: ${study.correct ? 'right' : 'wrong'}`,
+    folded: place >= OPEN_CASES,
     question: study.question,
     reference: study.reference,
     extracted: study.extracted,

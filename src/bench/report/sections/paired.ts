@@ -10,7 +10,10 @@ type PairedRow = Evaluation['paired'][number];
 /** Two measures on the same cases. */
 export function pairedSection(runs: readonly Run[]): Section | null {
   const blocks = perRun(runs, ({ evaluation: { paired } }) => {
-    const kinds = groupBy(paired, ({ level, aggregation }) => `${level} ${aggregation}`);
+    const kinds = groupBy(
+      paired,
+      ({ level, aggregation }) => `${level} ${aggregation === 'own' ? 'sum' : aggregation}`,
+    );
     return [...kinds.values()].map(pairedTable);
   });
   if (blocks.length === 0) return null;
@@ -20,7 +23,8 @@ export function pairedSection(runs: readonly Run[]): Section | null {
 }
 
 const AGGREGATION: ReadonlyMap<PairedRow['aggregation'], string> = new Map([
-  ['sum', ', summed over tokens'],
+  ['sum', ', a measure’s own score or the sum over tokens'],
+  ['own', ', a measure’s own score or the sum over tokens'],
   ['max', ', highest token'],
   ['mean', ', mean over tokens'],
 ]);

@@ -1,6 +1,7 @@
 import type { Evaluation } from '../../run/evaluation.js';
 import type { Row, Section, TableBlock } from '../document.js';
 import { groupBy } from '../group-by.js';
+import { isChoice, WHOLE } from '../levels.js';
 import { measureLabel } from '../measure-label.js';
 import { perRun } from '../per-run.js';
 import type { Run } from '../runs.js';
@@ -10,7 +11,7 @@ type PooledRow = Evaluation['pooled'][number];
 /** Steps of all responses in one heap, as a live threshold meets them. */
 export function pooledSection(runs: readonly Run[]): Section | null {
   const blocks = perRun(runs, ({ evaluation: { pooled } }) =>
-    pooled.length === 0 ? [] : [pooledTable(pooled)],
+    pooled.length === 0 ? [] : pooledTables(pooled),
   );
   if (blocks.length === 0) return null;
   const lead =
@@ -18,7 +19,16 @@ export function pooledSection(runs: readonly Run[]): Section | null {
   return { id: 'pooled', title: 'Pooled step detection', blocks: [{ kind: 'text', text: lead }, ...blocks] };
 }
 
-function pooledTable(pooled: readonly PooledRow[]): TableBlock {
+function pooledTables(pooled: readonly PooledRow[]): TableBlock[] {
+  const whole = pooled.filter(({ scope }) => WHOLE.includes(scope));
+  const rest = pooled.filter(({ scope }) => !WHOLE.includes(scope) && !isChoice(scope));
+  return [
+    ...(whole.length === 0 ? [] : [pooledTable(whole, 'Is this step the first wrong one?', false)]),
+    ...(rest.length === 0 ? [] : [pooledTable(rest, 'The same by subset', true)]),
+  ];
+}
+
+function pooledTable(pooled: readonly PooledRow[], caption: string, folded: boolean): TableBlock {
   const scopes = [...groupBy(pooled, ({ scope }) => scope)];
   const lines = [...groupBy(pooled, lineKey).values()].map((rows) => rows[0]!);
   const row = (line: PooledRow): Row => ({
@@ -34,7 +44,7 @@ function pooledTable(pooled: readonly PooledRow[]): TableBlock {
   });
   return {
     kind: 'table',
-    caption: 'Is this step the first wrong one?',
+    caption,
     stub: 'Measure, of a step’s tokens',
     groups: scopes.map(([scope, rows]) => ({
       label: scope,
@@ -43,7 +53,7 @@ function pooledTable(pooled: readonly PooledRow[]): TableBlock {
     })),
     parts: [lines.map(row)],
     notes: [],
-    folded: false,
+    folded,
   };
 }
 

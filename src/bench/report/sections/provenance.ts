@@ -10,8 +10,12 @@ import { SUBSTITUTES } from '../substitutes.js';
 
 /** Which numbers are whose, what stands in for what, and what is missing. */
 export function provenanceSection(runs: readonly Run[], paper: Paper): Section {
-  const substituted = runs.flatMap((run) => substitutions(run));
-  const missing = runs.flatMap((run) => missingMethods(run, paper));
+  const told =
+    (run: Run) =>
+    (sentence: string): string =>
+      runs.length === 1 ? sentence : `${runTitle(run)}: ${sentence}`;
+  const substituted = runs.flatMap((run) => substitutions(run).map(told(run)));
+  const missing = runs.flatMap((run) => missingMethods(run, paper).map(told(run)));
   const unrun = unrunSentence(runs, paper);
   const items: Inline[] = [
     'Numbers are ours, of the runs below, unless “paper” stands before them or “the paper” above their table. A dash is a number that was not measured. In brackets: 95 % intervals.',
@@ -39,7 +43,7 @@ function substitutions(run: Run): string[] {
   const measured = measuresOf(run);
   return [...SUBSTITUTES].flatMap(([name, { method, words }]) =>
     measured.has(name)
-      ? [`${runTitle(run)}: ${measureLabel(name)} is not the paper’s ${measureLabel(method)}, but ${words}.`]
+      ? [`${measureLabel(name)} is not the paper’s ${measureLabel(method)}, but ${words}.`]
       : [],
   );
 }
@@ -56,7 +60,7 @@ function missingMethods(run: Run, { tables }: Paper): string[] {
       .filter(({ measure }) => !measured.has(measure))
       .map(({ measure }) => measureLabel(measure)),
   );
-  return names.size === 0 ? [] : [`${runTitle(run)}: not run: ${[...names].join(', ')}.`];
+  return names.size === 0 ? [] : [`Methods of the paper that were not run: ${[...names].join(', ')}.`];
 }
 
 const measuresOf = ({ evaluation }: Run): Set<string> =>

@@ -3,17 +3,18 @@ import { type Block, plainTable, type Section, type TableBlock } from '../docume
 import { groupBy } from '../group-by.js';
 import {
   ALL,
-  isMain,
+  isChoice,
   LEVEL_LABELS,
   LEVELS,
   type Level,
   MAIN_METRIC,
   metricLabel,
   rowsOf,
+  WHOLE,
 } from '../levels.js';
 import { measureLabel } from '../measure-label.js';
 import { matchPaper, type PaperMatch } from '../paper/match.js';
-import type { Paper } from '../paper/paper-tables.js';
+import type { Paper, PaperTable } from '../paper/paper-tables.js';
 import { suiteTitle } from '../run-title.js';
 import type { Run } from '../runs.js';
 
@@ -59,7 +60,7 @@ function matchedTables(
     }));
     const compared = columns.filter((column) => column.paper !== null).map(({ label }) => label);
     const dataset = match?.table.dataset;
-    return comparisonTable(match?.table ?? genericLayout(level, paper), columns, {
+    return comparisonTable(ourLayout(match?.table ?? genericTable(level, paper)), columns, {
       caption: dataset
         ? `${dataset}: ours${compared.length > 0 ? ', the paper’s below them' : ''}`
         : 'All of it, by run',
@@ -75,7 +76,7 @@ const NO_SAME_MODEL =
 
 /** The same layout where the paper has no such data: all together, then each subset. */
 function scopeTables(level: Level, run: Run, paper: Paper, folded: boolean): TableBlock[] {
-  const layout = genericLayout(level, paper);
+  const layout = ourLayout(genericTable(level, paper));
   const scopes = [...new Set(rowsOf(run.evaluation, level).map(({ scope }) => scope))];
   const columns = (names: readonly string[]) => names.map((scope) => scopeColumns(level, run, scope));
   const whole = scopes.filter((scope) => WHOLE.includes(scope));
@@ -87,14 +88,14 @@ function scopeTables(level: Level, run: Run, paper: Paper, folded: boolean): Tab
   if (subsets.length > 0) {
     tables.push(comparisonTable(layout, columns(subsets), { caption: `${run.label}, by subset`, folded }));
   }
-  tables.push(variantsTable(layout, columns(whole), { caption: `${run.label}, with other settings` }));
+  tables.push(
+    variantsTable(layout, columns(whole), {
+      caption: `${run.label}, other ways to put tokens together, other settings`,
+    }),
+  );
   tables.push(choicesTable(level, run, layout, scopes.filter(isChoice)));
   return tables.filter((table) => table !== null);
 }
-
-/** All responses alike, and all subsets alike. */
-const WHOLE: readonly string[] = [ALL, 'macro'];
-const isChoice = (scope: string): boolean => scope.startsWith('macro without ');
 
 /** The paper lists eleven subsets of BBH and counts ten: what each choice of ten would give. */
 function choicesTable(
@@ -105,7 +106,7 @@ function choicesTable(
 ): TableBlock | null {
   if (scopes.length === 0) return null;
   const metric = MAIN_METRIC[level];
-  const rows = rowsOf(evaluation, level).filter(isMain);
+  const rows = rowsOf(evaluation, level).filter(({ main }) => main);
   const measures = methods.filter(({ measure }) => rows.some((row) => row.measure === measure));
   return plainTable(
     `${label}, ${metricLabel(metric)}: the mean over each choice of ten subsets`,
@@ -139,11 +140,14 @@ function commonest(counts: readonly number[]): number | null {
 }
 
 /** The paper's methods of this level in its order; final answers and statements have tables of their own. */
-function genericLayout(level: Level, { tables }: Paper): Layout {
+function genericTable(level: Level, { tables }: Paper): PaperTable {
   const table = tables.find((one) => one.level === level);
   if (!table) throw new Error(`the paper has no table of level ${level}`);
   return table;
 }
+
+/** With as many digits as the intervals are told by. */
+const ourLayout = (table: PaperTable): Layout => ({ ...table, digits: 3 });
 
 /** “1 %” is not said to be rounded up, down or to the nearest. */
 function roundingTable({ label, evaluation }: Run): TableBlock[] {

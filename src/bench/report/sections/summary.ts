@@ -1,11 +1,10 @@
+import { mainMeasure } from '../../evaluate/paired.js';
 import type { Evaluation } from '../../run/evaluation.js';
 import { cellText, fixed, formatP } from '../cell-text.js';
 import type { Section } from '../document.js';
 import {
   ALL,
   type Estimate,
-  isMain,
-  isMainAggregation,
   LEVEL_NAMES,
   LEVELS,
   type Level,
@@ -18,26 +17,29 @@ import { parseMeasure } from '../measure-name.js';
 import { perRun } from '../per-run.js';
 import type { Run } from '../runs.js';
 
-/** The measure that all this is about. */
-const SUBJECT = 'adversarial';
 /** Of a corrected p-value. */
 const SIGNIFICANT = 0.05;
 
 interface Scored {
   readonly measure: string;
+  readonly aggregation: string | null;
   readonly value: number;
   readonly estimate: Estimate;
   readonly n: number;
 }
 
+type Compared = Pick<Evaluation['paired'][number], 'n' | 'difference' | 'p' | 'adjusted'> & {
+  readonly value: number;
+};
+
 /** What the numbers say in words, whatever they are. */
 export function summarySection(runs: readonly Run[]): Section {
   const blocks = perRun(runs, ({ evaluation }) => {
-    const items = LEVELS.flatMap((level) => levelSentences(evaluation, level));
+    const items = LEVELS.flatMap((level) => levelSentences(evaluation, level) ?? []);
     return items.length === 0 ? [] : [{ kind: 'list', items }];
   });
   const caution =
-    'Of each level the first metric of its tables and measures at their usual settings, steps and responses by the sum of their tokens as in the paper. The best of many measures is partly the luckiest: its lead is smaller on new data. p is corrected for the number of comparisons (Holm).';
+    'Of each level the first metric of its tables; measures at their usual settings; steps and responses by a measure’s own score or the sum of their tokens. The best of many measures is partly the luckiest: its lead is smaller on new data. Better and worse are said where p, corrected for the number of comparisons (Holm), is below 0.05.';
   return {
     id: 'summary',
     title: 'Summary',
@@ -48,89 +50,109 @@ export function summarySection(runs: readonly Run[]): Section {
   };
 }
 
-function levelSentences(evaluation: Evaluation, level: Level): string[] {
+function levelSentences(evaluation: Evaluation, level: Level): string | null {
   const metric = MAIN_METRIC[level];
-  const scored = rowsOf(evaluation, level)
-    .filter((row) => row.scope === ALL && isMain(row) && parseMeasure(row.measure).settings.size === 0)
-    .flatMap(({ measure, n, metrics }): Scored[] => {
-      const estimate = metrics.get(metric) ?? { value: null, interval: null };
-      return estimate.value === null ? [] : [{ measure, value: estimate.value, estimate, n }];
+  const rows = rowsOf(evaluation, level).filter(({ scope, main }) => scope === ALL && main);
+  const subject = mainMeasure(rows.map(({ measure }) => measure));
+  const scored = rows
+    .filter(({ measure }) => measure === subject || parseMeasure(measure).settings.size === 0)
+    .flatMap(({ measure, aggregation, n, metrics }): Scored[] => {
+      const estimate = metrics.get(metric);
+      const value = estimate?.value ?? null;
+      return estimate && value !== null ? [{ measure, aggregation, value, estimate, n }] : [];
     })
     .sort((a, b) => b.value - a.value);
   const measures = scored.filter(({ measure }) => !isControl(measure));
+  const controls = scored.filter(({ measure }) => isControl(measure));
   const [best] = measures;
-  if (!best) return [];
-  const leaders = measures.filter(({ value }) => value === best.value);
-  return [
-    `${capital(LEVEL_NAMES[level])} (${metricLabel(metric)}, n = ${best.n}): ${[
-      leadSentence(leaders, measures.length),
-      subjectSentence(evaluation, level, measures, leaders),
-      controlSentence(
-        best,
-        scored.filter(({ measure }) => isControl(measure)),
-      ),
-    ]
-      .filter((sentence) => sentence !== null)
-      .join(' ')}`,
+  if (!best) return null;
+  const sentences = [
+    leadSentence(measures),
+    subjectSentence(evaluation, level, measures, subject),
+    tallySentence(evaluation, level, measures, subject),
+    controlSentence(best, controls),
   ];
+  const text = sentences.filter((sentence) => sentence !== null).join(' ');
+  const name = LEVEL_NAMES[level];
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)} (${metricLabel(metric)}, n = ${best.n}): ${text}`;
 }
 
-const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
-
-function leadSentence(leaders: readonly Scored[], count: number): string {
+function leadSentence(measures: readonly Scored[]): string {
+  const leaders = measures.filter(({ value }) => value === measures[0]!.value);
   const names = leaders.map(({ measure }) => measureLabel(measure)).join(', ');
   const value = formatEstimate(leaders[0]!.estimate);
-  if (count === 1) return `${names} is the only measure, ${value}.`;
+  if (measures.length === 1) return `${names} is the only measure, ${value}.`;
   return leaders.length === 1
-    ? `the highest of ${count} measures is ${names}, ${value}.`
-    : `${names} share the highest value of ${count} measures, ${value}.`;
+    ? `the highest of ${measures.length} measures is ${names}, ${value}.`
+    : `${names} share the highest value of ${measures.length} measures, ${value}.`;
 }
 
 /** Where Adv. Pert. stands: against the best, or against the next if it is the best. */
 function subjectSentence(
-  evaluation: Evaluation,
+  { paired }: Evaluation,
   level: Level,
   measures: readonly Scored[],
-  leaders: readonly Scored[],
+  name: string | undefined,
 ): string | null {
-  const label = measureLabel(SUBJECT);
-  const subject = measures.find(({ measure }) => measure === SUBJECT);
-  if (!subject) return `${label} was not measured.`;
-  const leads = leaders.includes(subject);
-  const others = measures.filter((one) => one !== subject);
-  const rival = leads ? others[0] : leaders[0];
+  const subject = measures.find(({ measure }) => measure === name);
+  if (!subject) return `${measureLabel('adversarial')} has no value here.`;
+  const rival = measures.find((one) => one !== subject);
   if (!rival) return null;
-  const place = leads
-    ? `The next to it is ${measureLabel(rival.measure)}, ${formatEstimate(rival.estimate)}. `
-    : `${label} has ${formatEstimate(subject.estimate)}. `;
-  return `${rival.value === subject.value ? '' : place}${comparison(evaluation, level, rival.measure)}`;
+  const [label, other] = [measureLabel(subject.measure), measureLabel(rival.measure)];
+  const place =
+    rival.value === subject.value
+      ? ''
+      : rival.value < subject.value
+        ? `The next is ${other}, ${formatEstimate(rival.estimate)}. `
+        : `${label} has ${formatEstimate(subject.estimate)}. `;
+  const compared = compare(paired, level, subject, rival);
+  if (!compared) return `${place}The two were not compared case by case.`;
+  const verdict = { better: `${label} is better than ${other}`, worse: `${label} is worse than ${other}` };
+  const outcome = outcomeOf(compared);
+  const words = outcome === 'open' ? `${label} and ${other} cannot be told apart` : verdict[outcome];
+  const difference = formatEstimate(compared.difference, true);
+  return `${place}On the same ${compared.n} cases ${words}: difference ${difference}, p = ${formatP(compared.p)}, corrected ${formatP(compared.adjusted)}.`;
 }
 
-function comparison({ paired }: Evaluation, level: Level, rival: string): string {
-  const label = measureLabel(SUBJECT);
-  const other = measureLabel(rival);
-  const row = paired.find(
-    ({ level: of, metric, aggregation, a, b }) =>
-      of === level &&
-      metric === MAIN_METRIC[level] &&
-      isMainAggregation(aggregation) &&
-      ((a === SUBJECT && b === rival) || (a === rival && b === SUBJECT)),
-  );
-  if (!row || row.difference.value === null) return `The two were not compared case by case.`;
-  const sign = row.a === SUBJECT ? 1 : -1;
-  const [low, high] = row.difference.interval ?? [];
-  const value = formatEstimate(
-    {
-      value: sign * row.difference.value,
-      interval: low === undefined || high === undefined ? null : sign === 1 ? [low, high] : [-high, -low],
-    },
-    true,
-  );
-  const verdict =
-    row.adjusted < SIGNIFICANT && row.difference.value !== 0
-      ? `${label} is ${sign * row.difference.value > 0 ? 'better' : 'worse'} than ${other}`
-      : `${label} and ${other} cannot be told apart`;
-  return `On the same ${row.n} cases ${verdict}: difference ${value}, p = ${formatP(row.p)}, corrected ${formatP(row.adjusted)}.`;
+/** Of all measures that Adv. Pert. was compared with. */
+function tallySentence(
+  { paired }: Evaluation,
+  level: Level,
+  measures: readonly Scored[],
+  name: string | undefined,
+): string | null {
+  const subject = measures.find(({ measure }) => measure === name);
+  if (!subject) return null;
+  const outcomes = measures
+    .filter((one) => one !== subject)
+    .flatMap((rival) => compare(paired, level, subject, rival) ?? [])
+    .map(outcomeOf);
+  if (outcomes.length < 2) return null;
+  const count = (outcome: string): number => outcomes.filter((one) => one === outcome).length;
+  return `Of the ${outcomes.length} measures that it was compared with, ${measureLabel(subject.measure)} is better than ${count('better')}, worse than ${count('worse')}, and not told apart from ${count('open')}.`;
+}
+
+function outcomeOf({ adjusted, value }: Compared): 'better' | 'worse' | 'open' {
+  if (adjusted >= SIGNIFICANT || value === 0) return 'open';
+  return value > 0 ? 'better' : 'worse';
+}
+
+/** The subject minus the rival, whichever way round the row has it. */
+function compare(
+  paired: Evaluation['paired'],
+  level: Level,
+  subject: Scored,
+  rival: Scored,
+): Compared | null {
+  const same = paired.filter((row) => row.level === level && row.metric === MAIN_METRIC[level]);
+  const found = (a: Scored, b: Scored) =>
+    same.find((row) => row.a === a.measure && row.b === b.measure && row.aggregation === rival.aggregation);
+  const row = found(subject, rival) ?? found(rival, subject);
+  if (!row || row.difference.value === null) return null;
+  if (row.a === subject.measure) return { ...row, value: row.difference.value };
+  const { value, interval } = row.difference;
+  const turned: [number, number] | null = interval && [-interval[1], -interval[0]];
+  return { ...row, value: -value, difference: { value: -value, interval: turned } };
 }
 
 function controlSentence(best: Scored, controls: readonly Scored[]): string | null {

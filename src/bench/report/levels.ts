@@ -18,7 +18,8 @@ export interface MeasuredRow {
   readonly aggregation: string | null;
   /** Of the ways to put tokens together the measure's usual one: its own, else the sum, as in the paper. */
   readonly main: boolean;
-  readonly n: number;
+  /** Cases; `null` where the paper does not say. */
+  readonly n: number | null;
   /** By metric, in the order of the columns. */
   readonly metrics: ReadonlyMap<string, Estimate>;
 }

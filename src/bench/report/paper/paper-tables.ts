@@ -129,7 +129,7 @@ function paperTable(
         accuracies.find((row) => row.table === id && row.dataset === dataset && row.model === name)
           ?.accuracy ?? null,
       digits,
-      rows: paperRows(own, responses ?? 0),
+      rows: paperRows(own, responses),
     })),
     methods: [...methods].map(([measure, label]) => ({ measure, label })),
     metrics: [...new Set(cells.map(({ metric }) => ourName(metric)))],
@@ -137,7 +137,7 @@ function paperTable(
   };
 }
 
-const paperRows = (cells: readonly PaperCell[], n: number): MeasuredRow[] =>
+const paperRows = (cells: readonly PaperCell[], n: number | null): MeasuredRow[] =>
   [...groupBy(cells, ({ method }) => ourName(method))].map(([measure, own]) => ({
     scope: ALL,
     measure,

@@ -134,7 +134,7 @@ function scopeColumns(level: Level, { evaluation }: Run, scope: string): ModelCo
 }
 
 /** What most lines share stands in the head; the others say their own. */
-function commonest(counts: readonly number[]): number | null {
+function commonest(counts: readonly (number | null)[]): number | null {
   const groups = [...groupBy(counts, String).values()].sort((a, b) => b.length - a.length);
   return groups[0]?.[0] ?? null;
 }

@@ -25,7 +25,7 @@ interface Scored {
   readonly aggregation: string | null;
   readonly value: number;
   readonly estimate: Estimate;
-  readonly n: number;
+  readonly n: number | null;
 }
 
 type Compared = Pick<Evaluation['paired'][number], 'n' | 'difference' | 'p' | 'adjusted'> & {

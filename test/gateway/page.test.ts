@@ -1,20 +1,14 @@
 /// <reference lib="dom" />
-import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CHROMIUM, CHROMIUM_FLAGS } from '../support/chromium.js';
 import { useFolder } from '../support/cli.js';
 import { useGateway } from '../support/gateway.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
 import { kill } from '../support/process.js';
 import { LONG_QUESTION, QUESTION } from '../support/requests.js';
 
-const executablePath = [
-  process.env.CHROMIUM_PATH,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find((path) => path !== undefined && existsSync(path));
-if (!executablePath) console.warn('page.test.ts is skipped: no Chromium found (set CHROMIUM_PATH to one)');
+if (!CHROMIUM) console.warn('page.test.ts is skipped: no Chromium found (set CHROMIUM_PATH to one)');
 
 const folder = useFolder();
 
@@ -54,7 +48,7 @@ function withoutScorer(request_id: string) {
   ];
 }
 
-describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
+describe.skipIf(!CHROMIUM)('the page, in headless Chromium', () => {
   const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.0015));
   let browser: Browser;
   let page: Page;
@@ -62,14 +56,8 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
 
   beforeAll(async () => {
     browser = await chromium.launch({
-      executablePath: executablePath!,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--no-first-run',
-      ],
+      executablePath: CHROMIUM!,
+      args: CHROMIUM_FLAGS,
     });
     page = await browser.newPage();
     page.on('pageerror', (error) => problems.push(error.message));

@@ -1,4 +1,5 @@
 import { type Evaluation, evaluationSchema } from '#src/bench/run/evaluation.js';
+import { HOSTILE } from './hostile.js';
 
 type Estimate = { value: number | null; interval: [number, number] | null };
 
@@ -194,4 +195,39 @@ export function madeUpCase(): Evaluation['cases'][number] {
       ),
     },
   };
+}
+
+/** Hostile texts wherever a text of a model, a file or a user may stand. */
+export function hostileEvaluation(): Evaluation {
+  const all = HOSTILE.join(' ');
+  const rename = <T extends { scope: string }>(rows: readonly T[]): T[] =>
+    rows.map((row) => (row.scope === 'navigate' ? { ...row, scope: HOSTILE[0]! } : row));
+  const base = madeUpEvaluation();
+  const tokenTexts = HOSTILE.flatMap((text) => [text, ' ', '\n']);
+  const scores = tokenTexts.map((_, i) => i % 7);
+  return madeUpEvaluation({
+    model: { ...base.model, name: HOSTILE[1]! },
+    command: all,
+    settings: { [HOSTILE[2]!]: [all], nested: { [HOSTILE[3]!]: null } },
+    machine: { ...base.machine, cpu: all },
+    counts: rename(base.counts).map((count) => ({ ...count, rejected: { [HOSTILE[0]!]: 1 } })),
+    tokens: rename(base.tokens).map((row) =>
+      row.measure === 'chance' ? { ...row, measure: HOSTILE[8]! } : row,
+    ),
+    curves: base.curves.map((curve) => ({ ...curve, measure: HOSTILE[0]! })),
+    efficiency: base.efficiency.map((row) => ({ ...row, measure: `${HOSTILE[1]}:${HOSTILE[2]}` })),
+    cases: [
+      {
+        ...madeUpCase(),
+        id: all,
+        subset: all,
+        question: all,
+        reference: all,
+        extracted: all,
+        tokenTexts,
+        span: [0, 400],
+        tokens: { adversarial: scores, [HOSTILE[1]!]: scores },
+      },
+    ],
+  });
 }

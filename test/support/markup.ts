@@ -15,3 +15,10 @@ export function misnested(page: string): string | null {
 
 export const namesOfElements = (page: string): Set<string> =>
   new Set([...page.matchAll(/<([a-zA-Z][\w-]*)/g)].map(([, name]) => name!.toLowerCase()));
+
+export const namesOfAttributes = (page: string): Set<string> =>
+  new Set(
+    [...page.matchAll(/<[a-zA-Z][\w:-]*((?:[^<>"]|"[^"<>]*")*)>/g)].flatMap(([, rest]) =>
+      [...rest!.matchAll(/([^\s=/]+)="[^"]*"/g)].map(([, name]) => name!.toLowerCase()),
+    ),
+  );

@@ -1,6 +1,7 @@
 import { fixed } from './cell-text.js';
 import type { CaseBlock, CaseMeasure, CaseToken, TokenHeat } from './document.js';
 import { Html, html } from './html.js';
+import { tokenRuns } from './token-runs.js';
 
 /** Shares of tokens that score lower, from which on a token has the next deeper colour. */
 const SHADES: readonly { readonly from: number; readonly words: string }[] = [
@@ -34,11 +35,15 @@ const LEGEND = html`<p class="legend">${SHADES.map(
 
 function renderMeasure({ label, scores, hit }: CaseMeasure, tokens: readonly CaseToken[]): Html {
   const verdict = hit === null ? null : html` <small class="hit">${hit ? HIT : MISS}</small>`;
+  const runs = tokenRuns(tokens).map(({ from, to, wrong, tail }) => {
+    const spans = tokens.slice(from, to).map(({ text }, i) => {
+      const shown = tail !== '' && from + i === to - 1 ? text.trimEnd() : text;
+      return renderToken(shown, scores[from + i]);
+    });
+    return wrong ? html`<span class="wrong">⟦${spans}⟧</span>${tail}` : html`${spans}`;
+  });
   return html`<div><h4>${label}${verdict}</h4>
-<p class="tokens" dir="auto">${runsOf(tokens).map(({ from, to, wrong }) => {
-    const spans = tokens.slice(from, to).map(({ text }, i) => renderToken(text, scores[from + i]));
-    return wrong ? html`<span class="wrong">⟦${spans}⟧</span>` : html`${spans}`;
-  })}</p></div>
+<p class="tokens" dir="auto">${runs}</p></div>
 `;
 }
 
@@ -68,14 +73,3 @@ function shadeOf({ quantile, rank }: TokenHeat): number {
 
 const formatScore = (score: number): string =>
   Math.abs(score) < 1e-3 && score !== 0 ? score.toExponential(2) : fixed(score, 4);
-
-/** Neighbours that are alike in being of the first wrong step or not. */
-function runsOf(tokens: readonly CaseToken[]) {
-  const runs: { from: number; to: number; wrong: boolean }[] = [];
-  for (const [i, { wrong }] of tokens.entries()) {
-    const last = runs.at(-1);
-    if (last && last.wrong === wrong) last.to = i + 1;
-    else runs.push({ from: i, to: i + 1, wrong });
-  }
-  return runs;
-}

@@ -1,6 +1,7 @@
 import { table } from '../report.js';
 import { cellText, NONE } from './cell-text.js';
 import type { Block, CaseBlock, Cell, FigureBlock, Inline, ReportDocument, TableBlock } from './document.js';
+import { tokenRuns } from './token-runs.js';
 import { visible } from './visible.js';
 
 /** The report as Markdown: CommonMark with tables. Figures are their tables of numbers. */
@@ -86,10 +87,12 @@ function renderCell(cell: Cell): string {
 }
 
 function renderCase({ title, question, reference, extracted, correct, tokens, measures }: CaseBlock): string {
-  const marked = tokens.map(({ text, wrong }, i) => {
-    const before = wrong && !tokens[i - 1]?.wrong ? '⟦' : '';
-    const after = wrong && !tokens[i + 1]?.wrong ? '⟧' : '';
-    return `${before}${text}${after}`;
+  const marked = tokenRuns(tokens).map(({ from, to, wrong, tail }) => {
+    const text = tokens
+      .slice(from, to)
+      .map((token) => token.text)
+      .join('');
+    return wrong ? `⟦${text.slice(0, text.length - tail.length)}⟧${tail}` : text;
   });
   const highest = measures.map(({ label, scores, hit }) => [
     escapeMarkdown(label),

@@ -23,6 +23,9 @@ interface Axes {
   readonly places: 'ordinal' | 'quantitative';
 }
 
+/** Of which no two stand side by side. */
+const LONG_LABEL = 8;
+
 /** Series are told apart by dashes and symbols too, not by colour alone. */
 const COLOURS = ['var(--series-1)', 'var(--series-2)', 'var(--series-3)'];
 const DASHES = [
@@ -49,13 +52,20 @@ export function seriesPlot(series: readonly Series[], { x, y, places }: Axes): T
       ? ({ field: 'x', type: 'ordinal', sort: null, title: x, axis: { labelAngle: 0 } } as const)
       : ({ field: 'x', type: 'quantitative', title: x, axis: { tickCount: 5 } } as const);
   const up = { type: 'quantitative', title: y, scale: { zero: false }, axis: { tickCount: 5 } } as const;
-  const legend = { title: null, orient: 'bottom', columns: 2 } as const;
+  // One for bands and lines together, drawn as the lines are.
+  const legend = {
+    title: null,
+    orient: 'bottom',
+    columns: domain.some((label) => label.length > LONG_LABEL) ? 1 : 3,
+    symbolType: 'stroke',
+    symbolOpacity: 1,
+    symbolSize: 350,
+    symbolStrokeWidth: 2.5,
+  } as const;
   return {
     width: PLOT_WIDTH,
     height: PLOT_HEIGHT,
     autosize: { type: 'fit', contains: 'padding' },
-    // The bands need no legend of their own.
-    resolve: { legend: { color: 'independent' } },
     data: { values },
     layer: [
       {
@@ -65,7 +75,7 @@ export function seriesPlot(series: readonly Series[], { x, y, places }: Axes): T
           x: across,
           y: { field: 'low', ...up },
           y2: { field: 'high' },
-          color: { ...colour, legend: null },
+          color: { ...colour, legend },
         },
       },
       {

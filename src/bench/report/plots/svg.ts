@@ -20,7 +20,6 @@ const CONFIG: Config = {
     labelFontSize: 12,
     labelColor: 'var(--ink)',
     titleColor: 'var(--muted)',
-    symbolStrokeWidth: 2.5,
   },
 };
 

@@ -14,7 +14,10 @@ export function pairedSection(runs: readonly Run[]): Section | null {
       paired,
       ({ level, aggregation }) => `${level} ${aggregation === 'own' ? 'sum' : aggregation}`,
     );
-    return [...kinds.values()].map(pairedTable);
+    const [main, others] = [true, false].map((is) =>
+      [...kinds.values()].filter((rows) => isMain(rows) === is),
+    );
+    return [...(main ?? []), ...(others ?? [])].map(pairedTable);
   });
   if (blocks.length === 0) return null;
   const lead =
@@ -29,8 +32,12 @@ const AGGREGATION: ReadonlyMap<PairedRow['aggregation'], string> = new Map([
   ['mean', ', mean over tokens'],
 ]);
 
-/** Longer ones are folded. */
-const OPEN_ROWS = 24;
+/** As a table of results has them. */
+const isMain = ([row]: readonly PairedRow[]): boolean =>
+  row?.aggregation !== 'max' && row?.aggregation !== 'mean' && row?.level !== 'pooled';
+
+/** Longer ones are folded, and what is not the usual way to put tokens together. */
+const OPEN_ROWS = 40;
 
 function pairedTable(rows: readonly PairedRow[]): TableBlock {
   const { level, aggregation } = rows[0]!;
@@ -50,6 +57,6 @@ function pairedTable(rows: readonly PairedRow[]): TableBlock {
         ],
       }),
     ),
-    { folded: rows.length > OPEN_ROWS },
+    { folded: rows.length > OPEN_ROWS || !isMain(rows) },
   );
 }

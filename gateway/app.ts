@@ -11,7 +11,8 @@ import { checkForm } from './http-server.js';
 import { jsonBody } from './json-body.js';
 import type { Lifecycle } from './lifecycle.js';
 import type { LiveGenerations } from './live-generations.js';
-import type { Metrics } from './metrics.js';
+import { FORMATS } from './metrics/exposition.js';
+import type { Metrics } from './metrics/metrics.js';
 import type { Models } from './models.js';
 import { observe } from './observe.js';
 
@@ -60,14 +61,15 @@ export function createApp(options: AppOptions): Express {
 
   app.use('/v1', checkOrigin(access));
   const user = authenticate(access, 'generate');
-  const chat = chatCompletions({ models, live, settings });
+  const resumed = (recovered: boolean): void => metrics.resumed(recovered);
+  const chat = chatCompletions({ models, live, settings, resumed });
   app.post('/v1/chat/completions', user, jsonBody(settings.limits.body_bytes), chat);
   // Express answers it as GET: it would take the stream over, and read nothing of it.
   app.head('/v1/chat/completions/:id', (_req, res) => {
     res.set('Allow', 'GET');
     throw new ApiError(405, 'method_not_allowed', 'the rest of a completion can be had by GET alone');
   });
-  app.get('/v1/chat/completions/:id', user, resumeCompletion({ live, settings }));
+  app.get('/v1/chat/completions/:id', user, resumeCompletion({ live, settings, resumed }));
   app.post('/v1/tickets', user, refuseNewcomers(lifecycle, live), issueTicket(access));
   app.get('/v1/models', user, (_req, res) => {
     res.json({ object: 'list', data: models.all.map(({ name }) => modelObject(name, models)) });
@@ -110,9 +112,15 @@ export function createMetricsApp({ metrics, checkName }: MetricsAppOptions): Exp
 }
 
 function sendMetrics(metrics: Metrics): RequestHandler {
-  return async (_req, res) => {
-    const text = await metrics.text();
-    res.set({ 'Content-Type': metrics.contentType, 'Cache-Control': 'no-store' }).send(text);
+  return async (req, res) => {
+    const open = req.accepts([FORMATS.classic, FORMATS.openMetrics]) === FORMATS.openMetrics;
+    const format = open ? 'openMetrics' : 'classic';
+    const headers = {
+      'Content-Type': metrics.contentType(format),
+      Vary: 'Accept',
+      'Cache-Control': 'no-store',
+    };
+    res.set(headers).send(await metrics.text(format));
   };
 }
 
@@ -150,7 +158,7 @@ function reportErrors(metrics: Metrics): ErrorRequestHandler {
   return (error, _req, res, next) => {
     res.locals.error = error;
     const apiError = toApiError(error);
-    metrics.refused(apiError.body.code);
+    metrics.refused(apiError.body.code, res.locals.model);
     if (res.headersSent) return next(error);
     res.status(apiError.status).set(errorHeaders(apiError)).json({ error: apiError.body });
   };

@@ -16,24 +16,27 @@ export interface ChatOptions {
   readonly models: Models;
   readonly live: LiveGenerations;
   readonly settings: Pick<Config, 'streams'>;
+  /** Told whether a generation could be gone on with. */
+  readonly resumed: (recovered: boolean) => void;
 }
 
 /**
  * `POST /v1/chat/completions`, streamed or whole. A client that goes away cancels its generation, unless it asked that
  * it can be resumed; then the same request with `Last-Event-ID` goes on. Who asks is `res.locals.principal`.
  */
-export function chatCompletions({ models, live, settings }: ChatOptions): RequestHandler {
+export function chatCompletions({ models, ...resuming }: ChatOptions): RequestHandler {
+  const { live, settings } = resuming;
   return async (req, res, next) => {
-    if (req.headers['last-event-id'] !== undefined) return goOn({ live, settings }, req, res, next);
+    if (req.headers['last-event-id'] !== undefined) return goOn(resuming, req, res, next);
     const request = parse(chatSchema, req.body);
+    res.locals.model = models.named(request.model);
     const id = `chatcmpl-${randomUUID()}`;
     const generation = await live.open({
       id,
       principal: principalOf(res),
       resumable: request.resumable === true,
-      prepare: () => models.prepare(request, { canRetract: false }),
+      prepare: () => models.prepare(request, { canRetract: false, responseId: id }),
       encode: (prepared) => {
-        res.locals.model = prepared.model;
         const completion = completionOf(id, request, prepared);
         return request.stream ? new ChunkEncoding(completion, `${live.epoch}/${id}`) : whole(completion);
       },
@@ -52,7 +55,7 @@ export function resumeCompletion(options: Omit<ChatOptions, 'models'>): RequestH
 }
 
 function goOn(
-  { live, settings }: Omit<ChatOptions, 'models'>,
+  { live, settings, resumed }: Omit<ChatOptions, 'models'>,
   req: Request,
   res: Response,
   next: NextFunction,
@@ -60,7 +63,9 @@ function goOn(
   const { offset, ...point } = resumePoint(req);
   const generation = live.find(point, principalOf(res));
   const sink = generation && new SseSink(res, generation, settings.streams, next);
-  if (!sink || !generation.attach(sink, offset)) {
+  const recovered = generation !== null && sink !== null && generation.attach(sink, offset);
+  resumed(recovered);
+  if (!recovered) {
     throw new ApiError(410, 'not_recovered', `${LAST_EVENT_ID}: what followed it is no longer there`);
   }
   sink.open();

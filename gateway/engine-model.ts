@@ -8,7 +8,7 @@ import { guardInForce } from './guard-in-force.js';
 import { maxTokensOf, promptOf, roomAfter } from './prompt.js';
 import type { GenerationFields } from './request.js';
 import { RiskModels } from './risk-models.js';
-import type { ModelStatus, Prepared, PrepareOptions, ServedModel } from './served-model.js';
+import type { ModelInside, ModelStatus, Prepared, PrepareOptions, ServedModel } from './served-model.js';
 
 /** A checkpoint that the gateway runs itself. */
 export class EngineModel implements ServedModel {
@@ -33,6 +33,10 @@ export class EngineModel implements ServedModel {
     logger: Logger = pino({ level: 'silent' }),
   ): Promise<EngineModel> {
     return new EngineModel(name, engine, await RiskModels.open(engine.checkpoint, logger));
+  }
+
+  get inside(): ModelInside {
+    return { provider: 'flinch', engine: { engine: this.#engine, processes: ['decode', 'score'] } };
   }
 
   status(): ModelStatus {

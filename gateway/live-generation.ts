@@ -56,6 +56,7 @@ export class LiveGeneration {
   readonly id: string;
   readonly owner: string;
   readonly requestId: string | undefined;
+  readonly model: string;
   readonly #options: LiveOptions;
   readonly #gate = new FlowGate();
   #subscription: Subscription | null = null;
@@ -73,6 +74,7 @@ export class LiveGeneration {
     this.id = options.id;
     this.owner = options.owner;
     this.requestId = options.requestId;
+    this.model = options.prepared.model;
     this.#options = options;
   }
 

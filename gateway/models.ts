@@ -20,6 +20,11 @@ export class Models {
     return this.all.some((model) => model.status().ready);
   }
 
+  /** The name, if it is one of them. */
+  named(name: string): string | undefined {
+    return this.#models.get(name)?.name;
+  }
+
   /** @throws ApiError 404 */
   get(name: string): ServedModel {
     const model = this.#models.get(name);

@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { OWN_FAULTS } from './error-codes.js';
 import { toApiError } from './errors.js';
-import type { Metrics } from './metrics.js';
+import type { Metrics } from './metrics/metrics.js';
 import { requestIdOf } from './request-id.js';
 
 /**

@@ -4,7 +4,7 @@ import { openCheckpoint } from '../src/model/checkpoint.js';
 import type { CheckpointConfig, Config, UpstreamModelConfig } from './config.js';
 import { ConfigError } from './config-layer.js';
 import { EngineModel } from './engine-model.js';
-import type { Metrics } from './metrics.js';
+import type { Metrics } from './metrics/metrics.js';
 import { Models } from './models.js';
 import type { ServedModel } from './served-model.js';
 import type { UpstreamErrorCode } from './upstream/errors.js';
@@ -99,7 +99,7 @@ async function openUpstream(
   config: UpstreamModelConfig,
   { logger, env, metrics }: OpenOptions,
 ): Promise<OpenModel> {
-  const failed = (code: UpstreamErrorCode): void => metrics.upstreamError(code);
+  const failed = (code: UpstreamErrorCode): void => metrics.upstreamError(name, code);
   const options = { logger, env, failed };
   if (config.scorer === undefined) {
     const model = openUpstreamModel(name, config, options);

@@ -121,7 +121,10 @@ const method = z.enum(METHODS);
 /** What the guard does with a generation; every field has a default. How they fit together: `checkScoring`. */
 export const guardSchema = z
   .strictObject({
-    enabled: z.boolean().default(true),
+    enabled: z
+      .boolean()
+      .default(true)
+      .describe('Score the tokens and judge the steps; without it no other field plays a part.'),
     methods: z
       .preprocess(
         upTo(METHODS.length, method),
@@ -131,35 +134,140 @@ export const guardSchema = z
           .max(METHODS.length)
           .transform((methods) => [...new Set(methods)]),
       )
-      .optional(),
-    block: z.int().min(1).max(LIMITS.block).default(DEFAULT_BLOCK),
+      .optional()
+      .describe(
+        'What is computed for each token; by default `adversarial`, `nll`, `entropy` and `margin`, or what of them the model can.',
+      ),
+    block: z
+      .int()
+      .min(1)
+      .max(LIMITS.block)
+      .default(DEFAULT_BLOCK)
+      .describe('Tokens scored by one pass, at most.'),
     window: z
       .union([z.int().min(1).max(LIMITS.window), z.literal('all')], {
         error: `must be an integer from 1 to ${LIMITS.window}, or "all"`,
       })
-      .optional(),
-    schedule: z.enum(['windowed', 'lazy']).default('windowed'),
-    epsilon: z.number().min(0).lt(1).default(DEFAULT_EPSILON),
-    alpha: size.default(DEFAULT_ALPHA),
-    derivative: z.boolean().default(false),
-    sigma: size.default(DEFAULT_RANDOM.sigma),
-    samples: z.int().min(2).max(LIMITS.samples).default(DEFAULT_RANDOM.samples),
-    tokur_sigma: z.number().min(MIN_ALPHA).max(MAX_ALPHA).default(DEFAULT_TOKUR.sigma),
+      .optional()
+      .describe(
+        `Positions that a pass perturbs, \`block\` at least; by default ${DEFAULT_WINDOW}, or \`block\` if that is more.`,
+      ),
+    schedule: z
+      .enum(['windowed', 'lazy'])
+      .default('windowed')
+      .describe(
+        'One pass for each block of new tokens; or one for each doubtful token, and none for the others.',
+      ),
+    epsilon: z
+      .number()
+      .min(0)
+      .lt(1)
+      .default(DEFAULT_EPSILON)
+      .describe('`lazy`: a token is doubtful when 1 − P exceeds it.'),
+    alpha: size
+      .default(DEFAULT_ALPHA)
+      .describe(
+        `\`adversarial\`: size of the perturbation, by default ${DEFAULT_ALPHA}; as a string, such as \`"0.005rms"\`, a multiple of the embeddings' root mean square. \`guard\` in the answer gives the number that it comes to.`,
+      ),
+    derivative: z
+      .boolean()
+      .default(false)
+      .describe(
+        '`adversarial`, `random`: the derivative along the perturbation instead of a forward pass with it.',
+      ),
+    sigma: size
+      .default(DEFAULT_RANDOM.sigma)
+      .describe(
+        `\`random\`: standard deviation of the noise, by default ${DEFAULT_RANDOM.sigma}; or a string, as \`alpha\`.`,
+      ),
+    samples: z
+      .int()
+      .min(2)
+      .max(LIMITS.samples)
+      .default(DEFAULT_RANDOM.samples)
+      .describe('`random`: draws of the noise, each a forward pass of its own.'),
+    tokur_sigma: z
+      .number()
+      .min(MIN_ALPHA)
+      .max(MAX_ALPHA)
+      .default(DEFAULT_TOKUR.sigma)
+      .describe('`tokur_*`: standard deviation of the noise on the weights.'),
     // Few choices: for each of them the engine keeps a graph.
-    tokur_samples: z.literal([2, 4, 8]).default(2),
-    tokur_law: z.enum(TOKUR_LAWS).default(DEFAULT_TOKUR.law),
-    method: method.optional(),
-    per: z.enum(TARGETS).default(DEFAULT_GUARD.per),
-    statistic: z.enum(STATISTICS).default(DEFAULT_GUARD.statistic),
-    rate: z.number().gt(0).lt(1).default(DEFAULT_GUARD.rate),
-    delivery: z.enum(DELIVERIES).default(DEFAULT_GUARD.delivery),
-    action: z.enum(ACTIONS).default(DEFAULT_GUARD.action),
-    rollback_to: z.enum(TARGETS).default(DEFAULT_GUARD.rollbackTo),
-    candidates: z.int().min(1).max(MAX_CANDIDATES).default(DEFAULT_GUARD.candidates),
-    choose: z.enum(CHOICES).default(DEFAULT_GUARD.choose),
-    candidate_temperature: z.number().min(0).max(2).optional(),
-    reflection: z.string().min(1).max(LIMITS.reflectionCharacters).default(DEFAULT_GUARD.reflection),
-    max_rollbacks: z.int().min(0).max(MAX_ROLLBACKS).default(DEFAULT_GUARD.maxRollbacks),
+    tokur_samples: z
+      .literal([2, 4, 8])
+      .default(2)
+      .describe('`tokur_*`: models that are sampled, the unperturbed one among them.'),
+    tokur_law: z
+      .enum(TOKUR_LAWS)
+      .default(DEFAULT_TOKUR.law)
+      .describe(
+        '`tokur_*`: the noise is drawn once for each weight, anew at each position, or that and the same for queries and values.',
+      ),
+    method: method
+      .optional()
+      .describe(
+        'The score that steps are judged by; by default `adversarial` if it is one of `methods`, else the first.',
+      ),
+    per: z
+      .enum(TARGETS)
+      .default(DEFAULT_GUARD.per)
+      .describe('A step is flagged by its own risk, or by the largest of its tokens.'),
+    statistic: z
+      .enum(STATISTICS)
+      .default(DEFAULT_GUARD.statistic)
+      .describe("Of its tokens' scores what is the step's."),
+    rate: z
+      .number()
+      .gt(0)
+      .lt(1)
+      .default(DEFAULT_GUARD.rate)
+      .describe(
+        'Target share of false alarms, of steps or of tokens as `per` says: what has a risk of at least 1 − `rate` is flagged. Spikes go by it too, per token.',
+      ),
+    delivery: z
+      .enum(DELIVERIES)
+      .default(DEFAULT_GUARD.delivery)
+      .describe(
+        'Tokens at once, or whole steps once they are settled; over Server-Sent Events and in a whole response `rollback` and `reflect` are always `held`.',
+      ),
+    action: z
+      .enum(ACTIONS)
+      .default(DEFAULT_GUARD.action)
+      .describe(
+        'What is done about a flagged step: nothing more, the generation ends, continuations are drawn in its place, or a request to check it is put after it.',
+      ),
+    rollback_to: z
+      .enum(TARGETS)
+      .default(DEFAULT_GUARD.rollbackTo)
+      .describe('`rollback`: back to the start of the step, or to the token of it that scored highest.'),
+    candidates: z
+      .int()
+      .min(1)
+      .max(MAX_CANDIDATES)
+      .default(DEFAULT_GUARD.candidates)
+      .describe('`rollback`: continuations that are drawn beside the flagged one.'),
+    choose: z
+      .enum(CHOICES)
+      .default(DEFAULT_GUARD.choose)
+      .describe('`rollback`: the one with the lowest mean score, or what most of them say.'),
+    candidate_temperature: z
+      .number()
+      .min(0)
+      .max(2)
+      .optional()
+      .describe('`rollback`: at which they are drawn; by default that of the response.'),
+    reflection: z
+      .string()
+      .min(1)
+      .max(LIMITS.reflectionCharacters)
+      .default(DEFAULT_GUARD.reflection)
+      .describe('`reflect`: the request.'),
+    max_rollbacks: z
+      .int()
+      .min(0)
+      .max(MAX_ROLLBACKS)
+      .default(DEFAULT_GUARD.maxRollbacks)
+      .describe('`rollback`, `reflect`: most of them in a response; later steps are annotated.'),
   })
   .transform(({ window, ...guard }) => ({
     ...guard,
@@ -197,14 +305,14 @@ const invalid = (param: string, problem: string): ApiError =>
   new ApiError(400, 'invalid_value', `${param}: ${problem}`, param);
 
 const generationFields = {
-  model: z.string(),
+  model: z.string().describe('By its name in the configuration.'),
   messages: z.preprocess(upTo(LIMITS.messages, message), z.array(message).min(1).max(LIMITS.messages)),
-  temperature: z.number().min(0).max(2).nullish(),
+  temperature: z.number().min(0).max(2).nullish().describe("0 is greedy; by default the model's own."),
   top_p: z.number().gt(0).max(1).nullish(),
-  top_k: z.int().min(0).nullish(),
-  seed: z.int().nullish(),
-  max_tokens: z.int().min(1).nullish(),
-  max_completion_tokens: z.int().min(1).nullish(),
+  top_k: z.int().min(0).nullish().describe('How many of the most probable tokens to sample from; 0 is all.'),
+  seed: z.int().nullish().describe('The same seed gives the same response.'),
+  max_tokens: z.int().min(1).nullish().describe('The older name of `max_completion_tokens`.'),
+  max_completion_tokens: z.int().min(1).nullish().describe('Longest response, in tokens.'),
   stop: z
     .preprocess(
       upTo(LIMITS.stops, z.string()),
@@ -218,8 +326,16 @@ const generationFields = {
         }),
     )
     .nullish(),
-  top_logprobs: z.int().min(0).max(LIMITS.topLogprobs).nullish(),
-  guard: guardSchema.nullish().transform((guard) => guard ?? guardSchema.parse({})),
+  top_logprobs: z
+    .int()
+    .min(0)
+    .max(LIMITS.topLogprobs)
+    .nullish()
+    .describe('Alternatives of each token that are told.'),
+  guard: guardSchema
+    .nullish()
+    .transform((guard) => guard ?? guardSchema.parse({}))
+    .describe('How tokens are scored, and what is done about doubtful steps.'),
 
   // Of no consequence here.
   user: z.string().nullish(),
@@ -246,8 +362,7 @@ const generationFields = {
   web_search_options: unsupported(),
 };
 
-/** Whether it outlives its connection. */
-const resumable = z.boolean().nullish();
+const resumable = z.boolean().nullish().describe('Whether the generation outlives its connection.');
 
 /** The body of `POST /v1/chat/completions`. */
 export const chatSchema = z
@@ -275,7 +390,11 @@ export const chatSchema = z
 
 export type ChatRequest = z.output<typeof chatSchema>;
 
-const requestId = z.string().max(128).optional();
+const requestId = z
+  .string()
+  .max(128)
+  .optional()
+  .describe('Chosen by the client; echoed in the answer, and in errors about this message.');
 
 /** The message `generation.create` of the stream protocol. */
 export const createSchema = z.strictObject({

@@ -2,6 +2,9 @@ import type { Observable } from 'rxjs';
 import type { GuardEvent } from '../src/stream/events.js';
 import type { FlowGate } from '../src/stream/flow-gate.js';
 import type { Vocabulary } from '../src/stream/wire.js';
+import type { ErrorCode } from './error-codes.js';
+import type { WatchedEngine } from './metrics/engine.js';
+import type { Provider } from './metrics/generations.js';
 import type { GenerationFields, Guard } from './request.js';
 
 /** The settings in force, as clients are told: relative sizes made absolute. */
@@ -31,6 +34,10 @@ export interface PrepareOptions {
   readonly canRetract: boolean;
   /** What a request gets at most that does not say how many tokens it wants. */
   readonly maxTokens?: number;
+  /** Of the response, for the metrics. */
+  readonly responseId?: string;
+  /** Told of a refusal after the start, where the client hears of it as of a failure; else it is answered with one. */
+  readonly refused?: (code: ErrorCode) => void;
 }
 
 /** A model that the gateway serves under a name: a checkpoint of its own, or an upstream's. */
@@ -42,6 +49,14 @@ export interface ServedModel {
    */
   prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared>;
   status(): ModelStatus;
+  /** What metrics are read from. */
+  readonly inside?: ModelInside | undefined;
+}
+
+export interface ModelInside {
+  readonly provider: Provider;
+  readonly engine?: WatchedEngine;
+  readonly upstreamUp?: () => boolean;
 }
 
 /** What `/healthz` says of a model. */

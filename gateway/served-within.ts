@@ -28,6 +28,10 @@ class BoundedModel implements ServedModel {
     this.#bounds = bounds;
   }
 
+  get inside() {
+    return this.#model.inside;
+  }
+
   status() {
     return this.#model.status();
   }

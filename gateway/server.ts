@@ -13,7 +13,8 @@ import { createHttpServer } from './http-server.js';
 import { Lifecycle } from './lifecycle.js';
 import { LiveGenerations } from './live-generations.js';
 import { mergeConfig } from './load-config.js';
-import { Metrics } from './metrics.js';
+import { metered } from './metrics/metered.js';
+import { Metrics } from './metrics/metrics.js';
 import type { Models } from './models.js';
 import { servedWithin } from './served-within.js';
 import { StreamServer } from './stream-server.js';
@@ -70,11 +71,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   checkAccess(config, env);
   const access = new Access(config.access, { env, now });
   const lifecycle = new Lifecycle();
-  const models = servedWithin(options.models, { limits, texts: config.log.texts ? logger : null });
+  const within = servedWithin(options.models, { limits, texts: config.log.texts ? logger : null });
+  const models = metered(within, metrics);
 
   const live = new LiveGenerations(config.streams, logger);
 
-  const refused = (code: ErrorCode): void => metrics.refused(code);
+  const refused = (code: ErrorCode, model?: string): void => metrics.refused(code, model);
 
   const connections = new Set<Duplex>();
   const streams = new StreamServer({
@@ -85,10 +87,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     maxMessageBytes: limits.message_bytes,
     logger,
     connect: (socket, principal, log) => {
-      new StreamConnection(socket, { models, live, principal, settings: config, logger: log, refused });
+      new StreamConnection(socket, {
+        models,
+        live,
+        principal,
+        settings: config,
+        logger: log,
+        refused,
+        resumed: (recovered) => metrics.resumed(recovered),
+      });
     },
   });
   metrics.watch({
+    models,
     generations: () => live.size,
     connections: () => ({ http: connections.size, websocket: streams.connections }),
   });

@@ -11,7 +11,7 @@ import { ApiError, toApiError } from './errors.js';
 import { checkForm, declineUpgrade, isHandshake, refuse } from './http-server.js';
 import type { Lifecycle } from './lifecycle.js';
 import type { LiveGenerations } from './live-generations.js';
-import type { Metrics } from './metrics.js';
+import type { Metrics } from './metrics/metrics.js';
 import { requestIdOf } from './request-id.js';
 
 const PATH = '/v1/stream';

@@ -23,7 +23,9 @@ export interface StreamOptions {
   readonly settings: Pick<Config, 'limits' | 'streams'>;
   readonly logger: Logger;
   /** Told of each error that the client is told of on behalf of the connection. */
-  readonly refused?: (code: ErrorCode) => void;
+  readonly refused?: (code: ErrorCode, model?: string) => void;
+  /** Told whether a generation could be gone on with. */
+  readonly resumed?: (recovered: boolean) => void;
 }
 
 const CLIENT_TYPES = 'generation.create, generation.resume or generation.cancel';
@@ -107,7 +109,7 @@ export class StreamConnection {
       else if (type === 'generation.cancel') this.#cancel(message);
       else throw new ApiError(400, 'invalid_message', `type: must be ${CLIENT_TYPES}`, 'type');
     } catch (error) {
-      this.#sendError(error, requestIdOf(message));
+      this.#sendError(error, requestIdOf(message), this.#modelOf(message));
     }
   }
 
@@ -118,6 +120,7 @@ export class StreamConnection {
     const id = `${ID_PREFIX}${randomUUID()}`;
     const resumable = request.resumable === true;
     const requestId = request.request_id;
+    const refused = (code: ErrorCode): void => this.#options.refused?.(code, models.named(request.model));
     this.#preparing += 1;
     live
       .open({
@@ -125,14 +128,14 @@ export class StreamConnection {
         principal,
         resumable,
         requestId,
-        prepare: () => models.prepare(request, { canRetract: true }),
+        prepare: () => models.prepare(request, { canRetract: true, responseId: id, refused }),
         encode: (prepared) => new StreamEncoding({ id, requestId, epoch: live.epoch, resumable, prepared }),
       })
       .finally(() => {
         this.#preparing -= 1;
       })
       .then((generation) => this.#start(generation))
-      .catch((error: unknown) => this.#sendError(error, requestIdOf(message)));
+      .catch((error: unknown) => this.#sendError(error, requestIdOf(message), this.#modelOf(message)));
   }
 
   #start(generation: LiveGeneration): void {
@@ -140,7 +143,7 @@ export class StreamConnection {
       generation.discard();
       return;
     }
-    const sink = this.#sinkOf(generation.id);
+    const sink = this.#sinkOf(generation);
     this.#attached.set(generation.id, { generation, sink });
     generation.start(sink, this.#backlog.full);
   }
@@ -156,12 +159,13 @@ export class StreamConnection {
       this.#checkRoom();
     }
     const { live, principal } = this.#options;
-    const sink = this.#sinkOf(id);
     const generation = id.startsWith(ID_PREFIX) ? live.find({ id, epoch }, principal) : null;
-    const recovered = generation?.attach(sink, offset) === true;
+    const sink = generation && this.#sinkOf(generation);
+    const recovered = generation !== null && sink !== null && generation.attach(sink, offset);
+    this.#options.resumed?.(recovered);
     const echo = request_id === undefined ? {} : { request_id };
     this.#sendJson({ type: 'generation.resumed', response_id: id, ...echo, recovered });
-    if (!generation || !recovered) {
+    if (!recovered) {
       own?.generation.discard();
       return;
     }
@@ -185,30 +189,36 @@ export class StreamConnection {
     throw new ApiError(429, 'too_many_generations', `at most ${most} generations at once on a connection`);
   }
 
-  #sinkOf(id: string): Sink {
+  #sinkOf({ id, model }: Pick<LiveGeneration, 'id' | 'model'>): Sink {
     return {
       send: (frame) => this.#send(frame),
       ended: () => this.#attached.delete(id),
       refused: (error) => {
         this.#attached.delete(id);
-        this.#sendError(error, { response_id: id });
+        this.#sendError(error, { response_id: id }, model);
       },
       replaced: () => {
         this.#attached.delete(id);
         const error = new ApiError(409, 'taken_over', 'the generation was resumed elsewhere');
-        this.#sendError(error, { response_id: id });
+        this.#sendError(error, { response_id: id }, model);
       },
     };
   }
 
-  #sendError(error: unknown, about: Subject): void {
+  #sendError(error: unknown, about: Subject, model?: string): void {
     const { body } = toApiError(error);
     const { refused, logger } = this.#options;
-    refused?.(body.code);
+    refused?.(body.code, model);
     const fields = { response_id: about.response_id, code: body.code };
     if (OWN_FAULTS.has(body.code)) logger.error({ ...fields, err: error }, 'request failed');
     else logger.info(fields, 'request refused');
     this.#sendJson({ type: 'error', ...about, error: body });
+  }
+
+  /** That is asked for, if it is one of those that are served. */
+  #modelOf(message: unknown): string | undefined {
+    if (typeof message !== 'object' || message === null || !('model' in message)) return undefined;
+    return this.#options.models.named(String(message.model));
   }
 
   #sendJson(event: object): void {

@@ -153,9 +153,15 @@ export function openApi(version: string): Json {
       '/metrics': {
         get: {
           operationId: 'metrics',
-          summary: "Metrics in Prometheus's text format; not here where they have a listener of their own.",
+          summary: 'Metrics for Prometheus; not here where they have a listener of their own.',
           responses: {
-            '200': { description: 'The metrics.', content: { 'text/plain': { schema: { type: 'string' } } } },
+            '200': {
+              description: 'The metrics; in OpenMetrics with exemplars, for those who ask for it.',
+              content: {
+                'text/plain': { schema: { type: 'string' } },
+                'application/openmetrics-text': { schema: { type: 'string' } },
+              },
+            },
             ...COMMON,
           },
         },

@@ -1,3 +1,4 @@
+import { ERROR_CODES, type ErrorCode } from '../error-codes.js';
 import { ApiError } from '../errors.js';
 
 /** What went wrong with an upstream, by the code that clients see, and the HTTP status that goes with it. */
@@ -9,9 +10,11 @@ const STATUSES = {
   upstream_overloaded: 503,
   upstream_refused: 400,
   upstream_not_found: 502,
-} as const;
+} as const satisfies Partial<Record<ErrorCode, number>>;
 
 export type UpstreamErrorCode = keyof typeof STATUSES;
+
+export const UPSTREAM_ERROR_CODES = ERROR_CODES.filter((code): code is UpstreamErrorCode => code in STATUSES);
 
 export interface UpstreamErrorOptions {
   /** Seconds, as the server asked for them; clients are told some from 1 to 60. */

@@ -13,7 +13,14 @@ import { ConfigError } from '../config-layer.js';
 import { ApiError } from '../errors.js';
 import { guardOf, scoringOf } from '../guard-settings.js';
 import { completeGuard, type GenerationFields, type GuardFields } from '../request.js';
-import type { GuardInForce, ModelStatus, Prepared, PrepareOptions, ServedModel } from '../served-model.js';
+import type {
+  GuardInForce,
+  ModelInside,
+  ModelStatus,
+  Prepared,
+  PrepareOptions,
+  ServedModel,
+} from '../served-model.js';
 import { UpstreamError } from './errors.js';
 import { Failover, type FailoverOptions } from './failover.js';
 import { ALTERNATIVES, methodsOf } from './logprob-scores.js';
@@ -91,6 +98,17 @@ export class UpstreamModel implements ServedModel {
     this.#maxStreams = maxStreams;
     this.#logger = logger;
     this.#scorer = scorer;
+  }
+
+  get inside(): ModelInside {
+    return {
+      provider: 'openai',
+      ...(this.#scorer && { engine: { engine: this.#scorer.engine, processes: ['score'] } }),
+      upstreamUp: () => {
+        this.refresh(); // whoever asks for metrics alone would never see a server come back
+        return this.#failover.servers.some(({ reachable }) => reachable);
+      },
+    };
   }
 
   /** By the places of the upstreams in the configuration; their addresses are nobody's business. */

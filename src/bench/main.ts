@@ -1,21 +1,9 @@
 #!/usr/bin/env node
-import { Command } from 'commander';
 import { reportError } from '../cli/report.js';
-import { schedulesCommand } from './schedules/schedules-command.js';
-import { soakCommand } from './soak/soak-command.js';
-import { checkpointCommand } from './speed/checkpoint-command.js';
-import { speedCommand } from './speed/speed-command.js';
-
-const program = new Command('npm run bench --')
-  .description('Measures speed, memory and streaming schedules. Without a command: speed.')
-  .showHelpAfterError('(--help shows the options)')
-  .addCommand(speedCommand(), { isDefault: true })
-  .addCommand(checkpointCommand())
-  .addCommand(schedulesCommand())
-  .addCommand(soakCommand());
+import { benchProgram } from './program.js';
 
 try {
-  await program.parseAsync();
+  await benchProgram().parseAsync();
 } catch (error) {
   reportError(error);
   process.exitCode = 1;

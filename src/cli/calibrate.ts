@@ -63,8 +63,11 @@ export function calibrateCommand(): Command {
         .argParser(integer(1, 1e6))
         .conflicts('input'),
     )
-    .option('--limit <prompts>', 'take no more of them', integer(1, 1e9))
-    .option('--output <file>', `the calibration (default: ${CALIBRATION_FILE} in the folder of the model)`)
+    .option('--limit <prompts>', 'take no more prompts than this', integer(1, 1e9))
+    .option(
+      '--output <file>',
+      `where the calibration goes (default: ${CALIBRATION_FILE} in the folder of the model)`,
+    )
     .option(
       '--check <prompts>',
       'write nothing: measure the rates of false alarms on so many fresh prompts',
@@ -77,14 +80,14 @@ export function calibrateCommand(): Command {
         .default([...DEFAULT_METHODS], DEFAULT_METHODS.join(',')),
     )
     .optionsGroup('Answers:')
-    .option('--temperature <number>', "sampling temperature; by default the model's own", real(0, 2))
+    .option('--temperature <number>', 'sampling temperature (default: that of the model)', real(0, 2))
     .option(
       '--seed <number>',
       'the same seed gives the same problems, answers and noise',
       integer(0, 2 ** 30),
       0,
     )
-    .option('--max-tokens <number>', 'longest answer', integer(1, 1 << 20), DEFAULT_MAX_TOKENS);
+    .option('--max-tokens <number>', 'longest answer, in tokens', integer(1, 1 << 20), DEFAULT_MAX_TOKENS);
   return addScoringOptions(command, ['windowed', 'lazy'])
     .addHelpText(
       'after',

@@ -67,21 +67,37 @@ interface Watch {
 export function chatCommand(): Command {
   const command = new Command('chat')
     .description('Ask a model and watch where it hesitates.')
-    .argument('[question]', 'asked for at a terminal, else read from standard input')
+    .argument('[question]', 'without it: asked for at a terminal, else read from standard input')
     .addOption(modelOption())
     .addOption(deviceOption())
     .option('--system <text>', 'system message')
     .option('--json', 'print events as JSON lines')
     .optionsGroup('Sampling:')
-    .option('--temperature <number>', 'sampling temperature; 0 is greedy', real(0, 2))
-    .option('--top-p <number>', 'nucleus of the distribution to sample from', real(0.0001, 1))
+    .option(
+      '--temperature <number>',
+      'sampling temperature; 0 is greedy (default: that of the model)',
+      real(0, 2),
+    )
+    .option(
+      '--top-p <number>',
+      'sample from the most probable tokens that have this share together; 1 is all (default: that of the model)',
+      real(0.0001, 1),
+    )
     .option(
       '--top-k <number>',
-      'how many of the most probable tokens to sample from; 0 is all',
+      'how many of the most probable tokens to sample from; 0 is all (default: that of the model)',
       integer(0, 1 << 20),
     )
-    .option('--seed <number>', 'the same seed gives the same answer, and noise', integer(0, 2 ** 31 - 1))
-    .option('--max-tokens <number>', 'longest answer', integer(1, 1 << 20))
+    .option(
+      '--seed <number>',
+      'the same seed gives the same answer and noise (default: another each time)',
+      integer(0, 2 ** 31 - 1),
+    )
+    .option(
+      '--max-tokens <number>',
+      'longest answer, in tokens (default: what the context has room for)',
+      integer(1, 1 << 20),
+    )
     .option('--stop <text>', 'end the answer before this; may be given several times', collectText)
     .optionsGroup('Scoring:')
     .option('--no-score', 'generate without scoring')

@@ -32,13 +32,16 @@ export function addGuardOptions(command: Command, defaultMethod: string): Comman
     new Option('--method <name>', `the score that steps are judged by (default: ${defaultMethod})`).choices(
       METHODS,
     ),
-    new Option('--per <target>', 'a step is judged by its own risk, or by that of one of its tokens')
+    new Option('--per <target>', 'a step is judged by its own risk, or by the largest of its tokens')
       .choices(TARGETS)
       .default(DEFAULT_GUARD.per),
-    new Option('--statistic <name>', "of its tokens' scores what is the step's")
+    new Option('--statistic <name>', 'the score of a step: the largest of its tokens, or their mean')
       .choices(STATISTICS)
       .default(DEFAULT_GUARD.statistic),
-    new Option('--rate <number>', 'share of ordinary steps, or tokens, that may be called doubtful')
+    new Option(
+      '--rate <number>',
+      'share of ordinary steps, or tokens, that may be called doubtful: the rate of false alarms',
+    )
       .argParser(parseRate)
       .default(DEFAULT_GUARD.rate),
     new Option('--rollback-to <target>', 'rollback: to the start of the step, or to its most doubtful token')

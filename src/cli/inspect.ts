@@ -22,7 +22,11 @@ export function inspectCommand(): Command {
   return new Command('inspect')
     .description('Show what a checkpoint is, and the memory and time that it needs.')
     .argument('<model>', 'checkpoint folder, or a config.json alone')
-    .option('--length <tokens>', 'length of the text, prompt and response', integer(2, 1 << 20))
+    .option(
+      '--length <tokens>',
+      'length of the text, prompt and response (default: the context, at most 1024)',
+      integer(2, 1 << 20),
+    )
     .option('--time', 'measure this machine (two seconds) and estimate the time of one response')
     .option('--prompt <tokens>', 'how much of the text is the prompt, for --time', integer(1, 1 << 20), 200)
     .option('--gflops <number>', 'of the machine in GFLOP/s, instead of measuring it', real(0.001, 1e9))

@@ -1,13 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
-import { Command } from 'commander';
-import { benchCommand } from './bench.js';
-import { calibrateCommand } from './calibrate.js';
-import { chatCommand } from './chat.js';
-import { inspectCommand } from './inspect.js';
+import { flinchProgram } from './program.js';
 import { reportError } from './report.js';
-import { scoreCommand } from './score.js';
-import { serveCommand } from './serve.js';
 
 // A reader that has seen enough, as `| head` does, is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -18,19 +12,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
 
-const program = new Command('flinch')
-  .description('Measures, token by token, how much a language model hesitates while it writes.')
-  .version(String(version))
-  .showHelpAfterError('(--help shows the options)')
-  .addCommand(serveCommand())
-  .addCommand(chatCommand())
-  .addCommand(scoreCommand())
-  .addCommand(calibrateCommand())
-  .addCommand(inspectCommand())
-  .addCommand(benchCommand());
-
 try {
-  await program.parseAsync();
+  await flinchProgram(String(version)).parseAsync();
 } catch (error) {
   reportError(error);
   process.exitCode = 1;

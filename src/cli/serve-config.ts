@@ -50,17 +50,33 @@ export async function serveConfig(flags: ServeFlags, env: NodeJS.ProcessEnv): Pr
   return serveConfig({ ...flags, model: EMBEDDED_MODEL }, env);
 }
 
-function fieldFlags({ host, port, metricsPort, allowAnonymous, logLevel }: ServeFlags): ConfigLayer[] {
-  const layers: ConfigLayer[] = [];
-  const set = (flag: string, part: string, field: string, value: unknown): void => {
-    if (value !== undefined) layers.push({ values: { [part]: { [field]: value } }, place: () => flag });
-  };
-  set('--host', 'listen', 'host', host);
-  set('--port', 'listen', 'port', port);
-  set('--metrics-port', 'metrics', 'port', metricsPort);
-  set('--allow-anonymous', 'access', 'allow_anonymous', allowAnonymous);
-  set('--log-level', 'log', 'level', logLevel);
-  return layers;
+/** The flags that set one field whatever is served. */
+const FIELD_FLAGS: readonly {
+  readonly flag: string;
+  readonly path: readonly [part: string, field: string];
+  readonly value: (flags: ServeFlags) => unknown;
+}[] = [
+  { flag: '--host', path: ['listen', 'host'], value: ({ host }) => host },
+  { flag: '--port', path: ['listen', 'port'], value: ({ port }) => port },
+  { flag: '--metrics-port', path: ['metrics', 'port'], value: ({ metricsPort }) => metricsPort },
+  {
+    flag: '--allow-anonymous',
+    path: ['access', 'allow_anonymous'],
+    value: ({ allowAnonymous }) => allowAnonymous,
+  },
+  { flag: '--log-level', path: ['log', 'level'], value: ({ logLevel }) => logLevel },
+];
+
+/** Of a field, as `listen.port`, the flag that sets it. */
+export const FLAG_OF_FIELD: ReadonlyMap<string, string> = new Map(
+  FIELD_FLAGS.map(({ flag, path }) => [path.join('.'), flag]),
+);
+
+function fieldFlags(flags: ServeFlags): ConfigLayer[] {
+  return FIELD_FLAGS.flatMap(({ flag, path: [part, field], value }): ConfigLayer[] => {
+    const given = value(flags);
+    return given === undefined ? [] : [{ values: { [part]: { [field]: given } }, place: () => flag }];
+  });
 }
 
 type Setting = readonly [flag: string, field: string, value: unknown];

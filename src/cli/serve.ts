@@ -26,7 +26,7 @@ export function serveCommand(): Command {
     .option('--allow-anonymous', 'listen on other addresses than loopback without any API key')
     .optionsGroup('One model, in place of those of the configuration:')
     .option('--model <folder>', 'checkpoint in the Hugging Face layout (default: the embedded reasoner)')
-    .option('--upstream <url>', 'OpenAI-compatible server that runs it, up to and with /v1')
+    .option('--upstream <url>', 'address of an OpenAI-compatible server that runs it, up to and with /v1')
     .option('--upstream-model <name>', 'what that server calls it')
     .option('--upstream-key-env <variable>', "environment variable that holds that server's key")
     .option('--scorer <folder>', 'checkpoint of the same weights, which scores what that server writes')
@@ -35,10 +35,14 @@ export function serveCommand(): Command {
         DEVICE_CHOICES,
       ),
     )
-    .option('--max-streams <number>', 'responses under way at once (default: 16)', integer(1, 4096))
+    .option(
+      '--max-streams <number>',
+      'responses under way at once (default: 16, or 64 with --upstream)',
+      integer(1, 4096),
+    )
     .option(
       '--memory <size>',
-      'most that texts may be predicted to need, such as 4GB; by default 70 % of what is free',
+      'most memory that texts may be predicted to need, such as 4GB (default: 70 % of what is free)',
       parseBytes,
     )
     .optionsGroup('Other:')
@@ -60,6 +64,8 @@ On SIGTERM or Ctrl-C responses under way may finish (shutdown.drain_s); a second
 Examples:
   $ flinch serve
   $ flinch serve --model ~/models/Qwen2.5-0.5B-Instruct --port 9000
+  $ flinch serve --upstream http://127.0.0.1:8000/v1 --upstream-model Qwen/Qwen2.5-0.5B-Instruct \\
+      --scorer ~/models/Qwen2.5-0.5B-Instruct
   $ flinch serve --config flinch.yaml --check-config
   $ curl -N http://127.0.0.1:8787/v1/chat/completions -H 'Content-Type: application/json' -d '{
       "model": "reasoner", "stream": true,

@@ -1,4 +1,5 @@
 import type { Relation } from '../uncertainty/ccp.js';
+import { Encoder, type EncoderOptions } from './encoder.js';
 
 export type TextPair = readonly [string, string];
 
@@ -6,10 +7,91 @@ export type TextPair = readonly [string, string];
 export interface Encoders {
   /** What the first text of each pair says about the second: natural language inference. */
   readonly relate: ((pairs: readonly TextPair[]) => Promise<Relation[]>) | null;
-  /** How alike the texts of each pair are in meaning, 0 to 1. */
+  /** How alike the texts of each pair are in meaning, 0 to 1: a cross-encoder. */
   readonly compare: ((pairs: readonly TextPair[]) => Promise<number[]>) | null;
   /** A vector of length 1 for each text, `[text][dimension]`. */
   readonly embed: ((texts: readonly string[]) => Promise<number[][]>) | null;
 }
 
 export const NO_ENCODERS: Encoders = { relate: null, compare: null, embed: null };
+
+/** Folders in the layout of Transformers.js. */
+export interface EncoderFolders {
+  /** Such as microsoft/deberta-large-mnli. */
+  readonly nli?: string;
+  /** Such as cross-encoder/stsb-roberta-large. */
+  readonly similarity?: string;
+  /** Such as sentence-transformers/all-MiniLM-L6-v2. */
+  readonly sentence?: string;
+}
+
+export interface OpenEncoders extends Encoders {
+  /** Folder and file of each model that is there, for the settings of a run. */
+  readonly names: Readonly<Partial<Record<keyof EncoderFolders, string>>>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the models that are given, each in a process of its own, and starts them: what is wrong with one is told now.
+ * @throws ModelError that names file and field; EngineError `unavailable`, whose message does
+ */
+export async function openEncoders(
+  folders: EncoderFolders,
+  options: Omit<EncoderOptions, 'file'> = {},
+): Promise<OpenEncoders> {
+  const open = (use: keyof EncoderFolders): Promise<Encoder> | null => {
+    const folder = folders[use];
+    return folder === undefined ? null : Encoder.open(folder, use, options);
+  };
+  const [nli, similarity, sentence] = await Promise.all([open('nli'), open('similarity'), open('sentence')]);
+  const opened = [nli, similarity, sentence].filter((encoder) => encoder !== null);
+  const close = async (): Promise<void> => {
+    await Promise.all(opened.map((encoder) => encoder.close()));
+  };
+  try {
+    await Promise.all(opened.map((encoder) => encoder.start()));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    relate: nli && relateBy(nli),
+    compare: similarity && compareBy(similarity),
+    embed: sentence && embedBy(sentence),
+    names: {
+      ...(nli && { nli: nli.folder.name }),
+      ...(similarity && { similarity: similarity.folder.name }),
+      ...(sentence && { sentence: sentence.folder.name }),
+    },
+    close,
+  };
+}
+
+/** The most likely label of each pair. Words come again and again: no pair is asked about twice. */
+function relateBy(nli: Encoder): NonNullable<Encoders['relate']> {
+  const { relations } = nli.folder;
+  const known = new Map<string, Relation>();
+  return async (pairs) => {
+    const keys = pairs.map((pair) => JSON.stringify(pair));
+    const asked = [...new Map(pairs.map((pair, i) => [keys[i]!, pair]))].filter(([key]) => !known.has(key));
+    const rows = await nli.encode(asked.map(([, pair]) => pair));
+    for (const [i, logits] of rows.entries()) {
+      known.set(asked[i]![0], relations[logits.indexOf(Math.max(...logits))]!);
+    }
+    return keys.map((key) => known.get(key)!);
+  };
+}
+
+const compareBy =
+  (similarity: Encoder): NonNullable<Encoders['compare']> =>
+  async (pairs) => {
+    const rows = await similarity.encode(pairs);
+    return rows.map(([logit]) => 1 / (1 + Math.exp(-logit!)));
+  };
+
+const embedBy =
+  (sentence: Encoder): NonNullable<Encoders['embed']> =>
+  async (texts) => {
+    const rows = await sentence.encode(texts.map((text) => [text] as const));
+    return rows.map((row) => [...row]);
+  };

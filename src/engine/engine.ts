@@ -27,6 +27,8 @@ export interface EngineOptions {
    * refused. By default 70 % of what is available when the engine opens.
    */
   readonly memoryLimit?: number;
+  /** Milliseconds since any fixed moment. */
+  readonly now?: () => number;
 }
 
 const DEFAULT_MAX_STREAMS = 16;
@@ -55,12 +57,15 @@ export class Engine {
   readonly #threads: Readonly<Record<Role, number>>;
   readonly #decode: EngineProcess<ToDecode, FromDecode>;
   readonly #score: EngineProcess<ToScore, FromScore>;
+  readonly #now: () => number;
+  readonly #passListeners = new Set<(ms: number) => void>();
   #streams = 0;
 
   private constructor(checkpoint: Checkpoint, options: EngineOptions) {
     this.checkpoint = checkpoint;
     const { maxPositions } = checkpoint.config;
     this.contextLength = Math.min(options.contextLength ?? DEFAULT_CONTEXT_LIMIT, maxPositions);
+    this.#now = options.now ?? (() => performance.now());
     this.#maxStreams = options.maxStreams ?? DEFAULT_MAX_STREAMS;
     const { decode, score } = defaultThreads();
     this.#threads = { decode: options.decodeThreads ?? decode, score: options.scoreThreads ?? score };
@@ -139,6 +144,10 @@ export class Engine {
         process: this.#score,
         vocabSize: this.checkpoint.config.vocabSize,
         share,
+        passed: (ms) => {
+          for (const listener of this.#passListeners) listener(ms);
+        },
+        now: this.#now,
       });
     } finally {
       letGo();
@@ -151,9 +160,24 @@ export class Engine {
     return { config: this.checkpoint.config, threads: this.#threads[role], ...(device && { device }) };
   }
 
-  /** Of each process that runs, its id and the device that it computes on. */
+  /**
+   * Tells how long each score pass took, and each sample of perturbed copies: milliseconds from the question to the
+   * answer, waiting for others included.
+   * @returns ends it
+   */
+  onPass(listener: (ms: number) => void): () => void {
+    this.#passListeners.add(listener);
+    return () => this.#passListeners.delete(listener);
+  }
+
+  /** Of each process: while it runs its id and the device that it computes on, and what waits for it. */
   status() {
-    const of = ({ pid, restarts, device }: ProcessStatus): ProcessStatus => ({ pid, restarts, device });
+    const of = ({ pid, restarts, device, waiting }: ProcessStatus): ProcessStatus => ({
+      pid,
+      restarts,
+      device,
+      waiting,
+    });
     return { streams: this.#streams, decode: of(this.#decode), score: of(this.#score) };
   }
 

@@ -169,6 +169,7 @@ export class Generation {
           if (message.type === 'token') this.#written += 1;
           this.#inbox.put(message);
         },
+        waits: () => this.#inbox.awaited,
         fail: (error) => {
           this.#failure = error;
           this.#release();

@@ -9,6 +9,11 @@ export class Inbox<T> {
   #error: EngineError | null = null;
   #wake: (() => void) | null = null;
 
+  /** Whether its reader waits for a message. */
+  get awaited(): boolean {
+    return this.#wake !== null;
+  }
+
   put(message: T): void {
     this.#messages.push(message);
     this.#wake?.();

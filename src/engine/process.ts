@@ -3,9 +3,14 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { adviceFor, type Device, environmentOf } from './device.js';
 import { EngineError } from './errors.js';
-import type { OpenMessage } from './protocol.js';
 
 const ENTRY = fileURLToPath(new URL('./child/main.js', import.meta.url));
+
+/** What a process is told first, beside its device. */
+interface Opening {
+  /** For messages. */
+  readonly role: string;
+}
 
 /** A process that has not left on its own by then is killed. */
 const CLOSE_TIMEOUT_MS = 2000;
@@ -24,11 +29,15 @@ export interface ProcessStatus {
   readonly restarts: number;
   /** What it computes on, once it has opened its model there. */
   readonly device: Device | undefined;
+  /** Streams that wait for a message of it. */
+  readonly waiting: number;
 }
 
 /** What a stream hears of its process. */
 export interface StreamListener<In> {
   receive(message: In): void;
+  /** Whether it waits for a message. */
+  waits(): boolean;
   /** The process is gone, and the stream with it. */
   fail(error: EngineError): void;
 }
@@ -45,8 +54,9 @@ export interface StreamHandle<Out> {
  * under way are told; the next one finds a new process.
  */
 export class EngineProcess<Out extends object, In extends FromChild> implements ProcessStatus {
-  readonly #open: Omit<OpenMessage, 'device'>;
+  readonly #open: Opening;
   readonly #devices: readonly Device[];
+  readonly #entry: string;
   readonly #listeners = new Map<number, StreamListener<In>>();
   #child: Promise<ChildProcess> | null = null;
   #pid: number | undefined;
@@ -56,10 +66,14 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
   #closed = false;
   #closing: Promise<void> | null = null;
 
-  /** @param devices to try in order */
-  constructor(open: Omit<OpenMessage, 'device'>, devices: readonly Device[]) {
+  /**
+   * @param devices to try in order
+   * @param entry what the process runs: a module that answers `ready` or `unavailable` to the opening
+   */
+  constructor(open: Opening, devices: readonly Device[], entry = ENTRY) {
     this.#open = open;
     this.#devices = devices;
+    this.#entry = entry;
   }
 
   get pid(): number | undefined {
@@ -72,6 +86,12 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
 
   get device(): Device | undefined {
     return this.#device;
+  }
+
+  get waiting(): number {
+    let waiting = 0;
+    for (const listener of this.#listeners.values()) if (listener.waits()) waiting += 1;
+    return waiting;
   }
 
   /**
@@ -135,7 +155,7 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
 
   async #startOn(device: Device): Promise<ChildProcess> {
     // 'advanced' carries typed arrays and maps. Standard output stays the command's own.
-    const child = fork(ENTRY, [], {
+    const child = fork(this.#entry, [], {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       execArgv: [],

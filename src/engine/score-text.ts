@@ -27,6 +27,10 @@ export interface ScoreContext {
   readonly vocabSize: number;
   /** Held by each text for as long as the process holds it. */
   readonly share: Share;
+  /** Told how long each pass took, and each sample, waiting for others included. */
+  readonly passed: (ms: number) => void;
+  /** Milliseconds since any fixed moment. */
+  readonly now: () => number;
 }
 
 /** A text in the score process: its clean KV cache, and one pass at a time. */
@@ -48,6 +52,7 @@ export class ScoreText {
     try {
       text.#handle = await context.process.attach({
         receive: (message) => text.#inbox.put(message),
+        waits: () => text.#inbox.awaited,
         fail: (error) => {
           text.#letGo();
           text.#inbox.fail(error);
@@ -80,7 +85,7 @@ export class ScoreText {
   /** @throws EngineError `crashed`, `failed`, `closed`; RangeError for an id outside the vocabulary */
   async pass(request: PassRequest): Promise<PassResult> {
     checkIds('newIds', request.newIds, this.#context.vocabSize);
-    const message = await this.#ask({ type: 'pass', ...request });
+    const message = await this.#timed({ type: 'pass', ...request });
     if (message.type !== 'scored') throw unexpected(message);
     return { tokens: message.tokens, positions: message.positions };
   }
@@ -96,7 +101,7 @@ export class ScoreText {
    */
   async sample(request: SampleRequest): Promise<readonly (readonly number[])[]> {
     checkIds('newIds', request.newIds, this.#context.vocabSize);
-    const message = await this.#ask({ type: 'sample', ...request });
+    const message = await this.#timed({ type: 'sample', ...request });
     if (message.type !== 'sampled') throw unexpected(message);
     return message.values;
   }
@@ -110,6 +115,14 @@ export class ScoreText {
     handle.detach();
     this.#letGo();
     this.#inbox.fail(new EngineError('closed', 'the text was released'));
+  }
+
+  async #timed(message: Unaddressed<PassMessage | SampleMessage>): Promise<FromScore> {
+    const { passed, now } = this.#context;
+    const start = now();
+    const answer = await this.#ask(message);
+    if (answer.type !== 'failed') passed(now() - start);
+    return answer;
   }
 
   async #ask(message: Unaddressed<PassMessage | SampleMessage | ForkMessage>): Promise<FromScore> {

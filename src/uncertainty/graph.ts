@@ -1,7 +1,6 @@
 import { UndirectedGraph } from 'graphology';
 import { closeness as closenessCentrality } from 'graphology-metrics/centrality/index.js';
-import { kmeans } from 'ml-kmeans';
-import { mean, variance } from 'simple-statistics';
+import { cluster } from './k-means.js';
 
 /**
  * Graph Uncertainty (arXiv 2410.20783; Mingjianjiang-1/Graph-based-Uncertainty): responses and what they claim are the
@@ -14,12 +13,6 @@ export interface GraphOptions {
   readonly clusterScale?: number;
   readonly seed?: number;
 }
-
-/** As scikit-learn's KMeans: the best of so many starts, and so many iterations at most. */
-const STARTS = 10;
-const MAX_ITERATIONS = 300;
-/** A centre rests when the square of its move is below this share of the mean variance of a coordinate. */
-const TOLERANCE = 1e-4;
 
 /**
  * How uncertain each step of the first response is: −closeness of its cluster in the graph of responses and clusters.
@@ -70,24 +63,6 @@ export function claimCloseness(edges: readonly (readonly boolean[])[]): number[]
   const closeness = closenessCentrality(graph, { wassermanFaust: true });
   return Array.from({ length: claims }, (_, claim) => closeness[`claim ${claim}`]!);
 }
-
-/**
- * k-means++ from several seeds; the result with the least sum of squared distances.
- * @returns the cluster of each point
- */
-export function cluster(points: readonly (readonly number[])[], k: number, seed: number): number[] {
-  const data = points.map((point) => [...point]);
-  const spread = mean(data[0]!.map((_, dimension) => variance(data.map((point) => point[dimension]!))));
-  const options = { maxIterations: MAX_ITERATIONS, tolerance: TOLERANCE * spread };
-  const results = Array.from({ length: STARTS }, (_, start) =>
-    kmeans(data, k, { ...options, seed: seed * STARTS + start }),
-  );
-  const inertias = results.map((result) => inertia(result, data));
-  return results[inertias.indexOf(Math.min(...inertias))]!.clusters;
-}
-
-const inertia = ({ clusters, centroids, distance }: ReturnType<typeof kmeans>, data: number[][]): number =>
-  data.reduce((sum, point, i) => sum + distance(point, centroids[clusters[i]!]!), 0);
 
 /** Numbers without gaps: a cluster that lost all of its points is no node. */
 function compact(clusters: readonly number[]): number[] {

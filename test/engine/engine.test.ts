@@ -173,3 +173,55 @@ describe('a process that dies', () => {
     expect(await codeOf(engine.generate(endless(engine)))).toBe('closed');
   });
 });
+
+describe('what waits for a process', () => {
+  it('is the texts that have asked it for something', async () => {
+    const { checkpoint } = engine;
+    await engine.start();
+    const waiting = () => [engine.status().decode.waiting, engine.status().score.waiting];
+    const generation = await engine.generate(endless(engine));
+    expect(waiting()).toEqual([0, 0]);
+    const token = generation.next();
+    expect(waiting()).toEqual([1, 0]);
+    await token;
+    const text = await engine.openText();
+    const ids = checkpoint.tokenizer.encode('so many words');
+    const pass = text.pass({ newIds: ids, start: 0, from: 1, to: ids.length, adversary: null });
+    expect(waiting()).toEqual([0, 1]);
+    await pass;
+    expect(waiting()).toEqual([0, 0]);
+    // Nobody waits for what is gone.
+    const last = text.pass({ newIds: [], start: 0, from: 1, to: ids.length, adversary: null });
+    text.release();
+    expect(waiting()).toEqual([0, 0]);
+    expect(await codeOf(last)).toBe('closed');
+    generation.cancel();
+  });
+
+  it('says how long each pass took, until nobody listens, and nothing of one that failed', async () => {
+    let now = 0;
+    const timed = await Engine.open(REASONER, { now: () => now });
+    const heard: number[] = [];
+    const stop = timed.onPass((ms) => heard.push(ms));
+    const text = await timed.openText();
+    const ids = timed.checkpoint.tokenizer.encode('so many words');
+    const pass = async (to: number): Promise<void> => {
+      const passed = text.pass({
+        newIds: heard.length === 0 ? ids : [],
+        start: 0,
+        from: 1,
+        to,
+        adversary: null,
+      });
+      now += 40;
+      await passed;
+    };
+    await pass(ids.length);
+    expect(heard).toEqual([40]);
+    expect(await codeOf(pass(10_000))).toBe('failed');
+    stop();
+    await pass(ids.length);
+    expect(heard).toEqual([40]);
+    await timed.close();
+  });
+});

@@ -104,13 +104,13 @@ describe('the metrics', () => {
     const socket = await TestSocket.open(gateway.url);
     socket.send({ type: 'generation.create', ...ask('wait') });
     await socket.event(({ type }) => type === 'token.delta');
-    expect(await metricsOf(gateway)).toContain('flinch_generations 1\n');
+    expect(await metricsOf(gateway)).toContain('flinch_active_generations 1\n');
     expect(await metricsOf(gateway)).toContain('flinch_connections{kind="websocket"} 1\n');
     gateway.model.finish();
     await socket.event(({ type }) => type === 'generation.done');
     socket.close();
     await expect.poll(() => metricsOf(gateway)).toContain('flinch_connections{kind="websocket"} 0\n');
-    expect(await metricsOf(gateway)).toContain('flinch_generations 0\n');
+    expect(await metricsOf(gateway)).toContain('flinch_active_generations 0\n');
   });
 
   it('time requests by route, and count refusals by code', async () => {
@@ -130,10 +130,10 @@ describe('the metrics', () => {
 
   it('count faults of upstreams and of scorers', async () => {
     const metrics = new Metrics();
-    metrics.upstreamError('upstream_timeout');
+    metrics.upstreamError('a', 'upstream_timeout');
     metrics.scorerMismatch('a');
     const text = await metrics.text();
-    expect(text).toContain('flinch_upstream_errors_total{kind="upstream_timeout"} 1\n');
+    expect(text).toContain('flinch_upstream_errors_total{model="a",kind="upstream_timeout"} 1\n');
     expect(text).toContain('flinch_scorer_mismatches_total{model="a"} 1\n');
   });
 });

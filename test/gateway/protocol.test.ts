@@ -1,9 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { CLOSE_CODES, isFinal } from '#gateway/close-codes.js';
 import { configSchema } from '#gateway/config.js';
-import { ERROR_CODES } from '#gateway/error-codes.js';
-import { guardSchema } from '#gateway/request.js';
 import { CONNECTION_EVENTS, GENERATION_EVENTS } from '#src/client/protocol.js';
 import { checkEvent } from '../support/strict-event.js';
 
@@ -21,37 +18,8 @@ function tableAfter(text: string, line: string): string[][] {
   );
 }
 
-/** `` `0.5` `` or `0.5` in a cell is a value; anything else is said in words. */
-function valueIn(cell: string): unknown {
-  try {
-    return JSON.parse(cell.replace(/^`(.*)`$/, '$1'));
-  } catch {
-    return undefined;
-  }
-}
-
 describe('PROTOCOL.md', () => {
   const text = readFileSync('gateway/PROTOCOL.md', 'utf8');
-
-  it('lists in one table the fields of the guard, with their defaults', () => {
-    const rows = tableAfter(text, '`guard`, all fields optional:');
-    const names = rows.map(([name = '']) => name.replaceAll('`', ''));
-    expect(names.toSorted()).toEqual(Object.keys(guardSchema.in.shape).toSorted());
-    const defaults = new Map<string, unknown>(Object.entries(guardSchema.parse({})));
-    const said = rows.map(([, , value = '']) => valueIn(value));
-    expect(said.filter((value) => value !== undefined).length).toBeGreaterThan(15);
-    for (const [i, name] of names.entries()) {
-      if (said[i] !== undefined) expect({ [name]: said[i] }).toEqual({ [name]: defaults.get(name) });
-    }
-  });
-
-  it('says with the other pages what every code of an error means', () => {
-    const pages = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((name) =>
-      name.endsWith('.md'),
-    );
-    const all = [text, ...pages.map((name) => readFileSync(`docs/${name}`, 'utf8'))].join('\n');
-    expect(ERROR_CODES.filter((code) => !all.includes(`\`${code}\``))).toEqual([]);
-  });
 
   it('lists in one table all events, with their fields', () => {
     const schemas = { ...GENERATION_EVENTS, ...CONNECTION_EVENTS };
@@ -69,18 +37,6 @@ describe('PROTOCOL.md', () => {
         if (!groups.includes(field))
           expect({ type, cell }).toMatchObject({ cell: expect.stringContaining(`\`${field}`) });
       }
-    }
-  });
-
-  it('lists the close codes, and tells those to stop at from those to reconnect after', () => {
-    const rows = tableAfter(text, 'and the connection closes with 1001.');
-    const advice = new Map(
-      rows.flatMap(([codes = '', , , what]) => codes.split(', ').map((code) => [code, what])),
-    );
-    for (const code of Object.values(CLOSE_CODES)) expect(advice.get(`${code}`)).toBeDefined();
-    for (const [code, what] of advice) {
-      if (/^\d+$/.test(code))
-        expect({ code, final: isFinal(Number(code)) }).toEqual({ code, final: what === 'stop' });
     }
   });
 

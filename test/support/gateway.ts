@@ -50,6 +50,9 @@ export function useGateway(
     get url() {
       return running.gateway!.url;
     },
+    get metricsUrl() {
+      return running.gateway!.metricsUrl;
+    },
     get engine() {
       return running.engine!;
     },

@@ -86,8 +86,15 @@ export interface ScriptedUpstream {
   close(): Promise<void>;
 }
 
-/** A server on loopback that answers as a script says, until the test has ended. */
+/** The same until the test has ended. */
 export async function scriptedUpstream(script: Script): Promise<ScriptedUpstream> {
+  const upstream = await startScriptedUpstream(script);
+  onTestFinished(() => upstream.close());
+  return upstream;
+}
+
+/** A server on loopback that answers as a script says; closed by the caller. */
+export async function startScriptedUpstream(script: Script): Promise<ScriptedUpstream> {
   const requests: ScriptedRequest[] = [];
   const sockets = new Set<Socket>();
   let accepted = 0;
@@ -110,7 +117,6 @@ export async function scriptedUpstream(script: Script): Promise<ScriptedUpstream
     for (const socket of sockets) socket.destroy();
     if (server.listening) await new Promise<void>((resolve) => server.close(() => resolve()));
   };
-  onTestFinished(close);
   return {
     url: `http://127.0.0.1:${address.port}/v1`,
     requests,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { claimCloseness, cluster, clusterCount, graphUncertainty } from '#src/uncertainty/graph.js';
+import { claimCloseness, clusterCount, graphUncertainty } from '#src/uncertainty/graph.js';
+import { cluster } from '#src/uncertainty/k-means.js';
 import { selfConsistency } from '#src/uncertainty/self-consistency.js';
 import { closenessVectors } from '../support/bench-vectors.js';
 

@@ -68,8 +68,17 @@ export function correctCommand(): Command {
     .addOption(modelOption())
     .addOption(deviceOption())
     .option('--problems <number>', 'how many are answered', integer(1, 1e6), 2000)
-    .option('--seed <number>', 'of the first problem and its answer', integer(0, 2 ** 30), DEFAULT_SEED)
-    .option('--temperature <number>', "of the answers; by default the model's own", real(0, 2))
+    .option(
+      '--seed <number>',
+      'seed of the first problem and its answer; each further one has the next',
+      integer(0, 2 ** 30),
+      DEFAULT_SEED,
+    )
+    .option(
+      '--temperature <number>',
+      'sampling temperature of the answers (default: that of the model)',
+      real(0, 2),
+    )
     .addOption(
       new Option('--arms <names>', 'ways to flag and correct, with ; between; the first is the main one')
         .argParser(parseArms)
@@ -99,7 +108,7 @@ export function correctCommand(): Command {
     )
     .option(
       '--candidate-temperature <number>',
-      'of these; by default that of the answers',
+      'sampling temperature of these (default: that of the answers)',
       real(0, 2),
       DEFAULT_GUARD.temperature,
     )
@@ -108,7 +117,12 @@ export function correctCommand(): Command {
         .choices(TARGETS)
         .default(DEFAULT_GUARD.rollbackTo),
     )
-    .option('--max-rollbacks <number>', 'of one answer', integer(0, 64), DEFAULT_GUARD.maxRollbacks)
+    .option(
+      '--max-rollbacks <number>',
+      'most of them in one answer',
+      integer(0, 64),
+      DEFAULT_GUARD.maxRollbacks,
+    )
     .addHelpText(
       'after',
       `

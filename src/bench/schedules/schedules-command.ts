@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { EMBEDDED_MODEL, integer, modelOption, real } from '../../cli/options.js';
 import { Progress } from '../../cli/progress.js';
 import { heading, UsageError } from '../../cli/report.js';
@@ -29,7 +29,12 @@ export function schedulesCommand(): Command {
       'How streaming schedules rank the tokens of generated answers, against scoring them offline.',
     )
     .addOption(modelOption())
-    .option('--problems <file>', 'questions to answer, as JSON Lines', join(EMBEDDED_MODEL, 'problems.jsonl'))
+    .addOption(
+      new Option('--problems <file>', 'questions to answer, as JSON Lines').default(
+        join(EMBEDDED_MODEL, 'problems.jsonl'),
+        "the embedded reasoner's own",
+      ),
+    )
     .option('--answers <number>', 'of at least 10 tokens', integer(1, 100_000), 100)
     .option('--temperature <number>', 'of sampling', real(0, 2), 0.5)
     .option('--seed <number>', 'of the first answer; each further one has the next', integer(0, 2 ** 31), 1)

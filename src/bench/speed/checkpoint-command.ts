@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { Argument, Command, InvalidArgumentError } from 'commander';
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { integer } from '../../cli/options.js';
 import { Progress } from '../../cli/progress.js';
 import { Engine } from '../../engine/engine.js';
@@ -52,13 +52,16 @@ export function checkpointCommand(): Command {
     .description('Speed and memory of a model of real size: one of random weights, made for the occasion.')
     .addArgument(new Argument('[name]', 'sizes and type of the weights').choices(NAMES).default('135m-fp32'))
     .option('--model <folder>', 'a checkpoint that is there already, in the Hugging Face layout')
-    .option('--sections <names>', `some of ${SECTIONS.join(',')}`, parseSections, [...SECTIONS])
+    .addOption(
+      new Option('--sections <names>', `some of ${SECTIONS.join(',')}`)
+        .argParser(parseSections)
+        .default([...SECTIONS], 'all'),
+    )
     .option('--profile', 'only where the time of a score pass goes, by type of operator')
-    .option(
-      '--threads <number>',
-      'of each engine process',
-      integer(1, 1024),
-      Math.max(1, Math.floor(availableParallelism() / 2)),
+    .addOption(
+      new Option('--threads <number>', 'of each engine process')
+        .argParser(integer(1, 1024))
+        .default(Math.max(1, Math.floor(availableParallelism() / 2)), 'half of the processors'),
     )
     .option('--rounds <number>', 'interleaved repetitions of each measurement', integer(1, 1000), 5)
     .option('--output <file>', 'where the JSON goes', 'bench-checkpoint.json')

@@ -75,8 +75,13 @@ export function stepsCommand(): Command {
     .addOption(modelOption())
     .addOption(deviceOption())
     .option('--problems <number>', 'how many are answered', integer(1, 1e6), 500)
-    .option('--seed <number>', 'of the first problem and its answer', integer(0, 2 ** 30), 3_000_000)
-    .option('--temperature <number>', 'of the answers', real(0, 2), 0.5)
+    .option(
+      '--seed <number>',
+      'seed of the first problem and its answer; each further one has the next',
+      integer(0, 2 ** 30),
+      3_000_000,
+    )
+    .option('--temperature <number>', 'sampling temperature of the answers', real(0, 2), 0.5)
     .option('--out <folder>', 'keep answers and scores there; a run that was interrupted goes on')
     .option('--json', 'print the results as JSON')
     .addHelpText(

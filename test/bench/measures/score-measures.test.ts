@@ -1,12 +1,15 @@
+import { rm } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseMeasure, parseMeasures } from '#src/bench/measures/parse-measure.js';
 import { type Scorable, scoreMeasures, timeMeasure } from '#src/bench/measures/score-measures.js';
 import { tokenSarScores } from '#src/bench/measures/token-sar-scores.js';
 import { tokenSteps } from '#src/bench/steps/token-ranges.js';
-import { type Encoders, NO_ENCODERS, type TextPair } from '#src/encoder/encoders.js';
-import { DEFAULT_SCORING, Engine, encodePrompt, scoreResponse } from '#src/index.js';
+import { type Encoders, NO_ENCODERS, openEncoders, type TextPair } from '#src/encoder/encoders.js';
+import { DEFAULT_SCORING, Engine, encodePrompt, scoreResponse, segmentText } from '#src/index.js';
+import { graphUncertainty } from '#src/uncertainty/graph.js';
 import { REASONER } from '../../support/golden.js';
+import { NLI_HEAD, SIMILARITY_HEAD, writeTinyEncoder } from '../../support/tiny-encoder.js';
 
 const QUESTION = 'Tom has 12 marbles. He gives away 5 and buys 3. How many does he have?';
 const TEXT =
@@ -129,6 +132,35 @@ describe('scoreMeasures', () => {
       for (const [name, scores] of Object.entries(alone.tokens)) {
         expect(together[i]!.tokens[name]).toEqual(scores.map((value) => expect.closeTo(value!, 5)));
       }
+    }
+  });
+
+  it('asks the models that are given', async () => {
+    const folders = await Promise.all([
+      writeTinyEncoder({ head: NLI_HEAD }),
+      writeTinyEncoder({ head: SIMILARITY_HEAD }),
+      writeTinyEncoder({ head: 'sentence' }),
+    ]);
+    const [nli, similarity, sentence] = folders;
+    const encoders = await openEncoders({ nli: nli!, similarity: similarity!, sentence: sentence! });
+    try {
+      const { tokens, stepScores } = await score('ccp,token_sar,graph', encoders);
+      for (const scores of [tokens.ccp!, tokens.token_sar!, stepScores.graph!]) {
+        expect(new Set(scores).size).toBeGreaterThan(1);
+      }
+      const { steps, samples } = response;
+      const texts = steps.map((range) =>
+        response.tokenTexts
+          .slice(...range)
+          .join('')
+          .trim(),
+      );
+      const all = [texts, ...samples.map(({ text }) => segmentText(text).map((step) => step.text.trim()))];
+      const embeddings = await Promise.all(all.map((own) => encoders.embed!(own)));
+      expect(stepScores.graph).toEqual(graphUncertainty(embeddings));
+    } finally {
+      await encoders.close();
+      await Promise.all(folders.map((folder) => rm(folder, { recursive: true })));
     }
   });
 

@@ -466,7 +466,9 @@ describe('the configuration file’s models', () => {
     );
     const gateway = await startGateway({ models: opened.models, metrics, config: { listen: { port: 0 } } });
     expect(await streamed(gateway.url)).toMatchObject({ text: TEXT, done: true });
-    expect(await metrics.text()).toContain('flinch_upstream_errors_total{kind="upstream_overloaded"} 1');
+    expect(await metrics.text()).toContain(
+      'flinch_upstream_errors_total{model="m",kind="upstream_overloaded"} 1',
+    );
     await gateway.close();
     await opened.close();
   });

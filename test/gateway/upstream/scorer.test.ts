@@ -6,7 +6,7 @@ import { lastValueFrom, type Observable, take, tap, toArray } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configSchema } from '#gateway/config.js';
 import { EngineModel, Models, type ServedModel, startGateway } from '#gateway/index.js';
-import { Metrics } from '#gateway/metrics.js';
+import { Metrics } from '#gateway/metrics/metrics.js';
 import { openModels } from '#gateway/open-models.js';
 import { chatSchema, parse } from '#gateway/request.js';
 import { Scorer } from '#gateway/upstream/scorer.js';

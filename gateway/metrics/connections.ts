@@ -1,0 +1,61 @@
+import type { Counter, Gauge } from 'prom-client';
+import type { Definition } from './definition.js';
+import type { Families } from './families.js';
+
+const KINDS = ['http', 'websocket'] as const;
+const RESUMES = ['recovered', 'lost'] as const;
+
+export const ACTIVE_GENERATIONS = {
+  name: 'flinch_active_generations',
+  type: 'gauge',
+  help: 'Generations under way or about to be.',
+  labels: {},
+} as const satisfies Definition;
+
+export const CONNECTIONS = {
+  name: 'flinch_connections',
+  type: 'gauge',
+  help: 'Connections that are open; a WebSocket is one of both kinds.',
+  labels: { kind: KINDS },
+} as const satisfies Definition;
+
+export const RESUMED = {
+  name: 'flinch_resumes_total',
+  type: 'counter',
+  help: 'Requests to go on with a generation, by WebSocket or Server-Sent Events, by whether all that followed was still there.',
+  labels: { outcome: RESUMES },
+} as const satisfies Definition;
+
+/** What can be read off when somebody asks for the metrics. */
+export interface ConnectionSources {
+  readonly generations: () => number;
+  readonly connections: () => Readonly<Record<(typeof KINDS)[number], number>>;
+}
+
+/** Connections, what is under way on them, and whether it could go on after they were lost. */
+export class ConnectionMetrics {
+  readonly #families: Families;
+  readonly #generations: Gauge;
+  readonly #connections: Gauge<'kind'>;
+  readonly #resumes: Counter<'outcome'>;
+
+  constructor(families: Families) {
+    this.#families = families;
+    this.#generations = families.gauge(ACTIVE_GENERATIONS);
+    this.#connections = families.gauge(CONNECTIONS);
+    this.#resumes = families.counter(RESUMED);
+    for (const outcome of RESUMES) this.#resumes.inc({ outcome }, 0);
+  }
+
+  watch({ generations, connections }: ConnectionSources): void {
+    this.#families.beforeRead(() => {
+      this.#generations.set(generations());
+      const open = connections();
+      for (const kind of KINDS) this.#connections.set({ kind }, open[kind]);
+    });
+  }
+
+  resumed(recovered: boolean): void {
+    this.#resumes.inc({ outcome: recovered ? 'recovered' : 'lost' });
+  }
+}

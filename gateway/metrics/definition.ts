@@ -1,0 +1,30 @@
+/** All that a label may say: one of these, or what the words describe. Never anything that a client chose. */
+export type LabelValues = readonly string[] | string;
+
+/** What a metric is, for its users and for the reference (docs/reference/metrics.md). */
+export interface Definition<Label extends string = string> {
+  /** Counters end in `_total`; a unit stands before it: `_seconds`, `_tokens`. */
+  readonly name: string;
+  /** What exactly is counted, and in which unit. */
+  readonly help: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly labels: Readonly<Record<Label, LabelValues>>;
+}
+
+export interface HistogramDefinition<Label extends string = string> extends Definition<Label> {
+  readonly type: 'histogram';
+  /** Upper bounds, in ascending order; the last bucket, without a bound, is not among them. */
+  readonly buckets: readonly number[];
+  /** Whether its buckets show a response that fell into them; only OpenMetrics has room for it. */
+  readonly exemplars?: true;
+}
+
+/** The label that most have. */
+export const MODEL = 'a name of `models` in the configuration';
+
+/** In the order of the definition. */
+export function labelNames<Label extends string>(labels: Readonly<Record<Label, unknown>>): Label[] {
+  const names: Label[] = [];
+  for (const name in labels) names.push(name);
+  return names;
+}

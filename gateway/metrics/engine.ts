@@ -1,0 +1,79 @@
+import type { Counter, Gauge } from 'prom-client';
+import type { Engine } from '../../src/engine/engine.js';
+import type { Role } from '../../src/engine/protocol.js';
+import { type Definition, type HistogramDefinition, MODEL } from './definition.js';
+import type { Families } from './families.js';
+import type { Histogram } from './histogram.js';
+
+const PROCESSES = ['decode', 'score'] as const satisfies readonly Role[];
+const LABELS = { model: MODEL, process: PROCESSES } as const;
+
+export const PASS_DURATION = {
+  name: 'flinch_score_pass_duration_seconds',
+  type: 'histogram',
+  help: 'Seconds from the question of a score pass, or of a sample of perturbed copies, to its answer: waiting in the process included. Those that fail are not among them.',
+  labels: { model: MODEL },
+  buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30],
+} as const satisfies HistogramDefinition;
+
+export const QUEUE_DEPTH = {
+  name: 'flinch_queue_depth',
+  type: 'gauge',
+  help: 'Texts that wait for an answer of the process, those that it works on included: a token of decode, a pass of score.',
+  labels: LABELS,
+} as const satisfies Definition;
+
+export const RESTARTS = {
+  name: 'flinch_engine_restarts_total',
+  type: 'counter',
+  help: 'How often an engine process was started again after it had died, or could not be started.',
+  labels: LABELS,
+} as const satisfies Definition;
+
+export const ENGINE_UP = {
+  name: 'flinch_engine_up',
+  type: 'gauge',
+  help: '1 while the process runs and has opened its model, else 0.',
+  labels: LABELS,
+} as const satisfies Definition;
+
+/** What is watched of an engine. */
+export interface WatchedEngine {
+  readonly engine: Pick<Engine, 'status' | 'onPass'>;
+  /** Those that are used. */
+  readonly processes: readonly Role[];
+}
+
+/** The processes of a model that the gateway runs itself, or of the scorer of one that it does not. */
+export class EngineMetrics {
+  readonly #families: Families;
+  readonly #passes: Histogram<'model'>;
+  readonly #depth: Gauge<'model' | 'process'>;
+  readonly #restarts: Counter<'model' | 'process'>;
+  readonly #up: Gauge<'model' | 'process'>;
+
+  constructor(families: Families) {
+    this.#families = families;
+    this.#passes = families.histogram(PASS_DURATION);
+    this.#depth = families.gauge(QUEUE_DEPTH);
+    this.#restarts = families.counter(RESTARTS);
+    this.#up = families.gauge(ENGINE_UP);
+  }
+
+  watch(model: string, { engine, processes }: WatchedEngine): void {
+    const passes = this.#passes.series({ model });
+    engine.onPass((ms) => passes.observe(ms / 1000));
+    const counted = new Map<Role, number>();
+    this.#families.beforeRead(() => {
+      const status = engine.status();
+      for (const process of processes) {
+        const { device, restarts, waiting } = status[process];
+        const labels = { model, process };
+        this.#up.set(labels, device === undefined ? 0 : 1);
+        this.#depth.set(labels, waiting);
+        this.#restarts.inc(labels, restarts - (counted.get(process) ?? 0));
+        counted.set(process, restarts);
+      }
+    });
+  }
+}

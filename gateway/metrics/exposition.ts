@@ -1,0 +1,70 @@
+import type { Exemplar } from './histogram.js';
+
+export interface Sample {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string | number | undefined>>;
+  readonly value: number;
+  readonly exemplar?: Exemplar;
+}
+
+/** All series of one metric. */
+export interface Family {
+  readonly name: string;
+  readonly help: string;
+  readonly type: string;
+  readonly samples: readonly Sample[];
+}
+
+/** Prometheus's text format, and OpenMetrics, in which a sample may have an exemplar. */
+export const FORMATS = {
+  classic: 'text/plain; version=0.0.4',
+  openMetrics: 'application/openmetrics-text; version=1.0.0',
+} as const;
+
+export type Format = keyof typeof FORMATS;
+
+/**
+ * Metrics as text. prom-client would take the `_total` from the names of its counters for good once it has written
+ * OpenMetrics, so that the other format lacked it from then on.
+ */
+export function exposition(families: readonly Family[], format: Format): string {
+  const lines = families.flatMap((family) => linesOf(family, format));
+  if (format === 'openMetrics') lines.push('# EOF');
+  return `${lines.join('\n')}\n`;
+}
+
+function linesOf({ name, help, type, samples }: Family, format: Format): string[] {
+  const open = format === 'openMetrics';
+  // In OpenMetrics a counter's name does not end in what the names of its samples do.
+  const family = open && type === 'counter' ? name.replace(/_total$/, '') : name;
+  // Only OpenMetrics has quotes escaped there.
+  const text = open ? escaped(help) : help.replace(/[\\\n]/g, backslashed);
+  return [
+    `# HELP ${family} ${text}`,
+    `# TYPE ${family} ${type}`,
+    ...samples.map((sample) => (open ? `${lineOf(sample)}${exemplarOf(sample)}` : lineOf(sample))),
+  ];
+}
+
+function lineOf({ name, labels, value }: Sample): string {
+  const pairs = Object.entries(labels).flatMap(([label, text]) =>
+    // An empty label is the same as none.
+    text === undefined || text === '' ? [] : [`${label}="${escaped(String(text))}"`],
+  );
+  return `${name}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${numberText(value)}`;
+}
+
+function exemplarOf({ exemplar }: Sample): string {
+  if (!exemplar) return '';
+  const { responseId, value, time } = exemplar;
+  return ` # {response_id="${escaped(responseId)}"} ${numberText(value)} ${time.toFixed(3)}`;
+}
+
+function numberText(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return '+Inf';
+  return value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value);
+}
+
+const escaped = (text: string): string => text.replace(/[\\\n"]/g, backslashed);
+
+const backslashed = (character: string): string => (character === '\n' ? '\\n' : `\\${character}`);

@@ -1,0 +1,59 @@
+import { Counter, Gauge, Registry } from 'prom-client';
+import { type Definition, type HistogramDefinition, labelNames } from './definition.js';
+import type { Family, Sample } from './exposition.js';
+import { Histogram } from './histogram.js';
+
+/** The metrics of one gateway, made from their definitions. */
+export class Families {
+  readonly #registry = new Registry();
+  readonly #histograms: Histogram[] = [];
+  readonly #before: (() => void)[] = [];
+
+  counter<Label extends string>(definition: Definition<Label>): Counter<Label> {
+    return new Counter({ ...named(definition), registers: [this.#registry] });
+  }
+
+  gauge<Label extends string>(definition: Definition<Label>): Gauge<Label> {
+    return new Gauge({ ...named(definition), registers: [this.#registry] });
+  }
+
+  histogram<Label extends string>(definition: HistogramDefinition<Label>): Histogram<Label> {
+    const histogram = new Histogram(definition);
+    this.#histograms.push(histogram);
+    return histogram;
+  }
+
+  /** Whenever the metrics are asked for: sets what is not counted as it happens. */
+  beforeRead(update: () => void): void {
+    this.#before.push(update);
+  }
+
+  async read(): Promise<Family[]> {
+    for (const update of this.#before) update();
+    return [...(await familiesOf(this.#registry)), ...this.#histograms.map((each) => each.family())];
+  }
+}
+
+/** What prom-client has counted. */
+export async function familiesOf(registry: Registry): Promise<Family[]> {
+  const metrics = await registry.getMetricsAsJSON();
+  return metrics.map(({ name, help, type, values }) => ({
+    name,
+    help,
+    type: String(type), // declared as numbers, it is a word
+    samples: values.map(
+      (each): Sample => ({ name: sampleName(each) ?? name, labels: each.labels, value: each.value }),
+    ),
+  }));
+}
+
+/** Of histograms, whose samples have names of their own. */
+function sampleName(value: object): string | undefined {
+  return 'metricName' in value && typeof value.metricName === 'string' ? value.metricName : undefined;
+}
+
+const named = <Label extends string>({ name, help, labels }: Definition<Label>) => ({
+  name,
+  help,
+  labelNames: labelNames(labels),
+});

@@ -1,0 +1,102 @@
+import type { Counter } from 'prom-client';
+import type { ActionName, Rating, RollbackDoneEvent, ScoreEvent } from '../../src/stream/events.js';
+import { ACTIONS } from '../../src/stream/guard.js';
+import { METHODS, type Method } from '../../src/uncertainty/method.js';
+import { type GuardMetrics, ROLLBACK_OUTCOMES } from './guard.js';
+import type { Exemplar, Histogram, HistogramSeries } from './histogram.js';
+
+/** What is observed of the guard of one model. Its series are found once, for most of it comes with every token. */
+export class GuardSeries {
+  readonly #metrics: GuardMetrics;
+  readonly #model: string;
+  readonly #scored: Counter.Internal;
+  readonly #lagTokens: HistogramSeries;
+  readonly #lagSeconds: HistogramSeries;
+  readonly #holds: HistogramSeries;
+  readonly #scores: Partial<Record<Method, HistogramSeries>> = {};
+  readonly #risks: Partial<Record<Method, HistogramSeries>> = {};
+
+  constructor(metrics: GuardMetrics, model: string) {
+    this.#metrics = metrics;
+    this.#model = model;
+    this.#scored = metrics.scored.labels({ model });
+    this.#lagTokens = metrics.lagTokens.series({ model });
+    this.#lagSeconds = metrics.lagSeconds.series({ model });
+    this.#holds = metrics.holds.series({ model });
+    for (const counter of [metrics.scored, metrics.stops, metrics.reflections, metrics.retracted])
+      counter.inc({ model }, 0);
+    for (const counter of [metrics.spikes, metrics.skipped, metrics.unscored])
+      for (const method of METHODS) counter.inc({ model, method }, 0);
+    for (const action of ACTIONS) {
+      metrics.steps.inc({ model, action }, 0);
+      metrics.flagged.inc({ model, action }, 0);
+    }
+    for (const outcome of ROLLBACK_OUTCOMES) metrics.rollbacks.inc({ model, outcome }, 0);
+  }
+
+  /** The scores of one token. */
+  token({ pass, scores, skipped, missing = [], risk }: ScoreEvent): void {
+    const model = this.#model;
+    let scored = false;
+    for (const method of METHODS) {
+      const score = scores[method];
+      if (score === undefined) continue;
+      scored = true;
+      // Final scores are of another scale.
+      if (pass === 'stream') this.#of(method, this.#scores, this.#metrics.scores).observe(score);
+      const rated = risk?.[method];
+      if (rated !== undefined) this.#of(method, this.#risks, this.#metrics.risks).observe(rated);
+    }
+    if (scored) this.#scored.inc();
+    for (const method of skipped) this.#metrics.skipped.inc({ model, method });
+    for (const method of missing) this.#metrics.unscored.inc({ model, method });
+  }
+
+  lag(tokens: number, seconds: number): void {
+    this.#lagTokens.observe(tokens);
+    this.#lagSeconds.observe(seconds);
+  }
+
+  spike(method: Method): void {
+    this.#metrics.spikes.inc({ model: this.#model, method });
+  }
+
+  /** @param action that the guard is set to */
+  judged(action: ActionName, { risk }: Rating, exemplar: Exemplar | undefined): void {
+    const labels = { model: this.#model, action };
+    this.#metrics.steps.inc(labels);
+    if (risk !== null) this.#metrics.stepRisks.series(labels).observe(risk, exemplar);
+  }
+
+  held(seconds: number): void {
+    this.#holds.observe(seconds);
+  }
+
+  /**
+   * @param set what the guard is set to
+   * @param done what is done, which may be less
+   */
+  flagged(set: ActionName, done: ActionName): void {
+    const model = this.#model;
+    this.#metrics.flagged.inc({ model, action: set });
+    if (done === 'stop') this.#metrics.stops.inc({ model });
+    if (done === 'reflect') this.#metrics.reflections.inc({ model });
+  }
+
+  rolledBack(outcome: RollbackDoneEvent['outcome']): void {
+    this.#metrics.rollbacks.inc({ model: this.#model, outcome });
+  }
+
+  retracted(tokens: number): void {
+    this.#metrics.retracted.inc({ model: this.#model }, tokens);
+  }
+
+  #of(
+    method: Method,
+    known: Partial<Record<Method, HistogramSeries>>,
+    histogram: Histogram<'model' | 'method'>,
+  ): HistogramSeries {
+    known[method] ??= histogram.series({ model: this.#model, method });
+    return known[method];
+  }
+}

@@ -1,0 +1,103 @@
+import type { Counter } from 'prom-client';
+import { ERROR_CODES, type ErrorCode } from '../error-codes.js';
+import { type Definition, type HistogramDefinition, MODEL } from './definition.js';
+import type { Families } from './families.js';
+import type { Histogram } from './histogram.js';
+
+const METHODS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'other'] as const;
+const ROUTES = [
+  '/livez',
+  '/readyz',
+  '/healthz',
+  '/v1/chat/completions',
+  '/v1/chat/completions/:id',
+  '/v1/tickets',
+  '/v1/models',
+  '/v1/models/:id',
+  '/metrics',
+  'page',
+  'other',
+] as const;
+const STATUSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const;
+
+/** Errors that say that a generation is not taken on, though nothing is wrong with it or with the model. */
+export const ADMISSION_REFUSALS = [
+  'context_length_exceeded',
+  'insufficient_memory',
+  'overloaded',
+  'prompt_too_long',
+  'rate_limited',
+  'shutting_down',
+  'too_many_generations',
+] as const satisfies readonly ErrorCode[];
+
+export const REQUEST_DURATION = {
+  name: 'flinch_http_request_duration_seconds',
+  type: 'histogram',
+  help: 'Seconds from the head of an HTTP request to the end of its answer; streams last as long as they are read. The route is a template, `page` for the files of the page.',
+  labels: { method: METHODS, route: ROUTES, status: STATUSES },
+  // From an answer out of memory to a long stream.
+  buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 30, 120, 600],
+} as const satisfies HistogramDefinition;
+
+export const REFUSED = {
+  name: 'flinch_refused_requests_total',
+  type: 'counter',
+  help: 'Errors that were answered to requests, handshakes and messages, by their code. Those within a stream that had begun are among flinch_generations_total.',
+  labels: { code: ERROR_CODES },
+} as const satisfies Definition;
+
+export const ADMISSION = {
+  name: 'flinch_admission_refusals_total',
+  type: 'counter',
+  help: 'Those of flinch_refused_requests_total by which a generation was not taken on, by model; none where the request was refused before it was read.',
+  labels: { model: MODEL, reason: ADMISSION_REFUSALS },
+} as const satisfies Definition;
+
+export interface ObservedRequest {
+  readonly method: string;
+  /** The template that fits, such as `/v1/models/:id`, never the path itself. */
+  readonly route: string;
+  readonly status: number;
+  readonly seconds: number;
+}
+
+/** Requests, and those that were refused. */
+export class HttpMetrics {
+  readonly #requests: Histogram<'method' | 'route' | 'status'>;
+  readonly #refused: Counter<'code'>;
+  readonly #admission: Counter<'model' | 'reason'>;
+  readonly #models = new Set<string>();
+
+  constructor(families: Families) {
+    this.#requests = families.histogram(REQUEST_DURATION);
+    this.#refused = families.counter(REFUSED);
+    for (const code of ERROR_CODES) this.#refused.inc({ code }, 0);
+    this.#admission = families.counter(ADMISSION);
+    this.watch('');
+  }
+
+  /** Counts its refusals from 0 on: one that first appears as 1 has no rate. */
+  watch(model: string): void {
+    this.#models.add(model);
+    for (const reason of ADMISSION_REFUSALS) this.#admission.inc({ model, reason }, 0);
+  }
+
+  request({ method, route, status, seconds }: ObservedRequest): void {
+    const labels = {
+      method: oneOf(METHODS, method),
+      route: oneOf(ROUTES, route),
+      status: `${Math.floor(status / 100)}xx`,
+    };
+    this.#requests.series(labels).observe(seconds);
+  }
+
+  /** @param model that was asked for, if it was read; another than those that are served counts as none */
+  refused(code: ErrorCode, model = ''): void {
+    this.#refused.inc({ code });
+    const reason = ADMISSION_REFUSALS.find((each) => each === code);
+    if (reason) this.#admission.inc({ model: this.#models.has(model) ? model : '', reason });
+  }
+}
+
+const oneOf = (known: readonly string[], text: string): string => (known.includes(text) ? text : 'other');

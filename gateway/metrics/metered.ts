@@ -1,0 +1,80 @@
+import { type MonoTypeOperatorFunction, tap } from 'rxjs';
+import type { GuardEvent } from '../../src/stream/events.js';
+import type { ErrorCode } from '../error-codes.js';
+import { type ApiError, toApiError } from '../errors.js';
+import { Models } from '../models.js';
+import type { GenerationFields } from '../request.js';
+import type { Prepared, PrepareOptions, ServedModel } from '../served-model.js';
+import { type Clock, GenerationObserver } from './generation-observer.js';
+import { ADMISSION_REFUSALS } from './http.js';
+import type { Metrics } from './metrics.js';
+
+const CLOCK: Clock = { now: () => performance.now(), date: () => Date.now() };
+
+/** The same models, observed; they must be watched by the metrics. */
+export function metered(models: Models, metrics: Metrics, clock: Clock = CLOCK): Models {
+  return new Models(models.all.map((model) => new MeteredModel(model, metrics, clock)));
+}
+
+class MeteredModel implements ServedModel {
+  readonly name: string;
+  readonly #model: ServedModel;
+  readonly #metrics: Metrics;
+  readonly #clock: Clock;
+
+  constructor(model: ServedModel, metrics: Metrics, clock: Clock) {
+    this.name = model.name;
+    this.#model = model;
+    this.#metrics = metrics;
+    this.#clock = clock;
+  }
+
+  get inside() {
+    return this.#model.inside;
+  }
+
+  status() {
+    return this.#model.status();
+  }
+
+  async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
+    const series = this.#metrics.of(this.name);
+    const began = { responseId: options.responseId ?? '', beganMs: this.#clock.now() };
+    const observer = (action: Prepared['guard']['action'], held: boolean) =>
+      new GenerationObserver(series, { ...began, action, held }, this.#clock);
+    try {
+      const prepared = await this.#model.prepare(request, options);
+      const { action, delivery, enabled } = prepared.guard;
+      const held = enabled && delivery === 'held';
+      return {
+        ...prepared,
+        start: (gate) => prepared.start(gate).pipe(observed(observer(action, held), options.refused)),
+      };
+    } catch (error) {
+      const apiError = toApiError(error);
+      if (!isRefusal(apiError)) observer('annotate', false).failed(apiError.body.code);
+      throw error;
+    }
+  }
+}
+
+/** Tells an observer of a generation; one that is refused before it has begun is none, and is told to `refused`. */
+export function observed(
+  observer: GenerationObserver,
+  refused?: (code: ErrorCode) => void,
+): MonoTypeOperatorFunction<GuardEvent> {
+  return tap({
+    next: (event) => observer.event(event),
+    error: (error: unknown) => {
+      const apiError = toApiError(error);
+      if (observer.begun || !isRefusal(apiError)) observer.failed(apiError.body.code);
+      else refused?.(apiError.body.code);
+    },
+    unsubscribe: () => observer.cancelled(),
+  });
+}
+
+/** It is the request's fault, or there is no room for it: nothing was taken on. */
+function isRefusal({ status, body }: ApiError): boolean {
+  return status < 500 || ADMISSION_REFUSALS.some((code) => code === body.code);
+}

@@ -1,0 +1,87 @@
+import type { ErrorCode } from '../error-codes.js';
+import type { Models } from '../models.js';
+import type { UpstreamErrorCode } from '../upstream/errors.js';
+import { ConnectionMetrics, type ConnectionSources } from './connections.js';
+import { EngineMetrics } from './engine.js';
+import { exposition, FORMATS, type Format } from './exposition.js';
+import { Families, familiesOf } from './families.js';
+import type { ModelSeries } from './generation-observer.js';
+import { GenerationMetrics } from './generations.js';
+import { GuardMetrics } from './guard.js';
+import { HttpMetrics, type ObservedRequest } from './http.js';
+import { buildInfo, processMetrics } from './process.js';
+import { UpstreamMetrics } from './upstream.js';
+
+export interface MetricsSources extends ConnectionSources {
+  readonly models: Models;
+}
+
+/**
+ * What the gateway counts (docs/reference/metrics.md). Every label is from a closed set: no client can make a new one,
+ * nor have its words in one.
+ */
+export class Metrics {
+  readonly #families = new Families();
+  readonly #http = new HttpMetrics(this.#families);
+  readonly #connections = new ConnectionMetrics(this.#families);
+  readonly #generations = new GenerationMetrics(this.#families);
+  readonly #guard = new GuardMetrics(this.#families);
+  readonly #engine = new EngineMetrics(this.#families);
+  readonly #upstream = new UpstreamMetrics(this.#families);
+  readonly #models = new Map<string, ModelSeries>();
+
+  constructor() {
+    buildInfo(this.#families);
+  }
+
+  /** Reads what a gateway has under way whenever the metrics are asked for; called by the gateway, once. */
+  watch({ models, ...sources }: MetricsSources): void {
+    this.#connections.watch(sources);
+    for (const { name, inside } of models.all) {
+      this.#http.watch(name);
+      const generations = this.#generations.of(name, inside?.provider ?? 'flinch');
+      this.#models.set(name, { generations, guard: this.#guard.of(name) });
+      if (inside?.engine) this.#engine.watch(name, inside.engine);
+      if (inside?.upstreamUp) this.#upstream.watch(name, inside.upstreamUp);
+    }
+  }
+
+  /** Of a model that is watched. */
+  of(model: string): ModelSeries {
+    const series = this.#models.get(model);
+    if (!series) throw new RangeError(`metrics: the model ${model} is not watched`);
+    return series;
+  }
+
+  request(request: ObservedRequest): void {
+    this.#http.request(request);
+  }
+
+  /** @param model that was asked for, if it was read */
+  refused(code: ErrorCode, model?: string): void {
+    this.#http.refused(code, model);
+  }
+
+  resumed(recovered: boolean): void {
+    this.#connections.resumed(recovered);
+  }
+
+  /** @param model by its name in the configuration, as below */
+  upstreamError(model: string, kind: UpstreamErrorCode): void {
+    this.#upstream.failed(model, kind);
+  }
+
+  scorerMismatch(model: string): void {
+    this.#upstream.scorerMismatch(model);
+  }
+
+  /** Everything, with what Node says of the process. */
+  async text(format: Format = 'classic'): Promise<string> {
+    const families = [await familiesOf(processMetrics()), await this.#families.read()];
+    return exposition(families.flat(), format);
+  }
+
+  contentType(format: Format): string {
+    return `${FORMATS[format]}; charset=utf-8`;
+  }
+}

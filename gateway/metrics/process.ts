@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { Definition } from './definition.js';
+import type { Families } from './families.js';
+
+export const BUILD_INFO = {
+  name: 'flinch_build_info',
+  type: 'gauge',
+  help: 'Always 1; which version of flinch this is.',
+  labels: { version: 'of the package' },
+} as const satisfies Definition;
+
+/** Which flinch this is. */
+export function buildInfo(families: Families): void {
+  const file = new URL('../../../package.json', import.meta.url);
+  const { version } = JSON.parse(readFileSync(file, 'utf8'));
+  families.gauge(BUILD_INFO).set({ version: String(version) }, 1);
+}
+
+let ofProcess: Registry | undefined;
+
+/** CPU, memory, event loop and garbage collection: once in a process, for their observers cannot be taken down. */
+export function processMetrics(): Registry {
+  if (!ofProcess) {
+    ofProcess = new Registry();
+    collectDefaultMetrics({ register: ofProcess });
+  }
+  return ofProcess;
+}

@@ -1,0 +1,84 @@
+import * as connections from './connections.js';
+import type { Definition, HistogramDefinition, LabelValues } from './definition.js';
+import * as engine from './engine.js';
+import * as generations from './generations.js';
+import * as guard from './guard.js';
+import * as http from './http.js';
+import * as build from './process.js';
+import * as upstream from './upstream.js';
+
+/** All metrics of the gateway by their subject, Node's own apart. */
+export const METRICS: Readonly<Record<string, readonly (Definition | HistogramDefinition)[]>> = {
+  Generations: [
+    generations.REQUEST_DURATION,
+    generations.TIME_TO_FIRST_TOKEN,
+    generations.TIME_PER_OUTPUT_TOKEN,
+    generations.TOKEN_USAGE,
+    generations.GENERATIONS,
+    generations.GENERATED_TOKENS,
+  ],
+  Scores: [
+    guard.TOKEN_SCORE,
+    guard.TOKEN_RISK,
+    guard.SCORED_TOKENS,
+    guard.SKIPPED_TOKENS,
+    guard.UNSCORED_TOKENS,
+    guard.SPIKES,
+    guard.LAG_TOKENS,
+    guard.LAG_SECONDS,
+  ],
+  'Steps and corrections': [
+    guard.STEP_RISK,
+    guard.STEPS,
+    guard.FLAGGED_STEPS,
+    guard.STOPS,
+    guard.ROLLBACKS,
+    guard.REFLECTIONS,
+    guard.RETRACTED_TOKENS,
+    guard.STEP_HOLD,
+  ],
+  Engine: [engine.PASS_DURATION, engine.QUEUE_DEPTH, engine.RESTARTS, engine.ENGINE_UP],
+  Upstreams: [upstream.UPSTREAM_ERRORS, upstream.UPSTREAM_UP, upstream.SCORER_MISMATCHES],
+  'HTTP and connections': [
+    http.REQUEST_DURATION,
+    http.REFUSED,
+    http.ADMISSION,
+    connections.ACTIVE_GENERATIONS,
+    connections.CONNECTIONS,
+    connections.RESUMED,
+  ],
+  Process: [build.BUILD_INFO],
+};
+
+const INTRODUCTION = `# Metrics
+
+\`/metrics\` writes these in Prometheus's text format, or in OpenMetrics for those who ask for it by \`Accept: application/openmetrics-text\`, as Prometheus does. In OpenMetrics the buckets of some histograms have an exemplar: the \`response_id\` of the last response that fell into them.
+
+All labels are from closed sets. What a client sends, such as the name of a model that is not served, is never in one.`;
+
+/** docs/reference/metrics.md. */
+export function metricsReference(): string {
+  const subjects = Object.entries(METRICS).map(([subject, definitions]) =>
+    [`## ${subject}`, ...definitions.map(section)].join('\n\n'),
+  );
+  return `${[INTRODUCTION, ...subjects, nodeSection()].join('\n\n')}\n`;
+}
+
+function section(definition: Definition | HistogramDefinition): string {
+  const { name, type, help, labels } = definition;
+  const exemplars = 'exemplars' in definition ? ', with exemplars' : '';
+  const list = Object.entries(labels).map(([label, values]) => `- \`${label}\`: ${valuesText(values)}`);
+  if ('buckets' in definition) list.push(`- buckets: ${definition.buckets.join(', ')}`);
+  const about = `### ${name}\n\n${type}${exemplars}. ${help}`;
+  return list.length > 0 ? `${about}\n\n${list.join('\n')}` : about;
+}
+
+const valuesText = (values: LabelValues): string =>
+  typeof values === 'string' ? values : values.map((value) => `\`${value}\``).join(', ');
+
+/** Which there are depends on the platform and on the version of Node. */
+function nodeSection(): string {
+  const text =
+    "Beside these there are prom-client's of the process: CPU time and memory (`process_*`), event loop, heap and garbage collection (`nodejs_*`).";
+  return `## Node\n\n${text}`;
+}

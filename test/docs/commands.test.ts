@@ -1,0 +1,68 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { transform } from 'esbuild';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type Block,
+  commandsOf,
+  fileNameOf,
+  isProgram,
+  isShell,
+  placeOf,
+  programsOf,
+  readDocuments,
+} from '../support/documents.js';
+import { useGateway } from '../support/gateway.js';
+import { useScratchPackages } from '../support/scratch-package.js';
+import { isServer, Terminal } from '../support/terminal.js';
+
+/**
+ * Every command and program of the documentation, run as its reader would. A block that cannot run here says why in a
+ * comment right above it, `<!-- not run: needs Docker -->`. A block whose first line is a comment with the name of a
+ * file is that file, for the blocks after it.
+ */
+const documents = readDocuments();
+const scratch = useScratchPackages();
+/** What documents mean by "a gateway that runs". */
+const gateway = useGateway();
+
+const isRun = (block: Block): boolean => (isShell(block) || isProgram(block)) && block.notRun === null;
+const notRun = documents.flatMap(({ blocks }) => blocks.filter((block) => block.notRun !== null));
+
+afterAll(() => {
+  const lines = notRun.map((block) => `  ${placeOf(block)}: ${block.notRun}`);
+  console.info(`Documented, and not run here:\n${lines.join('\n')}`);
+});
+
+describe.each(documents.filter(({ blocks }) => blocks.some(isRun)))('$file', ({ blocks }) => {
+  const programs = new Map(programsOf(blocks).map((program) => [program.line, program]));
+  let folder = '';
+  let terminal: Terminal;
+  beforeAll(() => {
+    folder = scratch();
+    terminal = new Terminal(folder, new URL(gateway.url).port);
+  });
+  afterAll(async () => {
+    expect(await terminal.close()).toEqual([]);
+  });
+
+  for (const block of blocks) {
+    const name = fileNameOf(block);
+    const title = `line ${block.line}: ${block.text.split('\n')[0]}`;
+    if (name !== null) {
+      it(title, () => writeFileSync(join(folder, name), terminal.withPorts(block.text)));
+    } else if (block.notRun !== null) {
+      // It is in the list.
+    } else if (isShell(block)) {
+      const commands = commandsOf(block);
+      it(title, () => (isServer(commands) ? terminal.serve(commands) : terminal.run(commands)), 240_000);
+    } else if (isProgram(block)) {
+      it(title, async () => {
+        const { text } = programs.get(block.line)!;
+        const { code } = await transform(terminal.withPorts(text), { loader: 'ts' });
+        writeFileSync(join(folder, `line-${block.line}.mjs`), code);
+        await terminal.run(`node line-${block.line}.mjs`);
+      }, 240_000);
+    }
+  }
+});

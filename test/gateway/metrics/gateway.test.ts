@@ -1,0 +1,253 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { useFolder } from '../../support/cli.js';
+import {
+  chatBody,
+  mergeTokens,
+  post,
+  readChunks,
+  type SocketEvent,
+  sseData,
+  TestSocket,
+  useGateway,
+} from '../../support/gateway.js';
+import { calibratedReasoner } from '../../support/guarded-model.js';
+import { Scrape } from '../../support/metrics.js';
+import { kill } from '../../support/process.js';
+import { endless } from '../../support/requests.js';
+
+const folder = useFolder();
+/** Of the steps of its answers some have scores above three quarters of these ordinary ones, some below. */
+const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.0015), { maxStreams: 2 });
+
+const MODEL = { model: 'reasoner' };
+const GEN_AI = {
+  gen_ai_operation_name: 'chat',
+  gen_ai_provider_name: 'flinch',
+  gen_ai_request_model: 'reasoner',
+};
+/** The default schedule scores so many tokens at a time. */
+const BLOCK = '8';
+
+const scores = z.object({
+  scores: z.record(z.string(), z.number()),
+  risk: z.record(z.string(), z.number()).optional(),
+  skipped: z.array(z.string()).default([]),
+});
+const ending = z.object({
+  finish_reason: z.string(),
+  usage: z.looseObject({
+    prompt_tokens: z.number(),
+    completion_tokens: z.number(),
+    generated_tokens: z.number().optional(),
+  }),
+});
+
+const scrape = (): Promise<Scrape> => Scrape.of(gateway.metricsUrl);
+
+/** What a client heard of one answer over WebSocket, and what the metrics say since it was asked for. */
+async function run(guard: object, changes: object = {}) {
+  const before = await scrape();
+  const socket = await TestSocket.open(gateway.url);
+  socket.send({ type: 'generation.create', ...chatBody({ guard, ...changes }) });
+  const last = await socket.event(({ type }) => type === 'generation.done' || type === 'error');
+  socket.close();
+  await gateway.idle();
+  const after = await scrape();
+  const of = (type: string): SocketEvent[] => socket.events.filter((event) => event.type === type);
+  const counted = (name: string, labels = {}): number => after.since(before, name, { ...MODEL, ...labels });
+  const genAi = (name: string, labels = {}): number => after.since(before, name, { ...GEN_AI, ...labels });
+  return { of, counted, genAi, ...ending.parse(last) };
+}
+
+describe('what the metrics say of a guarded answer', () => {
+  it('is what its client was told: tokens, scores, risks, spikes, steps', async () => {
+    const { of, counted, genAi, usage, finish_reason } = await run({ rate: 0.5 });
+    const scored = of('score.delta').map((event) => scores.parse(event));
+    expect(scored).toHaveLength(usage.completion_tokens);
+    expect(counted('flinch_scored_tokens_total')).toBe(scored.length);
+    for (const method of ['adversarial', 'nll', 'entropy', 'margin']) {
+      const values = scored.flatMap((each) => each.scores[method] ?? []);
+      const risks = scored.flatMap((each) => each.risk?.[method] ?? []);
+      expect(values.length).toBeGreaterThan(0);
+      expect(counted('flinch_token_score_count', { method })).toBe(values.length);
+      expect(counted('flinch_token_score_sum', { method })).toBeCloseTo(values.reduce((a, b) => a + b, 0));
+      expect(counted('flinch_token_risk_count', { method })).toBe(risks.length);
+      const surprising = risks.filter((risk) => risk > 0.9).length;
+      const below = counted('flinch_token_risk_bucket', { method, le: '0.9' });
+      expect(risks.length - below).toBe(surprising);
+    }
+    const skipped = scored.filter((each) => each.skipped.includes('adversarial')).length;
+    expect(counted('flinch_skipped_tokens_total', { method: 'adversarial' })).toBe(skipped);
+    const spikes = of('spike.detected').length;
+    expect(spikes).toBeGreaterThan(0);
+    expect(counted('flinch_spikes_total', { method: 'adversarial' })).toBe(spikes);
+    const steps = of('step.done');
+    const flagged = of('step.flagged').length;
+    expect(flagged).toBeGreaterThan(0);
+    expect(flagged).toBeLessThan(steps.length);
+    expect(counted('flinch_steps_total', { action: 'annotate' })).toBe(steps.length);
+    expect(counted('flinch_flagged_steps_total', { action: 'annotate' })).toBe(flagged);
+    expect(counted('flinch_step_risk_count', { action: 'annotate' })).toBe(steps.length);
+    expect(counted('flinch_generations_total', { outcome: finish_reason })).toBe(1);
+    expect(counted('flinch_generated_tokens_total')).toBe(usage.completion_tokens);
+    expect(genAi('gen_ai_client_token_usage_sum', { gen_ai_token_type: 'input' })).toBe(usage.prompt_tokens);
+    expect(genAi('gen_ai_client_token_usage_sum', { gen_ai_token_type: 'output' })).toBe(
+      usage.completion_tokens,
+    );
+  });
+
+  it('has its times, which contain one another, and a lag that the schedule bounds', async () => {
+    const { of, counted, genAi, usage } = await run({});
+    const total = genAi('gen_ai_server_request_duration_seconds_sum');
+    const first = genAi('gen_ai_server_time_to_first_token_seconds_sum');
+    const each = genAi('gen_ai_server_time_per_output_token_seconds_sum');
+    expect(first).toBeGreaterThan(0);
+    expect(first + each * (usage.completion_tokens - 1)).toBeCloseTo(total);
+    const lags = counted('flinch_scoring_lag_tokens_count');
+    expect(lags).toBe(of('score.delta').length);
+    expect(counted('flinch_scoring_lag_tokens_bucket', { le: BLOCK })).toBe(lags);
+    expect(counted('flinch_scoring_lag_seconds_count')).toBe(lags);
+    expect(counted('flinch_scoring_lag_seconds_sum')).toBeLessThan(total * lags);
+    expect(counted('flinch_score_pass_duration_seconds_count')).toBeGreaterThan(0);
+    // Passes come one after the other.
+    expect(counted('flinch_score_pass_duration_seconds_sum')).toBeLessThan(total);
+  });
+
+  it('has its rollbacks by what became of them, and the tokens that were retracted', async () => {
+    const rollback = {
+      action: 'rollback',
+      rate: 0.5,
+      max_rollbacks: 3,
+      candidates: 3,
+      choose: 'uncertainty',
+    };
+    const outcomes = { replaced: 0, kept: 0 };
+    let retracted = 0;
+    for (const seed of [1, 2, 3, 4]) {
+      const { of, counted, usage } = await run(rollback, { temperature: 1, seed });
+      for (const outcome of ['replaced', 'kept'] as const) {
+        const heard = of('rollback.done').filter((event) => event.outcome === outcome).length;
+        expect(counted('flinch_rollbacks_total', { outcome })).toBe(heard);
+        outcomes[outcome] += heard;
+      }
+      const taken = of('token.retracted').reduce((sum, { tokens }) => sum + Number(tokens), 0);
+      expect(counted('flinch_retracted_tokens_total')).toBe(taken);
+      retracted += taken;
+      expect(counted('flinch_generated_tokens_total')).toBe(
+        usage.generated_tokens ?? usage.completion_tokens,
+      );
+      const replaced = of('rollback.done').filter(({ outcome }) => outcome === 'replaced').length;
+      expect(counted('flinch_steps_total', { action: 'rollback' })).toBe(of('step.done').length + replaced);
+      expect(counted('flinch_flagged_steps_total', { action: 'rollback' })).toBe(of('step.flagged').length);
+    }
+    // Else nothing was compared.
+    expect(outcomes.replaced).toBeGreaterThan(0);
+    expect(retracted).toBeGreaterThan(0);
+  });
+
+  it('has what was held, of which nothing lags and nothing is retracted', async () => {
+    const { of, counted, genAi } = await run({ delivery: 'held' });
+    const held = of('step.done').map((event) => z.object({ ms: z.number() }).parse(event.held).ms);
+    expect(counted('flinch_step_hold_seconds_count')).toBe(held.length);
+    expect(counted('flinch_step_hold_seconds_sum')).toBeCloseTo(held.reduce((a, b) => a + b, 0) / 1000);
+    expect(counted('flinch_scoring_lag_tokens_count')).toBe(0);
+    expect(genAi('gen_ai_server_time_to_first_token_seconds_sum')).toBeGreaterThan((held[0] ?? 0) / 1000);
+  });
+
+  it('has that the guard stopped it, and that it had it checked', async () => {
+    const stopped = await run({ action: 'stop', rate: 0.999 });
+    expect(stopped.finish_reason).toBe('content_filter');
+    expect(stopped.counted('flinch_stops_total')).toBe(1);
+    expect(stopped.counted('flinch_generations_total', { outcome: 'content_filter' })).toBe(1);
+    expect(stopped.counted('flinch_steps_total', { action: 'stop' })).toBe(
+      stopped.of('step.done').length + 1,
+    );
+    const checked = await run({ action: 'reflect', max_rollbacks: 1, rate: 0.999 });
+    expect(checked.counted('flinch_reflections_total')).toBe(1);
+  });
+
+  it('is the same over HTTP', async () => {
+    const before = await scrape();
+    const { chunks } = await readChunks(await post(gateway.url, chatBody({ stream: true })));
+    await gateway.idle();
+    const after = await scrape();
+    const scored = mergeTokens(chunks).filter(({ scores }) => scores !== undefined);
+    expect(after.since(before, 'flinch_scored_tokens_total', MODEL)).toBe(scored.length);
+  });
+
+  it('is that it was cancelled where its client left', async () => {
+    const before = await scrape();
+    const controller = new AbortController();
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(chatBody({ stream: true, max_tokens: 400, guard: { enabled: false } })),
+      signal: controller.signal,
+    });
+    await sseData(response).next();
+    controller.abort();
+    await gateway.idle();
+    const after = await scrape();
+    expect(after.since(before, 'flinch_generations_total', { ...MODEL, outcome: 'cancelled' })).toBe(1);
+    expect(after.since(before, 'gen_ai_server_request_duration_seconds_count')).toBe(0);
+  });
+});
+
+describe('what was not taken on', () => {
+  const refusals = async (before: Scrape, reason: string): Promise<number> =>
+    (await scrape()).since(before, 'flinch_admission_refusals_total', { ...MODEL, reason });
+
+  it('is counted by the reason, and is no generation', async () => {
+    const before = await scrape();
+    const long = chatBody({ messages: [{ role: 'user', content: 'stone '.repeat(2000) }] });
+    expect((await post(gateway.url, long)).status).toBe(400);
+    expect(await refusals(before, 'context_length_exceeded')).toBe(1);
+    const socket = await TestSocket.open(gateway.url);
+    socket.send({ type: 'generation.create', ...long });
+    await socket.event(({ type }) => type === 'error');
+    expect(await refusals(before, 'context_length_exceeded')).toBe(2);
+    socket.close();
+    // As many as the engine takes on; nobody reads them, so none ends.
+    const { engine } = gateway;
+    const unread = await Promise.all([1, 2].map(() => engine.generate(endless(engine))));
+    expect((await post(gateway.url, chatBody())).status).toBe(503);
+    expect(await refusals(before, 'overloaded')).toBe(1);
+    for (const generation of unread) generation.cancel();
+    const after = await scrape();
+    expect(after.since(before, 'flinch_generations_total', { ...MODEL, outcome: 'error' })).toBe(0);
+    expect(after.since(before, 'flinch_refused_requests_total', { code: 'context_length_exceeded' })).toBe(2);
+  });
+});
+
+describe('the engine', () => {
+  const engine = (read: Scrape, name: string, process: string) => read.sum(name, { ...MODEL, process });
+
+  it('is up from the start, with nothing that waits and no restart', async () => {
+    const read = await scrape();
+    for (const process of ['decode', 'score']) {
+      expect(engine(read, 'flinch_engine_up', process)).toBe(1);
+      expect(engine(read, 'flinch_queue_depth', process)).toBe(0);
+      expect(engine(read, 'flinch_engine_restarts_total', process)).toBe(0);
+    }
+  });
+
+  it('that is killed is started again, and what it wrote has failed', async () => {
+    const before = await scrape();
+    const socket = await TestSocket.open(gateway.url);
+    socket.send({ type: 'generation.create', ...chatBody({ max_tokens: 400 }) });
+    await socket.event(({ type }) => type === 'token.delta');
+    kill(gateway.engine.status().score.pid);
+    const failed = await socket.event(({ type }) => type === 'error');
+    expect(failed).toMatchObject({ error: { code: 'engine_crashed' } });
+    await expect.poll(async () => engine(await scrape(), 'flinch_engine_up', 'score')).toBe(1);
+    await gateway.idle();
+    const after = await scrape();
+    expect(engine(after, 'flinch_engine_restarts_total', 'score')).toBe(1);
+    expect(engine(after, 'flinch_engine_restarts_total', 'decode')).toBe(0);
+    expect(after.since(before, 'flinch_generations_total', { ...MODEL, outcome: 'error' })).toBe(1);
+    const crashed = { ...GEN_AI, error_type: 'engine_crashed' };
+    expect(after.sum('gen_ai_server_request_duration_seconds_count', crashed)).toBe(1);
+    socket.close();
+  });
+});

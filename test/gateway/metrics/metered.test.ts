@@ -1,0 +1,101 @@
+import { NEVER, Observable, of, throwError } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '#gateway/errors.js';
+import { Models } from '#gateway/index.js';
+import { metered } from '#gateway/metrics/metered.js';
+import { Metrics } from '#gateway/metrics/metrics.js';
+import { chatSchema } from '#gateway/request.js';
+import type { Prepared } from '#gateway/served-model.js';
+import { EngineError, FlowGate, type GuardEvent } from '#src/index.js';
+import { doneEvent, tokenEvent } from '../../support/events.js';
+import { Scrape } from '../../support/metrics.js';
+import { prepared } from '../../support/scripted-model.js';
+
+const REQUEST = chatSchema.parse({ model: 'reasoner', messages: [{ role: 'user', content: 'Well?' }] });
+
+/** A model that is metered, with what it does with every request. */
+function model(prepare: () => Promise<Prepared>) {
+  const metrics = new Metrics();
+  let now = 0;
+  const clock = { now: () => (now += 500), date: () => 0 };
+  const plain = new Models([{ name: 'reasoner', status: () => ({ ready: true }), prepare }]);
+  metrics.watch({ models: plain, generations: () => 0, connections: () => ({ http: 0, websocket: 0 }) });
+  const models = metered(plain, metrics, clock);
+  const start = async (): Promise<Observable<GuardEvent>> => {
+    const ready = await models.prepare(REQUEST, { canRetract: true, responseId: 'resp-7' });
+    return ready.start(new FlowGate());
+  };
+  return { metrics, start, read: async () => new Scrape(await metrics.text()) };
+}
+
+const starting = (events: Observable<GuardEvent>) => model(async () => prepared(() => events));
+/** The number of generations by their outcome, those that are 0 left out. */
+const outcomes = (read: Scrape): Record<string, number> =>
+  Object.fromEntries(
+    read.series
+      .filter(({ name, value }) => name === 'flinch_generations_total' && value > 0)
+      .map(({ labels, value }) => [labels.outcome, value]),
+  );
+
+describe('a metered model', () => {
+  it('times a generation from when it is asked to prepare it, and names its response', async () => {
+    const { metrics, start, read } = starting(of(tokenEvent(0), doneEvent('stop', 1)));
+    (await start()).subscribe();
+    expect(outcomes(await read())).toEqual({ stop: 1 });
+    // By a clock that goes on by half a second with each look at it: asked, first token, end.
+    expect((await read()).sum('gen_ai_server_time_to_first_token_seconds_sum')).toBe(0.5);
+    expect((await read()).sum('gen_ai_server_request_duration_seconds_sum')).toBe(1);
+    expect(await metrics.text('openMetrics')).toContain('{response_id="resp-7"} 0.5 0.000\n');
+  });
+
+  it('counts as cancelled what is unsubscribed before its end, and only then', async () => {
+    const { start, read } = starting(NEVER);
+    (await start()).subscribe().unsubscribe();
+    expect(outcomes(await read())).toEqual({ cancelled: 1 });
+    const ended = starting(new Observable((subscriber) => subscriber.next(doneEvent())));
+    (await ended.start()).subscribe().unsubscribe();
+    expect(outcomes(await ended.read())).toEqual({ stop: 1 });
+  });
+
+  it.each([
+    ['an engine that has no room', new EngineError('overloaded', '')],
+    ['an engine that will never have room', new EngineError('memory', '')],
+    ['a text that does not fit', new EngineError('too_long', '')],
+    ['a request that a server refuses', new ApiError(400, 'upstream_refused', '')],
+  ])('counts as none what is refused before it begins: %s', async (_, error) => {
+    const { start, read } = starting(throwError(() => error));
+    (await start()).subscribe({ error: () => {} });
+    expect(outcomes(await read())).toEqual({});
+    const preparing = model(() => Promise.reject(error));
+    await expect(preparing.start()).rejects.toBe(error);
+    expect(outcomes(await preparing.read())).toEqual({});
+  });
+
+  it.each([
+    ['an engine that dies', new EngineError('crashed', ''), 'engine_crashed'],
+    ['a server that is not there', new ApiError(502, 'upstream_unreachable', ''), 'upstream_unreachable'],
+    ['what nobody expects', new Error('?'), 'internal_error'],
+  ])('counts as an error with its code: %s', async (_, error, code) => {
+    const failed = async ({ read }: { read: () => Promise<Scrape> }) => {
+      expect(outcomes(await read())).toEqual({ error: 1 });
+      const labels = { gen_ai_request_model: 'reasoner', error_type: code };
+      expect((await read()).sum('gen_ai_server_request_duration_seconds_count', labels)).toBe(1);
+    };
+    const starts = starting(throwError(() => error));
+    (await starts.start()).subscribe({ error: () => {} });
+    await failed(starts);
+    const preparing = model(() => Promise.reject(error));
+    await expect(preparing.start()).rejects.toBe(error);
+    await failed(preparing);
+  });
+
+  it('counts as an error also what would have been a refusal, once it has begun', async () => {
+    const events = new Observable<GuardEvent>((subscriber) => {
+      subscriber.next(tokenEvent(0));
+      subscriber.error(new EngineError('overloaded', ''));
+    });
+    const { start, read } = starting(events);
+    (await start()).subscribe({ error: () => {} });
+    expect(outcomes(await read())).toEqual({ error: 1 });
+  });
+});

@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+export const DASHBOARDS = fileURLToPath(new URL('../../dashboards', import.meta.url));
+
+const datasource = z.object({ type: z.string(), uid: z.string() });
+
+const target = z.looseObject({ refId: z.string(), expr: z.string(), datasource });
+
+const panel = z.looseObject({
+  id: z.int(),
+  type: z.string(),
+  title: z.string(),
+  description: z.string().optional(),
+  gridPos: z.object({ x: z.int(), y: z.int(), w: z.int(), h: z.int() }),
+  datasource: datasource.optional(),
+  targets: z.array(target).optional(),
+  fieldConfig: z.looseObject({ defaults: z.looseObject({ unit: z.string().optional() }) }).optional(),
+});
+export type Panel = z.output<typeof panel>;
+
+const variable = z.looseObject({ name: z.string(), type: z.string(), definition: z.string().optional() });
+
+const dashboard = z.looseObject({
+  uid: z.string(),
+  schemaVersion: z.int(),
+  annotations: z.object({ list: z.array(z.looseObject({ expr: z.string(), datasource })) }),
+  templating: z.object({ list: z.array(variable) }),
+  panels: z.array(panel),
+});
+
+export const readDashboard = (): z.output<typeof dashboard> =>
+  dashboard.parse(JSON.parse(readFileSync(join(DASHBOARDS, 'grafana/dashboards/flinch.json'), 'utf8')));
+
+const rule = z.union([
+  z.strictObject({ record: z.string(), expr: z.string() }),
+  z.strictObject({
+    alert: z.string(),
+    expr: z.string(),
+    for: z.string().optional(),
+    labels: z.strictObject({ severity: z.enum(['critical', 'warning']) }),
+    annotations: z.strictObject({ summary: z.string(), description: z.string(), runbook_url: z.string() }),
+  }),
+]);
+const ruleFile = z.object({ groups: z.array(z.object({ name: z.string(), rules: z.array(rule) })) });
+
+const rulesOf = (name: string) =>
+  ruleFile.parse(parse(readFileSync(join(DASHBOARDS, name), 'utf8'))).groups.flatMap(({ rules }) => rules);
+
+export const recordings = () => rulesOf('rules.yml').flatMap((each) => ('record' in each ? [each] : []));
+export const alerts = () => rulesOf('alerts.yml').flatMap((each) => ('alert' in each ? [each] : []));
+
+/** A query as Grafana sends it: all models, over two minutes. */
+export const substituted = (expression: string): string =>
+  expression.replaceAll('$__rate_interval', '2m').replaceAll('$interval', '2m').replaceAll('$model', '.*');
+
+/** What an alert watches, whether or not it is as it should be: without its thresholds, and there where `absent` is not. */
+export const unconditional = (expression: string): string =>
+  expression.replace(/\s(?:[<>]=?|[=!]=)\s*[\d.]+/g, '').replace(/^absent\((.*)\)$/, '$1');
+
+/** The metrics of a query, and the labels that each is asked for by: what is left without functions, keywords, ranges. */
+export function selectorsOf(expression: string) {
+  const bare = expression
+    .replace(/\[[^\]]*\]/g, '')
+    .replace(/\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)/g, '')
+    .replace(/\b(and|or|unless)\b/g, '');
+  return [...bare.matchAll(/(?<![\w:.])([a-zA-Z_:][\w:]*)(?![\w:]|\s*\()(\{[^}]*\})?/g)].map(
+    ([, name = '', labels = '']) => ({
+      name,
+      labels: [...labels.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = '']) => label),
+    }),
+  );
+}

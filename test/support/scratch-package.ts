@@ -1,0 +1,56 @@
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll } from 'vitest';
+
+/** Folders as a user has them, with the package installed; all are removed at the end of the test file. */
+export function useScratchPackages() {
+  const base = mkdtempSync(join(tmpdir(), 'flinch-docs-'));
+  afterAll(() => rmSync(base, { recursive: true, force: true }));
+  linkModules(join(base, 'node_modules'));
+  let made = 0;
+  /** A folder that looks like the repository. What commands write into the model's folder stays here. */
+  return (): string => {
+    const folder = join(base, `${made++}`);
+    mkdirSync(folder);
+    // Of folders alone: a command that writes to a file would write through the link.
+    const folders = readdirSync('.', { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    for (const { name } of folders) {
+      if (!['node_modules', 'models'].includes(name) && !name.startsWith('.')) {
+        symlinkSync(resolve(name), join(folder, name));
+      }
+    }
+    cpSync('models', join(folder, 'models'), { recursive: true });
+    // Without name and bin: npx would install a package of its own first, in its cache.
+    const { type, scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type, scripts }));
+    if (existsSync('.npmrc')) copyFileSync('.npmrc', join(folder, '.npmrc'));
+    return folder;
+  };
+}
+
+/** What is installed here, and flinch itself. */
+function linkModules(folder: string): void {
+  mkdirSync(join(folder, '.bin'), { recursive: true });
+  for (const name of readdirSync('node_modules')) {
+    if (!name.startsWith('.')) symlinkSync(resolve('node_modules', name), join(folder, name));
+  }
+  for (const name of readdirSync('node_modules/.bin')) {
+    symlinkSync(resolve('node_modules/.bin', name), join(folder, '.bin', name));
+  }
+  symlinkSync(resolve('.'), join(folder, 'flinch'));
+  const bin = join(folder, '.bin', 'flinch');
+  // As npm installs it, but it may not have made the file of this build executable yet.
+  writeFileSync(bin, `#!/bin/sh\nexec node ${resolve('dist/src/cli/main.js')} "$@"\n`, { mode: 0o755 });
+}

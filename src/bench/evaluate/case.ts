@@ -47,12 +47,22 @@ const hitKs = (tokens: number): number[] => {
   return [3, 5, ceil, floor, round];
 };
 
-/** Controls that need no model. */
+/** Rows of every table that no model is asked for, whether a run names them or not. */
 export const CHANCE = 'chance';
 export const LONGEST = 'longest';
+export const CONTROLS: readonly string[] = [CHANCE, LONGEST];
 
-/** @param wrong whether it counts for tables of hits */
-export function digest(known: Known, score: ScoreRecord, wrong: boolean): ScoredCase {
+/**
+ * @param measures that there must be scores of
+ * @param wrong whether it counts for tables of hits
+ * @throws RangeError where scores are missing
+ */
+export function digest(
+  known: Known,
+  score: ScoreRecord,
+  measures: readonly string[],
+  wrong: boolean,
+): ScoredCase {
   const { response, steps, located, check } = known;
   const span = located?.span ?? null;
   const firstWrong = firstWrongStep(
@@ -64,10 +74,12 @@ export function digest(known: Known, score: ScoreRecord, wrong: boolean): Scored
       ? (tokensIn(response.tokenTexts, span) ?? steps[firstWrong]!.tokens)
       : null;
   const tokens = response.tokenIds.length;
-  const measures = new Map<string, MeasureDigest>();
-  const names = new Set([score.tokens, score.stepScores, score.response].flatMap((of) => Object.keys(of)));
-  for (const name of names) measures.set(name, digestMeasure(name, score, steps, range));
-  measures.set(LONGEST, {
+  const digests = new Map<string, MeasureDigest>();
+  for (const name of measures) {
+    checkScores(name, score, tokens, steps.length);
+    digests.set(name, digestMeasure(name, score, steps, range));
+  }
+  digests.set(LONGEST, {
     hits: null,
     steps: new Map([['own', steps.map((step) => step.tokens.end - step.tokens.start)]]),
     response: new Map([['own', tokens]]),
@@ -81,8 +93,18 @@ export function digest(known: Known, score: ScoreRecord, wrong: boolean): Scored
     firstWrong,
     steps: steps.length,
     chance: range && hitKs(tokens).map((k) => chanceToHoldTop(tokens, range.end - range.start, k)),
-    measures,
+    measures: digests,
   };
+}
+
+function checkScores(name: string, score: ScoreRecord, tokens: number, steps: number): void {
+  const { tokens: ofTokens, stepScores, response, id } = score;
+  const [token, step, whole] = [ofTokens[name], stepScores[name], response[name]];
+  if (!token && !step && whole === undefined) throw new RangeError(`${id}: has no scores of ${name}`);
+  if (token && token.length !== tokens)
+    throw new RangeError(`${id}: has ${token.length} scores of ${name} for ${tokens} tokens`);
+  if (step && step.length !== steps)
+    throw new RangeError(`${id}: has ${step.length} scores of ${name} for ${steps} steps`);
 }
 
 function digestMeasure(

@@ -9,15 +9,18 @@ export const CURVE_PLACES = 50;
  * @param scores `null`, not attacked, counts as 0
  */
 export function curveOf(scores: readonly (number | null)[]): Float64Array {
-  const values = Float64Array.from(scores, (score) => score ?? 0);
-  const largest = values.reduce((a, b) => Math.max(a, b), 0);
-  return Float64Array.from({ length: CURVE_PLACES }, (_, i) => {
-    const place = (i / (CURVE_PLACES - 1)) * (values.length - 1);
+  const curve = new Float64Array(CURVE_PLACES);
+  const largest = scores.reduce<number>((a, b) => Math.max(a, b ?? 0), 0);
+  if (largest === 0) return curve;
+  const last = scores.length - 1;
+  for (let i = 0; i < CURVE_PLACES; i += 1) {
+    const place = (i / (CURVE_PLACES - 1)) * last;
     const before = Math.floor(place);
-    const after = Math.min(before + 1, values.length - 1);
-    const value = values[before]! + (place - before) * (values[after]! - values[before]!);
-    return largest > 0 ? value / largest : 0;
-  });
+    const value = scores[before] ?? 0;
+    const after = scores[Math.min(before + 1, last)] ?? 0;
+    curve[i] = (value + (place - before) * (after - value)) / largest;
+  }
+  return curve;
 }
 
 /** The mean curves of right and of wrong responses. */

@@ -21,6 +21,7 @@ export const problemSchema = z.object({
       finalAnswerCorrect: z.boolean(),
     })
     .nullable(),
+  facts: z.array(z.string()).exactOptional(),
 }) satisfies z.ZodType<BenchProblem>;
 
 /** From, and up to but without; in UTF-16 code units. */

@@ -49,7 +49,7 @@ export function select(
     found.set(subset, counts);
     const { length } = response.tokenTexts.join('');
     if (scored === 'all' && length > 0) chosen.add(id);
-    if (!isWrong(problem, check)) {
+    if (check.correct) {
       if (typeof scored === 'number' && counts.right < scored && length > 0) chosen.add(id);
       counts.right += 1;
       continue;
@@ -69,9 +69,5 @@ export function select(
   }
   return { wrong, examined, next, scored: chosen };
 }
-
-/** A labelled response is wrong where one of its steps is, whatever it comes to in the end. */
-export const isWrong = ({ given }: BenchProblem, { correct }: CheckRecord): boolean =>
-  given ? given.firstWrong !== null || !correct : !correct;
 
 export const isTruncated = ({ finish }: ResponseRecord): boolean => finish === 'length';

@@ -1,4 +1,4 @@
-import type { Ranking } from './ranking.js';
+import { groupOf, LAST_OF_TIER, POSITIVE, type Ranking } from './ranking.js';
 
 export interface Areas {
   /**
@@ -17,7 +17,7 @@ export interface Areas {
  * Both areas in one pass over the examples, as bootstraps ask for them a thousand times.
  * @param weights how often the examples of each group count; once unless given
  */
-export function areas({ group, positive, lastOfTier }: Ranking, weights?: Uint32Array): Areas {
+export function areas({ examples }: Ranking, weights?: Uint32Array): Areas {
   let above = 0;
   let below = 0;
   let won = 0;
@@ -25,11 +25,17 @@ export function areas({ group, positive, lastOfTier }: Ranking, weights?: Uint32
   // Of the tier so far.
   let positives = 0;
   let negatives = 0;
-  for (let i = 0; i < group.length; i += 1) {
-    const weight = weights ? weights[group[i]!]! : 1;
-    if (positive[i] === 1) positives += weight;
-    else negatives += weight;
-    if (lastOfTier[i] === 0) continue;
+  for (let i = 0; i < examples.length; i += 1) {
+    const example = examples[i]!;
+    const weight = weights === undefined ? 1 : weights[groupOf(example)]!;
+    if ((example & POSITIVE) !== 0) positives += weight;
+    else if ((example & LAST_OF_TIER) !== 0 && positives === 0 && negatives === 0) {
+      // Most examples are negative, and a tier of their own.
+      won += weight * above;
+      below += weight;
+      continue;
+    } else negatives += weight;
+    if ((example & LAST_OF_TIER) === 0) continue;
     won += negatives * (above + positives / 2);
     above += positives;
     below += negatives;

@@ -43,10 +43,11 @@ export function holdsTops(
   { start, end }: TokenRange,
   ks: readonly number[],
 ): boolean[] {
-  const values = Float64Array.from(scores, (score) => score ?? 0);
-  const highest = values.subarray(start, end).reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
-  const ascending = values.toSorted();
-  return ks.map((k) => highest >= ascending.at(-Math.min(k, values.length))! && highest > ascending[0]!);
+  const ascending = new Float64Array(scores.length);
+  for (let i = 0; i < scores.length; i += 1) ascending[i] = scores[i] ?? 0;
+  const highest = ascending.subarray(start, end).reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+  ascending.sort();
+  return ks.map((k) => highest >= ascending.at(-Math.min(k, scores.length))! && highest > ascending[0]!);
 }
 
 /** How likely so many of the response's tokens hold one of k tokens drawn at random: 1 − C(n − w, k) / C(n, k). */

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
@@ -7,7 +8,7 @@ import { authenticate, checkHost, checkOrigin, issueTicket } from './access/midd
 import { chatCompletions, resumeCompletion } from './chat-completions.js';
 import type { Config } from './config.js';
 import { ApiError, errorHeaders, toApiError } from './errors.js';
-import { checkForm } from './http-server.js';
+import { checkForm, endWithConnection } from './http-server.js';
 import { jsonBody } from './json-body.js';
 import type { Lifecycle } from './lifecycle.js';
 import type { LiveGenerations } from './live-generations.js';
@@ -19,6 +20,9 @@ import { observe } from './observe.js';
 /** Compiled, this file is dist/gateway/app.js: the page's scripts lie beside it, its other files in the package. */
 const PAGE_SCRIPTS = fileURLToPath(new URL('./web/', import.meta.url));
 const PAGE_FILES = fileURLToPath(new URL('../../gateway/web/public/', import.meta.url));
+
+/** The client for browsers, as one module. */
+const CLIENT = 'client.js';
 
 const PAGE_HEADERS = {
   'Content-Security-Policy':
@@ -40,12 +44,18 @@ export interface AppOptions {
   readonly logger: Logger;
 }
 
-/** The HTTP side of the gateway, without a port. */
+/** The HTTP side of the gateway, without a port; what it links to is relative, so that any path may be before it. */
 export function createApp(options: AppOptions): Express {
   const { models, live, access, settings, lifecycle, metrics, logger } = options;
   const app = express();
   app.disable('x-powered-by');
-  app.use(observe(logger, metrics), refuseOddForms, checkHost(access), sayGoodbye(lifecycle));
+  app.use(
+    observe(logger, metrics),
+    followConnection,
+    refuseOddForms,
+    checkHost(access),
+    sayGoodbye(lifecycle),
+  );
 
   app.get('/livez', (_req, res) => {
     res.json({ status: 'alive' });
@@ -124,17 +134,26 @@ function sendMetrics(metrics: Metrics): RequestHandler {
   };
 }
 
-function setHeaders(res: Response): void {
+function setHeaders(res: Response, file: string): void {
   res.locals.route = 'page';
   res.set(PAGE_HEADERS);
+  // For pages of other sites, too. Whether one may then use the gateway is another question.
+  if (basename(file) === CLIENT) res.set('Access-Control-Allow-Origin', '*');
 }
 
 function modelObject(id: string, { created }: Models) {
   return { id, object: 'model', created, owned_by: 'flinch' };
 }
 
+/** On the server of another application nobody else does. */
+const followConnection: RequestHandler = (req, res, next) => {
+  endWithConnection(req, res);
+  next();
+};
+
 const refuseOddForms: RequestHandler = (req, _res, next) => {
-  checkForm(req);
+  // Express has cut `url` to what follows the path that we are mounted under.
+  checkForm({ url: req.originalUrl, headersDistinct: req.headersDistinct });
   next();
 };
 

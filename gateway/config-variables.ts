@@ -12,6 +12,9 @@ interface Field {
 
 const PREFIX = 'FLINCH_';
 
+/** What the examples' clients read, which may be set where a gateway is started. */
+const OF_CLIENTS: ReadonlySet<string> = new Set(['FLINCH_URL', 'FLINCH_API_KEY']);
+
 /** Of each environment variable, the field that it sets: `FLINCH_LIMITS_BODY_BYTES` is `limits.body_bytes`. */
 export const CONFIG_VARIABLES: ReadonlyMap<string, Field> = new Map(
   leaves(z.toJSONSchema(configSchema, { io: 'input' }), []).map((field) => [variableOf(field.path), field]),
@@ -59,10 +62,11 @@ export function readVariables(env: NodeJS.ProcessEnv): ConfigLayer[] {
  * @throws ConfigError for an unknown variable with our prefix
  */
 export function checkVariables(env: NodeJS.ProcessEnv, allowed: ReadonlySet<string>): void {
-  const known = [...CONFIG_VARIABLES.keys()];
+  const names = [...CONFIG_VARIABLES.keys()];
   for (const variable of Object.keys(env)) {
-    if (!variable.startsWith(PREFIX) || CONFIG_VARIABLES.has(variable) || allowed.has(variable)) continue;
-    throw new ConfigError(variable, `is no variable of flinch; did you mean ${nearest(variable, known)}?`);
+    const known = [CONFIG_VARIABLES, OF_CLIENTS, allowed].some((some) => some.has(variable));
+    if (!variable.startsWith(PREFIX) || known) continue;
+    throw new ConfigError(variable, `is no variable of flinch; did you mean ${nearest(variable, names)}?`);
   }
 }
 

@@ -7,6 +7,7 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import type { Config } from './config.js';
 import type { ErrorCode } from './error-codes.js';
 import { ApiError, errorHeaders } from './errors.js';
@@ -24,7 +25,6 @@ export function createHttpServer(
   onRefused: (code: ErrorCode) => void = () => {},
 ): Server {
   const headersTimeout = limits.header_s * 1000;
-  const responses = new OpenResponses();
   const options = {
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout,
@@ -37,7 +37,7 @@ export function createHttpServer(
       server.listenerCount('upgrade') > 0 && isHandshake(request),
   };
   const server: Server = createServer(options, (request, response) => {
-    responses.add(request, response);
+    endWithConnection(request, response);
     listener(request, response);
   });
   // Their bytes are bounded; by default those after the 2000th are dropped without a word, `Origin` too.
@@ -47,7 +47,7 @@ export function createHttpServer(
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
     // Within a response that has begun, an answer would be taken for a part of it.
-    if (responses.begun(socket)) return socket.destroy();
+    if (hasBegun(socket)) return socket.destroy();
     const refusal = refusalOf(error);
     onRefused(refusal.body.code);
     refuse(socket, refusal);
@@ -55,36 +55,35 @@ export function createHttpServer(
   return server;
 }
 
+/** The responses of each connection that are not over. */
+const openResponses = new WeakMap<Duplex, Set<ServerResponse>>();
+
 /**
- * The responses of each connection that are not over. Of requests in a pipeline only the first response has the socket;
- * the others emit no `close` when the connection ends, unless it is done for them.
+ * Has a response end with its connection. Of requests in a pipeline only the first response has the socket; the others
+ * emit no `close` when the connection ends, unless it is done for them. Doing it twice is the same.
  */
-class OpenResponses {
-  readonly #of = new WeakMap<Duplex, Set<ServerResponse>>();
-
-  add({ socket }: IncomingMessage, response: ServerResponse): void {
-    const open = this.#of.get(socket) ?? this.#watch(socket);
-    open.add(response);
-    response.once('close', () => open.delete(response));
-  }
-
-  begun(connection: Duplex): boolean {
-    return [...(this.#of.get(connection) ?? [])].some(({ headersSent }) => headersSent);
-  }
-
-  #watch(connection: Duplex): Set<ServerResponse> {
-    const open = new Set<ServerResponse>();
-    this.#of.set(connection, open);
-    connection.once('close', () => {
-      for (const response of open) {
-        if (response.socket !== null || response.writableFinished) continue;
-        response.destroy();
-        response.emit('close');
-      }
-    });
-    return open;
-  }
+export function endWithConnection({ socket }: IncomingMessage, response: ServerResponse): void {
+  const open = openResponses.get(socket) ?? watch(socket);
+  if (open.has(response)) return;
+  open.add(response);
+  response.once('close', () => open.delete(response));
 }
+
+function watch(connection: Duplex): Set<ServerResponse> {
+  const open = new Set<ServerResponse>();
+  openResponses.set(connection, open);
+  connection.once('close', () => {
+    for (const response of open) {
+      if (response.socket !== null || response.writableFinished) continue;
+      response.destroy();
+      response.emit('close');
+    }
+  });
+  return open;
+}
+
+const hasBegun = (connection: Duplex): boolean =>
+  [...(openResponses.get(connection) ?? [])].some(({ headersSent }) => headersSent);
 
 /** What Node could not make a request of. */
 function refusalOf({ code }: NodeJS.ErrnoException): ApiError {
@@ -105,7 +104,10 @@ function refusalOf({ code }: NodeJS.ErrnoException): ApiError {
  * are sent, and two names of this one.
  * @throws ApiError 400
  */
-export function checkForm({ url = '', headersDistinct }: IncomingMessage): void {
+export function checkForm({
+  url = '',
+  headersDistinct,
+}: Pick<IncomingMessage, 'url' | 'headersDistinct'>): void {
   if (!url.startsWith('/')) throw new ApiError(400, 'invalid_http', 'the target of a request must be a path');
   if ((headersDistinct.host?.length ?? 0) > 1) throw new ApiError(400, 'invalid_http', 'Host: more than one');
 }
@@ -131,7 +133,7 @@ export function declineUpgrade(
     lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`);
   }
   connection.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
-  server.emit('connection', connection);
+  server.emit(connection instanceof TLSSocket ? 'secureConnection' : 'connection', connection);
 }
 
 /** Answers on a connection that has no response object, and ends it. */

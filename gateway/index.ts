@@ -3,6 +3,12 @@ export { checkAccess } from './access/access.js';
 export type { Config, ConfigInput } from './config.js';
 export { ConfigError } from './config-layer.js';
 export { EngineModel } from './engine-model.js';
+export {
+  createGateway,
+  type GatewayParts,
+  type MountedGateway,
+  type MountedGatewayOptions,
+} from './gateway.js';
 export { LiveGenerations } from './live-generations.js';
 export { Metrics } from './metrics/metrics.js';
 export { Models } from './models.js';

@@ -21,6 +21,9 @@ const checkCharset: RequestHandler = (req, _res, next) => {
 };
 
 const parseBody: RequestHandler = (req, _res, next) => {
+  if (req.body !== undefined && !Buffer.isBuffer(req.body)) {
+    throw new Error('the body was read by the application: mount the gateway before what does that');
+  }
   // Without a body, or with one of another type, express leaves none.
   if (!Buffer.isBuffer(req.body)) {
     throw new ApiError(400, 'invalid_json', 'the body must be JSON, with Content-Type: application/json');

@@ -58,11 +58,19 @@ export class StreamServer {
     return this.#sockets.clients.size;
   }
 
-  /** Takes the upgrade requests of a server. */
-  attach(server: Server): void {
+  /**
+   * Takes the upgrade requests of a server below a path, and leaves others to whoever else listens for them.
+   * @throws TypeError
+   */
+  attach(server: Server, path: string): void {
+    if (!path.startsWith('/')) throw new TypeError(`path: ${path} does not begin with /`);
+    const base = path.replace(/\/+$/, '');
     server.on('upgrade', (request, connection, head) => {
-      if (isHandshake(request)) void this.#upgrade(request, connection, head);
-      else declineUpgrade(server, request, connection, head);
+      const ours = base === '' || pathnameOf(request) === base || pathnameOf(request).startsWith(`${base}/`);
+      if (ours && isHandshake(request)) void this.#upgrade(request, connection, head, base);
+      else if (ours || server.listenerCount('upgrade') === 1) {
+        declineUpgrade(server, request, connection, head);
+      }
     });
   }
 
@@ -71,9 +79,9 @@ export class StreamServer {
     await Promise.all([...this.#sockets.clients].map(goAway));
   }
 
-  async #upgrade(request: IncomingMessage, connection: Duplex, head: Buffer): Promise<void> {
+  async #upgrade(request: IncomingMessage, connection: Duplex, head: Buffer, base: string): Promise<void> {
     try {
-      const principal = await this.#check(request);
+      const principal = await this.#check(request, base);
       const about = { request_id: this.#nameOf(request), principal: principal.name };
       const logger = this.#options.logger.child(about);
       this.#sockets.handleUpgrade(request, connection, head, (socket) => {
@@ -91,13 +99,15 @@ export class StreamServer {
    * Waits for nothing outside: nobody listens to the connection yet, so that its end must not come in between.
    * @throws ApiError for whoever may not connect
    */
-  async #check(request: IncomingMessage): Promise<Principal> {
+  async #check(request: IncomingMessage, base: string): Promise<Principal> {
     const { access, lifecycle } = this.#options;
     const { url = '', headers } = request;
     checkForm(request);
     access.checkHost(headers);
-    const [pathname = '', query = ''] = url.split(/\?(.*)/s);
-    if (pathname !== PATH) throw new ApiError(404, 'not_found', `there is no WebSocket at ${pathname}`);
+    const [, query = ''] = url.split(/\?(.*)/s);
+    const pathname = pathnameOf(request);
+    if (pathname !== base + PATH)
+      throw new ApiError(404, 'not_found', `there is no WebSocket at ${pathname}`);
     access.checkOrigin(headers);
     // Version 8 of the draft has another name for the Origin, which nobody would check.
     if (headers['sec-websocket-version'] !== VERSION) {
@@ -131,6 +141,8 @@ export class StreamServer {
     return name;
   }
 }
+
+const pathnameOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? '';
 
 async function goAway(socket: WebSocket): Promise<void> {
   const timer = setTimeout(() => socket.terminate(), GOODBYE_TIMEOUT_MS);

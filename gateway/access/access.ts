@@ -129,3 +129,13 @@ export function checkAccess(
 add access.keys to the configuration (docs/access.md), or allow it with access.allow_anonymous or --allow-anonymous`;
   throw new ConfigError('listen.host', problem);
 }
+
+/**
+ * The same where somebody else listens: who can reach that is not known.
+ * @throws ConfigError without keys, unless it is said that there are none
+ */
+export function checkMounted({ keys, allow_anonymous }: Config['access']): void {
+  if (keys.length > 0 || allow_anonymous) return;
+  const problem = 'a gateway within another application needs them, or allow_anonymous (docs/access.md)';
+  throw new ConfigError('access.keys', problem);
+}

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { correctCommand } from '../bench/correct/correct-command.js';
+import { reportCommand } from '../bench/report/report-command.js';
 import { mergeCommand } from '../bench/run/merge-command.js';
 import { runCommand } from '../bench/run/run-command.js';
 import { stepsCommand } from '../bench/steps/steps-command.js';
@@ -9,6 +10,7 @@ export function benchCommand(): Command {
     .description('Measure what the measures and the guard are worth.')
     .addCommand(runCommand())
     .addCommand(mergeCommand())
+    .addCommand(reportCommand())
     .addCommand(correctCommand())
     .addCommand(stepsCommand());
 }

@@ -4,7 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { DATA_SETS, type DataFile, type DataSet } from '../bench/data/catalogue.js';
 import { defaultDataFolder } from '../bench/data/folder.js';
 import { filesPresent, pull } from '../bench/data/pull.js';
-import { formatBytes, heading, UsageError } from './report.js';
+import { formatBytes, heading, reportError, UsageError } from './report.js';
 
 interface DataOptions {
   readonly data: string;
@@ -19,6 +19,7 @@ interface PullOptions extends DataOptions {
 export const dataOption = (): Option =>
   new Option('--data <folder>', 'folder of the data sets, one folder in it for each suite').default(
     defaultDataFolder(),
+    '$XDG_DATA_HOME/flinch, or ~/.local/share/flinch',
   );
 
 export function dataCommand(): Command {
@@ -32,6 +33,13 @@ function listCommand(): Command {
   return new Command('list')
     .description('Show the data sets, with origin and licence, and what is there of them.')
     .addOption(dataOption())
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ flinch data list
+  $ flinch data list --data ~/benchmarks`,
+    )
     .action(({ data }: DataOptions) => {
       process.stdout.write(`${DATA_SETS.map((set) => describe(set, data)).join('\n')}`);
     });
@@ -48,6 +56,14 @@ function pullCommand(): Command {
         .argParser(parseUrl),
     )
     .option('--force', 'replace files that are not the published ones')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ flinch data pull bbh gsm8k
+  $ flinch data pull all --data ~/benchmarks
+  $ flinch data pull math --base-url https://mirror.example/flinch`,
+    )
     .action(async (chosen: readonly string[], options: PullOptions) => {
       for (const set of DATA_SETS) if (chosen.includes(set.suite)) await pullSet(set, options);
     });
@@ -89,8 +105,11 @@ async function pullSet(set: DataSet, { data, baseUrl, force }: PullOptions): Pro
       `${describe(set, data)}  ${downloaded} downloaded, ${present} there before: ${folder}\n`,
     );
   } catch (error) {
-    if (error instanceof UsageError && interrupted.signal.aborted) process.exitCode = 130;
-    throw error;
+    if (interrupted.signal.aborted) process.exitCode = 130;
+    if (interrupted.signal.aborted || !(error instanceof UsageError)) throw error;
+    bar.stop();
+    reportError(error); // the other data sets may well be there
+    process.exitCode = 1;
   } finally {
     bar.stop();
     process.off('SIGINT', interrupt);

@@ -11,6 +11,8 @@ interface ServeOptions extends ServeFlags {
   readonly checkConfig?: true;
 }
 
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
 /** What a shell reports for a process that was ended by SIGINT; a second signal leaves no time for more. */
 const EXIT_AT_ONCE = 130;
 
@@ -82,6 +84,7 @@ async function serve(options: ServeOptions): Promise<void> {
   checkAccess(config, process.env); // before large models are read
   const logger = pino({ level: config.log.level, base: { pid: process.pid } }, pino.destination(2));
   const metrics = new Metrics();
+  const begun = leaveOnSignal();
   const opened = await openModels(config.models, { logger, env: process.env, metrics });
   try {
     const { models: _, ...rest } = config;
@@ -91,6 +94,7 @@ async function serve(options: ServeOptions): Promise<void> {
     process.stdout.write(
       `${heading('flinch')} serves ${names.join(', ')} at ${heading(gateway.url)} (Ctrl-C to stop)\n`,
     );
+    begun();
     await shutDown(gateway, (fields, text) => logger.info(fields, text));
   } finally {
     await opened.close();
@@ -99,6 +103,19 @@ async function serve(options: ServeOptions): Promise<void> {
 
 const describeModels = ({ all }: OpenModels): string[] =>
   all.map(({ model, engine }) => (engine ? `${model.name} on ${formatDevices(engine)}` : model.name));
+
+/**
+ * Has a signal end the process while there is nothing to drain. As process 1 of a container it would hear none: that
+ * one has no default for them, and large models take their time to be opened.
+ * @returns what takes it back
+ */
+function leaveOnSignal(): () => void {
+  const leave = (_signal: string, number: number): never => process.exit(128 + number);
+  for (const signal of SIGNALS) process.on(signal, leave);
+  return () => {
+    for (const signal of SIGNALS) process.off(signal, leave);
+  };
+}
 
 /** Waits for a signal, then for what is under way, but not for that when there is a second signal. */
 async function shutDown(gateway: Gateway, log: (fields: object, text: string) => void): Promise<void> {
@@ -113,12 +130,11 @@ async function shutDown(gateway: Gateway, log: (fields: object, text: string) =>
 
 async function nextSignal(): Promise<string> {
   return new Promise((resolve) => {
-    const signals = ['SIGINT', 'SIGTERM'] as const;
     const heard = (signal: string): void => {
-      for (const other of signals) process.off(other, heard);
+      for (const other of SIGNALS) process.off(other, heard);
       resolve(signal);
     };
-    for (const signal of signals) process.on(signal, heard);
+    for (const signal of SIGNALS) process.on(signal, heard);
   });
 }
 

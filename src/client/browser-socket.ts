@@ -21,7 +21,7 @@ export interface BrowserSocketOptions {
   /** Where the gateway is, such as `https://example.org/flinch/`. */
   readonly url: string | URL;
   /** With it a ticket is asked for before each connection: a browser cannot put a key into a handshake. */
-  readonly apiKey?: string;
+  readonly apiKey?: string | undefined;
   /** In place of a key: a ticket for one connection, from a server of your own that has the key. */
   readonly ticket?: () => Promise<string>;
   /** In place of the global one. */

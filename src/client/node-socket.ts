@@ -9,7 +9,7 @@ import { streamUrl } from './urls.js';
 export interface NodeSocketOptions {
   /** Where the gateway is, such as `http://127.0.0.1:8787`. */
   readonly url: string | URL;
-  readonly apiKey?: string;
+  readonly apiKey?: string | undefined;
 }
 
 /**

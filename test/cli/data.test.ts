@@ -58,11 +58,11 @@ describe('flinch data', () => {
     ]);
   });
 
-  it('takes the address from the environment, and says what it cannot get', async () => {
+  it('takes the address from the environment, says what it cannot get, and gets the rest', async () => {
     server.instead.push(server.status(404));
-    const { code, stderr } = await flinch(['data', 'pull', 'gsm8k', '--data', data], '', {
-      FLINCH_DATA_URL: origin,
-    });
+    const args = ['data', 'pull', 'gsm8k', 'factscore', '--data', folder.path('other')];
+    const { code, stdout, stderr } = await flinch(args, '', { FLINCH_DATA_URL: origin });
+    expect(stdout).toContain('1 downloaded');
     expect([code, stderr]).toEqual([
       1,
       `flinch: ${origin}/gsm8k/test.jsonl: the server answers 404 Not Found\n`,

@@ -27,6 +27,13 @@ describe('the gateway', () => {
     for (const path of linked) expect((await get(path)).status, path).toBe(200);
   });
 
+  it('gives its client to pages of other sites, and no other file', async () => {
+    const client = await get('/client.js');
+    expect(client.headers.get('access-control-allow-origin')).toBe('*');
+    expect(await client.text()).toContain('FlinchClient');
+    expect((await get('/main.js')).headers.get('access-control-allow-origin')).toBeNull();
+  });
+
   it('does not serve its sources', async () => {
     for (const path of [
       '/main.ts',

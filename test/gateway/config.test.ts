@@ -71,6 +71,11 @@ describe('the configuration', () => {
     for (const text of nothing) expect(await load(text)).toEqual(configSchema.parse({}));
   });
 
+  it('minds no variables of clients, which may be set in the same shell', async () => {
+    const env = { FLINCH_URL: 'http://127.0.0.1:8787', FLINCH_API_KEY: 'a-key' };
+    expect(await loadConfig({ env })).toEqual(await loadConfig({}));
+  });
+
   it('lets variables of ours hold keys, if the configuration names them', async () => {
     const text = 'access: {keys: [{name: a, env: FLINCH_KEY_A}]}';
     expect((await load(text, { FLINCH_KEY_A: 'x' })).access.keys).toHaveLength(1);

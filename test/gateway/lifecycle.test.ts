@@ -1,4 +1,7 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { platform } from 'node:os';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { type Running, start } from '../support/cli.js';
@@ -143,6 +146,16 @@ describe('flinch serve', () => {
       .not.toBe('');
     return { ...process, url };
   }
+
+  it.skipIf(platform() !== 'linux')('leaves at once while its models are still being opened', async () => {
+    const { child, stdout, finished } = start(['serve', '--port', '0'], null);
+    const engines = () => readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8');
+    while (engines() === '') await setTimeout(5);
+    child.kill('SIGTERM');
+    // Not by the signal itself: a process 1 would not feel that.
+    expect((await finished).code).toBe(143);
+    expect(stdout()).toBe('');
+  });
 
   const question = (guard: object = {}) => ({
     model: 'reasoner',

@@ -1,20 +1,14 @@
 /// <reference lib="dom" />
-import { existsSync } from 'node:fs';
-import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findChromium, launchChromium } from '../support/chromium.js';
 import { useFolder } from '../support/cli.js';
 import { useGateway } from '../support/gateway.js';
 import { calibratedReasoner } from '../support/guarded-model.js';
 import { kill } from '../support/process.js';
 import { LONG_QUESTION, QUESTION } from '../support/requests.js';
 
-const executablePath = [
-  process.env.CHROMIUM_PATH,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find((path) => path !== undefined && existsSync(path));
-if (!executablePath) console.warn('page.test.ts is skipped: no Chromium found (set CHROMIUM_PATH to one)');
+const executablePath = findChromium('page.test.ts');
 
 const folder = useFolder();
 
@@ -61,16 +55,7 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
   const problems: string[] = [];
 
   beforeAll(async () => {
-    browser = await chromium.launch({
-      executablePath: executablePath!,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--no-first-run',
-      ],
-    });
+    browser = await launchChromium(executablePath!);
     page = await browser.newPage();
     page.on('pageerror', (error) => problems.push(error.message));
     page.on('console', (message) => {

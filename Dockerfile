@@ -1,0 +1,73 @@
+# Two images: `cpu`, which is what `docker build .` makes, and `cuda` (--target cuda).
+# How to run them, and what was tried of them: docs/deployment.md.
+
+ARG NODE_IMAGE=node:22.23.2-bookworm-slim
+# CUDA 12 and cuDNN 9, as onnxruntime-node's CUDA libraries need them; Node comes from the image above.
+ARG CUDA_IMAGE=nvidia/cuda:12.8.1-cudnn-runtime-ubuntu24.04
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# `prepare` would build, and what is to be built comes below.
+RUN npm ci --ignore-scripts
+COPY tsconfig.json tsconfig.build.json ./
+COPY src src
+COPY gateway gateway
+RUN npm run build
+
+FROM ${NODE_IMAGE} AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# onnxruntime-node brings the libraries of all platforms; one of them is this one's.
+RUN npm ci --omit=dev --ignore-scripts \
+  && find node_modules/onnxruntime-node/bin/napi-v6 -mindepth 2 -maxdepth 2 \
+    ! -path "*/$(node -p 'process.platform + "/" + process.arch')" -exec rm -r {} +
+
+# From outside the npm registry (NuGet); x64 alone.
+FROM dependencies AS cuda-dependencies
+RUN npm run setup:cuda
+
+# What both images hold beside their dependencies.
+FROM scratch AS files
+WORKDIR /app
+COPY package.json LICENSE ./
+COPY models models
+COPY gateway/web/public gateway/web/public
+COPY --from=build /app/dist dist
+
+FROM ${CUDA_IMAGE} AS cuda
+LABEL org.opencontainers.image.title="flinch" \
+  org.opencontainers.image.description="A realtime guardrail for language models, on NVIDIA GPUs" \
+  org.opencontainers.image.version="0.1.0" \
+  org.opencontainers.image.licenses="Apache-2.0"
+COPY --from=build /usr/local/bin/node /usr/local/bin/node
+COPY --from=cuda-dependencies /app/node_modules /app/node_modules
+COPY --from=files /app /app
+WORKDIR /app
+# TF32 has too few digits for scores. What CUDA compiles is kept where a read-only image has room, on the tmpfs at /tmp.
+ENV NODE_ENV=production FLINCH_LISTEN_HOST=0.0.0.0 NVIDIA_TF32_OVERRIDE=0 CUDA_CACHE_PATH=/tmp/cuda
+USER 1000:1000
+EXPOSE 8787
+HEALTHCHECK --interval=10s --timeout=5s --start-period=120s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.FLINCH_LISTEN_PORT || process.env.PORT || 8787}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
+CMD ["serve"]
+
+# The last stage is what is built when no other is asked for.
+FROM ${NODE_IMAGE} AS cpu
+LABEL org.opencontainers.image.title="flinch" \
+  org.opencontainers.image.description="A realtime guardrail for language models" \
+  org.opencontainers.image.version="0.1.0" \
+  org.opencontainers.image.licenses="Apache-2.0"
+COPY --from=dependencies /app/node_modules /app/node_modules
+COPY --from=files /app /app
+WORKDIR /app
+# Others than this container can reach that, so that it does not start before it is told who may (docs/access.md).
+ENV NODE_ENV=production FLINCH_LISTEN_HOST=0.0.0.0
+USER 1000:1000
+EXPOSE 8787
+HEALTHCHECK --interval=10s --timeout=5s --start-period=120s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.FLINCH_LISTEN_PORT || process.env.PORT || 8787}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+# Node is process 1 and hears SIGTERM itself: it drains.
+ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
+CMD ["serve"]

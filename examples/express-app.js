@@ -1,0 +1,44 @@
+/**
+ * An Express application of its own, which has the gateway at /ai: its API, its WebSocket and its page.
+ *
+ *   node examples/express-app.js [PORT]
+ */
+import { fileURLToPath } from 'node:url';
+import express from 'express';
+import { Engine } from 'flinch';
+import { createGateway, EngineModel, Models } from 'flinch/gateway';
+
+const port = Number(process.argv[2] ?? 3000);
+
+const engine = await Engine.open(fileURLToPath(new URL('../models/reasoner', import.meta.url)));
+await engine.start();
+const gateway = createGateway({
+  models: new Models([await EngineModel.open('reasoner', engine)]),
+  // Only this machine reaches the application, see below; otherwise it needs `access.keys`.
+  config: { access: { allow_anonymous: true } },
+});
+
+const app = express();
+app.use('/ai', gateway.app); // before whatever reads bodies
+app.use(express.json());
+app.get('/', (_req, res) => {
+  res.send('<h1>Our own page</h1><p><a href="/ai/">Ask the model</a></p>');
+});
+
+const server = app.listen(port, '127.0.0.1', () => {
+  const address = server.address();
+  const origin = `http://127.0.0.1:${typeof address === 'object' ? address?.port : port}`;
+  console.log(`Our own page is at ${origin}, the gateway at ${origin}/ai`);
+});
+gateway.attach(server, '/ai');
+server.maxHeadersCount = 0; // else Node drops what comes after the 2000th, and `Origin` with it
+
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, shutDown);
+
+async function shutDown() {
+  await gateway.drain(); // what is under way may finish
+  await gateway.close();
+  server.close();
+  server.closeIdleConnections();
+  await engine.close();
+}

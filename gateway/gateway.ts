@@ -1,0 +1,158 @@
+import type { Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Express } from 'express';
+import { type Logger, pino } from 'pino';
+import { fieldName } from '../src/model/json.js';
+import { Access, checkMounted } from './access/access.js';
+import { createApp } from './app.js';
+import type { Config, ConfigInput } from './config.js';
+import { Lifecycle } from './lifecycle.js';
+import { LiveGenerations } from './live-generations.js';
+import { mergeConfig } from './load-config.js';
+import { metered } from './metrics/metered.js';
+import { Metrics } from './metrics/metrics.js';
+import type { Models } from './models.js';
+import { servedWithin } from './served-within.js';
+import { StreamServer } from './stream-server.js';
+import { StreamConnection } from './stream-socket.js';
+
+export interface GatewayParts {
+  /** Opened by the caller, and closed by it once the gateway is. */
+  readonly models: Models;
+  readonly logger?: Logger;
+  /** Where faults of the models were counted, if any were. */
+  readonly metrics?: Metrics;
+  /** Where the configuration's variables with keys are. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** In milliseconds; for what access counts by time. */
+  readonly now?: () => number;
+}
+
+export interface MountedGatewayOptions extends GatewayParts {
+  /** Parts of the configuration; what is left out has its default. Listening is the host application's. */
+  readonly config: Omit<ConfigInput, 'models' | 'listen' | 'metrics'>;
+}
+
+/** A gateway without a listener. */
+export interface MountedGateway {
+  /** To be mounted under any path of an Express application: `host.use('/ai', gateway.app)`. */
+  readonly app: Express;
+  /**
+   * Takes a server's WebSockets at `PATH/v1/stream`, and counts its connections. What else is to be upgraded is left to
+   * the host application; where nobody but the gateway listens for it, it is served as if it had not asked.
+   * @param path under which `app` is mounted, such as `/ai`; by default the root, where all upgrades are the gateway's
+   * @throws TypeError for a path that is none
+   */
+  attach(server: Server, path?: string): void;
+  /** What is under way. */
+  readonly live: LiveGenerations;
+  /** What `app` serves at `/metrics`, for a host application with a place of its own for them. */
+  readonly metrics: Metrics;
+  /**
+   * From now on `/readyz` says 503 and new work is refused; what is under way may finish. Then WebSockets are closed.
+   * @param seconds how long; by default `shutdown.drain_s`. What still runs then is told, and ends
+   * @returns once nothing is under way
+   */
+  drain(seconds?: number): Promise<void>;
+  /** Ends what is under way at once, and says goodbye on WebSockets. The server is the caller's to close. */
+  close(): Promise<void>;
+}
+
+/**
+ * The gateway as a part of another application. It checks every request and handshake as it does on a server of its
+ * own: key, `Origin`, `Host`, form, sizes of bodies and messages, how much is under way. What is the server's it cannot
+ * see to:
+ *
+ * - Who reaches the listener. So `config.access` must have keys, or say that there are none (`allow_anonymous`), for
+ *   which the application may have asked for something of its own beforehand. Without keys `access.hosts` must name
+ *   the names by which it is called, unless they are `localhost` or addresses.
+ * - The time and room that headers and bodies have, and how many connections there may be: `headersTimeout`,
+ *   `requestTimeout`, `maxHeaderSize`, `maxConnections`; `maxHeadersCount = 0`, for by default Node drops whatever
+ *   comes after the 2000th, `Origin` too.
+ * - Mounting it before whatever reads bodies (`express.json()`) or gathers answers (`compression`).
+ * - Ending: `drain()` and `close()`, then its own server.
+ *
+ * @throws ConfigError for a field that is refused, for what lets in everybody, and for a key that is not there
+ *
+ * @example
+ * const gateway = createGateway({ models, config: { access: { keys: [{ name: 'web', env: 'WEB_KEY' }] } } });
+ * host.use('/ai', gateway.app);
+ * const server = host.listen(3000);
+ * gateway.attach(server, '/ai');
+ */
+export function createGateway({ config: input, ...parts }: MountedGatewayOptions): MountedGateway {
+  const config = mergeConfig([{ values: input, place: fieldName }]);
+  checkMounted(config.access);
+  return assembleGateway(config, parts, { serveMetrics: true });
+}
+
+/**
+ * The same of a whole configuration, for who listens as it says.
+ * @throws ConfigError for a key that is not there
+ */
+export function assembleGateway(
+  config: Config,
+  {
+    models: all,
+    logger = silent(),
+    metrics = new Metrics(),
+    env = process.env,
+    now = Date.now,
+  }: GatewayParts,
+  { serveMetrics }: { readonly serveMetrics: boolean },
+): MountedGateway & { readonly access: Access } {
+  const { limits, shutdown } = config;
+  const access = new Access(config.access, { env, now });
+  const lifecycle = new Lifecycle();
+  const within = servedWithin(all, { limits, texts: config.log.texts ? logger : null });
+  const models = metered(within, metrics);
+  const live = new LiveGenerations(config.streams, logger);
+  const connections = new Set<Duplex>();
+  const streams = new StreamServer({
+    access,
+    lifecycle,
+    live,
+    metrics,
+    maxMessageBytes: limits.message_bytes,
+    logger,
+    connect: (socket, principal, log) => {
+      new StreamConnection(socket, {
+        models,
+        live,
+        principal,
+        settings: config,
+        logger: log,
+        refused: (code, model) => metrics.refused(code, model),
+        resumed: (recovered) => metrics.resumed(recovered),
+      });
+    },
+  });
+  metrics.watch({
+    models,
+    generations: () => live.size,
+    connections: () => ({ http: connections.size, websocket: streams.connections }),
+  });
+  const app = createApp({ models, live, access, settings: config, lifecycle, metrics, serveMetrics, logger });
+  const attach = (server: Server, path = '/'): void => {
+    streams.attach(server, path);
+    server.on('connection', (connection) => {
+      // Some begin anew.
+      if (connections.has(connection)) return;
+      connections.add(connection);
+      connection.once('close', () => connections.delete(connection));
+    });
+  };
+  const close = async (): Promise<void> => {
+    lifecycle.drain();
+    await streams.close();
+    await live.drain(0); // what was to be resumed
+  };
+  const drain = async (seconds = shutdown.drain_s): Promise<void> => {
+    lifecycle.drain();
+    await live.drain(1000 * seconds);
+    await streams.close();
+  };
+  return { app, attach, live, metrics, access, drain, close };
+}
+
+const silent = (): Logger => pino({ level: 'silent' });

@@ -1,0 +1,60 @@
+import { paperComparison } from './comparison-table.js';
+import type { Block, ReportDocument, Section } from './document.js';
+import { relatedTables } from './paper/match.js';
+import type { Paper, PaperTable } from './paper/paper-tables.js';
+import { runTitle } from './run-title.js';
+import type { Run } from './runs.js';
+import { ablationSection } from './sections/ablations.js';
+import { casesSection } from './sections/cases.js';
+import { countsSection } from './sections/counts.js';
+import { curvesSection } from './sections/curves.js';
+import { efficiencySection } from './sections/efficiency.js';
+import { pairedSection } from './sections/paired.js';
+import { pooledSection } from './sections/pooled.js';
+import { PAPER_SOURCE, provenanceSection } from './sections/provenance.js';
+import { resultSections } from './sections/result-tables.js';
+import { settingsSection } from './sections/settings.js';
+import { summarySection } from './sections/summary.js';
+
+/** All that there is to say about some runs, in the order that it is read. */
+export function buildReport(runs: readonly Run[], paper: Paper): ReportDocument {
+  const related = relatedTables(
+    paper,
+    runs.map(({ evaluation }) => evaluation),
+  );
+  const sections = [
+    summarySection(runs),
+    provenanceSection(runs, paper),
+    ...resultSections(runs, paper),
+    pairedSection(runs),
+    pooledSection(runs),
+    efficiencySection(runs, paper),
+    ablationSection(runs),
+    curvesSection(runs),
+    casesSection(runs),
+    countsSection(runs),
+    settingsSection(runs),
+    related.length > 0 ? paperSection(related, true) : null,
+  ];
+  return {
+    title: 'Benchmark report',
+    lead: runs.map(runTitle),
+    sections: sections.filter((section) => section !== null),
+  };
+}
+
+/** The paper's tables with its own numbers, and nothing else. */
+export const buildPaper = ({ tables }: Paper): ReportDocument => ({
+  title: 'The paper’s tables',
+  lead: ['Its own numbers, by the code that writes ours.'],
+  sections: [paperSection(tables, false)],
+});
+
+const paperSection = (tables: readonly PaperTable[], folded: boolean): Section => ({
+  id: 'paper',
+  title: 'The paper’s numbers',
+  blocks: [
+    { kind: 'text', text: PAPER_SOURCE },
+    ...tables.map((table): Block => paperComparison(table, folded)),
+  ],
+});

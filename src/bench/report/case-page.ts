@@ -1,0 +1,75 @@
+import { fixed } from './cell-text.js';
+import type { CaseBlock, CaseMeasure, CaseToken, TokenHeat } from './document.js';
+import { Html, html } from './html.js';
+import { tokenRuns } from './token-runs.js';
+
+/** Shares of tokens that score lower, from which on a token has the next deeper colour. */
+const SHADES: readonly { readonly from: number; readonly words: string }[] = [
+  { from: 0.5, words: 'upper half' },
+  { from: 0.75, words: 'quarter' },
+  { from: 0.9, words: 'tenth' },
+  { from: 0.95, words: 'twentieth' },
+  { from: 0.99, words: 'hundredth' },
+];
+
+/** One response, its tokens coloured by each measure in turn. What colour says is said by signs too. */
+export function renderCase(block: CaseBlock): Html {
+  const { title, folded, question, reference, extracted, correct, tokens, measures } = block;
+  return html`<details class="case"${new Html(folded ? '' : ' open="open"')}>
+<summary><bdi>${title}</bdi></summary>
+<dl>
+<dt>Question</dt><dd class="prose" dir="auto">${question}</dd>
+<dt>Reference</dt><dd><bdi>${reference ?? 'none'}</bdi></dd>
+<dt>Answer</dt><dd><bdi>${extracted ?? 'none found'}</bdi> <span class="verdict">${correct ? '✓ right' : '✗ wrong'}</span></dd>
+</dl>
+${LEGEND}
+<div class="strips">
+${measures.map((measure) => renderMeasure(measure, tokens))}</div>
+</details>
+`;
+}
+
+const LEGEND = html`<p class="legend">${SHADES.map(
+  ({ words }, i) => html`<span class="t h${i + 1}">${words}</span> `,
+)}<span class="t h5">highest<sup>1</sup></span> <span class="wrong">⟦first wrong step⟧</span></p>`;
+
+function renderMeasure({ label, scores, hit }: CaseMeasure, tokens: readonly CaseToken[]): Html {
+  const verdict = hit === null ? null : html` <small class="hit">${hit ? HIT : MISS}</small>`;
+  const runs = tokenRuns(tokens).map(({ from, to, wrong, tail }) => {
+    const spans = tokens.slice(from, to).map(({ text }, i) => {
+      const shown = tail !== '' && from + i === to - 1 ? text.trimEnd() : text;
+      return renderToken(shown, scores[from + i]);
+    });
+    return wrong ? html`<span class="wrong">⟦${spans}⟧</span>${tail}` : html`${spans}`;
+  });
+  return html`<div><h4>${label}${verdict}</h4>
+<p class="tokens" dir="auto">${runs}</p></div>
+`;
+}
+
+const HIT = '✓ one of the three highest is in the first wrong step';
+const MISS = '✗ none of the three highest is in the first wrong step';
+
+function renderToken(text: string, heat: TokenHeat | undefined): Html {
+  const shade = heat ? shadeOf(heat) : 0;
+  const unscored = !heat || heat.score === null;
+  const classes = [
+    't',
+    shade > 0 ? `h${shade}` : '',
+    unscored ? 'unscored' : '',
+    text.includes('\n') && text.trim() === '' ? 'break' : '',
+  ]
+    .filter((name) => name !== '')
+    .join(' ');
+  const title = unscored ? 'not scored' : formatScore(heat.score ?? 0);
+  return html`<span class="${classes}" title="${title}">${text}${heat?.rank ? html`<sup>${heat.rank}</sup>` : null}</span>`;
+}
+
+function shadeOf({ quantile, rank }: TokenHeat): number {
+  // In a short response even the highest is not above 99 of 100.
+  if (rank === 1) return SHADES.length;
+  return SHADES.findLastIndex(({ from }) => quantile >= from) + 1;
+}
+
+const formatScore = (score: number): string =>
+  Math.abs(score) < 1e-3 && score !== 0 ? score.toExponential(2) : fixed(score, 4);

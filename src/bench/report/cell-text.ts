@@ -1,0 +1,48 @@
+import type { Cell, EstimateCell } from './document.js';
+
+export const NONE = '–';
+
+/** A cell's parts as they are read. */
+export interface CellText {
+  readonly main: string;
+  readonly best: boolean;
+  readonly interval: string | null;
+  readonly n: string | null;
+  readonly paper: { readonly text: string; readonly best: boolean } | null;
+}
+
+export function cellText(cell: Cell): CellText {
+  const plain = { best: false, interval: null, n: null, paper: null };
+  if (cell === null) return { main: NONE, ...plain };
+  if (typeof cell === 'string') return { main: cell, ...plain };
+  if (typeof cell === 'number') return { main: formatNumber(cell), ...plain };
+  return 'p' in cell ? { main: formatP(cell.p), ...plain } : estimateText(cell);
+}
+
+function estimateText({ value, interval, digits, signed, best, n, paper }: EstimateCell): CellText {
+  const write = (number: number): string => fixed(number, digits, signed ?? false);
+  return {
+    main: value === null ? NONE : write(value),
+    best: best ?? false,
+    interval: interval && `[${interval.map(write).join(', ')}]`,
+    n: n === undefined || n === null ? null : `n = ${formatNumber(n)}`,
+    paper: paper ? { text: `paper ${fixed(paper.value, paper.digits)}`, best: paper.best } : null,
+  };
+}
+
+/** With a true minus sign, and no −0. */
+export function fixed(value: number, digits: number, signed = false): string {
+  const text = value.toFixed(digits).replace(/^-(?=0(\.0*)?$)/, '');
+  return text.startsWith('-') ? `−${text.slice(1)}` : signed ? `+${text}` : text;
+}
+
+export function formatP(p: number): string {
+  if (p < 1e-4) return p.toExponential(0).replace('-', '−');
+  return p.toFixed(p < 0.01 ? 4 : 3);
+}
+
+/** Counts with thousands apart; others with as many digits as say something. */
+export function formatNumber(value: number): string {
+  if (Number.isInteger(value)) return value.toLocaleString('en-US');
+  return String(Number(value.toPrecision(4)));
+}

@@ -1,0 +1,185 @@
+import type { Cell, ColumnGroup, EstimateCell, Row, TableBlock } from './document.js';
+import { LEVEL_NAMES, type MeasuredRow, metricLabel } from './levels.js';
+import { measureLabel } from './measure-label.js';
+import { parseMeasure } from './measure-name.js';
+import type { PaperMethod, PaperModel, PaperTable } from './paper/paper-tables.js';
+import { SUBSTITUTES } from './substitutes.js';
+
+/** The methods and metrics of one of the paper's tables, to be filled with anyone's numbers. */
+export type Layout = Pick<PaperTable, 'level' | 'methods' | 'metrics' | 'digits'>;
+
+/** The columns of one model, or of one subset. */
+export interface ModelColumns {
+  readonly label: string;
+  readonly accuracy: number | null;
+  readonly n: number | null;
+  readonly rows: readonly MeasuredRow[];
+  /** The paper's numbers for the same, which stand beside. */
+  readonly paper: PaperModel | null;
+}
+
+interface Line {
+  readonly measure: string;
+  /** `null`: the measure's usual one. */
+  readonly aggregation: string | null;
+  readonly label: string;
+}
+
+interface TableOptions {
+  readonly caption: string;
+  readonly notes?: readonly string[];
+  readonly folded?: boolean;
+}
+
+/**
+ * Rows are the paper's methods in its order; under a line what it has not: other measures, and streaming schedules. The
+ * highest of each column is marked, ties all of them, as the paper does.
+ */
+export function comparisonTable(
+  layout: Layout,
+  columns: readonly ModelColumns[],
+  options: TableOptions,
+): TableBlock {
+  const main = layout.methods.flatMap((method) => paperLine(method, columns));
+  return fill(layout, columns, [main, furtherLines(main, columns).filter(isUsual)], options);
+}
+
+/** What {@link comparisonTable} leaves out: other ways to put tokens together, other settings; `null` without any. */
+export function variantsTable(
+  layout: Layout,
+  columns: readonly ModelColumns[],
+  options: TableOptions,
+): TableBlock | null {
+  const lines = furtherLines([], columns).filter((line) => !isUsual(line));
+  return lines.length === 0 ? null : fill(layout, columns, [lines], { ...options, folded: true });
+}
+
+function fill(
+  layout: Layout,
+  columns: readonly ModelColumns[],
+  parts: readonly (readonly Line[])[],
+  options: TableOptions,
+): TableBlock {
+  const lines = parts.flat();
+  const best = columns.map(({ rows, paper }) => ({
+    ours: highest(layout, lines, rows),
+    paper: highest(layout, lines, paper?.rows ?? []),
+  }));
+  const row = (line: Line): Row => ({
+    label: line.label,
+    cells: columns.flatMap((column, i) =>
+      layout.metrics.map((metric): Cell => cell(layout, line, metric, column, best[i]!)),
+    ),
+  });
+  return {
+    kind: 'table',
+    caption: options.caption,
+    stub: 'Method',
+    groups: columns.map((column) => group(layout, column)),
+    parts: parts.map((part) => part.map(row)).filter((part) => part.length > 0),
+    notes: options.notes ?? [],
+    folded: options.folded ?? false,
+  };
+}
+
+/** The paper's own table, by the same code as ours. */
+export const paperComparison = (table: PaperTable, folded: boolean): TableBlock =>
+  comparisonTable(
+    table,
+    table.models.map(({ label, accuracy, rows }) => ({
+      label,
+      accuracy,
+      n: table.responses,
+      rows,
+      paper: null,
+    })),
+    { caption: `${table.dataset}, ${LEVEL_NAMES[table.level]}. The paper: ${table.caption}`, folded },
+  );
+
+const group = ({ metrics }: Layout, { label, accuracy, n }: ModelColumns): ColumnGroup => ({
+  label,
+  detail:
+    [accuracy === null ? null : `Acc ${accuracy.toFixed(2)}`, n === null ? null : `n = ${n}`]
+      .filter((part) => part !== null)
+      .join(', ') || null,
+  columns: metrics.map(metricLabel),
+});
+
+/** A method's line; where only its substitute was run, that, by its own name. Nothing where nobody has either. */
+function paperLine({ measure, label }: PaperMethod, columns: readonly ModelColumns[]): Line[] {
+  const substitute = [...SUBSTITUTES].find(([, { method }]) => method === measure)?.[0];
+  const ours = columns.some(({ rows }) => rows.some((row) => row.measure === measure && row.main));
+  const stand = columns.flatMap(({ rows }) => rows.filter((row) => row.measure === substitute && row.main));
+  if (!ours && stand.length > 0 && substitute !== undefined) {
+    return [{ measure: substitute, aggregation: null, label: `${measureLabel(substitute)} (for ${label})` }];
+  }
+  const known = ours || columns.some(({ paper }) => paper?.rows.some((row) => row.measure === measure));
+  return known ? [{ measure, aggregation: null, label }] : [];
+}
+
+/** What is not in the paper's lines: other measures, and other ways to put tokens together. */
+function furtherLines(main: readonly Line[], columns: readonly ModelColumns[]): Line[] {
+  const lines = new Map<string, Line>();
+  for (const row of columns.flatMap(({ rows }) => rows)) {
+    const { measure, aggregation: how } = row;
+    if (row.main && main.some((line) => line.measure === measure)) continue;
+    const aggregation = row.main ? null : how;
+    const label = how === null || how === 'own' ? measureLabel(measure) : `${measureLabel(measure)}, ${how}`;
+    lines.set(`${measure} ${aggregation}`, { measure, aggregation, label });
+  }
+  return [...lines.values()];
+}
+
+const SCHEDULE_SETTINGS: readonly string[] = ['block', 'window', 'epsilon', 'form'];
+
+/** A measure as it is by default, or as it is while a model writes. */
+const isUsual = ({ measure, aggregation }: Line): boolean =>
+  aggregation === null &&
+  [...parseMeasure(measure).settings.keys()].every((key) => SCHEDULE_SETTINGS.includes(key));
+
+const find = (rows: readonly MeasuredRow[], { measure, aggregation }: Line): MeasuredRow | undefined =>
+  rows.find(
+    (row) => row.measure === measure && (aggregation === null ? row.main : row.aggregation === aggregation),
+  );
+
+/** The highest value of each metric. */
+function highest(
+  { metrics }: Layout,
+  lines: readonly Line[],
+  rows: readonly MeasuredRow[],
+): ReadonlyMap<string, number> {
+  const all = lines.flatMap((line) => find(rows, line) ?? []);
+  return new Map(
+    metrics.map((metric) => [
+      metric,
+      Math.max(...all.map((row) => row.metrics.get(metric)?.value ?? Number.NEGATIVE_INFINITY)),
+    ]),
+  );
+}
+
+function cell(
+  { digits }: Layout,
+  line: Line,
+  metric: string,
+  { rows, paper, n }: ModelColumns,
+  best: { readonly ours: ReadonlyMap<string, number>; readonly paper: ReadonlyMap<string, number> },
+): EstimateCell {
+  const row = find(rows, line);
+  const { value, interval } = row?.metrics.get(metric) ?? { value: null, interval: null };
+  const method = SUBSTITUTES.get(line.measure)?.method ?? line.measure;
+  const theirs =
+    paper && line.aggregation === null
+      ? find(paper.rows, { ...line, measure: method })?.metrics.get(metric)?.value
+      : undefined;
+  return {
+    value,
+    interval,
+    digits,
+    best: value !== null && value === best.ours.get(metric),
+    n: row && row.n !== n ? row.n : null,
+    paper:
+      theirs === undefined || theirs === null
+        ? null
+        : { value: theirs, digits: paper?.digits ?? digits, best: theirs === best.paper.get(metric) },
+  };
+}

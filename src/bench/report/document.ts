@@ -1,0 +1,137 @@
+import type { TopLevelSpec } from 'vega-lite';
+
+/** A report as data: what is said, apart from how Markdown, HTML and JSON write it. All texts are plain. */
+export interface ReportDocument {
+  readonly title: string;
+  readonly lead: readonly string[];
+  readonly sections: readonly Section[];
+}
+
+export interface Section {
+  /** Of the link to it. */
+  readonly id: string;
+  readonly title: string;
+  readonly blocks: readonly Block[];
+}
+
+export type Block =
+  | { readonly kind: 'heading'; readonly text: string }
+  | { readonly kind: 'text'; readonly text: Inline }
+  | { readonly kind: 'list'; readonly items: readonly Inline[] }
+  | { readonly kind: 'code'; readonly text: string }
+  | TableBlock
+  | FigureBlock
+  | CaseBlock;
+
+/** Text with links in it. */
+export type Inline = string | readonly (string | { readonly text: string; readonly href: string })[];
+
+export interface TableBlock {
+  readonly kind: 'table';
+  readonly caption: string;
+  /** What the rows' labels are. */
+  readonly stub: string;
+  readonly groups: readonly ColumnGroup[];
+  /** Parts are divided by a line. */
+  readonly parts: readonly (readonly Row[])[];
+  readonly notes: readonly string[];
+  /** Closed until it is asked for, on a page. */
+  readonly folded: boolean;
+}
+
+export interface ColumnGroup {
+  readonly label: string | null;
+  /** Of all its columns: how many cases, the accuracy. */
+  readonly detail: string | null;
+  readonly columns: readonly string[];
+}
+
+export interface Row {
+  readonly label: string;
+  readonly cells: readonly Cell[];
+}
+
+/** A text, a count, a measured number, or a p-value; `null` where there is none. */
+export type Cell = string | number | null | EstimateCell | { readonly p: number };
+
+export type Interval = readonly [low: number, high: number];
+
+export interface EstimateCell {
+  readonly value: number | null;
+  /** 95 %. */
+  readonly interval: Interval | null;
+  readonly digits: number;
+  /** A difference, written with its sign. */
+  readonly signed?: boolean;
+  /** The highest of its column. */
+  readonly best?: boolean;
+  /** Cases, where they are not the column group's. */
+  readonly n?: number | null;
+  /** What the paper has for the same model, data and temperature. */
+  readonly paper?: { readonly value: number; readonly digits: number; readonly best: boolean } | null;
+}
+
+export interface FigureBlock {
+  readonly kind: 'figure';
+  readonly title: string;
+  /** What is to be seen, for those who cannot see it. */
+  readonly description: string;
+  readonly spec: TopLevelSpec;
+  /** What is drawn, in numbers. */
+  readonly data: TableBlock;
+}
+
+/** One response, token by token. */
+export interface CaseBlock {
+  readonly kind: 'case';
+  readonly title: string;
+  readonly folded: boolean;
+  readonly question: string;
+  readonly reference: string | null;
+  readonly extracted: string | null;
+  readonly correct: boolean;
+  readonly tokens: readonly CaseToken[];
+  readonly measures: readonly CaseMeasure[];
+}
+
+export interface CaseToken {
+  readonly text: string;
+  /** It belongs to the first wrong step. */
+  readonly wrong: boolean;
+}
+
+export interface CaseMeasure {
+  readonly label: string;
+  /** One for each token. */
+  readonly scores: readonly TokenHeat[];
+  /** One of the three highest is in the first wrong step; `null` where none is known. */
+  readonly hit: boolean | null;
+}
+
+export interface TokenHeat {
+  /** `null`: a schedule left the token out. */
+  readonly score: number | null;
+  /** Share of the response's tokens that score lower, 0 to 1. */
+  readonly quantile: number;
+  /** 1 to 3 for the highest; ties share a rank. */
+  readonly rank: number | null;
+}
+
+/** A table whose columns have no common heading. */
+export function plainTable(
+  caption: string,
+  columns: readonly [stub: string, ...columns: string[]],
+  rows: readonly Row[],
+  options: { readonly notes?: readonly string[]; readonly folded?: boolean } = {},
+): TableBlock {
+  const [stub, ...rest] = columns;
+  return {
+    kind: 'table',
+    caption,
+    stub,
+    groups: [{ label: null, detail: null, columns: rest }],
+    parts: [rows],
+    notes: options.notes ?? [],
+    folded: options.folded ?? false,
+  };
+}

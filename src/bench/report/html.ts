@@ -1,0 +1,38 @@
+import { visible } from './visible.js';
+
+/** Markup that is safe to put into a page as it is. */
+export class Html {
+  readonly markup: string;
+
+  constructor(markup: string) {
+    this.markup = markup;
+  }
+}
+
+type Value = Html | string | number | null | readonly Html[];
+
+/**
+ * Markup of a template: whatever is put in is text and escaped, unless it is markup itself. `null` is nothing.
+ * @example html`<td>${'<script>'}</td>`.markup === '<td>&lt;script&gt;</td>'
+ */
+export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
+  return new Html(parts.reduce((markup, part, i) => `${markup}${write(values[i - 1] ?? null)}${part}`));
+}
+
+const write = (value: Value): string => {
+  if (value === null) return '';
+  if (value instanceof Html) return value.markup;
+  return typeof value === 'object' ? value.map(write).join('') : escapeHtml(String(value));
+};
+
+const ENTITIES: ReadonlyMap<string, string> = new Map([
+  ['&', '&amp;'],
+  ['<', '&lt;'],
+  ['>', '&gt;'],
+  ['"', '&quot;'],
+  ["'", '&#39;'],
+]);
+
+/** For the text of an element and for a quoted attribute. */
+const escapeHtml = (text: string): string =>
+  visible(text).replace(/[&<>"']/g, (character) => ENTITIES.get(character) ?? character);

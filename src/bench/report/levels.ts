@@ -1,0 +1,114 @@
+import type { Evaluation } from '../run/evaluation.js';
+import type { Interval } from './document.js';
+
+/** What is looked for: a token or a step of the first wrong step, a wrong final answer, an unsupported statement. */
+export type Level = 'token' | 'step' | 'response' | 'claim';
+export const LEVELS: readonly Level[] = ['token', 'step', 'response', 'claim'];
+
+export interface Estimate {
+  readonly value: number | null;
+  readonly interval: Interval | null;
+}
+
+/** One measure on one scope: what a line of a table says. */
+export interface MeasuredRow {
+  readonly scope: string;
+  readonly measure: string;
+  /** How tokens became a step or a whole; `null` where there is nothing to put together. */
+  readonly aggregation: string | null;
+  /** Of the ways to put tokens together the measure's usual one: its own, else the sum, as in the paper. */
+  readonly main: boolean;
+  /** Cases; `null` where the paper does not say. */
+  readonly n: number | null;
+  /** By metric, in the order of the columns. */
+  readonly metrics: ReadonlyMap<string, Estimate>;
+}
+
+export const ALL = 'all';
+/** All cases alike, and all subsets alike. */
+export const WHOLE: readonly string[] = [ALL, 'macro'];
+/** The mean over all subsets but one. */
+export const isChoice = (scope: string): boolean => scope.startsWith('macro without ');
+
+/** The rows of a level; the same shape for all of them. */
+export function rowsOf(evaluation: Evaluation, level: Level): MeasuredRow[] {
+  const rows = plainRows(evaluation, level);
+  const own = new Set(
+    rows
+      .filter(({ aggregation }) => aggregation === 'own')
+      .map(({ scope, measure }) => `${scope} ${measure}`),
+  );
+  return rows.map((row) => {
+    const { scope, measure, aggregation } = row;
+    const summed = aggregation === 'sum' && !own.has(`${scope} ${measure}`);
+    return { ...row, main: aggregation === null || aggregation === 'own' || summed };
+  });
+}
+
+type PlainRow = Omit<MeasuredRow, 'main'>;
+
+function plainRows(evaluation: Evaluation, level: Level): PlainRow[] {
+  switch (level) {
+    case 'token':
+      return evaluation.tokens.map(({ scope, measure, n, top3, top5, top1pct }) => ({
+        scope,
+        measure,
+        aggregation: null,
+        n,
+        metrics: new Map(Object.entries({ top3, top5, top1pct })),
+      }));
+    case 'step':
+      return evaluation.steps.map(({ scope, measure, aggregation, n, top1, top2, top3 }) => ({
+        scope,
+        measure,
+        aggregation,
+        n,
+        metrics: new Map(Object.entries({ top1, top2, top3 })),
+      }));
+    case 'response':
+      return evaluation.responses.map(detectionRow);
+    case 'claim':
+      return evaluation.claims.map(detectionRow);
+  }
+}
+
+function detectionRow(row: Evaluation['responses'][number]): PlainRow {
+  const { scope, measure, aggregation, n, auroc, averagePrecision } = row;
+  return { scope, measure, aggregation, n, metrics: new Map(Object.entries({ auroc, averagePrecision })) };
+}
+
+/** The metric that a level is summed up by. */
+export const MAIN_METRIC: Readonly<Record<Level, string>> = {
+  token: 'top3',
+  step: 'top1',
+  response: 'auroc',
+  claim: 'auroc',
+};
+
+const METRIC_LABELS: ReadonlyMap<string, string> = new Map([
+  ['top1', 'Top 1'],
+  ['top2', 'Top 2'],
+  ['top3', 'Top 3'],
+  ['top5', 'Top 5'],
+  ['top1pct', 'Top 1 %'],
+  ['auroc', 'AUROC'],
+  ['averagePrecision', 'AP'],
+]);
+
+export const metricLabel = (metric: string): string => METRIC_LABELS.get(metric) ?? metric;
+
+/** In the middle of a sentence. */
+export const LEVEL_NAMES = {
+  token: 'token level',
+  step: 'sentence level',
+  response: 'final answer',
+  claim: 'statements',
+  pooled: 'pooled steps',
+} as const satisfies Readonly<Record<Level | 'pooled', string>>;
+
+export const LEVEL_LABELS: Readonly<Record<Level, string>> = {
+  token: 'Token level: is one of the highest tokens in the first wrong step?',
+  step: 'Sentence level: is the first wrong step among the highest?',
+  response: 'Final answer: does the score tell wrong answers from right ones?',
+  claim: 'Statements: does the score tell unsupported ones from supported ones?',
+};

@@ -1,0 +1,54 @@
+import { parseMeasure } from './measure-name.js';
+
+/** The paper's words where it has some. */
+const METHOD_LABELS: ReadonlyMap<string, string> = new Map([
+  ['nll', 'NLL'],
+  ['entropy', 'Entropy'],
+  ['margin', 'Margin'],
+  ['tokur_eu', 'TokUR'],
+  ['tokur_tu', 'TokUR, total'],
+  ['tokur_au', 'TokUR, aleatoric'],
+  ['random', 'Rand. Pert.'],
+  ['adversarial', 'Adv. Pert.'],
+  ['ccp', 'CCP'],
+  ['ccp-rules', 'CCP by rules'],
+  ['token_sar', 'TokenSAR'],
+  ['token_sar-lexical', 'TokenSAR by words'],
+  ['graph', 'Graph Uncert.'],
+  ['graph-lexical', 'Graph Uncert. by words'],
+  ['self_consistency', 'SC'],
+  ['chance', 'chance'],
+  ['longest', 'longest first'],
+]);
+
+const SETTING_LABELS: ReadonlyMap<string, string> = new Map([
+  ['sigma', 'σ'],
+  ['alpha', 'α'],
+  ['epsilon', 'ε'],
+]);
+const SAMPLES_LABELS: ReadonlyMap<string, string> = new Map([
+  ['random', 'l'],
+  ['self_consistency', 'N'],
+]);
+
+export const settingLabel = (method: string, setting: string): string =>
+  (setting === 'samples' ? SAMPLES_LABELS.get(method) : SETTING_LABELS.get(setting)) ?? setting;
+
+export const methodLabel = (method: string): string => METHOD_LABELS.get(method) ?? method;
+
+/** `l=20`, `block 8`. */
+export function settingText(method: string, setting: string, value: string): string {
+  const label = settingLabel(method, setting);
+  return `${label}${label === setting ? ' ' : '='}${value}`;
+}
+
+/** As a person reads it: `adversarial:block=8,window=64` is Adv. Pert. (block 8, window 64). */
+export function measureLabel(name: string): string {
+  const { method, settings } = parseMeasure(name);
+  const parts = [...settings].map(([key, value]) => (value === '' ? key : settingText(method, key, value)));
+  return parts.length === 0 ? methodLabel(method) : `${methodLabel(method)} (${parts.join(', ')})`;
+}
+
+/** What no measure should be below. */
+export const isControl = (measure: string): boolean =>
+  ['chance', 'longest'].includes(parseMeasure(measure).method);

@@ -1,0 +1,152 @@
+import { readAsset } from './assets.js';
+import { renderCase } from './case-page.js';
+import { cellText } from './cell-text.js';
+import type { Block, Cell, FigureBlock, Inline, ReportDocument, Section, TableBlock } from './document.js';
+import { Html, html } from './html.js';
+
+/** Figures as SVG, drawn beforehand. */
+export type Drawings = ReadonlyMap<FigureBlock, string>;
+
+/**
+ * The report as one page: no script, nothing to load, and well-formed as XML too, so that any parser can check it. Its
+ * policy forbids what it does not need, should anything of a model's text ever get through as markup.
+ */
+export function renderPage({ title, lead, sections }: ReportDocument, drawings: Drawings): string {
+  const page = html`<html lang="en">
+<head>
+<meta charset="utf-8" />
+<meta name="viewport" content="width=device-width, initial-scale=1" />
+<meta name="color-scheme" content="light dark" />
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:" />
+<link rel="icon" href="data:," />
+<title>${[title, ...lead].join(' · ')}</title>
+<style>${new Html(readAsset('page.css'))}</style>
+</head>
+<body>
+<header>
+<h1>${title}</h1>
+<ul class="runs">${lead.map((line) => html`<li>${line}</li>`)}</ul>
+</header>
+<nav aria-label="Contents"><ul>${sections.map(
+    ({ id, title: text }) => html`<li><a href="#${id}">${text}</a></li>`,
+  )}</ul></nav>
+<main>
+${sections.map((section) => renderSection(section, drawings))}
+</main>
+</body>
+</html>
+`;
+  return `<!DOCTYPE html>\n${page.markup}`;
+}
+
+function renderSection({ id, title, blocks }: Section, drawings: Drawings): Html {
+  return html`<section id="${id}" aria-labelledby="${id}-title">
+<h2 id="${id}-title">${title}</h2>
+${gatherFigures(blocks).map((part) =>
+  Array.isArray(part)
+    ? html`<div class="plots">${part.map((figure) => renderFigure(figure, drawings))}</div>\n`
+    : renderBlock(part),
+)}
+</section>
+`;
+}
+
+type OtherBlock = Exclude<Block, FigureBlock>;
+
+/** Figures in a row stand side by side where there is room. */
+function gatherFigures(blocks: readonly Block[]): (OtherBlock | FigureBlock[])[] {
+  const parts: (OtherBlock | FigureBlock[])[] = [];
+  for (const block of blocks) {
+    const last = parts.at(-1);
+    if (block.kind !== 'figure') parts.push(block);
+    else if (Array.isArray(last)) last.push(block);
+    else parts.push([block]);
+  }
+  return parts;
+}
+
+function renderBlock(block: OtherBlock): Html {
+  switch (block.kind) {
+    case 'heading':
+      return html`<h3>${block.text}</h3>\n`;
+    case 'text':
+      return html`<p>${renderInline(block.text)}</p>\n`;
+    case 'list':
+      return html`<ul>${block.items.map((item) => html`<li>${renderInline(item)}</li>`)}</ul>\n`;
+    case 'code':
+      return html`<pre><code>${block.text}</code></pre>\n`;
+    case 'table':
+      return renderTable(block);
+    case 'case':
+      return renderCase(block);
+  }
+}
+
+const renderInline = (text: Inline): Html[] =>
+  (typeof text === 'string' ? [text] : text).map((part) =>
+    typeof part === 'string' ? html`${part}` : html`<a href="${part.href}">${part.text}</a>`,
+  );
+
+function renderTable(block: TableBlock): Html {
+  const { caption, notes, folded } = block;
+  const inner = html`<div class="scroll" role="region" tabindex="0" aria-label="${caption}">
+${renderGrid(block)}</div>
+${notes.map((note) => html`<p class="note">${note}</p>\n`)}`;
+  return folded
+    ? html`<details class="table"><summary>${caption}</summary>\n${inner}</details>\n`
+    : html`<figure class="table"><figcaption>${caption}</figcaption>\n${inner}</figure>\n`;
+}
+
+function renderGrid({ stub, groups, parts }: TableBlock): Html {
+  const grouped = groups.some(({ label }) => label !== null);
+  const first = parts[0]?.[0];
+  const kinds = first?.cells.map(kindOf) ?? [];
+  const columns = groups.flatMap(({ columns: own }, group) =>
+    own.map((column, i) => ({ column, opens: grouped && i === 0 && group > 0 })),
+  );
+  const classOf = (i: number): string => `${kinds[i] ?? 'text'}${columns[i]?.opens ? ' opens' : ''}`;
+  const head = html`<tr>${grouped ? null : html`<th scope="col">${stub}</th>`}${columns.map(
+    ({ column }, i) => html`<th scope="col" class="${classOf(i)}">${column}</th>`,
+  )}</tr>`;
+  const top = html`<tr><th scope="col" rowspan="2">${stub}</th>${groups.map(
+    ({ label, detail, columns: own }, i) =>
+      html`<th scope="colgroup" colspan="${own.length}" class="group${i > 0 ? ' opens' : ''}">${label}${
+        detail === null ? null : html`<small>${detail}</small>`
+      }</th>`,
+  )}</tr>`;
+  return html`<table>
+<thead>${grouped ? top : null}${head}</thead>
+${parts.map(
+  (part) => html`<tbody>
+${part.map(
+  ({ label, cells }) =>
+    html`<tr><th scope="row">${label}</th>${cells.map(
+      (cell, i) => html`<td class="${classOf(i)}">${renderCell(cell)}</td>`,
+    )}</tr>\n`,
+)}</tbody>
+`,
+)}</table>
+`;
+}
+
+const kindOf = (cell: Cell): 'text' | 'number' => (typeof cell === 'string' ? 'text' : 'number');
+
+function renderCell(cell: Cell): Html {
+  const { main, best, interval, n, paper } = cellText(cell);
+  return html`${strong(main, best)}${interval && html`<small>${interval}</small>`}${n && html`<small>${n}</small>`}${
+    paper && html`<small class="paper">${strong(paper.text, paper.best)}</small>`
+  }`;
+}
+
+const strong = (text: string, is: boolean): Html => (is ? html`<b>${text}</b>` : html`${text}`);
+
+function renderFigure(figure: FigureBlock, drawings: Drawings): Html {
+  const { title, description, data } = figure;
+  const drawing = drawings.get(figure);
+  if (drawing === undefined) throw new Error(`figure "${title}" was not drawn`);
+  const named = html`<svg role="img" aria-label="${`${title}. ${description}`}" `.markup;
+  return html`<figure class="plot"><figcaption>${title}</figcaption>
+${new Html(drawing.replace(/^<svg /, () => named))}
+<details><summary>Numbers</summary>${renderTable(data)}</details></figure>
+`;
+}

@@ -1,0 +1,37 @@
+import { buildPaper, buildReport } from './build.js';
+import type { FigureBlock, ReportDocument } from './document.js';
+import { renderMarkdown } from './markdown.js';
+import { type Drawings, renderPage } from './page.js';
+import { readPaper } from './paper/paper-tables.js';
+import { toSvg } from './plots/svg.js';
+import { readRuns } from './runs.js';
+
+/** Of the runs in these folders; without any, the paper's tables. */
+export const reportOf = (folders: readonly string[]): ReportDocument =>
+  folders.length === 0 ? buildPaper(readPaper()) : buildReport(readRuns(folders), readPaper());
+
+/** The files of a report by their names. */
+export async function renderReport(report: ReportDocument): Promise<ReadonlyMap<string, string>> {
+  return new Map([
+    ['report.md', renderMarkdown(report)],
+    ['report.json', renderJson(report)],
+    ['report.html', renderPage(report, await draw(report))],
+  ]);
+}
+
+/** How figures are drawn, and what evaluation.json has of responses token by token. */
+const LEFT_OUT = ['spec', 'tokens', 'scores'];
+
+/** The document as it is, with the numbers of its figures. */
+const renderJson = (report: ReportDocument): string => {
+  const keep = (key: string, value: unknown): unknown => (LEFT_OUT.includes(key) ? undefined : value);
+  return `${JSON.stringify({ format: 'flinch-report/1', ...report }, keep, 2)}\n`;
+};
+
+async function draw({ sections }: ReportDocument): Promise<Drawings> {
+  const drawings = new Map<FigureBlock, string>();
+  for (const block of sections.flatMap(({ blocks }) => blocks)) {
+    if (block.kind === 'figure') drawings.set(block, await toSvg(block.spec));
+  }
+  return drawings;
+}

@@ -1,0 +1,121 @@
+import { METHODS } from '../../measures/methods.js';
+import { type Block, type FigureBlock, plainTable, type Section } from '../document.js';
+import { groupBy } from '../group-by.js';
+import { ALL, LEVEL_NAMES, LEVELS, type Level, type MeasuredRow, metricLabel, rowsOf } from '../levels.js';
+import { methodLabel, settingLabel, settingText } from '../measure-label.js';
+import { parseMeasure } from '../measure-name.js';
+import { type Series, seriesPlot } from '../plots/series.js';
+import { suiteTitle } from '../run-title.js';
+import type { Run } from '../runs.js';
+
+interface Point {
+  readonly method: string;
+  readonly setting: string;
+  /** The other settings, which are the same along a line. */
+  readonly fixed: string;
+  readonly x: string;
+  readonly row: MeasuredRow;
+}
+
+/** How much the choice of one setting matters, the others being the same. */
+export function ablationSection(runs: readonly Run[]): Section | null {
+  const groups = groupBy(runs, ({ evaluation: { suite, temperature, model } }) =>
+    JSON.stringify([suite, temperature, model.fingerprint]),
+  );
+  const figures = [...groups.values()].flatMap((group) =>
+    LEVELS.flatMap((level) => levelFigures(level, group)),
+  );
+  if (figures.length === 0) return null;
+  const lead =
+    'Measures of one method that differ in one setting, the responses being the same; bands are 95 % intervals. The paper’s own ablations are pictures without numbers.';
+  return { id: 'ablations', title: 'Ablations', blocks: [{ kind: 'text', text: lead }, ...figures] };
+}
+
+function levelFigures(level: Level, runs: readonly Run[]): Block[] {
+  const points = runs.flatMap(({ evaluation }) =>
+    rowsOf(evaluation, level)
+      .filter((row) => row.scope === ALL && row.main)
+      .flatMap(pointsOf),
+  );
+  const lines = [
+    ...groupBy(points, ({ method, setting, fixed }) => `${method} ${setting} ${fixed}`).values(),
+  ];
+  return (
+    lines
+      .map((line) => [...groupBy(line, ({ x }) => x).values()].map(([first]) => first!))
+      .map((line) => line.sort((a, b) => order(a.x) - order(b.x)))
+      // Two forms, say, are no quantity to draw a line over.
+      .filter((line) => line.length > 1 && line.some(({ x }) => Number.isFinite(Number(x))))
+      .map((line) => ablationFigure(level, line, runs[0]!))
+  );
+}
+
+/** A measure is a point on the line of each of its settings. */
+function pointsOf(row: MeasuredRow): Point[] {
+  const { method, settings: given } = parseMeasure(row.measure);
+  const settings = [...(METHODS.get(method)?.settings(given) ?? given)];
+  return settings.map(([setting, x]) => ({
+    method,
+    setting,
+    fixed: settings
+      .filter(([key]) => key !== setting)
+      .map(([key, value]) => settingText(method, key, normal(value)))
+      .join(', '),
+    x: normal(x),
+    row,
+  }));
+}
+
+/** One spelling for each number. */
+const normal = (text: string): string => (Number.isFinite(Number(text)) ? String(Number(text)) : text);
+
+/** Words, such as `all`, come after the numbers. */
+const order = (x: string): number => (Number.isFinite(Number(x)) ? Number(x) : Number.MAX_VALUE);
+
+/** Those that the names of a line share, in brackets; the others are the defaults. */
+function settingsTold(line: readonly Point[], varied: string): string {
+  const { method, row } = line[0]!;
+  const told = [...parseMeasure(row.measure).settings]
+    .filter(([key]) => key !== varied)
+    .map(([key, value]) => settingText(method, key, value));
+  return told.length === 0 ? '' : ` (${told.join(', ')})`;
+}
+
+function ablationFigure(level: Level, line: readonly Point[], run: Run): FigureBlock {
+  const { method, setting, fixed, row } = line[0]!;
+  const { suite, temperature } = run.evaluation;
+  const metrics = [...row.metrics.keys()];
+  const estimates = (metric: string) =>
+    line.map((point) => ({
+      x: point.x,
+      ...(point.row.metrics.get(metric) ?? { value: null, interval: null }),
+    }));
+  const series = metrics.map(
+    (metric): Series => ({
+      label: metricLabel(metric),
+      points: estimates(metric).map(({ x, value, interval }) => ({ x, y: value, interval })),
+    }),
+  );
+  const symbol = settingLabel(method, setting);
+  const rest = settingsTold(line, setting);
+  return {
+    kind: 'figure',
+    title: `${methodLabel(method)}${rest} over ${symbol}, ${LEVEL_NAMES[level]}`,
+    description: `${suiteTitle(suite)}, ${run.label}, T = ${temperature}${fixed === '' ? '' : `, ${fixed}`}: ${metrics.map(metricLabel).join(', ')} for ${symbol} = ${line.map(({ x }) => x).join(', ')}.`,
+    spec: seriesPlot(series, { x: symbol, y: '', places: 'ordinal' }),
+    data: plainTable(
+      `${methodLabel(method)}${rest}`,
+      [symbol, ...metrics.map(metricLabel), 'n'],
+      line.map((point) => ({
+        label: point.x,
+        cells: [
+          ...metrics.map((metric) => ({
+            ...(point.row.metrics.get(metric) ?? { value: null, interval: null }),
+            digits: 3,
+          })),
+          point.row.n,
+        ],
+      })),
+    ),
+  };
+}

@@ -1,0 +1,65 @@
+import type { Evaluation } from '../../run/evaluation.js';
+import type { CaseBlock, CaseMeasure, CaseToken, Section, TokenHeat } from '../document.js';
+import { measureLabel } from '../measure-label.js';
+import { perRun } from '../per-run.js';
+import type { Run } from '../runs.js';
+
+type CaseStudy = Evaluation['cases'][number];
+
+/** Some responses, token by token. */
+export function casesSection(runs: readonly Run[]): Section | null {
+  const blocks = perRun(runs, ({ evaluation: { cases } }) => inOrder(cases).map(caseBlock));
+  if (blocks.length === 0) return null;
+  const lead =
+    'Examples, not statistics. The deeper a token’s colour, the higher its score ranks among the tokens of its response; ¹ ² ³ are the three highest. The first wrong step stands between ⟦ and ⟧.';
+  return { id: 'cases', title: 'Case studies', blocks: [{ kind: 'text', text: lead }, ...blocks] };
+}
+
+/** First those with something to find. */
+const inOrder = (cases: readonly CaseStudy[]): CaseStudy[] =>
+  [...cases].sort((a, b) => Number(b.span !== null) - Number(a.span !== null));
+
+/** Further ones are folded. */
+const OPEN_CASES = 2;
+
+function caseBlock(study: CaseStudy, place: number): CaseBlock {
+  const tokens = caseTokens(study);
+  const located = tokens.some(({ wrong }) => wrong);
+  return {
+    kind: 'case',
+    title: `${study.id}, ${study.subset}: ${study.correct ? 'right' : 'wrong'}`,
+    folded: place >= OPEN_CASES,
+    question: study.question,
+    reference: study.reference,
+    extracted: study.extracted,
+    correct: study.correct,
+    tokens,
+    measures: Object.entries(study.tokens).map(([name, scores]): CaseMeasure => {
+      const heats = tokenHeats(scores);
+      const hit = heats.some(({ rank }, i) => rank !== null && tokens[i]?.wrong === true);
+      return { label: measureLabel(name), scores: heats, hit: located ? hit : null };
+    }),
+  };
+}
+
+/** A token belongs to the step that holds its first character that is not blank; a blank one goes with its beginning. */
+function caseTokens({ tokenTexts, span }: CaseStudy): CaseToken[] {
+  let end = 0;
+  return tokenTexts.map((text) => {
+    const start = end;
+    end += text.length;
+    const ink = start + Math.max(0, text.search(/\S/));
+    return { text, wrong: span !== null && ink >= span[0] && ink < span[1] };
+  });
+}
+
+/** A score equal to the lowest is no doubt, however many share it (EVALUATION 0.1). */
+export function tokenHeats(scores: readonly (number | null)[]): TokenHeat[] {
+  const known = scores.filter((score) => score !== null).sort((a, b) => a - b);
+  return scores.map((score) => {
+    if (score === null) return { score, quantile: 0, rank: null };
+    const lower = known.findIndex((other) => other >= score);
+    const higher = known.length - known.findLastIndex((other) => other <= score) - 1;
+    return { score, quantile: lower / known.length, rank: higher < 3 && lower > 0 ? higher + 1 : null };
+  });
+}

@@ -1,0 +1,44 @@
+import type { Evaluation } from '../../run/evaluation.js';
+import { type FigureBlock, plainTable, type Section } from '../document.js';
+import { groupBy } from '../group-by.js';
+import { measureLabel } from '../measure-label.js';
+import { perRun } from '../per-run.js';
+import { seriesPlot } from '../plots/series.js';
+import type { Run } from '../runs.js';
+
+type Curve = Evaluation['curves'][number];
+
+/** Where in a response the scores are high, in right and in wrong ones. */
+export function curvesSection(runs: readonly Run[]): Section | null {
+  const figures = perRun(runs, ({ evaluation: { curves } }) =>
+    [...groupBy(curves, ({ measure }) => measure)].map(([measure, own]) => curveFigure(measure, own)),
+  );
+  if (figures.length === 0) return null;
+  const lead =
+    'Mean score at each place of a response, each response scaled to its highest score, right and wrong ones apart.';
+  return { id: 'curves', title: 'Score curves', blocks: [{ kind: 'text', text: lead }, ...figures] };
+}
+
+function curveFigure(measure: string, curves: readonly Curve[]): FigureBlock {
+  const places = Math.max(...curves.map(({ mean }) => mean.length));
+  const at = (place: number, length: number): number => (length > 1 ? place / (length - 1) : 0);
+  const name = ({ correct, n }: Curve): string => `${correct ? 'right' : 'wrong'} (n = ${n})`;
+  const series = curves.map((curve) => ({
+    label: name(curve),
+    points: curve.mean.map((y, place) => ({ x: at(place, curve.mean.length), y })),
+  }));
+  return {
+    kind: 'figure',
+    title: measureLabel(measure),
+    description: `Mean score against the place in the response: ${curves.map(name).join(', ')}.`,
+    spec: seriesPlot(series, { x: 'place in the response', y: 'mean score', places: 'quantitative' }),
+    data: plainTable(
+      'Mean score, relative to the highest of the response',
+      ['Place', ...curves.map(name)],
+      Array.from({ length: places }, (_, place) => ({
+        label: at(place, places).toFixed(2),
+        cells: curves.map(({ mean }) => ({ value: mean[place] ?? null, interval: null, digits: 4 })),
+      })),
+    ),
+  };
+}

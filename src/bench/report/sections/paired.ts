@@ -1,0 +1,62 @@
+import type { Evaluation } from '../../run/evaluation.js';
+import { plainTable, type Row, type Section, type TableBlock } from '../document.js';
+import { groupBy } from '../group-by.js';
+import { LEVEL_NAMES, metricLabel } from '../levels.js';
+import { measureLabel } from '../measure-label.js';
+import { perRun } from '../per-run.js';
+import type { Run } from '../runs.js';
+
+type PairedRow = Evaluation['paired'][number];
+/** Two measures on the same cases. */
+export function pairedSection(runs: readonly Run[]): Section | null {
+  const blocks = perRun(runs, ({ evaluation: { paired } }) => {
+    const kinds = groupBy(
+      paired,
+      ({ level, aggregation }) => `${level} ${aggregation === 'own' ? 'sum' : aggregation}`,
+    );
+    const [main, others] = [true, false].map((is) =>
+      [...kinds.values()].filter((rows) => isMain(rows) === is),
+    );
+    return [...(main ?? []), ...(others ?? [])].map(pairedTable);
+  });
+  if (blocks.length === 0) return null;
+  const lead =
+    'The first minus the second, on the same cases. Hits are compared by McNemar’s exact test, areas and hits that are shared among ties by a paired bootstrap. Holm: p corrected for all comparisons of the same table and metric.';
+  return { id: 'paired', title: 'Paired comparisons', blocks: [{ kind: 'text', text: lead }, ...blocks] };
+}
+
+const AGGREGATION: ReadonlyMap<PairedRow['aggregation'], string> = new Map([
+  ['sum', ', a measure’s own score or the sum over tokens'],
+  ['own', ', a measure’s own score or the sum over tokens'],
+  ['max', ', highest token'],
+  ['mean', ', mean over tokens'],
+]);
+
+/** As a table of results has them. */
+const isMain = ([row]: readonly PairedRow[]): boolean =>
+  row?.aggregation !== 'max' && row?.aggregation !== 'mean' && row?.level !== 'pooled';
+
+/** Longer ones are folded, and what is not the usual way to put tokens together. */
+const OPEN_ROWS = 40;
+
+function pairedTable(rows: readonly PairedRow[]): TableBlock {
+  const { level, aggregation } = rows[0]!;
+  return plainTable(
+    `Paired, ${LEVEL_NAMES[level]}${AGGREGATION.get(aggregation) ?? ''}`,
+    ['First – second', 'Metric', 'Difference', 'p', 'Holm', 'Test', 'n'],
+    rows.map(
+      ({ a, b, metric, difference, p, adjusted, test, n }): Row => ({
+        label: `${measureLabel(a)} – ${measureLabel(b)}`,
+        cells: [
+          metricLabel(metric),
+          { ...difference, digits: 3, signed: true },
+          { p },
+          { p: adjusted },
+          test === 'mcnemar' ? 'McNemar' : 'bootstrap',
+          n,
+        ],
+      }),
+    ),
+    { folded: rows.length > OPEN_ROWS || !isMain(rows) },
+  );
+}

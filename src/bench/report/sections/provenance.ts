@@ -1,0 +1,78 @@
+import type { Inline, Section } from '../document.js';
+import { LEVELS, type Level, rowsOf } from '../levels.js';
+import { measureLabel } from '../measure-label.js';
+import { parseMeasure } from '../measure-name.js';
+import { notRun } from '../paper/match.js';
+import type { Paper } from '../paper/paper-tables.js';
+import { runTitle } from '../run-title.js';
+import type { Run } from '../runs.js';
+import { SUBSTITUTES } from '../substitutes.js';
+
+/** Which numbers are whose, what stands in for what, and what is missing. */
+export function provenanceSection(runs: readonly Run[], paper: Paper): Section {
+  const told =
+    (run: Run) =>
+    (sentence: string): string =>
+      runs.length === 1 ? sentence : `${runTitle(run)}: ${sentence}`;
+  const substituted = runs.flatMap((run) => substitutions(run).map(told(run)));
+  const missing = runs.flatMap((run) => missingMethods(run, paper).map(told(run)));
+  const unrun = unrunSentence(runs, paper);
+  const items: Inline[] = [
+    'Numbers are ours, of the runs below, unless “paper” stands before them or “the paper” above their table. A dash is a number that was not measured. In brackets: 95 % intervals.',
+    PAPER_SOURCE,
+    ...substituted,
+    ...missing,
+    ...(unrun === null ? [] : [unrun]),
+  ];
+  return { id: 'whose', title: 'Whose numbers, and what is missing', blocks: [{ kind: 'list', items }] };
+}
+
+export const PAPER_SOURCE: Inline = [
+  'The paper’s numbers: ',
+  {
+    text: 'Embedding Perturbation may Better Reflect Intermediate-Step Uncertainty in LLM Reasoning, arXiv 2602.02427 v2',
+    href: 'https://arxiv.org/abs/2602.02427',
+  },
+  ', under ',
+  { text: 'CC BY 4.0', href: 'https://creativecommons.org/licenses/by/4.0/' },
+  '; taken out of its tables unchanged.',
+];
+
+/** Light stand-ins, which are other methods than the paper's. */
+function substitutions(run: Run): string[] {
+  const measured = measuresOf(run);
+  return [...SUBSTITUTES].flatMap(([name, { method, words }]) =>
+    measured.has(name)
+      ? [`${measureLabel(name)} is not the paper’s ${measureLabel(method)}, but ${words}.`]
+      : [],
+  );
+}
+
+/** Of the paper's methods at the levels that the run has, those that nobody measured. */
+function missingMethods(run: Run, { tables }: Paper): string[] {
+  const levels = LEVELS.filter((level) => rowsOf(run.evaluation, level).length > 0);
+  const measured = new Set(
+    [...measuresOf(run)].map((name) => SUBSTITUTES.get(name)?.method ?? parseMeasure(name).method),
+  );
+  const names = new Set(
+    levels
+      .flatMap((level) => tables.find((table) => table.level === level)?.methods ?? [])
+      .filter(({ measure }) => !measured.has(measure))
+      .map(({ measure }) => measureLabel(measure)),
+  );
+  return names.size === 0 ? [] : [`Methods of the paper that were not run: ${[...names].join(', ')}.`];
+}
+
+const measuresOf = ({ evaluation }: Run): Set<string> =>
+  new Set(LEVELS.flatMap((level: Level) => rowsOf(evaluation, level).map(({ measure }) => measure)));
+
+function unrunSentence(runs: readonly Run[], paper: Paper): string | null {
+  const { all, missing } = notRun(
+    paper,
+    runs.map(({ evaluation }) => evaluation),
+  );
+  if (missing.length === 0) return null;
+  return all
+    ? 'None of these runs has the data, the temperature and the model of any of the paper’s columns.'
+    : `The paper’s columns that none of these runs has: ${missing.join('; ')}.`;
+}

@@ -1,0 +1,57 @@
+import fc from 'fast-check';
+import { marked } from 'marked';
+import { describe, expect, it } from 'vitest';
+import { buildReport } from '#src/bench/report/build.js';
+import { html } from '#src/bench/report/html.js';
+import { escapeMarkdown } from '#src/bench/report/markdown.js';
+import { readPaper } from '#src/bench/report/paper/paper-tables.js';
+import { renderReport } from '#src/bench/report/report.js';
+import { HOSTILE } from '../../support/hostile.js';
+import { hostileEvaluation, madeUpEvaluation } from '../../support/made-up-evaluation.js';
+import { misnested, namesOfAttributes, namesOfElements } from '../../support/markup.js';
+
+const filesOf = async (evaluation: ReturnType<typeof madeUpEvaluation>) =>
+  renderReport(buildReport([{ label: evaluation.model.name, folder: 'x', evaluation }], readPaper()));
+
+describe('texts of models', () => {
+  it('never become markup of the page', async () => {
+    const page = (await filesOf(hostileEvaluation())).get('report.html')!;
+    const plain = (await filesOf(madeUpEvaluation())).get('report.html')!;
+    expect(misnested(page)).toBeNull();
+    expect(namesOfElements(page)).toEqual(namesOfElements(plain));
+    expect([...namesOfAttributes(page)].filter((name) => name.startsWith('on'))).toEqual([]);
+    expect(page.includes('&lt;script&gt;document.title = &quot;pwned&quot;&lt;/script&gt;')).toBe(true);
+    const unseen = /\p{Cc}|[\u202a-\u202e\u2066-\u2069\ufffe\uffff]/u.exec(page.replace(/[\n\t]/g, ''));
+    expect(unseen?.[0]).toBeUndefined();
+    expect(/\p{Surrogate}/u.exec(page)).toBeNull();
+  });
+
+  it('never become markup of Markdown', async () => {
+    const kindsOf = (markdown: string): Set<string> => {
+      const kinds = new Set<string>();
+      marked.walkTokens(marked.lexer(markdown), (token) => {
+        kinds.add(token.type);
+      });
+      return kinds;
+    };
+    const hostile = kindsOf((await filesOf(hostileEvaluation())).get('report.md')!);
+    const plain = kindsOf((await filesOf(madeUpEvaluation())).get('report.md')!);
+    expect([...hostile].filter((kind) => !plain.has(kind))).toEqual([]);
+    expect(hostile.has('html')).toBe(false);
+  });
+
+  it.each(HOSTILE)('reads in Markdown as it was written: %j', (text) => {
+    const inner = marked.parseInline(escapeMarkdown(text));
+    expect(inner).not.toMatch(/<(?!br)/);
+  });
+
+  it('are escaped in elements and attributes, whatever they are', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const { markup } = html`<p title="${text}">${text}</p>`;
+        expect(misnested(markup)).toBeNull();
+        expect(namesOfElements(markup)).toEqual(new Set(['p']));
+      }),
+    );
+  });
+});

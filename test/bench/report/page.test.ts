@@ -1,0 +1,170 @@
+/// <reference lib="dom" />
+import { writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildReport } from '#src/bench/report/build.js';
+import { readPaper } from '#src/bench/report/paper/paper-tables.js';
+import { renderReport } from '#src/bench/report/report.js';
+import type { Evaluation } from '#src/bench/run/evaluation.js';
+import { findChromium, launchChromium } from '../../support/chromium.js';
+import { useFolder } from '../../support/cli.js';
+import { hostileEvaluation, madeUpEvaluation } from '../../support/made-up-evaluation.js';
+
+const executablePath = findChromium('report/page.test.ts');
+
+const folder = useFolder();
+
+async function write(name: string, evaluation: Evaluation): Promise<string> {
+  const run = { label: evaluation.model.name, folder: name, evaluation };
+  const files = await renderReport(buildReport([run], readPaper()));
+  const path = folder.path(`${name}.html`);
+  writeFileSync(path, files.get('report.html')!);
+  return pathToFileURL(path).href;
+}
+
+describe.skipIf(!executablePath)('the report page, in headless Chromium', () => {
+  let browser: Browser;
+  const pages = new Map<string, string>();
+
+  beforeAll(async () => {
+    const { model } = madeUpEvaluation();
+    browser = await launchChromium(executablePath!);
+    const math = { suite: 'math', model: { ...model, name: 'Llama-3.1-8B-Instruct' } };
+    pages.set('plain', await write('plain', madeUpEvaluation(math)));
+    pages.set('hostile', await write('hostile', hostileEvaluation()));
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  /** Opens it and gathers what it complains of and asks for beyond itself. */
+  async function open(name: string, options: BrowserContextOptions = {}) {
+    const context = await browser.newContext(options);
+    const page = await context.newPage();
+    const problems: string[] = [];
+    page.on('pageerror', (error) => problems.push(error.message));
+    page.on('console', (message) => problems.push(message.text()));
+    page.on('request', (request) => {
+      if (request.url() !== pages.get(name)) problems.push(`asked for ${request.url()}`);
+    });
+    await page.goto(pages.get(name)!);
+    return { page, problems };
+  }
+  const unfold = (page: Page) =>
+    page.locator('details').evaluateAll((all) => {
+      for (const one of all) one.setAttribute('open', 'open');
+    });
+  const picture = async (page: Page, name: string) => {
+    const path = process.env.FLINCH_SCREENSHOT?.replace(/(?=\.\w+$)/, `-${name}`);
+    if (path) await page.screenshot({ path, fullPage: true });
+  };
+
+  it.each(['plain', 'hostile'])('is well-formed as XML too: %s', async (name) => {
+    const { page } = await open(name);
+    const text = await page.evaluate(async () => new XMLSerializer().serializeToString(document));
+    expect(text.length).toBeGreaterThan(1000);
+    const { readFileSync } = await import('node:fs');
+    const source = readFileSync(new URL(pages.get(name)!), 'utf8');
+    const error = await page.evaluate((markup) => {
+      const parsed = new DOMParser().parseFromString(markup, 'application/xml');
+      return parsed.querySelector('parsererror')?.textContent ?? null;
+    }, source);
+    expect(error).toBeNull();
+    await page.context().close();
+  });
+
+  it.each(['plain', 'hostile'])('needs no script and no network: %s', async (name) => {
+    const { page, problems } = await open(name, { javaScriptEnabled: false });
+    await picture(page, name);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('runs nothing of what a model wrote', async () => {
+    const { page, problems } = await open('hostile');
+    await unfold(page);
+    await page.locator('.t').first().hover();
+    expect(await page.title()).toMatch(/^Benchmark report/);
+    expect(await page.locator('script, img, iframe, object').count()).toBe(0);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it.each(['plain', 'hostile'])(
+    'fits a phone without scrolling sideways, all of it unfolded: %s',
+    async (name) => {
+      const { page } = await open(name, { viewport: { width: 390, height: 844 } });
+      await unfold(page);
+      const [wide, room] = await page.evaluate(() => [
+        document.documentElement.scrollWidth,
+        document.documentElement.clientWidth,
+      ]);
+      expect(wide).toBe(room);
+      await picture(page, `${name}-narrow`);
+      await page.context().close();
+    },
+  );
+
+  it('is legible in the dark: text and plots stand out from the ground', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const { page } = await open('plain', { colorScheme });
+      await unfold(page);
+      const contrasts = await page.evaluate(() => {
+        const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true })!;
+        const luminance = (colour: string): number => {
+          canvas.fillStyle = colour;
+          canvas.fillRect(0, 0, 1, 1);
+          const [r = 0, g = 0, b = 0] = [...canvas.getImageData(0, 0, 1, 1).data].map((byte) => {
+            const share = byte / 255;
+            return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+          });
+          return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+        };
+        const contrast = (one: string, other: string): number => {
+          const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+          return (light + 0.05) / (dark + 0.05);
+        };
+        const ground = getComputedStyle(document.body).backgroundColor;
+        const ink = (selector: string, property: string): number[] =>
+          [...document.querySelectorAll(selector)].map((one) =>
+            contrast(getComputedStyle(one).getPropertyValue(property), ground),
+          );
+        const heat = [...document.querySelectorAll('.t')].map((one) => {
+          const { color, backgroundColor } = getComputedStyle(one);
+          luminance(ground);
+          return contrast(color, backgroundColor === 'rgba(0, 0, 0, 0)' ? ground : blended(backgroundColor));
+        });
+        function blended(colour: string): string {
+          canvas.fillStyle = ground;
+          canvas.fillRect(0, 0, 1, 1);
+          canvas.fillStyle = colour;
+          canvas.fillRect(0, 0, 1, 1);
+          const [r, g, b] = canvas.getImageData(0, 0, 1, 1).data;
+          return `rgb(${r} ${g} ${b})`;
+        }
+        return {
+          text: Math.min(...ink('p, td, th, small, figcaption, a, h2', 'color'), ...heat),
+          plotted: Math.min(...ink('svg text', 'fill'), ...ink('svg .mark-line path[stroke]', 'stroke')),
+          lines: document.querySelectorAll('svg .mark-line path[stroke]').length,
+        };
+      });
+      expect(contrasts.lines).toBeGreaterThan(10);
+      expect(contrasts.text).toBeGreaterThan(4.5);
+      expect(contrasts.plotted).toBeGreaterThan(3);
+      await picture(page, colorScheme);
+      await page.context().close();
+    }
+  });
+
+  it('has plots whose text is not shrunk on a phone', async () => {
+    const { page } = await open('plain', { viewport: { width: 390, height: 844 } });
+    const scales = await page
+      .locator('.plot svg')
+      .evaluateAll((all) =>
+        all.map((svg) => svg.getBoundingClientRect().width / Number(svg.getAttribute('width'))),
+      );
+    expect(Math.min(...scales)).toBeGreaterThan(0.9);
+    await page.context().close();
+  });
+});

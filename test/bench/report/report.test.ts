@@ -1,0 +1,284 @@
+import { describe, expect, it } from 'vitest';
+import { buildReport } from '#src/bench/report/build.js';
+import type { Block, FigureBlock, ReportDocument, TableBlock } from '#src/bench/report/document.js';
+import { renderMarkdown } from '#src/bench/report/markdown.js';
+import { readPaper } from '#src/bench/report/paper/paper-tables.js';
+import { renderReport } from '#src/bench/report/report.js';
+import { tokenHeats } from '#src/bench/report/sections/cases.js';
+import type { Evaluation } from '#src/bench/run/evaluation.js';
+import { estimate, madeUpEvaluation } from '../../support/made-up-evaluation.js';
+import { misnested } from '../../support/markup.js';
+
+const paper = readPaper();
+const runOf = (evaluation: Evaluation, label = evaluation.model.name) => ({
+  label,
+  folder: label,
+  evaluation,
+});
+const reportOf = (...evaluations: readonly Evaluation[]): ReportDocument =>
+  buildReport(
+    evaluations.map((evaluation) => runOf(evaluation)),
+    paper,
+  );
+const blocksOf = (report: ReportDocument, id: string): readonly Block[] =>
+  report.sections.find((section) => section.id === id)?.blocks ?? [];
+const tables = (blocks: readonly Block[]): TableBlock[] =>
+  blocks.flatMap((block) => (block.kind === 'table' ? [block] : []));
+const figures = (blocks: readonly Block[]): FigureBlock[] =>
+  blocks.flatMap((block) => (block.kind === 'figure' ? [block] : []));
+const labels = ({ parts }: TableBlock): string[][] => parts.map((part) => part.map(({ label }) => label));
+const texts = (report: ReportDocument, id: string): string =>
+  renderMarkdown({ ...report, sections: report.sections.filter((section) => section.id === id) });
+
+const base = madeUpEvaluation();
+const llama = { ...base.model, name: 'Llama-3.1-8B-Instruct' };
+
+describe('our numbers in the paper’s tables', () => {
+  it('have its methods in its order, and under a line what it has not', () => {
+    const [whole, bySubset, others] = tables(blocksOf(reportOf(base), 'results-tasks-0-2'));
+    const methods = ['NLL', 'Entropy', 'Margin', 'TokUR', 'Rand. Pert.', 'Adv. Pert.'];
+    const schedules = [4, 8, 16].map((block) => `Adv. Pert. (block ${block}, window 64)`);
+    expect(labels(whole!)).toEqual([methods, [...schedules, 'chance']]);
+    expect(whole!.groups.map(({ label, detail }) => [label, detail])).toEqual([
+      ['all', 'Acc 0.80, n = 200'],
+      ['macro', 'n = 200'],
+    ]);
+    expect(bySubset!.groups.map(({ label }) => label)).toEqual(['arithmetic', 'navigate']);
+    expect(labels(others!)[0]).toContain('Rand. Pert. (l=10)');
+  });
+
+  it('stand beside the paper’s where model, data and temperature are its own', () => {
+    const report = reportOf(madeUpEvaluation({ suite: 'math', model: llama }));
+    const [table] = tables(blocksOf(report, 'results-math-0-2'));
+    const row = table!.parts[0]!.find(({ label }) => label === 'Adv. Pert.');
+    expect(row!.cells[0]).toMatchObject({
+      value: 0.45,
+      best: true,
+      paper: { value: 0.54, digits: 2, best: true },
+    });
+    expect(renderMarkdown(report)).toContain('**0.450** [0.381, 0.519] (**paper 0.54**)');
+    expect(texts(report, 'whose')).toContain('MATH, T = 0.2: OpenMath2-Llama3.1-8B');
+    expect(blocksOf(report, 'paper').filter(({ kind }) => kind === 'table')).toHaveLength(7);
+  });
+
+  it.each([
+    ['another model', { suite: 'math' }],
+    ['another temperature', { suite: 'math', model: llama, temperature: 1 }],
+    ['other data', { suite: 'tasks', model: llama }],
+  ])('stand alone with %s', (_, parts) => {
+    const report = reportOf(madeUpEvaluation(parts));
+    const cells = report.sections
+      .flatMap(({ blocks }) => tables(blocks))
+      .flatMap((table) => table.parts.flat().flatMap((row) => row.cells));
+    expect(
+      cells.some((cell) => cell !== null && typeof cell === 'object' && 'paper' in cell && cell.paper),
+    ).toBe(false);
+    expect(texts(report, 'whose')).toContain('None of these runs');
+  });
+
+  it('have a column for each run, told apart by its folder', () => {
+    const runs = [runOf(base, 'reasoner (a)'), runOf(base, 'reasoner (b)')];
+    const [table] = tables(blocksOf(buildReport(runs, paper), 'results-tasks-0-2'));
+    expect(table!.groups.map(({ label }) => label)).toEqual(['reasoner (a)', 'reasoner (b)']);
+  });
+
+  it('name a light substitute where it stands in, and a method that was not run', () => {
+    const rename = <T extends { measure: string }>(rows: readonly T[]): T[] =>
+      rows
+        .map((row) => (row.measure === 'ccp' ? { ...row, measure: 'ccp-rules' } : row))
+        .filter(({ measure }) => measure !== 'graph');
+    const report = reportOf(madeUpEvaluation({ steps: rename(base.steps), claims: [], responses: [] }));
+    const steps = tables(blocksOf(report, 'results-tasks-0-2')).find(({ parts }) =>
+      parts[0]!.some(({ label }) => label.startsWith('CCP')),
+    );
+    expect(labels(steps!)[0]![0]).toBe('CCP by rules (for CCP)');
+    expect(texts(report, 'whose')).toContain('CCP by rules is not the paper’s CCP, but a light substitute');
+    expect(texts(report, 'whose')).toContain('not run: Graph Uncert.');
+  });
+
+  it('take a measure’s own score for its row, and show its sum among the others', () => {
+    const own = { ...base.steps[0]!, measure: 'ccp', aggregation: 'own' as const, top1: estimate(0.9) };
+    const summed = { ...own, aggregation: 'sum' as const, top1: estimate(0.1) };
+    const report = reportOf(
+      madeUpEvaluation({ tokens: [], responses: [], claims: [], steps: [summed, own] }),
+    );
+    const [main, others] = tables(blocksOf(report, 'results-tasks-0-2'));
+    expect(main!.parts[0]![0]).toMatchObject({ label: 'CCP', cells: [{ value: 0.9 }, {}, {}] });
+    expect(others!.parts[0]![0]).toMatchObject({ label: 'CCP, sum', cells: [{ value: 0.1 }, {}, {}] });
+  });
+});
+
+describe('what the summary says', () => {
+  const summary = (parts: Partial<Evaluation>) =>
+    texts(reportOf(madeUpEvaluation({ steps: [], responses: [], claims: [], ...parts })), 'summary');
+  const row = (measure: string, value: number) => ({
+    ...base.tokens[0]!,
+    measure,
+    top3: { value, interval: null },
+  });
+  const pair = (a: string, b: string, value: number, adjusted: number): Evaluation['paired'][number] => ({
+    ...base.paired[0]!,
+    a,
+    b,
+    difference: { value, interval: [value - 0.05, value + 0.05] },
+    p: adjusted / 2,
+    adjusted,
+  });
+
+  it('is that Adv. Pert. is the best, and by how much, where it is', () => {
+    const text = summary({
+      tokens: [row('adversarial', 0.5), row('nll', 0.4)],
+      paired: [pair('adversarial', 'nll', 0.1, 0.01)],
+    });
+    expect(text).toContain('the highest of 2 measures is Adv. Pert., 0.500. The next is NLL, 0.400.');
+    expect(text).toContain(
+      'Adv. Pert. is better than NLL: difference +0.100 [+0.050, +0.150], p = 0.0050, corrected 0.010.',
+    );
+  });
+
+  it('is that it is worse where it is worse, whichever way round the pair was written', () => {
+    for (const paired of [pair('adversarial', 'nll', -0.1, 0.01), pair('nll', 'adversarial', 0.1, 0.01)]) {
+      const text = summary({ tokens: [row('adversarial', 0.3), row('nll', 0.4)], paired: [paired] });
+      expect(text).toContain('the highest of 2 measures is NLL, 0.400. Adv. Pert. has 0.300.');
+      expect(text).toContain('Adv. Pert. is worse than NLL: difference −0.100 [−0.150, −0.050]');
+    }
+  });
+
+  it('is that nothing was shown where p is not small, and that nothing was compared where nothing was', () => {
+    const tokens = [row('adversarial', 0.5), row('nll', 0.4)];
+    expect(summary({ tokens, paired: [pair('adversarial', 'nll', 0.1, 0.06)] })).toContain(
+      'cannot be told apart',
+    );
+    expect(summary({ tokens, paired: [] })).toContain('were not compared case by case');
+    expect(summary({ tokens: [row('nll', 0.4)] })).toContain(
+      'NLL is the only measure, 0.400. Adv. Pert. has no value here.',
+    );
+  });
+
+  it('is that several share the lead, and that a control is not beaten', () => {
+    const text = summary({
+      tokens: [row('adversarial', 0.4), row('nll', 0.4), row('chance', 0.45)],
+      paired: [],
+    });
+    expect(text).toContain('Adv. Pert., NLL share the highest value of 2 measures, 0.400.');
+    expect(text).toContain('No measure is above the control chance (0.450).');
+    expect(summary({ tokens: [row('nll', 0.4), row('chance', 0.3)] })).not.toContain('control');
+  });
+
+  it('counts what Adv. Pert. is better and worse than', () => {
+    const text = summary({
+      tokens: [row('adversarial', 0.4), row('nll', 0.3), row('margin', 0.5), row('entropy', 0.39)],
+      paired: [
+        pair('adversarial', 'nll', 0.1, 0.01),
+        pair('adversarial', 'margin', -0.1, 0.01),
+        pair('adversarial', 'entropy', 0.01, 0.9),
+      ],
+    });
+    expect(text).toContain(
+      'Of the 3 measures that it was compared with, Adv. Pert. is better than 1, worse than 1, and not told apart from 1.',
+    );
+  });
+
+  it('leaves out what has no value, and says so where nothing has', () => {
+    const empty = { ...base.tokens[0]!, top3: { value: null, interval: null } };
+    expect(summary({ tokens: [empty] })).toContain('there is nothing to sum up');
+  });
+});
+
+describe('ablations', () => {
+  const found = figures(blocksOf(reportOf(base), 'ablations'));
+
+  it('are lines of measures that differ in one setting, the default among them', () => {
+    const points = found.map(({ title, data }) => [title, data.parts[0]!.map(({ label }) => label)]);
+    expect(points).toEqual([
+      ['Rand. Pert. over l, token level', ['10', '20', '40']],
+      ['Rand. Pert. over σ, token level', ['0.001', '0.01']],
+      ['Adv. Pert. over α, token level', ['0.00001', '0.0001', '0.001']],
+      ['Adv. Pert. (window 64) over block, token level', ['4', '8', '16']],
+    ]);
+    expect(found[0]!.data.parts[0]![1]!.cells[0]).toMatchObject({ value: 0.43 });
+  });
+
+  it('are none where nothing differs in one setting alone', () => {
+    const tokens = base.tokens.filter(({ measure }) => !measure.includes(':'));
+    const report = reportOf(madeUpEvaluation({ tokens }));
+    expect(blocksOf(report, 'ablations')).toEqual([]);
+  });
+});
+
+describe('the heat of tokens', () => {
+  it('is their rank in the response; ties share it, and the lowest has none', () => {
+    const heats = tokenHeats([0, 3, 0, 5, null, 3]);
+    expect(heats.map(({ rank }) => rank)).toEqual([null, 2, null, 1, null, 2]);
+    expect(heats.map(({ quantile }) => quantile)).toEqual([0, 0.4, 0, 0.8, 0, 0.4]);
+    expect(tokenHeats([1, 1, 1]).every(({ rank, quantile }) => rank === null && quantile === 0)).toBe(true);
+  });
+
+  it('says whether the first wrong step has one of the highest', () => {
+    const [, study] = blocksOf(reportOf(base), 'cases');
+    expect(study).toMatchObject({
+      kind: 'case',
+      measures: [{ label: 'Adv. Pert.', hit: true }, { hit: true }],
+    });
+    const tokens = study?.kind === 'case' ? study.tokens : [];
+    expect(tokens.flatMap(({ text, wrong }) => (wrong ? [text] : [])).join('')).toBe('Then 42 - 5 = 38.');
+  });
+});
+
+describe('a report of less', () => {
+  const none = {
+    tokens: [],
+    steps: [],
+    responses: [],
+    claims: [],
+    pooled: [],
+    paired: [],
+    efficiency: [],
+    curves: [],
+    cases: [],
+  };
+  const one = <T extends { scope: string }>(rows: readonly T[]): T[] =>
+    rows.filter(({ scope }) => scope === 'all');
+
+  it.each<[string, Partial<Evaluation>]>([
+    ['nothing but counts', none],
+    ['not even counts', { ...none, counts: [] }],
+    ['no statements', { claims: [] }],
+    [
+      'one subset',
+      {
+        tokens: one(base.tokens),
+        steps: one(base.steps),
+        responses: one(base.responses),
+        counts: one(base.counts),
+      },
+    ],
+    [
+      'no spans',
+      { tokens: [], steps: [], pooled: [], cases: base.cases.map((study) => ({ ...study, span: null })) },
+    ],
+    [
+      'values that are not defined',
+      { responses: base.responses.map((row) => ({ ...row, auroc: { value: null, interval: null } })) },
+    ],
+  ])('%s is well-formed', async (_, parts) => {
+    const files = await renderReport(reportOf(madeUpEvaluation(parts)));
+    expect([...files.keys()]).toEqual(['report.md', 'report.json', 'report.html']);
+    expect(misnested(files.get('report.html')!)).toBeNull();
+    expect([...files.values()].join('')).not.toMatch(/undefined|NaN|Infinity|\[object/);
+  });
+});
+
+describe('the files', () => {
+  it('have the numbers of every figure, and no way to draw it in the JSON', async () => {
+    const files = await renderReport(reportOf(base));
+    const json = JSON.parse(files.get('report.json')!);
+    const blocks = json.sections.flatMap((section: { blocks: readonly Block[] }) => section.blocks);
+    const drawn = blocks.filter(({ kind }: Block) => kind === 'figure');
+    expect(drawn).toHaveLength(1 + 4 + 2);
+    expect(
+      drawn.every((figure: FigureBlock) => figure.data.parts.flat().length > 1 && !('spec' in figure)),
+    ).toBe(true);
+    expect(files.get('report.html')!.match(/<svg role="img" aria-label="[^"]+"/g)).toHaveLength(7);
+  });
+});

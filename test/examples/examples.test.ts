@@ -1,0 +1,193 @@
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { findChromium, launchChromium } from '../support/chromium.js';
+import { type Outcome, type Running, startScript } from '../support/cli.js';
+import { TestSocket, useGateway } from '../support/gateway.js';
+import { LONG_QUESTION } from '../support/requests.js';
+
+const EXAMPLES = new URL('../../examples/', import.meta.url);
+
+const executablePath = findChromium('examples.test.ts: the page');
+
+/** Of a listener that is closed again. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+const pagePort = await freePort();
+const gateway = useGateway(undefined, {
+  settings: { access: { origins: [`http://127.0.0.1:${pagePort}`] } },
+});
+
+function start(name: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
+  const running = startScript(fileURLToPath(new URL(name, EXAMPLES)), args, '', env);
+  onTestFinished(() => void running.child.kill('SIGKILL'));
+  return running;
+}
+
+const run = (name: string, args: readonly string[] = [gateway.url], env?: NodeJS.ProcessEnv) =>
+  start(name, args, env).finished;
+
+/** Waits for an address on standard output. */
+async function addressIn({ child, stdout, stderr }: Running): Promise<string> {
+  for (;;) {
+    const [address] = /http:\S+[^,\s](?=[,\s])/.exec(stdout()) ?? [];
+    if (address !== undefined) return address;
+    if (child.exitCode !== null) throw new Error(stderr());
+    await setTimeout(20);
+  }
+}
+
+/** The model slips at 48 * 7, and its doubt shows; nothing else of the answer is as doubtful. */
+const SLIP = /⚑ .*48 \* 7 = 346/;
+
+function expectClean({ code, stdout, stderr }: Outcome): void {
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).not.toContain('\x1b[');
+}
+
+describe('examples/', () => {
+  it('are all in the list', async () => {
+    const readme = await readFile(new URL('README.md', EXAMPLES), 'utf8');
+    const files = (await readdir(EXAMPLES)).filter(
+      (name) => /\.(js|html)$/.test(name) && name !== 'paint.js',
+    );
+    expect(files.length).toBeGreaterThanOrEqual(8);
+    for (const name of files) expect(readme).toContain(name);
+  });
+
+  it('terminal.js shows an answer whose slips were replaced, in colour at a terminal alone', async () => {
+    const plain = await run('terminal.js');
+    expectClean(plain);
+    expect(plain.stdout).toMatch(SLIP);
+    expect(plain.stdout).toMatch(/346\. → replaced by: .*48 \* 7 = 336/);
+    const [answer = ''] = plain.stdout.split('⚑');
+    expect(answer).toMatch(/48 \* 7 = 336\.\n(.+\n)+.*301\.\n$/);
+    expect(answer).not.toContain('346');
+    const coloured = await run('terminal.js', [], { FLINCH_URL: gateway.url, FORCE_COLOR: '3' });
+    expect(coloured.stdout).toContain('\x1b[');
+  });
+
+  it('terminal.js ends its answer with Ctrl-C', async () => {
+    const running = start('terminal.js', [gateway.url, LONG_QUESTION]);
+    await expect.poll(running.stdout).not.toBe('');
+    running.child.kill('SIGINT');
+    expect((await running.finished).code).toBe(130);
+    await gateway.idle();
+  });
+
+  it('terminal.js says that there is no gateway', async () => {
+    const { code, stderr } = await run('terminal.js', [`http://127.0.0.1:${pagePort}`]);
+    expect([code, stderr]).toEqual([1, 'there was no connection for 5 s\n']);
+  });
+
+  it.each(['openai.js', 'ai-sdk.js'])('%s reads scores, rivals and flags of a stream', async (name) => {
+    const outcome = await run(name);
+    expectClean(outcome);
+    // The doubtful token is the wrong digit, and its rival the right one.
+    expect(outcome.stdout).toMatch(/^"4": risk 0\.99\d, its rival "3"$/m);
+    // Once as it came, once from its tokens.
+    expect(outcome.stdout.match(/^.*48 \* 7 = 346\.$/gm)?.length).toBeGreaterThanOrEqual(2);
+    if (name === 'openai.js') expect(outcome.stdout).toMatch(SLIP);
+    else expect(outcome.stdout).toMatch(/^providerMetadata: .*"flagged":\[\{"text":".*48 \* 7 = 346/m);
+  });
+
+  it('agent.js asks again until its calculator finds nothing wrong with what was doubtful', async () => {
+    const outcome = await run('agent.js');
+    expectClean(outcome);
+    const attempts = outcome.stdout.split(/^(?=Attempt)/m);
+    expect(attempts.length).toBeGreaterThan(1);
+    for (const attempt of attempts.slice(0, -1))
+      expect(attempt).toContain('48 * 7 = 346 is wrong: it is 336');
+    expect(attempts.at(-1)).not.toContain('wrong');
+    expect(attempts.at(-1)).toMatch(/… checked\n.*\b301\.\n$/s);
+  });
+
+  it('rxjs-policy.js goes by its own choice, and shows what is settled alone', async () => {
+    const outcome = await run('rxjs-policy.js', []);
+    expectClean(outcome);
+    expect(outcome.stdout).toMatch(/^ {7}Then 48 \* 7 = 346\. /m);
+    expect(outcome.stdout).toMatch(/^ {5}→ .*48 \* 7 = 336\. /m);
+    const settled = outcome.stdout.split('\n').filter((line) => /^\d/.test(line));
+    expect(settled.join('\n')).not.toContain('346');
+    expect(settled.at(-1)).toMatch(/^0\.\d{3} .*301\.$/);
+  });
+});
+
+describe('examples/express-app.js', () => {
+  let running: Running;
+  let url: string;
+  beforeAll(async () => {
+    running = startScript(fileURLToPath(new URL('express-app.js', EXAMPLES)), ['0']);
+    url = await addressIn(running);
+  });
+  afterAll(() => void running.child.kill('SIGKILL'));
+
+  it('has its own page, and the gateway below a path, for every client', async () => {
+    expect(await (await fetch(url)).text()).toContain('Our own page');
+    const outcome = await run('openai.js', [`${url}/ai`]);
+    expectClean(outcome);
+    expect(outcome.stdout).toMatch(SLIP);
+    expectClean(await run('terminal.js', [`${url}/ai/`]));
+  });
+
+  it.skipIf(!executablePath)('has the page there, which connects', async () => {
+    const browser = await launchChromium(executablePath!);
+    onTestFinished(() => browser.close());
+    const page = await browser.newPage();
+    await page.goto(`${url}/ai`);
+    await page.locator('button#send:not([disabled])').waitFor();
+    expect(await page.locator('#connection-words').textContent()).toBe('Connected');
+  });
+
+  it('ends when it is told to, and lets go of its clients', async () => {
+    const socket = await TestSocket.open(`${url}/ai`);
+    running.child.kill('SIGTERM');
+    expect(await running.finished).toMatchObject({ code: 0, stderr: '' });
+    await expect.poll(() => socket.closeCode).toBe(1001);
+  });
+});
+
+describe.skipIf(!executablePath)('examples/page.html, in headless Chromium', () => {
+  let browser: Browser;
+  let page: Page;
+  beforeAll(async () => {
+    browser = await launchChromium(executablePath!);
+    page = await browser.newPage();
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  it('colours the tokens of an answer from another origin, and shows what was struck out', async () => {
+    const problems: string[] = [];
+    page.on('pageerror', (error) => problems.push(error.message));
+    page.on('console', (message) => {
+      // The browser asks for an icon by itself.
+      if (message.type() === 'error' && !message.location().url.endsWith('favicon.ico')) {
+        problems.push(message.text());
+      }
+    });
+    const running = start('page.js', [gateway.url, String(pagePort)]);
+    await page.goto(await addressIn(running));
+    await page.locator('body[data-phase="done"]').waitFor();
+    expect(problems).toEqual([]);
+    expect(await page.locator('#answer').textContent()).toMatch(/48 \* 7 = 336\..*301\.$/s);
+    expect(await page.locator('#corrections').textContent()).toMatch(/48 \* 7 = 346.*48 \* 7 = 336/);
+    const shades = await page
+      .locator('#answer span')
+      .evaluateAll((spans) => spans.map((span) => getComputedStyle(span).backgroundColor));
+    expect(new Set(shades).size).toBeGreaterThan(2);
+    running.child.kill('SIGTERM');
+    expect((await running.finished).code).toBe(0);
+  });
+});

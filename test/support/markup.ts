@@ -1,0 +1,24 @@
+/** Elements that are open, where a tag does not fit them; `null` for markup in which every tag is closed in order. */
+export function misnested(page: string): string | null {
+  const open: string[] = [];
+  const body = page.replace(/<!DOCTYPE html>/, '').replace(/<style>.*?<\/style>/s, '');
+  for (const [tag, slash, name, rest] of body.matchAll(/<(\/?)([a-zA-Z][\w:-]*)((?:[^<>"]|"[^"<>]*")*)>/g)) {
+    if (slash === '') {
+      if (!rest!.endsWith('/')) open.push(name!);
+    } else if (open.pop() !== name) return `${open.join(' ')} ${tag}`;
+  }
+  const left = body.replace(/<\/?[a-zA-Z][\w:-]*(?:[^<>"]|"[^"<>]*")*>/g, '');
+  if (/[<>]/.test(left))
+    return `a bare < or > in …${left.slice(Math.max(0, left.search(/[<>]/) - 40)).slice(0, 80)}…`;
+  return open.length === 0 ? null : `never closed: ${open.join(' ')}`;
+}
+
+export const namesOfElements = (page: string): Set<string> =>
+  new Set([...page.matchAll(/<([a-zA-Z][\w-]*)/g)].map(([, name]) => name!.toLowerCase()));
+
+export const namesOfAttributes = (page: string): Set<string> =>
+  new Set(
+    [...page.matchAll(/<[a-zA-Z][\w:-]*((?:[^<>"]|"[^"<>]*")*)>/g)].flatMap(([, rest]) =>
+      [...rest!.matchAll(/([^\s=/]+)="[^"]*"/g)].map(([, name]) => name!.toLowerCase()),
+    ),
+  );

@@ -1,10 +1,14 @@
 import { Command } from 'commander';
 import { correctCommand } from '../bench/correct/correct-command.js';
+import { mergeCommand } from '../bench/run/merge-command.js';
+import { runCommand } from '../bench/run/run-command.js';
 import { stepsCommand } from '../bench/steps/steps-command.js';
 
 export function benchCommand(): Command {
   return new Command('bench')
     .description('Measure what the measures and the guard are worth.')
+    .addCommand(runCommand())
+    .addCommand(mergeCommand())
     .addCommand(correctCommand())
     .addCommand(stepsCommand());
 }

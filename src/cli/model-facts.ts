@@ -72,4 +72,4 @@ async function readConfigAlone(file: string): Promise<ModelFacts> {
   };
 }
 
-const elements = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
+export const elements = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);

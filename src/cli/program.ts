@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { benchCommand } from './bench.js';
 import { calibrateCommand } from './calibrate.js';
 import { chatCommand } from './chat.js';
+import { dataCommand } from './data.js';
 import { inspectCommand } from './inspect.js';
 import { scoreCommand } from './score.js';
 import { serveCommand } from './serve.js';
@@ -17,5 +18,6 @@ export function flinchProgram(version: string): Command {
     .addCommand(scoreCommand())
     .addCommand(calibrateCommand())
     .addCommand(inspectCommand())
-    .addCommand(benchCommand());
+    .addCommand(benchCommand())
+    .addCommand(dataCommand());
 }

@@ -2,30 +2,46 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { SingleBar } from 'cli-progress';
 
-/** A bar on standard error, where people see it and pipes do not. */
+/** A bar on standard error, where people see it and pipes do not. It knows its rate, and so what is left. */
 export class Progress {
   readonly #bar: SingleBar;
+  readonly #start = performance.now();
+  #advanced = 0;
 
   /**
    * @param total `null` when it is not known
    * @param name of the work, where a command has several
+   * @param done before, by a run that was interrupted: that tells nothing of the rate
    */
-  constructor(total: number | null, name?: string) {
+  constructor(total: number | null, name?: string, done = 0) {
     const bar =
-      total === null ? '{value} scored, {duration_formatted}' : '{bar} {value}/{total}, {eta_formatted} left';
+      total === null
+        ? '{value} scored, {rate}, {duration_formatted}'
+        : '{bar} {value}/{total}, {rate}, {eta_formatted} left';
     const format = name === undefined ? bar : `${name}: ${bar}`;
-    this.#bar = new SingleBar({ format, stream: process.stderr, hideCursor: true, clearOnComplete: true });
-    if (process.stderr.isTTY) this.#bar.start(total ?? 0, 0);
+    this.#bar = new SingleBar({
+      format,
+      stream: process.stderr,
+      hideCursor: true,
+      clearOnComplete: true,
+      etaBuffer: 100,
+    });
+    if (process.stderr.isTTY) this.#bar.start(total ?? 0, done, { rate: formatRate(0) });
   }
 
   advance(): void {
-    this.#bar.increment();
+    this.#advanced += 1;
+    const seconds = (performance.now() - this.#start) / 1000;
+    this.#bar.increment(1, { rate: formatRate(this.#advanced / seconds) });
   }
 
   stop(): void {
     this.#bar.stop();
   }
 }
+
+const formatRate = (perSecond: number): string =>
+  perSecond === 0 || perSecond >= 1 ? `${perSecond.toFixed(1)}/s` : `${(60 * perSecond).toFixed(1)}/min`;
 
 /**
  * Lines of a file, for a bar that somebody sees. `null` for what can be read only once, such as a pipe, and where no

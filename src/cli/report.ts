@@ -1,5 +1,6 @@
 import chalk, { chalkStderr } from 'chalk';
 import { ConfigError } from '../../gateway/config-layer.js';
+import { JudgeError } from '../bench/judge/judge-error.js';
 import type { DeviceChoice } from '../engine/device.js';
 import type { Engine } from '../engine/engine.js';
 import { EngineError } from '../engine/errors.js';
@@ -15,7 +16,7 @@ export function reportError(error: unknown): void {
 
 /** Our own errors, and Node's of the system: a file that is not there, a port that is taken. */
 function isKnown(error: Error): boolean {
-  const kinds = [ModelError, TemplateError, EngineError, SettingsError, UsageError, ConfigError];
+  const kinds = [ModelError, TemplateError, EngineError, SettingsError, UsageError, ConfigError, JudgeError];
   return kinds.some((kind) => error instanceof kind) || 'syscall' in error;
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { auroc } from '#src/bench/statistics/auroc.js';
-import { averagePrecision } from '#src/bench/statistics/average-precision.js';
-import { countTiers, rank } from '#src/bench/statistics/ranking.js';
-import { chanceToHoldTop, holdsTop } from '#src/bench/steps/token-hits.js';
+import { areas } from '#src/bench/statistics/areas.js';
+import { rank } from '#src/bench/statistics/ranking.js';
+import { waldHalfWidth } from '#src/bench/statistics/wald.js';
+import { chanceToHoldTop, holdsTop, onePercent } from '#src/bench/steps/token-hits.js';
 import { floats, longs, openSession } from '#src/engine/session.js';
 import { statistics } from '#src/model/token-statistics.js';
 import { tokurStatistics } from '#src/model/tokur-statistics.js';
@@ -51,14 +51,14 @@ describe('the reference vectors', () => {
 
   it('hold for AUROC and average precision', () => {
     const { y, s, auroc: area, ap } = referenceVectors.classification;
-    const counts = countTiers(
-      rank(
-        s,
-        y.map((label) => label === 1),
-      ),
+    const ranking = rank(
+      s,
+      y.map((label) => label === 1),
     );
-    expect(auroc(counts)).toBeCloseTo(area, 12);
-    expect(averagePrecision(counts)).toBeCloseTo(ap, 12);
+    expect(areas(ranking)).toEqual({
+      auroc: expect.closeTo(area, 12),
+      averagePrecision: expect.closeTo(ap, 12),
+    });
   });
 
   it('hold for hits, ties included, and for chance', () => {
@@ -68,5 +68,22 @@ describe('the reference vectors', () => {
     expect(holdsTop(scores, step, 3)).toBe(three);
     const { n, w, k, p_hit_random: chance } = referenceVectors.random_hit;
     expect(chanceToHoldTop(n, w, k)).toBeCloseTo(chance, 12);
+  });
+
+  it('hold for one token in a hundred, however it is rounded', () => {
+    for (const [tokens, { ceil, floor, round_half_up: round }] of Object.entries(
+      referenceVectors.one_percent_k,
+    )) {
+      expect(onePercent(Number(tokens))).toEqual({ ceil, floor, round });
+    }
+    // 0.01 · 700 is more than 7 in floating point.
+    expect(onePercent(700)).toEqual({ ceil: 7, floor: 7, round: 7 });
+  });
+
+  it("hold for the paper's intervals", () => {
+    for (const [at, halfWidth] of Object.entries(referenceVectors.ci95)) {
+      const [trials, share] = at.split('@').map(Number);
+      expect(waldHalfWidth(share!, trials!)).toBeCloseTo(halfWidth, 12);
+    }
   });
 });

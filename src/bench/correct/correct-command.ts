@@ -14,6 +14,7 @@ import type { Method } from '../../uncertainty/method.js';
 import { type RiskModel, STATISTICS } from '../../uncertainty/risk.js';
 import { riskModel } from '../../uncertainty/risk-model.js';
 import { absoluteScoring } from '../../uncertainty/settings.js';
+import { claimFolder } from '../ledger.js';
 import { thisMachine } from '../report.js';
 import { generateProblems } from '../tasks/generate.js';
 import { type Problem, TASKS } from '../tasks/problem.js';
@@ -33,7 +34,6 @@ import {
 import { compare, type Outcome } from './comparison.js';
 import { type CorrectReport, formatCorrect } from './correct-report.js';
 import { measureDelays } from './delays.js';
-import { claimFolder } from './ledger.js';
 import { type Part, type RunOptions, runArm, runSamples, runUnguarded, WHOLE } from './run.js';
 import { type Sampling, sameBudget, selfConsistency } from './self-consistency.js';
 

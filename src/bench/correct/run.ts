@@ -4,6 +4,7 @@ import type { Engine } from '../../engine/engine.js';
 import type { Guard } from '../../stream/guard.js';
 import type { Method } from '../../uncertainty/method.js';
 import { each } from '../each.js';
+import { Ledger } from '../ledger.js';
 import { extractFacts } from '../tasks/facts.js';
 import type { Problem } from '../tasks/problem.js';
 import {
@@ -15,7 +16,10 @@ import {
   trialSchema,
 } from './answer-task.js';
 import { type Arm, type ArmSettings, flagCount, guarding, nameOf, unguarded } from './arms.js';
-import { Ledger } from './ledger.js';
+
+/** Results are kept by the number of their problem. */
+const kept = { problem: z.int() };
+const byProblem = ({ problem }: { readonly problem: number }): number => problem;
 
 const sampleSchema = z.object({ answer: z.string().nullable(), tokens: z.int() });
 export type Sample = z.output<typeof sampleSchema>;
@@ -46,14 +50,12 @@ export async function runUnguarded(
   methods: readonly Method[],
 ): Promise<Observed[]> {
   const { engine, folder } = options;
-  const ledger = new Ledger(folder && join(folder, 'unguarded.jsonl'), (value) =>
-    observedSchema.parse(value),
-  );
+  const file = folder && join(folder, 'unguarded.jsonl');
+  const ledger = await Ledger.open(file, observedSchema.extend(kept), byProblem);
   const how = unguarded(guard, methods);
   return eachOf(options, 'no guard', ledger, async (problem, i) => {
     const answer = await answerTask(engine, problem, sampled(options, i), how);
-    ledger.add(i, answer);
-    return answer;
+    return ledger.add({ problem: i, ...answer });
   });
 }
 
@@ -66,44 +68,40 @@ export async function runArm(
 ): Promise<Trial[]> {
   const { engine, folder } = options;
   const file = folder && join(folder, `${arm.trigger}-${arm.remedy}.jsonl`);
-  const ledger = new Ledger(file, (value) => trialSchema.parse(value));
+  const ledger = await Ledger.open(file, trialSchema.extend(kept), byProblem);
   return eachOf(options, nameOf(arm), ledger, async (problem, i) => {
     const same = unguarded[i]!;
     const { seed } = sampled(options, i);
     if (flagCount(arm.trigger, same, seed, settings) === 0) return same;
     const how = guarding(arm, problem, seed, settings);
     const trial = trialSchema.parse(await answerTask(engine, problem, sampled(options, i), how));
-    ledger.add(i, trial);
-    return trial;
+    return ledger.add({ problem: i, ...trial });
   });
 }
 
 /** Further answers without a guard, of which only the last line counts. */
 export async function runSamples(options: RunOptions, number: number): Promise<Sample[]> {
   const { engine, folder } = options;
-  const ledger = new Ledger(folder && join(folder, `sample-${number}.jsonl`), (value) =>
-    sampleSchema.parse(value),
-  );
+  const file = folder && join(folder, `sample-${number}.jsonl`);
+  const ledger = await Ledger.open(file, sampleSchema.extend(kept), byProblem);
   return eachOf(options, `sample ${number}`, ledger, async (problem, i) => {
     const { seed, temperature } = sampled(options, i);
     const { text, tokens } = await sampleTask(engine, problem, {
       temperature,
       seed: seed + number * SAMPLE_SEEDS,
     });
-    const sample = { answer: extractFacts(problem.task, text).answer, tokens };
-    ledger.add(i, sample);
-    return sample;
+    return ledger.add({ problem: i, answer: extractFacts(problem.task, text).answer, tokens });
   });
 }
 
 /** Works on what is not known yet, of one's own part; what only the other parts know is left out. */
-async function eachOf<T>(
+async function eachOf<T, K extends T & object>(
   { problems, part }: RunOptions,
   name: string,
-  ledger: Ledger<T>,
+  ledger: Ledger<K>,
   work: (problem: Problem, i: number) => Promise<T>,
 ): Promise<T[]> {
-  const results = await each(name, problems, async (problem, i) => {
+  const results = await each(name, problems, async (problem, i): Promise<T | undefined> => {
     const known = ledger.get(i);
     return known || i % part.of !== part.index ? known : work(problem, i);
   });

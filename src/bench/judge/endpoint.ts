@@ -3,6 +3,7 @@ import OpenAI from 'openai';
 import type { z } from 'zod';
 import type { AnswerCache, JudgeAnswer } from './answer-cache.js';
 import { readJsonIn } from './json-in.js';
+import { JudgeError } from './judge-error.js';
 import { PROMPTS_VERSION } from './prompts.js';
 
 /** A server with an OpenAI-compatible API that runs the judge. */
@@ -27,11 +28,6 @@ export interface JudgeUsage {
   readonly completionTokens: number;
   /** Answers that were not what was asked for. */
   readonly unreadable: number;
-}
-
-/** The judge cannot be asked at all: whoever runs the benchmark has to do something about it. */
-export class JudgeError extends Error {
-  readonly type = 'judge';
 }
 
 /** How often an answer that cannot be read is asked for. */

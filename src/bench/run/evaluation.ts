@@ -8,7 +8,10 @@ export const estimateSchema = z.object({
   interval: z.tuple([z.number(), z.number()]).nullable(),
 });
 
-/** `all`, or a subset. */
+/**
+ * `all`, a subset, `macro` for the mean over the subsets, or `macro without` a subset; the interval of a mean follows
+ * from those of the subsets.
+ */
 const scope = z.string();
 const measure = z.string();
 
@@ -50,14 +53,19 @@ const detectionRow = z.object({
 
 /** The same cases under two measures: the difference a − b, and its p-value. */
 const pairedRow = z.object({
-  level: z.enum(['token', 'step', 'response', 'claim']),
+  level: z.enum(['token', 'step', 'response', 'claim', 'pooled']),
   metric: z.string(),
   a: measure,
   b: measure,
+  /** Of both; where b scores steps itself, `own`, a is summed. `null` at the level of tokens. */
+  aggregation: z.enum(['sum', 'max', 'mean', 'own']).nullable(),
   n: z.int(),
   difference: estimateSchema,
   test: z.enum(['mcnemar', 'bootstrap']),
   p: z.number(),
+  /** By Holm's method, for as many tests as a has comparisons by this metric and aggregation. */
+  adjusted: z.number(),
+  tests: z.int(),
 });
 
 /** Pooled step detection: steps of right and wrong responses up to the first wrong one. */

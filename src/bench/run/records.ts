@@ -1,9 +1,28 @@
 import { z } from 'zod';
+import type { BenchProblem } from '../suites/suite.js';
 
 /**
  * The lines of a run's files, one JSON object each, `id` being the problem's. A stage appends to its own file and reads
- * those of the stages before it: responses.jsonl → checks.jsonl → spans.jsonl → samples.jsonl → scores.jsonl.
+ * those of the stages before it: responses.jsonl → checks.jsonl → spans.jsonl → samples.jsonl → scores.jsonl, and beside
+ * these times.jsonl. All problems are in problems.jsonl.
  */
+
+/** A problem as its suite has it, so that a run's folder tells all without the suite's data. */
+export const problemSchema = z.object({
+  id: z.string(),
+  subset: z.string(),
+  question: z.string(),
+  reference: z.string().nullable(),
+  given: z
+    .object({
+      generator: z.string(),
+      steps: z.array(z.string()),
+      firstWrong: z.int().min(0).nullable(),
+      finalAnswerCorrect: z.boolean(),
+    })
+    .nullable(),
+  facts: z.array(z.string()).exactOptional(),
+}) satisfies z.ZodType<BenchProblem>;
 
 /** From, and up to but without; in UTF-16 code units. */
 export const spanSchema = z.tuple([z.int().min(0), z.int().min(0)]);
@@ -62,7 +81,16 @@ export const scoreSchema = z.object({
   tokens: z.record(z.string(), z.array(z.number().nullable())),
   stepScores: z.record(z.string(), z.array(z.number())),
   response: z.record(z.string(), z.number()),
-  /** Added time of each measure, alone on the machine; only of responses that were timed. */
-  seconds: z.record(z.string(), z.number()).optional(),
 });
 export type ScoreRecord = z.output<typeof scoreSchema>;
+
+/** What a response takes, one thing after the other on an idle machine, in one process. */
+export const timeSchema = z.object({
+  id: z.string(),
+  tokens: z.int(),
+  /** Seconds to write so many tokens. */
+  generation: z.number(),
+  /** Seconds of each measure alone; the further responses that it needs are part of them. */
+  measures: z.record(z.string(), z.number()),
+});
+export type TimeRecord = z.output<typeof timeSchema>;

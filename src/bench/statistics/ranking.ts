@@ -1,37 +1,33 @@
-/** Examples sorted into tiers of equal score, the highest first: once, however often they are weighted anew. */
+/**
+ * Examples in the order of their scores, the highest first: sorted once, however often they are weighted anew. They come
+ * in groups, which weigh alike.
+ */
 export interface Ranking {
-  /** Tier of each example. */
-  readonly tierOf: Int32Array;
-  readonly tiers: number;
-  /** Of each example. */
-  readonly positive: readonly boolean[];
+  /** Of each example 4 · its group, + 2 for a positive one, + 1 where the next one scores less: one number is read fastest. */
+  readonly examples: Int32Array;
 }
 
-/** @throws RangeError for a score that is not a number, or where there are not as many labels as scores */
-export function rank(scores: readonly number[], positive: readonly boolean[]): Ranking {
+export const POSITIVE = 2;
+export const LAST_OF_TIER = 1;
+export const groupOf = (example: number): number => example >> 2;
+
+/**
+ * @param group of each example; by default each is its own
+ * @throws RangeError for a score that is not a number, or where there are not as many labels as scores
+ */
+export function rank(
+  scores: readonly number[],
+  positive: readonly boolean[],
+  group?: readonly number[],
+): Ranking {
   if (scores.length !== positive.length)
     throw new RangeError(`${scores.length} scores, but ${positive.length} labels`);
   if (scores.some(Number.isNaN)) throw new RangeError('a score is NaN');
-  const distinct = Float64Array.from(new Set(scores)).sort().reverse();
-  const tier = new Map(Array.from(distinct, (score, i) => [score, i]));
-  return { tierOf: Int32Array.from(scores, (score) => tier.get(score)!), tiers: distinct.length, positive };
-}
-
-/** By tier, the highest first. */
-export interface TierCounts {
-  readonly positives: Float64Array;
-  readonly negatives: Float64Array;
-}
-
-/**
- * Counts the examples of both kinds in each tier: what areas under curves are computed from.
- * @param weights how often each example counts; once unless given
- */
-export function countTiers({ tierOf, tiers, positive }: Ranking, weights?: Uint32Array): TierCounts {
-  const positives = new Float64Array(tiers);
-  const negatives = new Float64Array(tiers);
-  for (let i = 0; i < tierOf.length; i += 1) {
-    (positive[i] ? positives : negatives)[tierOf[i]!]! += weights ? weights[i]! : 1;
-  }
-  return { positives, negatives };
+  const order = Int32Array.from(scores.keys()).sort((a, b) => scores[b]! - scores[a]!);
+  const examples = order.map((example, i) => {
+    const isLast = scores[order[i + 1]!] !== scores[example];
+    const own = group ? group[example]! : example;
+    return 4 * own + (positive[example] ? POSITIVE : 0) + (isLast ? LAST_OF_TIER : 0);
+  });
+  return { examples };
 }

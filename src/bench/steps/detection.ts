@@ -1,8 +1,7 @@
-import { auroc } from '../statistics/auroc.js';
-import { averagePrecision } from '../statistics/average-precision.js';
+import { areas } from '../statistics/areas.js';
 import { type BootstrapOptions, bootstrap } from '../statistics/bootstrap.js';
 import type { Estimate } from '../statistics/estimate.js';
-import { countTiers, type Ranking, rank } from '../statistics/ranking.js';
+import { type Ranking, rank } from '../statistics/ranking.js';
 import { AGGREGATIONS, type Aggregation, aggregate } from './aggregation.js';
 import { type PooledStep, poolSteps, scoresOf } from './pooled-steps.js';
 import type { StepAnswer } from './step-answer.js';
@@ -62,10 +61,12 @@ function detectionRows(
   options: BootstrapOptions,
 ): DetectionRow[] {
   const labels = steps.map(({ wrong }) => wrong);
+  const place = new Map(answers.map((answer, i) => [answer, i]));
+  const groups = steps.map(({ answer }) => place.get(answer)!);
   const scorer = (score: string, aggregation: Aggregation | null, of: (step: PooledStep) => number) => ({
     score,
     aggregation,
-    ranking: rank(steps.map(of), labels),
+    ranking: rank(steps.map(of), labels, groups),
   });
   const scorers = [
     ...names.flatMap((name) =>
@@ -80,30 +81,25 @@ function detectionRows(
   ];
   const estimates = estimateAreas(
     scorers.map(({ ranking }) => ranking),
-    steps.map(({ answer }) => answers.indexOf(answer)),
     answers.length,
     options,
   );
   return scorers.map(({ score, aggregation }, i) => ({ score, aggregation, ...estimates[i]! }));
 }
 
-/** @param answerOf of each step, its answer's index */
-function estimateAreas(
+/** @param groups of all examples that are ranked */
+export function estimateAreas(
   rankings: readonly Ranking[],
-  answerOf: readonly number[],
-  answers: number,
+  groups: number,
   options: BootstrapOptions,
 ): Pick<DetectionRow, 'auroc' | 'averagePrecision'>[] {
-  const weights = new Uint32Array(answerOf.length);
   const estimates = bootstrap(
-    answers,
-    (multiplicities) => {
-      for (const [step, answer] of answerOf.entries()) weights[step] = multiplicities[answer]!;
-      return rankings.flatMap((ranking) => {
-        const counts = countTiers(ranking, weights);
-        return [auroc(counts), averagePrecision(counts)];
-      });
-    },
+    groups,
+    (multiplicities) =>
+      rankings.flatMap((ranking) => {
+        const { auroc, averagePrecision } = areas(ranking, multiplicities);
+        return [auroc, averagePrecision];
+      }),
     options,
   );
   return rankings.map((_, i) => ({ auroc: estimates[2 * i]!, averagePrecision: estimates[2 * i + 1]! }));

@@ -17,9 +17,9 @@ import { DEFAULT_ALPHA, DEFAULT_BLOCK, DEFAULT_WINDOW } from '../../uncertainty/
 import { TextScorer } from '../../uncertainty/text-scorer.js';
 import { TOKUR_METHODS } from '../../uncertainty/tokur.js';
 import type { Observed } from '../correct/answer-task.js';
-import { claimFolder, Ledger } from '../correct/ledger.js';
 import { runUnguarded, WHOLE } from '../correct/run.js';
 import { each } from '../each.js';
+import { claimFolder, Ledger } from '../ledger.js';
 import { thisMachine } from '../report.js';
 import { generateProblems } from '../tasks/generate.js';
 import type { Problem } from '../tasks/problem.js';
@@ -135,7 +135,7 @@ async function measureSteps(options: StepsOptions): Promise<void> {
   }
 }
 
-const rescoredSchema = z.object({ scores: z.array(z.number().nullable()) });
+const rescoredSchema = z.object({ problem: z.int(), scores: z.array(z.number().nullable()) });
 
 /** The same texts under another schedule. */
 async function rescore(
@@ -147,12 +147,12 @@ async function rescore(
 ): Promise<(number | null)[][]> {
   const { name } = variant;
   const file = folder && join(folder, `${name.replaceAll(/[^a-z0-9.]+/g, '-')}.jsonl`);
-  const ledger = new Ledger(file, (value) => rescoredSchema.parse(value));
+  const ledger = await Ledger.open(file, rescoredSchema, ({ problem }) => problem);
   return each(name, answers, async ({ tokenIds, tokenTexts }, i) => {
     const known = ledger.get(i);
     if (known) return known.scores;
     const scores = await scoreAnswer(engine, problems[i]!, tokenIds, tokenTexts, variant);
-    ledger.add(i, { scores });
+    ledger.add({ problem: i, scores });
     return scores;
   });
 }

@@ -34,12 +34,20 @@ export function hitRows(wrong: readonly PooledStep[], names: readonly string[]):
  * would hit always.
  * @param scores of the whole response; `null`, not attacked, counts as 0
  */
-export function holdsTop(scores: readonly (number | null)[], { start, end }: TokenRange, k: number): boolean {
-  const values = scores.map((score) => score ?? 0);
-  const descending = values.toSorted((a, b) => b - a);
-  const threshold = descending[Math.min(k, values.length) - 1]!;
-  const lowest = descending.at(-1)!;
-  return values.slice(start, end).some((value) => value >= threshold && value > lowest);
+export const holdsTop = (scores: readonly (number | null)[], step: TokenRange, k: number): boolean =>
+  holdsTops(scores, step, [k])[0]!;
+
+/** {@link holdsTop} for several k, as the scores need to be sorted only once. */
+export function holdsTops(
+  scores: readonly (number | null)[],
+  { start, end }: TokenRange,
+  ks: readonly number[],
+): boolean[] {
+  const ascending = new Float64Array(scores.length);
+  for (let i = 0; i < scores.length; i += 1) ascending[i] = scores[i] ?? 0;
+  const highest = ascending.subarray(start, end).reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+  ascending.sort();
+  return ks.map((k) => highest >= ascending.at(-Math.min(k, scores.length))! && highest > ascending[0]!);
 }
 
 /** How likely so many of the response's tokens hold one of k tokens drawn at random: 1 − C(n − w, k) / C(n, k). */
@@ -49,4 +57,16 @@ export function chanceToHoldTop(responseTokens: number, stepTokens: number, k: n
     missed *= Math.max(0, responseTokens - stepTokens - i) / (responseTokens - i);
   }
   return 1 - missed;
+}
+
+/** One token in a hundred of a response, at least one. The paper does not say how it rounds. */
+export function onePercent(responseTokens: number) {
+  const share = responseTokens / 100;
+  const atLeastOne = (k: number): number => Math.max(1, k);
+  return {
+    ceil: atLeastOne(Math.ceil(share)),
+    floor: atLeastOne(Math.floor(share)),
+    /** Halves up. */
+    round: atLeastOne(Math.round(share)),
+  };
 }

@@ -14,6 +14,8 @@ export interface BenchProblem {
   readonly reference: string | null;
   /** A response that comes with the problem instead of being generated, in its own steps. */
   readonly given: GivenResponse | null;
+  /** What the right steps state, in order, where a program checks them. */
+  readonly facts?: readonly string[];
 }
 
 /** A labelled response of some other model, as ProcessBench has them. */

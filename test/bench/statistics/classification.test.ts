@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { auroc } from '#src/bench/statistics/auroc.js';
-import { averagePrecision } from '#src/bench/statistics/average-precision.js';
-import { countTiers, rank } from '#src/bench/statistics/ranking.js';
+import { areas } from '#src/bench/statistics/areas.js';
+import { type Ranking, rank } from '#src/bench/statistics/ranking.js';
 
 /** Scores with ties; the areas are those of scikit-learn. */
 const SCORES = [0.9, 0.8, 0.8, 0.3, 0.2, 0.2, 0.1];
@@ -21,11 +20,13 @@ const ranking = (all: readonly { readonly score: number; readonly positive: bool
 /** NaN equals NaN. */
 const about = (value: number) => (Number.isNaN(value) ? value : expect.closeTo(value, 12));
 
-const counts = (...examples: Parameters<typeof rank>) => countTiers(rank(...examples));
+const auroc = (ranking: Ranking, weights?: Uint32Array) => areas(ranking, weights).auroc;
+const averagePrecision = (ranking: Ranking, weights?: Uint32Array) =>
+  areas(ranking, weights).averagePrecision;
 
 describe('auroc', () => {
   it('is what scikit-learn gives', () => {
-    expect(auroc(counts(SCORES, POSITIVE))).toBeCloseTo(0.75, 12);
+    expect(auroc(rank(SCORES, POSITIVE))).toBeCloseTo(0.75, 12);
   });
 
   it('counts the pairs that are in order, ties by half', () => {
@@ -38,28 +39,28 @@ describe('auroc', () => {
           negatives!.map((b) => (Math.sign(a.score - b.score) + 1) / 2),
         );
         const won = pairs.reduce((sum, one) => sum + one, 0) / pairs.length;
-        expect(auroc(countTiers(ranking(all)))).toEqual(about(won));
+        expect(auroc(ranking(all))).toEqual(about(won));
       }),
     );
   });
 
   it('is 1/2 where nothing is told apart, and undefined without both kinds', () => {
-    expect(auroc(counts([3, 3, 3], [true, false, false]))).toBe(0.5);
-    expect(auroc(counts([1, 2], [true, true]))).toBeNaN();
-    expect(auroc(counts([1, 2], [false, false]))).toBeNaN();
+    expect(auroc(rank([3, 3, 3], [true, false, false]))).toBe(0.5);
+    expect(auroc(rank([1, 2], [true, true]))).toBeNaN();
+    expect(auroc(rank([1, 2], [false, false]))).toBeNaN();
   });
 });
 
 describe('averagePrecision', () => {
   it('is what scikit-learn gives', () => {
-    expect(averagePrecision(counts(SCORES, POSITIVE))).toBeCloseTo(0.7222222222222222, 12);
+    expect(averagePrecision(rank(SCORES, POSITIVE))).toBeCloseTo(0.7222222222222222, 12);
   });
 
   it('is the share of positives where nothing is told apart, and undefined without them', () => {
-    expect(averagePrecision(counts([3, 3, 3, 3], [true, false, false, false]))).toBe(0.25);
-    expect(averagePrecision(counts([2, 1], [true, false]))).toBe(1);
-    expect(averagePrecision(counts([1, 2], [true, false]))).toBe(0.5);
-    expect(averagePrecision(counts([1, 2], [false, false]))).toBeNaN();
+    expect(averagePrecision(rank([3, 3, 3, 3], [true, false, false, false]))).toBe(0.25);
+    expect(averagePrecision(rank([2, 1], [true, false]))).toBe(1);
+    expect(averagePrecision(rank([1, 2], [true, false]))).toBe(0.5);
+    expect(averagePrecision(rank([1, 2], [false, false]))).toBeNaN();
   });
 });
 
@@ -69,10 +70,8 @@ describe('weights', () => {
       fc.property(examples, (all) => {
         const repeated = all.flatMap((one) => Array.from({ length: one.weight }, () => one));
         const weights = Uint32Array.from(all, ({ weight }) => weight);
-        expect(auroc(countTiers(ranking(all), weights))).toEqual(about(auroc(countTiers(ranking(repeated)))));
-        expect(averagePrecision(countTiers(ranking(all), weights))).toEqual(
-          about(averagePrecision(countTiers(ranking(repeated)))),
-        );
+        expect(auroc(ranking(all), weights)).toEqual(about(auroc(ranking(repeated))));
+        expect(averagePrecision(ranking(all), weights)).toEqual(about(averagePrecision(ranking(repeated))));
       }),
     );
   });

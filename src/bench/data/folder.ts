@@ -1,0 +1,15 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { SuiteName } from '../suites/suite.js';
+
+/** Where data sets are kept unless `--data` says otherwise: as the XDG specification wants it. */
+export function defaultDataFolder(env: NodeJS.ProcessEnv = process.env): string {
+  return join(env.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'flinch');
+}
+
+/** The folder of a suite in a folder of data; the folder itself where it has none for the suite. */
+export function suiteFolder(dataFolder: string, suite: SuiteName): string {
+  const own = join(dataFolder, suite);
+  return existsSync(own) ? own : dataFolder;
+}

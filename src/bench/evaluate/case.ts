@@ -1,0 +1,138 @@
+import type { CheckRecord, LocatedRecord, ResponseRecord, ScoreRecord } from '../run/records.js';
+import { AGGREGATIONS, aggregate } from '../steps/aggregation.js';
+import { type ResponseStep, tokensIn } from '../steps/response-steps.js';
+import { firstWrongStep, type TokenRange } from '../steps/step-answer.js';
+import { chanceToHoldTop, holdsTops, onePercent } from '../steps/token-hits.js';
+import { curveOf } from './curves.js';
+
+/** How the scores of tokens become one; `own` of measures that score steps or responses themselves. */
+export type Aggregated = (typeof AGGREGATIONS)[number] | 'own';
+
+/** What is known of a problem's response. */
+export interface Known {
+  readonly subset: string;
+  readonly response: ResponseRecord;
+  readonly check: CheckRecord;
+  readonly located: LocatedRecord | null;
+  readonly steps: readonly ResponseStep[];
+}
+
+/** What the tables need of a measure's scores of one response: all of these together would not fit in memory. */
+export interface MeasureDigest {
+  /** Whether the first wrong step holds one of the highest tokens, for k of {@link HIT_KS}; of wrong responses. */
+  readonly hits: readonly boolean[] | null;
+  readonly steps: ReadonlyMap<Aggregated, readonly number[]>;
+  readonly response: ReadonlyMap<Aggregated, number>;
+  readonly curve: Float64Array | null;
+}
+
+/** A response that was scored. */
+export interface ScoredCase {
+  readonly id: string;
+  readonly subset: string;
+  readonly correct: boolean;
+  /** It counts for tables of hits: it is wrong, and its first wrong step is known. */
+  readonly wrong: boolean;
+  readonly firstWrong: number | null;
+  readonly steps: number;
+  /** How likely the first wrong step holds one of the highest tokens by chance, as {@link MeasureDigest.hits}. */
+  readonly chance: readonly number[] | null;
+  readonly measures: ReadonlyMap<string, MeasureDigest>;
+}
+
+export const HIT_KS = ['top3', 'top5', 'top1pct', 'top1pctFloor', 'top1pctRound'] as const;
+
+const hitKs = (tokens: number): number[] => {
+  const { ceil, floor, round } = onePercent(tokens);
+  return [3, 5, ceil, floor, round];
+};
+
+/** Rows of every table that no model is asked for, whether a run names them or not. */
+export const CHANCE = 'chance';
+export const LONGEST = 'longest';
+export const CONTROLS: readonly string[] = [CHANCE, LONGEST];
+
+/**
+ * @param measures that there must be scores of
+ * @param wrong whether it counts for tables of hits
+ * @throws RangeError where scores are missing
+ */
+export function digest(
+  known: Known,
+  score: ScoreRecord,
+  measures: readonly string[],
+  wrong: boolean,
+): ScoredCase {
+  const { response, steps, located, check } = known;
+  const span = located?.span ?? null;
+  const firstWrong = firstWrongStep(
+    span,
+    steps.map((step) => step.span),
+  );
+  const range =
+    wrong && span && firstWrong !== null
+      ? (tokensIn(response.tokenTexts, span) ?? steps[firstWrong]!.tokens)
+      : null;
+  const tokens = response.tokenIds.length;
+  const digests = new Map<string, MeasureDigest>();
+  for (const name of measures) {
+    checkScores(name, score, tokens, steps.length);
+    digests.set(name, digestMeasure(name, score, steps, range));
+  }
+  digests.set(LONGEST, {
+    hits: null,
+    steps: new Map([['own', steps.map((step) => step.tokens.end - step.tokens.start)]]),
+    response: new Map([['own', tokens]]),
+    curve: null,
+  });
+  return {
+    id: response.id,
+    subset: known.subset,
+    correct: check.correct,
+    wrong: range !== null,
+    firstWrong,
+    steps: steps.length,
+    chance: range && hitKs(tokens).map((k) => chanceToHoldTop(tokens, range.end - range.start, k)),
+    measures: digests,
+  };
+}
+
+function checkScores(name: string, score: ScoreRecord, tokens: number, steps: number): void {
+  const { tokens: ofTokens, stepScores, response, id } = score;
+  const [token, step, whole] = [ofTokens[name], stepScores[name], response[name]];
+  if (!token && !step && whole === undefined) throw new RangeError(`${id}: has no scores of ${name}`);
+  if (token && token.length !== tokens)
+    throw new RangeError(`${id}: has ${token.length} scores of ${name} for ${tokens} tokens`);
+  if (step && step.length !== steps)
+    throw new RangeError(`${id}: has ${step.length} scores of ${name} for ${steps} steps`);
+}
+
+function digestMeasure(
+  name: string,
+  score: ScoreRecord,
+  steps: readonly ResponseStep[],
+  wrong: TokenRange | null,
+): MeasureDigest {
+  const tokens = score.tokens[name];
+  const ofSteps = new Map<Aggregated, readonly number[]>();
+  const ofResponse = new Map<Aggregated, number>();
+  if (tokens) {
+    for (const aggregation of AGGREGATIONS) {
+      ofSteps.set(
+        aggregation,
+        steps.map((step) => aggregate(aggregation, tokens.slice(step.tokens.start, step.tokens.end))),
+      );
+      ofResponse.set(aggregation, aggregate(aggregation, tokens));
+    }
+  }
+  const ownSteps = score.stepScores[name];
+  if (ownSteps) ofSteps.set('own', ownSteps);
+  const ownResponse = score.response[name];
+  if (ownResponse !== undefined) ofResponse.set('own', ownResponse);
+  return {
+    hits: tokens && wrong ? holdsTops(tokens, wrong, hitKs(tokens.length)) : null,
+    steps: ofSteps,
+    response: ofResponse,
+    curve: tokens ? curveOf(tokens) : null,
+  };
+}

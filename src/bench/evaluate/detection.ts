@@ -1,0 +1,183 @@
+import type { Evaluation } from '../run/evaluation.js';
+import { areas } from '../statistics/areas.js';
+import {
+  type BootstrapOptions,
+  percentileInterval,
+  type Resampled,
+  resample,
+} from '../statistics/bootstrap.js';
+import { rank } from '../statistics/ranking.js';
+import { type Aggregated, CHANCE, type ScoredCase } from './case.js';
+import { type Row, type Scopes, scoped, written } from './table.js';
+
+/** What tells positive examples from negative ones. */
+export interface Detector {
+  readonly measure: string;
+  readonly aggregation: Aggregated;
+  readonly auroc: Resampled;
+  readonly averagePrecision: Resampled;
+}
+
+/** Examples with their label, and the case that they are drawn again with. */
+export interface Example<T> {
+  readonly of: T;
+  readonly positive: boolean;
+  readonly group: number;
+}
+
+export interface Scorer<T> {
+  readonly measure: string;
+  readonly aggregation: Aggregated;
+  readonly score: (of: T) => number;
+}
+
+/** All measures see the same resamples. */
+export function detectors<T>(
+  examples: readonly Example<T>[],
+  groups: number,
+  scorers: readonly Scorer<T>[],
+  options: BootstrapOptions,
+): Detector[] {
+  const labels = examples.map(({ positive }) => positive);
+  const groupOf = examples.map(({ group }) => group);
+  const rankings = scorers.map(({ score }) =>
+    rank(
+      examples.map(({ of }) => score(of)),
+      labels,
+      groupOf,
+    ),
+  );
+  const statistics = resample(
+    groups,
+    (multiplicities) =>
+      rankings.flatMap((ranking) => {
+        const { auroc, averagePrecision } = areas(ranking, multiplicities);
+        return [auroc, averagePrecision];
+      }),
+    options,
+  );
+  return scorers.map(({ measure, aggregation }, i) => ({
+    measure,
+    aggregation,
+    auroc: statistics[2 * i]!,
+    averagePrecision: statistics[2 * i + 1]!,
+  }));
+}
+
+const chance: Scorer<unknown> = { measure: CHANCE, aggregation: 'own', score: () => 0 };
+
+/** Is the final answer wrong? Whole responses, in the class ratio in which they come. */
+export function responseDetectors(
+  cases: readonly ScoredCase[],
+  measures: readonly string[],
+  options: BootstrapOptions,
+): Detector[] {
+  const scorers = measures.flatMap((measure) =>
+    [...(cases[0]?.measures.get(measure)?.response.keys() ?? [])].map(
+      (aggregation): Scorer<ScoredCase> => ({
+        measure,
+        aggregation,
+        score: (one) => defined(one, measure, one.measures.get(measure)?.response.get(aggregation)),
+      }),
+    ),
+  );
+  const examples = cases.map((one, group) => ({ of: one, positive: !one.correct, group }));
+  return detectors(examples, cases.length, [...scorers, chance], options);
+}
+
+interface Step {
+  readonly one: ScoredCase;
+  readonly step: number;
+}
+
+/** Is the step the first wrong one? Steps of right and wrong responses, up to the first wrong one. */
+export function stepDetectors(
+  cases: readonly ScoredCase[],
+  measures: readonly string[],
+  options: BootstrapOptions,
+): Detector[] {
+  const scorers = measures.flatMap((measure) =>
+    [...(cases[0]?.measures.get(measure)?.steps.keys() ?? [])].map(
+      (aggregation): Scorer<Step> => ({
+        measure,
+        aggregation,
+        score: ({ one, step }) =>
+          defined(one, measure, one.measures.get(measure)?.steps.get(aggregation)?.[step]),
+      }),
+    ),
+  );
+  return detectors(pooledSteps(cases), cases.length, [...scorers, chance], options);
+}
+
+/** What follows from an error is neither right nor wrong of itself: steps after it are left out. */
+function pooledSteps(cases: readonly ScoredCase[]): Example<Step>[] {
+  return cases.flatMap((one, group) =>
+    Array.from({ length: (one.firstWrong ?? one.steps - 1) + 1 }, (_, step) => ({
+      of: { one, step },
+      positive: step === one.firstWrong,
+      group,
+    })),
+  );
+}
+
+/** @param detectorsOf cases: {@link responseDetectors} */
+export function responseTable(
+  cases: readonly ScoredCase[],
+  scopes: Scopes,
+  detectorsOf: (cases: readonly ScoredCase[]) => readonly Detector[],
+): Evaluation['responses'] {
+  return scoped(cases, scopes, (mine) =>
+    detectorsOf(mine).map((detector) =>
+      areaRow(detector, [mine.length, mine.filter(({ correct }) => !correct).length]),
+    ),
+  ).map(({ scope, measure, aggregation, counts, estimates }) => {
+    const [auroc, averagePrecision] = estimates.map(written);
+    const [n, positives] = counts;
+    return {
+      scope,
+      measure,
+      aggregation,
+      n: n!,
+      positives: positives!,
+      auroc: auroc!,
+      averagePrecision: averagePrecision!,
+    };
+  });
+}
+
+/** @param detectorsOf cases: {@link stepDetectors} */
+export function pooledTable(
+  cases: readonly ScoredCase[],
+  scopes: Scopes,
+  detectorsOf: (cases: readonly ScoredCase[]) => readonly Detector[],
+): Evaluation['pooled'] {
+  return scoped(cases, scopes, (mine) => {
+    const steps = pooledSteps(mine);
+    const counts = [steps.length, steps.filter(({ positive }) => positive).length];
+    return detectorsOf(mine).map((detector) => areaRow(detector, counts));
+  }).map(({ scope, measure, aggregation, counts, estimates }) => {
+    const [auroc, averagePrecision] = estimates.map(written);
+    const [steps, positives] = counts;
+    return {
+      scope,
+      measure,
+      aggregation,
+      steps: steps!,
+      positives: positives!,
+      auroc: auroc!,
+      averagePrecision: averagePrecision!,
+    };
+  });
+}
+
+const areaRow = ({ measure, aggregation, auroc, averagePrecision }: Detector, counts: number[]): Row => ({
+  measure,
+  aggregation,
+  counts,
+  estimates: [percentileInterval(auroc), percentileInterval(averagePrecision)],
+});
+
+function defined(one: ScoredCase, measure: string, score: number | undefined): number {
+  if (score !== undefined) return score;
+  throw new RangeError(`${one.id} has no score of ${measure}`);
+}

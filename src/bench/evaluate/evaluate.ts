@@ -1,0 +1,154 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Evaluation } from '../run/evaluation.js';
+import type { ResponseRecord, ScoreRecord, TimeRecord } from '../run/records.js';
+import { isTruncated, type Progressed, type SelectionRule, select } from '../run/selection.js';
+import type { BootstrapOptions } from '../statistics/bootstrap.js';
+import type { ResponseStep } from '../steps/response-steps.js';
+import type { BenchProblem } from '../suites/suite.js';
+import { digest, LONGEST, type ScoredCase } from './case.js';
+import { caseStudy, studied } from './case-studies.js';
+import { type Counted, countTable } from './counts.js';
+import { curveRows } from './curves.js';
+import { pooledTable, responseDetectors, responseTable, stepDetectors } from './detection.js';
+import { efficiencyTable } from './efficiency.js';
+import { stepHits, stepTable, tokenHits, tokenTable } from './hits.js';
+import { mainMeasure, pairedAreas, pairedHits } from './paired.js';
+
+/** All that a run found out. */
+export interface Records extends Progressed {
+  /** In their order, which decides everything that records do not. */
+  readonly problems: readonly BenchProblem[];
+  /** In any order. There may be more than memory holds. */
+  readonly scores: AsyncIterable<ScoreRecord>;
+  readonly times: readonly TimeRecord[];
+}
+
+export interface EvaluationRule extends SelectionRule {
+  /** In the order of the tables. */
+  readonly measures: readonly string[];
+  readonly leaveOneOut: boolean;
+  readonly stepsOf: (problem: BenchProblem, response: ResponseRecord) => readonly ResponseStep[];
+  readonly bootstrap: BootstrapOptions;
+}
+
+export type Tables = Pick<
+  Evaluation,
+  | 'counts'
+  | 'tokens'
+  | 'steps'
+  | 'responses'
+  | 'claims'
+  | 'pooled'
+  | 'paired'
+  | 'efficiency'
+  | 'curves'
+  | 'cases'
+>;
+
+/**
+ * All tables of a run. They follow from the records alone, whatever order those came in. Lets other work through between
+ * tables: a lock wants to be renewed, an interrupt to be heard.
+ * @throws RangeError where a scored response has not the scores of all measures
+ */
+export async function evaluate(records: Records, rule: EvaluationRule): Promise<Tables> {
+  const { problems } = records;
+  const { measures, bootstrap } = rule;
+  const subsets = [...new Set(problems.map(({ subset }) => subset))];
+  const scopes = { subsets, leaveOneOut: rule.leaveOneOut };
+  const selection = select(problems, records, rule);
+  const { cases, studies } = await readCases(records, rule, selection);
+  const wrong = cases.filter((one) => one.wrong);
+  const ranked = [...measures, LONGEST];
+
+  const counts = countTable(countedProblems(records, rule, selection.examined), subsets);
+  const tokens = tokenTable(wrong, measures, scopes);
+  const steps = stepTable(wrong, ranked, scopes);
+  await setImmediate();
+
+  // Only where all are scored their classes are in the ratio in which they come.
+  const answers = rule.scored === 'all' ? cases : [];
+  const ofResponses = responseDetectors(answers, ranked, bootstrap);
+  const responses = responseTable(answers, scopes, (mine) =>
+    mine === answers ? ofResponses : responseDetectors(mine, ranked, bootstrap),
+  );
+  await setImmediate();
+
+  const stepped = cases.filter(({ correct, firstWrong }) => correct || firstWrong !== null);
+  const ofSteps = stepDetectors(stepped, ranked, bootstrap);
+  await setImmediate();
+  const pooled = pooledTable(stepped, scopes, (mine) =>
+    mine === stepped ? ofSteps : stepDetectors(mine, ranked, bootstrap),
+  );
+  await setImmediate();
+
+  const main = mainMeasure(measures);
+  return {
+    counts,
+    tokens,
+    steps,
+    responses,
+    claims: [],
+    pooled,
+    paired:
+      main === undefined
+        ? []
+        : [
+            ...pairedHits('token', tokenHits(wrong, measures), main, bootstrap),
+            ...pairedHits('step', stepHits(wrong, ranked), main, bootstrap),
+            ...pairedAreas('response', ofResponses, main, answers.length),
+            ...pairedAreas('pooled', ofSteps, main, stepped.length),
+          ],
+    efficiency: efficiencyTable(records.times, measures, bootstrap),
+    curves: curveRows(cases, measures),
+    cases: studies,
+  };
+}
+
+async function readCases(
+  { problems, responses, checks, located, scores }: Records,
+  { stepsOf, measures }: EvaluationRule,
+  { wrong, scored }: ReturnType<typeof select>,
+): Promise<{ cases: ScoredCase[]; studies: Evaluation['cases'] }> {
+  const byId = new Map(problems.map((problem) => [problem.id, problem]));
+  const cases = new Map<string, ScoredCase>();
+  const studies = new Map<string, Evaluation['cases'][number]>();
+  const toStudy = studied(problems, wrong, (id) => scored.has(id) && checks.get(id)?.correct === true);
+  for await (const score of scores) {
+    const { id } = score;
+    const [problem, response, check] = [byId.get(id), responses.get(id), checks.get(id)];
+    if (!problem || !response || !check || !scored.has(id)) continue;
+    const steps = stepsOf(problem, response);
+    const known = { subset: problem.subset, response, check, located: located.get(id) ?? null, steps };
+    cases.set(id, digest(known, score, measures, wrong.has(id)));
+    if (toStudy.has(id)) studies.set(id, caseStudy(problem, known, score));
+  }
+  const inOrder = <T>(found: ReadonlyMap<string, T>): T[] =>
+    problems.flatMap(({ id }) => {
+      const one = found.get(id);
+      return one ? [one] : [];
+    });
+  return { cases: inOrder(cases), studies: inOrder(studies) };
+}
+
+function countedProblems(
+  { problems, responses, checks, located }: Records,
+  { stepsOf }: EvaluationRule,
+  examined: ReadonlySet<string>,
+): Counted[] {
+  return problems.flatMap((problem): Counted[] => {
+    const { id, subset } = problem;
+    const response = responses.get(id);
+    if (!response) return [];
+    const isExamined = examined.has(id);
+    return [
+      {
+        subset,
+        text: response.tokenTexts.join(''),
+        truncated: isTruncated(response),
+        check: checks.get(id) ?? null,
+        located: (isExamined && located.get(id)) || null,
+        steps: isExamined ? stepsOf(problem, response) : [],
+      },
+    ];
+  });
+}

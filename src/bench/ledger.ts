@@ -1,0 +1,172 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { UsageError } from '../cli/report.js';
+
+/**
+ * Results, one JSON line each, written as they come: a run that is killed goes on where it was. Without a file they are
+ * only remembered.
+ */
+export class Ledger<T extends object> {
+  readonly #file: string | null;
+  readonly #schema: z.ZodType<T>;
+  readonly #keyOf: (result: T) => string | number;
+  readonly #results = new Map<string | number, T>();
+
+  private constructor(file: string | null, schema: z.ZodType<T>, keyOf: (result: T) => string | number) {
+    this.#file = file;
+    this.#schema = schema;
+    this.#keyOf = keyOf;
+  }
+
+  /**
+   * Reads what is there, and cuts off a line that was being written when the run was killed.
+   * @param schema of what is remembered of a result; other fields are written all the same
+   * @throws UsageError for a line that does not fit
+   */
+  static async open<T extends object>(
+    file: string | null,
+    schema: z.ZodType<T>,
+    keyOf: (result: T) => string | number,
+  ): Promise<Ledger<T>> {
+    const ledger = new Ledger(file, schema, keyOf);
+    if (file === null || !existsSync(file)) return ledger;
+    let whole = 0;
+    for await (const { text, end } of readLines(file)) {
+      const result = parseLine(text, schema, file);
+      ledger.#results.set(keyOf(result), result);
+      whole = end;
+    }
+    truncateSync(file, whole);
+    return ledger;
+  }
+
+  get(key: string | number): T | undefined {
+    return this.#results.get(key);
+  }
+
+  has(key: string | number): boolean {
+    return this.#results.has(key);
+  }
+
+  get size(): number {
+    return this.#results.size;
+  }
+
+  values(): IterableIterator<T> {
+    return this.#results.values();
+  }
+
+  /** @throws RangeError for a number that JSON does not have */
+  add<R extends T>(result: R): R {
+    const line = toLine(result);
+    this.#results.set(this.#keyOf(result), this.#schema.parse(result));
+    if (this.#file !== null) appendFileSync(this.#file, line);
+    return result;
+  }
+}
+
+/** @throws RangeError for NaN and infinities, which JSON would make null */
+export function toLine(result: object): string {
+  const line = JSON.stringify(result, (key, value) => {
+    if (typeof value !== 'number' || Number.isFinite(value)) return value;
+    throw new RangeError(`${JSON.stringify(Object.values(result)[0])}: ${key} is ${value}`);
+  });
+  return `${line}\n`;
+}
+
+/**
+ * The results of a file that may be larger than memory, one after the other; what follows the last newline is left out.
+ * @throws UsageError for a line that does not fit
+ */
+export async function* readResults<T>(file: string, schema: z.ZodType<T>): AsyncGenerator<T> {
+  if (!existsSync(file)) return;
+  for await (const { text } of readLines(file)) yield parseLine(text, schema, file);
+}
+
+const CHUNK = 2 ** 20;
+const NEWLINE = 0x0a;
+
+/** Whole lines, each with the bytes of the file up to its end. */
+async function* readLines(file: string): AsyncGenerator<{ readonly text: string; readonly end: number }> {
+  const handle = await open(file);
+  try {
+    let rest: Buffer[] = [];
+    let end = 0;
+    for await (const chunk of chunks(handle)) {
+      let from = 0;
+      for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
+        const line = Buffer.concat([...rest, chunk.subarray(from, at)]);
+        rest = [];
+        from = at + 1;
+        end += line.length + 1;
+        yield { text: line.toString('utf8'), end };
+      }
+      if (from < chunk.length) rest.push(chunk.subarray(from));
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+async function* chunks(handle: FileHandle): AsyncGenerator<Buffer> {
+  for (;;) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK);
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+function parseLine<T>(line: string, schema: z.ZodType<T>, file: string): T {
+  const result = schema.safeParse(JSON.parse(line));
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  throw new UsageError(`${file}: ${z.core.toDotPath(issue?.path ?? [])}: ${issue?.message}`);
+}
+
+/**
+ * Makes a folder the place of one run: what is kept there under other settings must not be mixed with it.
+ * @param settings all that the results depend on
+ * @throws UsageError that names the first setting that differs
+ */
+export function claimFolder(folder: string, settings: Readonly<Record<string, unknown>>): void {
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, SETTINGS_FILE);
+  const mine = JSON.parse(JSON.stringify(settings));
+  if (!existsSync(file)) {
+    writeWhole(file, `${JSON.stringify(mine, null, 2)}\n`);
+    return;
+  }
+  const other = JSON.parse(readFileSync(file, 'utf8'));
+  const differing = differingSetting(mine, other);
+  if (differing === null) return;
+  const [was, is] = [other, mine].map((all) => JSON.stringify(all[differing]));
+  throw new UsageError(`--out: ${folder} holds a run with another ${differing}: ${was}, not ${is}`);
+}
+
+export const SETTINGS_FILE = 'settings.json';
+
+/** All of it or nothing, whenever the process is killed. */
+export function writeWhole(file: string, text: string): void {
+  writeFileSync(`${file}.part`, text);
+  renameSync(`${file}.part`, file);
+}
+
+/** The name of the first setting that is not the same; `null` where all are. */
+export function differingSetting(
+  mine: Readonly<Record<string, unknown>>,
+  other: Readonly<Record<string, unknown>>,
+): string | null {
+  const names = Object.keys({ ...mine, ...other });
+  return names.find((name) => !isDeepStrictEqual(mine[name], other[name])) ?? null;
+}

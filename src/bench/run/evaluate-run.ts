@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+import { CONTROLS } from '../evaluate/case.js';
+import { evaluate } from '../evaluate/evaluate.js';
+import { writeWhole } from '../ledger.js';
+import { type Evaluation, evaluationSchema } from './evaluation.js';
+import { stepsOf } from './run.js';
+import { EVALUATION, type RunRecords, readRun, readScores } from './run-folder.js';
+
+/** Evaluates what is in a run's folder, and writes it there. */
+export async function evaluateRun(folder: string, records: RunRecords): Promise<Evaluation> {
+  const { settings, about, problems } = await readRun(folder);
+  const { model, ...others } = about;
+  const tables = await evaluate(
+    {
+      problems,
+      responses: records.responses,
+      checks: records.checks,
+      located: records.located,
+      scores: readScores(folder),
+      times: problems.flatMap(({ id }) => records.times.get(id) ?? []),
+    },
+    {
+      scored: settings.score,
+      perSubset: settings.perSubset,
+      measures: settings.measures.filter((name) => !CONTROLS.includes(name)),
+      leaveOneOut: settings.suite === 'bbh',
+      stepsOf: (problem, response) => stepsOf(settings.steps, problem, response),
+      bootstrap: settings.bootstrap,
+    },
+  );
+  const evaluation = evaluationSchema.parse({
+    format: 'flinch-bench/1',
+    suite: settings.suite,
+    model: { ...model, fingerprint: settings.model },
+    temperature: settings.temperature,
+    settings,
+    ...others,
+    ...tables,
+  });
+  writeWhole(join(folder, EVALUATION), `${JSON.stringify(evaluation, null, 1)}\n`);
+  return evaluation;
+}

@@ -1,0 +1,29 @@
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+class Interrupted extends Error {}
+
+/**
+ * Work that a signal ends in order, and at once if it comes again.
+ * @param hint how to go on
+ */
+export async function interruptible(
+  hint: string,
+  work: (interrupt: AbortController) => Promise<void>,
+): Promise<void> {
+  const interrupt = new AbortController();
+  const onSignal = (): void => {
+    if (interrupt.signal.aborted) process.exit(130);
+    interrupt.abort(new Interrupted());
+  };
+  for (const signal of SIGNALS) process.on(signal, onSignal);
+  try {
+    await work(interrupt);
+  } catch (error) {
+    if (!(interrupt.signal.reason instanceof Interrupted)) throw error;
+    process.stderr.write(`flinch: interrupted; ${hint}\n`);
+    // Whatever a judge is still asked nobody waits for.
+    process.exit(130);
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, onSignal);
+  }
+}

@@ -1,0 +1,198 @@
+import { availableParallelism } from 'node:os';
+import { Command } from 'commander';
+import { elements } from '../../cli/model-facts.js';
+import { reportDevices, UsageError } from '../../cli/report.js';
+import { type EncoderFolders, type OpenEncoders, openEncoders } from '../../encoder/encoders.js';
+import { Engine } from '../../engine/engine.js';
+import { fingerprint } from '../../model/fingerprint.js';
+import { defaultDataFolder, suiteFolder } from '../data/folder.js';
+import { CONTROLS } from '../evaluate/case.js';
+import type { Measure } from '../measures/measure.js';
+import { samplesNeeded } from '../measures/measure.js';
+import { withSubstitutes } from '../measures/parse-measure.js';
+import { thisMachine } from '../report.js';
+import type { BenchProblem, Suite } from '../suites/suite.js';
+import { createSuites } from '../suites/suites.js';
+import { commandLine } from './command-line.js';
+import { evaluateRun } from './evaluate-run.js';
+import { lockFolder } from './folder-lock.js';
+import { interruptible } from './interrupt.js';
+import { openJudge, PROMPTS } from './judging.js';
+import { limited } from './problems.js';
+import { systemMessage } from './prompt.js';
+import type { Run } from './run.js';
+import { claimRun, makeFolder, openRecords } from './run-folder.js';
+import { addRunOptions, DEFAULT_MEASURES, MEASURE_NAMES, measures, type RunOptions } from './run-options.js';
+import { type About, digestOf, inShard, type RunSettings, WHOLE } from './settings.js';
+import { needsJudge } from './stages/locate.js';
+import { runStages } from './stages/stages.js';
+import { printSummary } from './summary.js';
+
+export function runCommand(): Command {
+  const command = new Command('run').description(
+    "The paper's evaluation: ask, check, find the first wrong step, score, and compare the measures.",
+  );
+  return addRunOptions(command)
+    .addHelpText(
+      'after',
+      `
+Measures:
+  ${MEASURE_NAMES}
+  with settings after a colon: adversarial:block=8,window=64 random:samples=40,sigma=1e-2
+  by default ${DEFAULT_MEASURES}
+  ccp, token_sar and graph take a substitute, named as such, where their model is not given
+
+Everything is kept line by line in --out; the same command goes on where it was, however it ended. What is drawn depends
+on --seed and the problem alone. Only the last digits of the model's probabilities depend on how many responses are
+written at once, and so might in rare cases a token: with --streams 1 they do not.
+
+Examples:
+  $ flinch bench run --suite tasks --limit 400 --score all --out /tmp/tasks
+  $ flinch bench run --suite processbench --model ./Qwen2.5-7B-Instruct --data ./data --out /tmp/pb
+  $ flinch bench run --suite math --model ./Llama-3.1-8B-Instruct --per-subset 50 --out /tmp/math \\
+      --judge https://api.example.com/v1 --judge-model large
+  $ flinch bench run --suite tasks --limit 4000 --shard 1/2 --out /tmp/shard-1`,
+    )
+    .action(runBenchmark);
+}
+
+async function runBenchmark(options: RunOptions): Promise<void> {
+  await interruptible('the same command goes on where it stopped', async (interrupt) => {
+    const { model, device, out } = options;
+    const threads = availableParallelism();
+    // One writes or the other scores, never both at once.
+    const engine = await Engine.open(model, {
+      device,
+      maxStreams: options.streams,
+      decodeThreads: threads,
+      scoreThreads: threads,
+    });
+    const closing: (() => Promise<void>)[] = [() => engine.close()];
+    try {
+      await reportDevices(engine, device, ['decode', 'score']);
+      const encoders = await openEncoders(foldersOf(options), { threads });
+      closing.push(() => encoders.close());
+      const prepared = await prepare(engine, encoders, options);
+      makeFolder(out);
+      const release = await lockFolder(out, (error) => interrupt.abort(error));
+      // Last: first nothing is written any more.
+      closing.push(release);
+      await work(engine, options, prepared, interrupt.signal);
+    } finally {
+      for (const close of closing) await close();
+    }
+  });
+}
+
+const foldersOf = ({ nli, crossEncoder, embedder }: RunOptions): EncoderFolders => ({
+  ...(nli !== undefined && { nli }),
+  ...(crossEncoder !== undefined && { similarity: crossEncoder }),
+  ...(embedder !== undefined && { sentence: embedder }),
+});
+
+interface Prepared {
+  readonly suite: Suite;
+  readonly problems: readonly BenchProblem[];
+  readonly measures: readonly Measure[];
+  readonly encoders: OpenEncoders;
+  readonly settings: RunSettings;
+}
+
+/** Everything that can be wrong is found out before the folder is touched. */
+async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptions): Promise<Prepared> {
+  const { seed, limit = null, subsets = null, stages, score } = options;
+  const suite = createSuites(options.suiteSettings)[options.suite];
+  const folder = suiteFolder(options.data ?? defaultDataFolder(), suite.name);
+  const all = await suite.load({ folder, subsets, seed, count: limit ?? TASKS });
+  const problems = limited(all, limit);
+  if (problems.length === 0) throw new UsageError('--subsets: hold no problem');
+  const hasJudge = options.judge !== undefined;
+  if (stages.includes('locate') && JUDGED.includes(suite.name) && !hasJudge)
+    throw new UsageError(needsJudge(suite.name));
+  if (!stages.includes('locate') && stages.includes('score') && score !== 'all')
+    throw new UsageError('--score: without the stage locate only all can be scored');
+  const asked = options.measures ?? options.methods ?? measures(DEFAULT_MEASURES);
+  const chosen = withSubstitutes(asked, encoders);
+  const { checkpoint } = engine;
+  return {
+    suite,
+    problems,
+    measures: chosen.filter(({ name }) => !CONTROLS.includes(name)),
+    encoders,
+    settings: {
+      suite: suite.name,
+      suiteSettings: options.suiteSettings,
+      subsets,
+      limit,
+      seed,
+      problems: digestOf(problems),
+      model: await fingerprint(checkpoint),
+      device: options.device,
+      system: systemMessage(checkpoint, options.system),
+      temperature: options.temperature,
+      topP: options.topP,
+      maxTokens: options.maxTokens,
+      measures: chosen.map(({ name }) => name),
+      encoders: encoders.names,
+      samples: samplesNeeded(chosen),
+      sampleTemperature: options.sampleTemperature,
+      steps: options.steps,
+      score,
+      perSubset: options.perSubset ?? null,
+      check: options.check,
+      judge: hasJudge
+        ? { model: options.judgeModel ?? '', prompts: PROMPTS, accepted: options.judgeAccept }
+        : null,
+      bootstrap: { resamples: 1000, seed: 1 },
+      shard: options.shard ?? WHOLE,
+    },
+  };
+}
+
+/** Problems of suites that make them. */
+const TASKS = 1000;
+/** Suites whose first wrong steps nobody but a judge knows. */
+const JUDGED: readonly string[] = ['math', 'bbh', 'gsm8k', 'factscore'];
+
+async function work(
+  engine: Engine,
+  options: RunOptions,
+  { suite, problems, measures, encoders, settings }: Prepared,
+  signal: AbortSignal,
+): Promise<void> {
+  const { out, stages, shard, streams, time } = options;
+  claimRun(out, settings, await aboutOf(engine), problems);
+  const records = await openRecords(out);
+  const judge = openJudge(options, records.judge);
+  const run: Run = {
+    engine,
+    suite,
+    problems: inShard(problems, settings.shard),
+    settings,
+    records,
+    measures,
+    encoders,
+    judge: judge?.judge ?? null,
+    streams,
+    timed: time,
+    signal,
+  };
+  await runStages(run, stages);
+  signal.throwIfAborted();
+  if (judge) process.stderr.write(`${judge.usage()}\n`);
+  if (shard && shard.of > 1) {
+    process.stdout.write(`shard ${shard.index + 1} of ${shard.of} is done: flinch bench merge joins them\n`);
+  } else if (stages.includes('evaluate')) {
+    printSummary(out, await evaluateRun(out, records), options.json ?? false);
+  }
+}
+
+async function aboutOf({ checkpoint }: Engine): Promise<About> {
+  const { name, tensors } = checkpoint;
+  const parameters = [...tensors.values()].reduce((sum, { shape }) => sum + elements(shape), 0);
+  return {
+    model: { name, parameters, embeddingRms: await checkpoint.embeddingRms() },
+    command: commandLine('run'),
+    machine: thisMachine(),
+  };
+}

@@ -1,0 +1,94 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { UsageError } from '../../cli/report.js';
+import { answerSchema } from '../judge/answer-cache.js';
+import { claimFolder, Ledger, readResults, SETTINGS_FILE, toLine, writeWhole } from '../ledger.js';
+import type { BenchProblem } from '../suites/suite.js';
+import {
+  checkSchema,
+  locatedSchema,
+  problemSchema,
+  responseSchema,
+  type SampleRecord,
+  sampleSchema,
+  scoreSchema,
+  timeSchema,
+} from './records.js';
+import { type About, aboutSchema, type RunSettings, settingsSchema } from './settings.js';
+
+/** The files with a line for each result; those of several shards are joined line by line. */
+export const RESULT_FILES = {
+  responses: 'responses.jsonl',
+  checks: 'checks.jsonl',
+  located: 'spans.jsonl',
+  samples: 'samples.jsonl',
+  scores: 'scores.jsonl',
+  times: 'times.jsonl',
+  judge: 'judge.jsonl',
+} as const;
+const PROBLEMS = 'problems.jsonl';
+const ABOUT = 'about.json';
+export const EVALUATION = 'evaluation.json';
+
+const byId = ({ id }: { readonly id: string }): string => id;
+export const sampleKey = ({ id, sample }: Pick<SampleRecord, 'id' | 'sample'>): string => `${sample} ${id}`;
+
+/** Which responses are scored is all that is remembered: the scores of all may not fit in memory. */
+const scoredSchema = z.object({ id: z.string() });
+const judgedSchema = answerSchema.extend({ key: z.string() });
+
+/** What a run has found out so far, each in a file of the folder. */
+export type RunRecords = Awaited<ReturnType<typeof openRecords>>;
+
+export async function openRecords(folder: string) {
+  const file = (name: keyof typeof RESULT_FILES): string => join(folder, RESULT_FILES[name]);
+  return {
+    responses: await Ledger.open(file('responses'), responseSchema, byId),
+    checks: await Ledger.open(file('checks'), checkSchema, byId),
+    located: await Ledger.open(file('located'), locatedSchema, byId),
+    samples: await Ledger.open(file('samples'), sampleSchema, sampleKey),
+    scored: await Ledger.open(file('scores'), scoredSchema, byId),
+    times: await Ledger.open(file('times'), timeSchema, byId),
+    judge: await Ledger.open(file('judge'), judgedSchema, ({ key }) => key),
+  };
+}
+
+/** The scores of a folder, from the file. */
+export const readScores = (folder: string) => readResults(join(folder, RESULT_FILES.scores), scoreSchema);
+
+/**
+ * Makes a folder the place of one run: its settings, and all of its problems, so that nothing else is needed to evaluate
+ * it.
+ * @throws UsageError that names the first setting that differs from those of the run that is there
+ */
+export function claimRun(
+  folder: string,
+  settings: RunSettings,
+  about: About,
+  problems: readonly BenchProblem[],
+): void {
+  claimFolder(folder, settings);
+  if (!existsSync(join(folder, PROBLEMS))) writeWhole(join(folder, PROBLEMS), problems.map(toLine).join(''));
+  if (!existsSync(join(folder, ABOUT)))
+    writeWhole(join(folder, ABOUT), `${JSON.stringify(about, null, 2)}\n`);
+}
+
+/** @throws UsageError where there is no run */
+export async function readRun(folder: string) {
+  if (!existsSync(join(folder, SETTINGS_FILE)) || !existsSync(join(folder, ABOUT)))
+    throw new UsageError(`${folder}: holds no run of flinch bench`);
+  const problems: BenchProblem[] = [];
+  for await (const problem of readResults(join(folder, PROBLEMS), problemSchema)) problems.push(problem);
+  return {
+    settings: settingsSchema.parse(readJson(join(folder, SETTINGS_FILE))),
+    about: aboutSchema.parse(readJson(join(folder, ABOUT))),
+    problems,
+  };
+}
+
+export function makeFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+}
+
+const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));

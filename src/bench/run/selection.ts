@@ -1,0 +1,73 @@
+import type { BenchProblem } from '../suites/suite.js';
+import type { CheckRecord, LocatedRecord, ResponseRecord } from './records.js';
+
+/** Which responses are scored: wrong ones with a first wrong step, all, or besides the wrong ones so many right ones of each subset. */
+export type WhichScored = 'wrong' | 'all' | number;
+
+export interface SelectionRule {
+  readonly scored: WhichScored;
+  /** The most wrong responses of each subset, the first ones; `null` for all. */
+  readonly perSubset: number | null;
+}
+
+/** What is known so far, by problem. */
+export interface Progressed {
+  readonly responses: Pick<ReadonlyMap<string, ResponseRecord>, 'get'>;
+  readonly checks: Pick<ReadonlyMap<string, CheckRecord>, 'get'>;
+  readonly located: Pick<ReadonlyMap<string, LocatedRecord>, 'get'>;
+}
+
+export interface Selection {
+  /** Wrong responses with a first wrong step: the cases of the tables of hits. */
+  readonly wrong: ReadonlySet<string>;
+  /** Wrong responses that had to be looked at to find so many. */
+  readonly examined: ReadonlySet<string>;
+  /** Wrong responses that must be looked at next: whatever comes out, all of these are needed. */
+  readonly next: readonly BenchProblem[];
+  readonly scored: ReadonlySet<string>;
+}
+
+/**
+ * Follows from the problems' order and what is known of each, not from the order in which that came to be known.
+ */
+export function select(
+  problems: readonly BenchProblem[],
+  known: Progressed,
+  { scored, perSubset }: SelectionRule,
+): Selection {
+  const wrong = new Set<string>();
+  const examined = new Set<string>();
+  const next: BenchProblem[] = [];
+  const chosen = new Set<string>();
+  const found = new Map<string, { wrong: number; pending: number; right: number }>();
+  for (const problem of problems) {
+    const { id, subset } = problem;
+    const response = known.responses.get(id);
+    const check = known.checks.get(id);
+    if (!response || !check || isTruncated(response)) continue;
+    const counts = found.get(subset) ?? { wrong: 0, pending: 0, right: 0 };
+    found.set(subset, counts);
+    const { length } = response.tokenTexts.join('');
+    if (scored === 'all' && length > 0) chosen.add(id);
+    if (check.correct) {
+      if (typeof scored === 'number' && counts.right < scored && length > 0) chosen.add(id);
+      counts.right += 1;
+      continue;
+    }
+    if (perSubset !== null && counts.wrong + counts.pending >= perSubset) continue;
+    const located = known.located.get(id);
+    if (!located) {
+      next.push(problem);
+      counts.pending += 1;
+      continue;
+    }
+    examined.add(id);
+    if (!located.span) continue;
+    counts.wrong += 1;
+    wrong.add(id);
+    chosen.add(id);
+  }
+  return { wrong, examined, next, scored: chosen };
+}
+
+export const isTruncated = ({ finish }: ResponseRecord): boolean => finish === 'length';

@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import { table } from '../report.js';
+import { formatEstimate } from '../statistics/estimate.js';
+import type { Evaluation } from './evaluation.js';
+import { EVALUATION } from './run-folder.js';
+
+/** What a run came to, for all subsets together; all else is in its folder. */
+export function printSummary(folder: string, evaluation: Evaluation, json: boolean): void {
+  const [counts] = evaluation.counts;
+  const all = <T extends { readonly scope: string }>(rows: readonly T[]): T[] =>
+    rows.filter(({ scope }) => scope === 'all');
+  const tables = {
+    tokens: all(evaluation.tokens),
+    steps: all(evaluation.steps),
+    responses: all(evaluation.responses),
+    efficiency: evaluation.efficiency,
+  };
+  if (json) {
+    process.stdout.write(`${JSON.stringify({ evaluation: join(folder, EVALUATION), counts, ...tables })}\n`);
+    return;
+  }
+  const show = ({ value, interval }: Evaluation['counts'][number]['accuracy']): string =>
+    formatEstimate({ value: value ?? Number.NaN, interval }, 3);
+  const parts = [
+    counts
+      ? `${counts.problems} problems: ${counts.correct} right, ${counts.wrong} wrong, ${counts.truncated} cut off; accuracy ${show(counts.accuracy)}\n${counts.located} first wrong steps`
+      : 'nothing was answered',
+    table(
+      ['the first wrong step holds one of the highest', '3 tokens', '5 tokens', '1 %'],
+      tables.tokens.map((row) => [row.measure, show(row.top3), show(row.top5), show(row.top1pct)]),
+    ),
+    table(
+      ['the first wrong step is among the highest', 'of its tokens', '1', '2', '3'],
+      tables.steps.map((row) => [
+        row.measure,
+        row.aggregation,
+        show(row.top1),
+        show(row.top2),
+        show(row.top3),
+      ]),
+    ),
+    table(
+      ['wrong responses score higher', 'of their tokens', 'AUROC', 'average precision'],
+      tables.responses.map((row) => [
+        row.measure,
+        row.aggregation,
+        show(row.auroc),
+        show(row.averagePrecision),
+      ]),
+    ),
+    table(
+      ['added', 'seconds', 'of the time to write'],
+      tables.efficiency.map((row) => [row.measure, show(row.seconds), show(row.relative)]),
+    ),
+    `flinch bench report ${folder} makes tables and a page of it`,
+  ];
+  // A table without a row has two lines.
+  process.stdout.write(
+    `${parts.filter((part) => part.split('\n').length !== 2 || !part.startsWith('|')).join('\n\n')}\n`,
+  );
+}

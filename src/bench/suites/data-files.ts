@@ -1,0 +1,71 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { UsageError } from '../../cli/report.js';
+import { parseJsonLines } from '../json-lines.js';
+import type { SuiteName, SuiteSource } from './suite.js';
+
+/** The folder of a suite that needs one. @throws UsageError without it */
+export function neededFolder(suite: SuiteName, { folder }: SuiteSource): string {
+  if (folder !== null) return folder;
+  throw new UsageError(
+    `--data: the suite ${suite} reads files; \`flinch data pull ${suite}\` downloads them`,
+  );
+}
+
+/** @throws UsageError that says how to get a file that is not there */
+export async function readDataFile(suite: SuiteName, folder: string, file: string): Promise<string> {
+  const path = join(folder, file);
+  if (existsSync(path)) return readFile(path, 'utf8');
+  throw new UsageError(`${path}: there is no such file; \`flinch data pull ${suite}\` downloads it`);
+}
+
+/** Rows of JSON Lines. @throws UsageError that names file, line and field */
+export async function readRows<T>(
+  suite: SuiteName,
+  folder: string,
+  file: string,
+  schema: z.ZodType<T>,
+): Promise<T[]> {
+  const text = await readDataFile(suite, folder, file);
+  try {
+    return parseJsonLines(text, schema);
+  } catch (error) {
+    throw error instanceof UsageError ? new UsageError(`${join(folder, file)}: ${error.message}`) : error;
+  }
+}
+
+/** One JSON value. @throws UsageError that names file and field */
+export async function readJson<T>(
+  suite: SuiteName,
+  folder: string,
+  file: string,
+  schema: z.ZodType<T>,
+): Promise<T> {
+  const path = join(folder, file);
+  const text = await readDataFile(suite, folder, file);
+  const result = schema.safeParse(parseJson(path, text));
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const where = issue?.path.length ? `${z.core.toDotPath(issue.path)}: ` : '';
+  throw new UsageError(`${path}: ${where}${issue?.message}`);
+}
+
+function parseJson(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`${path}: is not valid JSON (${error instanceof Error ? error.message : error})`);
+  }
+}
+
+/** The subsets that were asked for, in the order of all; all of them without a wish. @throws UsageError for others */
+export function chosenSubsets<T extends string>(
+  all: readonly T[],
+  wanted: readonly string[] | null,
+): readonly T[] {
+  const unknown = wanted?.find((name) => !all.some((known) => known === name));
+  if (unknown !== undefined) throw new UsageError(`"${unknown}" is not one of the subsets ${all.join(', ')}`);
+  return wanted === null ? all : all.filter((name) => wanted.includes(name));
+}

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { equivalenceSchema } from '../answers/equivalence.js';
+import { bbhSuite } from './bbh.js';
+import { factscoreSuite } from './factscore.js';
+import { gsm8kSuite } from './gsm8k.js';
+import { mathSuite } from './math.js';
+import { processbenchSuite } from './processbench.js';
+import { PROMPTS_VERSION } from './prompts.js';
+import type { Suite, SuiteName } from './suite.js';
+import { tasksSuite } from './tasks.js';
+
+/** What the suites do that nobody prescribes; a run records it whole. */
+export const suiteSettingsSchema = z.strictObject({
+  prompts: z.literal(PROMPTS_VERSION).default(PROMPTS_VERSION),
+  math: z
+    .strictObject({
+      /** Whether problems of MATH stay that hold the source of a drawing, [asy]. */
+      drawings: z.boolean().default(false),
+      equivalence: equivalenceSchema.prefault({}),
+    })
+    .prefault({}),
+});
+export type SuiteSettings = z.output<typeof suiteSettingsSchema>;
+export const DEFAULT_SUITE_SETTINGS: SuiteSettings = suiteSettingsSchema.parse({});
+
+export const createSuites = (settings: SuiteSettings): Readonly<Record<SuiteName, Suite>> => ({
+  math: mathSuite(settings.math),
+  bbh: bbhSuite,
+  gsm8k: gsm8kSuite,
+  processbench: processbenchSuite,
+  factscore: factscoreSuite,
+  tasks: tasksSuite,
+});
+
+/** With the settings that are the default. */
+export const suites: Readonly<Record<SuiteName, Suite>> = createSuites(DEFAULT_SUITE_SETTINGS);

@@ -1,0 +1,182 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { type DownloadOptions, download, sha256 } from '#src/bench/data/download.js';
+import { UsageError } from '#src/cli/report.js';
+import { startScript } from '../../support/cli.js';
+import { FileServer } from '../../support/file-server.js';
+
+const root = mkdtempSync(join(tmpdir(), 'download-'));
+afterAll(() => rmSync(root, { recursive: true }));
+
+const BODY = randomBytes(300_000);
+const server = new FileServer(BODY);
+const url = `${await server.listen()}/file`;
+
+let folder = '';
+let path = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(root, 'case-'));
+  path = join(folder, 'file');
+  server.body = BODY;
+  server.etag = '"1"';
+  server.ranges = true;
+  server.instead.length = server.asked.length = 0;
+});
+
+const verifyAs = (body: Buffer) => async (file: string) => {
+  const expected = createHash('sha256').update(body).digest('hex');
+  if ((await sha256(file)) !== expected) throw new UsageError('wrong checksum');
+};
+const get = (options: Partial<DownloadOptions> = {}): Promise<void> =>
+  download({ url, path, verify: verifyAs(server.body), retries: 3, retryDelayMs: 1, ...options });
+
+describe('download', () => {
+  it('puts a file in its place, and nothing else', async () => {
+    const seen: (number | null)[][] = [];
+    await get({ onProgress: (bytes, total) => seen.push([bytes, total]) });
+    expect(readFileSync(path).equals(BODY)).toBe(true);
+    expect(readdirSync(folder)).toEqual(['file']);
+    expect(seen[0]).toEqual([0, BODY.length]);
+    expect(seen.at(-1)).toEqual([BODY.length, BODY.length]);
+  });
+
+  it('goes on where the connection broke', async () => {
+    server.instead.push(server.cutAfter(100_000));
+    await get();
+    expect(readFileSync(path).equals(BODY)).toBe(true);
+    expect(server.asked.map(({ range, ifRange }) => [range, ifRange])).toEqual([
+      [undefined, undefined],
+      ['bytes=100000-', '"1"'],
+    ]);
+  });
+
+  it('goes on in another run, from what came before', async () => {
+    server.instead.push(server.cutAfter(120_000));
+    await expect(get({ retries: 0 })).rejects.toThrow(UsageError);
+    expect(readdirSync(folder)).toEqual(['file.part', 'file.part.json']);
+    const seen: number[] = [];
+    await get({ onProgress: (bytes) => seen.push(bytes) });
+    expect(server.asked[1]?.range).toBe('bytes=120000-');
+    expect(seen[0]).toBe(120_000);
+    expect(readFileSync(path).equals(BODY)).toBe(true);
+  });
+
+  it('starts again where the file has changed, and splices nothing', async () => {
+    server.instead.push(server.cutAfter(100_000));
+    await expect(get({ retries: 0 })).rejects.toThrow();
+    server.body = randomBytes(250_000);
+    server.etag = '"2"';
+    await get();
+    expect(readFileSync(path).equals(server.body)).toBe(true);
+  });
+
+  it.each([
+    ['knows no parts', () => (server.ranges = false)],
+    ['names no version', () => (server.etag = null)],
+    ['names weak versions only', () => (server.etag = 'W/"1"')],
+  ])('starts again where the server %s', async (_, set) => {
+    set();
+    server.instead.push(server.cutAfter(100_000));
+    await get();
+    expect(readFileSync(path).equals(BODY)).toBe(true);
+  });
+
+  it('does not go on with what is of another address', async () => {
+    server.instead.push(server.cutAfter(100_000));
+    await expect(get({ retries: 0, url: `${url}-other` })).rejects.toThrow();
+    await get();
+    expect(server.asked[1]?.range).toBeUndefined();
+  });
+
+  it('starts again where a part does not fit, or is whole but was not put in its place', async () => {
+    writeFileSync(`${path}.part`, randomBytes(1000));
+    writeFileSync(`${path}.part.json`, JSON.stringify({ url, validator: '"1"' }));
+    await get();
+    expect(readFileSync(path).equals(BODY)).toBe(true);
+    writeFileSync(`${path}.part`, BODY);
+    writeFileSync(`${path}.part.json`, JSON.stringify({ url, validator: '"1"' }));
+    await get();
+    expect(readFileSync(path).equals(BODY)).toBe(true);
+  });
+
+  it('tries again after errors that pass', async () => {
+    server.instead.push(server.status(500), server.status(429), (request) => request.socket.destroy());
+    await get();
+    expect(server.asked).toHaveLength(4);
+    expect(existsSync(path)).toBe(true);
+  });
+
+  it('gives up at once where there is no such file', async () => {
+    server.instead.push(server.status(404), server.status(404));
+    await expect(get()).rejects.toThrow(`${url}: the server answers 404 Not Found`);
+    expect(server.asked).toHaveLength(1);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('gives up after as many tries as it has', async () => {
+    for (let i = 0; i < 9; i += 1) server.instead.push(server.status(503));
+    await expect(get()).rejects.toThrow('the server answers 503 Service Unavailable');
+    expect(server.asked).toHaveLength(4);
+  });
+
+  it('keeps what is there when what comes is not what was expected', async () => {
+    writeFileSync(path, 'old');
+    await expect(get({ verify: verifyAs(Buffer.from('other')) })).rejects.toThrow(`${url}: wrong checksum`);
+    expect(readFileSync(path, 'utf8')).toBe('old');
+    expect(readdirSync(folder)).toEqual(['file']);
+    expect(server.asked).toHaveLength(1);
+  });
+
+  it('says in one line that nothing is reached', async () => {
+    const closed = createServer();
+    await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
+    const { port } = closed.address() as AddressInfo;
+    await new Promise((resolve) => closed.close(resolve));
+    const address = `http://127.0.0.1:${port}/file`;
+    await expect(get({ url: address })).rejects.toThrow(`${address}: connect ECONNREFUSED 127.0.0.1:${port}`);
+  });
+
+  it('stops when it is told to, and leaves a part to go on from', async () => {
+    const abort = new AbortController();
+    server.instead.push(server.cutAfter(100_000, 'hang'));
+    const stopped = get({
+      signal: abort.signal,
+      onProgress: (bytes) => {
+        if (bytes === 100_000) setTimeout(() => abort.abort(), 20);
+      },
+    });
+    await expect(stopped).rejects.toThrow('interrupted; the next download goes on from there');
+    await get();
+    expect(server.asked[1]?.range).toBe('bytes=100000-');
+    expect(readFileSync(path).equals(BODY)).toBe(true);
+  });
+
+  it('goes by way of the proxy that the environment names', async () => {
+    const tunnels: string[] = [];
+    const proxy = createServer();
+    proxy.on('connect', (request, socket) => {
+      tunnels.push(request.url ?? '');
+      const onward = connect(Number(new URL(url).port), '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        onward.pipe(socket).pipe(onward);
+      });
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const { port } = proxy.address() as AddressInfo;
+    const script = join(folder, 'get.mjs');
+    const module = new URL('../../../dist/src/bench/data/download.js', import.meta.url);
+    const options = `{ url: 'http://data.invalid/file', path: ${JSON.stringify(path)}, verify: async () => {} }`;
+    writeFileSync(script, `import { download } from '${module}';\nawait download(${options});\n`);
+    const env = { http_proxy: `http://127.0.0.1:${port}`, no_proxy: '' };
+    const { code, stderr } = await startScript(script, [], '', env).finished;
+    proxy.closeAllConnections();
+    proxy.close();
+    expect([code, stderr, tunnels]).toEqual([0, '', ['data.invalid:80']]);
+    expect(readFileSync(path).equals(BODY)).toBe(true);
+  });
+});

@@ -1,0 +1,74 @@
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { evaluationSchema } from '#src/bench/run/evaluation.js';
+import { flinch, jsonLines, useFolder } from '../../support/cli.js';
+import { HAS_SHARED_DATA, NEEDS_DATA, SHARED_DATA } from '../../support/shared-data.js';
+
+const folder = useFolder();
+const FIXTURES = fileURLToPath(new URL('../../fixtures', import.meta.url));
+const DATA = join(FIXTURES, 'bench/processbench');
+
+describe('a run over ProcessBench', () => {
+  it('scores given responses by teacher forcing, step by step as they came', {
+    timeout: 300_000,
+  }, async () => {
+    const out = folder.path('own');
+    const { code, stderr } = await flinch([
+      ...['bench', 'run', '--suite', 'processbench', '--subsets', 'gsm8k', '--data', DATA, '--out', out],
+      ...['--measures', 'adversarial,nll,graph,ccp', '--score', 'all', '--max-tokens', '64'],
+    ]);
+    expect([code, stderr]).toEqual([0, '']);
+    const given = JSON.parse(readFileSync(join(DATA, 'gsm8k.json'), 'utf8'));
+    const lines = (name: string) => jsonLines(folder.read(`own/${name}.jsonl`));
+
+    const responses = lines('responses');
+    expect(responses.map(({ tokenTexts }) => [tokenTexts].flat().join(''))).toEqual(
+      given.map(({ steps }: { steps: string[] }) => steps.join('\n\n')),
+    );
+    expect(responses.every(({ finish }) => finish === 'given')).toBe(true);
+    expect(lines('checks').map(({ correct }) => correct)).toEqual([false, true, false]);
+    const [first, third] = lines('spans');
+    expect(first).toEqual({ id: 'gsm8k-0', by: 'labels', span: [25, 25 + given[0].steps[1].length] });
+    expect(third).toMatchObject({ id: 'gsm8k-2', span: [0, given[2].steps[0].length] });
+    expect(lines('scores').map(({ steps }) => [steps].flat().length)).toEqual(
+      given.map(({ steps }: { steps: string[] }) => steps.length),
+    );
+
+    const evaluation = evaluationSchema.parse(JSON.parse(folder.read('own/evaluation.json')));
+    expect(evaluation.counts).toEqual([
+      expect.objectContaining({ problems: 3, correct: 1, wrong: 2, located: 2 }),
+    ]);
+    expect(evaluation.responses.map(({ positives, n }) => [positives, n])).toContainEqual([2, 3]);
+    expect(evaluation.steps.find(({ measure }) => measure === 'graph-lexical')).toMatchObject({
+      aggregation: 'own',
+      n: 2,
+    });
+  });
+
+  it.skipIf(!HAS_SHARED_DATA)(`reads the real ones${NEEDS_DATA}`, { timeout: 300_000 }, async () => {
+    const data = join(SHARED_DATA, 'processbench');
+    const out = folder.path('real');
+    const { code, stderr } = await flinch([
+      ...['bench', 'run', '--suite', 'processbench', '--limit', '12', '--data', data, '--out', out],
+      ...['--model', longModel(), '--measures', 'adversarial,nll', '--per-subset', '1'],
+    ]);
+    expect([code, stderr]).toEqual([0, '']);
+    const evaluation = evaluationSchema.parse(JSON.parse(folder.read('real/evaluation.json')));
+    expect(evaluation.counts.map(({ scope, problems, located }) => [scope, problems, located])).toEqual([
+      ['all', 12, 4],
+      ...['gsm8k', 'math', 'olympiadbench', 'omnimath'].map((subset) => [subset, 3, 1]),
+    ]);
+    expect(evaluation.tokens.map(({ scope }) => scope)).toContain('macro');
+  });
+});
+
+/** A model that takes long texts: its rotary embedding has no end. */
+function longModel(): string {
+  const model = folder.path('long');
+  cpSync(join(FIXTURES, 'tiny-qwen2'), model, { recursive: true });
+  const config = JSON.parse(readFileSync(join(model, 'config.json'), 'utf8'));
+  writeFileSync(join(model, 'config.json'), JSON.stringify({ ...config, max_position_embeddings: 8192 }));
+  return model;
+}

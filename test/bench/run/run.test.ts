@@ -1,0 +1,183 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { type Evaluation, evaluationSchema } from '#src/bench/run/evaluation.js';
+import { flinch, jsonLines, start, useFolder } from '../../support/cli.js';
+
+const folder = useFolder();
+
+const RUN = [
+  ...['bench', 'run', '--suite', 'tasks', '--limit', '24', '--seed', '11', '--temperature', '0.5'],
+  ...['--measures', 'adversarial,nll,self_consistency:samples=1', '--score', '2', '--per-subset', '3'],
+];
+const run = (name: string, ...more: string[]) => flinch([...RUN, '--out', folder.path(name), ...more]);
+const evaluationOf = (name: string): Evaluation =>
+  evaluationSchema.parse(JSON.parse(folder.read(join(name, 'evaluation.json'))));
+
+/** Lines of all stages. */
+const recordsIn = (name: string): number =>
+  existsSync(folder.path(name))
+    ? readdirSync(folder.path(name))
+        .filter((file) => file.endsWith('.jsonl') && file !== 'problems.jsonl')
+        .reduce((sum, file) => sum + folder.read(join(name, file)).split('\n').length - 1, 0)
+    : 0;
+
+async function killAt(records: number, name: string): Promise<void> {
+  const { child, finished } = start([...RUN, '--out', folder.path(name)]);
+  while (child.exitCode === null && recordsIn(name) < records) await setTimeout(5);
+  child.kill('SIGKILL');
+  await finished;
+}
+
+describe('flinch bench run', () => {
+  it('evaluates what the tasks come to', { timeout: 300_000 }, async () => {
+    const { code, stdout, stderr } = await run('whole', '--json');
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    const evaluation = evaluationOf('whole');
+    const [counts] = evaluation.counts;
+    expect(counts).toMatchObject({ scope: 'all', problems: 24, truncated: 0 });
+    expect(counts!.correct + counts!.wrong).toBe(24);
+    expect(counts!.located).toBeGreaterThan(3);
+    expect(JSON.parse(stdout)).toMatchObject({ counts });
+    const all = evaluation.tokens.filter(({ scope }) => scope === 'all');
+    expect(all.map(({ measure, n }) => [measure, n])).toEqual(
+      ['adversarial', 'nll', 'chance'].map((measure) => [measure, counts!.located]),
+    );
+    expect(evaluation.pooled.some(({ measure }) => measure === 'adversarial')).toBe(true);
+    expect(evaluation.paired).toContainEqual(
+      expect.objectContaining({ level: 'token', a: 'adversarial', b: 'nll', test: 'mcnemar', tests: 1 }),
+    );
+    // Not all are scored: right and wrong responses are not in their ratio.
+    expect(evaluation.responses).toEqual([]);
+    expect(evaluation.command).toBe(`flinch ${RUN.join(' ')}`);
+    expect(evaluation.model).toMatchObject({ name: 'reasoner', parameters: 2_484_672 });
+  });
+
+  it('comes to the same however often it is killed, and repeats nothing', { timeout: 900_000 }, async () => {
+    const total = recordsIn('whole');
+    const points = Array.from({ length: 10 }, () => Math.floor(Math.random() * total)).sort((a, b) => a - b);
+    for (const records of points) await killAt(records, 'killed');
+    const { code, stderr } = await run('killed');
+    expect([code, stderr], `killed at ${points}`).toEqual([0, '']);
+    expect(evaluationOf('killed'), `killed at ${points}`).toEqual(evaluationOf('whole'));
+    expect(recordsIn('killed')).toBe(total);
+  });
+
+  it('forgets a line that was half written in any of its files', { timeout: 300_000 }, async () => {
+    const before = evaluationOf('whole');
+    for (const file of ['responses', 'checks', 'spans', 'samples', 'scores']) {
+      const path = folder.path(`whole/${file}.jsonl`);
+      const [last] = readFileSync(path, 'utf8').trimEnd().split('\n').slice(-1);
+      truncateSync(path, readFileSync(path).length - Math.ceil(Buffer.byteLength(last!) / 2));
+    }
+    const { code } = await run('whole');
+    expect(code).toBe(0);
+    expect(evaluationOf('whole')).toEqual(before);
+  });
+
+  it('is the same in shards that are joined, whatever their order', { timeout: 600_000 }, async () => {
+    for (const shard of [2, 1]) {
+      const { code, stdout } = await run(`shard-${shard}`, '--shard', `${shard}/2`);
+      expect([code, stdout]).toEqual([0, `shard ${shard} of 2 is done: flinch bench merge joins them\n`]);
+    }
+    const merge = (...names: string[]) =>
+      flinch(['bench', 'merge', ...names.map(folder.path), '--out', folder.path('joined')]);
+    const [one, two] = ['shard-1', 'shard-2'];
+    expect((await merge(two!)).stderr).toContain('shard 1 of 2 is missing');
+    expect((await merge(one!, two!, one!)).stderr).toContain('shard 1 of 2 is there twice');
+    expect((await merge(one!, 'whole')).stderr).toContain('is one of 1 shards, not of 2');
+    cpSync(folder.path(two!), folder.path('other'), { recursive: true });
+    folder.write(
+      'other/settings.json',
+      folder.read('shard-2/settings.json').replace('"topP": 1', '"topP": 0.9'),
+    );
+    expect((await merge(one!, 'other')).stderr).toContain('has another topP than');
+    const { code } = await merge(two!, one!);
+    expect(code).toBe(0);
+    expect(evaluationOf('joined')).toEqual(evaluationOf('whole'));
+
+    truncateSync(folder.path('shard-1/scores.jsonl'), 0);
+    expect((await merge(one!, two!)).stderr).toMatch(
+      /shard-1: has no scores of tasks-\d+; run it to its end/,
+    );
+  });
+
+  it('refuses other settings by name, and leaves what is there alone', { timeout: 120_000 }, async () => {
+    const before = recordsIn('whole');
+    const { code, stderr } = await run('whole', '--temperature', '0.6');
+    expect(code).toBe(1);
+    expect(stderr).toContain('holds a run with another temperature: 0.5, not 0.6');
+    expect(recordsIn('whole')).toBe(before);
+  });
+
+  it('takes over a lock of a process that is gone, and minds one that lives', {
+    timeout: 300_000,
+  }, async () => {
+    const lock = folder.path('whole/.run.lock');
+    const owner = folder.path('whole/.run.owner.json');
+    const hold = (pid: number, host = hostname()): void => {
+      mkdirSync(lock);
+      writeFileSync(owner, JSON.stringify({ pid, host }));
+    };
+    hold(process.pid);
+    const refused = await run('whole');
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining(`is in use by process ${process.pid} on ${hostname()}`),
+    ]);
+    rmdirSync(lock);
+    hold(process.pid, 'elsewhere');
+    expect((await run('whole')).stderr).toContain('on elsewhere');
+    rmdirSync(lock);
+    const gone = start(['--version']);
+    await gone.finished;
+    hold(gone.child.pid!);
+    expect((await run('whole')).code).toBe(0);
+    expect(existsSync(lock)).toBe(false);
+  });
+
+  it('ends on Ctrl-C with a word on how to go on', { timeout: 120_000 }, async () => {
+    const { child, finished } = start([...RUN, '--out', folder.path('interrupted')]);
+    while (child.exitCode === null && recordsIn('interrupted') < 3) await setTimeout(5);
+    child.kill('SIGINT');
+    const { code, stderr } = await finished;
+    expect([code, stderr]).toEqual([130, 'flinch: interrupted; the same command goes on where it stopped\n']);
+    expect(existsSync(folder.path('interrupted/.run.lock'))).toBe(false);
+  });
+
+  it('says what a suite needs before anything is asked', { timeout: 120_000 }, async () => {
+    const data = new URL('../../fixtures/bench/gsm8k', import.meta.url).pathname;
+    const needs = (...more: string[]) =>
+      flinch(['bench', 'run', '--suite', 'gsm8k', '--data', data, '--out', folder.path('none'), ...more]);
+    expect((await needs()).stderr).toContain('--judge: only a judge can tell the first wrong step');
+    expect((await needs('--stages', 'generate,check,score')).stderr).toContain('--score');
+    expect((await needs('--measures', 'nll,nothing')).stderr).toContain('there is no method "nothing"');
+    expect(existsSync(folder.path('none'))).toBe(false);
+  });
+
+  it('times each measure beside the writing, where it is asked to', { timeout: 120_000 }, async () => {
+    const { code } = await run('whole', '--time', '1');
+    expect(code).toBe(0);
+    const [time] = jsonLines(folder.read('whole/times.jsonl'));
+    expect(Object.keys(time!.measures ?? {})).toEqual(['adversarial', 'nll', 'self_consistency:samples=1']);
+    const { efficiency } = evaluationOf('whole');
+    expect(efficiency.map(({ measure, n }) => [measure, n])).toEqual([
+      ['adversarial', 1],
+      ['nll', 1],
+      ['self_consistency:samples=1', 1],
+    ]);
+    expect(efficiency.every(({ relative }) => relative.value! > 0)).toBe(true);
+  });
+});

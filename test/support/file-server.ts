@@ -1,0 +1,78 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll } from 'vitest';
+
+export interface Asked {
+  readonly path: string;
+  readonly range: string | undefined;
+  readonly ifRange: string | undefined;
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** A server of one file, under every path, whose conduct a test decides request by request. */
+export class FileServer {
+  body: Buffer;
+  etag: string | null = '"1"';
+  /** Whether it can send parts. */
+  ranges = true;
+  /** What it does instead with the next requests, one each. */
+  readonly instead: Answer[] = [];
+  readonly asked: Asked[] = [];
+  readonly #server = createServer((request, response) => {
+    const { range, 'if-range': ifRange } = request.headers;
+    this.asked.push({
+      path: request.url ?? '',
+      range,
+      ifRange: typeof ifRange === 'string' ? ifRange : undefined,
+    });
+    (this.instead.shift() ?? this.serve)(request, response);
+  });
+
+  constructor(body: Buffer) {
+    this.body = body;
+  }
+
+  readonly serve: Answer = ({ headers }, response) => {
+    if (this.etag !== null) response.setHeader('etag', this.etag);
+    const from = Number(/^bytes=(\d+)-$/.exec(headers.range ?? '')?.[1] ?? Number.NaN);
+    const current = headers['if-range'] === undefined || headers['if-range'] === this.etag;
+    if (!this.ranges || !current || Number.isNaN(from)) {
+      response.writeHead(200, { 'content-length': this.body.length }).end(this.body);
+    } else if (from >= this.body.length) {
+      response.writeHead(416, { 'content-range': `bytes */${this.body.length}` }).end();
+    } else {
+      const part = this.body.subarray(from);
+      const range = `bytes ${from}-${this.body.length - 1}/${this.body.length}`;
+      response.writeHead(206, { 'content-length': part.length, 'content-range': range }).end(part);
+    }
+  };
+
+  /** Announces the whole file, sends as many bytes, and breaks the connection off, or leaves it open. */
+  readonly cutAfter =
+    (bytes: number, end: 'break' | 'hang' = 'break'): Answer =>
+    (_, response) => {
+      if (this.etag !== null) response.setHeader('etag', this.etag);
+      response.writeHead(200, { 'content-length': this.body.length });
+      response.write(this.body.subarray(0, bytes), () => {
+        if (end === 'break') setTimeout(() => response.destroy(), 20);
+      });
+    };
+
+  readonly status =
+    (code: number): Answer =>
+    (_, response) =>
+      void response.writeHead(code).end('no');
+
+  /** @returns its address */
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    afterAll(() => {
+      this.#server.closeAllConnections();
+      this.#server.close();
+    });
+    const address: AddressInfo | string | null = this.#server.address();
+    if (address === null || typeof address === 'string') throw new Error('no port');
+    return `http://127.0.0.1:${address.port}`;
+  }
+}

@@ -1,17 +1,10 @@
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { UsageError } from '../cli/report.js';
+import { parseJson, readJsonFile } from './json.js';
 
 /**
  * Results, one JSON line each, written as they come: a run that is killed goes on where it was. Without a file they are
@@ -42,8 +35,8 @@ export class Ledger<T extends object> {
     const ledger = new Ledger(file, schema, keyOf);
     if (file === null || !existsSync(file)) return ledger;
     let whole = 0;
-    for await (const { text, end } of readLines(file)) {
-      const result = parseLine(text, schema, file);
+    for await (const { text, line, end } of readLines(file)) {
+      const result = parseJson(text, schema, `${file}: line ${line}`);
       ledger.#results.set(keyOf(result), result);
       whole = end;
     }
@@ -91,26 +84,35 @@ export function toLine(result: object): string {
  */
 export async function* readResults<T>(file: string, schema: z.ZodType<T>): AsyncGenerator<T> {
   if (!existsSync(file)) return;
-  for await (const { text } of readLines(file)) yield parseLine(text, schema, file);
+  for await (const { text, line } of readLines(file)) yield parseJson(text, schema, `${file}: line ${line}`);
 }
 
 const CHUNK = 2 ** 20;
 const NEWLINE = 0x0a;
 
-/** Whole lines, each with the bytes of the file up to its end. */
-async function* readLines(file: string): AsyncGenerator<{ readonly text: string; readonly end: number }> {
+interface Line {
+  readonly text: string;
+  /** From 1. */
+  readonly line: number;
+  /** Bytes of the file up to its end. */
+  readonly end: number;
+}
+
+/** Whole ones. */
+async function* readLines(file: string): AsyncGenerator<Line> {
   const handle = await open(file);
   try {
     let rest: Buffer[] = [];
-    let end = 0;
+    let [number, end] = [0, 0];
     for await (const chunk of chunks(handle)) {
       let from = 0;
       for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
-        const line = Buffer.concat([...rest, chunk.subarray(from, at)]);
+        const bytes = Buffer.concat([...rest, chunk.subarray(from, at)]);
         rest = [];
         from = at + 1;
-        end += line.length + 1;
-        yield { text: line.toString('utf8'), end };
+        end += bytes.length + 1;
+        number += 1;
+        yield { text: bytes.toString('utf8'), line: number, end };
       }
       if (from < chunk.length) rest.push(chunk.subarray(from));
     }
@@ -127,13 +129,6 @@ async function* chunks(handle: FileHandle): AsyncGenerator<Buffer> {
   }
 }
 
-function parseLine<T>(line: string, schema: z.ZodType<T>, file: string): T {
-  const result = schema.safeParse(JSON.parse(line));
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  throw new UsageError(`${file}: ${z.core.toDotPath(issue?.path ?? [])}: ${issue?.message}`);
-}
-
 /**
  * Makes a folder the place of one run: what is kept there under other settings must not be mixed with it.
  * @param settings all that the results depend on
@@ -147,7 +142,7 @@ export function claimFolder(folder: string, settings: Readonly<Record<string, un
     writeWhole(file, `${JSON.stringify(mine, null, 2)}\n`);
     return;
   }
-  const other = JSON.parse(readFileSync(file, 'utf8'));
+  const other = readJsonFile(file, z.record(z.string(), z.unknown()));
   const differing = differingSetting(mine, other);
   if (differing === null) return;
   const [was, is] = [other, mine].map((all) => JSON.stringify(all[differing]));

@@ -1,7 +1,8 @@
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { claimFolder, Ledger, readResults } from '#src/bench/ledger.js';
+import { UsageError } from '#src/cli/report.js';
 import { useFolder } from '../support/cli.js';
 
 const folder = useFolder();
@@ -37,6 +38,12 @@ describe('Ledger', () => {
     expect(readFileSync(folder.path('first.jsonl'), 'utf8')).toBe('');
   });
 
+  it('names file and line of what is no JSON', async () => {
+    folder.write('spoiled.jsonl', '{"problem": 1, "right": true}\n{"problem": 2,\n');
+    await expect(open('spoiled.jsonl')).rejects.toThrow(/spoiled\.jsonl: line 2: is not valid JSON/);
+    await expect(open('spoiled.jsonl')).rejects.toBeInstanceOf(UsageError);
+  });
+
   it('refuses a result that is none', async () => {
     appendFileSync(folder.path('c.jsonl'), '{"problem": 1, "right": "yes"}\n');
     await expect(open('c.jsonl')).rejects.toThrow('right');
@@ -59,6 +66,12 @@ describe('Ledger', () => {
 });
 
 describe('claimFolder', () => {
+  it('names a file of settings that is spoiled', () => {
+    mkdirSync(folder.path('spoiled'));
+    folder.write('spoiled/settings.json', '{');
+    expect(() => claimFolder(folder.path('spoiled'), {})).toThrow(/settings\.json: is not valid JSON/);
+  });
+
   it('takes the same settings again, and names the first that differs', () => {
     const path = folder.path('claimed');
     claimFolder(path, { seed: 1, measures: ['nll'] });

@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import lockfile from 'proper-lockfile';
 import { z } from 'zod';
 import { UsageError } from '../../cli/report.js';
+import { readJsonFile } from '../json.js';
 import type { DataFile, DataSet } from './catalogue.js';
 import { type DownloadOptions, download, sha256 } from './download.js';
 
@@ -127,9 +128,7 @@ async function record(
 function readRecords(folder: string): Records {
   const path = join(folder, LOCK_FILE);
   if (!existsSync(path)) return { files: {} };
-  const result = recordSchema.safeParse(JSON.parse(readFileSync(path, 'utf8')));
-  if (!result.success) throw new UsageError(`${path}: is not what flinch wrote`);
-  return result.data;
+  return readJsonFile(path, recordSchema);
 }
 
 function writeRecords(folder: string, records: Records): void {

@@ -4,9 +4,16 @@ import { join } from 'node:path';
 import { lock } from 'proper-lockfile';
 import { z } from 'zod';
 import { UsageError } from '../../cli/report.js';
+import { isMissing } from '../../model/json.js';
+import { readJsonFile } from '../json.js';
 import { writeWhole } from '../ledger.js';
 
-const ownerSchema = z.object({ pid: z.int(), host: z.string() });
+const ownerSchema = z.object({
+  pid: z.int(),
+  host: z.string(),
+  /** When the process began, as {@link startOf} says it. */
+  start: z.string().nullable().default(null),
+});
 type Owner = z.output<typeof ownerSchema>;
 
 /** A lock that was not renewed for so long belongs to nobody. A long table must not make one look so. */
@@ -25,7 +32,7 @@ export async function lockFolder(
 ): Promise<() => Promise<void>> {
   const run = join(folder, '.run');
   const ownerFile = join(folder, '.run.owner.json');
-  const mine: Owner = { pid: process.pid, host: hostname() };
+  const mine: Owner = { pid: process.pid, host: hostname(), start: startOf(process.pid) };
   // Whoever takes over a dead one's lock must be alone in that, or two would.
   const leaveDoor = await lock(join(folder, '.door'), {
     realpath: false,
@@ -34,7 +41,7 @@ export async function lockFolder(
   });
   try {
     const owner = readOwner(ownerFile);
-    if (owner === null || isGone(owner)) {
+    if (!existsSync(ownerFile) || (owner && isGone(owner))) {
       rmSync(`${run}.lock`, { recursive: true, force: true });
       // Before the lock: killed in between, this one is known to be gone.
       writeWhole(ownerFile, JSON.stringify(mine));
@@ -57,18 +64,44 @@ export async function lockFolder(
   }
 }
 
+/** `null` where nobody is named: the file is whole unless the machine broke down, and then the lock itself grows stale. */
 function readOwner(file: string): Owner | null {
   if (!existsSync(file)) return null;
-  return ownerSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  try {
+    return readJsonFile(file, ownerSchema);
+  } catch (error) {
+    if (error instanceof UsageError) return null;
+    throw error;
+  }
 }
 
 /** Only of this machine can that be known. */
-function isGone({ pid, host }: Owner): boolean {
+function isGone({ pid, host, start }: Owner): boolean {
   if (host !== hostname()) return false;
+  // Whoever asks does not hold it yet: in a container that begins anew all have the numbers of before.
+  if (pid === process.pid) return true;
   try {
     process.kill(pid, 0);
-    return false;
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'ESRCH';
+  }
+  // Its number may be another's by now.
+  return start !== null && start !== startOf(pid);
+}
+
+/**
+ * What tells a process from a later one of the same number: which time the machine was started, and when since then the
+ * process was (field 22 of proc_pid_stat(5), in ticks). `null` on systems other than Linux.
+ */
+function startOf(pid: number): string | null {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The second field, the name in brackets, may hold spaces and brackets.
+    const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+    return `${boot} ${ticks}`;
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
   }
 }

@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { UsageError } from '../../cli/report.js';
+import { readJsonFile } from '../json.js';
 import { answerSchema } from '../judge/answer-cache.js';
 import { claimFolder, Ledger, readResults, SETTINGS_FILE, toLine, writeWhole } from '../ledger.js';
 import type { BenchProblem } from '../suites/suite.js';
@@ -81,8 +82,8 @@ export async function readRun(folder: string) {
   const problems: BenchProblem[] = [];
   for await (const problem of readResults(join(folder, PROBLEMS), problemSchema)) problems.push(problem);
   return {
-    settings: settingsSchema.parse(readJson(join(folder, SETTINGS_FILE))),
-    about: aboutSchema.parse(readJson(join(folder, ABOUT))),
+    settings: readJsonFile(join(folder, SETTINGS_FILE), settingsSchema),
+    about: readJsonFile(join(folder, ABOUT), aboutSchema),
     problems,
   };
 }
@@ -90,5 +91,3 @@ export async function readRun(folder: string) {
 export function makeFolder(folder: string): void {
   mkdirSync(folder, { recursive: true });
 }
-
-const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));

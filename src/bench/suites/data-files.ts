@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { UsageError } from '../../cli/report.js';
+import { parseJson } from '../json.js';
 import { parseJsonLines } from '../json-lines.js';
 import type { SuiteName, SuiteSource } from './suite.js';
 
@@ -43,21 +44,7 @@ export async function readJson<T>(
   file: string,
   schema: z.ZodType<T>,
 ): Promise<T> {
-  const path = join(folder, file);
-  const text = await readDataFile(suite, folder, file);
-  const result = schema.safeParse(parseJson(path, text));
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const where = issue?.path.length ? `${z.core.toDotPath(issue.path)}: ` : '';
-  throw new UsageError(`${path}: ${where}${issue?.message}`);
-}
-
-function parseJson(path: string, text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new UsageError(`${path}: is not valid JSON (${error instanceof Error ? error.message : error})`);
-  }
+  return parseJson(await readDataFile(suite, folder, file), schema, join(folder, file));
 }
 
 /** The subsets that were asked for, in the order of all; all of them without a wish. @throws UsageError for others */

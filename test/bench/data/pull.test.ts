@@ -117,6 +117,11 @@ describe('pull', () => {
     expect(server.asked).toEqual([]);
   });
 
+  it('names its own file where that is spoiled', async () => {
+    writeFileSync(join(folder, 'flinch-data.json'), '{bad');
+    await expect(run(unpinned)).rejects.toThrow(/flinch-data\.json: is not valid JSON/);
+  });
+
   it('lets one download at a time into a folder', async () => {
     server.instead.push((request, response) => setTimeout(() => server.serve(request, response), 300));
     const first = run(pinned);

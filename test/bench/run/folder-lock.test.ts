@@ -1,0 +1,42 @@
+import { mkdirSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { lockFolder } from '#src/bench/run/folder-lock.js';
+import { useFolder } from '../../support/cli.js';
+
+const folder = useFolder();
+const fail = (error: Error): void => {
+  throw error;
+};
+
+/** A folder as a process left it that was killed. */
+function left(name: string, owner: string, locked = true): string {
+  mkdirSync(join(folder.path(name), locked ? '.run.lock' : ''), { recursive: true });
+  folder.write(`${name}/.run.owner.json`, owner);
+  return folder.path(name);
+}
+
+const host = hostname();
+
+describe('lockFolder', () => {
+  it('is not kept by an older process of its own number, as in a container that begins anew', async () => {
+    const path = left('own', JSON.stringify({ pid: process.pid, host, start: 'before' }));
+    await (await lockFolder(path, fail))();
+  });
+
+  it.runIf(process.platform === 'linux')('knows a number that another process has by now', async () => {
+    const path = left('reused', JSON.stringify({ pid: process.ppid, host, start: 'before' }));
+    await (await lockFolder(path, fail))();
+  });
+
+  it('minds a process of which no more than its number is known', async () => {
+    const path = left('lives', JSON.stringify({ pid: process.ppid, host }));
+    await expect(lockFolder(path, fail)).rejects.toThrow(`is in use by process ${process.ppid} on ${host}`);
+  });
+
+  it('goes by the lock alone where its owner cannot be read', async () => {
+    await (await lockFolder(left('empty', '', false), fail))();
+    await expect(lockFolder(left('held', ''), fail)).rejects.toThrow('is in use by another process');
+  });
+});

@@ -47,6 +47,21 @@ export async function readJson<T>(
   return parseJson(await readDataFile(suite, folder, file), schema, join(folder, file));
 }
 
+/**
+ * All results are kept by the problem's id.
+ * @param rows each with where it is, for the error
+ * @throws UsageError that names both rows of an id
+ */
+export function refuseRepeated(rows: readonly { readonly id: string; readonly place: string }[]): void {
+  const first = new Map<string, string>();
+  for (const { id, place } of rows) {
+    const before = first.get(id);
+    if (before !== undefined)
+      throw new UsageError(`${place}: the id ${JSON.stringify(id)} is also that of ${before}`);
+    first.set(id, place);
+  }
+}
+
 /** The subsets that were asked for, in the order of all; all of them without a wish. @throws UsageError for others */
 export function chosenSubsets<T extends string>(
   all: readonly T[],

@@ -5,7 +5,7 @@ import { lastBoxed } from '../answers/boxed.js';
 import { type Equivalence, sameAnswer } from '../answers/equivalence.js';
 import { extractMathAnswer } from '../answers/math-answer.js';
 import { parseJsonLines } from '../json-lines.js';
-import { chosenSubsets, neededFolder, readJson, readRows } from './data-files.js';
+import { chosenSubsets, neededFolder, readJson, readRows, refuseRepeated } from './data-files.js';
 import { mathPrompt } from './prompts.js';
 import type { BenchProblem, Suite, SuiteSource } from './suite.js';
 
@@ -81,6 +81,7 @@ async function loadMath(source: SuiteSource, { drawings }: MathSettings): Promis
   const named = ALL_SUBSETS.filter((name) => wanted?.includes(name));
   const subsets = named.length > 0 ? named : only500 ? ALL_SUBSETS : MATH_SUBSETS;
   const rows = only500 ? await readMath500(folder) : await readTest(folder, subsets);
+  refuseRepeated(rows);
   const kept = rows.filter(
     ({ row }) =>
       subsets.some((name) => name === row.subset) && (only500 || drawings || !row.problem.includes('[asy]')),
@@ -96,6 +97,8 @@ async function loadMath(source: SuiteSource, { drawings }: MathSettings): Promis
 
 interface Numbered {
   readonly id: string;
+  /** File and row. */
+  readonly place: string;
   readonly row: Row;
 }
 
@@ -118,5 +121,9 @@ async function readMath500(folder: string): Promise<Numbered[]> {
 
 async function readNumbered(folder: string, file: string): Promise<Numbered[]> {
   const rows = await readRows('math', folder, file, rowSchema);
-  return rows.map((row, i) => ({ id: row.unique_id ?? `${file}:${i + 1}`, row }));
+  return rows.map((row, i) => ({
+    id: row.unique_id ?? `${file}:${i + 1}`,
+    place: `${join(folder, file)}: row ${i + 1}`,
+    row,
+  }));
 }

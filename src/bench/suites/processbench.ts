@@ -1,10 +1,11 @@
+import { join } from 'node:path';
 import { z } from 'zod';
 import { extractMathAnswer } from '../answers/math-answer.js';
 import { GIVEN_SEPARATOR } from '../steps/response-steps.js';
 import type { Span } from '../tasks/facts.js';
-import { chosenSubsets, neededFolder, readJson } from './data-files.js';
+import { chosenSubsets, neededFolder, readJson, refuseRepeated } from './data-files.js';
 import { mathPrompt } from './prompts.js';
-import type { BenchProblem, GivenResponse, Suite } from './suite.js';
+import type { GivenResponse, Suite } from './suite.js';
 
 export const PROCESSBENCH_SUBSETS = ['gsm8k', 'math', 'olympiadbench', 'omnimath'] as const;
 
@@ -41,23 +42,25 @@ export const processbenchSuite: Suite = {
     const folder = neededFolder('processbench', source);
     const subsets = chosenSubsets(PROCESSBENCH_SUBSETS, source.subsets);
     const files = await Promise.all(
-      subsets.map(async (subset): Promise<BenchProblem[]> => {
-        const rows = await readJson('processbench', folder, `${subset}.json`, z.array(rowSchema).min(1));
-        return rows.map((row) => ({
-          id: row.id,
-          subset,
-          question: row.problem,
-          reference: null,
-          given: {
-            generator: row.generator,
-            steps: row.steps,
-            firstWrong: row.label < 0 ? null : row.label,
-            finalAnswerCorrect: row.final_answer_correct,
-          },
-        }));
+      subsets.map(async (subset) => {
+        const file = `${subset}.json`;
+        const rows = await readJson('processbench', folder, file, z.array(rowSchema).min(1));
+        return rows.map((row, i) => ({ row, subset, id: row.id, place: `${join(folder, file)}: [${i}].id` }));
       }),
     );
-    return files.flat();
+    refuseRepeated(files.flat());
+    return files.flat().map(({ row, subset }) => ({
+      id: row.id,
+      subset,
+      question: row.problem,
+      reference: null,
+      given: {
+        generator: row.generator,
+        steps: row.steps,
+        firstWrong: row.label < 0 ? null : row.label,
+        finalAnswerCorrect: row.final_answer_correct,
+      },
+    }));
   },
   messages: ({ question }) => [{ role: 'user', content: mathPrompt(question) }],
   check({ given }, response) {

@@ -1,3 +1,4 @@
+import { hash32 } from '../../model/noise.js';
 import { extractFacts } from '../tasks/facts.js';
 import { generateProblems } from '../tasks/generate.js';
 import { type Problem, TASKS } from '../tasks/problem.js';
@@ -5,13 +6,19 @@ import { verify } from '../tasks/verify.js';
 import { chosenSubsets } from './data-files.js';
 import type { BenchProblem, Suite } from './suite.js';
 
-/** The embedded reasoner's problems, made from a seed; a program checks every step of a response. */
+/**
+ * The embedded reasoner's problems, made from a seed; a program checks every step of a response. Other seeds ask other
+ * questions: each problem has a seed of its own, from that of all and its place.
+ */
 export const tasksSuite: Suite = {
   name: 'tasks',
   async load({ seed, count, subsets }) {
     const tasks = chosenSubsets(TASKS, subsets);
-    return generateProblems({ seed, count, tasks }).map(({ task, question, facts, answer }, i) => ({
-      id: `tasks-${seed + i}`,
+    const problems = Array.from({ length: count }, (_, i) =>
+      generateProblems({ seed: hash32(seed, i), count: 1, tasks }),
+    );
+    return problems.flat().map(({ task, question, facts, answer }, i) => ({
+      id: `tasks-${seed}-${i}`,
       subset: task,
       question,
       reference: answer,

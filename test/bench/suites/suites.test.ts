@@ -184,8 +184,8 @@ describe('tasks', () => {
   it('makes problems from a seed, and has a program check and locate', async () => {
     const problems = await load('tasks', { folder: null, subsets: ['arithmetic'], seed: 3, count: 2 });
     expect(problems.map(({ id, subset }) => [id, subset])).toEqual([
-      ['tasks-3', 'arithmetic'],
-      ['tasks-4', 'arithmetic'],
+      ['tasks-3-0', 'arithmetic'],
+      ['tasks-3-1', 'arithmetic'],
     ]);
     const problem = problems[0]!;
     const lines = [...problem.facts!.map((fact) => `${fact}.`), `The answer is ${problem.reference}.`];
@@ -199,8 +199,20 @@ describe('tasks', () => {
   });
 });
 
+describe('tasks of seeds that follow one another', () => {
+  it('are others, and more of one seed begin with the same', async () => {
+    const questions = async (seed: number, count: number) =>
+      (await load('tasks', { folder: null, seed, count })).map(({ question }) => question);
+    const [five, six] = [await questions(5, 40), await questions(6, 40)];
+    expect(five.filter((question) => six.includes(question))).toEqual([]);
+    expect((await questions(5, 60)).slice(0, 40)).toEqual(five);
+  });
+});
+
 describe('files of users', () => {
   const row = { problem: 'p', solution: '\\boxed{1}', type: 'Algebra' };
+  const numbered = JSON.stringify({ ...row, unique_id: 'a' });
+  const given = { id: 'a', generator: 'g', problem: 'p', steps: ['s'], final_answer_correct: true, label: 0 };
   it.each([
     ['math', 'test.jsonl', `${JSON.stringify(row)}\n{"problem": 7}\n`, 'test.jsonl: line 2: problem: '],
     [
@@ -216,6 +228,18 @@ describe('files of users', () => {
       'line 1: solution: has no \\boxed answer',
     ],
     ['math', 'test.jsonl', `${JSON.stringify(row)}\n{"pro`, 'line 2: is not valid JSON'],
+    [
+      'math',
+      'test.jsonl',
+      `${numbered}\n${JSON.stringify(row)}\n${numbered}`,
+      'test.jsonl: row 3: the id "a" is also that of ',
+    ],
+    [
+      'processbench',
+      'math.json',
+      JSON.stringify([given, given]),
+      'math.json: [1].id: the id "a" is also that of ',
+    ],
     ['gsm8k', 'test.jsonl', '{"question": "q", "answer": "5"}', 'line 1: answer: has no number after "####"'],
     [
       'bbh',

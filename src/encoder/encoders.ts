@@ -26,9 +26,14 @@ export interface EncoderFolders {
 }
 
 export interface OpenEncoders extends Encoders {
-  /** Folder and file of each model that is there, for the settings of a run. */
+  /** Folder, file and fingerprint of each model that is there, for the settings of a run. */
   readonly names: Readonly<Partial<Record<keyof EncoderFolders, string>>>;
   close(): Promise<void>;
+}
+
+export interface OpenOptions extends Omit<EncoderOptions, 'file'> {
+  /** What is thrown instead of an error of one model: it may say where that was named. */
+  readonly fault?: (use: keyof EncoderFolders, error: unknown) => unknown;
 }
 
 /**
@@ -37,19 +42,31 @@ export interface OpenEncoders extends Encoders {
  */
 export async function openEncoders(
   folders: EncoderFolders,
-  options: Omit<EncoderOptions, 'file'> = {},
+  { fault = (_, error) => error, ...options }: OpenOptions = {},
 ): Promise<OpenEncoders> {
-  const open = (use: keyof EncoderFolders): Promise<Encoder> | null => {
+  const open = async (use: keyof EncoderFolders): Promise<Encoder | null> => {
     const folder = folders[use];
     return folder === undefined ? null : Encoder.open(folder, use, options);
   };
-  const [nli, similarity, sentence] = await Promise.all([open('nli'), open('similarity'), open('sentence')]);
+  const naming = <T>(use: keyof EncoderFolders, work: Promise<T>): Promise<T> =>
+    work.catch((error: unknown) => {
+      throw fault(use, error);
+    });
+  const [nli, similarity, sentence] = await Promise.all([
+    naming('nli', open('nli')),
+    naming('similarity', open('similarity')),
+    naming('sentence', open('sentence')),
+  ]);
   const opened = [nli, similarity, sentence].filter((encoder) => encoder !== null);
   const close = async (): Promise<void> => {
     await Promise.all(opened.map((encoder) => encoder.close()));
   };
   try {
-    await Promise.all(opened.map((encoder) => encoder.start()));
+    await Promise.all([
+      nli && naming('nli', nli.start()),
+      similarity && naming('similarity', similarity.start()),
+      sentence && naming('sentence', sentence.start()),
+    ]);
   } catch (error) {
     await close();
     throw error;
@@ -59,13 +76,15 @@ export async function openEncoders(
     compare: similarity && compareBy(similarity),
     embed: sentence && embedBy(sentence),
     names: {
-      ...(nli && { nli: nli.folder.name }),
-      ...(similarity && { similarity: similarity.folder.name }),
-      ...(sentence && { sentence: sentence.folder.name }),
+      ...(nli && { nli: nameOf(nli) }),
+      ...(similarity && { similarity: nameOf(similarity) }),
+      ...(sentence && { sentence: nameOf(sentence) }),
     },
     close,
   };
 }
+
+const nameOf = ({ folder }: Encoder): string => `${folder.name} ${folder.fingerprint}`;
 
 /** The most likely label of each pair. Words come again and again: no pair is asked about twice. */
 function relateBy(nli: Encoder): NonNullable<Encoders['relate']> {

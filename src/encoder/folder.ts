@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { ModelError, reasonOf, show } from '../model/errors.js';
+import { digestLarge } from '../model/fingerprint.js';
 import { isMissing, parseJson, readJson, readOptionalJson } from '../model/json.js';
 import type { Relation } from '../uncertainty/ccp.js';
 import type { OpenEncoder } from './protocol.js';
@@ -12,6 +15,8 @@ export type EncoderUse = 'nli' | 'similarity' | 'sentence';
 export interface EncoderFolder extends Pick<OpenEncoder, 'file' | 'folder' | 'maxTokens' | 'head'> {
   /** Of the folder and the file in it, for reports. */
   readonly name: string;
+  /** What tells it from a model in a folder of the same name: of its graph, weights beside that, configuration and tokenizer. */
+  readonly fingerprint: string;
   /** Of each logit, for `nli`. */
   readonly relations: readonly Relation[];
 }
@@ -53,17 +58,31 @@ export async function readEncoderFolder(dir: string, use: EncoderUse, file?: str
   );
   if (maxTokens < 8) throw new ModelError(configFile, '', `leaves room for ${maxTokens} tokens only`);
   const labels = Object.entries(config.id2label ?? {});
-  const given = { folder, file: await realpath(model), maxTokens };
   const name = `${basename(folder)}/${model.slice(folder.length + 1)}`;
-  if (use === 'sentence') return { ...given, name, head: { kind: 'sentence' }, relations: [] };
+  const given = {
+    folder,
+    name,
+    file: await realpath(model),
+    maxTokens,
+    fingerprint: await fingerprintOf(folder, model),
+  };
+  if (use === 'sentence') return { ...given, head: { kind: 'sentence' }, relations: [] };
   if (use === 'similarity') {
     // Without id2label a model of one label is meant to have it all the same.
-    if (labels.length <= 1) return { ...given, name, head: { kind: 'logits', labels: 1 }, relations: [] };
+    if (labels.length <= 1) return { ...given, head: { kind: 'logits', labels: 1 }, relations: [] };
     const problem = `has ${labels.length} labels; a cross-encoder of similarity has one`;
     throw new ModelError(configFile, 'id2label', problem);
   }
   const relations = relationsOf(labels, configFile);
-  return { ...given, name, head: { kind: 'logits', labels: relations.length }, relations };
+  return { ...given, head: { kind: 'logits', labels: relations.length }, relations };
+}
+
+/** @returns 16 hexadecimal digits */
+async function fingerprintOf(folder: string, model: string): Promise<string> {
+  // Graphs of more than 2 GB have their weights beside them.
+  const files = [model, `${model}_data`, join(folder, 'config.json'), join(folder, 'tokenizer.json')];
+  const digests = await Promise.all(files.map((file) => (existsSync(file) ? digestLarge(file) : '')));
+  return createHash('sha256').update(digests.join()).digest('hex').slice(0, 16);
 }
 
 /** Positions that the model has room for: those of the RoBERTa family are numbered from behind the padding's. */

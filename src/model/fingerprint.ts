@@ -41,11 +41,24 @@ async function compute({ dir, tensors }: Pick<Checkpoint, 'dir' | 'tensors'>): P
   return digest([[...parts, ...weights.toSorted()].join('\n')]);
 }
 
-async function weightsDigest(file: string): Promise<string> {
+const weightsDigest = (file: string): Promise<string> =>
+  digestLarge(
+    file,
+    async (handle, size) => PREFIX + parseHeaderLength(await read(handle, 0, PREFIX), size, file),
+  );
+
+/**
+ * SHA-256, in hexadecimal digits, of a file's size and of 1 MiB at its start, middle and end.
+ * @param headerOf bytes at the start that count whole
+ */
+export async function digestLarge(
+  file: string,
+  headerOf: (handle: FileHandle, size: number) => Promise<number> = async () => 0,
+): Promise<string> {
   const handle = await open(file);
   try {
     const { size } = await handle.stat();
-    const header = PREFIX + parseHeaderLength(await read(handle, 0, PREFIX), size, file);
+    const header = await headerOf(handle, size);
     const starts = [0, Math.max(0, Math.floor((size - SAMPLE) / 2)), Math.max(0, size - SAMPLE)];
     const samples = [await read(handle, 0, header)];
     for (const start of starts) samples.push(await read(handle, start, SAMPLE));

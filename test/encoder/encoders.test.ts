@@ -52,18 +52,22 @@ describe('openEncoders', () => {
       return (['contra', 'neutral', 'entail'] as const)[logits.indexOf(Math.max(...logits))]!;
     });
     expect(new Set(expected).size).toBeGreaterThan(1);
+    const fingerprints: (string | undefined)[] = [];
     await using('nli', { head: NLI_HEAD }, async ({ relate, compare, embed, names }) => {
       expect(await relate!(pairs)).toEqual(expected);
       expect(await relate!([...pairs, ...pairs])).toEqual([...expected, ...expected]);
       expect(await relate!([])).toEqual([]);
       expect([compare, embed]).toEqual([null, null]);
-      expect(names.nli).toMatch(/^flinch-encoder-\w+\/onnx\/model.onnx$/);
+      expect(names.nli).toMatch(/^flinch-encoder-\w+\/onnx\/model.onnx [0-9a-f]{16}$/);
+      fingerprints.push(names.nli?.split(' ')[1]);
     });
     const config = { id2label: idsOf(['ENTAILMENT', 'contradiction', 'neutral']) };
     const renamed = { contra: 'entail', neutral: 'contra', entail: 'neutral' };
-    await using('nli', { head: NLI_HEAD, config }, async ({ relate }) => {
+    await using('nli', { head: NLI_HEAD, config }, async ({ relate, names }) => {
       expect(await relate!(pairs)).toEqual(expected.map((relation) => renamed[relation]));
+      fingerprints.push(names.nli?.split(' ')[1]);
     });
+    expect(new Set(fingerprints).size).toBe(2);
   });
 
   it('asks about no pair twice', async () => {

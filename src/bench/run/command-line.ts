@@ -1,20 +1,34 @@
-/** What belongs to this machine, or to how the work was cut. */
-const LEFT_OUT = ['--out', '--model', '--data', '--shard', '--streams'];
+import { basename, resolve } from 'node:path';
 
-/** The command as it was given, without what does not decide what comes of it. */
-export function commandLine(name: string): string {
-  const args = process.argv.slice(process.argv.indexOf(name) + 1);
-  const isLeftOut = (arg: string | undefined): boolean => arg !== undefined && LEFT_OUT.includes(arg);
-  const kept = args.filter(
-    (arg, i) =>
-      arg !== '--json' &&
-      !isLeftOut(arg) &&
-      !isLeftOut(args[i - 1]) &&
-      !LEFT_OUT.some((option) => arg.startsWith(`${option}=`)),
-  );
-  return [
-    'flinch bench',
-    name,
-    ...kept.map((arg) => (/[\s;"']|^$/.test(arg) ? JSON.stringify(arg) : arg)),
-  ].join(' ');
+/** What belongs to this machine, or to how the work was cut. */
+const LEFT_OUT = ['--out', '--shard'];
+/** Folders of this machine, which others have elsewhere. */
+const FOLDERS = ['--model', '--data', '--nli', '--cross-encoder', '--embedder'];
+
+/**
+ * The command as it was given, without what does not decide what comes of it; for a folder stands its name.
+ * @param args of the process, after the name of the command
+ */
+export function commandLine(name: string, args = process.argv.slice(process.argv.indexOf(name) + 1)): string {
+  const words: string[] = [];
+  const rest = args.values();
+  for (const arg of rest) {
+    const [option, given] = split(arg);
+    if (FOLDERS.includes(option)) {
+      words.push(option, `<${basename(resolve(given ?? rest.next().value ?? ''))}>`);
+    } else if (LEFT_OUT.includes(option)) {
+      if (given === undefined) rest.next();
+    } else if (option !== '--json') {
+      words.push(quoted(arg));
+    }
+  }
+  return ['flinch bench', name, ...words].join(' ');
 }
+
+/** `--limit=3` is `--limit 3`. */
+function split(arg: string): readonly [option: string, value?: string] {
+  const [, option, value] = /^(--[a-z-]+)=(.*)$/s.exec(arg) ?? [];
+  return option !== undefined && value !== undefined ? [option, value] : [arg];
+}
+
+const quoted = (arg: string): string => (/[\s;"']|^$/.test(arg) ? JSON.stringify(arg) : arg);

@@ -4,25 +4,48 @@ import { endpointJudge, type Judge } from '../judge/judge.js';
 import { PROMPTS_VERSION } from '../judge/prompts.js';
 import type { RunRecords } from './run-folder.js';
 import type { RunOptions } from './run-options.js';
+import type { RunSettings } from './settings.js';
+import { needsJudge } from './stages/locate.js';
 
-export const PROMPTS = PROMPTS_VERSION;
+/** Suites whose first wrong steps nobody but a judge knows. */
+const JUDGED: readonly string[] = ['math', 'bbh', 'gsm8k'];
 
 /**
- * The judge that was asked for, whose answers are kept in the folder of the run; `null` without one.
- * @throws UsageError without a model
+ * What a run keeps of its judge; `null` without one.
+ * @throws UsageError for options that do not go together, or a stage that a judge is missing for
  */
+export function judgeSettings(options: RunOptions): RunSettings['judge'] {
+  const { suite, stages, judge, judgeModel, judgeTemperature = null, judgeAccept } = options;
+  if (judge !== undefined) {
+    if (!judgeModel) throw new UsageError('--judge-model: is needed beside --judge');
+    return {
+      model: judgeModel,
+      prompts: PROMPTS_VERSION,
+      accepted: judgeAccept,
+      temperature: judgeTemperature,
+    };
+  }
+  if (judgeModel !== undefined) throw new UsageError('--judge: is needed beside --judge-model');
+  if (stages.includes('locate') && JUDGED.includes(suite)) throw new UsageError(needsJudge(suite));
+  // Given responses have labels.
+  if (options.check === 'judge' && stages.includes('check') && suite !== 'processbench')
+    throw new UsageError('--judge: --check judge needs one');
+  return null;
+}
+
+/** The judge that was asked for, whose answers are kept in the folder of the run; `null` without one. */
 export function openJudge(
-  { suite, judge, judgeModel, judgeTemperature, judgeAccept }: RunOptions,
+  options: RunOptions,
   answers: RunRecords['judge'],
 ): { readonly judge: Judge; readonly usage: () => string } | null {
-  if (judge === undefined) return null;
-  if (judgeModel === undefined) throw new UsageError('--judge-model: is needed beside --judge');
+  const settings = judgeSettings(options);
+  if (options.judge === undefined || settings === null) return null;
   const endpoint = new Endpoint(
     {
-      baseUrl: judge,
-      model: judgeModel,
+      baseUrl: options.judge,
+      model: settings.model,
       apiKey: process.env.FLINCH_JUDGE_KEY ?? null,
-      temperature: judgeTemperature ?? null,
+      temperature: settings.temperature,
       timeoutMs: 300_000,
       retries: 5,
     },
@@ -32,7 +55,7 @@ export function openJudge(
     },
   );
   return {
-    judge: endpointJudge(endpoint, suite === 'bbh' ? 'logic' : 'math', judgeAccept),
+    judge: endpointJudge(endpoint, options.suite === 'bbh' ? 'logic' : 'math', settings.accepted),
     usage: () => {
       const { requests, cached, promptTokens, completionTokens, unreadable } = endpoint.usage;
       return `judge: ${requests} requests (${promptTokens} tokens read, ${completionTokens} written), ${cached} from earlier, ${unreadable} unreadable`;

@@ -7,7 +7,16 @@ import { differingSetting } from '../ledger.js';
 import { evaluateRun } from './evaluate-run.js';
 import { lockFolder } from './folder-lock.js';
 import { interruptible } from './interrupt.js';
-import { claimRun, makeFolder, openRecords, RESULT_FILES, type RunRecords, readRun } from './run-folder.js';
+import {
+  claimRun,
+  inOrder,
+  makeFolder,
+  openRecords,
+  RESULT_FILES,
+  type RunRecords,
+  readRun,
+  sampleKey,
+} from './run-folder.js';
 import { isTruncated, select } from './selection.js';
 import { inShard, type RunSettings, WHOLE } from './settings.js';
 import { printSummary } from './summary.js';
@@ -50,10 +59,16 @@ async function merge(folders: readonly string[], { out, json = false }: MergeOpt
       releases.push(await lockFolder(folder, (error) => process.emitWarning(error)));
     };
     try {
+      const unlocated: (Error | null)[] = [];
+      let located = 0;
       for (const shard of shards) {
         await lock(shard.folder);
-        checkComplete(shard, await openRecords(shard.folder));
+        const records = await openRecords(shard.folder);
+        unlocated.push(checkComplete(shard, records));
+        located += records.located.size;
       }
+      // Without the stage locate no shard has any.
+      for (const error of unlocated) if (error && located > 0) throw error;
       signal.throwIfAborted();
       await joinShards(shards, out, lock);
       printSummary(out, await evaluateRun(out, await openRecords(out)), json);
@@ -66,7 +81,7 @@ async function merge(folders: readonly string[], { out, json = false }: MergeOpt
 /** @throws UsageError where they are not all shards of one run, each once */
 function checkShards(shards: readonly ShardRun[]): void {
   const [first, ...others] = shards;
-  const unsharded = ({ settings }: ShardRun): RunSettings => ({ ...settings, shard: WHOLE });
+  const unsharded = ({ settings }: ShardRun): RunSettings => inOrder({ ...settings, shard: WHOLE });
   for (const other of others) {
     const differing = differingSetting(unsharded(first!), unsharded(other));
     if (differing !== null)
@@ -83,8 +98,11 @@ function checkShards(shards: readonly ShardRun[]): void {
   }
 }
 
-/** @throws UsageError where a shard was not run to its end, or holds what is another's */
-function checkComplete({ folder, settings, problems }: ShardRun, records: RunRecords): void {
+/**
+ * @returns an error where a first wrong step has not been looked for
+ * @throws UsageError where else a shard was not run to its end, or holds what is another's
+ */
+function checkComplete({ folder, settings, problems }: ShardRun, records: RunRecords): UsageError | null {
   const mine = inShard(problems, settings.shard);
   const incomplete = (what: string, id: string): UsageError =>
     new UsageError(`${folder}: ${what} ${id}; run it to its end first`);
@@ -93,10 +111,18 @@ function checkComplete({ folder, settings, problems }: ShardRun, records: RunRec
     if (!response) throw incomplete('has no response to', id);
     if (!isTruncated(response) && !records.checks.has(id)) throw incomplete('has not checked', id);
   }
-  const { scored } = select(mine, records, { scored: settings.score, perSubset: settings.perSubset });
-  for (const id of scored) if (!records.scored.has(id)) throw incomplete('has no scores of', id);
+  const rule = { scored: settings.score, perSubset: settings.perSubset };
+  const { scored, next } = select(mine, records, rule);
+  for (const id of scored) {
+    if (!records.scored.has(id)) throw incomplete('has no scores of', id);
+    for (let sample = 1; sample <= settings.samples; sample += 1) {
+      if (!records.samples.has(sampleKey({ id, sample })))
+        throw incomplete(`has no further response ${sample} to`, id);
+    }
+  }
   if (records.responses.size > mine.length)
     throw new UsageError(`${folder}: holds responses to problems of other shards`);
+  return next[0] ? incomplete('has not looked for the first wrong step of', next[0].id) : null;
 }
 
 async function joinShards(

@@ -1,9 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { Command } from 'commander';
 import { elements } from '../../cli/model-facts.js';
-import { reportDevices, UsageError } from '../../cli/report.js';
+import { formatDevices, reportDevices, UsageError } from '../../cli/report.js';
 import { type EncoderFolders, type OpenEncoders, openEncoders } from '../../encoder/encoders.js';
 import { Engine } from '../../engine/engine.js';
+import { EngineError } from '../../engine/errors.js';
+import { ModelError } from '../../model/errors.js';
 import { fingerprint } from '../../model/fingerprint.js';
 import { defaultDataFolder, suiteFolder } from '../data/folder.js';
 import { CONTROLS } from '../evaluate/case.js';
@@ -17,16 +19,15 @@ import { commandLine } from './command-line.js';
 import { evaluateRun } from './evaluate-run.js';
 import { lockFolder } from './folder-lock.js';
 import { interruptible } from './interrupt.js';
-import { openJudge, PROMPTS } from './judging.js';
+import { judgeSettings, openJudge } from './judging.js';
 import { limited } from './problems.js';
 import { systemMessage } from './prompt.js';
 import type { Run } from './run.js';
 import { claimRun, makeFolder, openRecords } from './run-folder.js';
 import { addRunOptions, DEFAULT_MEASURES, MEASURE_NAMES, measures, type RunOptions } from './run-options.js';
 import { type About, digestOf, inShard, type RunSettings, WHOLE } from './settings.js';
-import { needsJudge } from './stages/locate.js';
 import { runStages } from './stages/stages.js';
-import { printSummary } from './summary.js';
+import { printShard, printSummary } from './summary.js';
 
 export function runCommand(): Command {
   const command = new Command('run').description(
@@ -59,6 +60,7 @@ Examples:
 async function runBenchmark(options: RunOptions): Promise<void> {
   await interruptible('the same command goes on where it stopped', async (interrupt) => {
     const { model, device, out } = options;
+    checkStages(options);
     const threads = availableParallelism();
     // One writes or the other scores, never both at once.
     const engine = await Engine.open(model, {
@@ -70,7 +72,7 @@ async function runBenchmark(options: RunOptions): Promise<void> {
     const closing: (() => Promise<void>)[] = [() => engine.close()];
     try {
       await reportDevices(engine, device, ['decode', 'score']);
-      const encoders = await openEncoders(foldersOf(options), { threads });
+      const encoders = await openEncoders(foldersOf(options), { threads, fault: namingOption });
       closing.push(() => encoders.close());
       const prepared = await prepare(engine, encoders, options);
       makeFolder(out);
@@ -90,6 +92,21 @@ const foldersOf = ({ nli, crossEncoder, embedder }: RunOptions): EncoderFolders 
   ...(embedder !== undefined && { sentence: embedder }),
 });
 
+const ENCODER_OPTIONS = { nli: '--nli', similarity: '--cross-encoder', sentence: '--embedder' } as const;
+
+const namingOption = (use: keyof EncoderFolders, cause: unknown): unknown =>
+  cause instanceof ModelError || cause instanceof EngineError
+    ? new UsageError(`${ENCODER_OPTIONS[use]}: ${cause.message}`, { cause })
+    : cause;
+
+/** What can be told before a model is opened. @throws UsageError */
+function checkStages(options: RunOptions): void {
+  const { stages, score } = options;
+  judgeSettings(options);
+  if (!stages.includes('locate') && stages.includes('score') && score !== 'all')
+    throw new UsageError('--score: without the stage locate only all can be scored');
+}
+
 interface Prepared {
   readonly suite: Suite;
   readonly problems: readonly BenchProblem[];
@@ -100,7 +117,7 @@ interface Prepared {
 
 /** Everything that can be wrong is found out before the folder is touched. */
 async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptions): Promise<Prepared> {
-  const { seed, limit = null, subsets = null, stages, score } = options;
+  const { seed, limit = null, subsets = null, score } = options;
   if (options.suite === 'factscore')
     throw new UsageError(
       '--suite: a biography has no final answer and no first wrong step; statements are not judged here',
@@ -110,11 +127,6 @@ async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptio
   const all = await suite.load({ folder, subsets, seed, count: limit ?? TASKS });
   const problems = limited(all, limit);
   if (problems.length === 0) throw new UsageError('--subsets: hold no problem');
-  const hasJudge = options.judge !== undefined;
-  if (stages.includes('locate') && JUDGED.includes(suite.name) && !hasJudge)
-    throw new UsageError(needsJudge(suite.name));
-  if (!stages.includes('locate') && stages.includes('score') && score !== 'all')
-    throw new UsageError('--score: without the stage locate only all can be scored');
   const asked = options.measures ?? options.methods ?? measures(DEFAULT_MEASURES);
   const chosen = withSubstitutes(asked, encoders);
   const { checkpoint } = engine;
@@ -131,7 +143,7 @@ async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptio
       seed,
       problems: digestOf(problems),
       model: await fingerprint(checkpoint),
-      device: options.device,
+      device: options.device === 'cpu' ? 'cpu' : formatDevices(engine),
       system: systemMessage(checkpoint, options.system),
       temperature: options.temperature,
       topP: options.topP,
@@ -144,9 +156,7 @@ async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptio
       score,
       perSubset: options.perSubset ?? null,
       check: options.check,
-      judge: hasJudge
-        ? { model: options.judgeModel ?? '', prompts: PROMPTS, accepted: options.judgeAccept }
-        : null,
+      judge: judgeSettings(options),
       bootstrap: { resamples: 1000, seed: 1 },
       shard: options.shard ?? WHOLE,
     },
@@ -155,17 +165,16 @@ async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptio
 
 /** Problems of suites that make them. */
 const TASKS = 1000;
-/** Suites whose first wrong steps nobody but a judge knows. */
-const JUDGED: readonly string[] = ['math', 'bbh', 'gsm8k'];
 
 async function work(
   engine: Engine,
   options: RunOptions,
-  { suite, problems, measures, encoders, settings }: Prepared,
+  { suite, problems, measures, encoders, settings: asked }: Prepared,
   signal: AbortSignal,
 ): Promise<void> {
   const { out, stages, shard, streams, time } = options;
-  claimRun(out, settings, await aboutOf(engine), problems);
+  const settings = claimRun(out, asked, await aboutOf(engine), problems);
+  const place = ({ name }: Measure): number => settings.measures.indexOf(name);
   const records = await openRecords(out);
   const judge = openJudge(options, records.judge);
   const run: Run = {
@@ -174,7 +183,7 @@ async function work(
     problems: inShard(problems, settings.shard),
     settings,
     records,
-    measures,
+    measures: measures.toSorted((a, b) => place(a) - place(b)),
     encoders,
     judge: judge?.judge ?? null,
     streams,
@@ -185,7 +194,7 @@ async function work(
   signal.throwIfAborted();
   if (judge) process.stderr.write(`${judge.usage()}\n`);
   if (shard && shard.of > 1) {
-    process.stdout.write(`shard ${shard.index + 1} of ${shard.of} is done: flinch bench merge joins them\n`);
+    printShard(out, shard, options.json ?? false);
   } else if (stages.includes('evaluate')) {
     printSummary(out, await evaluateRun(out, records), options.json ?? false);
   }

@@ -1,10 +1,20 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { UsageError } from '../../cli/report.js';
+import { reasonOf } from '../../model/errors.js';
 import { readJsonFile } from '../json.js';
 import { answerSchema } from '../judge/answer-cache.js';
-import { claimFolder, Ledger, readResults, SETTINGS_FILE, toLine, writeWhole } from '../ledger.js';
+import {
+  claimFolder,
+  differingSetting,
+  Ledger,
+  readResults,
+  SETTINGS_FILE,
+  toLine,
+  writeWhole,
+} from '../ledger.js';
 import type { BenchProblem } from '../suites/suite.js';
 import {
   checkSchema,
@@ -61,18 +71,49 @@ export const readScores = (folder: string) => readResults(join(folder, RESULT_FI
 /**
  * Makes a folder the place of one run: its settings, and all of its problems, so that nothing else is needed to evaluate
  * it.
+ * @returns the settings that the folder has: its measures may have another order
  * @throws UsageError that names the first setting that differs from those of the run that is there
  */
 export function claimRun(
   folder: string,
-  settings: RunSettings,
+  asked: RunSettings,
   about: About,
   problems: readonly BenchProblem[],
-): void {
+): RunSettings {
+  const settings = inTheirOrder(folder, asked);
+  const joined = judgeJoins(folder, settings);
+  const write = { [SETTINGS_FILE]: settings, [ABOUT]: about };
+  if (joined)
+    for (const [name, value] of Object.entries(write)) writeWhole(join(folder, name), pretty(value));
   claimFolder(folder, settings);
   if (!existsSync(join(folder, PROBLEMS))) writeWhole(join(folder, PROBLEMS), problems.map(toLine).join(''));
-  if (!existsSync(join(folder, ABOUT)))
-    writeWhole(join(folder, ABOUT), `${JSON.stringify(about, null, 2)}\n`);
+  if (!existsSync(join(folder, ABOUT))) writeWhole(join(folder, ABOUT), pretty(about));
+  return settings;
+}
+
+const pretty = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
+
+/** What is told apart by neither order nor place. */
+export const inOrder = (settings: RunSettings): RunSettings => ({
+  ...settings,
+  measures: settings.measures.toSorted(),
+});
+
+function inTheirOrder(folder: string, settings: RunSettings): RunSettings {
+  const file = join(folder, SETTINGS_FILE);
+  if (!existsSync(file)) return settings;
+  const { measures } = readJsonFile(file, z.object({ measures: z.array(z.string()) }));
+  const same = isDeepStrictEqual(measures.toSorted(), settings.measures.toSorted());
+  return same ? { ...settings, measures } : settings;
+}
+
+/** A run that began without a judge may take one until a first wrong step was located. */
+function judgeJoins(folder: string, settings: RunSettings): boolean {
+  const [file, spans] = [join(folder, SETTINGS_FILE), join(folder, RESULT_FILES.located)];
+  if (settings.judge === null || !existsSync(file)) return false;
+  if (existsSync(spans) && statSync(spans).size > 0) return false;
+  const there = readJsonFile(file, z.record(z.string(), z.unknown()));
+  return differingSetting({ ...settings, judge: null }, there) === null;
 }
 
 /** @throws UsageError where there is no run */
@@ -88,6 +129,11 @@ export async function readRun(folder: string) {
   };
 }
 
+/** @throws UsageError where there is something else */
 export function makeFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true });
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (cause) {
+    throw new UsageError(`--out: ${folder} cannot be made a folder (${reasonOf(cause)})`, { cause });
+  }
 }

@@ -23,13 +23,14 @@ export const settingsSchema = z.object({
   problems: z.string(),
   /** Fingerprint of its files. */
   model: z.string(),
+  /** That was taken. */
   device: z.string(),
   system: z.string().nullable(),
   temperature: z.number(),
   topP: z.number(),
   maxTokens: z.int(),
   measures: z.array(z.string()),
-  /** The models that measures ask beside the one that writes: folder and file, by what they are for. */
+  /** The models that measures ask beside the one that writes, by what they are for: folder, file and fingerprint. */
   encoders: z.record(z.string(), z.string()),
   samples: z.int(),
   sampleTemperature: z.number(),
@@ -37,7 +38,15 @@ export const settingsSchema = z.object({
   score: z.union([z.enum(['wrong', 'all']), z.int().min(0)]),
   perSubset: z.int().nullable(),
   check: z.enum(['rules', 'judge']),
-  judge: z.object({ model: z.string(), prompts: z.int(), accepted: z.number() }).nullable(),
+  judge: z
+    .object({
+      model: z.string(),
+      prompts: z.int(),
+      accepted: z.number(),
+      /** `null`: the server's own. */
+      temperature: z.number().nullable(),
+    })
+    .nullable(),
   bootstrap: z.object({ resamples: z.int(), seed: z.int() }),
   shard: shardSchema,
 });

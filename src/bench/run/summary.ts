@@ -3,6 +3,15 @@ import { table } from '../report.js';
 import { formatEstimate } from '../statistics/estimate.js';
 import type { Evaluation } from './evaluation.js';
 import { EVALUATION } from './run-folder.js';
+import type { Shard } from './settings.js';
+
+/** That a shard is done: what it came to only the whole can tell. */
+export function printShard(folder: string, { index, of }: Shard, json: boolean): void {
+  const text = json
+    ? JSON.stringify({ folder, shard: index + 1, of })
+    : `shard ${index + 1} of ${of} is done: flinch bench merge joins them`;
+  process.stdout.write(`${text}\n`);
+}
 
 /** What a run came to, for all subsets together; all else is in its folder. */
 export function printSummary(folder: string, evaluation: Evaluation, json: boolean): void {

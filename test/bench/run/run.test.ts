@@ -89,8 +89,9 @@ describe('flinch bench run', () => {
 
   it('is the same in shards that are joined, whatever their order', { timeout: 600_000 }, async () => {
     for (const shard of [2, 1]) {
-      const { code, stdout } = await run(`shard-${shard}`, '--shard', `${shard}/2`);
-      expect([code, stdout]).toEqual([0, `shard ${shard} of 2 is done: flinch bench merge joins them\n`]);
+      const { code, stdout } = await run(`shard-${shard}`, '--shard', `${shard}/2`, '--json');
+      const out = folder.path(`shard-${shard}`);
+      expect([code, JSON.parse(stdout)]).toEqual([0, { folder: out, shard, of: 2 }]);
     }
     const merge = (...names: string[]) =>
       flinch(['bench', 'merge', ...names.map(folder.path), '--out', folder.path('joined')]);
@@ -108,9 +109,16 @@ describe('flinch bench run', () => {
     expect(code).toBe(0);
     expect(evaluationOf('joined')).toEqual(evaluationOf('whole'));
 
+    const spans = folder.read('shard-1/spans.jsonl');
+    truncateSync(folder.path('shard-1/spans.jsonl'), 0);
+    expect((await merge(one!, two!)).stderr).toMatch(
+      /shard-1: has not looked for the first wrong step of tasks-\S+; run it to its end/,
+    );
+    folder.write('shard-1/spans.jsonl', spans);
+
     truncateSync(folder.path('shard-1/scores.jsonl'), 0);
     expect((await merge(one!, two!)).stderr).toMatch(
-      /shard-1: has no scores of tasks-\d+; run it to its end/,
+      /shard-1: has no scores of tasks-\S+; run it to its end/,
     );
   });
 
@@ -120,6 +128,26 @@ describe('flinch bench run', () => {
     expect(code).toBe(1);
     expect(stderr).toContain('holds a run with another temperature: 0.5, not 0.6');
     expect(recordsIn('whole')).toBe(before);
+  });
+
+  it('goes on with the same measures in another order', { timeout: 120_000 }, async () => {
+    const before = evaluationOf('whole');
+    const { code, stderr } = await run('whole', '--measures', 'self_consistency:samples=1,nll,adversarial');
+    expect([code, stderr]).toEqual([0, '']);
+    expect(evaluationOf('whole')).toEqual(before);
+  });
+
+  it('names the option of a folder that is none', { timeout: 120_000 }, async () => {
+    folder.write('file', '');
+    expect((await run('file')).stderr).toContain('flinch: --out: ');
+    expect((await run('none', '--cross-encoder', folder.path('.'))).stderr).toContain(
+      'flinch: --cross-encoder: ',
+    );
+  });
+
+  it('says that measures wait for further responses', { timeout: 120_000 }, async () => {
+    const stages = ['--stages', 'generate,check,score', '--score', 'all', '--limit', '2'];
+    expect((await run('unsampled', ...stages)).stderr).toContain('need the stage sample before score');
   });
 
   it('takes over a lock of a process that is gone, and minds one that lives', {
@@ -163,6 +191,10 @@ describe('flinch bench run', () => {
       flinch(['bench', 'run', '--suite', 'gsm8k', '--data', data, '--out', folder.path('none'), ...more]);
     expect((await needs()).stderr).toContain('--judge: only a judge can tell the first wrong step');
     expect((await needs('--stages', 'generate,check,score')).stderr).toContain('--score');
+    expect((await needs('--judge', 'http://localhost:9/v1')).stderr).toContain('--judge-model: is needed');
+    expect((await needs('--stages', 'generate,check', '--check', 'judge')).stderr).toContain(
+      '--judge: --check judge needs one',
+    );
     expect((await needs('--measures', 'nll,nothing')).stderr).toContain('there is no method "nothing"');
     expect(existsSync(folder.path('none'))).toBe(false);
   });

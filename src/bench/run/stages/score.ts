@@ -1,3 +1,4 @@
+import { UsageError } from '../../../cli/report.js';
 import { each } from '../../each.js';
 import { samplesNeeded } from '../../measures/measure.js';
 import { type Scorable, scoreMeasures } from '../../measures/score-measures.js';
@@ -72,11 +73,13 @@ function agrees(suite: Suite, problem: BenchProblem, extracted: string, other: s
   return checking.check({ ...problem, given: null, reference: extracted }, other)?.correct ?? false;
 }
 
+/** @throws UsageError where they have not been drawn */
 function storedSamples({ records, measures }: Run, id: string): SampleRecord[] {
-  return Array.from(
-    { length: samplesNeeded(measures) },
-    (_, i) => records.samples.get(sampleKey({ id, sample: i + 1 }))!,
-  );
+  return Array.from({ length: samplesNeeded(measures) }, (_, i) => {
+    const sample = records.samples.get(sampleKey({ id, sample: i + 1 }));
+    if (sample) return sample;
+    throw new UsageError('--stages: some of the measures need the stage sample before score');
+  });
 }
 
 /** Nine digits are all that fp32 has, and half of what JSON would write of them. */

@@ -37,9 +37,9 @@ const evidenceSchema = z.object({ id: z.string(), passages: z.array(z.string()) 
  * @throws UsageError for options that do not go together, and files that do not fit
  */
 export function readClaimSource(
-  suite: Suite,
-  options: RunOptions,
-  problems: readonly BenchProblem[],
+  suite: Pick<Suite, 'name' | 'judged'>,
+  options: Pick<RunOptions, 'claims' | 'evidence' | 'judge' | 'judgeAccept' | 'stages'>,
+  problems: readonly Pick<BenchProblem, 'id'>[],
 ): { readonly source: ClaimSource; readonly settings: NonNullable<RunSettings['claims']> } | null {
   const { claims, evidence, judge, judgeAccept: accepted, stages } = options;
   if (suite.judged !== 'claims') {

@@ -141,7 +141,7 @@ export function addRunOptions(command: Command): Command {
     .option('--judge-temperature <number>', "by default the server's own", real(0, 2))
     .option(
       '--judge-accept <number>',
-      'how alike a step that the judge quotes must be to one of the response',
+      'how alike a step that the judge quotes, or a claim of --claims, must be to a text of the response',
       real(0.5, 1),
       ACCEPTED_SIMILARITY,
     )

@@ -2,6 +2,7 @@ import { UsageError } from '../../cli/report.js';
 import { Endpoint } from '../judge/endpoint.js';
 import { endpointJudge, type Judge } from '../judge/judge.js';
 import { PROMPTS_VERSION } from '../judge/prompts.js';
+import { suites } from '../suites/suites.js';
 import type { RunRecords } from './run-folder.js';
 import type { RunOptions } from './run-options.js';
 import type { RunSettings } from './settings.js';
@@ -27,8 +28,8 @@ export function judgeSettings(options: RunOptions): RunSettings['judge'] {
   }
   if (judgeModel !== undefined) throw new UsageError('--judge: is needed beside --judge-model');
   if (stages.includes('locate') && JUDGED.includes(suite)) throw new UsageError(needsJudge(suite));
-  // Given responses have labels.
-  if (options.check === 'judge' && stages.includes('check') && suite !== 'processbench')
+  const isAnswered = suites[suite].judged === 'answer' && suite !== 'processbench';
+  if (options.check === 'judge' && stages.includes('check') && isAnswered)
     throw new UsageError('--judge: --check judge needs one');
   return null;
 }

@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { Command } from 'commander';
 import { UsageError } from '../../cli/report.js';
 import { differingSetting } from '../ledger.js';
+import { suites } from '../suites/suites.js';
 import { evaluateRun } from './evaluate-run.js';
 import { lockFolder } from './folder-lock.js';
 import { interruptible } from './interrupt.js';
@@ -17,7 +18,7 @@ import {
   readRun,
   sampleKey,
 } from './run-folder.js';
-import { isTruncated, select } from './selection.js';
+import { isTruncated, scoredIn, select } from './selection.js';
 import { inShard, type RunSettings, WHOLE } from './settings.js';
 import { printSummary } from './summary.js';
 
@@ -103,17 +104,17 @@ function checkShards(shards: readonly ShardRun[]): void {
  * @throws UsageError where else a shard was not run to its end, or holds what is another's
  */
 function checkComplete({ folder, settings, problems }: ShardRun, records: RunRecords): UsageError | null {
+  const suite = suites[settings.suite];
+  const judged = suite.judged === 'claims' ? records.claims : records.checks;
   const mine = inShard(problems, settings.shard);
   const incomplete = (what: string, id: string): UsageError =>
     new UsageError(`${folder}: ${what} ${id}; run it to its end first`);
   for (const { id } of mine) {
     const response = records.responses.get(id);
     if (!response) throw incomplete('has no response to', id);
-    if (!isTruncated(response) && !records.checks.has(id)) throw incomplete('has not checked', id);
+    if (!isTruncated(response) && !judged.has(id)) throw incomplete('has not checked', id);
   }
-  const rule = { scored: settings.score, perSubset: settings.perSubset };
-  const { scored, next } = select(mine, records, rule);
-  for (const id of scored) {
+  for (const id of scoredIn(suite, mine, records, settings)) {
     if (!records.scored.has(id)) throw incomplete('has no scores of', id);
     for (let sample = 1; sample <= settings.samples; sample += 1) {
       if (!records.samples.has(sampleKey({ id, sample })))
@@ -122,6 +123,7 @@ function checkComplete({ folder, settings, problems }: ShardRun, records: RunRec
   }
   if (records.responses.size > mine.length)
     throw new UsageError(`${folder}: holds responses to problems of other shards`);
+  const { next } = select(mine, records, { scored: settings.score, perSubset: settings.perSubset });
   return next[0] ? incomplete('has not looked for the first wrong step of', next[0].id) : null;
 }
 

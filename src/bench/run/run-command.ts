@@ -14,7 +14,8 @@ import { samplesNeeded } from '../measures/measure.js';
 import { withSubstitutes } from '../measures/parse-measure.js';
 import { thisMachine } from '../report.js';
 import type { BenchProblem, Suite } from '../suites/suite.js';
-import { createSuites } from '../suites/suites.js';
+import { createSuites, suites } from '../suites/suites.js';
+import { type ClaimSource, readClaimSource } from './claim-source.js';
 import { commandLine } from './command-line.js';
 import { evaluateRun } from './evaluate-run.js';
 import { lockFolder } from './folder-lock.js';
@@ -101,9 +102,14 @@ const namingOption = (use: keyof EncoderFolders, cause: unknown): unknown =>
 
 /** What can be told before a model is opened. @throws UsageError */
 function checkStages(options: RunOptions): void {
-  const { stages, score } = options;
+  const { suite, stages, score } = options;
   judgeSettings(options);
-  if (!stages.includes('locate') && stages.includes('score') && score !== 'all')
+  if (
+    suites[suite].judged === 'answer' &&
+    !stages.includes('locate') &&
+    stages.includes('score') &&
+    score !== 'all'
+  )
     throw new UsageError('--score: without the stage locate only all can be scored');
 }
 
@@ -112,29 +118,27 @@ interface Prepared {
   readonly problems: readonly BenchProblem[];
   readonly measures: readonly Measure[];
   readonly encoders: OpenEncoders;
+  readonly claims: ClaimSource | null;
   readonly settings: RunSettings;
 }
 
 /** Everything that can be wrong is found out before the folder is touched. */
 async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptions): Promise<Prepared> {
-  const { seed, limit = null, subsets = null, score } = options;
-  if (options.suite === 'factscore')
-    throw new UsageError(
-      '--suite: a biography has no final answer and no first wrong step; statements are not judged here',
-    );
+  const { seed, limit = null, subsets = null } = options;
   const suite = createSuites(options.suiteSettings)[options.suite];
   const folder = suiteFolder(options.data ?? defaultDataFolder(), suite.name);
   const all = await suite.load({ folder, subsets, seed, count: limit ?? TASKS });
   const problems = limited(all, limit);
   if (problems.length === 0) throw new UsageError('--subsets: hold no problem');
-  const asked = options.measures ?? options.methods ?? measures(DEFAULT_MEASURES);
-  const chosen = withSubstitutes(asked, encoders);
+  const claims = readClaimSource(suite, options, problems);
+  const chosen = withSubstitutes(askedMeasures(suite, options), encoders);
   const { checkpoint } = engine;
   return {
     suite,
     problems,
     measures: chosen.filter(({ name }) => !CONTROLS.includes(name)),
     encoders,
+    claims: claims?.source ?? null,
     settings: {
       suite: suite.name,
       suiteSettings: options.suiteSettings,
@@ -153,10 +157,11 @@ async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptio
       samples: samplesNeeded(chosen),
       sampleTemperature: options.sampleTemperature,
       steps: options.steps,
-      score,
+      score: options.score,
       perSubset: options.perSubset ?? null,
       check: options.check,
       judge: judgeSettings(options),
+      ...(claims && { claims: claims.settings }),
       bootstrap: { resamples: 1000, seed: 1 },
       shard: options.shard ?? WHOLE,
     },
@@ -166,10 +171,21 @@ async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptio
 /** Problems of suites that make them. */
 const TASKS = 1000;
 
+/** @throws UsageError for a measure of final answers where there are none */
+function askedMeasures({ name, judged }: Suite, options: RunOptions): Measure[] {
+  const asked = options.measures ?? options.methods;
+  if (judged === 'answer') return asked ?? measures(DEFAULT_MEASURES);
+  const ofAnswers = ({ kind }: Measure): boolean => kind === 'self_consistency';
+  if (!asked) return measures(DEFAULT_MEASURES).filter((measure) => !ofAnswers(measure));
+  const odd = asked.find(ofAnswers);
+  if (!odd) return asked;
+  throw new UsageError(`--measures: ${odd.name} compares final answers, of which ${name} has none`);
+}
+
 async function work(
   engine: Engine,
   options: RunOptions,
-  { suite, problems, measures, encoders, settings: asked }: Prepared,
+  { suite, problems, measures, encoders, claims, settings: asked }: Prepared,
   signal: AbortSignal,
 ): Promise<void> {
   const { out, stages, shard, streams, time } = options;
@@ -186,6 +202,7 @@ async function work(
     measures: measures.toSorted((a, b) => place(a) - place(b)),
     encoders,
     judge: judge?.judge ?? null,
+    claims,
     streams,
     timed: time,
     signal,

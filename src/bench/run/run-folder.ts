@@ -18,6 +18,7 @@ import {
 import type { BenchProblem } from '../suites/suite.js';
 import {
   checkSchema,
+  claimsSchema,
   locatedSchema,
   problemSchema,
   responseSchema,
@@ -33,6 +34,7 @@ export const RESULT_FILES = {
   responses: 'responses.jsonl',
   checks: 'checks.jsonl',
   located: 'spans.jsonl',
+  claims: 'claims.jsonl',
   samples: 'samples.jsonl',
   scores: 'scores.jsonl',
   times: 'times.jsonl',
@@ -58,6 +60,7 @@ export async function openRecords(folder: string) {
     responses: await Ledger.open(file('responses'), responseSchema, byId),
     checks: await Ledger.open(file('checks'), checkSchema, byId),
     located: await Ledger.open(file('located'), locatedSchema, byId),
+    claims: await Ledger.open(file('claims'), claimsSchema, byId),
     samples: await Ledger.open(file('samples'), sampleSchema, sampleKey),
     scored: await Ledger.open(file('scores'), scoredSchema, byId),
     times: await Ledger.open(file('times'), timeSchema, byId),
@@ -81,19 +84,15 @@ export function claimRun(
   problems: readonly BenchProblem[],
 ): RunSettings {
   const settings = inTheirOrder(folder, asked);
-  const joined = judgeJoins(folder, settings);
-  const write = { [SETTINGS_FILE]: settings, [ABOUT]: about };
-  if (joined)
-    for (const [name, value] of Object.entries(write)) writeWhole(join(folder, name), pretty(value));
-  claimFolder(folder, settings);
+  const hasNewJudge = joinJudge(folder, settings);
+  const isNews = claimFolder(folder, settings, ['claims']) || hasNewJudge;
   if (!existsSync(join(folder, PROBLEMS))) writeWhole(join(folder, PROBLEMS), problems.map(toLine).join(''));
-  if (!existsSync(join(folder, ABOUT))) writeWhole(join(folder, ABOUT), pretty(about));
+  if (isNews || !existsSync(join(folder, ABOUT)))
+    writeWhole(join(folder, ABOUT), `${JSON.stringify(about, null, 2)}\n`);
   return settings;
 }
 
-const pretty = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
-
-/** What is told apart by neither order nor place. */
+/** With the measures in an order that does not depend on how they were named. */
 export const inOrder = (settings: RunSettings): RunSettings => ({
   ...settings,
   measures: settings.measures.toSorted(),
@@ -107,13 +106,22 @@ function inTheirOrder(folder: string, settings: RunSettings): RunSettings {
   return same ? { ...settings, measures } : settings;
 }
 
-/** A run that began without a judge may take one until a first wrong step was located. */
-function judgeJoins(folder: string, settings: RunSettings): boolean {
-  const [file, spans] = [join(folder, SETTINGS_FILE), join(folder, RESULT_FILES.located)];
-  if (settings.judge === null || !existsSync(file)) return false;
-  if (existsSync(spans) && statSync(spans).size > 0) return false;
+/**
+ * A run that began without a judge may take one until there is something that it would have been asked.
+ * @returns whether it does
+ */
+function joinJudge(folder: string, { judge, ...settings }: RunSettings): boolean {
+  const file = join(folder, SETTINGS_FILE);
+  if (judge === null || !existsSync(file)) return false;
+  const judged = [RESULT_FILES.located, RESULT_FILES.claims].map((name) => join(folder, name));
+  if (judged.some((path) => existsSync(path) && statSync(path).size > 0)) return false;
   const there = readJsonFile(file, z.record(z.string(), z.unknown()));
-  return differingSetting({ ...settings, judge: null }, there) === null;
+  const { claims, ...others } = settings;
+  // Claims may come late too.
+  const mine = 'claims' in there ? settings : others;
+  if (differingSetting({ ...mine, judge: null }, there) !== null) return false;
+  writeWhole(file, `${JSON.stringify({ ...there, judge }, null, 2)}\n`);
+  return true;
 }
 
 /** @throws UsageError where there is no run */

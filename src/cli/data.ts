@@ -40,8 +40,10 @@ Examples:
   $ flinch data list
   $ flinch data list --data ~/benchmarks`,
     )
-    .action(({ data }: DataOptions) => {
-      process.stdout.write(`${DATA_SETS.map((set) => describe(set, data)).join('\n')}`);
+    .action(async ({ data }: DataOptions) => {
+      const texts: string[] = [];
+      for (const set of DATA_SETS) texts.push(await describe(set, data));
+      process.stdout.write(texts.join('\n'));
     });
 }
 
@@ -102,7 +104,7 @@ async function pullSet(set: DataSet, { data, baseUrl, force }: PullOptions): Pro
     const downloaded = done.filter((pulled) => pulled === 'downloaded').length;
     const present = done.length - downloaded;
     process.stdout.write(
-      `${describe(set, data)}  ${downloaded} downloaded, ${present} there before: ${folder}\n`,
+      `${await describe(set, data)}  ${downloaded} downloaded, ${present} there before: ${folder}\n`,
     );
   } catch (error) {
     if (interrupted.signal.aborted) process.exitCode = 130;
@@ -116,14 +118,15 @@ async function pullSet(set: DataSet, { data, baseUrl, force }: PullOptions): Pro
   }
 }
 
-function describe(set: DataSet, data: string): string {
-  const present = filesPresent(set, join(data, set.suite));
-  const state =
-    present === 0
-      ? 'not there'
-      : present < set.files.length
-        ? `${present} of ${set.files.length} files`
-        : 'there';
+async function describe(set: DataSet, data: string): Promise<string> {
+  const { published, others } = await filesPresent(set, join(data, set.suite));
+  const states = [
+    published === set.files.length && 'there',
+    published + others === 0 && 'not there',
+    published > 0 && published < set.files.length && `${published} of ${set.files.length} files`,
+    others > 0 && `${others} that ${others > 1 ? 'are' : 'is'} not as published`,
+  ];
+  const state = states.filter((text) => text !== false).join(', ');
   const note = set.note ? `  ${set.note}\n` : '';
   return `${heading(set.suite)}  ${set.title}; ${state}\n  ${set.licence}; ${set.source}\n${note}`;
 }

@@ -66,7 +66,7 @@ async function lock(folder: string): Promise<() => Promise<void>> {
 
 async function pullFile(set: DataSet, file: DataFile, options: PullOptions): Promise<Pulled> {
   const path = join(options.folder, file.name);
-  const expected = file.sha256 ?? readRecords(options.folder).files[file.name]?.sha256 ?? null;
+  const expected = expectedOf(file, options.folder);
   const verify = (downloaded: string): Promise<void> =>
     verifyFile(file, downloaded, options.force ? file.sha256 : expected);
   if (existsSync(path)) {
@@ -89,6 +89,10 @@ async function pullFile(set: DataSet, file: DataFile, options: PullOptions): Pro
   });
   return record(file, path, url, options.folder, 'downloaded');
 }
+
+/** The checksum that is known: that of flinch, or else of the first download. */
+const expectedOf = (file: DataFile, folder: string): string | null =>
+  file.sha256 ?? readRecords(folder).files[file.name]?.sha256 ?? null;
 
 /** Why a file is not the published one; `null` where it is. */
 async function faultOf(file: DataFile, path: string, expected: string | null): Promise<string | null> {
@@ -137,6 +141,16 @@ function writeRecords(folder: string, records: Records): void {
   renameSync(`${path}.new`, path);
 }
 
-/** How many of a data set's files are in a folder. */
-export const filesPresent = (set: DataSet, folder: string): number =>
-  set.files.filter(({ name }) => existsSync(join(folder, name))).length;
+/** What is in a folder of the files of a data set: how many are those that were published, and how many are not. */
+export async function filesPresent(
+  set: DataSet,
+  folder: string,
+): Promise<{ readonly published: number; readonly others: number }> {
+  const faults: (string | null)[] = [];
+  for (const file of set.files) {
+    const path = join(folder, file.name);
+    if (existsSync(path)) faults.push(await faultOf(file, path, expectedOf(file, folder)));
+  }
+  const published = faults.filter((fault) => fault === null).length;
+  return { published, others: faults.length - published };
+}

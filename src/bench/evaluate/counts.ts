@@ -9,6 +9,8 @@ export interface Counted {
   readonly subset: string;
   readonly text: string;
   readonly truncated: boolean;
+  /** The tokenizer did not give it back. */
+  readonly rejected: boolean;
   readonly check: CheckRecord | null;
   /** Of wrong responses that were looked at. */
   readonly located: LocatedRecord | null;
@@ -31,8 +33,8 @@ function countsOf(scope: string, problems: readonly Counted[]): Evaluation['coun
   const correct = checks.filter((check) => check.correct).length;
   const located = problems.filter((one) => one.located?.span);
   const rejected: Record<string, number> = {};
-  for (const { located } of problems) {
-    const why = located?.rejected;
+  for (const one of problems) {
+    const why = one.rejected ? 'not_encoded' : one.located?.rejected;
     if (why) rejected[why] = (rejected[why] ?? 0) + 1;
   }
   return {

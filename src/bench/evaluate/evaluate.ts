@@ -147,6 +147,7 @@ function countedProblems(
         subset,
         text: response.tokenTexts.join(''),
         truncated: isTruncated(response),
+        rejected: response.finish === 'rejected',
         check: checks.get(id) ?? null,
         located: (isExamined && located.get(id)) || null,
         steps: isExamined ? stepsOf(problem, response) : [],

@@ -18,7 +18,7 @@ import {
   readRun,
   sampleKey,
 } from './run-folder.js';
-import { isTruncated, scoredIn, select } from './selection.js';
+import { isLeftOut, scoredIn, select } from './selection.js';
 import { inShard, type RunSettings, WHOLE } from './settings.js';
 import { printSummary } from './summary.js';
 
@@ -112,7 +112,7 @@ function checkComplete({ folder, settings, problems }: ShardRun, records: RunRec
   for (const { id } of mine) {
     const response = records.responses.get(id);
     if (!response) throw incomplete('has no response to', id);
-    if (!isTruncated(response) && !judged.has(id)) throw incomplete('has not checked', id);
+    if (!isLeftOut(response) && !judged.has(id)) throw incomplete('has not checked', id);
   }
   for (const id of scoredIn(suite, mine, records, settings)) {
     if (!records.scored.has(id)) throw incomplete('has no scores of', id);

@@ -48,18 +48,16 @@ export function promptOf(
 
 /**
  * The tokens of a response that somebody else wrote: those that the tokenizer makes of its text, after the prompt.
- * @throws UsageError where they do not give the text back, as no span of it could then be found
+ * @returns `null` where they do not give the text back, as no span of it could then be found: some tokenizers normalise
  */
 export function encodeGiven(
   { tokenizer }: Pick<Checkpoint, 'tokenizer'>,
-  id: string,
   given: GivenResponse,
-): { readonly tokenIds: number[]; readonly tokenTexts: string[] } {
+): { readonly tokenIds: number[]; readonly tokenTexts: string[] } | null {
   const text = responseText(given);
   const tokenIds = tokenizer.encodePlain(text);
   const detokenizer = new Detokenizer(tokenizer);
   const tokenTexts = tokenIds.map((token) => detokenizer.push(token));
   if (tokenTexts.length > 0) tokenTexts[tokenTexts.length - 1] += detokenizer.flush();
-  if (tokenTexts.join('') === text) return { tokenIds, tokenTexts };
-  throw new UsageError(`${id}: the model's tokenizer does not give the text of the response back`);
+  return tokenTexts.join('') === text ? { tokenIds, tokenTexts } : null;
 }

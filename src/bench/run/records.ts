@@ -35,8 +35,11 @@ export const responseSchema = z.object({
   promptTokens: z.int(),
   tokenIds: z.array(z.int()),
   tokenTexts: z.array(z.string()),
-  /** `length`: cut off, which leaves it out of every table. */
-  finish: z.enum(['stop', 'length', 'given']),
+  /**
+   * `length`: cut off; `rejected`: given, and the tokenizer does not give its text back, so that no step could be found in
+   * it. Both are left out of every table.
+   */
+  finish: z.enum(['stop', 'length', 'given', 'rejected']),
   /** That it took to generate; 0 where it was given. */
   seconds: z.number(),
 });
@@ -88,6 +91,8 @@ export const sampleSchema = z.object({
   sample: z.int(),
   text: z.string(),
   tokens: z.int(),
+  /** `length`: cut off. */
+  finish: z.enum(['stop', 'length']),
   seconds: z.number(),
 });
 export type SampleRecord = z.output<typeof sampleSchema>;

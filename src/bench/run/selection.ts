@@ -45,7 +45,7 @@ export function select(
     const { id, subset } = problem;
     const response = known.responses.get(id);
     const check = known.checks.get(id);
-    if (!response || !check || isTruncated(response)) continue;
+    if (!response || !check || isLeftOut(response)) continue;
     const counts = found.get(subset) ?? { wrong: 0, pending: 0, right: 0 };
     found.set(subset, counts);
     const { length } = response.tokenTexts.join('');
@@ -95,5 +95,9 @@ export const scoredIn = (
   judged === 'claims'
     ? selectClaimed(problems, known)
     : select(problems, known, { scored: score, perSubset }).scored;
+
+/** Whether it is in no table. */
+export const isLeftOut = ({ finish }: ResponseRecord): boolean =>
+  finish === 'length' || finish === 'rejected';
 
 export const isTruncated = ({ finish }: ResponseRecord): boolean => finish === 'length';

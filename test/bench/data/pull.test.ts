@@ -7,7 +7,7 @@ import { DATA_SETS, type DataSet } from '#src/bench/data/catalogue.js';
 import { checkEntities, checkMathTest } from '#src/bench/data/contents.js';
 import { sha256 } from '#src/bench/data/download.js';
 import { defaultDataFolder, suiteFolder } from '#src/bench/data/folder.js';
-import { type PullOptions, pull } from '#src/bench/data/pull.js';
+import { filesPresent, type PullOptions, pull } from '#src/bench/data/pull.js';
 import { UsageError } from '#src/cli/report.js';
 import { FileServer } from '../../support/file-server.js';
 import {
@@ -120,6 +120,14 @@ describe('pull', () => {
   it('names its own file where that is spoiled', async () => {
     writeFileSync(join(folder, 'flinch-data.json'), '{bad');
     await expect(run(unpinned)).rejects.toThrow(/flinch-data\.json: is not valid JSON/);
+  });
+
+  it('counts published files, and others of their names', async () => {
+    expect(await filesPresent(pinned, folder)).toEqual({ published: 0, others: 0 });
+    put('wrong');
+    expect(await filesPresent(pinned, folder)).toEqual({ published: 0, others: 1 });
+    put('right');
+    expect(await filesPresent(pinned, folder)).toEqual({ published: 1, others: 0 });
   });
 
   it('lets one download at a time into a folder', async () => {

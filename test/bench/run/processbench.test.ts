@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -45,6 +45,27 @@ describe('a run over ProcessBench', () => {
       aggregation: 'own',
       n: 2,
     });
+  });
+
+  it('leaves out, and counts, what the tokenizer does not give back', { timeout: 300_000 }, async () => {
+    const given = JSON.parse(readFileSync(join(DATA, 'gsm8k.json'), 'utf8'));
+    // Its tokenizer composes the letter.
+    given[0].steps[0] = `Cafe\u0301: ${given[0].steps[0]}`;
+    const data = folder.path('composed');
+    mkdirSync(data);
+    writeFileSync(join(data, 'gsm8k.json'), JSON.stringify(given));
+    const { code, stderr } = await flinch([
+      ...['bench', 'run', '--suite', 'processbench', '--subsets', 'gsm8k', '--data', data],
+      ...['--model', longModel(), '--measures', 'nll', '--score', 'all', '--out', folder.path('left-out')],
+    ]);
+    expect([code, stderr]).toEqual([0, '']);
+    const evaluation = evaluationSchema.parse(JSON.parse(folder.read('left-out/evaluation.json')));
+    expect(evaluation.counts).toEqual([
+      expect.objectContaining({
+        ...{ problems: 3, truncated: 0, correct: 1, wrong: 1, located: 1 },
+        rejected: { not_encoded: 1 },
+      }),
+    ]);
   });
 
   it.skipIf(!HAS_SHARED_DATA)(`reads the real ones${NEEDS_DATA}`, { timeout: 300_000 }, async () => {

@@ -95,6 +95,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['none_named', 'no step was named'],
   ['no_match', 'its text is not in the response'],
   ['unreadable', 'the judge could not be read'],
+  ['not_encoded', 'the tokenizer does not give it back'],
   ['unlisted', 'not in the file of statements'],
   ['none_labelled', 'no statement that counts'],
 ]);

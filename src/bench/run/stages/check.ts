@@ -3,14 +3,14 @@ import { each } from '../../each.js';
 import type { BenchProblem } from '../../suites/suite.js';
 import type { CheckRecord } from '../records.js';
 import { type Run, textOf } from '../run.js';
-import { isTruncated } from '../selection.js';
+import { isLeftOut } from '../selection.js';
 
 /** Whether each final answer is right. */
 export async function checkResponses(run: Run): Promise<void> {
   const { problems, records, signal } = run;
   const whole = problems.filter(({ id }) => {
     const response = records.responses.get(id);
-    return response && !isTruncated(response);
+    return response && !isLeftOut(response);
   });
   const missing = whole.filter(({ id }) => !records.checks.has(id));
   const options = { done: whole.length - missing.length, signal };

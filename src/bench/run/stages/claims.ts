@@ -4,14 +4,14 @@ import type { BenchProblem } from '../../suites/suite.js';
 import { needsJudge } from '../claim-source.js';
 import type { ClaimsRecord } from '../records.js';
 import { type Run, textOf } from '../run.js';
-import { isTruncated } from '../selection.js';
+import { isLeftOut } from '../selection.js';
 
 /** The claims of each whole response, and which of them are supported. */
 export async function judgeClaims(run: Run): Promise<void> {
   const { problems, records, signal } = run;
   const whole = problems.filter(({ id }) => {
     const response = records.responses.get(id);
-    return response && !isTruncated(response);
+    return response && !isLeftOut(response);
   });
   const missing = whole.filter(({ id }) => !records.claims.has(id));
   const options = { done: whole.length - missing.length, signal };

@@ -34,9 +34,12 @@ function givenResponse({ engine, suite, settings }: Run, problem: BenchProblem):
   const { checkpoint, contextLength } = engine;
   const { id, subset, given } = problem;
   const promptTokens = promptOf(checkpoint, suite, problem, settings.system).length;
-  const { tokenIds, tokenTexts } = encodeGiven(checkpoint, id, given!);
+  const encoded = encodeGiven(checkpoint, given!);
+  const record = { id, subset, promptTokens, seconds: 0 };
+  if (!encoded) return { ...record, tokenIds: [], tokenTexts: [], finish: 'rejected' };
+  const { tokenIds, tokenTexts } = encoded;
   const fits = promptTokens + tokenIds.length <= contextLength;
-  return { id, subset, promptTokens, tokenIds, tokenTexts, finish: fits ? 'given' : 'length', seconds: 0 };
+  return { ...record, tokenIds, tokenTexts, finish: fits ? 'given' : 'length' };
 }
 
 export interface Writing {

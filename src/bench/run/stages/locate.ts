@@ -3,7 +3,7 @@ import { each } from '../../each.js';
 import type { BenchProblem } from '../../suites/suite.js';
 import type { LocatedRecord } from '../records.js';
 import { type Run, textOf } from '../run.js';
-import { isTruncated, select } from '../selection.js';
+import { isLeftOut, select } from '../selection.js';
 
 /**
  * The first wrong step of each wrong response, as many as each subset needs: a judge is asked no more often than that.
@@ -27,7 +27,7 @@ export async function locateSteps(run: Run): Promise<void> {
   for (const problem of problems) {
     const { id } = problem;
     const [response, check] = [records.responses.get(id), records.checks.get(id)];
-    if (!response || !check || isTruncated(response) || !check.correct) continue;
+    if (!response || !check || isLeftOut(response) || !check.correct) continue;
     const span = run.suite.locate(problem, textOf(response));
     if (span && !records.located.has(id)) records.located.add({ id, span: [...span], by: 'program' });
   }

@@ -24,13 +24,14 @@ export async function sampleResponses(run: Run): Promise<void> {
     async ({ problem, sample }) => {
       const { id } = problem;
       const start = performance.now();
-      const { tokenTexts } = await write(run, problem, {
+      const { tokenTexts, finish } = await write(run, problem, {
         temperature,
         seed: seedOf(seed, id, sample),
         maxTokens,
       });
       const seconds = (performance.now() - start) / 1000;
-      records.samples.add({ id, sample, text: tokenTexts.join(''), tokens: tokenTexts.length, seconds });
+      const text = tokenTexts.join('');
+      records.samples.add({ id, sample, text, tokens: tokenTexts.length, finish, seconds });
     },
     { concurrency: streams, done: all.length - missing.length, signal },
   );

@@ -1,7 +1,8 @@
 import { UsageError } from '../../../cli/report.js';
+import { type StepMode, StepSegmenter } from '../../../stream/step-segmenter.js';
 import { each } from '../../each.js';
 import { samplesNeeded } from '../../measures/measure.js';
-import { type Scorable, scoreMeasures } from '../../measures/score-measures.js';
+import { type Scorable, type ScorableSample, scoreMeasures } from '../../measures/score-measures.js';
 import type { BenchProblem, Suite } from '../../suites/suite.js';
 import { suites } from '../../suites/suites.js';
 import { promptOf } from '../prompt.js';
@@ -42,28 +43,40 @@ export async function scoreResponses(run: Run): Promise<void> {
   );
 }
 
-/** @param samples of the response, from the first on */
+export type DrawnSample = Pick<SampleRecord, 'text' | 'finish' | 'seconds'>;
+
+/** @param samples of the response, from the first on; of one that was cut off the whole steps count, and no answer */
 export function scorable(
   { engine, suite, settings, records }: Run,
   problem: BenchProblem,
-  samples: readonly Pick<SampleRecord, 'text' | 'seconds'>[],
+  samples: readonly DrawnSample[],
 ): Scorable {
   const response = records.responses.get(problem.id)!;
   const extracted = records.checks.get(problem.id)?.extracted ?? null;
   const { tokenIds, tokenTexts } = response;
+  const stepMode = settings.steps === 'given' ? 'paragraph' : settings.steps;
   return {
     promptIds: promptOf(engine.checkpoint, suite, problem, settings.system),
     question: problem.question,
     tokenIds,
     tokenTexts,
     steps: stepsOf(settings.steps, problem, response).map(({ tokens: { start, end } }) => [start, end]),
-    stepMode: settings.steps === 'given' ? 'paragraph' : settings.steps,
-    samples: samples.map(({ text, seconds }) => ({
-      text,
-      agrees: extracted !== null && agrees(suite, problem, extracted, text),
-      seconds,
-    })),
+    stepMode,
+    samples: samples.map((sample) =>
+      comparable(sample, stepMode, (text) => extracted !== null && agrees(suite, problem, extracted, text)),
+    ),
   };
+}
+
+/** A further response as the measures take it: of one that was cut off the whole steps, and no answer. */
+export function comparable(
+  { text, finish, seconds }: DrawnSample,
+  mode: StepMode,
+  agrees: (text: string) => boolean,
+): ScorableSample {
+  if (finish === 'stop') return { text, agrees: agrees(text), seconds };
+  const steps = new StepSegmenter(mode).push(text);
+  return { text: steps.map((step) => step.text).join(''), agrees: false, seconds };
 }
 
 /** Whether the final answer of another response is equivalent to this one's. */

@@ -7,7 +7,7 @@ import type { Run } from '../run.js';
 import { seedOf } from '../seeds.js';
 import { scoredIn } from '../selection.js';
 import { write } from './generate.js';
-import { scorable } from './score.js';
+import { type DrawnSample, scorable } from './score.js';
 
 /**
  * What each measure takes by itself, and what writing as many tokens takes, for the first scored responses in the
@@ -36,11 +36,11 @@ async function time(run: Run, problem: BenchProblem): Promise<TimeRecord> {
   const [generation] = await seconds(() =>
     write(run, problem, { temperature, seed, maxTokens: tokens, endless: true }),
   );
-  const samples: { text: string; seconds: number }[] = [];
+  const samples: DrawnSample[] = [];
   for (let sample = 1; sample <= samplesNeeded(run.measures); sample += 1) {
     const writing = { temperature: sampleTemperature, seed: seedOf(settings.seed, id, sample), maxTokens };
-    const [taken, { tokenTexts }] = await seconds(() => write(run, problem, writing));
-    samples.push({ text: tokenTexts.join(''), seconds: taken });
+    const [taken, { tokenTexts, finish }] = await seconds(() => write(run, problem, writing));
+    samples.push({ text: tokenTexts.join(''), finish, seconds: taken });
   }
   const response = scorable(run, problem, samples);
   const measures: Record<string, number> = {};

@@ -29,7 +29,7 @@ export const TOKEN_SCORE = {
 export const TOKEN_RISK = {
   name: 'flinch_token_risk',
   type: 'histogram',
-  help: 'Risks of tokens: the share of ordinary tokens that score lower, from 0 to 1. Tokens that cannot be rated yet are not among them.',
+  help: 'Risks of tokens: the share of ordinary tokens that score lower, from 0 to 1. Tokens that cannot be rated yet are not among them, nor those that the schedule left out (flinch_skipped_tokens_total), which rank below all others.',
   labels: BY_METHOD,
   buckets: RISK_BUCKETS,
 } as const satisfies HistogramDefinition;

@@ -12,7 +12,7 @@ import { checkForm, endWithConnection } from './http-server.js';
 import { jsonBody } from './json-body.js';
 import type { Lifecycle } from './lifecycle.js';
 import type { LiveGenerations } from './live-generations.js';
-import { FORMATS } from './metrics/exposition.js';
+import { formatFor } from './metrics/exposition.js';
 import type { Metrics } from './metrics/metrics.js';
 import type { Models } from './models.js';
 import { observe } from './observe.js';
@@ -123,8 +123,7 @@ export function createMetricsApp({ metrics, checkName }: MetricsAppOptions): Exp
 
 function sendMetrics(metrics: Metrics): RequestHandler {
   return async (req, res) => {
-    const open = req.accepts([FORMATS.classic, FORMATS.openMetrics]) === FORMATS.openMetrics;
-    const format = open ? 'openMetrics' : 'classic';
+    const format = formatFor(req.headers.accept);
     const headers = {
       'Content-Type': metrics.contentType(format),
       Vary: 'Accept',

@@ -129,6 +129,7 @@ export function assembleGateway(
   });
   metrics.watch({
     models,
+    logger,
     generations: () => live.size,
     connections: () => ({ http: connections.size, websocket: streams.connections }),
   });

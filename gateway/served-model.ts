@@ -36,6 +36,8 @@ export interface PrepareOptions {
   readonly maxTokens?: number;
   /** Of the response, for the metrics. */
   readonly responseId?: string;
+  /** Told of each event of a guard as it is written, before steps are held back. */
+  readonly written?: (event: GuardEvent) => void;
   /** Told of a refusal after the start, where the client hears of it as of a failure; else it is answered with one. */
   readonly refused?: (code: ErrorCode) => void;
 }

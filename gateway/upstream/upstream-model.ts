@@ -142,7 +142,7 @@ export class UpstreamModel implements ServedModel {
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { canRetract, maxTokens } = options;
+    const { canRetract, maxTokens, written } = options;
     this.refresh();
     const capabilities = await this.#failover.capabilities();
     const topLogprobs = request.top_logprobs ?? 0;
@@ -189,7 +189,7 @@ export class UpstreamModel implements ServedModel {
     checkScoring(scoring);
     checkGuard(guard, scoring);
     const seed = request.seed ?? randomInt(2 ** 31);
-    const judging = { scoring, guard, risks: this.#risks, seed };
+    const judging = { scoring, guard, risks: this.#risks, seed, ...(written && { written }) };
     return {
       ...prepared,
       guard: { ...settings, delivery: guard.delivery, calibrated: false },

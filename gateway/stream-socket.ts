@@ -116,7 +116,7 @@ export class StreamConnection {
   #create(message: unknown): void {
     const request = parse(createSchema, message);
     this.#checkRoom();
-    const { models, live, principal } = this.#options;
+    const { models, live, principal, logger } = this.#options;
     const id = `${ID_PREFIX}${randomUUID()}`;
     const resumable = request.resumable === true;
     const requestId = request.request_id;
@@ -128,6 +128,8 @@ export class StreamConnection {
         principal,
         resumable,
         requestId,
+        logger,
+        over: ({ model }, complete) => logger.info({ response_id: id, model, complete }, 'generation'),
         prepare: () => models.prepare(request, { canRetract: true, responseId: id, refused }),
         encode: (prepared) => new StreamEncoding({ id, requestId, epoch: live.epoch, resumable, prepared }),
       })

@@ -19,8 +19,10 @@ export function observe(logger: Logger, metrics: Metrics): RequestHandler {
       const ms = performance.now() - start;
       const route = routeOf(req.route, res.locals.route);
       const { model, error, principal, responseId } = res.locals;
-      metrics.request({ method: req.method, route, status: res.statusCode, seconds: ms / 1000 });
-      const about = { request_id: requestId, method: req.method, route, status: res.statusCode };
+      // Until an answer begins the status is 200, whatever becomes of it.
+      const status = res.headersSent ? res.statusCode : null;
+      metrics.request({ method: req.method, route, status, seconds: ms / 1000 });
+      const about = { request_id: requestId, method: req.method, route, status };
       const whose = { model, principal: principal?.name, response_id: responseId };
       const fields = { ...about, ms: Math.round(ms), ...whose };
       if (!error) return logger.info({ ...fields, complete: res.writableFinished }, 'request');

@@ -47,7 +47,7 @@ export class Metrics {
       const generations = this.#generations.of(name, inside?.provider ?? 'flinch');
       this.#models.set(name, { generations, guard: this.#guard.of(name) });
       if (inside?.engine) this.#engine.watch(name, inside.engine);
-      if (inside?.upstreamUp) this.#upstream.watch(name, inside.upstreamUp);
+      if (inside?.upstream) this.#upstream.watch(name, inside.upstream);
     }
   }
 

@@ -143,6 +143,27 @@ describe('the metrics', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
   });
 
+  it('do not take a client that left before the answer for one that was served', async () => {
+    const gateway = await useTestGateway();
+    const status = (name: string) =>
+      new RegExp(`_count\\{method="POST",route="/v1/chat/completions",status="${name}"\\} (\\d+)\\n`);
+    // All that may come are there from the start: one that first appears with an error has no rate.
+    for (const name of ['2xx', '4xx', '5xx', 'aborted'])
+      expect(status(name).exec(await metricsOf(gateway))?.[1]).toBe('0');
+    const left = new AbortController();
+    const headers = { 'Content-Type': 'application/json' };
+    const url = `${gateway.url}/v1/chat/completions`;
+    const body = JSON.stringify(ask('wait'));
+    const asked = fetch(url, { method: 'POST', headers, body, signal: left.signal }).catch(() => null);
+    await expect.poll(() => metricsOf(gateway)).toContain('flinch_active_generations 1\n');
+    left.abort();
+    await asked;
+    await expect.poll(async () => status('aborted').exec(await metricsOf(gateway))?.[1]).toBe('1');
+    expect(status('2xx').exec(await metricsOf(gateway))?.[1]).toBe('0');
+    const [line] = linesOf(gateway).filter(({ route }) => route === '/v1/chat/completions');
+    expect(line).toMatchObject({ status: null, complete: false });
+  });
+
   it('say what is under way', async () => {
     const gateway = await useTestGateway();
     const socket = await TestSocket.open(gateway.url);

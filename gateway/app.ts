@@ -71,8 +71,7 @@ export function createApp(options: AppOptions): Express {
 
   app.use('/v1', checkOrigin(access));
   const user = authenticate(access, 'generate');
-  const resumed = (recovered: boolean): void => metrics.resumed(recovered);
-  const resuming = { live, settings, logger, resumed };
+  const resuming = { live, settings, metrics, logger };
   const chat = chatCompletions({ models, ...resuming });
   app.post('/v1/chat/completions', user, jsonBody(settings.limits.body_bytes), chat);
   // Express answers it as GET: it would take the stream over, and read nothing of it.

@@ -7,6 +7,7 @@ import type { Config } from './config.js';
 import { ApiError } from './errors.js';
 import type { Encoding, LiveGeneration, Sink } from './live-generation.js';
 import type { LiveGenerations } from './live-generations.js';
+import type { Metrics } from './metrics/metrics.js';
 import type { Models } from './models.js';
 import { Completion } from './openai.js';
 import { type ChatRequest, chatSchema, parse } from './request.js';
@@ -18,8 +19,7 @@ export interface ChatOptions {
   readonly live: LiveGenerations;
   readonly settings: Pick<Config, 'streams'>;
   readonly logger: Logger;
-  /** Told whether a generation could be gone on with. */
-  readonly resumed: (recovered: boolean) => void;
+  readonly metrics: Pick<Metrics, 'resumed'>;
 }
 
 /**
@@ -60,7 +60,7 @@ export function resumeCompletion(options: Omit<ChatOptions, 'models'>): RequestH
 }
 
 function goOn(
-  { live, settings, resumed }: Omit<ChatOptions, 'models'>,
+  { live, settings, metrics }: Omit<ChatOptions, 'models'>,
   req: Request,
   res: Response,
   next: NextFunction,
@@ -69,7 +69,7 @@ function goOn(
   const generation = live.find(point, principalOf(res));
   const sink = generation && new SseSink(res, generation, settings.streams, next);
   const recovered = generation !== null && sink !== null && generation.attach(sink, offset);
-  resumed(recovered);
+  metrics.resumed(recovered);
   if (generation) res.locals.responseId = generation.id;
   if (!recovered) {
     throw new ApiError(410, 'not_recovered', `${LAST_EVENT_ID}: what followed it is no longer there`);

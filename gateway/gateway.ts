@@ -122,8 +122,7 @@ export function assembleGateway(
         principal,
         settings: config,
         logger: log,
-        refused: (code, model) => metrics.refused(code, model),
-        resumed: (recovered) => metrics.resumed(recovered),
+        metrics,
       });
     },
   });

@@ -1,5 +1,6 @@
 import type { Counter } from 'prom-client';
 import { ERROR_CODES, type ErrorCode } from '../error-codes.js';
+import { ADMISSION_REFUSALS } from './admission.js';
 import { type Definition, type HistogramDefinition, MODEL } from './definition.js';
 import type { Families } from './families.js';
 import type { Histogram } from './histogram.js';
@@ -19,17 +20,6 @@ const ROUTES = [
   'other',
 ] as const;
 const STATUSES = ['1xx', '2xx', '3xx', '4xx', '5xx', 'aborted'] as const;
-
-/** Errors that say that a generation is not taken on, though nothing is wrong with it or with the model. */
-export const ADMISSION_REFUSALS = [
-  'context_length_exceeded',
-  'insufficient_memory',
-  'overloaded',
-  'prompt_too_long',
-  'rate_limited',
-  'shutting_down',
-  'too_many_generations',
-] as const satisfies readonly ErrorCode[];
 
 export const REQUEST_DURATION = {
   name: 'flinch_http_request_duration_seconds',

@@ -1,12 +1,12 @@
 import { type MonoTypeOperatorFunction, tap } from 'rxjs';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { ErrorCode } from '../error-codes.js';
-import { type ApiError, toApiError } from '../errors.js';
+import { toApiError } from '../errors.js';
 import { Models } from '../models.js';
 import type { GenerationFields } from '../request.js';
 import type { Prepared, PrepareOptions, ServedModel } from '../served-model.js';
+import { isRefusal } from './admission.js';
 import { type Clock, GenerationObserver } from './generation-observer.js';
-import { ADMISSION_REFUSALS } from './http.js';
 import type { Metrics } from './metrics.js';
 
 const CLOCK: Clock = { now: () => performance.now(), date: () => Date.now() };
@@ -94,9 +94,4 @@ function attempt(measure: () => void, failed: (error: unknown) => void): void {
   } catch (error) {
     failed(error);
   }
-}
-
-/** It is the request's fault, or there is no room for it: nothing was taken on. */
-function isRefusal({ status, body }: ApiError): boolean {
-  return status < 500 || ADMISSION_REFUSALS.some((code) => code === body.code);
 }

@@ -16,5 +16,5 @@ try {
   await flinchProgram(String(version)).parseAsync();
 } catch (error) {
   reportError(error);
-  process.exitCode ??= 1;
+  process.exitCode ??= 1; // unless the command has its own
 }

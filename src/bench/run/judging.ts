@@ -8,9 +8,6 @@ import type { RunOptions } from './run-options.js';
 import type { RunSettings } from './settings.js';
 import { needsJudge } from './stages/locate.js';
 
-/** Suites whose first wrong steps nobody but a judge knows. */
-const JUDGED: readonly string[] = ['math', 'bbh', 'gsm8k'];
-
 /**
  * What a run keeps of its judge; `null` without one.
  * @throws UsageError for options that do not go together, or a stage that a judge is missing for
@@ -27,9 +24,11 @@ export function judgeSettings(options: RunOptions): RunSettings['judge'] {
     };
   }
   if (judgeModel !== undefined) throw new UsageError('--judge: is needed beside --judge-model');
-  if (stages.includes('locate') && JUDGED.includes(suite)) throw new UsageError(needsJudge(suite));
-  const isAnswered = suites[suite].judged === 'answer' && suite !== 'processbench';
-  if (options.check === 'judge' && stages.includes('check') && isAnswered)
+  const { judged, toldBy } = suites[suite];
+  // Claims can come from a file.
+  if (judged === 'claims') return null;
+  if (stages.includes('locate') && toldBy === 'judge') throw new UsageError(needsJudge(suite));
+  if (options.check === 'judge' && stages.includes('check') && toldBy !== 'labels')
     throw new UsageError('--judge: --check judge needs one');
   return null;
 }

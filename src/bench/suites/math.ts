@@ -62,6 +62,7 @@ export function mathSuite(settings: MathSettings): Suite {
   return {
     name: 'math',
     judged: 'answer',
+    toldBy: 'judge',
     load: (source) => loadMath(source, settings),
     messages: ({ question }) => [{ role: 'user', content: mathPrompt(question) }],
     check: ({ reference }, response) => {

@@ -42,6 +42,8 @@ export interface Suite {
    * file tells. The id of a problem is then what the claims are about.
    */
   readonly judged: 'answer' | 'claims';
+  /** Who tells the first wrong step, or which claims are wrong. */
+  readonly toldBy: 'judge' | 'labels' | 'program';
   /** In the order of the files, all of them. */
   load(source: SuiteSource): Promise<readonly BenchProblem[]>;
   /** What the model is asked, without a system message. */

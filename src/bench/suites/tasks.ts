@@ -13,6 +13,7 @@ import type { BenchProblem, Suite } from './suite.js';
 export const tasksSuite: Suite = {
   name: 'tasks',
   judged: 'answer',
+  toldBy: 'program',
   async load({ seed, count, subsets }) {
     const tasks = chosenSubsets(TASKS, subsets);
     const problems = Array.from({ length: count }, (_, i) =>

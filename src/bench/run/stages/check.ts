@@ -27,7 +27,7 @@ async function check({ suite, settings, judge, records }: Run, problem: BenchPro
   const text = textOf(records.responses.get(id)!);
   const checked = suite.check(problem, text);
   if (checked && (settings.check === 'rules' || given)) {
-    const by = given ? 'labels' : suite.name === 'tasks' ? 'program' : 'rules';
+    const by = suite.toldBy === 'judge' ? 'rules' : suite.toldBy;
     return { id, ...checked, by };
   }
   if (!judge)

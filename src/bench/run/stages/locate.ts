@@ -23,7 +23,7 @@ export async function locateSteps(run: Run): Promise<void> {
       options,
     );
   }
-  if (run.suite.name !== 'tasks') return;
+  if (run.suite.toldBy !== 'program') return;
   for (const problem of problems) {
     const { id } = problem;
     const [response, check] = [records.responses.get(id), records.checks.get(id)];
@@ -37,7 +37,7 @@ async function locate({ suite, judge, records }: Run, problem: BenchProblem): Pr
   const { id, given } = problem;
   const text = textOf(records.responses.get(id)!);
   const span = suite.locate(problem, text);
-  const by = given ? 'labels' : suite.name === 'tasks' ? 'program' : 'judge';
+  const by = suite.toldBy;
   if (span && span[1] > span[0]) return { id, span: [...span], by };
   // Of labels and programs that is all; an empty response has no step for anybody.
   if (span || given || text.trim() === '') return { id, span: null, by, rejected: 'none_named' };

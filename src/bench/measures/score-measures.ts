@@ -34,7 +34,7 @@ export interface Scorable {
   /** Together all of its tokens. */
   readonly steps: readonly TokenSpan[];
   /** How the steps were found; those of the samples are found alike. */
-  readonly stepMode?: StepMode;
+  readonly stepMode: StepMode;
   /** As many as `samplesNeeded` says; a measure takes the first of them. */
   readonly samples: readonly ScorableSample[];
 }

@@ -68,6 +68,7 @@ export function claimRun(
   about: About,
   problems: readonly BenchProblem[],
 ): void {
+  if (existsSync(join(folder, SETTINGS_FILE))) readSettings(folder);
   claimFolder(folder, settings);
   if (!existsSync(join(folder, PROBLEMS))) writeWhole(join(folder, PROBLEMS), problems.map(toLine).join(''));
   if (!existsSync(join(folder, ABOUT)))
@@ -81,10 +82,19 @@ export async function readRun(folder: string) {
   const problems: BenchProblem[] = [];
   for await (const problem of readResults(join(folder, PROBLEMS), problemSchema)) problems.push(problem);
   return {
-    settings: settingsSchema.parse(readJson(join(folder, SETTINGS_FILE))),
+    settings: readSettings(folder),
     about: aboutSchema.parse(readJson(join(folder, ABOUT))),
     problems,
   };
+}
+
+/** @throws UsageError for settings of another version */
+function readSettings(folder: string): RunSettings {
+  const file = join(folder, SETTINGS_FILE);
+  const result = settingsSchema.safeParse(readJson(file));
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  throw new UsageError(`${file}: ${z.core.toDotPath(issue?.path ?? [])}: ${issue?.message}`);
 }
 
 export function makeFolder(folder: string): void {

@@ -36,6 +36,7 @@ describe('scoreMeasures', () => {
       tokenIds,
       tokenTexts,
       steps: responseSteps(tokenTexts, 'sentence').map(({ tokens: { start, end } }) => [start, end]),
+      stepMode: 'sentence',
       samples: SAMPLES,
     };
   });

@@ -5,7 +5,7 @@ import type { BenchProblem, Suite } from '../../suites/suite.js';
 import { suites } from '../../suites/suites.js';
 import { promptOf } from '../prompt.js';
 import type { SampleRecord, ScoreRecord } from '../records.js';
-import { type Run, stepsOf } from '../run.js';
+import { type Run, stepMode, stepsOf } from '../run.js';
 import { sampleKey } from '../run-folder.js';
 import { select } from '../selection.js';
 
@@ -56,7 +56,7 @@ export function scorable(
     tokenIds,
     tokenTexts,
     steps: stepsOf(settings.steps, problem, response).map(({ tokens: { start, end } }) => [start, end]),
-    stepMode: settings.steps === 'given' ? 'paragraph' : settings.steps,
+    stepMode: stepMode(settings.steps, problem),
     samples: samples.map(({ text, seconds }) => ({
       text,
       agrees: extracted !== null && agrees(suite, problem, extracted, text),

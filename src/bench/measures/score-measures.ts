@@ -147,7 +147,7 @@ async function ofTokens(
   if (measure.kind !== 'token_sar') return {};
   const compare = measure.light ? null : encoders.compare;
   const logprobs = tokens.map(({ logprob }) => logprob);
-  return tokenSarScores(response, logprobs, measure.scope, compare);
+  return tokenSarScores(response, logprobs, measure.steps, compare);
 }
 
 /** Of measures that need no pass. */

@@ -91,6 +91,8 @@ const METRIC_LABELS: ReadonlyMap<string, string> = new Map([
   ['top3', 'Top 3'],
   ['top5', 'Top 5'],
   ['top1pct', 'Top 1 %'],
+  ['top1pctFloor', 'Top 1 %, rounded down'],
+  ['top1pctRound', 'Top 1 %, to the nearest'],
   ['auroc', 'AUROC'],
   ['averagePrecision', 'AP'],
 ]);
@@ -106,9 +108,20 @@ export const LEVEL_NAMES = {
   pooled: 'pooled steps',
 } as const satisfies Readonly<Record<Level | 'pooled', string>>;
 
-export const LEVEL_LABELS: Readonly<Record<Level, string>> = {
+const LEVEL_LABELS: Readonly<Record<Level, string>> = {
   token: 'Token level: is one of the highest tokens in the first wrong step?',
   step: 'Sentence level: is the first wrong step among the highest?',
   response: 'Final answer: does the score tell wrong answers from right ones?',
   claim: 'Statements: does the score tell unsupported ones from supported ones?',
 };
+
+/** Of a response that came with labels it is asked whether a step is wrong; its final answer may be right all the same. */
+export const isLabelled = (suite: string): boolean => suite === 'processbench';
+
+export const levelName = (level: Level | 'pooled', suite: string): string =>
+  level === 'response' && isLabelled(suite) ? 'whole response' : LEVEL_NAMES[level];
+
+export const levelLabel = (level: Level, suite: string): string =>
+  level === 'response' && isLabelled(suite)
+    ? 'Whole response: does the score tell those with a wrong step from those without?'
+    : LEVEL_LABELS[level];

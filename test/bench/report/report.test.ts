@@ -96,6 +96,19 @@ describe('our numbers in the paper’s tables', () => {
     expect(texts(report, 'whose')).toContain('not run: Graph Uncert.');
   });
 
+  it('ask of ProcessBench whether a step is wrong, not whether the final answer is', () => {
+    const labelled = renderMarkdown(reportOf(madeUpEvaluation({ suite: 'processbench' })));
+    expect(labelled).toContain(
+      'Whole response: does the score tell those with a wrong step from those without?',
+    );
+    expect(labelled).toContain('Whole response (AUROC');
+    expect(labelled).not.toMatch(/Final answer: does|Final answer \(AUROC|Acc 0/);
+    expect(labelled).toContain('its final answer may be right where one is');
+    const asked = renderMarkdown(reportOf(base));
+    expect(asked).toContain('Final answer: does the score tell wrong answers from right ones?');
+    expect(asked).not.toContain('its final answer may be right');
+  });
+
   it('take a measure’s own score for its row, and show its sum among the others', () => {
     const own = { ...base.steps[0]!, measure: 'ccp', aggregation: 'own' as const, top1: estimate(0.9) };
     const summed = { ...own, aggregation: 'sum' as const, top1: estimate(0.1) };
@@ -197,6 +210,18 @@ describe('ablations', () => {
       ['Adv. Pert. (window 64) over block, token level', ['4', '8', '16']],
     ]);
     expect(found[0]!.data.parts[0]![1]!.cells[0]).toMatchObject({ value: 0.43 });
+  });
+
+  it('join runs that scored the same responses, and no others', () => {
+    const point = (measure: string) => ({ ...base.tokens[0]!, scope: 'all', measure });
+    const one = (measure: string, settings: Evaluation['settings']) =>
+      madeUpEvaluation({ tokens: [point(measure)], settings: { ...settings, measures: [measure] } });
+    const drawn = (...evaluations: Evaluation[]) => figures(blocksOf(reportOf(...evaluations), 'ablations'));
+    const [first, second] = ['adversarial:block=4', 'adversarial:block=8'];
+    const same = { problems: 'a', seed: 1 };
+    expect(drawn(one(first!, same), one(second!, { seed: 1, problems: 'a', samples: 4 }))).toHaveLength(1);
+    expect(drawn(one(first!, same), one(second!, { ...same, problems: 'b' }))).toEqual([]);
+    expect(drawn(one(first!, same), one(second!, { ...same, seed: 2 }))).toEqual([]);
   });
 
   it('are none where nothing differs in one setting alone', () => {

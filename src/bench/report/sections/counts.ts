@@ -1,4 +1,5 @@
 import { type Cell, plainTable, type Section, type TableBlock } from '../document.js';
+import { isLabelled } from '../levels.js';
 import { perRun } from '../per-run.js';
 import type { Run } from '../runs.js';
 
@@ -10,12 +11,16 @@ export function countsSection(runs: readonly Run[]): Section | null {
   if (blocks.length === 0) return null;
   const lead =
     'Truncated responses are in no table. Of wrong ones, those are cases whose first wrong step was located; a spanning one covers more than one sentence.';
+  const labelled = runs.some(({ evaluation }) => isLabelled(evaluation.suite)) ? ` ${OF_LABELS}` : '';
   return {
     id: 'counts',
     title: 'Accuracy and counts',
-    blocks: [{ kind: 'text', text: lead }, ...blocks],
+    blocks: [{ kind: 'text', text: `${lead}${labelled}` }, ...blocks],
   };
 }
+
+const OF_LABELS =
+  'A response of ProcessBench is right where no step of it is labelled wrong; its final answer may be right where one is.';
 
 function countsTable(counts: Run['evaluation']['counts']): TableBlock {
   const reasons = [...new Set(counts.flatMap(({ rejected }) => Object.keys(rejected)))];

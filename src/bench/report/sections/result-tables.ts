@@ -4,9 +4,10 @@ import { groupBy } from '../group-by.js';
 import {
   ALL,
   isChoice,
-  LEVEL_LABELS,
+  isLabelled,
   LEVELS,
   type Level,
+  levelLabel,
   MAIN_METRIC,
   metricLabel,
   rowsOf,
@@ -38,7 +39,12 @@ function levelBlocks(level: Level, group: readonly Run[], paper: Paper): Block[]
   const tables = matchedTables(level, measured, matches, paper);
   const byScope = measured.flatMap((run) => scopeTables(level, run, paper, tables.length > 0));
   const rounding = level === 'token' ? measured.flatMap(roundingTable) : [];
-  return [{ kind: 'heading', text: LEVEL_LABELS[level] }, ...tables, ...byScope, ...rounding];
+  return [
+    { kind: 'heading', text: levelLabel(level, group[0]!.evaluation.suite) },
+    ...tables,
+    ...byScope,
+    ...rounding,
+  ];
 }
 
 /** A table for each table of the paper, with a column for each run; one without the paper where it has none. */
@@ -126,12 +132,15 @@ function scopeColumns(level: Level, { evaluation }: Run, scope: string): ModelCo
   const rows = rowsOf(evaluation, level).filter((row) => row.scope === scope);
   return {
     label: scope,
-    accuracy: evaluation.counts.find((count) => count.scope === scope)?.accuracy.value ?? null,
+    accuracy: isLabelled(evaluation.suite) ? null : accuracyOf(evaluation, scope),
     n: commonest(rows.map(({ n }) => n)),
     rows,
     paper: null,
   };
 }
+
+const accuracyOf = ({ counts }: Run['evaluation'], scope: string): number | null =>
+  counts.find((count) => count.scope === scope)?.accuracy.value ?? null;
 
 /** What most lines share stands in the head; the others say their own. */
 function commonest(counts: readonly (number | null)[]): number | null {

@@ -25,10 +25,27 @@ export interface MeasuredRow {
 }
 
 export const ALL = 'all';
+const MACRO = 'macro';
 /** All cases alike, and all subsets alike. */
-export const WHOLE: readonly string[] = [ALL, 'macro'];
+export const WHOLE: readonly string[] = [ALL, MACRO];
 /** The mean over all subsets but one. */
 export const isChoice = (scope: string): boolean => scope.startsWith('macro without ');
+
+/**
+ * How many subsets a mean over them is of; `null` for what is no mean.
+ * @param rows of the table that have a value: a subset may have no case, or only cases of one class
+ */
+export function subsetsTold(
+  scope: string,
+  rows: readonly { readonly scope: string }[],
+  { counts }: Pick<Evaluation, 'counts'>,
+): string | null {
+  if (scope !== MACRO) return null;
+  const subsets = (all: readonly { readonly scope: string }[]): number =>
+    new Set(all.map((row) => row.scope).filter((name) => !WHOLE.includes(name) && !isChoice(name))).size;
+  const [there, all] = [subsets(rows), subsets(counts)];
+  return there < all ? `${there} of ${all} subsets` : `${there} subsets`;
+}
 
 /** The rows of a level; the same shape for all of them. */
 export function rowsOf(evaluation: Evaluation, level: Level): MeasuredRow[] {

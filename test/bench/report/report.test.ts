@@ -41,7 +41,7 @@ describe('our numbers in the paper’s tables', () => {
     expect(labels(whole!)).toEqual([methods, [...schedules, 'chance']]);
     expect(whole!.groups.map(({ label, detail }) => [label, detail])).toEqual([
       ['all', 'Acc 0.80, n = 200'],
-      ['macro', 'n = 200'],
+      ['macro', '2 subsets, n = 200'],
     ]);
     expect(bySubset!.groups.map(({ label }) => label)).toEqual(['arithmetic', 'navigate']);
     expect(labels(others!)[0]).toContain('Rand. Pert. (l=10)');
@@ -195,6 +195,53 @@ describe('what the summary says', () => {
   it('leaves out what has no value, and says so where nothing has', () => {
     const empty = { ...base.tokens[0]!, top3: { value: null, interval: null } };
     expect(summary({ tokens: [empty] })).toContain('there is nothing to sum up');
+  });
+});
+
+describe('a table of results', () => {
+  it('says of how many subsets a mean is where not all have a value', () => {
+    const responses = base.responses.map((row) =>
+      row.scope === 'navigate'
+        ? {
+            ...row,
+            auroc: { value: null, interval: null },
+            averagePrecision: { value: null, interval: null },
+          }
+        : row,
+    );
+    const text = renderMarkdown(reportOf(madeUpEvaluation({ responses })));
+    expect(text).toContain('macro: 1 of 2 subsets, n = ');
+    expect(renderMarkdown(reportOf(base))).not.toContain('of 2 subsets');
+  });
+
+  it('marks no best where most share it', () => {
+    const cellsOf = (values: readonly number[]) => {
+      const measures = ['nll', 'entropy', 'margin', 'random'];
+      const steps = values.map((value, i) => ({
+        ...{ ...base.steps[0]!, measure: measures[i]!, aggregation: 'sum' as const },
+        top1: estimate(value),
+      }));
+      const report = reportOf(madeUpEvaluation({ steps, tokens: [], responses: [], claims: [] }));
+      const [table] = tables(blocksOf(report, 'results-tasks-0-2'));
+      return table!.parts.flat().map(({ cells: [cell] }) => cell);
+    };
+    const marked = (values: readonly number[]) =>
+      cellsOf(values).filter(
+        (cell) => cell !== null && typeof cell === 'object' && 'best' in cell && cell.best,
+      ).length;
+    expect(marked([0.5, 0.4, 0.5, 0.1])).toBe(2);
+    expect(marked([1, 1, 1, 0.5])).toBe(0);
+  });
+});
+
+describe('the settings', () => {
+  it('say what is told above once, and all for what is not limited', () => {
+    const settings = { suite: 'tasks', temperature: 0.2, model: 'f00d', subsets: null, judge: null };
+    const [table] = tables(blocksOf(reportOf(madeUpEvaluation({ settings })), 'settings'));
+    const rows = table!.parts.flat().map(({ label, cells: [cell] }) => [label, cell]);
+    expect(rows.filter(([label]) => label === 'suite' || label === 'model')).toHaveLength(2);
+    expect(rows).toContainEqual(['subsets', 'all']);
+    expect(rows).toContainEqual(['judge', 'none']);
   });
 });
 

@@ -9,8 +9,10 @@ import {
   type Level,
   levelLabel,
   MAIN_METRIC,
+  type MeasuredRow,
   metricLabel,
   rowsOf,
+  subsetsTold,
   WHOLE,
 } from '../levels.js';
 import { measureLabel } from '../measure-label.js';
@@ -129,15 +131,20 @@ function choicesTable(
 }
 
 function scopeColumns(level: Level, { evaluation }: Run, scope: string): ModelColumns {
-  const rows = rowsOf(evaluation, level).filter((row) => row.scope === scope);
+  const all = rowsOf(evaluation, level);
+  const rows = all.filter((row) => row.scope === scope);
   return {
     label: scope,
     accuracy: isLabelled(evaluation.suite) ? null : accuracyOf(evaluation, scope),
     n: commonest(rows.map(({ n }) => n)),
+    subsets: subsetsTold(scope, all.filter(hasValue), evaluation),
     rows,
     paper: null,
   };
 }
+
+const hasValue = ({ metrics }: MeasuredRow): boolean =>
+  [...metrics.values()].some(({ value }) => value !== null);
 
 const accuracyOf = ({ counts }: Run['evaluation'], scope: string): number | null =>
   counts.find((count) => count.scope === scope)?.accuracy.value ?? null;

@@ -120,19 +120,57 @@ function pooledSteps(cases: readonly ScoredCase[]): Example<Step>[] {
   );
 }
 
+type DetectorsOf = (cases: readonly ScoredCase[]) => readonly Detector[];
+
 /** @param detectorsOf cases: {@link responseDetectors} */
 export function responseTable(
   cases: readonly ScoredCase[],
   scopes: Scopes,
-  detectorsOf: (cases: readonly ScoredCase[]) => readonly Detector[],
+  detectorsOf: DetectorsOf,
 ): Evaluation['responses'] {
-  return scoped(cases, scopes, (mine) =>
-    detectorsOf(mine).map((detector) =>
-      areaRow(detector, [mine.length, mine.filter(({ correct }) => !correct).length]),
-    ),
-  ).map(({ scope, measure, aggregation, counts, estimates }) => {
+  const counts = (mine: readonly ScoredCase[]): Counts => ({
+    n: mine.length,
+    positives: mine.filter(({ correct }) => !correct).length,
+  });
+  return areaTable(cases, scopes, detectorsOf, counts);
+}
+
+/** @param detectorsOf cases: {@link stepDetectors} */
+export function pooledTable(
+  cases: readonly ScoredCase[],
+  scopes: Scopes,
+  detectorsOf: DetectorsOf,
+): Evaluation['pooled'] {
+  const counts = (mine: readonly ScoredCase[]): Counts => {
+    const steps = pooledSteps(mine);
+    return { n: steps.length, positives: steps.filter(({ positive }) => positive).length };
+  };
+  return areaTable(cases, scopes, detectorsOf, counts).map(({ n, ...row }) => ({ ...row, steps: n }));
+}
+
+interface Counts {
+  readonly n: number;
+  readonly positives: number;
+}
+
+function areaTable(
+  cases: readonly ScoredCase[],
+  scopes: Scopes,
+  detectorsOf: DetectorsOf,
+  countsOf: (cases: readonly ScoredCase[]) => Counts,
+): Evaluation['responses'] {
+  return scoped(cases, scopes, (mine) => {
+    const { n, positives } = countsOf(mine);
+    return detectorsOf(mine).map(
+      ({ measure, aggregation, auroc, averagePrecision }): Row => ({
+        measure,
+        aggregation,
+        counts: [n, positives],
+        estimates: [percentileInterval(auroc), percentileInterval(averagePrecision)],
+      }),
+    );
+  }).map(({ scope, measure, aggregation, counts: [n, positives], estimates }) => {
     const [auroc, averagePrecision] = estimates.map(written);
-    const [n, positives] = counts;
     return {
       scope,
       measure,
@@ -144,38 +182,6 @@ export function responseTable(
     };
   });
 }
-
-/** @param detectorsOf cases: {@link stepDetectors} */
-export function pooledTable(
-  cases: readonly ScoredCase[],
-  scopes: Scopes,
-  detectorsOf: (cases: readonly ScoredCase[]) => readonly Detector[],
-): Evaluation['pooled'] {
-  return scoped(cases, scopes, (mine) => {
-    const steps = pooledSteps(mine);
-    const counts = [steps.length, steps.filter(({ positive }) => positive).length];
-    return detectorsOf(mine).map((detector) => areaRow(detector, counts));
-  }).map(({ scope, measure, aggregation, counts, estimates }) => {
-    const [auroc, averagePrecision] = estimates.map(written);
-    const [steps, positives] = counts;
-    return {
-      scope,
-      measure,
-      aggregation,
-      steps: steps!,
-      positives: positives!,
-      auroc: auroc!,
-      averagePrecision: averagePrecision!,
-    };
-  });
-}
-
-const areaRow = ({ measure, aggregation, auroc, averagePrecision }: Detector, counts: number[]): Row => ({
-  measure,
-  aggregation,
-  counts,
-  estimates: [percentileInterval(auroc), percentileInterval(averagePrecision)],
-});
 
 function defined(one: ScoredCase, measure: string, score: number | undefined): number {
   if (score !== undefined) return score;

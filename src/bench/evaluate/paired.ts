@@ -87,7 +87,7 @@ export function pairedAreas(
 
 /**
  * The main measure's scores and those that they are compared with. Sums of what has scores of its own beside them are
- * left out: of CCP they are the same number, and one hypothesis is not to be tested twice.
+ * left out: one hypothesis is not to be tested twice.
  */
 function pairsOf<T extends Pick<Hits | Detector, 'measure' | 'aggregation'>>(
   all: readonly T[],

@@ -8,7 +8,7 @@ import {
 } from '../statistics/bootstrap.js';
 import { rank } from '../statistics/ranking.js';
 import { type Aggregated, CHANCE, type ScoredCase } from './case.js';
-import { type Row, type Scopes, scoped, written } from './table.js';
+import { type Row, type ScopedRow, type Scopes, scoped, written } from './table.js';
 
 /** What tells positive examples from negative ones. */
 export interface Detector {
@@ -64,7 +64,7 @@ export function detectors<T>(
   }));
 }
 
-const chance: Scorer<unknown> = { measure: CHANCE, aggregation: 'own', score: () => 0 };
+export const chance: Scorer<unknown> = { measure: CHANCE, aggregation: 'own', score: () => 0 };
 
 /** Is the final answer wrong? Whole responses, in the class ratio in which they come. */
 export function responseDetectors(
@@ -120,68 +120,64 @@ function pooledSteps(cases: readonly ScoredCase[]): Example<Step>[] {
   );
 }
 
-type DetectorsOf = (cases: readonly ScoredCase[]) => readonly Detector[];
-
 /** @param detectorsOf cases: {@link responseDetectors} */
 export function responseTable(
   cases: readonly ScoredCase[],
   scopes: Scopes,
-  detectorsOf: DetectorsOf,
+  detectorsOf: (cases: readonly ScoredCase[]) => readonly Detector[],
 ): Evaluation['responses'] {
-  const counts = (mine: readonly ScoredCase[]): Counts => ({
-    n: mine.length,
-    positives: mine.filter(({ correct }) => !correct).length,
-  });
-  return areaTable(cases, scopes, detectorsOf, counts);
+  return scoped(cases, scopes, (mine) =>
+    detectorsOf(mine).map((detector) =>
+      areaRow(detector, [mine.length, mine.filter(({ correct }) => !correct).length]),
+    ),
+  ).map(detectionRow);
+}
+
+/** @param row of a table whose counts are examples and positive ones, its estimates {@link areaRow}'s */
+export function detectionRow({
+  scope,
+  measure,
+  aggregation,
+  counts,
+  estimates,
+}: ScopedRow): Evaluation['responses'][number] {
+  const [auroc, averagePrecision] = estimates.map(written);
+  const [n, positives] = counts;
+  return {
+    scope,
+    measure,
+    aggregation,
+    n: n!,
+    positives: positives!,
+    auroc: auroc!,
+    averagePrecision: averagePrecision!,
+  };
 }
 
 /** @param detectorsOf cases: {@link stepDetectors} */
 export function pooledTable(
   cases: readonly ScoredCase[],
   scopes: Scopes,
-  detectorsOf: DetectorsOf,
+  detectorsOf: (cases: readonly ScoredCase[]) => readonly Detector[],
 ): Evaluation['pooled'] {
-  const counts = (mine: readonly ScoredCase[]): Counts => {
-    const steps = pooledSteps(mine);
-    return { n: steps.length, positives: steps.filter(({ positive }) => positive).length };
-  };
-  return areaTable(cases, scopes, detectorsOf, counts).map(({ n, ...row }) => ({ ...row, steps: n }));
-}
-
-interface Counts {
-  readonly n: number;
-  readonly positives: number;
-}
-
-function areaTable(
-  cases: readonly ScoredCase[],
-  scopes: Scopes,
-  detectorsOf: DetectorsOf,
-  countsOf: (cases: readonly ScoredCase[]) => Counts,
-): Evaluation['responses'] {
   return scoped(cases, scopes, (mine) => {
-    const { n, positives } = countsOf(mine);
-    return detectorsOf(mine).map(
-      ({ measure, aggregation, auroc, averagePrecision }): Row => ({
-        measure,
-        aggregation,
-        counts: [n, positives],
-        estimates: [percentileInterval(auroc), percentileInterval(averagePrecision)],
-      }),
-    );
-  }).map(({ scope, measure, aggregation, counts: [n, positives], estimates }) => {
-    const [auroc, averagePrecision] = estimates.map(written);
-    return {
-      scope,
-      measure,
-      aggregation,
-      n: n!,
-      positives: positives!,
-      auroc: auroc!,
-      averagePrecision: averagePrecision!,
-    };
-  });
+    const steps = pooledSteps(mine);
+    const counts = [steps.length, steps.filter(({ positive }) => positive).length];
+    return detectorsOf(mine).map((detector) => areaRow(detector, counts));
+  })
+    .map(detectionRow)
+    .map(({ n, ...row }) => ({ ...row, steps: n }));
 }
+
+export const areaRow = (
+  { measure, aggregation, auroc, averagePrecision }: Detector,
+  counts: number[],
+): Row => ({
+  measure,
+  aggregation,
+  counts,
+  estimates: [percentileInterval(auroc), percentileInterval(averagePrecision)],
+});
 
 function defined(one: ScoredCase, measure: string, score: number | undefined): number {
   if (score !== undefined) return score;

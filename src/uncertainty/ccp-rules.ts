@@ -56,13 +56,17 @@ const OPPOSITES: ReadonlySet<string> = new Set(
     .flatMap((pair) => [pair, pair.split('/').toReversed().join('/')]),
 );
 
+/** Function words among them, such as "before" and "no". */
+const HAVE_OPPOSITES: ReadonlySet<string> = new Set([...OPPOSITES].flatMap((pair) => pair.split('/')));
+
 /** A number, with what punctuation may stand around it. */
 const NUMBER = /^[^\d\p{L}+−-]*([+−-]?\d[\d,]*(?:\.\d+)?)(%?)[^\d\p{L}%]*$/u;
 const COMMAND = /^\\\p{L}+$/u;
 
-/** As {@link isFunctional}, but operators have a meaning here. */
+/** As {@link isFunctional}, but operators have a meaning here, and so have words with an opposite: a "no" can be wrong. */
 export function isFunctionalByRules(text: string): boolean {
-  return !MEANING.has(text.trim()) && isFunctional(wordOf(text));
+  const word = wordOf(text);
+  return !MEANING.has(text.trim()) && !HAVE_OPPOSITES.has(word.toLowerCase()) && isFunctional(word);
 }
 
 /**

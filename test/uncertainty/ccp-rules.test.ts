@@ -31,6 +31,13 @@ describe('relateByRules', () => {
   });
 });
 
+it('function words with an opposite have a meaning', () => {
+  expect([' No', ' before', 'After', ' more', ' can', ' and', ' the'].map(isFunctionalByRules)).toEqual([
+    ...new Array<boolean>(6).fill(false),
+    true,
+  ]);
+});
+
 it('operators have a meaning, other punctuation and function words have none', () => {
   expect([' +', '≤', ' (', '\n', ' the', ' house', '7'].map(isFunctionalByRules)).toEqual([
     false,

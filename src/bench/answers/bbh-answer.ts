@@ -47,14 +47,17 @@ export function extractBbhAnswer(
 /** All options that a text names by the first of these ways that it uses. */
 function readOption(text: string, options: readonly BbhOption[]): string[] {
   const letters = options.length > 0 ? options.map(({ letter }) => letter).join('') : 'A-R';
+  const bracketed = String.raw`\(\s*(?:\\text\{)?([${letters}])\}?\s*\)`;
+  // A small letter alone may be the article.
   const ways = [
-    String.raw`\(\s*(?:\\text\{)?([${letters}])\}?\s*\)`,
-    String.raw`^[\s*_"'$]*(?:\\text\{\(?)?([${letters}])\b(?![a-z' ]*[a-z])`,
-    String.raw`\*\*\(?([${letters}])\)?[.:]?\*\*`,
-    String.raw`\b[Oo]ption\s+\**([${letters}])\b`,
+    new RegExp(bracketed, 'g'),
+    new RegExp(String.raw`^[\s*_"'$]*(?:\\text\{\(?)?([${letters}])\b(?![a-z' ]*[a-z])`, 'g'),
+    new RegExp(String.raw`\*\*\(?([${letters}])\)?[.:]?\*\*`, 'gi'),
+    new RegExp(String.raw`\b[Oo]ption(?:\s+is\b)?\s*:?\s*\**([${letters}])\b`, 'g'),
+    new RegExp(bracketed, 'gi'),
   ];
   for (const way of ways) {
-    const found = [...text.matchAll(new RegExp(way, 'g'))].map(([, letter]) => `(${letter})`);
+    const found = [...text.matchAll(way)].map(([, letter = '']) => `(${letter.toUpperCase()})`);
     if (found.length > 0) return found;
   }
   return namedOptions(text, options);

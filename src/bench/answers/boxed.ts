@@ -7,32 +7,33 @@ export function lastBoxed(text: string): string | null {
 }
 
 function lastOf(text: string, command: string): string | null {
+  const closing = closingBraces(text);
+  const lastDollar = text.lastIndexOf('$');
   for (let at = text.lastIndexOf(command); at >= 0; at = at > 0 ? text.lastIndexOf(command, at - 1) : -1) {
-    const after = text.slice(at + command.length);
-    if (/^[a-z]/i.test(after)) continue; // another command, as \boxedtext
-    const content = (after.trimStart().startsWith('{') ? braced(after) : upToDollar(after))?.trim();
-    if (content) return content;
+    const after = at + command.length;
+    const rest = text.slice(after);
+    if (/^[a-z]/i.test(rest)) continue; // another command, as \boxedtext
+    const start = after + rest.search(/\S|$/);
+    const opened = text[start] === '{';
+    const end = opened ? closing.get(start) : after <= lastDollar ? text.indexOf('$', after) : undefined;
+    if (end === undefined) continue;
+    const content = text.slice(opened ? start + 1 : start, end).trim();
+    if (content !== '') return content;
   }
   return null;
 }
 
-/** What the first pair of braces holds; escaped braces do not count. */
-export function braced(text: string): string | null {
-  const start = text.indexOf('{');
-  if (start < 0) return null;
-  let depth = 0;
-  for (let i = start; i < text.length; i += 1) {
+/** Where each opening brace is closed, of those that are; escaped braces do not count. One look at a text however long. */
+function closingBraces(text: string): Map<number, number> {
+  const closing = new Map<number, number>();
+  const open: number[] = [];
+  for (let i = 0; i < text.length; i += 1) {
     if (text[i] === '\\') i += 1;
-    else if (text[i] === '{') depth += 1;
+    else if (text[i] === '{') open.push(i);
     else if (text[i] === '}') {
-      depth -= 1;
-      if (depth === 0) return text.slice(start + 1, i);
+      const start = open.pop();
+      if (start !== undefined) closing.set(start, i);
     }
   }
-  return null;
-}
-
-function upToDollar(text: string): string | null {
-  const end = text.indexOf('$');
-  return end < 0 ? null : text.slice(0, end);
+  return closing;
 }

@@ -108,6 +108,9 @@ export function checkScores(name: string, score: ScoreRecord, tokens: number, st
     throw new RangeError(`${id}: has ${step.length} scores of ${name} for ${steps} steps`);
 }
 
+/** CCP's own scores are its tokens' sums. */
+const isOwnSum = (measure: string): boolean => /^ccp\b/.test(measure);
+
 function digestMeasure(
   name: string,
   score: ScoreRecord,
@@ -119,6 +122,7 @@ function digestMeasure(
   const ofResponse = new Map<Aggregated, number>();
   if (tokens) {
     for (const aggregation of AGGREGATIONS) {
+      if (aggregation === 'sum' && isOwnSum(name)) continue;
       ofSteps.set(
         aggregation,
         steps.map((step) => aggregate(aggregation, tokens.slice(step.tokens.start, step.tokens.end))),

@@ -164,19 +164,9 @@ export function pooledTable(
     const steps = pooledSteps(mine);
     const counts = [steps.length, steps.filter(({ positive }) => positive).length];
     return detectorsOf(mine).map((detector) => areaRow(detector, counts));
-  }).map(({ scope, measure, aggregation, counts, estimates }) => {
-    const [auroc, averagePrecision] = estimates.map(written);
-    const [steps, positives] = counts;
-    return {
-      scope,
-      measure,
-      aggregation,
-      steps: steps!,
-      positives: positives!,
-      auroc: auroc!,
-      averagePrecision: averagePrecision!,
-    };
-  });
+  })
+    .map(detectionRow)
+    .map(({ n, ...row }) => ({ ...row, steps: n }));
 }
 
 export const areaRow = (

@@ -27,10 +27,7 @@ export function pairedHits(
   main: string,
   options: BootstrapOptions,
 ): PairedRow[] {
-  const rows = all.flatMap((other): Compared[] => {
-    const wanted = other.aggregation === 'own' ? 'sum' : other.aggregation;
-    const ours = all.find(({ measure, aggregation }) => measure === main && aggregation === wanted);
-    if (!ours || other.measure === main) return [];
+  const rows = pairsOf(all, main).flatMap(([ours, other]): Compared[] => {
     return Object.entries(other.metrics).map(([metric, hits]) => ({
       level,
       metric,
@@ -68,10 +65,8 @@ export function pairedAreas(
   main: string,
   n: number,
 ): PairedRow[] {
-  const rows = all.flatMap((other): Compared[] => {
-    const wanted = other.aggregation === 'own' ? 'sum' : other.aggregation;
-    const ours = all.find(({ measure, aggregation }) => measure === main && aggregation === wanted);
-    if (!ours || other.measure === main || other.measure === CHANCE) return [];
+  const rows = pairsOf(all, main).flatMap(([ours, other]): Compared[] => {
+    if (other.measure === CHANCE) return [];
     return (['auroc', 'averagePrecision'] as const).map((metric) => {
       const { difference, p } = bootstrapDifference(ours[metric], other[metric]);
       return {
@@ -90,10 +85,31 @@ export function pairedAreas(
   return adjust(rows);
 }
 
-/** One family of tests is all that the main measure is compared with by one metric and aggregation; `own` by its sums. */
+/**
+ * The main measure's scores and those that they are compared with. Sums of what has scores of its own beside them are
+ * left out: one hypothesis is not to be tested twice.
+ */
+function pairsOf<T extends Pick<Hits | Detector, 'measure' | 'aggregation'>>(
+  all: readonly T[],
+  main: string,
+): (readonly [ours: T, other: T])[] {
+  const own = new Set(all.filter(({ aggregation }) => aggregation === 'own').map(({ measure }) => measure));
+  return all.flatMap((other) => {
+    const { measure, aggregation } = other;
+    if (measure === main || (aggregation === 'sum' && own.has(measure))) return [];
+    const wanted = aggregation === 'own' ? 'sum' : aggregation;
+    const ours = all.find((one) => one.measure === main && one.aggregation === wanted);
+    return ours ? [[ours, other] as const] : [];
+  });
+}
+
+/**
+ * One family of tests is all measures at their usual settings that the main one is compared with by one metric and
+ * aggregation, `own` beside sums; what other settings come to is a question, and a family, of its own.
+ */
 function adjust(rows: readonly Compared[]): PairedRow[] {
-  const familyOf = ({ metric, aggregation }: Compared): string =>
-    `${metric} ${aggregation === 'own' ? 'sum' : aggregation}`;
+  const familyOf = ({ b, metric, aggregation }: Compared): string =>
+    `${b.includes(':')} ${metric} ${aggregation === 'own' ? 'sum' : aggregation}`;
   const families = new Map<string, number[]>();
   for (const [i, row] of rows.entries()) {
     const family = families.get(familyOf(row)) ?? [];

@@ -1,5 +1,6 @@
 import type { Method } from '../../uncertainty/method.js';
 import type { Scoring } from '../../uncertainty/settings.js';
+import type { StepRelevance } from './token-sar-scores.js';
 
 /**
  * A measure of uncertainty as a run names it: a method, with settings that differ from its defaults, such as
@@ -27,7 +28,7 @@ export type Measure = { readonly name: MeasureName } & MeasureKind;
 export type MeasureKind =
   | { readonly kind: 'engine'; readonly method: Method; readonly needs: PassNeeds }
   | { readonly kind: 'ccp'; readonly light: boolean; readonly alternatives: number }
-  | { readonly kind: 'token_sar'; readonly light: boolean; readonly scope: 'step' | 'response' }
+  | { readonly kind: 'token_sar'; readonly light: boolean; readonly steps: StepRelevance }
   | {
       readonly kind: 'graph';
       readonly light: boolean;

@@ -18,6 +18,7 @@ import {
 } from '../../uncertainty/settings.js';
 import { TOKUR_METHODS } from '../../uncertainty/tokur.js';
 import type { MeasureKind, PassNeeds } from './measure.js';
+import { STEP_RELEVANCE } from './token-sar-scores.js';
 
 /** A method: what it can be told, as text, and the measure that comes of it. */
 export interface Definition {
@@ -126,10 +127,10 @@ const ccp = (light: boolean): Definition =>
   );
 
 const tokenSar = (light: boolean): Definition =>
-  define(z.strictObject({ scope: choice(['step', 'response']).default('step') }), ({ scope }) => ({
+  define(z.strictObject({ steps: choice(STEP_RELEVANCE).default('alone') }), ({ steps }) => ({
     kind: 'token_sar',
     light,
-    scope,
+    steps,
   }));
 
 const graph = (light: boolean): Definition =>

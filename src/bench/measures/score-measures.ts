@@ -34,7 +34,7 @@ export interface Scorable {
   /** Together all of its tokens. */
   readonly steps: readonly TokenSpan[];
   /** How the steps were found; those of the samples are found alike. */
-  readonly stepMode?: StepMode;
+  readonly stepMode: StepMode;
   /** As many as `samplesNeeded` says; a measure takes the first of them. */
   readonly samples: readonly ScorableSample[];
 }
@@ -147,7 +147,7 @@ async function ofTokens(
   if (measure.kind !== 'token_sar') return {};
   const compare = measure.light ? null : encoders.compare;
   const logprobs = tokens.map(({ logprob }) => logprob);
-  return tokenSarScores(response, logprobs, measure.scope, compare);
+  return tokenSarScores(response, logprobs, measure.steps, compare);
 }
 
 /** Of measures that need no pass. */

@@ -10,28 +10,41 @@ interface Text {
 }
 
 /**
- * TokenSAR of a response and of its steps (EVALUATION.md section 5). In scope `step` a token is judged by what its step
- * loses without it: the score of a step weighs its tokens among themselves, that of the response weighs all tokens by
- * the same relevance. In scope `response` it is judged by what the whole response loses, and a step's score is its
- * tokens' share in that of the response.
+ * Of what the scores of steps come: `alone`, each step is a text of its own, and its tokens are weighed among
+ * themselves; `share`, a step has its tokens' part of the whole response's score.
+ */
+export const STEP_RELEVANCE = ['alone', 'share'] as const;
+export type StepRelevance = (typeof STEP_RELEVANCE)[number];
+
+/**
+ * TokenSAR of a response and of its steps (EVALUATION.md section 5). The score of the response is always the method's
+ * own: a token counts for what the whole response loses without it. Those of the tokens are weighed as the steps are.
  * @param compare texts of a pair; the lexical substitute where it is `null`
  */
 export async function tokenSarScores(
   text: Text,
   logprobs: readonly number[],
-  scope: 'step' | 'response',
+  stepRelevance: StepRelevance,
   compare: Encoders['compare'],
 ): Promise<MeasureScores> {
   const { tokenTexts, steps } = text;
-  const sequences: readonly TokenSpan[] = scope === 'step' ? steps : [[0, tokenTexts.length]];
-  const similarities = await similaritiesOf(text, sequences, compare);
-  const whole = tokenSar(logprobs, similarities);
-  const ofStep = (range: TokenSpan): number =>
-    scope === 'step'
-      ? tokenSar(logprobs.slice(...range), similarities.slice(...range)).sum
-      : whole.tokens.slice(...range).reduce((sum, value) => sum + value, 0);
-  return { tokens: whole.tokens, steps: steps.map(ofStep), response: whole.sum };
+  const all: TokenSpan = [0, tokenTexts.length];
+  const alone = stepRelevance === 'alone' && steps.length > 1;
+  const similarities = await similaritiesOf(text, alone ? [all, ...steps] : [all], compare);
+  const whole = tokenSar(logprobs, similarities.slice(...all));
+  if (!alone) {
+    const share = (range: TokenSpan): number => sum(whole.tokens.slice(...range));
+    return { tokens: whole.tokens, steps: steps.map(share), response: whole.sum };
+  }
+  const inSteps = similarities.slice(tokenTexts.length);
+  return {
+    tokens: tokenSar(logprobs, inSteps).tokens,
+    steps: steps.map((range) => tokenSar(logprobs.slice(...range), inSteps.slice(...range)).sum),
+    response: whole.sum,
+  };
 }
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 /** How alike each sequence is to itself without each of its tokens, behind the question; of all in one go. */
 async function similaritiesOf(

@@ -1,3 +1,4 @@
+import { best } from './best.js';
 import type { Cell, ColumnGroup, EstimateCell, Row, TableBlock } from './document.js';
 import { LEVEL_NAMES, type MeasuredRow, metricLabel } from './levels.js';
 import { measureLabel } from './measure-label.js';
@@ -13,6 +14,8 @@ export interface ModelColumns {
   readonly label: string;
   readonly accuracy: number | null;
   readonly n: number | null;
+  /** Of a mean over subsets: how many. */
+  readonly subsets: string | null;
   readonly rows: readonly MeasuredRow[];
   /** The paper's numbers for the same, which stand beside. */
   readonly paper: PaperModel | null;
@@ -61,14 +64,14 @@ function fill(
   options: TableOptions,
 ): TableBlock {
   const lines = parts.flat();
-  const best = columns.map(({ rows, paper }) => ({
+  const marks = columns.map(({ rows, paper }) => ({
     ours: highest(layout, lines, rows),
     paper: highest(layout, lines, paper?.rows ?? []),
   }));
   const row = (line: Line): Row => ({
     label: line.label,
     cells: columns.flatMap((column, i) =>
-      layout.metrics.map((metric): Cell => cell(layout, line, metric, column, best[i]!)),
+      layout.metrics.map((metric): Cell => cell(layout, line, metric, column, marks[i]!)),
     ),
   });
   return {
@@ -90,16 +93,17 @@ export const paperComparison = (table: PaperTable, folded: boolean): TableBlock 
       label,
       accuracy,
       n: table.responses,
+      subsets: null,
       rows,
       paper: null,
     })),
     { caption: `${table.dataset}, ${LEVEL_NAMES[table.level]}. The paper: ${table.caption}`, folded },
   );
 
-const group = ({ metrics }: Layout, { label, accuracy, n }: ModelColumns): ColumnGroup => ({
+const group = ({ metrics }: Layout, { label, accuracy, n, subsets }: ModelColumns): ColumnGroup => ({
   label,
   detail:
-    [accuracy === null ? null : `Acc ${accuracy.toFixed(2)}`, n === null ? null : `n = ${n}`]
+    [accuracy === null ? null : `Acc ${accuracy.toFixed(2)}`, subsets, n === null ? null : `n = ${n}`]
       .filter((part) => part !== null)
       .join(', ') || null,
   columns: metrics.map(metricLabel),
@@ -142,19 +146,12 @@ const find = (rows: readonly MeasuredRow[], { measure, aggregation }: Line): Mea
     (row) => row.measure === measure && (aggregation === null ? row.main : row.aggregation === aggregation),
   );
 
-/** The highest value of each metric. */
-function highest(
-  { metrics }: Layout,
-  lines: readonly Line[],
-  rows: readonly MeasuredRow[],
-): ReadonlyMap<string, number> {
+/** By metric, where one stands out. */
+type Highest = ReadonlyMap<string, number | null>;
+
+function highest({ metrics }: Layout, lines: readonly Line[], rows: readonly MeasuredRow[]): Highest {
   const all = lines.flatMap((line) => find(rows, line) ?? []);
-  return new Map(
-    metrics.map((metric) => [
-      metric,
-      Math.max(...all.map((row) => row.metrics.get(metric)?.value ?? Number.NEGATIVE_INFINITY)),
-    ]),
-  );
+  return new Map(metrics.map((metric) => [metric, best(all.map((row) => row.metrics.get(metric)?.value))]));
 }
 
 function cell(
@@ -162,7 +159,7 @@ function cell(
   line: Line,
   metric: string,
   { rows, paper, n }: ModelColumns,
-  best: { readonly ours: ReadonlyMap<string, number>; readonly paper: ReadonlyMap<string, number> },
+  marks: { readonly ours: Highest; readonly paper: Highest },
 ): EstimateCell {
   const row = find(rows, line);
   const { value, interval } = row?.metrics.get(metric) ?? { value: null, interval: null };
@@ -175,11 +172,11 @@ function cell(
     value,
     interval,
     digits,
-    best: value !== null && value === best.ours.get(metric),
+    best: value !== null && value === marks.ours.get(metric),
     n: row && row.n !== n ? row.n : null,
     paper:
       theirs === undefined || theirs === null
         ? null
-        : { value: theirs, digits: paper?.digits ?? digits, best: theirs === best.paper.get(metric) },
+        : { value: theirs, digits: paper?.digits ?? digits, best: theirs === marks.paper.get(metric) },
   };
 }

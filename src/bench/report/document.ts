@@ -77,6 +77,8 @@ export interface FigureBlock {
   /** What is to be seen, for those who cannot see it. */
   readonly description: string;
   readonly spec: TopLevelSpec;
+  /** The numbers stand beside it and are seen at once. */
+  readonly open?: boolean;
   /** What is drawn, in numbers. */
   readonly data: TableBlock;
 }

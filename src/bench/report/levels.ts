@@ -25,10 +25,27 @@ export interface MeasuredRow {
 }
 
 export const ALL = 'all';
+const MACRO = 'macro';
 /** All cases alike, and all subsets alike. */
-export const WHOLE: readonly string[] = [ALL, 'macro'];
+export const WHOLE: readonly string[] = [ALL, MACRO];
 /** The mean over all subsets but one. */
 export const isChoice = (scope: string): boolean => scope.startsWith('macro without ');
+
+/**
+ * How many subsets a mean over them is of; `null` for what is no mean.
+ * @param rows of the table that have a value: a subset may have no case, or only cases of one class
+ */
+export function subsetsTold(
+  scope: string,
+  rows: readonly { readonly scope: string }[],
+  { counts }: Pick<Evaluation, 'counts'>,
+): string | null {
+  if (scope !== MACRO) return null;
+  const subsets = (all: readonly { readonly scope: string }[]): number =>
+    new Set(all.map((row) => row.scope).filter((name) => !WHOLE.includes(name) && !isChoice(name))).size;
+  const [there, all] = [subsets(rows), subsets(counts)];
+  return there < all ? `${there} of ${all} subsets` : `${there} subsets`;
+}
 
 /** The rows of a level; the same shape for all of them. */
 export function rowsOf(evaluation: Evaluation, level: Level): MeasuredRow[] {
@@ -91,6 +108,8 @@ const METRIC_LABELS: ReadonlyMap<string, string> = new Map([
   ['top3', 'Top 3'],
   ['top5', 'Top 5'],
   ['top1pct', 'Top 1 %'],
+  ['top1pctFloor', 'Top 1 %, rounded down'],
+  ['top1pctRound', 'Top 1 %, to the nearest'],
   ['auroc', 'AUROC'],
   ['averagePrecision', 'AP'],
 ]);
@@ -106,9 +125,20 @@ export const LEVEL_NAMES = {
   pooled: 'pooled steps',
 } as const satisfies Readonly<Record<Level | 'pooled', string>>;
 
-export const LEVEL_LABELS: Readonly<Record<Level, string>> = {
+const LEVEL_LABELS: Readonly<Record<Level, string>> = {
   token: 'Token level: is one of the highest tokens in the first wrong step?',
   step: 'Sentence level: is the first wrong step among the highest?',
   response: 'Final answer: does the score tell wrong answers from right ones?',
   claim: 'Statements: does the score tell unsupported ones from supported ones?',
 };
+
+/** Of a response that came with labels it is asked whether a step is wrong; its final answer may be right all the same. */
+export const isLabelled = (suite: string): boolean => suite === 'processbench';
+
+export const levelName = (level: Level | 'pooled', suite: string): string =>
+  level === 'response' && isLabelled(suite) ? 'whole response' : LEVEL_NAMES[level];
+
+export const levelLabel = (level: Level, suite: string): string =>
+  level === 'response' && isLabelled(suite)
+    ? 'Whole response: does the score tell those with a wrong step from those without?'
+    : LEVEL_LABELS[level];

@@ -141,12 +141,12 @@ function renderCell(cell: Cell): Html {
 const strong = (text: string, is: boolean): Html => (is ? html`<b>${text}</b>` : html`${text}`);
 
 function renderFigure(figure: FigureBlock, drawings: Drawings): Html {
-  const { title, description, data } = figure;
+  const { title, description, data, open = false } = figure;
   const drawing = drawings.get(figure);
   if (drawing === undefined) throw new Error(`figure "${title}" was not drawn`);
   const named = html`<svg role="img" aria-label="${`${title}. ${description}`}" `.markup;
-  return html`<figure class="plot"><figcaption>${title}</figcaption>
+  return html`<figure class="${open ? 'plot open' : 'plot'}"><figcaption>${title}</figcaption>
 ${new Html(drawing.replace(/^<svg /, () => named))}
-<details><summary>Numbers</summary>${renderTable(data)}</details></figure>
+${open ? renderTable(data) : html`<details><summary>Numbers</summary>${renderTable(data)}</details>`}</figure>
 `;
 }

@@ -63,7 +63,10 @@ const pairedRow = z.object({
   difference: estimateSchema,
   test: z.enum(['mcnemar', 'bootstrap']),
   p: z.number(),
-  /** By Holm's method, for as many tests as a has comparisons by this metric and aggregation. */
+  /**
+   * By Holm's method, for as many tests as a has comparisons by this metric and aggregation with measures at their usual
+   * settings; those with measures at other settings are apart.
+   */
   adjusted: z.number(),
   tests: z.int(),
 });

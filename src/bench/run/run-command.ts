@@ -26,7 +26,7 @@ import { systemMessage } from './prompt.js';
 import type { Run } from './run.js';
 import { claimRun, makeFolder, openRecords } from './run-folder.js';
 import { addRunOptions, DEFAULT_MEASURES, MEASURE_NAMES, measures, type RunOptions } from './run-options.js';
-import { type About, digestOf, inShard, type RunSettings, WHOLE } from './settings.js';
+import { type About, digestOf, inShard, type RunSettings, SCORING, WHOLE } from './settings.js';
 import { runStages } from './stages/stages.js';
 import { printShard, printSummary } from './summary.js';
 
@@ -140,6 +140,7 @@ async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptio
     encoders,
     claims: claims?.source ?? null,
     settings: {
+      scoring: SCORING,
       suite: suite.name,
       suiteSettings: options.suiteSettings,
       subsets,

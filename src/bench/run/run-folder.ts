@@ -99,9 +99,8 @@ export const inOrder = (settings: RunSettings): RunSettings => ({
 });
 
 function inTheirOrder(folder: string, settings: RunSettings): RunSettings {
-  const file = join(folder, SETTINGS_FILE);
-  if (!existsSync(file)) return settings;
-  const { measures } = readJsonFile(file, z.object({ measures: z.array(z.string()) }));
+  if (!existsSync(join(folder, SETTINGS_FILE))) return settings;
+  const { measures } = readSettings(folder);
   const same = isDeepStrictEqual(measures.toSorted(), settings.measures.toSorted());
   return same ? { ...settings, measures } : settings;
 }
@@ -131,11 +130,15 @@ export async function readRun(folder: string) {
   const problems: BenchProblem[] = [];
   for await (const problem of readResults(join(folder, PROBLEMS), problemSchema)) problems.push(problem);
   return {
-    settings: readJsonFile(join(folder, SETTINGS_FILE), settingsSchema),
+    settings: readSettings(folder),
     about: readJsonFile(join(folder, ABOUT), aboutSchema),
     problems,
   };
 }
+
+/** @throws UsageError for settings of another version */
+const readSettings = (folder: string): RunSettings =>
+  readJsonFile(join(folder, SETTINGS_FILE), settingsSchema);
 
 /** @throws UsageError where there is something else */
 export function makeFolder(folder: string): void {

@@ -1,5 +1,6 @@
 import type { Encoders } from '../../encoder/encoders.js';
 import type { Engine } from '../../engine/engine.js';
+import type { StepMode } from '../../stream/step-segmenter.js';
 import type { Judge } from '../judge/judge.js';
 import type { Measure } from '../measures/measure.js';
 import { type ResponseStep, responseSteps } from '../steps/response-steps.js';
@@ -34,9 +35,15 @@ export const textOf = ({ tokenTexts }: Pick<ResponseRecord, 'tokenTexts'>): stri
 /** @param mode of the run: `given` is that of the problem, where it came in steps */
 export function stepsOf(
   mode: RunSettings['steps'],
-  { given }: BenchProblem,
+  problem: BenchProblem,
   { tokenTexts }: Pick<ResponseRecord, 'tokenTexts'>,
 ): ResponseStep[] {
-  if (mode === 'given' && given) return responseSteps(tokenTexts, given.steps);
-  return responseSteps(tokenTexts, mode === 'given' ? 'sentence' : mode);
+  const { given } = problem;
+  return responseSteps(tokenTexts, mode === 'given' && given ? given.steps : stepMode(mode, problem));
+}
+
+/** How a text is cut that did not come in steps: a further response in such pieces as the one that is scored has. */
+export function stepMode(mode: RunSettings['steps'], { given }: Pick<BenchProblem, 'given'>): StepMode {
+  if (mode !== 'given') return mode;
+  return given ? 'paragraph' : 'sentence';
 }

@@ -6,6 +6,9 @@ import { suiteSettingsSchema } from '../suites/suites.js';
 /** How a response is cut into steps: as the suite gives it, or by its text. */
 export const STEP_MODES = ['given', 'sentence', 'paragraph'] as const;
 
+/** Goes up whenever equal settings come to other scores: those of two versions must not stand in one table. */
+export const SCORING = 2;
+
 export const shardSchema = z.object({ index: z.int().min(0), of: z.int().min(1) });
 export type Shard = z.output<typeof shardSchema>;
 
@@ -14,6 +17,10 @@ export type Shard = z.output<typeof shardSchema>;
  * specification leaves open is among them. How fast the run is, and what it was told to do first, is not.
  */
 export const settingsSchema = z.object({
+  scoring: z.literal(SCORING, {
+    error: ({ input }) =>
+      `the scores are of version ${input ?? 1}, and those made now of version ${SCORING}: run it again in a new folder`,
+  }),
   suite: z.enum(SUITES),
   suiteSettings: suiteSettingsSchema,
   subsets: z.array(z.string()).nullable(),

@@ -18,6 +18,12 @@ describe('lastBoxed', () => {
   ])('is %s', (_, text, expected) => {
     expect(lastBoxed(text)).toBe(expected);
   });
+
+  it('looks at a long text once', () => {
+    // Looking for the end of each anew would take minutes.
+    expect(lastBoxed('\\boxed{'.repeat(200_000))).toBeNull();
+    expect(lastBoxed(`\\boxed{8}${'\\boxed '.repeat(200_000)}`)).toBe('8');
+  });
 });
 
 describe('extractMathAnswer', () => {

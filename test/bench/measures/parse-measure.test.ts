@@ -22,7 +22,7 @@ describe('parseMeasure', () => {
     ['random:sigma=1e-2,samples=40', 'random:samples=40,sigma=0.01'],
     ['tokur_eu:samples=2', 'tokur_eu'],
     ['ccp:alternatives=5', 'ccp:alternatives=5'],
-    ['token_sar:scope=response', 'token_sar:scope=response'],
+    ['token_sar:steps=share', 'token_sar:steps=share'],
     [' graph: clusters = 0.5 ', 'graph:clusters=0.5'],
     ['self_consistency:samples=10', 'self_consistency'],
   ])('%s is %s', (text, name) => {

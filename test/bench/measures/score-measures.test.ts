@@ -36,6 +36,7 @@ describe('scoreMeasures', () => {
       tokenIds,
       tokenTexts,
       steps: responseSteps(tokenTexts, 'sentence').map(({ tokens: { start, end } }) => [start, end]),
+      stepMode: 'sentence',
       samples: SAMPLES,
     };
   });
@@ -227,8 +228,8 @@ describe('tokenSarScores', () => {
       asked.push(...pairs);
       return compare(pairs);
     };
-    const { tokens, steps, response } = await tokenSarScores(text, logprobs, 'step', remember);
-    expect(asked.slice(0, 2)).toEqual([
+    const { tokens, steps, response } = await tokenSarScores(text, logprobs, 'alone', remember);
+    expect(asked.slice(5, 7)).toEqual([
       ['Q? 2 is.\n', 'Q?  is.\n'],
       ['Q? 2 is.\n', 'Q? 2.\n'],
     ]);
@@ -239,14 +240,13 @@ describe('tokenSarScores', () => {
     const total = relevance.reduce((a, b) => a + b);
     const expected = relevance.map((r, i) => (-logprobs[i]! * r) / total);
     expect(tokens).toEqual(expected.map((e) => expect.closeTo(e, 10)));
-    expect(response).toBeCloseTo(
-      expected.reduce((a, b) => a + b),
-      10,
-    );
+    // The response's own is by the whole of it, whatever its steps are.
+    expect(asked[0]).toEqual(['Q? 2 is.\n 3 4', 'Q?  is.\n 3 4']);
+    expect(response).toBeCloseTo((1 + 6 + 6 + 8 + 10) / 10, 10);
   });
 
-  it('judges it by the whole response instead, whose score the steps then share', async () => {
-    const { steps, response } = await tokenSarScores(text, logprobs, 'response', compare);
+  it('gives steps their share of the score of the whole response instead', async () => {
+    const { steps, response } = await tokenSarScores(text, logprobs, 'share', compare);
     expect(steps![0]).toBeCloseTo((1 * 1 + 2 * 3 + 3 * 2) / 10, 10);
     expect(response).toBeCloseTo((1 + 6 + 6 + 8 + 10) / 10, 10);
     expect(steps![0]! + steps![1]!).toBeCloseTo(response!, 10);
@@ -257,7 +257,7 @@ describe('tokenSarScores', () => {
     const never = async () => {
       throw new Error('asked');
     };
-    const { steps } = await tokenSarScores(one, [-2], 'step', async (pairs) =>
+    const { steps } = await tokenSarScores(one, [-2], 'alone', async (pairs) =>
       pairs.length === 0 ? [] : never(),
     );
     expect(steps).toEqual([2]);

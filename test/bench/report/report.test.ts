@@ -41,7 +41,7 @@ describe('our numbers in the paper’s tables', () => {
     expect(labels(whole!)).toEqual([methods, [...schedules, 'chance']]);
     expect(whole!.groups.map(({ label, detail }) => [label, detail])).toEqual([
       ['all', 'Acc 0.80, n = 200'],
-      ['macro', 'n = 200'],
+      ['macro', '2 subsets, n = 200'],
     ]);
     expect(bySubset!.groups.map(({ label }) => label)).toEqual(['arithmetic', 'navigate']);
     expect(labels(others!)[0]).toContain('Rand. Pert. (l=10)');
@@ -94,6 +94,19 @@ describe('our numbers in the paper’s tables', () => {
     expect(labels(steps!)[0]![0]).toBe('CCP by rules (for CCP)');
     expect(texts(report, 'whose')).toContain('CCP by rules is not the paper’s CCP, but a light substitute');
     expect(texts(report, 'whose')).toContain('not run: Graph Uncert.');
+  });
+
+  it('ask of ProcessBench whether a step is wrong, not whether the final answer is', () => {
+    const labelled = renderMarkdown(reportOf(madeUpEvaluation({ suite: 'processbench' })));
+    expect(labelled).toContain(
+      'Whole response: does the score tell those with a wrong step from those without?',
+    );
+    expect(labelled).toContain('Whole response (AUROC');
+    expect(labelled).not.toMatch(/Final answer: does|Final answer \(AUROC|Acc 0/);
+    expect(labelled).toContain('its final answer may be right where one is');
+    const asked = renderMarkdown(reportOf(base));
+    expect(asked).toContain('Final answer: does the score tell wrong answers from right ones?');
+    expect(asked).not.toContain('its final answer may be right');
   });
 
   it('take a measure’s own score for its row, and show its sum among the others', () => {
@@ -185,6 +198,53 @@ describe('what the summary says', () => {
   });
 });
 
+describe('a table of results', () => {
+  it('says of how many subsets a mean is where not all have a value', () => {
+    const responses = base.responses.map((row) =>
+      row.scope === 'navigate'
+        ? {
+            ...row,
+            auroc: { value: null, interval: null },
+            averagePrecision: { value: null, interval: null },
+          }
+        : row,
+    );
+    const text = renderMarkdown(reportOf(madeUpEvaluation({ responses })));
+    expect(text).toContain('macro: 1 of 2 subsets, n = ');
+    expect(renderMarkdown(reportOf(base))).not.toContain('of 2 subsets');
+  });
+
+  it('marks no best where most share it', () => {
+    const cellsOf = (values: readonly number[]) => {
+      const measures = ['nll', 'entropy', 'margin', 'random'];
+      const steps = values.map((value, i) => ({
+        ...{ ...base.steps[0]!, measure: measures[i]!, aggregation: 'sum' as const },
+        top1: estimate(value),
+      }));
+      const report = reportOf(madeUpEvaluation({ steps, tokens: [], responses: [], claims: [] }));
+      const [table] = tables(blocksOf(report, 'results-tasks-0-2'));
+      return table!.parts.flat().map(({ cells: [cell] }) => cell);
+    };
+    const marked = (values: readonly number[]) =>
+      cellsOf(values).filter(
+        (cell) => cell !== null && typeof cell === 'object' && 'best' in cell && cell.best,
+      ).length;
+    expect(marked([0.5, 0.4, 0.5, 0.1])).toBe(2);
+    expect(marked([1, 1, 1, 0.5])).toBe(0);
+  });
+});
+
+describe('the settings', () => {
+  it('say what is told above once, and all for what is not limited', () => {
+    const settings = { suite: 'tasks', temperature: 0.2, model: 'f00d', subsets: null, judge: null };
+    const [table] = tables(blocksOf(reportOf(madeUpEvaluation({ settings })), 'settings'));
+    const rows = table!.parts.flat().map(({ label, cells: [cell] }) => [label, cell]);
+    expect(rows.filter(([label]) => label === 'suite' || label === 'model')).toHaveLength(2);
+    expect(rows).toContainEqual(['subsets', 'all']);
+    expect(rows).toContainEqual(['judge', 'none']);
+  });
+});
+
 describe('ablations', () => {
   const found = figures(blocksOf(reportOf(base), 'ablations'));
 
@@ -197,6 +257,18 @@ describe('ablations', () => {
       ['Adv. Pert. (window 64) over block, token level', ['4', '8', '16']],
     ]);
     expect(found[0]!.data.parts[0]![1]!.cells[0]).toMatchObject({ value: 0.43 });
+  });
+
+  it('join runs that scored the same responses, and no others', () => {
+    const point = (measure: string) => ({ ...base.tokens[0]!, scope: 'all', measure });
+    const one = (measure: string, settings: Evaluation['settings']) =>
+      madeUpEvaluation({ tokens: [point(measure)], settings: { ...settings, measures: [measure] } });
+    const drawn = (...evaluations: Evaluation[]) => figures(blocksOf(reportOf(...evaluations), 'ablations'));
+    const [first, second] = ['adversarial:block=4', 'adversarial:block=8'];
+    const same = { problems: 'a', seed: 1 };
+    expect(drawn(one(first!, same), one(second!, { seed: 1, problems: 'a', samples: 4 }))).toHaveLength(1);
+    expect(drawn(one(first!, same), one(second!, { ...same, problems: 'b' }))).toEqual([]);
+    expect(drawn(one(first!, same), one(second!, { ...same, seed: 2 }))).toEqual([]);
   });
 
   it('are none where nothing differs in one setting alone', () => {

@@ -150,6 +150,24 @@ describe('flinch bench run', () => {
     expect((await run('unsampled', ...stages)).stderr).toContain('need the stage sample before score');
   });
 
+  it('does not go on with scores of another version', { timeout: 120_000 }, async () => {
+    const old = (name: string, scoring: string) => {
+      cpSync(folder.path('whole'), folder.path(name), { recursive: true });
+      const settings = folder.read('whole/settings.json');
+      folder.write(`${name}/settings.json`, settings.replace(/"scoring": \d+,/, scoring));
+    };
+    old('unversioned', '');
+    old('versioned', '"scoring": 1,');
+    for (const name of ['unversioned', 'versioned']) {
+      const { code, stderr } = await run(name);
+      expect(code).toBe(1);
+      expect(stderr).toContain('the scores are of version 1, and those made now of version');
+      const merged = await flinch(['bench', 'merge', folder.path(name), '--out', folder.path('merged')]);
+      expect(merged.code).toBe(1);
+      expect(merged.stderr).toContain('settings.json: scoring: the scores are of version 1');
+    }
+  });
+
   it('takes over a lock of a process that is gone, and minds one that lives', {
     timeout: 300_000,
   }, async () => {

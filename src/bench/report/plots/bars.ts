@@ -7,7 +7,10 @@ export interface Bar {
   readonly estimate: Estimate;
 }
 
-const BAR_HEIGHT = 26;
+/** A bar with its label above it: beside it a long one would leave no room on a phone. */
+const BAR_HEIGHT = 40;
+const LABEL_DY = -12;
+const BAR_OFFSET = 6;
 /** With its labels. */
 const AXIS_HEIGHT = 44;
 
@@ -19,13 +22,7 @@ export function barPlot(bars: readonly Bar[], x: string): TopLevelSpec {
     low: interval?.[0] ?? null,
     high: interval?.[1] ?? null,
   }));
-  const down = {
-    field: 'label',
-    type: 'nominal',
-    sort: null,
-    title: null,
-    axis: { labelLimit: 150 },
-  } as const;
+  const down = { field: 'label', type: 'nominal', sort: null, axis: null } as const;
   const across = { type: 'quantitative', title: x, axis: { tickCount: 5 } } as const;
   return {
     width: PLOT_WIDTH,
@@ -35,17 +32,21 @@ export function barPlot(bars: readonly Bar[], x: string): TopLevelSpec {
     encoding: { y: down },
     layer: [
       {
-        mark: { type: 'bar', height: { band: 0.62 } },
+        mark: { type: 'bar', height: 14, yOffset: BAR_OFFSET },
         encoding: { x: { field: 'value', ...across }, color: { value: 'var(--series-1)' } },
       },
       {
         transform: [{ filter: 'datum.low !== null && datum.high !== null' }],
-        mark: { type: 'rule', strokeWidth: 1.5 },
+        mark: { type: 'rule', strokeWidth: 1.5, yOffset: BAR_OFFSET },
         encoding: {
           x: { field: 'low', ...across },
           x2: { field: 'high' },
           color: { value: 'var(--ink)' },
         },
+      },
+      {
+        mark: { type: 'text', align: 'left', dx: 2, dy: LABEL_DY, fontSize: 12 },
+        encoding: { x: { datum: 0, ...across }, text: { field: 'label' }, color: { value: 'var(--ink)' } },
       },
     ],
   };

@@ -1,7 +1,7 @@
 import { METHODS } from '../../measures/methods.js';
 import { type Block, type FigureBlock, plainTable, type Section } from '../document.js';
 import { groupBy } from '../group-by.js';
-import { ALL, LEVEL_NAMES, LEVELS, type Level, type MeasuredRow, metricLabel, rowsOf } from '../levels.js';
+import { ALL, LEVELS, type Level, levelName, type MeasuredRow, metricLabel, rowsOf } from '../levels.js';
 import { methodLabel, settingLabel, settingText } from '../measure-label.js';
 import { parseMeasure } from '../measure-name.js';
 import { type Series, seriesPlot } from '../plots/series.js';
@@ -19,9 +19,7 @@ interface Point {
 
 /** How much the choice of one setting matters, the others being the same. */
 export function ablationSection(runs: readonly Run[]): Section | null {
-  const groups = groupBy(runs, ({ evaluation: { suite, temperature, model } }) =>
-    JSON.stringify([suite, temperature, model.fingerprint]),
-  );
+  const groups = groupBy(runs, ({ evaluation }) => responsesOf(evaluation));
   const figures = [...groups.values()].flatMap((group) =>
     LEVELS.flatMap((level) => levelFigures(level, group)),
   );
@@ -29,6 +27,12 @@ export function ablationSection(runs: readonly Run[]): Section | null {
   const lead =
     'Measures of one method that differ in one setting, the responses being the same; bands are 95 % intervals. The paper’s own ablations are pictures without numbers.';
   return { id: 'ablations', title: 'Ablations', blocks: [{ kind: 'text', text: lead }, ...figures] };
+}
+
+/** The same for runs that scored the same responses: all that can differ otherwise is which measures did. */
+function responsesOf({ suite, temperature, model, settings }: Run['evaluation']): string {
+  const others = Object.entries(settings).filter(([name]) => !['measures', 'samples'].includes(name));
+  return JSON.stringify([suite, temperature, model.fingerprint, others.sort(([a], [b]) => (a < b ? -1 : 1))]);
 }
 
 function levelFigures(level: Level, runs: readonly Run[]): Block[] {
@@ -100,7 +104,7 @@ function ablationFigure(level: Level, line: readonly Point[], run: Run): FigureB
   const rest = settingsTold(line, setting);
   return {
     kind: 'figure',
-    title: `${methodLabel(method)}${rest} over ${symbol}, ${LEVEL_NAMES[level]}`,
+    title: `${methodLabel(method)}${rest} over ${symbol}, ${levelName(level, suite)}`,
     description: `${suiteTitle(suite)}, ${run.label}, T = ${temperature}${fixed === '' ? '' : `, ${fixed}`}: ${metrics.map(metricLabel).join(', ')} for ${symbol} = ${line.map(({ x }) => x).join(', ')}.`,
     spec: seriesPlot(series, { x: symbol, y: '', places: 'ordinal' }),
     data: plainTable(

@@ -1,4 +1,5 @@
 import { type Block, type Cell, plainTable, type Section, type TableBlock } from '../document.js';
+import { isLabelled } from '../levels.js';
 import { perRun } from '../per-run.js';
 import type { Run } from '../runs.js';
 
@@ -16,6 +17,7 @@ export function countsSection(runs: readonly Run[]): Section | null {
     title: 'Accuracy and counts',
     blocks: [
       ...told(({ evaluation }) => evaluation.counts.length > 0, ANSWERS_LEAD),
+      ...told(({ evaluation }) => isLabelled(evaluation.suite), LABELS_LEAD),
       ...told(({ evaluation }) => evaluation.claimCounts.length > 0, CLAIMS_LEAD),
       ...blocks,
     ],
@@ -24,6 +26,8 @@ export function countsSection(runs: readonly Run[]): Section | null {
 
 const ANSWERS_LEAD =
   'Truncated responses are in no table. Of wrong ones, those are cases whose first wrong step was located; a spanning one covers more than one sentence.';
+const LABELS_LEAD =
+  'A response of ProcessBench is right where no step of it is labelled wrong; its final answer may be right where one is.';
 const CLAIMS_LEAD =
   'Where statements are judged no response is right or wrong as a whole, and there is no accuracy. In its place is the mean over the responses of the share of statements that are supported (FActScore without its penalty of short responses). Statements without a label (opinions, and what nobody could tell) and those that are not in their response are left out; so is a response without any other. Intervals draw whole responses anew, as statements of one response depend on each other.';
 

@@ -21,12 +21,14 @@ export function efficiencySection(runs: readonly Run[], { efficiency }: Paper): 
 }
 
 function efficiencyFigure({ efficiency: rows, machine }: Run['evaluation']): FigureBlock {
+  const counts = [...new Set(rows.map(({ n }) => n))].sort((a, b) => a - b);
   const bars = rows.map(({ measure, relative }) => ({ label: measureLabel(measure), estimate: relative }));
   return {
     kind: 'figure',
-    title: 'Added time, relative to generation',
+    title: `Added time, relative to generation: n = ${counts.join(' or ')} responses`,
     description: `Bars of the added time of ${rows.length} measures, relative to generation. ${machine.cpu}, ${machine.cores} cores.`,
-    spec: barPlot(bars, 'times the time of generation'),
+    spec: barPlot(bars, 'of the time of generation'),
+    open: true,
     data: plainTable(
       'Added time per response',
       ['Measure', 'Seconds', 'Relative to generation', 'n'],

@@ -1,7 +1,7 @@
 import type { Evaluation } from '../../run/evaluation.js';
 import { plainTable, type Row, type Section, type TableBlock } from '../document.js';
 import { groupBy } from '../group-by.js';
-import { LEVEL_NAMES, metricLabel } from '../levels.js';
+import { levelName, metricLabel } from '../levels.js';
 import { measureLabel } from '../measure-label.js';
 import { perRun } from '../per-run.js';
 import type { Run } from '../runs.js';
@@ -9,7 +9,7 @@ import type { Run } from '../runs.js';
 type PairedRow = Evaluation['paired'][number];
 /** Two measures on the same cases. */
 export function pairedSection(runs: readonly Run[]): Section | null {
-  const blocks = perRun(runs, ({ evaluation: { paired } }) => {
+  const blocks = perRun(runs, ({ evaluation: { paired, suite } }) => {
     const kinds = groupBy(
       paired,
       ({ level, aggregation }) => `${level} ${aggregation === 'own' ? 'sum' : aggregation}`,
@@ -17,11 +17,11 @@ export function pairedSection(runs: readonly Run[]): Section | null {
     const [main, others] = [true, false].map((is) =>
       [...kinds.values()].filter((rows) => isMain(rows) === is),
     );
-    return [...(main ?? []), ...(others ?? [])].map(pairedTable);
+    return [...(main ?? []), ...(others ?? [])].map((rows) => pairedTable(rows, suite));
   });
   if (blocks.length === 0) return null;
   const lead =
-    'The first minus the second, on the same cases. Hits are compared by McNemar’s exact test, areas and hits that are shared among ties by a paired bootstrap. Holm: p corrected for all comparisons of the same table and metric.';
+    'The first minus the second, on the same cases. Hits are compared by McNemar’s exact test, areas and hits that are shared among ties by a paired bootstrap. Holm: p corrected for all comparisons of the same table and metric; those with measures at other than their usual settings are a family of their own.';
   return { id: 'paired', title: 'Paired comparisons', blocks: [{ kind: 'text', text: lead }, ...blocks] };
 }
 
@@ -39,10 +39,10 @@ const isMain = ([row]: readonly PairedRow[]): boolean =>
 /** Longer ones are folded, and what is not the usual way to put tokens together. */
 const OPEN_ROWS = 40;
 
-function pairedTable(rows: readonly PairedRow[]): TableBlock {
+function pairedTable(rows: readonly PairedRow[], suite: string): TableBlock {
   const { level, aggregation } = rows[0]!;
   return plainTable(
-    `Paired, ${LEVEL_NAMES[level]}${AGGREGATION.get(aggregation) ?? ''}`,
+    `Paired, ${levelName(level, suite)}${AGGREGATION.get(aggregation) ?? ''}`,
     ['First – second', 'Metric', 'Difference', 'p', 'Holm', 'Test', 'n'],
     rows.map(
       ({ a, b, metric, difference, p, adjusted, test, n }): Row => ({

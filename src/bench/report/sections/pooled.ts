@@ -1,7 +1,8 @@
 import type { Evaluation } from '../../run/evaluation.js';
+import { best } from '../best.js';
 import type { Row, Section, TableBlock } from '../document.js';
 import { groupBy } from '../group-by.js';
-import { isChoice, WHOLE } from '../levels.js';
+import { isChoice, subsetsTold, WHOLE } from '../levels.js';
 import { measureLabel } from '../measure-label.js';
 import { perRun } from '../per-run.js';
 import type { Run } from '../runs.js';
@@ -10,8 +11,8 @@ type PooledRow = Evaluation['pooled'][number];
 
 /** Steps of all responses in one heap, as a live threshold meets them. */
 export function pooledSection(runs: readonly Run[]): Section | null {
-  const blocks = perRun(runs, ({ evaluation: { pooled } }) =>
-    pooled.length === 0 ? [] : pooledTables(pooled),
+  const blocks = perRun(runs, ({ evaluation }) =>
+    evaluation.pooled.length === 0 ? [] : pooledTables(evaluation),
   );
   if (blocks.length === 0) return null;
   const lead =
@@ -19,16 +20,24 @@ export function pooledSection(runs: readonly Run[]): Section | null {
   return { id: 'pooled', title: 'Pooled step detection', blocks: [{ kind: 'text', text: lead }, ...blocks] };
 }
 
-function pooledTables(pooled: readonly PooledRow[]): TableBlock[] {
+function pooledTables(evaluation: Evaluation): TableBlock[] {
+  const { pooled } = evaluation;
+  const table = (rows: readonly PooledRow[], caption: string, folded: boolean): TableBlock[] =>
+    rows.length === 0 ? [] : [pooledTable(rows, evaluation, caption, folded)];
   const whole = pooled.filter(({ scope }) => WHOLE.includes(scope));
   const rest = pooled.filter(({ scope }) => !WHOLE.includes(scope) && !isChoice(scope));
   return [
-    ...(whole.length === 0 ? [] : [pooledTable(whole, 'Is this step the first wrong one?', false)]),
-    ...(rest.length === 0 ? [] : [pooledTable(rest, 'The same by subset', true)]),
+    ...table(whole, 'Is this step the first wrong one?', false),
+    ...table(rest, 'The same by subset', true),
   ];
 }
 
-function pooledTable(pooled: readonly PooledRow[], caption: string, folded: boolean): TableBlock {
+function pooledTable(
+  pooled: readonly PooledRow[],
+  evaluation: Evaluation,
+  caption: string,
+  folded: boolean,
+): TableBlock {
   const scopes = [...groupBy(pooled, ({ scope }) => scope)];
   const lines = [...groupBy(pooled, lineKey).values()].map((rows) => rows[0]!);
   const row = (line: PooledRow): Row => ({
@@ -38,7 +47,8 @@ function pooledTable(pooled: readonly PooledRow[], caption: string, folded: bool
       return (['auroc', 'averagePrecision'] as const).map((metric) => ({
         ...(found?.[metric] ?? { value: null, interval: null }),
         digits: 3,
-        best: found?.[metric].value != null && found[metric].value === highest(rows, metric),
+        best:
+          found?.[metric].value != null && found[metric].value === best(rows.map((one) => one[metric].value)),
       }));
     }),
   });
@@ -48,7 +58,16 @@ function pooledTable(pooled: readonly PooledRow[], caption: string, folded: bool
     stub: 'Measure, of a step’s tokens',
     groups: scopes.map(([scope, rows]) => ({
       label: scope,
-      detail: `${rows[0]!.steps} steps, ${rows[0]!.positives} wrong`,
+      detail: [
+        subsetsTold(
+          scope,
+          evaluation.pooled.filter(({ auroc }) => auroc.value !== null),
+          evaluation,
+        ),
+        `${rows[0]!.steps} steps, ${rows[0]!.positives} wrong`,
+      ]
+        .filter((part) => part !== null)
+        .join(', '),
       columns: ['AUROC', 'AP'],
     })),
     parts: [lines.map(row)],
@@ -58,6 +77,3 @@ function pooledTable(pooled: readonly PooledRow[], caption: string, folded: bool
 }
 
 const lineKey = ({ measure, aggregation }: PooledRow): string => `${measure} ${aggregation}`;
-
-const highest = (rows: readonly PooledRow[], metric: 'auroc' | 'averagePrecision'): number =>
-  Math.max(...rows.map((row) => row[metric].value ?? Number.NEGATIVE_INFINITY));

@@ -4,12 +4,15 @@ import { groupBy } from '../group-by.js';
 import {
   ALL,
   isChoice,
-  LEVEL_LABELS,
+  isLabelled,
   LEVELS,
   type Level,
+  levelLabel,
   MAIN_METRIC,
+  type MeasuredRow,
   metricLabel,
   rowsOf,
+  subsetsTold,
   WHOLE,
 } from '../levels.js';
 import { measureLabel } from '../measure-label.js';
@@ -38,7 +41,12 @@ function levelBlocks(level: Level, group: readonly Run[], paper: Paper): Block[]
   const tables = matchedTables(level, measured, matches, paper);
   const byScope = measured.flatMap((run) => scopeTables(level, run, paper, tables.length > 0));
   const rounding = level === 'token' ? measured.flatMap(roundingTable) : [];
-  return [{ kind: 'heading', text: LEVEL_LABELS[level] }, ...tables, ...byScope, ...rounding];
+  return [
+    { kind: 'heading', text: levelLabel(level, group[0]!.evaluation.suite) },
+    ...tables,
+    ...byScope,
+    ...rounding,
+  ];
 }
 
 /** A table for each table of the paper, with a column for each run; one without the paper where it has none. */
@@ -123,15 +131,23 @@ function choicesTable(
 }
 
 function scopeColumns(level: Level, { evaluation }: Run, scope: string): ModelColumns {
-  const rows = rowsOf(evaluation, level).filter((row) => row.scope === scope);
+  const all = rowsOf(evaluation, level);
+  const rows = all.filter((row) => row.scope === scope);
   return {
     label: scope,
-    accuracy: evaluation.counts.find((count) => count.scope === scope)?.accuracy.value ?? null,
+    accuracy: isLabelled(evaluation.suite) ? null : accuracyOf(evaluation, scope),
     n: commonest(rows.map(({ n }) => n)),
+    subsets: subsetsTold(scope, all.filter(hasValue), evaluation),
     rows,
     paper: null,
   };
 }
+
+const hasValue = ({ metrics }: MeasuredRow): boolean =>
+  [...metrics.values()].some(({ value }) => value !== null);
+
+const accuracyOf = ({ counts }: Run['evaluation'], scope: string): number | null =>
+  counts.find((count) => count.scope === scope)?.accuracy.value ?? null;
 
 /** What most lines share stands in the head; the others say their own. */
 function commonest(counts: readonly (number | null)[]): number | null {

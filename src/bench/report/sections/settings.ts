@@ -15,8 +15,16 @@ export function settingsSection(runs: readonly Run[]): Section {
   };
 }
 
+/** Settings that an evaluation has also beside its settings. */
+const TOLD_ABOVE: readonly string[] = ['suite', 'temperature', 'model'];
+/** Settings that leave nothing out where they are not given. */
+const ALL_BY_DEFAULT: readonly string[] = ['subsets', 'limit', 'perSubset'];
+
 function settingsBlocks({ evaluation }: Run): Block[] {
-  const { model, machine, settings, command, suite, temperature } = evaluation;
+  const { model, machine, command, suite, temperature } = evaluation;
+  const others = Object.fromEntries(
+    Object.entries(evaluation.settings).filter(([name]) => !TOLD_ABOVE.includes(name)),
+  );
   const rows: Row[] = [
     { label: 'suite', cells: [suite] },
     { label: 'temperature', cells: [String(temperature)] },
@@ -24,7 +32,7 @@ function settingsBlocks({ evaluation }: Run): Block[] {
     { label: 'fingerprint', cells: [model.fingerprint] },
     { label: 'RMS of its embeddings', cells: [String(Number(model.embeddingRms.toPrecision(4)))] },
     { label: 'machine', cells: [`${machine.cpu}, ${machine.cores} cores, Node ${machine.node}`] },
-    ...flatten(settings, '').map(([label, value]) => ({ label, cells: [value] })),
+    ...flatten(others, '').map(([label, value]) => ({ label, cells: [value] })),
   ];
   return [
     { kind: 'code', text: command },
@@ -34,7 +42,7 @@ function settingsBlocks({ evaluation }: Run): Block[] {
 
 /** Nested settings as `name.name`, a list in one line. */
 function flatten(value: Json, name: string): [name: string, value: string][] {
-  if (value === null) return [[name, 'none']];
+  if (value === null) return [[name, ALL_BY_DEFAULT.includes(name) ? 'all' : 'none']];
   if (typeof value !== 'object') return [[name, String(value)]];
   if (Array.isArray(value)) return [[name, value.map((item) => JSON.stringify(item)).join(', ')]];
   return Object.entries(value).flatMap(([key, inner]) =>

@@ -5,9 +5,9 @@ import type { Section } from '../document.js';
 import {
   ALL,
   type Estimate,
-  LEVEL_NAMES,
   LEVELS,
   type Level,
+  levelName,
   MAIN_METRIC,
   metricLabel,
   rowsOf,
@@ -73,7 +73,7 @@ function levelSentences(evaluation: Evaluation, level: Level): string | null {
     controlSentence(best, controls),
   ];
   const text = sentences.filter((sentence) => sentence !== null).join(' ');
-  const name = LEVEL_NAMES[level];
+  const name = levelName(level, evaluation.suite);
   return `${name.charAt(0).toUpperCase()}${name.slice(1)} (${metricLabel(metric)}, n = ${best.n}): ${text}`;
 }
 

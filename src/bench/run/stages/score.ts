@@ -7,7 +7,7 @@ import type { BenchProblem, Suite } from '../../suites/suite.js';
 import { suites } from '../../suites/suites.js';
 import { promptOf } from '../prompt.js';
 import type { SampleRecord, ScoreRecord } from '../records.js';
-import { type Run, stepsOf } from '../run.js';
+import { type Run, stepMode, stepsOf } from '../run.js';
 import { sampleKey } from '../run-folder.js';
 import { scoredIn } from '../selection.js';
 
@@ -54,16 +54,16 @@ export function scorable(
   const response = records.responses.get(problem.id)!;
   const extracted = records.checks.get(problem.id)?.extracted ?? null;
   const { tokenIds, tokenTexts } = response;
-  const stepMode = settings.steps === 'given' ? 'paragraph' : settings.steps;
+  const mode = stepMode(settings.steps, problem);
   return {
     promptIds: promptOf(engine.checkpoint, suite, problem, settings.system),
     question: problem.question,
     tokenIds,
     tokenTexts,
     steps: stepsOf(settings.steps, problem, response).map(({ tokens: { start, end } }) => [start, end]),
-    stepMode,
+    stepMode: mode,
     samples: samples.map((sample) =>
-      comparable(sample, stepMode, (text) => extracted !== null && agrees(suite, problem, extracted, text)),
+      comparable(sample, mode, (text) => extracted !== null && agrees(suite, problem, extracted, text)),
     ),
   };
 }

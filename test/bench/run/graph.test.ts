@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { stepMode } from '#src/bench/run/run.js';
+import { segmentText } from '#src/index.js';
+import { graphUncertainty } from '#src/uncertainty/graph.js';
+import { lexicalEmbeddings } from '#src/uncertainty/lexical.js';
+import { flinch, jsonLines, useFolder } from '../../support/cli.js';
+
+const folder = useFolder();
+const MEASURE = 'graph-lexical:samples=2';
+
+describe('Graph Uncertainty in a run', () => {
+  it('cuts further responses as it cuts the one that it scores', { timeout: 300_000 }, async () => {
+    const { code, stderr } = await flinch([
+      ...['bench', 'run', '--suite', 'tasks', '--limit', '4', '--seed', '7', '--temperature', '0.5'],
+      ...['--measures', MEASURE, '--score', 'all', '--out', folder.path('graph')],
+    ]);
+    expect([code, stderr]).toEqual([0, '']);
+    const read = <T>(file: string, schema: z.ZodType<T>): T[] =>
+      jsonLines(folder.read(`graph/${file}.jsonl`)).map((line) => schema.parse(line));
+    const responses = read('responses', z.object({ id: z.string(), tokenTexts: z.array(z.string()) }));
+    const samples = read('samples', z.object({ id: z.string(), sample: z.int(), text: z.string() }));
+    const scores = read(
+      'scores',
+      z.object({ id: z.string(), stepScores: z.record(z.string(), z.array(z.number())) }),
+    );
+    expect(scores).toHaveLength(4);
+    for (const { id, stepScores } of scores) {
+      const own = responses.find((response) => response.id === id)!.tokenTexts.join('');
+      const others = samples
+        .filter((sample) => sample.id === id)
+        .sort((a, b) => a.sample - b.sample)
+        .map(({ text }) => text);
+      const steps = [own, ...others].map((text) => segmentText(text, 'sentence').map((step) => step.text));
+      expect(Math.min(...steps.map(({ length }) => length))).toBeGreaterThan(1);
+      const embeddings = lexicalEmbeddings(steps.flat().map((text) => text.trim()));
+      const expected = graphUncertainty(steps.map((step) => step.map(() => embeddings.shift()!)));
+      expect(stepScores[MEASURE]).toEqual(expected.map((score) => expect.closeTo(score, 8)));
+    }
+  });
+
+  it('takes paragraphs only for responses that came in steps', () => {
+    const given = { generator: 'x', steps: ['a'], firstWrong: null, finalAnswerCorrect: true };
+    expect(stepMode('given', { given })).toBe('paragraph');
+    expect(stepMode('given', { given: null })).toBe('sentence');
+    expect(stepMode('paragraph', { given: null })).toBe('paragraph');
+    expect(stepMode('sentence', { given })).toBe('sentence');
+  });
+});

@@ -42,7 +42,19 @@ export class UpstreamHttp {
    * @param signal closes the connection
    * @throws UpstreamError `upstream_unreachable`, `upstream_timeout`; what the signal is aborted with
    */
-  async post(path: string, body: object, signal: AbortSignal): Promise<Exchange> {
+  post(path: string, body: object, signal: AbortSignal): Promise<Exchange> {
+    return this.#send({ method: 'POST', path: this.#path(path), body: JSON.stringify(body) }, signal);
+  }
+
+  /** The same without a body. */
+  get(path: string, signal: AbortSignal): Promise<Exchange> {
+    return this.#send({ method: 'GET', path: this.#path(path) }, signal);
+  }
+
+  async #send(
+    request: Pick<Dispatcher.DispatchOptions, 'method' | 'path' | 'body'>,
+    signal: AbortSignal,
+  ): Promise<Exchange> {
     signal.throwIfAborted();
     const { timeouts, responseBytes } = this.#options;
     const exchange = new Exchange({
@@ -51,13 +63,7 @@ export class UpstreamHttp {
       responseBytes,
       signal,
     });
-    const request: Dispatcher.DispatchOptions = {
-      method: 'POST',
-      path: this.#path(path),
-      headers: this.#headers(),
-      body: JSON.stringify(body),
-    };
-    this.#pool.dispatch(request, exchange);
+    this.#pool.dispatch({ ...request, headers: this.#headers() }, exchange);
     await exchange.begun;
     return exchange;
   }

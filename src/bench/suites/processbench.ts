@@ -37,6 +37,7 @@ export function givenStepSpan({ steps }: GivenResponse, index: number): Span {
  */
 export const processbenchSuite: Suite = {
   name: 'processbench',
+  judged: 'answer',
   async load(source) {
     const folder = neededFolder('processbench', source);
     const subsets = chosenSubsets(PROCESSBENCH_SUBSETS, source.subsets);

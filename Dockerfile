@@ -26,6 +26,8 @@ RUN npm ci --omit=dev --ignore-scripts \
 # From outside the npm registry (NuGet); x64 alone.
 FROM dependencies AS cuda-dependencies
 RUN npm run setup:cuda
+# Those for another CUDA than that of the image would only be missed by whoever runs it.
+RUN ldd node_modules/onnxruntime-node/bin/napi-v6/linux/x64/libonnxruntime_providers_cuda.so | grep -F libcublas.so.12
 
 # What both images hold beside their dependencies.
 FROM scratch AS files
@@ -51,7 +53,8 @@ EXPOSE 8787
 HEALTHCHECK --interval=10s --timeout=5s --start-period=120s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.FLINCH_LISTEN_PORT || process.env.PORT || 8787}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
-CMD ["serve"]
+# By default the CPU computes. Models that a configuration names have a `device` of their own, and want `serve` alone.
+CMD ["serve", "--device", "cuda"]
 
 # The last stage is what is built when no other is asked for.
 FROM ${NODE_IMAGE} AS cpu

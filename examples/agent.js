@@ -6,11 +6,9 @@
  */
 import { answerOf, answerText, FlinchClient } from 'flinch/client';
 import { lastValueFrom } from 'rxjs';
+import { fail, readArguments } from './shared.js';
 
-const [
-  url = process.env.FLINCH_URL ?? 'http://127.0.0.1:8787',
-  question = 'What is (86 - 38) * 7 - 59 + 24?',
-] = process.argv.slice(2);
+const { url, question } = readArguments();
 const ATTEMPTS = 10;
 const client = new FlinchClient({ url, apiKey: process.env.FLINCH_API_KEY, patienceMs: 5000 });
 
@@ -60,8 +58,7 @@ try {
   console.log(answer ? `\n${answerText(answer)}` : `No answer held in ${ATTEMPTS} attempts.`);
   process.exitCode = answer ? 0 : 1;
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
+  fail(error);
 } finally {
   client.close();
 }

@@ -8,19 +8,10 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { streamText } from 'ai';
 import { z } from 'zod';
-import { describeToken, paint } from './paint.js';
+import { describeToken, fail, paint, readArguments, token } from './shared.js';
 
-const [
-  url = process.env.FLINCH_URL ?? 'http://127.0.0.1:8787',
-  question = 'What is (86 - 38) * 7 - 59 + 24?',
-] = process.argv.slice(2);
+const { url, question } = readArguments();
 
-const token = z.object({
-  index: z.number(),
-  text: z.string(),
-  risk: z.object({ adversarial: z.number() }).optional(),
-  rival: z.object({ text: z.string() }).optional(),
-});
 const flagged = z.object({ type: z.literal('step.flagged'), text: z.string(), risk: z.number() });
 const other = z.object({ type: z.string() });
 const extension = z.object({
@@ -50,28 +41,33 @@ const flinch = createOpenAICompatible({
   metadataExtractor,
 });
 
-const result = streamText({
-  model: flinch('reasoner'),
-  prompt: question,
-  temperature: 1,
-  seed: 2,
-  // Goes into the body of the request as it is.
-  providerOptions: { flinch: { guard: { action: 'annotate', rate: 0.05 } } },
-  includeRawChunks: true,
-});
+async function answer() {
+  const result = streamText({
+    model: flinch('reasoner'),
+    prompt: question,
+    temperature: 1,
+    seed: 2,
+    // Goes into the body of the request as it is.
+    providerOptions: { flinch: { guard: { action: 'annotate', rate: 0.05 } } },
+    includeRawChunks: true,
+    onError: () => {}, // by default it is printed; below it is a part of the stream
+  });
 
-/** @type {z.output<typeof token>[]} */
-const tokens = [];
-for await (const part of result.fullStream) {
-  if (part.type === 'text-delta') process.stdout.write(part.text);
-  if (part.type === 'error') throw part.error;
-  if (part.type !== 'raw') continue;
-  // Each comes twice: with its text, and again with its scores.
-  for (const each of extension.safeParse(part.rawValue).data?.flinch.tokens ?? []) tokens[each.index] = each;
+  /** @type {z.output<typeof token>[]} */
+  const tokens = [];
+  for await (const part of result.fullStream) {
+    if (part.type === 'text-delta') process.stdout.write(part.text);
+    if (part.type === 'error') throw part.error;
+    if (part.type !== 'raw') continue;
+    for (const each of extension.safeParse(part.rawValue).data?.flinch.tokens ?? [])
+      tokens[each.index] = each;
+  }
+
+  console.log(`\n\n${tokens.map(({ text, risk }) => paint(text, risk?.adversarial)).join('')}\n`);
+  for (const { text, risk, rival } of tokens) {
+    if (risk && risk.adversarial >= 0.95) console.log(describeToken(text, risk.adversarial, rival?.text));
+  }
+  console.log('providerMetadata:', JSON.stringify(await result.providerMetadata));
 }
 
-console.log(`\n\n${tokens.map(({ text, risk }) => paint(text, risk?.adversarial)).join('')}\n`);
-for (const { text, risk, rival } of tokens) {
-  if (risk && risk.adversarial >= 0.95) console.log(describeToken(text, risk.adversarial, rival?.text));
-}
-console.log('providerMetadata:', JSON.stringify(await result.providerMetadata));
+await answer().catch(fail);

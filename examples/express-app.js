@@ -3,10 +3,13 @@
  *
  *   node examples/express-app.js [PORT]
  */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import express from 'express';
 import { Engine } from 'flinch';
 import { createGateway, EngineModel, Models } from 'flinch/gateway';
+import { fail } from './shared.js';
 
 const port = Number(process.argv[2] ?? 3000);
 
@@ -25,15 +28,21 @@ app.get('/', (_req, res) => {
   res.send('<h1>Our own page</h1><p><a href="/ai/">Ask the model</a></p>');
 });
 
-const server = app.listen(port, '127.0.0.1', () => {
+const server = createServer(app);
+gateway.attach(server, '/ai');
+server.maxHeadersCount = 0; // else Node drops what comes after the 2000th, and `Origin` with it
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, shutDown);
+
+try {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
   const address = server.address();
   const origin = `http://127.0.0.1:${typeof address === 'object' ? address?.port : port}`;
   console.log(`Our own page is at ${origin}, the gateway at ${origin}/ai`);
-});
-gateway.attach(server, '/ai');
-server.maxHeadersCount = 0; // else Node drops what comes after the 2000th, and `Origin` with it
-
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, shutDown);
+} catch (error) {
+  fail(error); // the port is in use, or none
+  await shutDown();
+}
 
 async function shutDown() {
   await gateway.drain(); // what is under way may finish

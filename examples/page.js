@@ -6,13 +6,18 @@
  */
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { fail, gatewayUrl } from './shared.js';
 
-const [url = process.env.FLINCH_URL ?? 'http://127.0.0.1:8787', port = '8080'] = process.argv.slice(2);
+const [url, port = '8080'] = process.argv.slice(2);
 const file = await readFile(new URL('./page.html', import.meta.url), 'utf8');
-const html = file.replaceAll('http://127.0.0.1:8787', url.replace(/\/$/, ''));
+const html = file.replaceAll('http://127.0.0.1:8787', gatewayUrl(url));
 
 const server = createServer((_request, response) => {
   response.setHeader('Content-Type', 'text/html; charset=utf-8').end(html);
 });
-server.listen(Number(port), '127.0.0.1', () => console.log(`The page is at http://127.0.0.1:${port}`));
+server.on('error', fail); // the port is in use
+server.listen(Number(port), '127.0.0.1', () => {
+  const origin = `http://127.0.0.1:${port}`;
+  console.log(`The page is at ${origin}, for a gateway with FLINCH_ACCESS_ORIGINS=${origin}`);
+});
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => server.close());

@@ -20,9 +20,10 @@ import {
   segmentSteps,
 } from 'flinch';
 import { filter, from, fromEvent, lastValueFrom, map, takeUntil, tap } from 'rxjs';
+import { QUESTION } from './shared.js';
 
 const folder = fileURLToPath(new URL('../models/reasoner', import.meta.url));
-const question = process.argv[2] ?? 'What is (86 - 38) * 7 - 59 + 24?';
+const question = process.argv[2] ?? QUESTION;
 const CANDIDATES = 6;
 
 /** What a step comes to: its last number. @param {string} text */
@@ -95,7 +96,7 @@ try {
     holdBack({ now: () => performance.now() }),
     filter((event) => event.type === 'step.done'),
     tap(({ text, risk }) => console.log(`${risk?.toFixed(3)} ${text.trim()}`)),
-    takeUntil(fromEvent(process, 'SIGINT')),
+    takeUntil(fromEvent(process, 'SIGINT').pipe(tap(() => (process.exitCode = 130)))),
   );
   await lastValueFrom(settled, { defaultValue: null });
 } finally {

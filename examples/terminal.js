@@ -6,12 +6,9 @@
  */
 import { answerOf, FlinchClient } from 'flinch/client';
 import { finalize, fromEvent, takeUntil, tap } from 'rxjs';
-import { paint } from './paint.js';
+import { fail, paint, readArguments } from './shared.js';
 
-const [
-  url = process.env.FLINCH_URL ?? 'http://127.0.0.1:8787',
-  question = 'What is (86 - 38) * 7 - 59 + 24?',
-] = process.argv.slice(2);
+const { url, question } = readArguments();
 const client = new FlinchClient({ url, apiKey: process.env.FLINCH_API_KEY, patienceMs: 5000 });
 
 // A terminal cannot take back what it has shown: `held` shows a step once it is settled.
@@ -36,22 +33,17 @@ client
       }
       if (over) report(answer);
     },
-    error: (error) => {
-      console.error(error.message);
-      process.exitCode = 1;
-    },
+    error: fail,
   });
 
 /** @param {import('flinch/client').Answer} answer */
 function report({ flags, rollbacks, error }) {
-  process.stdout.write('\n');
+  if (shown > 0) process.stdout.write('\n');
   for (const { step, risk, text } of flags) {
     const rollback = rollbacks.find((each) => each.step === step);
     const instead = rollback?.outcome === 'replaced' ? rollback.candidates[rollback.chosen ?? 0]?.text : null;
     const deed = instead ? `replaced by: ${instead.trim()}` : 'kept';
     console.log(`⚑ step ${step + 1}, risk ${risk?.toFixed(3)}: ${text.trim()} → ${deed}`);
   }
-  if (!error) return;
-  console.error(error.message);
-  process.exitCode = 1;
+  if (error) fail(error);
 }

@@ -19,6 +19,7 @@ import { StreamConnection } from './stream-socket.js';
 export interface GatewayParts {
   /** Opened by the caller, and closed by it once the gateway is. */
   readonly models: Models;
+  /** By default faults of the gateway's own are written to standard error. */
   readonly logger?: Logger;
   /** Where faults of the models were counted, if any were. */
   readonly metrics?: Metrics;
@@ -38,10 +39,11 @@ export interface MountedGateway {
   /** To be mounted under any path of an Express application: `host.use('/ai', gateway.app)`. */
   readonly app: Express;
   /**
-   * Takes a server's WebSockets at `PATH/v1/stream`, and counts its connections. What else is to be upgraded is left to
-   * the host application; where nobody but the gateway listens for it, it is served as if it had not asked.
+   * Takes a server's WebSockets at `PATH/v1/stream`, and counts its connections from then on, until the gateway closes.
+   * What else is to be upgraded is left to the host application; where nobody but gateways listens for it, it is served
+   * as if it had not asked.
    * @param path under which `app` is mounted, such as `/ai`; by default the root, where all upgrades are the gateway's
-   * @throws TypeError for a path that is none
+   * @throws TypeError for a path that is none, and for one that a gateway of the server has already
    */
   attach(server: Server, path?: string): void;
   /** What is under way. */
@@ -50,11 +52,16 @@ export interface MountedGateway {
   readonly metrics: Metrics;
   /**
    * From now on `/readyz` says 503 and new work is refused; what is under way may finish. Then WebSockets are closed.
-   * @param seconds how long; by default `shutdown.drain_s`. What still runs then is told, and ends
+   * @param seconds how long, `Infinity` for however long it takes; by default `shutdown.drain_s`. What still runs then
+   *   is told, and ends
    * @returns once nothing is under way
+   * @throws RangeError for a time that is none
    */
   drain(seconds?: number): Promise<void>;
-  /** Ends what is under way at once, and says goodbye on WebSockets. The server is the caller's to close. */
+  /**
+   * Ends what is under way at once, says goodbye on WebSockets, and lets go of servers and models, which are the
+   * caller's to close.
+   */
   close(): Promise<void>;
 }
 
@@ -70,6 +77,8 @@ export interface MountedGateway {
  *   `requestTimeout`, `maxHeaderSize`, `maxConnections`; `maxHeadersCount = 0`, for by default Node drops whatever
  *   comes after the 2000th, `Origin` too.
  * - Mounting it before whatever reads bodies (`express.json()`) or gathers answers (`compression`).
+ * - WebSockets of its own: `new WebSocketServer({ server, path })` of ws answers handshakes to every other path with
+ *   400, the gateway's too. With `noServer` and a listener for `upgrade` that leaves the gateway's path alone they get on.
  * - Ending: `drain()` and `close()`, then its own server.
  *
  * @throws ConfigError for a field that is refused, for what lets in everybody, and for a key that is not there
@@ -80,7 +89,8 @@ export interface MountedGateway {
  * const server = host.listen(3000);
  * gateway.attach(server, '/ai');
  */
-export function createGateway({ config: input, ...parts }: MountedGatewayOptions): MountedGateway {
+export function createGateway({ config: input = {}, ...parts }: MountedGatewayOptions): MountedGateway {
+  // Who has no types may leave it out, and is then told what it must say.
   const config = mergeConfig([{ values: input, place: fieldName }]);
   checkMounted(config.access);
   return assembleGateway(config, parts, { serveMetrics: true });
@@ -94,7 +104,7 @@ export function assembleGateway(
   config: Config,
   {
     models: all,
-    logger = silent(),
+    logger = faultLogger(),
     metrics = new Metrics(),
     env = process.env,
     now = Date.now,
@@ -126,28 +136,34 @@ export function assembleGateway(
       });
     },
   });
-  metrics.watch({
+  const unwatch = metrics.watch({
     models,
     logger,
     generations: () => live.size,
     connections: () => ({ http: connections.size, websocket: streams.connections }),
   });
   const app = createApp({ models, live, access, settings: config, lifecycle, metrics, serveMetrics, logger });
+  const follow = (connection: Duplex): void => {
+    // Some begin anew.
+    if (connections.has(connection)) return;
+    connections.add(connection);
+    connection.once('close', () => connections.delete(connection));
+  };
+  const detachments: (() => void)[] = [];
   const attach = (server: Server, path = '/'): void => {
-    streams.attach(server, path);
-    server.on('connection', (connection) => {
-      // Some begin anew.
-      if (connections.has(connection)) return;
-      connections.add(connection);
-      connection.once('close', () => connections.delete(connection));
-    });
+    const detach = streams.attach(server, path);
+    server.on('connection', follow);
+    detachments.push(detach, () => server.off('connection', follow));
   };
   const close = async (): Promise<void> => {
     lifecycle.drain();
     await streams.close();
     await live.drain(0); // what was to be resumed
+    for (const detach of detachments.splice(0)) detach();
+    unwatch();
   };
   const drain = async (seconds = shutdown.drain_s): Promise<void> => {
+    if (!(seconds >= 0)) throw new RangeError(`seconds: must be a number from 0, not ${seconds}`);
     lifecycle.drain();
     await live.drain(1000 * seconds);
     await streams.close();
@@ -155,4 +171,4 @@ export function assembleGateway(
   return { app, attach, live, metrics, access, drain, close };
 }
 
-const silent = (): Logger => pino({ level: 'silent' });
+const faultLogger = (): Logger => pino({ level: 'error' }, pino.destination(2));

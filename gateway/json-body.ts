@@ -22,7 +22,9 @@ const checkCharset: RequestHandler = (req, _res, next) => {
 
 const parseBody: RequestHandler = (req, _res, next) => {
   if (req.body !== undefined && !Buffer.isBuffer(req.body)) {
-    throw new Error('the body was read by the application: mount the gateway before what does that');
+    // For whoever builds the application; who else asks learns nothing of it.
+    const message = 'the body was read by the application: mount the gateway before what does that';
+    throw new ApiError(500, 'internal_error', message);
   }
   // Without a body, or with one of another type, express leaves none.
   if (!Buffer.isBuffer(req.body)) {

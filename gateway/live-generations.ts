@@ -8,6 +8,9 @@ import { EventHistory } from './event-history.js';
 import { type Encoding, LiveGeneration } from './live-generation.js';
 import type { Prepared } from './served-model.js';
 
+/** 24.8 days; Node's timers take more for none at all. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 type Settings = Pick<Config['streams'], 'history_events' | 'history_bytes' | 'histories_bytes' | 'resume_s'>;
 
 export interface OpenRequest {
@@ -123,7 +126,10 @@ export class LiveGenerations {
     this.#refuses = true;
   }
 
-  /** Takes on no more, and waits for those that run; after the time they end with `shutting_down`. */
+  /**
+   * Takes on no more, and waits for those that run; after the time they end with `shutting_down`.
+   * @param timeoutMs `Infinity` for however long it takes
+   */
   async drain(timeoutMs: number): Promise<void> {
     this.refuse();
     if (this.size > 0) {
@@ -133,7 +139,8 @@ export class LiveGenerations {
           this.#waiting.delete(done);
           resolve();
         };
-        const timer = setTimeout(done, timeoutMs);
+        const ms = Math.min(timeoutMs, MAX_TIMER_MS);
+        const timer = timeoutMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(done, ms);
         this.#waiting.add(done);
       });
     }

@@ -44,7 +44,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
   const server = createHttpServer(limits, app, (code) => metrics.refused(code));
   attach(server);
-  await startListening(server, listen);
   // Who has it listen elsewhere lets others read it, by whatever name they have for this machine.
   const local = isLoopback(config.metrics.host);
   const checkName = local ? (headers: IncomingHttpHeaders) => access.checkName(headers) : null;
@@ -59,6 +58,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await Promise.all(closed);
   };
   try {
+    await startListening(server, listen);
     if (metricsServer)
       await startListening(metricsServer, { ...config.metrics, port: config.metrics.port ?? 0 });
   } catch (error) {

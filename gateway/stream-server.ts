@@ -8,11 +8,12 @@ import type { Access } from './access/access.js';
 import type { Principal } from './access/principal.js';
 import { CLOSE_CODES } from './close-codes.js';
 import { ApiError, toApiError } from './errors.js';
-import { checkForm, declineUpgrade, isHandshake, refuse } from './http-server.js';
+import { checkForm, refuse } from './http-server.js';
 import type { Lifecycle } from './lifecycle.js';
 import type { LiveGenerations } from './live-generations.js';
 import type { Metrics } from './metrics/metrics.js';
 import { requestIdOf } from './request-id.js';
+import { takeUpgrades } from './upgrades.js';
 
 const PATH = '/v1/stream';
 const VERSION = '13';
@@ -59,18 +60,13 @@ export class StreamServer {
   }
 
   /**
-   * Takes the upgrade requests of a server below a path, and leaves others to whoever else listens for them.
+   * Takes the handshakes of a server below a path; see {@link takeUpgrades}.
+   * @returns ends it
    * @throws TypeError
    */
-  attach(server: Server, path: string): void {
-    if (!path.startsWith('/')) throw new TypeError(`path: ${path} does not begin with /`);
-    const base = path.replace(/\/+$/, '');
-    server.on('upgrade', (request, connection, head) => {
-      const ours = base === '' || pathnameOf(request) === base || pathnameOf(request).startsWith(`${base}/`);
-      if (ours && isHandshake(request)) void this.#upgrade(request, connection, head, base);
-      else if (ours || server.listenerCount('upgrade') === 1) {
-        declineUpgrade(server, request, connection, head);
-      }
+  attach(server: Server, path: string): () => void {
+    return takeUpgrades(server, path, (request, connection, head, rest) => {
+      void this.#upgrade(request, connection, head, rest);
     });
   }
 
@@ -79,9 +75,9 @@ export class StreamServer {
     await Promise.all([...this.#sockets.clients].map(goAway));
   }
 
-  async #upgrade(request: IncomingMessage, connection: Duplex, head: Buffer, base: string): Promise<void> {
+  async #upgrade(request: IncomingMessage, connection: Duplex, head: Buffer, path: string): Promise<void> {
     try {
-      const principal = await this.#check(request, base);
+      const principal = await this.#check(request, path);
       const about = { request_id: this.#nameOf(request), principal: principal.name };
       const logger = this.#options.logger.child(about);
       this.#sockets.handleUpgrade(request, connection, head, (socket) => {
@@ -99,15 +95,16 @@ export class StreamServer {
    * Waits for nothing outside: nobody listens to the connection yet, so that its end must not come in between.
    * @throws ApiError for whoever may not connect
    */
-  async #check(request: IncomingMessage, base: string): Promise<Principal> {
+  async #check(request: IncomingMessage, path: string): Promise<Principal> {
     const { access, lifecycle } = this.#options;
     const { url = '', headers } = request;
     checkForm(request);
     access.checkHost(headers);
-    const [, query = ''] = url.split(/\?(.*)/s);
-    const pathname = pathnameOf(request);
-    if (pathname !== base + PATH)
+    const [pathname = '', query = ''] = url.split(/\?(.*)/s);
+    // As Express has it for the paths of HTTP.
+    if (path.toLowerCase() !== PATH) {
       throw new ApiError(404, 'not_found', `there is no WebSocket at ${pathname}`);
+    }
     access.checkOrigin(headers);
     // Version 8 of the draft has another name for the Origin, which nobody would check.
     if (headers['sec-websocket-version'] !== VERSION) {
@@ -141,8 +138,6 @@ export class StreamServer {
     return name;
   }
 }
-
-const pathnameOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? '';
 
 async function goAway(socket: WebSocket): Promise<void> {
   const timer = setTimeout(() => socket.terminate(), GOODBYE_TIMEOUT_MS);

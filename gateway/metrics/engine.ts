@@ -60,9 +60,10 @@ export class EngineMetrics {
     this.#up = families.gauge(ENGINE_UP);
   }
 
-  watch(model: string, { engine, processes }: WatchedEngine): void {
+  /** @returns ends what the engine, which may outlive us, keeps of us */
+  watch(model: string, { engine, processes }: WatchedEngine): () => void {
     const passes = this.#passes.series({ model });
-    engine.onPass((ms) => passes.observe(ms / 1000));
+    const stop = engine.onPass((ms) => passes.observe(ms / 1000));
     const counted = new Map<Role, number>();
     this.#families.beforeRead(() => {
       const status = engine.status();
@@ -75,5 +76,6 @@ export class EngineMetrics {
         counted.set(process, restarts);
       }
     });
+    return stop;
   }
 }

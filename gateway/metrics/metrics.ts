@@ -38,17 +38,24 @@ export class Metrics {
     buildInfo(this.#families);
   }
 
-  /** Reads what a gateway has under way whenever the metrics are asked for; called by the gateway, once. */
-  watch({ models, logger, ...sources }: MetricsSources): void {
+  /**
+   * Reads what a gateway has under way whenever the metrics are asked for; called by the gateway, once.
+   * @returns ends what models, which may outlive the gateway, keep of us
+   */
+  watch({ models, logger, ...sources }: MetricsSources): () => void {
+    const stops: (() => void)[] = [];
     if (logger) this.#logger = logger;
     this.#connections.watch(sources);
     for (const { name, inside } of models.all) {
       this.#http.watch(name);
       const generations = this.#generations.of(name, inside?.provider ?? 'flinch');
       this.#models.set(name, { generations, guard: this.#guard.of(name) });
-      if (inside?.engine) this.#engine.watch(name, inside.engine);
+      if (inside?.engine) stops.push(this.#engine.watch(name, inside.engine));
       if (inside?.upstream) this.#upstream.watch(name, inside.upstream);
     }
+    return () => {
+      for (const stop of stops) stop();
+    };
   }
 
   /** Of a model that is watched. */

@@ -125,13 +125,20 @@ describe('the Dockerfile', () => {
     expect(left).toEqual([join(platform, arch, 'library')]);
   });
 
+  it('has libraries for the CUDA of its image', () => {
+    const [, major = ''] = /^nvidia\/cuda:(\d+)\./.exec(args.get('CUDA_IMAGE') ?? '') ?? [];
+    expect(manifest.scripts['setup:cuda']).toContain(`=cuda${major} `);
+    expect(texts(stage('cuda-dependencies'), 'RUN').at(-1)).toContain(`grep -F libcublas.so.${major}`);
+  });
+
   it.each(IMAGES)('%s runs the server itself, as nobody in particular, and says what it is', (name) => {
     const image = stage(name);
     expect(texts(image, 'USER')).toEqual([expect.stringMatching(/^[1-9]\d*:[1-9]\d*$/)]);
     // As lists: through a shell signals would not come to the server.
     const [entry = ''] = list(texts(image, 'ENTRYPOINT')[0]).slice(1);
     expect(existsSync(entry.replace('/app/', ROOT)), entry).toBe(true);
-    expect(list(texts(image, 'CMD')[0])).toEqual(['serve']);
+    const device = name === 'cuda' ? ['--device', 'cuda'] : [];
+    expect(list(texts(image, 'CMD')[0])).toEqual(['serve', ...device]);
     const [label = ''] = texts(image, 'LABEL');
     expect(label).toContain(`org.opencontainers.image.version="${manifest.version}"`);
     expect(label).toContain('org.opencontainers.image.licenses="Apache-2.0"');

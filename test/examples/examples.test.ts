@@ -59,7 +59,7 @@ describe('examples/', () => {
   it('are all in the list', async () => {
     const readme = await readFile(new URL('README.md', EXAMPLES), 'utf8');
     const files = (await readdir(EXAMPLES)).filter(
-      (name) => /\.(js|html)$/.test(name) && name !== 'paint.js',
+      (name) => /\.(js|html)$/.test(name) && name !== 'shared.js',
     );
     expect(files.length).toBeGreaterThanOrEqual(8);
     for (const name of files) expect(readme).toContain(name);
@@ -91,7 +91,8 @@ describe('examples/', () => {
   });
 
   it.each(['openai.js', 'ai-sdk.js'])('%s reads scores, rivals and flags of a stream', async (name) => {
-    const outcome = await run(name);
+    // As it is copied, or written by hand.
+    const outcome = await run(name, [`${gateway.url.replace('http://', '')}/`]);
     expectClean(outcome);
     // The doubtful token is the wrong digit, and its rival the right one.
     expect(outcome.stdout).toMatch(/^"4": risk 0\.99\d, its rival "3"$/m);
@@ -99,6 +100,22 @@ describe('examples/', () => {
     expect(outcome.stdout.match(/^.*48 \* 7 = 346\.$/gm)?.length).toBeGreaterThanOrEqual(2);
     if (name === 'openai.js') expect(outcome.stdout).toMatch(SLIP);
     else expect(outcome.stdout).toMatch(/^providerMetadata: .*"flagged":\[\{"text":".*48 \* 7 = 346/m);
+  });
+
+  it.each(['openai.js', 'ai-sdk.js', 'terminal.js', 'agent.js'])(
+    '%s says in a line that it is not where it should be',
+    async (name) => {
+      const { code, stdout, stderr } = await run(name, [`${gateway.url}/nowhere`]);
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(/^.* at .*\/nowhere\/v1\/.*\n$/);
+    },
+  );
+
+  it.each(['openai.js', 'terminal.js'])('%s ends where nobody reads on, as in `| head`', async (name) => {
+    const running = start(name, [gateway.url]);
+    running.child.stdout?.once('data', () => running.child.stdout?.destroy());
+    expect(await running.finished).toMatchObject({ code: 0, stderr: '' });
+    await gateway.idle();
   });
 
   it('agent.js asks again until its calculator finds nothing wrong with what was doubtful', async () => {
@@ -124,6 +141,12 @@ describe('examples/', () => {
 });
 
 describe('examples/express-app.js', () => {
+  it('says in a line that its port is in use, and ends', async () => {
+    const { code, stdout, stderr } = await run('express-app.js', [new URL(gateway.url).port]);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^listen EADDRINUSE.*\n$/);
+  });
+
   let running: Running;
   let url: string;
   beforeAll(async () => {
@@ -154,6 +177,13 @@ describe('examples/express-app.js', () => {
     running.child.kill('SIGTERM');
     expect(await running.finished).toMatchObject({ code: 0, stderr: '' });
     await expect.poll(() => socket.closeCode).toBe(1001);
+  });
+});
+
+describe('examples/page.js', () => {
+  it('says in a line that its port is in use', async () => {
+    const { code, stderr } = await run('page.js', [gateway.url, new URL(gateway.url).port]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^listen EADDRINUSE.*\n$/)]);
   });
 });
 
@@ -189,5 +219,14 @@ describe.skipIf(!executablePath)('examples/page.html, in headless Chromium', () 
     expect(new Set(shades).size).toBeGreaterThan(2);
     running.child.kill('SIGTERM');
     expect((await running.finished).code).toBe(0);
+  });
+
+  it('says what is amiss where the gateway does not let it in', async () => {
+    const origin = await addressIn(start('page.js', [gateway.url, String(await freePort())]));
+    await page.goto(origin);
+    const answer = page.locator('#answer');
+    await expect.poll(() => answer.textContent()).toBe('Waiting for the gateway …');
+    await page.locator('body[data-phase="failed"]').waitFor();
+    expect(await answer.textContent()).toContain(`does its access.origins name ${origin}?`);
   });
 });

@@ -15,8 +15,13 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FOLDER = join(ROOT, 'examples/kubernetes');
 const read = (name: string): string => readFileSync(join(FOLDER, name), 'utf8');
 
-const kubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
-if (!kubectl) console.warn('kubernetes.test.ts: no kubectl, the test that builds the manifests is skipped');
+/** Debian 12's is 1.20, whose kustomize does not know `envs` of secrets. */
+const kubectl = /Kustomize Version: v[5-9]/.test(
+  String(spawnSync('kubectl', ['version', '--client']).stdout),
+);
+if (!kubectl) {
+  console.warn('kubernetes.test.ts: no kubectl from 1.27 on, the test that builds the manifests is skipped');
+}
 
 /** Where kubernetes-types declares each kind. */
 const MODULES: Readonly<Record<string, string>> = {

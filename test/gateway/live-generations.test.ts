@@ -358,6 +358,17 @@ describe('draining', () => {
     expect([written.events.observed, live.size]).toEqual([false, 0]);
   });
 
+  it.each([Number.POSITIVE_INFINITY, 3e9])('waits for %d ms, which no timer can', async (ms) => {
+    const live = registry();
+    const { written, reader } = await started(live, { resumable: false });
+    const draining = live.drain(ms);
+    await vi.advanceTimersByTimeAsync(2e9);
+    expect(live.size).toBe(1);
+    written.end();
+    await draining;
+    expect(reader.frames.at(-1)).toBe('generation.done');
+  });
+
   it('refuses one that was being prepared when the time was over', async () => {
     const live = registry();
     let go = (): void => {};

@@ -8,11 +8,12 @@ import { connect as connectTls } from 'node:tls';
 import express, { type Express } from 'express';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createGateway, Models, type MountedGatewayOptions } from '#gateway/index.js';
-import { useFolder } from '../support/cli.js';
+import { startScript, useFolder } from '../support/cli.js';
 import { post, TestSocket } from '../support/gateway.js';
 import { chatRequest, exchange, handshake, request } from '../support/raw.js';
 import { ask, WaitingModel } from '../support/waiting-model.js';
 
+const GATEWAY = new URL('../../dist/gateway/index.js', import.meta.url).href;
 const folder = useFolder();
 const openssl = spawnSync('openssl', ['version']).status === 0;
 if (!openssl) console.warn('mounted.test.ts: no openssl, the test over TLS is skipped');
@@ -112,7 +113,56 @@ describe('a gateway in an Express application', () => {
     expect(await exchange(origin, h2c)).toContain('{"status":"alive"}');
   });
 
-  it.skipIf(!openssl)('does so over TLS', async () => {
+  it('gets on with another gateway on the same server', async () => {
+    const { server, origin } = await hostWith();
+    const other = createGateway({ models: new Models([]), config: { access: { allow_anonymous: true } } });
+    other.attach(server, '/b');
+    // A path within another's is taken by the nearer.
+    other.attach(server, '/ai/b');
+    const upgraded = async (path: string) => exchange(origin, handshake({}, `GET ${path}`));
+    for (const path of ['/b/nothing', '/ai/nothing', '/ai/b/nothing']) {
+      expect(await upgraded(path)).toContain(`there is no WebSocket at ${path}`);
+    }
+    expect(await upgraded('/v1/models')).toContain('not the gateway');
+    expect(await upgraded('/nobody')).toContain('404 ');
+    expect(() => other.attach(server, '/ai/')).toThrow(
+      'a gateway is attached to /ai/ of this server already',
+    );
+    await other.close();
+    expect(await upgraded('/b/nothing')).toContain('Cannot GET /b/nothing');
+    expect(await upgraded('/ai/nothing')).toContain('there is no WebSocket at');
+  });
+
+  it('takes capitals for small letters, as Express does', async () => {
+    const { url, origin } = await hostWith({ path: '/AI' });
+    expect((await fetch(`${origin}/ai/livez`)).status).toBe(200);
+    for (const base of [url, `${origin}/ai`]) (await TestSocket.open(base)).close();
+  });
+
+  it('lets go of servers and models when it closes', async () => {
+    const listeners = new Set<(ms: number) => void>();
+    const process = { pid: undefined, device: undefined, restarts: 0, waiting: 0 };
+    const engine = {
+      onPass: (listener: (ms: number) => void) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+      status: () => ({ streams: 0, decode: process, score: process }),
+    };
+    const inside = { provider: 'flinch', engine: { engine, processes: ['score'] } } as const;
+    const models = new Models([Object.assign(new WaitingModel(), { inside })]);
+    const server = createServer();
+    const counts = () => ['upgrade', 'connection'].map((name) => server.listenerCount(name));
+    const before = counts();
+    const gateway = createGateway({ models, config: { access: { allow_anonymous: true } } });
+    gateway.attach(server, '/ai');
+    gateway.attach(server, '/b');
+    expect([listeners.size, ...counts()]).not.toEqual([0, ...before]);
+    await gateway.close();
+    expect([listeners.size, ...counts()]).toEqual([0, ...before]);
+  });
+
+  it.skipIf(!openssl)('has them served so over TLS', async () => {
     const [key, cert] = [folder.path('key.pem'), folder.path('cert.pem')];
     const subject = ['-subj', '/CN=localhost', '-days', '1', '-nodes', '-newkey', 'ec'];
     const curve = ['-pkeyopt', 'ec_paramgen_curve:prime256v1'];
@@ -145,6 +195,8 @@ describe('a gateway in an Express application', () => {
     const models = new Models([]);
     expect(() => createGateway({ models, config: {} })).toThrow(/access.keys: .*allow_anonymous/);
     const gateway = createGateway({ models, config: { access: { allow_anonymous: true } } });
+    // @ts-expect-error: as whoever has no types may call it
+    expect(() => createGateway({ models })).toThrow(/access.keys: .*allow_anonymous/);
     expect(() => gateway.attach(createServer(), 'ai')).toThrow('path: ai does not begin with /');
     expect(() => createGateway({ models, config: { limits: { body_bytes: 1 } } })).toThrow(
       'limits.body_bytes',
@@ -155,6 +207,29 @@ describe('a gateway in an Express application', () => {
     const { url } = await hostWith({ before: (host) => host.use(express.json()) });
     const response = await post(url, ask('hello'));
     expect(response.status).toBe(500);
+    expect(await response.json()).toMatchObject({
+      error: { code: 'internal_error', message: expect.stringContaining('mount the gateway before') },
+    });
+  });
+
+  it('writes faults of the gateway to standard error where it was given no log', async () => {
+    const script = folder.write(
+      'host.mjs',
+      `import { createServer } from 'node:http';
+      import { createGateway, Models } from ${JSON.stringify(GATEWAY)};
+      const { app } = createGateway({ models: new Models([]), config: { access: { allow_anonymous: true } } });
+      const server = createServer((req, res) => app(Object.assign(req, { body: {} }), res));
+      server.listen(0, '127.0.0.1', async () => {
+        const url = \`http://127.0.0.1:\${server.address().port}/v1\`;
+        await fetch(\`\${url}/nothing\`);
+        await fetch(\`\${url}/chat/completions\`, { method: 'POST', headers: { Connection: 'close' } });
+        server.close();
+      });`,
+    );
+    const { code, stdout, stderr } = await startScript(script, []).finished;
+    expect([code, stdout]).toEqual([0, '']);
+    const lines = stderr.trimEnd().split('\n');
+    expect(lines).toEqual([expect.stringContaining('the body was read by the application')]);
   });
 
   it('ends a response that waits behind another with its connection', async () => {
@@ -181,6 +256,14 @@ describe('a gateway in an Express application', () => {
     await socket.event(({ type }) => type === 'generation.done');
     await expect.poll(() => socket.closeCode).toBe(1001);
     expect(await (await fetch(`${origin}/v1/models`)).text()).toBe('not the gateway');
+  });
+
+  it('drains for a time alone', async () => {
+    const { gateway, url } = await hostWith();
+    for (const seconds of [-1, Number.NaN]) {
+      await expect(gateway.drain(seconds)).rejects.toThrow('seconds: must be a number from 0');
+    }
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
   });
 
   it('takes a path with slashes at its end, deep ones, and the root', async () => {

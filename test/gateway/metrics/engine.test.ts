@@ -13,7 +13,9 @@ function watch() {
   const engine: WatchedEngine['engine'] = {
     onPass: (listener) => {
       tell = listener;
-      return () => {};
+      return () => {
+        tell = () => {};
+      };
     },
     status: (): Status => {
       const { up, restarts, waiting } = state;
@@ -25,12 +27,13 @@ function watch() {
   const metrics = new Metrics();
   const inside = { provider: 'openai', engine: { engine, processes: ['score'] } } as const;
   const status = () => ({ ready: true });
-  metrics.watch({
+  const stop = metrics.watch({
     models: new Models([{ name: 'm', status, inside, prepare: () => Promise.reject() }]),
     generations: () => 0,
     connections: () => ({ http: 0, websocket: 0 }),
   });
-  return { state, passed: (ms: number) => tell(ms), read: async () => new Scrape(await metrics.text()) };
+  const read = async () => new Scrape(await metrics.text());
+  return { state, passed: (ms: number) => tell(ms), read, stop };
 }
 
 describe('the engine of a model', () => {
@@ -59,5 +62,13 @@ describe('the engine of a model', () => {
     expect((await read()).sum('flinch_queue_depth', { model: 'm', process: 'score' })).toBe(4);
     expect((await read()).sum('flinch_score_pass_duration_seconds_sum', { model: 'm' })).toBeCloseTo(0.1);
     expect((await read()).sum('flinch_score_pass_duration_seconds_count')).toBe(2);
+  });
+
+  it('tells no more once nobody watches', async () => {
+    const { passed, read, stop } = watch();
+    passed(30);
+    stop();
+    passed(70);
+    expect((await read()).sum('flinch_score_pass_duration_seconds_count')).toBe(1);
   });
 });

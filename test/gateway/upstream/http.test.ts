@@ -47,7 +47,7 @@ describe('a connection that ends while nobody reads', () => {
   });
 
   it('is that of an answer whose tokens are read later', async () => {
-    const tokens = Array.from({ length: 400 }, (_, i) => ` ${i}${'x'.repeat(200)}`);
+    const tokens = Array.from({ length: 250 }, (_, i) => ` ${i}${'x'.repeat(200)}`);
     const events = [...tokens.map((token) => chunk(token)), stopChunk].map((each) => JSON.stringify(each));
     const upstream = await scriptedUpstream((_, reply) => {
       reply.raw('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n');

@@ -88,6 +88,12 @@ describe('connections', () => {
     expect(upstream.accepted).toBe(2);
   });
 
+  it('that do not come to stand in time are an error', async () => {
+    const upstream = await scriptedUpstream(() => {}); // no TLS
+    const http = httpOf(upstream.url.replace('http:', 'https:'), { connect_s: 0.05 });
+    await expect(ask(http)).rejects.toMatchObject({ code: 'upstream_unreachable', reason: 'ETIMEDOUT' });
+  });
+
   it('wait where nobody reads', async () => {
     const part = Buffer.alloc(1 << 20, 'x');
     let sent = 0;

@@ -12,7 +12,7 @@ import { checkForm, endWithConnection } from './http-server.js';
 import { jsonBody } from './json-body.js';
 import type { Lifecycle } from './lifecycle.js';
 import type { LiveGenerations } from './live-generations.js';
-import { FORMATS } from './metrics/exposition.js';
+import { formatFor } from './metrics/exposition.js';
 import type { Metrics } from './metrics/metrics.js';
 import type { Models } from './models.js';
 import { observe } from './observe.js';
@@ -71,15 +71,15 @@ export function createApp(options: AppOptions): Express {
 
   app.use('/v1', checkOrigin(access));
   const user = authenticate(access, 'generate');
-  const resumed = (recovered: boolean): void => metrics.resumed(recovered);
-  const chat = chatCompletions({ models, live, settings, resumed });
+  const resuming = { live, settings, metrics, logger };
+  const chat = chatCompletions({ models, ...resuming });
   app.post('/v1/chat/completions', user, jsonBody(settings.limits.body_bytes), chat);
   // Express answers it as GET: it would take the stream over, and read nothing of it.
   app.head('/v1/chat/completions/:id', (_req, res) => {
     res.set('Allow', 'GET');
     throw new ApiError(405, 'method_not_allowed', 'the rest of a completion can be had by GET alone');
   });
-  app.get('/v1/chat/completions/:id', user, resumeCompletion({ live, settings, resumed }));
+  app.get('/v1/chat/completions/:id', user, resumeCompletion(resuming));
   app.post('/v1/tickets', user, refuseNewcomers(lifecycle, live), issueTicket(access));
   app.get('/v1/models', user, (_req, res) => {
     res.json({ object: 'list', data: models.all.map(({ name }) => modelObject(name, models)) });
@@ -123,8 +123,7 @@ export function createMetricsApp({ metrics, checkName }: MetricsAppOptions): Exp
 
 function sendMetrics(metrics: Metrics): RequestHandler {
   return async (req, res) => {
-    const open = req.accepts([FORMATS.classic, FORMATS.openMetrics]) === FORMATS.openMetrics;
-    const format = open ? 'openMetrics' : 'classic';
+    const format = formatFor(req.headers.accept);
     const headers = {
       'Content-Type': metrics.contentType(format),
       Vary: 'Accept',

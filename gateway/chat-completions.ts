@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { Logger } from 'pino';
 import type { GuardEvent } from '../src/stream/events.js';
 import { ANONYMOUS, type Principal } from './access/principal.js';
 import type { Config } from './config.js';
 import { ApiError } from './errors.js';
 import type { Encoding, LiveGeneration, Sink } from './live-generation.js';
 import type { LiveGenerations } from './live-generations.js';
+import type { Metrics } from './metrics/metrics.js';
 import type { Models } from './models.js';
 import { Completion } from './openai.js';
 import { type ChatRequest, chatSchema, parse } from './request.js';
@@ -16,8 +18,8 @@ export interface ChatOptions {
   readonly models: Models;
   readonly live: LiveGenerations;
   readonly settings: Pick<Config, 'streams'>;
-  /** Told whether a generation could be gone on with. */
-  readonly resumed: (recovered: boolean) => void;
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics, 'resumed'>;
 }
 
 /**
@@ -25,15 +27,18 @@ export interface ChatOptions {
  * it can be resumed; then the same request with `Last-Event-ID` goes on. Who asks is `res.locals.principal`.
  */
 export function chatCompletions({ models, ...resuming }: ChatOptions): RequestHandler {
-  const { live, settings } = resuming;
+  const { live, settings, logger } = resuming;
   return async (req, res, next) => {
     if (req.headers['last-event-id'] !== undefined) return goOn(resuming, req, res, next);
     const request = parse(chatSchema, req.body);
     res.locals.model = models.named(request.model);
     const id = `chatcmpl-${randomUUID()}`;
+    res.locals.responseId = id;
+    const principal = principalOf(res);
     const generation = await live.open({
       id,
-      principal: principalOf(res),
+      principal,
+      logger: logger.child({ request_id: res.locals.requestId, principal: principal.name }),
       resumable: request.resumable === true,
       prepare: () => models.prepare(request, { canRetract: false, responseId: id }),
       encode: (prepared) => {
@@ -55,7 +60,7 @@ export function resumeCompletion(options: Omit<ChatOptions, 'models'>): RequestH
 }
 
 function goOn(
-  { live, settings, resumed }: Omit<ChatOptions, 'models'>,
+  { live, settings, metrics }: Omit<ChatOptions, 'models'>,
   req: Request,
   res: Response,
   next: NextFunction,
@@ -64,7 +69,8 @@ function goOn(
   const generation = live.find(point, principalOf(res));
   const sink = generation && new SseSink(res, generation, settings.streams, next);
   const recovered = generation !== null && sink !== null && generation.attach(sink, offset);
-  resumed(recovered);
+  metrics.resumed(recovered);
+  if (generation) res.locals.responseId = generation.id;
   if (!recovered) {
     throw new ApiError(410, 'not_recovered', `${LAST_EVENT_ID}: what followed it is no longer there`);
   }

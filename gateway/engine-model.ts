@@ -44,7 +44,10 @@ export class EngineModel implements ServedModel {
     return { ready: status.decode.pid !== undefined && status.score.pid !== undefined, ...status };
   }
 
-  async prepare(request: GenerationFields, { canRetract, maxTokens }: PrepareOptions): Promise<Prepared> {
+  async prepare(
+    request: GenerationFields,
+    { canRetract, maxTokens, written }: PrepareOptions,
+  ): Promise<Prepared> {
     const engine = this.#engine;
     const promptIds = promptOf(engine, request);
     const room = roomAfter(engine, promptIds);
@@ -73,7 +76,9 @@ export class EngineModel implements ServedModel {
     return {
       ...prepared,
       start: (gate) =>
-        judging ? guardedGeneration(engine, { ...asked, ...judging }, gate) : generate(engine, asked, gate),
+        judging
+          ? guardedGeneration(engine, { ...asked, ...judging, ...(written && { written }) }, gate)
+          : generate(engine, asked, gate),
     };
   }
 }

@@ -122,13 +122,13 @@ export function assembleGateway(
         principal,
         settings: config,
         logger: log,
-        refused: (code, model) => metrics.refused(code, model),
-        resumed: (recovered) => metrics.resumed(recovered),
+        metrics,
       });
     },
   });
   metrics.watch({
     models,
+    logger,
     generations: () => live.size,
     connections: () => ({ http: connections.size, websocket: streams.connections }),
   });

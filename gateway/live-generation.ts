@@ -40,8 +40,8 @@ export interface LiveOptions {
   readonly history: EventHistory | null;
   /** How long it waits to be resumed, after the loss of its connection and after all of it was sent. */
   readonly retentionMs: number;
-  /** It writes no more; with what it failed, unless the sink was told. Called once. */
-  readonly onOver: (error: unknown) => void;
+  /** It writes no more; with what it failed, unless the sink was told, and whether it came to its end. Called once. */
+  readonly onOver: (error: unknown, complete: boolean) => void;
   /** It cannot be resumed any more. Called once, after its end. */
   readonly onForgotten: () => void;
   /** What its history takes has changed, by so many bytes. */
@@ -106,7 +106,7 @@ export class LiveGeneration {
     this.#subscription = frames.subscribe({
       next: (each) => this.#emit(each),
       error: (error: unknown) => this.fail(error),
-      complete: () => this.#end(),
+      complete: () => this.#end(undefined, true),
     });
     if (this.#over) this.#subscription.unsubscribe();
   }
@@ -234,19 +234,19 @@ export class LiveGeneration {
     onHistory(history.bytes - before);
   }
 
-  #end(error?: unknown): void {
-    this.#stop(error);
+  #end(error?: unknown, complete = false): void {
+    this.#stop(error, complete);
     this.#pump();
     if (!this.#options.history) this.discard();
     else if (!this.#sink) this.#retain();
   }
 
-  #stop(error?: unknown): void {
+  #stop(error?: unknown, complete = false): void {
     if (this.#over) return;
     this.#over = true;
     this.#subscription?.unsubscribe();
     this.#release?.();
-    this.#options.onOver(error);
+    this.#options.onOver(error, complete);
   }
 
   /** Holds the gate while nobody takes what would be written. */

@@ -18,6 +18,10 @@ export interface OpenRequest {
   readonly requestId?: string | undefined;
   readonly prepare: () => Promise<Prepared>;
   readonly encode: (prepared: Prepared) => Encoding;
+  /** Says in the log whose it is; by default that of all generations. */
+  readonly logger?: Logger;
+  /** Told when it is over, unless it failed, whether it came to its end. */
+  readonly over?: (generation: LiveGeneration, complete: boolean) => void;
 }
 
 /** All generations of the gateway that are under way, and those that have ended and can still be resumed. */
@@ -57,7 +61,7 @@ export class LiveGenerations {
    * @throws ApiError 429 from the principal, 503 `shutting_down`; what `prepare` throws
    */
   async open(request: OpenRequest): Promise<LiveGeneration> {
-    const { id, principal, resumable, requestId, prepare, encode } = request;
+    const { id, principal, resumable, requestId, prepare, encode, over, logger = this.#logger } = request;
     if (this.#refuses) throw shuttingDown();
     if (resumable && requestId !== undefined) this.#forgetLost(requestId, principal);
     this.#preparing += 1;
@@ -75,10 +79,11 @@ export class LiveGenerations {
         encoding: encode(prepared),
         history: resumable ? new EventHistory({ events, bytes }) : null,
         retentionMs: 1000 * resume_s,
-        onOver: (error) => {
+        onOver: (error, complete) => {
           this.#running.delete(generation);
           release();
-          this.#report(id, error);
+          if (error === undefined) over?.(generation, complete);
+          else report(logger, generation, error);
           this.#tellIfIdle();
         },
         onForgotten: () => this.#resumable.delete(id),
@@ -164,17 +169,13 @@ export class LiveGenerations {
       generation.halve();
     }
   }
+}
 
-  #report(id: string, error: unknown): void {
-    if (error === undefined) return;
-    const { body } = toApiError(error);
-    const fields = { response_id: id, code: body.code };
-    if (OWN_FAULTS.has(body.code)) {
-      this.#logger.error({ ...fields, err: error }, 'generation failed');
-    } else {
-      this.#logger.info(fields, 'generation failed');
-    }
-  }
+function report(logger: Logger, { id, model }: LiveGeneration, error: unknown): void {
+  const { code } = toApiError(error).body;
+  const fields = { response_id: id, model, code };
+  if (OWN_FAULTS.has(code)) logger.error({ ...fields, err: error }, 'generation failed');
+  else logger.info(fields, 'generation failed');
 }
 
 function shuttingDown(): ApiError {

@@ -18,10 +18,13 @@ export function observe(logger: Logger, metrics: Metrics): RequestHandler {
     res.once('close', () => {
       const ms = performance.now() - start;
       const route = routeOf(req.route, res.locals.route);
-      const { model, error, principal } = res.locals;
-      metrics.request({ method: req.method, route, status: res.statusCode, seconds: ms / 1000 });
-      const about = { request_id: requestId, method: req.method, route, status: res.statusCode };
-      const fields = { ...about, ms: Math.round(ms), model, principal: principal?.name };
+      const { model, error, principal, responseId } = res.locals;
+      // Until an answer begins the status is 200, whatever becomes of it.
+      const status = res.headersSent ? res.statusCode : null;
+      metrics.request({ method: req.method, route, status, seconds: ms / 1000 });
+      const about = { request_id: requestId, method: req.method, route, status };
+      const whose = { model, principal: principal?.name, response_id: responseId };
+      const fields = { ...about, ms: Math.round(ms), ...whose };
       if (!error) return logger.info({ ...fields, complete: res.writableFinished }, 'request');
       const { code } = toApiError(error).body;
       if (OWN_FAULTS.has(code)) logger.error({ ...fields, code, err: error }, 'request failed');

@@ -85,12 +85,19 @@ async function openCheckpointModel(
   const engine = await Engine.open(checkpoint, { device, maxStreams, ...limit });
   try {
     await engine.start();
+    logLosses(engine, name, logger);
     const model = await EngineModel.open(name, engine, logger);
     return { model, engine, close: () => engine.close() };
   } catch (error) {
     await engine.close();
     throw error;
   }
+}
+
+const LOSSES = { died: 'engine process died', unavailable: 'engine process cannot be started' } as const;
+
+function logLosses(engine: Engine, model: string, logger: Logger): void {
+  engine.onLoss(({ role, what, reason }) => logger.error({ model, process: role, reason }, LOSSES[what]));
 }
 
 /** With a scorer the engine's score side alone is started: the servers write. */
@@ -110,6 +117,7 @@ async function openUpstream(
   const engine = await Engine.open(config.scorer, { device, maxStreams, ...limit });
   try {
     await engine.start(['score']);
+    logLosses(engine, name, logger);
     const scorer = await Scorer.open(engine, {
       logger: logger.child({ model: name }),
       onMismatch: () => metrics.scorerMismatch(name),

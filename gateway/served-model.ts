@@ -5,6 +5,7 @@ import type { Vocabulary } from '../src/stream/wire.js';
 import type { ErrorCode } from './error-codes.js';
 import type { WatchedEngine } from './metrics/engine.js';
 import type { Provider } from './metrics/generations.js';
+import type { WatchedUpstream } from './metrics/upstream.js';
 import type { GenerationFields, Guard } from './request.js';
 
 /** The settings in force, as clients are told: relative sizes made absolute. */
@@ -36,6 +37,8 @@ export interface PrepareOptions {
   readonly maxTokens?: number;
   /** Of the response, for the metrics. */
   readonly responseId?: string;
+  /** Told of each event of a guard as it is written, before steps are held back. */
+  readonly written?: (event: GuardEvent) => void;
   /** Told of a refusal after the start, where the client hears of it as of a failure; else it is answered with one. */
   readonly refused?: (code: ErrorCode) => void;
 }
@@ -56,7 +59,7 @@ export interface ServedModel {
 export interface ModelInside {
   readonly provider: Provider;
   readonly engine?: WatchedEngine;
-  readonly upstreamUp?: () => boolean;
+  readonly upstream?: WatchedUpstream;
 }
 
 /** What `/healthz` says of a model. */

@@ -10,6 +10,7 @@ import { ApiError, toApiError } from './errors.js';
 import { Heartbeat } from './heartbeat.js';
 import type { LiveGeneration, Sink } from './live-generation.js';
 import type { LiveGenerations } from './live-generations.js';
+import type { Metrics } from './metrics/metrics.js';
 import type { Models } from './models.js';
 import { cancelSchema, createSchema, parse, resumeSchema } from './request.js';
 import { StreamEncoding } from './stream-encoding.js';
@@ -22,10 +23,7 @@ export interface StreamOptions {
   readonly principal: Principal;
   readonly settings: Pick<Config, 'limits' | 'streams'>;
   readonly logger: Logger;
-  /** Told of each error that the client is told of on behalf of the connection. */
-  readonly refused?: (code: ErrorCode, model?: string) => void;
-  /** Told whether a generation could be gone on with. */
-  readonly resumed?: (recovered: boolean) => void;
+  readonly metrics: Pick<Metrics, 'refused' | 'resumed'>;
 }
 
 const CLIENT_TYPES = 'generation.create, generation.resume or generation.cancel';
@@ -116,11 +114,11 @@ export class StreamConnection {
   #create(message: unknown): void {
     const request = parse(createSchema, message);
     this.#checkRoom();
-    const { models, live, principal } = this.#options;
+    const { models, live, principal, logger, metrics } = this.#options;
     const id = `${ID_PREFIX}${randomUUID()}`;
     const resumable = request.resumable === true;
     const requestId = request.request_id;
-    const refused = (code: ErrorCode): void => this.#options.refused?.(code, models.named(request.model));
+    const refused = (code: ErrorCode): void => metrics.refused(code, models.named(request.model));
     this.#preparing += 1;
     live
       .open({
@@ -128,6 +126,8 @@ export class StreamConnection {
         principal,
         resumable,
         requestId,
+        logger,
+        over: ({ model }, complete) => logger.info({ response_id: id, model, complete }, 'generation'),
         prepare: () => models.prepare(request, { canRetract: true, responseId: id, refused }),
         encode: (prepared) => new StreamEncoding({ id, requestId, epoch: live.epoch, resumable, prepared }),
       })
@@ -158,11 +158,11 @@ export class StreamConnection {
     } else {
       this.#checkRoom();
     }
-    const { live, principal } = this.#options;
+    const { live, principal, metrics } = this.#options;
     const generation = id.startsWith(ID_PREFIX) ? live.find({ id, epoch }, principal) : null;
     const sink = generation && this.#sinkOf(generation);
     const recovered = generation !== null && sink !== null && generation.attach(sink, offset);
-    this.#options.resumed?.(recovered);
+    metrics.resumed(recovered);
     const echo = request_id === undefined ? {} : { request_id };
     this.#sendJson({ type: 'generation.resumed', response_id: id, ...echo, recovered });
     if (!recovered) {
@@ -207,8 +207,8 @@ export class StreamConnection {
 
   #sendError(error: unknown, about: Subject, model?: string): void {
     const { body } = toApiError(error);
-    const { refused, logger } = this.#options;
-    refused?.(body.code, model);
+    const { metrics, logger } = this.#options;
+    metrics.refused(body.code, model);
     const fields = { response_id: about.response_id, code: body.code };
     if (OWN_FAULTS.has(body.code)) logger.error({ ...fields, err: error }, 'request failed');
     else logger.info(fields, 'request refused');

@@ -3,6 +3,7 @@ export type { Device, DeviceChoice } from './engine/device.js';
 export { Engine, type EngineOptions } from './engine/engine.js';
 export { EngineError, type EngineErrorCode } from './engine/errors.js';
 export type { GeneratedToken, GenerateRequest, Generation, GenerationEnd } from './engine/generation.js';
+export type { ProcessLoss } from './engine/process.js';
 export type { Rival } from './engine/protocol.js';
 export type { Sampling, TokenLogprob } from './engine/sampler.js';
 export type { ChatMessage } from './model/chat-template.js';

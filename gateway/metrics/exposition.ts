@@ -24,6 +24,26 @@ export const FORMATS = {
 export type Format = keyof typeof FORMATS;
 
 /**
+ * The format that an `Accept` header asks for: OpenMetrics where it is named and wanted no less than the other. By names
+ * and weights alone, for parameters differ between versions of Prometheus, and 3 has some (`escaping`) that say nothing
+ * of what we write.
+ */
+export function formatFor(accept = '*/*'): Format {
+  const ranges = accept.split(',').map((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    const weight = parameters.find((parameter) => parameter.startsWith('q='));
+    return { type, weight: weight === undefined ? 1 : Number(weight.slice(2)) || 0 };
+  });
+  /** Of the first of these that are named. */
+  const weightOf = (...types: readonly string[]): number => {
+    const named = types.find((each) => ranges.some(({ type }) => type === each));
+    return Math.max(0, ...ranges.filter(({ type }) => type === named).map(({ weight }) => weight));
+  };
+  const open = weightOf('application/openmetrics-text');
+  return open > 0 && open >= weightOf('text/plain', 'text/*', '*/*') ? 'openMetrics' : 'classic';
+}
+
+/**
  * Metrics as text. prom-client would take the `_total` from the names of its counters for good once it has written
  * OpenMetrics, so that the other format lacked it from then on.
  */

@@ -8,6 +8,12 @@ export class Families {
   readonly #registry = new Registry();
   readonly #histograms: Histogram[] = [];
   readonly #before: (() => void)[] = [];
+  readonly #failed: (error: unknown) => void;
+
+  /** @param failed told of what could not be set before it was read; it is read as it was */
+  constructor(failed: (error: unknown) => void) {
+    this.#failed = failed;
+  }
 
   counter<Label extends string>(definition: Definition<Label>): Counter<Label> {
     return new Counter({ ...named(definition), registers: [this.#registry] });
@@ -29,7 +35,13 @@ export class Families {
   }
 
   async read(): Promise<Family[]> {
-    for (const update of this.#before) update();
+    for (const update of this.#before) {
+      try {
+        update();
+      } catch (error) {
+        this.#failed(error);
+      }
+    }
     return [...(await familiesOf(this.#registry)), ...this.#histograms.map((each) => each.family())];
   }
 }

@@ -27,14 +27,23 @@ export interface Observed {
   readonly held: boolean;
 }
 
-/** Takes the measures of one generation from its events. */
+/**
+ * Takes the measures of one generation from its events: of what is written, all that scores and guard say; of what goes
+ * to the client, how long it took. These are the same events unless steps are held back: then what the guard removed
+ * never goes out, though it is what there is to be told of.
+ */
 export class GenerationObserver {
   readonly #series: ModelSeries;
   readonly #clock: Clock;
   readonly #observed: Observed;
-  /** When each token of the response went out, by index; of responses of which nothing is held back. */
-  readonly #sentMs: number[] = [];
+  /** Put there by the guard: their scores say nothing of the model. */
+  readonly #inserted = new Set<number>();
+  #writtenMs: number | null = null;
   #firstMs: number | null = null;
+  /** When tokens went out whose scores did not, by index; of responses of which nothing is held back. */
+  readonly #sentMs = new Map<number, number>();
+  /** The index of the next to go out. */
+  #sent = 0;
   /** The flagged step whose `step.done` is still to come: it has been counted. */
   #judged: number | null = null;
   #over = false;
@@ -50,28 +59,33 @@ export class GenerationObserver {
     return this.#firstMs !== null;
   }
 
-  event(event: GuardEvent): void {
+  /** Of a response whose steps are held back: an event before that. */
+  written(event: GuardEvent): void {
     const { guard } = this.#series;
+    const { action } = this.#observed;
     switch (event.type) {
       case 'token.delta':
-        this.#token(event.index);
+        this.#writtenMs ??= this.#clock.now();
+        if (event.inserted) this.#inserted.add(event.index);
         break;
       case 'score.delta':
-        guard.token(event);
-        this.#lag(event.index);
+        if (!this.#inserted.has(event.index)) guard.token(event);
         break;
       case 'spike.detected':
         guard.spike(event.method);
         break;
       case 'step.flagged':
-        guard.flagged(this.#observed.action, event.action);
+        guard.flagged(action, event.action);
         this.#judge(event);
         this.#judged = event.step;
         break;
       case 'step.done':
-        if (this.#judged !== event.step) this.#judge(event);
+        if (this.#judged !== event.step) {
+          this.#judge(event);
+          // What took the place of a flagged step may be flagged itself; then nothing more is done about it.
+          if (event.flagged) guard.flagged(action, 'annotate');
+        }
         this.#judged = null;
-        if (event.held) guard.held(event.held.ms / 1000);
         break;
       case 'rollback.done':
         guard.rolledBack(event.outcome);
@@ -79,8 +93,28 @@ export class GenerationObserver {
         if (event.outcome === 'replaced') this.#judged = null;
         break;
       case 'token.retracted':
+        for (const index of this.#inserted) if (index >= event.from) this.#inserted.delete(index);
+    }
+  }
+
+  /** What goes to the client. */
+  event(event: GuardEvent): void {
+    if (!this.#observed.held) this.written(event);
+    const { guard } = this.#series;
+    switch (event.type) {
+      case 'token.delta':
+        this.#token(event.index);
+        break;
+      case 'score.delta':
+        this.#lag(event.index);
+        break;
+      case 'step.done':
+        if (event.held) guard.held(event.held.ms / 1000);
+        break;
+      case 'token.retracted':
         guard.retracted(event.tokens);
-        this.#sentMs.length = Math.min(this.#sentMs.length, event.from);
+        for (const index of this.#sentMs.keys()) if (index >= event.from) this.#sentMs.delete(index);
+        this.#sent = Math.min(this.#sent, event.from);
         break;
       case 'generation.done':
         this.#done(event);
@@ -104,31 +138,35 @@ export class GenerationObserver {
     this.#over = true;
     const ms = this.#clock.now();
     const { generations } = this.#series;
+    const total = this.#secondsAt(ms);
+    generations.done(done, total, this.#exemplar(total));
     const { completionTokens } = done.usage;
-    if (this.#firstMs !== null && completionTokens > 1) {
-      const seconds = (ms - this.#firstMs) / 1000 / (completionTokens - 1);
+    if (this.#writtenMs !== null && completionTokens > 1) {
+      const seconds = (ms - this.#writtenMs) / 1000 / (completionTokens - 1);
       generations.perToken(seconds, this.#exemplar(seconds));
     }
-    const seconds = this.#secondsAt(ms);
-    generations.done(done, seconds, this.#exemplar(seconds));
   }
 
   #token(index: number): void {
-    const ms = this.#observed.held && this.#firstMs !== null ? 0 : this.#clock.now();
-    if (this.#firstMs === null) {
-      this.#firstMs = ms;
-      const seconds = this.#secondsAt(ms);
-      this.#series.generations.firstToken(seconds, this.#exemplar(seconds));
+    if (this.#observed.held && this.begun) return;
+    const ms = this.#clock.now();
+    if (!this.#observed.held) {
+      this.#sentMs.set(index, ms);
+      this.#sent = index + 1;
     }
-    if (!this.#observed.held) this.#sentMs[index] = ms;
+    if (this.#firstMs !== null) return;
+    this.#firstMs = ms;
+    const seconds = this.#secondsAt(ms);
+    this.#series.generations.firstToken(seconds, this.#exemplar(seconds));
   }
 
   #lag(index: number): void {
     if (this.#observed.held) return;
-    const sent = this.#sentMs[index];
+    const sent = this.#sentMs.get(index);
     // Scores may come first, where a token waits for those before it.
     if (sent === undefined) this.#series.guard.lag(0, 0);
-    else this.#series.guard.lag(this.#sentMs.length - 1 - index, (this.#clock.now() - sent) / 1000);
+    else this.#series.guard.lag(this.#sent - 1 - index, (this.#clock.now() - sent) / 1000);
+    this.#sentMs.delete(index);
   }
 
   #judge(step: Rating): void {

@@ -37,7 +37,7 @@ export const REQUEST_DURATION = {
 export const TIME_TO_FIRST_TOKEN = {
   name: 'gen_ai_server_time_to_first_token_seconds',
   type: 'histogram',
-  help: 'Seconds from when a generation was taken on to its first token, as it goes to the client: where steps are held back, once the first of them is released.',
+  help: 'Seconds from when a generation was taken on to its first token, as it goes to the client: where steps are held back, once the first of them is released; for answers that are not streamed, as if they were. Those that then fail or are cancelled are among them.',
   labels: GEN_AI_LABELS,
   buckets: [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
   exemplars: true,
@@ -46,7 +46,7 @@ export const TIME_TO_FIRST_TOKEN = {
 export const TIME_PER_OUTPUT_TOKEN = {
   name: 'gen_ai_server_time_per_output_token_seconds',
   type: 'histogram',
-  help: 'Seconds per token of a response after its first, one value for each response of at least two tokens that was written to its end.',
+  help: 'Seconds per token of a response after its first, from when that was written, held back or not, to the last event; one value for each response of at least two tokens that was written to its end.',
   labels: GEN_AI_LABELS,
   buckets: [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5],
   exemplars: true,

@@ -5,6 +5,9 @@ import { METHODS, type Method } from '../../src/uncertainty/method.js';
 import { type GuardMetrics, ROLLBACK_OUTCOMES } from './guard.js';
 import type { Exemplar, Histogram, HistogramSeries } from './histogram.js';
 
+/** No score of a model is as large; a server may say anything, and one sum of infinity would stay until the restart. */
+const MAX_SCORE = 1000;
+
 /** What is observed of the guard of one model. Its series are found once, for most of it comes with every token. */
 export class GuardSeries {
   readonly #metrics: GuardMetrics;
@@ -43,7 +46,10 @@ export class GuardSeries {
       if (score === undefined) continue;
       scored = true;
       // Final scores are of another scale.
-      if (pass === 'stream') this.#of(method, this.#scores, this.#metrics.scores).observe(score);
+      if (pass === 'stream') {
+        const told = Math.max(-MAX_SCORE, Math.min(MAX_SCORE, score));
+        this.#of(method, this.#scores, this.#metrics.scores).observe(told);
+      }
       const rated = risk?.[method];
       if (rated !== undefined) this.#of(method, this.#risks, this.#metrics.risks).observe(rated);
     }

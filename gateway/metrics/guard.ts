@@ -29,7 +29,7 @@ export const TOKEN_SCORE = {
 export const TOKEN_RISK = {
   name: 'flinch_token_risk',
   type: 'histogram',
-  help: 'Risks of tokens: the share of ordinary tokens that score lower, from 0 to 1. Tokens that cannot be rated yet are not among them.',
+  help: 'Risks of tokens: the share of ordinary tokens that score lower, from 0 to 1. Tokens that cannot be rated yet are not among them, nor those that the schedule left out (flinch_skipped_tokens_total), which rank below all others.',
   labels: BY_METHOD,
   buckets: RISK_BUCKETS,
 } as const satisfies HistogramDefinition;
@@ -46,7 +46,7 @@ export const STEP_RISK = {
 export const SCORED_TOKENS = {
   name: 'flinch_scored_tokens_total',
   type: 'counter',
-  help: 'Tokens that got a score by at least one method. One that is retracted and written anew counts again.',
+  help: 'Tokens of the model that got a score by at least one method, those of a request to check put there by the guard not among them. One that is retracted and written anew counts again, also where steps are held back.',
   labels: BY_MODEL,
 } as const satisfies Definition;
 
@@ -81,7 +81,7 @@ export const STEPS = {
 export const FLAGGED_STEPS = {
   name: 'flinch_flagged_steps_total',
   type: 'counter',
-  help: 'Those of flinch_steps_total that were flagged, by the action that the guard is set to; what was done is in flinch_stops_total, flinch_rollbacks_total and flinch_reflections_total.',
+  help: 'Those of flinch_steps_total that were flagged, replacements that are flagged again among them, by the action that the guard is set to; what was done is in flinch_stops_total, flinch_rollbacks_total and flinch_reflections_total.',
   labels: BY_ACTION,
 } as const satisfies Definition;
 

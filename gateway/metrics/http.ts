@@ -1,10 +1,11 @@
 import type { Counter } from 'prom-client';
 import { ERROR_CODES, type ErrorCode } from '../error-codes.js';
+import { ADMISSION_REFUSALS } from './admission.js';
 import { type Definition, type HistogramDefinition, MODEL } from './definition.js';
 import type { Families } from './families.js';
 import type { Histogram } from './histogram.js';
 
-const METHODS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'other'] as const;
+const VERBS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'other'] as const;
 const ROUTES = [
   '/livez',
   '/readyz',
@@ -18,24 +19,13 @@ const ROUTES = [
   'page',
   'other',
 ] as const;
-const STATUSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const;
-
-/** Errors that say that a generation is not taken on, though nothing is wrong with it or with the model. */
-export const ADMISSION_REFUSALS = [
-  'context_length_exceeded',
-  'insufficient_memory',
-  'overloaded',
-  'prompt_too_long',
-  'rate_limited',
-  'shutting_down',
-  'too_many_generations',
-] as const satisfies readonly ErrorCode[];
+const STATUSES = ['1xx', '2xx', '3xx', '4xx', '5xx', 'aborted'] as const;
 
 export const REQUEST_DURATION = {
   name: 'flinch_http_request_duration_seconds',
   type: 'histogram',
-  help: 'Seconds from the head of an HTTP request to the end of its answer; streams last as long as they are read. The route is a template, `page` for the files of the page.',
-  labels: { method: METHODS, route: ROUTES, status: STATUSES },
+  help: 'Seconds from the head of an HTTP request to the end of its answer; streams last as long as they are read. The route is a template, `page` for the files of the page; the status `aborted` is of those whose client left before an answer began.',
+  labels: { method: VERBS, route: ROUTES, status: STATUSES },
   // From an answer out of memory to a long stream.
   buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 30, 120, 600],
 } as const satisfies HistogramDefinition;
@@ -58,7 +48,8 @@ export interface ObservedRequest {
   readonly method: string;
   /** The template that fits, such as `/v1/models/:id`, never the path itself. */
   readonly route: string;
-  readonly status: number;
+  /** `null` where the client left before there was one. */
+  readonly status: number | null;
   readonly seconds: number;
 }
 
@@ -71,6 +62,9 @@ export class HttpMetrics {
 
   constructor(families: Families) {
     this.#requests = families.histogram(REQUEST_DURATION);
+    // What an alert goes by: a series that first appears with an error has no rate.
+    for (const status of ['2xx', '4xx', '5xx', 'aborted'])
+      this.#requests.series({ method: 'POST', route: '/v1/chat/completions', status });
     this.#refused = families.counter(REFUSED);
     for (const code of ERROR_CODES) this.#refused.inc({ code }, 0);
     this.#admission = families.counter(ADMISSION);
@@ -85,9 +79,9 @@ export class HttpMetrics {
 
   request({ method, route, status, seconds }: ObservedRequest): void {
     const labels = {
-      method: oneOf(METHODS, method),
+      method: oneOf(VERBS, method),
       route: oneOf(ROUTES, route),
-      status: `${Math.floor(status / 100)}xx`,
+      status: status === null ? 'aborted' : `${Math.floor(status / 100)}xx`,
     };
     this.#requests.series(labels).observe(seconds);
   }

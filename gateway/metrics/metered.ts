@@ -1,12 +1,12 @@
 import { type MonoTypeOperatorFunction, tap } from 'rxjs';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { ErrorCode } from '../error-codes.js';
-import { type ApiError, toApiError } from '../errors.js';
+import { toApiError } from '../errors.js';
 import { Models } from '../models.js';
 import type { GenerationFields } from '../request.js';
 import type { Prepared, PrepareOptions, ServedModel } from '../served-model.js';
+import { isRefusal } from './admission.js';
 import { type Clock, GenerationObserver } from './generation-observer.js';
-import { ADMISSION_REFUSALS } from './http.js';
 import type { Metrics } from './metrics.js';
 
 const CLOCK: Clock = { now: () => performance.now(), date: () => Date.now() };
@@ -40,41 +40,58 @@ class MeteredModel implements ServedModel {
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
     const series = this.#metrics.of(this.name);
     const began = { responseId: options.responseId ?? '', beganMs: this.#clock.now() };
-    const observer = (action: Prepared['guard']['action'], held: boolean) =>
+    const observerOf = (action: Prepared['guard']['action'], held: boolean) =>
       new GenerationObserver(series, { ...began, action, held }, this.#clock);
+    const failed = (error: unknown): void => this.#metrics.failed(error);
+    let observer: GenerationObserver | null = null;
+    const written = (event: GuardEvent): void => attempt(() => observer?.written(event), failed);
     try {
-      const prepared = await this.#model.prepare(request, options);
+      const prepared = await this.#model.prepare(request, { ...options, written });
       const { action, delivery, enabled } = prepared.guard;
       const held = enabled && delivery === 'held';
       return {
         ...prepared,
-        start: (gate) => prepared.start(gate).pipe(observed(observer(action, held), options.refused)),
+        start: (gate) => {
+          const own = observerOf(action, held);
+          if (held) observer = own; // of others it hears all there is
+          return prepared.start(gate).pipe(observed(own, { failed, refused: options.refused }));
+        },
       };
     } catch (error) {
       const apiError = toApiError(error);
-      if (!isRefusal(apiError)) observer('annotate', false).failed(apiError.body.code);
+      if (!isRefusal(apiError))
+        attempt(() => observerOf('annotate', false).failed(apiError.body.code), failed);
       throw error;
     }
   }
 }
 
+interface ObservedOptions {
+  /** Told of what an observer throws: the generation goes on. */
+  readonly failed: (error: unknown) => void;
+  readonly refused?: ((code: ErrorCode) => void) | undefined;
+}
+
 /** Tells an observer of a generation; one that is refused before it has begun is none, and is told to `refused`. */
 export function observed(
   observer: GenerationObserver,
-  refused?: (code: ErrorCode) => void,
+  { failed, refused }: ObservedOptions,
 ): MonoTypeOperatorFunction<GuardEvent> {
   return tap({
-    next: (event) => observer.event(event),
+    next: (event) => attempt(() => observer.event(event), failed),
     error: (error: unknown) => {
       const apiError = toApiError(error);
-      if (observer.begun || !isRefusal(apiError)) observer.failed(apiError.body.code);
+      if (observer.begun || !isRefusal(apiError)) attempt(() => observer.failed(apiError.body.code), failed);
       else refused?.(apiError.body.code);
     },
-    unsubscribe: () => observer.cancelled(),
+    unsubscribe: () => attempt(() => observer.cancelled(), failed),
   });
 }
 
-/** It is the request's fault, or there is no room for it: nothing was taken on. */
-function isRefusal({ status, body }: ApiError): boolean {
-  return status < 500 || ADMISSION_REFUSALS.some((code) => code === body.code);
+function attempt(measure: () => void, failed: (error: unknown) => void): void {
+  try {
+    measure();
+  } catch (error) {
+    failed(error);
+  }
 }

@@ -1,3 +1,4 @@
+import { type Logger, pino } from 'pino';
 import type { ErrorCode } from '../error-codes.js';
 import type { Models } from '../models.js';
 import type { UpstreamErrorCode } from '../upstream/errors.js';
@@ -14,6 +15,7 @@ import { UpstreamMetrics } from './upstream.js';
 
 export interface MetricsSources extends ConnectionSources {
   readonly models: Models;
+  readonly logger?: Logger;
 }
 
 /**
@@ -21,7 +23,7 @@ export interface MetricsSources extends ConnectionSources {
  * nor have its words in one.
  */
 export class Metrics {
-  readonly #families = new Families();
+  readonly #families = new Families((error) => this.failed(error));
   readonly #http = new HttpMetrics(this.#families);
   readonly #connections = new ConnectionMetrics(this.#families);
   readonly #generations = new GenerationMetrics(this.#families);
@@ -29,20 +31,23 @@ export class Metrics {
   readonly #engine = new EngineMetrics(this.#families);
   readonly #upstream = new UpstreamMetrics(this.#families);
   readonly #models = new Map<string, ModelSeries>();
+  #logger = pino({ level: 'silent' });
+  #hasFailed = false;
 
   constructor() {
     buildInfo(this.#families);
   }
 
   /** Reads what a gateway has under way whenever the metrics are asked for; called by the gateway, once. */
-  watch({ models, ...sources }: MetricsSources): void {
+  watch({ models, logger, ...sources }: MetricsSources): void {
+    if (logger) this.#logger = logger;
     this.#connections.watch(sources);
     for (const { name, inside } of models.all) {
       this.#http.watch(name);
       const generations = this.#generations.of(name, inside?.provider ?? 'flinch');
       this.#models.set(name, { generations, guard: this.#guard.of(name) });
       if (inside?.engine) this.#engine.watch(name, inside.engine);
-      if (inside?.upstreamUp) this.#upstream.watch(name, inside.upstreamUp);
+      if (inside?.upstream) this.#upstream.watch(name, inside.upstream);
     }
   }
 
@@ -73,6 +78,12 @@ export class Metrics {
 
   scorerMismatch(model: string): void {
     this.#upstream.scorerMismatch(model);
+  }
+
+  /** Told of a fault in measuring, which must not become one of what is measured. The first is logged: more may come with every token. */
+  failed(error: unknown): void {
+    if (!this.#hasFailed) this.#logger.error({ err: error }, 'metrics are not complete');
+    this.#hasFailed = true;
   }
 
   /** Everything, with what Node says of the process. */

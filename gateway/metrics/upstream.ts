@@ -13,7 +13,7 @@ export const UPSTREAM_ERRORS = {
 export const UPSTREAM_UP = {
   name: 'flinch_upstream_up',
   type: 'gauge',
-  help: '1 where any of the servers of a model has answered and was there since, else 0.',
+  help: '1 where any of the servers of a model has answered and was there since, else 0. Those that were not heard of for half a minute are asked for their list of models when this is read, or the readiness.',
   labels: { model: MODEL },
 } as const satisfies Definition;
 
@@ -23,6 +23,13 @@ export const SCORER_MISMATCHES = {
   help: 'Responses whose scorer disagreed with the log-probabilities of the server: its weights are likely others.',
   labels: { model: MODEL },
 } as const satisfies Definition;
+
+/** What is watched of the servers of a model. */
+export interface WatchedUpstream {
+  readonly up: () => boolean;
+  /** Asks those servers whether they are there of which that is not known for now. */
+  readonly look: () => void;
+}
 
 /** The servers that write for a model, and how well its scorer fits them. */
 export class UpstreamMetrics {
@@ -38,10 +45,13 @@ export class UpstreamMetrics {
     this.#mismatches = families.counter(SCORER_MISMATCHES);
   }
 
-  watch(model: string, up: () => boolean): void {
+  watch(model: string, { look, up }: WatchedUpstream): void {
     for (const kind of UPSTREAM_ERROR_CODES) this.#errors.inc({ model, kind }, 0);
     this.#mismatches.inc({ model }, 0);
-    this.#families.beforeRead(() => this.#up.set({ model }, up() ? 1 : 0));
+    this.#families.beforeRead(() => {
+      this.#up.set({ model }, up() ? 1 : 0);
+      look(); // whoever asks for metrics alone would never see a server go, or come back
+    });
   }
 
   failed(model: string, kind: UpstreamErrorCode): void {

@@ -125,7 +125,10 @@ export class Failover {
   /** Notes a failure in the middle of an answer, which is nobody's to repeat. */
   failed(server: Opened['server'], error: UpstreamError): void {
     const known = this.servers.find((other) => other === server);
-    if (known && error.code !== 'upstream_refused') this.#note(known, error);
+    if (!known) return;
+    // What a client may have asked for is no reason to avoid the server.
+    if (error.code === 'upstream_refused') this.#tell(known, error);
+    else this.#note(known, error);
   }
 
   /** All at once; a server that does not answer is not waited for where another does. */
@@ -204,11 +207,15 @@ export class Failover {
     this.#faults.set(server, { until: this.#options.now() + ms, trials });
   }
 
-  #note(server: UpstreamServer, { code, reason }: UpstreamError): void {
+  #note(server: UpstreamServer, error: UpstreamError): void {
     if (!this.#isAvoided(server)) {
       const trials = this.#faults.get(server)?.trials ?? 0;
       this.#faults.set(server, { until: this.#options.now() + AVOIDED_MS, trials });
     }
+    this.#tell(server, error);
+  }
+
+  #tell(server: UpstreamServer, { code, reason }: UpstreamError): void {
     this.#options.failed(code);
     // By its place in the configuration: the log has no addresses.
     this.#options.logger.warn({ upstream: this.servers.indexOf(server), code, reason }, 'upstream failed');

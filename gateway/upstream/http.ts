@@ -55,19 +55,27 @@ export class UpstreamHttp {
    * @param signal closes the connection
    * @throws UpstreamError `upstream_unreachable`, `upstream_timeout`; what the signal is aborted with
    */
-  async post(path: string, body: object, signal: AbortSignal): Promise<Exchange> {
+  post(path: string, body: object, signal: AbortSignal): Promise<Exchange> {
+    return this.#send({ method: 'POST', path: this.#path(path) }, JSON.stringify(body), signal);
+  }
+
+  /** The same without a body. */
+  get(path: string, signal: AbortSignal): Promise<Exchange> {
+    return this.#send({ method: 'GET', path: this.#path(path) }, '', signal);
+  }
+
+  async #send(
+    target: Pick<RequestOptions, 'method' | 'path'>,
+    body: string,
+    signal: AbortSignal,
+  ): Promise<Exchange> {
     // What has come on unused connections is seen by then, such as their end.
     await setImmediate();
     signal.throwIfAborted();
     if (this.#closed) throw new UpstreamError('upstream_error', 'the gateway shuts down');
     const { timeouts, responseBytes } = this.#options;
-    const request = this.#module.request({
-      ...this.#origin,
-      agent: this.#agent,
-      method: 'POST',
-      path: this.#path(path),
-      headers: this.#headers(),
-    });
+    const options = { ...this.#origin, ...target, agent: this.#agent, headers: this.#headers() };
+    const request = this.#module.request(options);
     const exchange = new Exchange(request, {
       firstByteMs: timeouts.first_byte_s * 1000,
       idleMs: timeouts.idle_s * 1000,
@@ -75,7 +83,7 @@ export class UpstreamHttp {
       signal,
     });
     limitConnecting(request, timeouts.connect_s * 1000);
-    request.end(JSON.stringify(body));
+    request.end(body);
     await exchange.begun;
     return exchange;
   }

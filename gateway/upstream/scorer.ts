@@ -97,7 +97,7 @@ export class Scorer {
    */
   async prepare(
     request: GenerationFields,
-    { canRetract }: PrepareOptions,
+    { canRetract, written }: PrepareOptions,
     capabilities: Capabilities,
   ): Promise<ScoredResponse | null> {
     const { engine } = this;
@@ -144,7 +144,7 @@ export class Scorer {
                 ...writing,
                 ...rest,
               }),
-            { scoring, guard, risks, seed, dispensable },
+            { scoring, guard, risks, seed, dispensable, ...(written && { written }) },
             gate,
           ).pipe(concatMap((event) => [...agreement.take(), event]));
         }),

@@ -36,6 +36,8 @@ const UNREACHED: ReadonlySet<UpstreamErrorCode> = new Set(['upstream_unreachable
 const AGAIN_MS = 5000;
 /** Where it refuses, or was interrupted: the first wait doubles up to this. */
 const MAX_AGAIN_MS = 120_000;
+/** A server that was not heard of for so long may be gone: nobody asks it anything, so nobody would know. */
+const QUIET_MS = 30_000;
 /** How often a refusal makes one ask whether the server is still the same. */
 const CHECK_MS = 60_000;
 
@@ -63,6 +65,7 @@ export class UpstreamServer {
   #againAt = Number.NEGATIVE_INFINITY;
   /** Probes without a whole answer, one after the other. */
   #failures = 0;
+  #heardAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: UpstreamServerOptions) {
     const { url, key, timeouts, limits } = options;
@@ -91,6 +94,25 @@ export class UpstreamServer {
   /** Whether it is time to ask it what it can do: nothing is known, or it could not be reached since. */
   get due(): boolean {
     return this.#doubted && this.#probing === null && this.#now() >= this.#againAt;
+  }
+
+  /** Whether nothing was heard of it for a while: it is there as far as anybody knows. */
+  get quiet(): boolean {
+    return this.#reachable && !this.#doubted && this.#now() >= this.#heardAt + QUIET_MS;
+  }
+
+  /**
+   * Finds out whether a quiet server is still there: any answer will do, so that it has nothing to compute. One that
+   * cannot be reached is due from then on.
+   * @throws UpstreamError
+   */
+  async check(): Promise<void> {
+    this.#heardAt = this.#now(); // by the next look it may not have answered yet
+    try {
+      (await this.#http.get('/models', this.#closing.signal)).leave();
+    } catch (error) {
+      throw this.#note(error);
+    }
   }
 
   /**
@@ -244,6 +266,7 @@ export class UpstreamServer {
 
   #answers(): void {
     this.#reachable = true;
+    this.#heardAt = this.#now();
     this.#lastError = null;
   }
 

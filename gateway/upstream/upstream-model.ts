@@ -104,9 +104,9 @@ export class UpstreamModel implements ServedModel {
     return {
       provider: 'openai',
       ...(this.#scorer && { engine: { engine: this.#scorer.engine, processes: ['score'] } }),
-      upstreamUp: () => {
-        this.refresh(); // whoever asks for metrics alone would never see a server come back
-        return this.#failover.servers.some(({ reachable }) => reachable);
+      upstream: {
+        look: () => this.look(),
+        up: () => this.#failover.servers.some(({ reachable }) => reachable),
       },
     };
   }
@@ -120,8 +120,8 @@ export class UpstreamModel implements ServedModel {
     }));
     const scorer = this.#scorer?.state;
     const ready = upstreams.some(({ reachable }) => reachable) && (scorer?.running ?? true);
-    // Who asks for readiness alone would never see a server come back.
-    this.refresh();
+    // Who asks for readiness alone would never see a server go, or come back.
+    this.look();
     return { ready, streams: this.#streams, upstreams, ...(scorer && { scorer }) };
   }
 
@@ -131,18 +131,31 @@ export class UpstreamModel implements ServedModel {
       if (!server.due) return;
       server.renew().then(
         (capabilities) => this.#logger.info({ upstream, capabilities }, 'upstream answers'),
-        (error: unknown) => {
-          if (!(error instanceof UpstreamError))
-            return this.#logger.error({ err: error, upstream }, 'probe failed');
-          const { code, reason } = error;
-          this.#logger.warn({ upstream, code, reason }, 'upstream cannot be asked what it can do');
-        },
+        (error: unknown) => this.#warn(upstream, error, 'upstream cannot be asked what it can do'),
       );
     });
   }
 
+  /** The same, and asks those whether they are still there of which nothing was heard for a while. */
+  look(): void {
+    this.refresh();
+    this.#failover.servers.forEach((server, upstream) => {
+      if (!server.quiet) return;
+      server.check().catch((error: unknown) => this.#warn(upstream, error, 'upstream does not answer'));
+    });
+  }
+
+  #warn(upstream: number, error: unknown, message: string): void {
+    if (error instanceof UpstreamError) {
+      const { code, reason } = error;
+      this.#logger.warn({ upstream, code, reason }, message);
+    } else {
+      this.#logger.error({ err: error, upstream }, 'probe failed');
+    }
+  }
+
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { canRetract, maxTokens } = options;
+    const { canRetract, maxTokens, written } = options;
     this.refresh();
     const capabilities = await this.#failover.capabilities();
     const topLogprobs = request.top_logprobs ?? 0;
@@ -189,7 +202,7 @@ export class UpstreamModel implements ServedModel {
     checkScoring(scoring);
     checkGuard(guard, scoring);
     const seed = request.seed ?? randomInt(2 ** 31);
-    const judging = { scoring, guard, risks: this.#risks, seed };
+    const judging = { scoring, guard, risks: this.#risks, seed, ...(written && { written }) };
     return {
       ...prepared,
       guard: { ...settings, delivery: guard.delivery, calibrated: false },

@@ -137,19 +137,32 @@ function parseLine<T>(line: string, schema: z.ZodType<T>, file: string): T {
 /**
  * Makes a folder the place of one run: what is kept there under other settings must not be mixed with it.
  * @param settings all that the results depend on
+ * @param late those of them that may be said first by a later one, and left out by one after that
+ * @returns whether there are new ones
  * @throws UsageError that names the first setting that differs
  */
-export function claimFolder(folder: string, settings: Readonly<Record<string, unknown>>): void {
+export function claimFolder(
+  folder: string,
+  settings: Readonly<Record<string, unknown>>,
+  late: readonly string[] = [],
+): boolean {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, SETTINGS_FILE);
   const mine = JSON.parse(JSON.stringify(settings));
   if (!existsSync(file)) {
     writeWhole(file, `${JSON.stringify(mine, null, 2)}\n`);
-    return;
+    return true;
   }
   const other = JSON.parse(readFileSync(file, 'utf8'));
-  const differing = differingSetting(mine, other);
-  if (differing === null) return;
+  const open = late.filter((name) => name in mine !== name in other);
+  const both = (all: object) =>
+    Object.fromEntries(Object.entries(all).filter(([name]) => !open.includes(name)));
+  const differing = differingSetting(both(mine), both(other));
+  if (differing === null) {
+    const isNews = open.some((name) => name in mine);
+    if (isNews) writeWhole(file, `${JSON.stringify({ ...other, ...mine }, null, 2)}\n`);
+    return isNews;
+  }
   const [was, is] = [other, mine].map((all) => JSON.stringify(all[differing]));
   throw new UsageError(`--out: ${folder} holds a run with another ${differing}: ${was}, not ${is}`);
 }

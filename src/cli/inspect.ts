@@ -145,8 +145,9 @@ function formatTime({ size, machine, seconds }: Time): string {
 
 function formatSeconds(seconds: number): string {
   if (seconds < 0.01) return `${(1000 * seconds).toPrecision(2)} ms`;
-  if (seconds < 120) return `${seconds.toPrecision(2)} s`;
-  return `${(seconds / 60).toPrecision(2)} min`;
+  if (seconds < 99.5) return `${seconds.toPrecision(2)} s`;
+  const minutes = seconds / 60;
+  return `${minutes.toFixed(minutes < 10 ? 1 : 0)} min`;
 }
 
 function table(rows: readonly [string, string][]): string {

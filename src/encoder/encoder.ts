@@ -45,7 +45,7 @@ export class Encoder {
       maxTokens,
       head,
     };
-    return new Encoder(folder, new EngineProcess(opening, candidates(device), ENTRY));
+    return new Encoder(folder, new EngineProcess(opening, candidates(device), { entry: ENTRY }));
   }
 
   /** @throws EngineError `unavailable`, which names the file and what is wrong with it */

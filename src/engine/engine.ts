@@ -5,7 +5,7 @@ import { EngineError } from './errors.js';
 import { type GenerateRequest, Generation } from './generation.js';
 import { decodeMemory, type MemoryNeed, type ScoreSize, scoreMemory } from './memory.js';
 import { MemoryBudget } from './memory-budget.js';
-import { EngineProcess, type ProcessStatus } from './process.js';
+import { EngineProcess, type ProcessLoss, type ProcessStatus } from './process.js';
 import type { FromDecode, FromScore, OpenMessage, Role, ToDecode, ToScore } from './protocol.js';
 import type { Machine } from './run-limits.js';
 import { ScoreText } from './score-text.js';
@@ -59,6 +59,7 @@ export class Engine {
   readonly #score: EngineProcess<ToScore, FromScore>;
   readonly #now: () => number;
   readonly #passListeners = new Set<(ms: number) => void>();
+  readonly #lossListeners = new Set<(loss: ProcessLoss) => void>();
   #streams = 0;
 
   private constructor(checkpoint: Checkpoint, options: EngineOptions) {
@@ -76,8 +77,11 @@ export class Engine {
       return { type: 'open', role, source, threads, contextLength: this.contextLength };
     };
     const devices = candidates(options.device ?? 'cpu');
-    this.#decode = new EngineProcess(open('decode'), devices);
-    this.#score = new EngineProcess(open('score'), devices);
+    const onLoss = (loss: ProcessLoss): void => {
+      for (const listener of this.#lossListeners) listener(loss);
+    };
+    this.#decode = new EngineProcess(open('decode'), devices, { onLoss });
+    this.#score = new EngineProcess(open('score'), devices, { onLoss });
   }
 
   /** @throws ModelError when the folder does not hold a model that flinch can run */
@@ -168,6 +172,15 @@ export class Engine {
   onPass(listener: (ms: number) => void): () => void {
     this.#passListeners.add(listener);
     return () => this.#passListeners.delete(listener);
+  }
+
+  /**
+   * Tells which process died, and why one could not be started: an idle one, too, of which no response tells.
+   * @returns ends it
+   */
+  onLoss(listener: (loss: ProcessLoss) => void): () => void {
+    this.#lossListeners.add(listener);
+    return () => this.#lossListeners.delete(listener);
   }
 
   /** Of each process: while it runs its id and the device that it computes on, and what waits for it. */

@@ -33,6 +33,15 @@ export interface ProcessStatus {
   readonly waiting: number;
 }
 
+/** An engine process that died, or that could not be started. */
+export interface ProcessLoss {
+  readonly role: string;
+  /** `died`: it ran; a new one is being started. */
+  readonly what: 'died' | 'unavailable';
+  /** Its signal or exit code, or why it does not start. */
+  readonly reason: string;
+}
+
 /** What a stream hears of its process. */
 export interface StreamListener<In> {
   receive(message: In): void;
@@ -49,6 +58,12 @@ export interface StreamHandle<Out> {
   detach(): void;
 }
 
+interface ProcessOptions {
+  readonly onLoss?: (loss: ProcessLoss) => void;
+  /** What the process runs: a module that answers `ready` or `unavailable` to the opening. */
+  readonly entry?: string;
+}
+
 /**
  * One engine process as its parent sees it: started on demand, started again after a crash. The streams that were
  * under way are told; the next one finds a new process.
@@ -57,6 +72,7 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
   readonly #open: Opening;
   readonly #devices: readonly Device[];
   readonly #entry: string;
+  readonly #onLoss: (loss: ProcessLoss) => void;
   readonly #listeners = new Map<number, StreamListener<In>>();
   #child: Promise<ChildProcess> | null = null;
   #pid: number | undefined;
@@ -66,12 +82,14 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
   #closed = false;
   #closing: Promise<void> | null = null;
 
-  /**
-   * @param devices to try in order
-   * @param entry what the process runs: a module that answers `ready` or `unavailable` to the opening
-   */
-  constructor(open: Opening, devices: readonly Device[], entry = ENTRY) {
+  /** @param devices to try in order */
+  constructor(
+    open: Opening,
+    devices: readonly Device[],
+    { onLoss = () => {}, entry = ENTRY }: ProcessOptions = {},
+  ) {
     this.#open = open;
+    this.#onLoss = onLoss;
     this.#devices = devices;
     this.#entry = entry;
   }
@@ -102,7 +120,9 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
     if (this.#closed) throw new EngineError('closed', 'the engine is closed');
     this.#child ??= this.#start().catch((error: unknown) => {
       this.#child = null; // the next stream tries again
-      throw error instanceof EngineError ? error : this.#unavailable(`: ${error}`);
+      const failure = error instanceof EngineError ? error : this.#unavailable(`: ${error}`);
+      this.#lose('unavailable', failure.message);
+      throw failure;
     });
     return this.#child;
   }
@@ -180,9 +200,10 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
     });
     child.send({ ...this.#open, device }, () => {});
     await ready;
-    child.once('exit', () => {
+    child.once('exit', (code, signal) => {
       this.#child = null;
-      if (!this.#closed) this.ready().catch(() => {}); // whoever needs it next hears why it does not start
+      this.#lose('died', signal ?? `exit code ${code}`);
+      if (!this.#closed) this.ready().catch(() => {}); // whoever listens, or needs it next, hears why it does not start
     });
     return child;
   }
@@ -191,6 +212,10 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
     return new EngineError('unavailable', `the ${this.#open.role} process could not be started${reason}`, {
       cause,
     });
+  }
+
+  #lose(what: ProcessLoss['what'], reason: string): void {
+    if (!this.#closed) this.#onLoss({ role: this.#open.role, what, reason });
   }
 
   #lost(how: string): void {

@@ -1,4 +1,4 @@
-import { defer, finalize, from, type Observable, type OperatorFunction } from 'rxjs';
+import { defer, finalize, from, type Observable, type OperatorFunction, tap } from 'rxjs';
 import type { RiskModel } from '../uncertainty/risk.js';
 import type { Scoring } from '../uncertainty/settings.js';
 import type { Branch } from './branch.js';
@@ -39,6 +39,8 @@ export interface GuardedBranchOptions {
   readonly seed: number;
   /** In place of what the guard says. */
   readonly policy?: Policy;
+  /** Told of each event before steps are held back: also of those that then are not passed on. */
+  readonly written?: (event: GuardEvent) => void;
   readonly dispensable?: NonNullable<InterveneOptions['dispensable']>;
 }
 
@@ -50,7 +52,7 @@ export interface GuardedBranchOptions {
  */
 export function guardedBranch(
   open: (judging: Judging) => Promise<Branch>,
-  { scoring, guard, risks, policy = policyOf(guard), ...correcting }: GuardedBranchOptions,
+  { scoring, guard, risks, policy = policyOf(guard), written, ...correcting }: GuardedBranchOptions,
   gate: FlowGate = new FlowGate(),
 ): Observable<GuardEvent> {
   const { action, candidates, delivery, method, per, rate, statistic } = guard;
@@ -78,6 +80,7 @@ export function guardedBranch(
         );
       }),
     );
-    return delivery === 'held' ? guarded.pipe(holdBack({ now: () => performance.now() })) : guarded;
+    const told = written ? guarded.pipe(tap(written)) : guarded;
+    return delivery === 'held' ? told.pipe(holdBack({ now: () => performance.now() })) : told;
   });
 }

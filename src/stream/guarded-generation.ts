@@ -17,6 +17,8 @@ export interface GuardedRequest extends GenerateRequest {
   readonly risks: RiskModel;
   /** In place of what the guard says. */
   readonly policy?: Policy;
+  /** Told of each event before steps are held back. */
+  readonly written?: (event: GuardEvent) => void;
 }
 
 /**
@@ -31,13 +33,13 @@ export interface GuardedRequest extends GenerateRequest {
  */
 export function guardedGeneration(
   engine: Engine,
-  { scoring, guard, risks, policy, ...request }: GuardedRequest,
+  { scoring, guard, risks, policy, written, ...request }: GuardedRequest,
   gate: FlowGate = new FlowGate(),
 ): Observable<GuardEvent> {
   const { seed } = request.sampling;
   return guardedBranch(
     (judging) => EngineBranch.open(engine, request, { scoring, ...judging }),
-    { scoring, guard, risks, seed, ...(policy && { policy }) },
+    { scoring, guard, risks, seed, ...(policy && { policy }), ...(written && { written }) },
     gate,
   );
 }

@@ -1,15 +1,24 @@
 import { describe, expect, it } from 'vitest';
+import type { LabelValues } from '#gateway/metrics/definition.js';
 import { METRICS } from '#gateway/metrics/reference.js';
-import { alerts, type Panel, readDashboard, recordings, selectorsOf } from '../support/dashboards.js';
+import {
+  alerts,
+  type Matcher,
+  type Panel,
+  readDashboard,
+  recordings,
+  ruleTests,
+  selectorsOf,
+} from '../support/dashboards.js';
 
 const dashboard = readDashboard();
 const panels = dashboard.panels.filter(({ type }) => type !== 'row');
 const queries = panels.flatMap(({ title, targets = [] }) => targets.map((each) => ({ title, ...each })));
 
-/** Labels that a scrape, or a histogram, adds. */
-const ADDED = ['job', 'instance', 'le'];
-/** Names of series and their labels; Node's own and Prometheus's have those that a scrape adds. */
-const known = new Map<string, readonly string[]>([
+/** Labels that a scrape adds. */
+const ADDED: Readonly<Record<string, LabelValues>> = { job: ['flinch'], instance: 'an address' };
+/** Names of series and their labels, with what these may say; Node's own and Prometheus's have those that a scrape adds. */
+const known = new Map<string, Readonly<Record<string, LabelValues>>>([
   ...[
     'up',
     'process_cpu_seconds_total',
@@ -18,9 +27,15 @@ const known = new Map<string, readonly string[]>([
   ].map((name) => [name, ADDED] as const),
   ...Object.values(METRICS)
     .flat()
-    .flatMap(({ name, type, labels }) => {
-      const names = type === 'histogram' ? ['_bucket', '_sum', '_count'].map((part) => name + part) : [name];
-      return names.map((each) => [each, [...ADDED, ...Object.keys(labels)]] as const);
+    .flatMap((definition) => {
+      const { name } = definition;
+      const labels = { ...ADDED, ...definition.labels };
+      if (!('buckets' in definition)) return [[name, labels] as const];
+      const le = [...definition.buckets.map(String), '+Inf'];
+      return [
+        [`${name}_bucket`, { ...labels, le }] as const,
+        ...['_sum', '_count'].map((part) => [name + part, labels] as const),
+      ];
     }),
 ]);
 const recorded = recordings().map(({ record }) => record);
@@ -68,9 +83,10 @@ describe('the dashboard', () => {
     'shows the chosen models and intervals alone in %s',
     (_title, expr) => {
       for (const { name, labels } of selectorsOf(expr)) {
-        const of = known.get(name) ?? [];
-        if (of.includes('model')) expect(labels).toContain('model');
-        if (of.includes('gen_ai_request_model')) expect(labels).toContain('gen_ai_request_model');
+        const of = known.get(name) ?? {};
+        const asked = labels.map(({ label }) => label);
+        if ('model' in of) expect(asked).toContain('model');
+        if ('gen_ai_request_model' in of) expect(asked).toContain('gen_ai_request_model');
       }
       for (const [, range] of expr.matchAll(/\[([^\]]*)\]/g)) {
         expect(['$interval', '$__rate_interval']).toContain(range);
@@ -91,7 +107,43 @@ describe('queries of the dashboard, the rules and the alerts', () => {
     expect(selectors.length).toBeGreaterThan(0);
     for (const { name, labels } of selectors) {
       expect([...known.keys(), ...recorded]).toContain(name);
-      for (const label of labels) expect(known.get(name), name).toContain(label);
+      for (const matcher of labels) expectValue(name, matcher);
     }
   });
+
+  it('are tested with series that there are', () => {
+    const series = [...ruleTests().matchAll(/series: '([^']*)'/g)].map(([, text = '']) => text);
+    expect(series.length).toBeGreaterThan(100);
+    for (const { name, labels } of series.flatMap(selectorsOf)) {
+      if (name === 'up') continue;
+      for (const matcher of labels) expectValue(name, matcher);
+    }
+  });
+
+  it('compare no quantile with what is not below the last bound: no quantile is ever above that', () => {
+    let compared = 0;
+    for (const { record, expr } of recordings()) {
+      const [, metric = ''] = /histogram_quantile.*?\b(\w+)_bucket/s.exec(expr) ?? [];
+      const last = Number(known.get(`${metric}_bucket`)?.le?.at(-2));
+      for (const alert of alerts().filter((each) => each.expr.includes(record))) {
+        if (metric === '') continue;
+        const [, threshold] = new RegExp(`${record}\\s*>\\s*([\\d.]+)`).exec(alert.expr) ?? [];
+        expect(Number(threshold), alert.alert).toBeLessThan(last);
+        compared += 1;
+      }
+    }
+    expect(compared).toBeGreaterThan(0);
+  });
 });
+
+/** That a series has the label, and that it may say so: what its words describe may be anything. */
+function expectValue(name: string, { label, operator, value }: Matcher): void {
+  const values = known.get(name)?.[label];
+  expect(values, `${label} of ${name}`).toBeDefined();
+  if (typeof values !== 'object' || value.startsWith('$')) return;
+  const fit = operator.endsWith('~') ? new RegExp(`^(?:${value})$`) : null;
+  const found = values.filter((each) => (fit ? fit.test(each) : each === value));
+  expect(found, `${name}{${label}${operator}"${value}"}`).not.toEqual([]);
+  // Each of them: one that is not there any more is as good as forgotten.
+  if (/^[\w|]+$/.test(value)) for (const each of value.split('|')) expect(values).toContain(each);
+}

@@ -26,6 +26,9 @@ const scratch = useScratchPackages();
 /** What documents mean by "a gateway that runs". */
 const gateway = useGateway();
 
+/** The slowest takes seconds. */
+const PROGRAM_LIMIT_MS = 90_000;
+
 const isRun = (block: Block): boolean => (isShell(block) || isProgram(block)) && block.notRun === null;
 const notRun = documents.flatMap(({ blocks }) => blocks.filter((block) => block.notRun !== null));
 
@@ -61,7 +64,9 @@ describe.each(documents.filter(({ blocks }) => blocks.some(isRun)))('$file', ({ 
         const { text } = programs.get(block.line)!;
         const { code } = await transform(terminal.withPorts(text), { loader: 'ts' });
         writeFileSync(join(folder, `line-${block.line}.mjs`), code);
-        await terminal.run(`node line-${block.line}.mjs`);
+        // One that failed without a word, or waits for ever, is no answer.
+        const output = await terminal.run(`node line-${block.line}.mjs`, PROGRAM_LIMIT_MS);
+        expect(output.trim()).not.toBe('');
       }, 240_000);
     }
   }

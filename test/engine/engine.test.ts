@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Engine, type EngineError, type GeneratedToken, type Generation } from '#src/index.js';
+import {
+  Engine,
+  type EngineError,
+  type GeneratedToken,
+  type Generation,
+  type ProcessLoss,
+} from '#src/index.js';
 import { REASONER } from '../support/golden.js';
 import { kill } from '../support/process.js';
 import { endless, greedy } from '../support/requests.js';
@@ -127,6 +133,22 @@ describe('a process that dies', () => {
     expect((await (await engine.openText()).pass(pass)).tokens).toHaveLength(2);
   });
 
+  it('is told of, with how it died, also where nothing was under way, until nobody listens', async () => {
+    await engine.start();
+    const heard: ProcessLoss[] = [];
+    const stop = engine.onLoss((loss) => heard.push(loss));
+    for (const expected of [1, 1]) {
+      const { pid, restarts } = engine.status().decode;
+      kill(pid);
+      await until(
+        () => engine.status().decode.restarts > restarts && engine.status().decode.device !== undefined,
+      );
+      expect(heard).toHaveLength(expected);
+      stop();
+    }
+    expect(heard).toEqual([{ role: 'decode', what: 'died', reason: 'SIGKILL' }]);
+  });
+
   it('survives messages to a process that is dying', async () => {
     const generation = await engine.generate(endless(engine));
     kill(engine.status().decode.pid);
@@ -146,11 +168,15 @@ describe('a process that dies', () => {
     const broken = await Engine.open(folder);
     try {
       await truncate(weights, 1000);
+      const heard: ProcessLoss[] = [];
+      broken.onLoss((loss) => heard.push(loss));
       const error = await broken.generate(greedy(broken)).catch((reason: EngineError) => reason);
       expect(error).toMatchObject({
         code: 'unavailable',
         message: expect.stringContaining('decode process could not be started'),
       });
+      const reason = expect.stringContaining('could not be started');
+      expect(heard).toEqual([{ role: 'decode', what: 'unavailable', reason }]);
       await cp(join(REASONER, 'model.safetensors'), weights);
       expect(await readAll(await broken.generate(greedy(broken, { maxTokens: 2 })))).toHaveLength(2);
     } finally {

@@ -191,7 +191,7 @@ describe('the configuration', () => {
     const { models = {}, access, ...rest } = await loadConfig({ file });
     expect(Object.values(models).map((model) => 'checkpoint' in model)).toEqual([true, false]);
     expect(access.keys.map(({ name }) => name)).toEqual(['web', 'prometheus']);
-    const defaults = configSchema.parse({ metrics: { port: 9090 }, limits: { response_tokens: 4096 } });
+    const defaults = configSchema.parse({ metrics: { port: 9464 }, limits: { response_tokens: 4096 } });
     expect({ ...rest, access: { ...access, keys: [] } }).toEqual(defaults);
     const written = parse(readFileSync(file, 'utf8'));
     for (const { path } of CONFIG_VARIABLES.values()) {

@@ -43,6 +43,50 @@ describe('the log', () => {
     expect(closed).toMatchObject({ request_id: opened?.request_id, code: 1006 });
   });
 
+  it('has the response that an exemplar names, whichever way it was asked for', async () => {
+    const gateway = await useTestGateway();
+    await (await post(gateway.url, ask('hello'))).text();
+    const socket = await TestSocket.open(gateway.url);
+    socket.send({ type: 'generation.create', ...ask('hello') });
+    await socket.event(({ type }) => type === 'generation.done');
+    socket.send({ type: 'generation.create', ...ask('wait') });
+    const { response_id } = await socket.event(
+      ({ type, response_id: id }) => type === 'token.delta' && id !== socket.events[0]?.response_id,
+    );
+    socket.send({ type: 'generation.cancel', response_id });
+    await expect
+      .poll(() => linesOf(gateway).filter(({ response_id: id }) => id !== undefined))
+      .toMatchObject([
+        { msg: 'request', response_id: expect.stringContaining('chatcmpl-') },
+        { msg: 'generation', model: 'waiting', principal: 'anonymous', complete: true },
+        { msg: 'generation', response_id, complete: false },
+      ]);
+    const [opened] = linesOf(gateway).filter(({ msg }) => msg === 'socket opened');
+    const [, over] = linesOf(gateway).filter(({ response_id: id }) => id !== undefined);
+    expect(over?.request_id).toBe(opened?.request_id);
+    const headers = { Accept: 'application/openmetrics-text' };
+    const text = await (await fetch(gateway.metricsUrl, { headers })).text();
+    const exemplars = new Set([...text.matchAll(/response_id="([^"]+)"/g)].map(([, id]) => id));
+    expect(exemplars.size).toBeGreaterThan(0);
+    const logged = linesOf(gateway).map(({ response_id: id }) => id);
+    for (const id of exemplars) expect(logged).toContain(id);
+    socket.close();
+  });
+
+  it('says whose generation failed', async () => {
+    const gateway = await useTestGateway();
+    const headers = { 'Content-Type': 'application/json', 'X-Request-Id': 'mine' };
+    const body = JSON.stringify(ask('wait', { stream: true }));
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers, body });
+    await gateway.drain(0);
+    await response.text();
+    const failed = linesOf(gateway).filter(({ msg }) => msg === 'generation failed');
+    const code = 'shutting_down';
+    expect(failed).toMatchObject([
+      { request_id: 'mine', principal: 'anonymous', model: 'waiting', code, response_id: expect.any(String) },
+    ]);
+  });
+
   it('does not call an error what is none of the gateway', async () => {
     const gateway = await useTestGateway();
     const socket = await TestSocket.open(gateway.url);
@@ -97,6 +141,27 @@ describe('the metrics', () => {
     const gateway = await useTestGateway({ metrics: { host: '0.0.0.0', port: 0 } });
     const answer = await exchange(gateway.metricsUrl, request('GET /metrics', { Host: 'gateway.example' }));
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it('do not take a client that left before the answer for one that was served', async () => {
+    const gateway = await useTestGateway();
+    const status = (name: string) =>
+      new RegExp(`_count\\{method="POST",route="/v1/chat/completions",status="${name}"\\} (\\d+)\\n`);
+    // All that may come are there from the start: one that first appears with an error has no rate.
+    for (const name of ['2xx', '4xx', '5xx', 'aborted'])
+      expect(status(name).exec(await metricsOf(gateway))?.[1]).toBe('0');
+    const left = new AbortController();
+    const headers = { 'Content-Type': 'application/json' };
+    const url = `${gateway.url}/v1/chat/completions`;
+    const body = JSON.stringify(ask('wait'));
+    const asked = fetch(url, { method: 'POST', headers, body, signal: left.signal }).catch(() => null);
+    await expect.poll(() => metricsOf(gateway)).toContain('flinch_active_generations 1\n');
+    left.abort();
+    await asked;
+    await expect.poll(async () => status('aborted').exec(await metricsOf(gateway))?.[1]).toBe('1');
+    expect(status('2xx').exec(await metricsOf(gateway))?.[1]).toBe('0');
+    const [line] = linesOf(gateway).filter(({ route }) => route === '/v1/chat/completions');
+    expect(line).toMatchObject({ status: null, complete: false });
   });
 
   it('say what is under way', async () => {

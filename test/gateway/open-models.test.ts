@@ -4,18 +4,24 @@ import { configSchema } from '#gateway/config.js';
 import { checkModels, Metrics, openModels, startGateway } from '#gateway/index.js';
 import { post } from '../support/gateway.js';
 import { REASONER } from '../support/golden.js';
+import { kill } from '../support/process.js';
 
 const options = { logger: pino({ level: 'silent' }), env: {}, metrics: new Metrics() };
-const open = (models: object) => {
+const open = (models: object, logger = options.logger) => {
   const config = configSchema.parse({ models });
-  return openModels(config.models ?? {}, options);
+  return openModels(config.models ?? {}, { ...options, logger });
 };
 const processes = (): number =>
   process.getActiveResourcesInfo().filter((resource) => resource === 'ProcessWrap').length;
 
 describe('openModels', () => {
   it('opens several, which are served by their names', async () => {
-    const opened = await open({ small: { checkpoint: REASONER }, 'org/other': { checkpoint: REASONER } });
+    const log: string[] = [];
+    const logger = pino({}, { write: (line: string) => log.push(line) });
+    const opened = await open(
+      { small: { checkpoint: REASONER }, 'org/other': { checkpoint: REASONER } },
+      logger,
+    );
     const gateway = await startGateway({ models: opened.models, config: { listen: { port: 0 } } });
     for (const model of ['small', 'org/other']) {
       const body = {
@@ -29,6 +35,11 @@ describe('openModels', () => {
         usage: { completion_tokens: 3 },
       });
     }
+    // Of an idle one nobody else would hear.
+    kill(opened.all[0]?.engine?.status().decode.pid);
+    await expect
+      .poll(() => log.map((line) => JSON.parse(line)))
+      .toMatchObject([{ model: 'small', process: 'decode', reason: 'SIGKILL', msg: 'engine process died' }]);
     await gateway.close();
     await opened.close();
     await expect.poll(processes).toBe(0);

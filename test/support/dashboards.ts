@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
 export const DASHBOARDS = fileURLToPath(new URL('../../dashboards', import.meta.url));
+const TESTS = fileURLToPath(new URL('../dashboards', import.meta.url));
 
 const datasource = z.object({ type: z.string(), uid: z.string() });
 
@@ -61,8 +62,24 @@ export const substituted = (expression: string): string =>
 export const unconditional = (expression: string): string =>
   expression.replace(/\s(?:[<>]=?|[=!]=)\s*[\d.]+/g, '').replace(/^absent\((.*)\)$/, '$1');
 
+/** What promtool is to find of the rules and alerts, as text. */
+export const ruleTests = (): string =>
+  readdirSync(TESTS)
+    .filter((name) => name.endsWith('.rules.yml'))
+    .map((name) => readFileSync(join(TESTS, name), 'utf8'))
+    .join('\n');
+
+/** `label="value"` of a selector. */
+export interface Matcher {
+  readonly label: string;
+  readonly operator: string;
+  readonly value: string;
+}
+
 /** The metrics of a query, and the labels that each is asked for by: what is left without functions, keywords, ranges. */
-export function selectorsOf(expression: string) {
+export function selectorsOf(
+  expression: string,
+): { readonly name: string; readonly labels: readonly Matcher[] }[] {
   const bare = expression
     .replace(/\[[^\]]*\]/g, '')
     .replace(/\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)/g, '')
@@ -70,7 +87,9 @@ export function selectorsOf(expression: string) {
   return [...bare.matchAll(/(?<![\w:.])([a-zA-Z_:][\w:]*)(?![\w:]|\s*\()(\{[^}]*\})?/g)].map(
     ([, name = '', labels = '']) => ({
       name,
-      labels: [...labels.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = '']) => label),
+      labels: [...labels.matchAll(/(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"/g)].map(
+        ([, label = '', operator = '', value = '']) => ({ label, operator, value }),
+      ),
     }),
   );
 }

@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { DASHBOARDS } from './dashboards.js';
+import { freePort } from './free-port.js';
 
 /** Whether Debian's package `prometheus`, or another, is installed; `.ci/run` does that where it can. */
 export const hasPrometheus = ['prometheus', 'promtool'].every(
@@ -148,14 +148,4 @@ export class Prometheus {
     if (body.status !== 'success') throw new Error(`${parameters.query ?? path}: ${body.error}`);
     return body.data;
   }
-}
-
-/** Prometheus cannot say which port it was given for 0. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const address = server.address();
-  await new Promise((closed) => server.close(closed));
-  if (typeof address !== 'object' || !address) throw new Error('no port is free');
-  return address.port;
 }

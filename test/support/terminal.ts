@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { freePort } from './free-port.js';
 
 /** Of one command; the slowest opens an engine several times. */
 const LIMIT_MS = 180_000;
@@ -43,21 +43,25 @@ export class Terminal {
     return join(this.#state, 'environment');
   }
 
-  /** @throws Error with the output where the exit status is not 0 */
-  async run(commands: string): Promise<void> {
+  /**
+   * @returns what they print
+   * @throws Error with the output where the exit status is not 0, or they take longer
+   */
+  async run(commands: string, limitMs = LIMIT_MS): Promise<string> {
     const script = `set -euo pipefail\n. ${this.#environment}\n${this.withPorts(commands)}\nexport -p >${this.#environment}`;
     const { child, output, ended } = this.#spawn(script);
-    const timer = globalThis.setTimeout(() => signal(child, 'SIGKILL'), LIMIT_MS);
+    const timer = globalThis.setTimeout(() => signal(child, 'SIGKILL'), limitMs);
     const code = await ended;
     clearTimeout(timer);
     if (code !== 0) throw new Error(`exit status ${code} of:\n${commands}\n\n${output()}`);
+    return output();
   }
 
   /** Starts a server and waits until it answers; one that had its port before is stopped. */
   async serve(commands: string): Promise<void> {
     const documented = /(?:--port[ =]|\bPORT=)(\d+)/.exec(commands)?.[1] ?? DEFAULT_PORT;
     await this.#stop(documented);
-    const port = await freePort();
+    const port = String(await freePort());
     const given = this.withPorts(commands).replaceAll(/((?:--port[ =]|\bPORT=))\d+/g, `$1${port}`);
     const script = `set -euo pipefail\n. ${this.#environment}\nexport PORT=${port}\n${given}`;
     const { child, output, ended } = this.#spawn(script);
@@ -131,13 +135,4 @@ function environment(): NodeJS.ProcessEnv {
 async function isAlive(port: string): Promise<boolean> {
   const answer = await fetch(`http://127.0.0.1:${port}/livez`).catch(() => null);
   return answer?.status === 200;
-}
-
-async function freePort(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (typeof address !== 'object' || address === null) throw new Error('no port is free');
-  return `${address.port}`;
 }

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { z } from 'zod';
 import { chatBody, post, type SocketEvent, TestSocket } from './gateway.js';
 import { LONG_QUESTION } from './requests.js';
@@ -24,6 +25,10 @@ const facts = z.looseObject({
   skipped: z.array(z.string()).optional(),
   scores: z.record(z.string(), z.number()).optional(),
 });
+
+const ending = z.object({ usage: z.object({ completion_tokens: z.number() }) });
+const lengthOf = (events: readonly SocketEvent[]): number =>
+  ending.parse(events.at(-1)).usage.completion_tokens;
 
 interface Asked {
   readonly model?: string;
@@ -55,10 +60,24 @@ export class Traffic {
 
   /** One generation over a WebSocket, to its end. */
   async ask(asked: Asked): Promise<Heard> {
-    const socket = await this.#begin(asked);
-    await socket.event(isEnd);
-    socket.close(1000);
-    return this.#note(asked, socket.events);
+    return this.#note(asked, await this.#hear(asked));
+  }
+
+  /** The same once more, held back: it is written as before, though its client sees less of it and nothing is retracted. */
+  async askHeld(asked: Asked, { events }: Heard): Promise<void> {
+    const held = await this.#hear({ ...asked, guard: { ...asked.guard, delivery: 'held' } });
+    expect(held.filter(ofType('score.delta')).length).toBeLessThan(
+      events.filter(ofType('score.delta')).length,
+    );
+    expect(lengthOf(held)).toBe(lengthOf(events));
+    this.#note(
+      asked,
+      events.map((event) => ({
+        ...event,
+        ...(event.type === 'token.retracted' && { tokens: 0 }),
+        response_id: held[0]?.response_id,
+      })),
+    );
   }
 
   /** As many at a time as there is room for, and two more, which are refused; then they are cancelled. */
@@ -131,7 +150,11 @@ export class Traffic {
       counts.set(key, (counts.get(key) ?? 0) + by);
     };
     for (const { model, action, events } of this.heard) {
+      const inserted = new Set<unknown>();
+      const replaced = new Set<unknown>();
       for (const event of events) {
+        if (event.type === 'token.delta' && event.inserted === true) inserted.add(event.index);
+        if (event.type === 'score.delta' && inserted.has(event.index)) continue;
         const { type, method, missing = [], skipped = [], scores = {} } = facts.parse(event);
         if (type === 'score.delta') {
           if (Object.keys(scores).length > 0) add('scored_tokens', { model });
@@ -141,6 +164,9 @@ export class Traffic {
         if (type === 'spike.detected') add('spikes', { model, method });
         // The step that is stopped at, and one that is replaced, were judged, too, and are never done.
         if (type === 'step.done') add('steps', { model, action });
+        // One that took the place of another may be flagged itself: nothing more is done about it, so nothing more is said.
+        if (type === 'step.done' && event.flagged === true && replaced.has(event.step))
+          add('flagged_steps', { model, action });
         if (type === 'step.flagged') {
           add('flagged_steps', { model, action });
           if (event.action === 'stop') add('steps', { model, action });
@@ -150,6 +176,7 @@ export class Traffic {
         if (type === 'rollback.done') {
           add('rollbacks', { model, outcome: event.outcome });
           if (event.outcome === 'replaced') add('steps', { model, action });
+          if (event.outcome === 'replaced') replaced.add(event.step);
         }
         if (type === 'token.retracted') add('retracted_tokens', { model }, Number(event.tokens));
         if (type === 'generation.done') add('generations', { model, outcome: event.finish_reason });
@@ -161,6 +188,13 @@ export class Traffic {
       }
     }
     return counts;
+  }
+
+  async #hear(asked: Asked): Promise<readonly SocketEvent[]> {
+    const socket = await this.#begin(asked);
+    await socket.event(isEnd);
+    socket.close(1000);
+    return socket.events;
   }
 
   async #begin(asked: Asked): Promise<TestSocket> {

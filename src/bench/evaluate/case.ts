@@ -97,7 +97,8 @@ export function digest(
   };
 }
 
-function checkScores(name: string, score: ScoreRecord, tokens: number, steps: number): void {
+/** @throws RangeError where they are missing, or not as many as there are tokens or steps */
+export function checkScores(name: string, score: ScoreRecord, tokens: number, steps: number): void {
   const { tokens: ofTokens, stepScores, response, id } = score;
   const [token, step, whole] = [ofTokens[name], stepScores[name], response[name]];
   if (!token && !step && whole === undefined) throw new RangeError(`${id}: has no scores of ${name}`);

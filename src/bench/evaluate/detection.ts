@@ -8,7 +8,7 @@ import {
 } from '../statistics/bootstrap.js';
 import { rank } from '../statistics/ranking.js';
 import { type Aggregated, CHANCE, type ScoredCase } from './case.js';
-import { type Row, type Scopes, scoped, written } from './table.js';
+import { type Row, type ScopedRow, type Scopes, scoped, written } from './table.js';
 
 /** What tells positive examples from negative ones. */
 export interface Detector {
@@ -64,7 +64,7 @@ export function detectors<T>(
   }));
 }
 
-const chance: Scorer<unknown> = { measure: CHANCE, aggregation: 'own', score: () => 0 };
+export const chance: Scorer<unknown> = { measure: CHANCE, aggregation: 'own', score: () => 0 };
 
 /** Is the final answer wrong? Whole responses, in the class ratio in which they come. */
 export function responseDetectors(
@@ -130,19 +130,28 @@ export function responseTable(
     detectorsOf(mine).map((detector) =>
       areaRow(detector, [mine.length, mine.filter(({ correct }) => !correct).length]),
     ),
-  ).map(({ scope, measure, aggregation, counts, estimates }) => {
-    const [auroc, averagePrecision] = estimates.map(written);
-    const [n, positives] = counts;
-    return {
-      scope,
-      measure,
-      aggregation,
-      n: n!,
-      positives: positives!,
-      auroc: auroc!,
-      averagePrecision: averagePrecision!,
-    };
-  });
+  ).map(detectionRow);
+}
+
+/** @param row of a table whose counts are examples and positive ones, its estimates {@link areaRow}'s */
+export function detectionRow({
+  scope,
+  measure,
+  aggregation,
+  counts,
+  estimates,
+}: ScopedRow): Evaluation['responses'][number] {
+  const [auroc, averagePrecision] = estimates.map(written);
+  const [n, positives] = counts;
+  return {
+    scope,
+    measure,
+    aggregation,
+    n: n!,
+    positives: positives!,
+    auroc: auroc!,
+    averagePrecision: averagePrecision!,
+  };
 }
 
 /** @param detectorsOf cases: {@link stepDetectors} */
@@ -170,7 +179,10 @@ export function pooledTable(
   });
 }
 
-const areaRow = ({ measure, aggregation, auroc, averagePrecision }: Detector, counts: number[]): Row => ({
+export const areaRow = (
+  { measure, aggregation, auroc, averagePrecision }: Detector,
+  counts: number[],
+): Row => ({
   measure,
   aggregation,
   counts,

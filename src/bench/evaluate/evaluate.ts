@@ -34,6 +34,7 @@ export interface EvaluationRule extends SelectionRule {
 export type Tables = Pick<
   Evaluation,
   | 'counts'
+  | 'claimCounts'
   | 'tokens'
   | 'steps'
   | 'responses'
@@ -84,6 +85,7 @@ export async function evaluate(records: Records, rule: EvaluationRule): Promise<
   const main = mainMeasure(measures);
   return {
     counts,
+    claimCounts: [],
     tokens,
     steps,
     responses,

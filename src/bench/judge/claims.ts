@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { segmentText } from '../../stream/step-segmenter.js';
+import type { ClaimsRecord } from '../run/records.js';
 import type { Span } from '../tasks/facts.js';
 import type { Endpoint } from './endpoint.js';
 import { claimsPrompt, supportPrompt } from './prompts.js';
@@ -36,6 +37,28 @@ export async function splitClaims(endpoint: Endpoint, text: string): Promise<Cla
     }
   }
   return claims;
+}
+
+/**
+ * The statements of a text, each with its words' places and whether it is supported.
+ * @returns `null` where they could not be read
+ * @throws JudgeError
+ */
+export async function judgeClaims(
+  endpoint: Endpoint,
+  topic: string,
+  text: string,
+  evidence: readonly string[],
+): Promise<ClaimsRecord['claims'] | null> {
+  const claims = await splitClaims(endpoint, text);
+  if (claims === null) return null;
+  const judged: ClaimsRecord['claims'] = [];
+  // In turn: a statement that comes twice is asked about once.
+  for (const { claim, spans } of claims) {
+    const supported = await judgeSupport(endpoint, topic, claim, evidence);
+    judged.push({ claim, spans: spans.map(([from, to]) => [from, to]), supported });
+  }
+  return judged;
 }
 
 /**

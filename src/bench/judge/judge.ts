@@ -1,5 +1,6 @@
-import type { LocatedRecord } from '../run/records.js';
+import type { ClaimsRecord, LocatedRecord } from '../run/records.js';
 import type { BenchProblem } from '../suites/suite.js';
+import { judgeClaims } from './claims.js';
 import type { Endpoint } from './endpoint.js';
 import { judgeAnswer, judgeStep } from './llm-judge.js';
 
@@ -9,6 +10,15 @@ export interface Judge {
   check(problem: BenchProblem, response: string): Promise<boolean | null>;
   /** Where the first wrong step of a wrong response is, or why that is not known. */
   locate(problem: BenchProblem, response: string): Promise<Omit<LocatedRecord, 'id' | 'by'>>;
+  /**
+   * The claims of a response, and which are supported; `null` where the judge's words could not be read.
+   * @param evidence passages about the topic; without any it is what the judge knows
+   */
+  claims(
+    topic: string,
+    response: string,
+    evidence: readonly string[],
+  ): Promise<ClaimsRecord['claims'] | null>;
 }
 
 /** A model that is asked. @param accepted how alike its quotation of a step and the response must be */
@@ -21,5 +31,6 @@ export function endpointJudge(endpoint: Endpoint, kind: 'math' | 'logic', accept
   return {
     check: (problem, response) => judgeAnswer(endpoint, judged(problem, response)),
     locate: (problem, response) => judgeStep(endpoint, kind, judged(problem, response), accepted),
+    claims: (topic, response, evidence) => judgeClaims(endpoint, topic, response, evidence),
   };
 }

@@ -7,6 +7,9 @@ import type { Scoring } from '../../uncertainty/settings.js';
  */
 export type MeasureName = string;
 
+/** Tokens of a response, from and up to but without. */
+export type TokenSpan = readonly [number, number];
+
 /** What a measure says of one response; what it cannot say of a whole is derived: a step's sum and maximum, and so on. */
 export interface MeasureScores {
   /** One for each token of the response; `null` for a token that a schedule did not attack. */

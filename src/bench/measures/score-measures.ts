@@ -9,9 +9,8 @@ import { lexicalEmbeddings } from '../../uncertainty/lexical.js';
 import { selfConsistency } from '../../uncertainty/self-consistency.js';
 import { SettingsError } from '../../uncertainty/settings.js';
 import { type ScoredResponse, scoreResponse, type TokenScore } from '../../uncertainty/text-scorer.js';
-import type { TokenRange } from '../steps/token-ranges.js';
 import { alternatives, ccpByModel, ccpByRules } from './ccp-tokens.js';
-import type { Measure, MeasureScores } from './measure.js';
+import type { Measure, MeasureScores, TokenSpan } from './measure.js';
 import { type SharedPass, sharedPasses } from './passes.js';
 import { tokenSarScores } from './token-sar-scores.js';
 
@@ -32,7 +31,8 @@ export interface Scorable {
   readonly tokenIds: readonly number[];
   /** Joined they are the response. */
   readonly tokenTexts: readonly string[];
-  readonly steps: readonly TokenRange[];
+  /** Together all of its tokens. */
+  readonly steps: readonly TokenSpan[];
   /** How the steps were found; those of the samples are found alike. */
   readonly stepMode?: StepMode;
   /** As many as `samplesNeeded` says; a measure takes the first of them. */

@@ -1,13 +1,12 @@
 import type { Encoders, TextPair } from '../../encoder/encoders.js';
 import { lexicalSimilarity } from '../../uncertainty/lexical.js';
 import { SIMILARITY_OF_ONE, tokenSar, withoutEach } from '../../uncertainty/token-sar.js';
-import type { TokenRange } from '../steps/token-ranges.js';
-import type { MeasureScores } from './measure.js';
+import type { MeasureScores, TokenSpan } from './measure.js';
 
 interface Text {
   readonly question: string;
   readonly tokenTexts: readonly string[];
-  readonly steps: readonly TokenRange[];
+  readonly steps: readonly TokenSpan[];
 }
 
 /**
@@ -24,10 +23,10 @@ export async function tokenSarScores(
   compare: Encoders['compare'],
 ): Promise<MeasureScores> {
   const { tokenTexts, steps } = text;
-  const sequences: readonly TokenRange[] = scope === 'step' ? steps : [[0, tokenTexts.length]];
+  const sequences: readonly TokenSpan[] = scope === 'step' ? steps : [[0, tokenTexts.length]];
   const similarities = await similaritiesOf(text, sequences, compare);
   const whole = tokenSar(logprobs, similarities);
-  const ofStep = (range: TokenRange): number =>
+  const ofStep = (range: TokenSpan): number =>
     scope === 'step'
       ? tokenSar(logprobs.slice(...range), similarities.slice(...range)).sum
       : whole.tokens.slice(...range).reduce((sum, value) => sum + value, 0);
@@ -37,7 +36,7 @@ export async function tokenSarScores(
 /** How alike each sequence is to itself without each of its tokens, behind the question; of all in one go. */
 async function similaritiesOf(
   { question, tokenTexts }: Text,
-  sequences: readonly TokenRange[],
+  sequences: readonly TokenSpan[],
   compare: Encoders['compare'],
 ): Promise<number[]> {
   const pairs: TextPair[] = [];

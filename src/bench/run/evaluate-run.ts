@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { CONTROLS } from '../evaluate/case.js';
-import { evaluate } from '../evaluate/evaluate.js';
+import { evaluateClaims } from '../evaluate/claims.js';
+import { type EvaluationRule, evaluate } from '../evaluate/evaluate.js';
 import { writeWhole } from '../ledger.js';
+import { suites } from '../suites/suites.js';
 import { type Evaluation, evaluationSchema } from './evaluation.js';
 import { stepsOf } from './run.js';
 import { EVALUATION, type RunRecords, readRun, readScores } from './run-folder.js';
@@ -10,24 +12,22 @@ import { EVALUATION, type RunRecords, readRun, readScores } from './run-folder.j
 export async function evaluateRun(folder: string, records: RunRecords): Promise<Evaluation> {
   const { settings, about, problems } = await readRun(folder);
   const { model, ...others } = about;
-  const tables = await evaluate(
-    {
-      problems,
-      responses: records.responses,
-      checks: records.checks,
-      located: records.located,
-      scores: readScores(folder),
-      times: problems.flatMap(({ id }) => records.times.get(id) ?? []),
-    },
-    {
-      scored: settings.score,
-      perSubset: settings.perSubset,
-      measures: settings.measures.filter((name) => !CONTROLS.includes(name)),
-      leaveOneOut: settings.suite === 'bbh',
-      stepsOf: (problem, response) => stepsOf(settings.steps, problem, response),
-      bootstrap: settings.bootstrap,
-    },
-  );
+  const known = {
+    ...records,
+    problems,
+    scores: readScores(folder),
+    times: problems.flatMap(({ id }) => records.times.get(id) ?? []),
+  };
+  const rule: EvaluationRule = {
+    scored: settings.score,
+    perSubset: settings.perSubset,
+    measures: settings.measures.filter((name) => !CONTROLS.includes(name)),
+    leaveOneOut: settings.suite === 'bbh',
+    stepsOf: (problem, response) => stepsOf(settings.steps, problem, response),
+    bootstrap: settings.bootstrap,
+  };
+  const { judged } = suites[settings.suite];
+  const tables = await (judged === 'claims' ? evaluateClaims(known, rule) : evaluate(known, rule));
   const evaluation = evaluationSchema.parse({
     format: 'flinch-bench/1',
     suite: settings.suite,

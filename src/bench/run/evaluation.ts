@@ -112,6 +112,22 @@ const caseStudy = z.object({
   tokens: z.record(z.string(), z.array(z.number().nullable())),
 });
 
+const claimCount = z.object({
+  scope,
+  problems: z.int(),
+  truncated: z.int(),
+  /** With a claim that counts; why others have none. */
+  responses: z.int(),
+  rejected: z.record(z.string(), z.int()),
+  supported: z.int(),
+  unsupported: z.int(),
+  /** Left out: nobody can tell whether they are supported, or their words are not in the response. */
+  unlabelled: z.int(),
+  unplaced: z.int(),
+  /** Mean over the responses of the share of supported claims: FActScore without its penalty of short responses. */
+  precision: estimateSchema,
+});
+
 export const evaluationSchema = z.object({
   format: z.literal('flinch-bench/1'),
   suite: z.string(),
@@ -141,6 +157,8 @@ export const evaluationSchema = z.object({
       accuracy: estimateSchema,
     }),
   ),
+  /** Of suites that are judged by claims, which have no counts of answers. Runs of before this was written have none. */
+  claimCounts: z.array(claimCount).default([]),
   tokens: z.array(tokenRow),
   steps: z.array(stepRow),
   responses: z.array(detectionRow),

@@ -4,11 +4,12 @@ import { pipeline } from 'node:stream/promises';
 import { Command } from 'commander';
 import { UsageError } from '../../cli/report.js';
 import { differingSetting } from '../ledger.js';
+import { suites } from '../suites/suites.js';
 import { evaluateRun } from './evaluate-run.js';
 import { lockFolder } from './folder-lock.js';
 import { interruptible } from './interrupt.js';
 import { claimRun, makeFolder, openRecords, RESULT_FILES, type RunRecords, readRun } from './run-folder.js';
-import { isTruncated, select } from './selection.js';
+import { isTruncated, scoredIn } from './selection.js';
 import { inShard, type RunSettings, WHOLE } from './settings.js';
 import { printSummary } from './summary.js';
 
@@ -85,16 +86,18 @@ function checkShards(shards: readonly ShardRun[]): void {
 
 /** @throws UsageError where a shard was not run to its end, or holds what is another's */
 function checkComplete({ folder, settings, problems }: ShardRun, records: RunRecords): void {
+  const suite = suites[settings.suite];
+  const judged = suite.judged === 'claims' ? records.claims : records.checks;
   const mine = inShard(problems, settings.shard);
   const incomplete = (what: string, id: string): UsageError =>
     new UsageError(`${folder}: ${what} ${id}; run it to its end first`);
   for (const { id } of mine) {
     const response = records.responses.get(id);
     if (!response) throw incomplete('has no response to', id);
-    if (!isTruncated(response) && !records.checks.has(id)) throw incomplete('has not checked', id);
+    if (!isTruncated(response) && !judged.has(id)) throw incomplete('has not checked', id);
   }
-  const { scored } = select(mine, records, { scored: settings.score, perSubset: settings.perSubset });
-  for (const id of scored) if (!records.scored.has(id)) throw incomplete('has no scores of', id);
+  for (const id of scoredIn(suite, mine, records, settings))
+    if (!records.scored.has(id)) throw incomplete('has no scores of', id);
   if (records.responses.size > mine.length)
     throw new UsageError(`${folder}: holds responses to problems of other shards`);
 }

@@ -4,7 +4,7 @@ import type { Checkpoint } from '../../model/checkpoint.js';
 import { Detokenizer } from '../../model/detokenizer.js';
 import { TemplateError } from '../../model/errors.js';
 import { encodePrompt } from '../../model/prompt.js';
-import { GIVEN_SEPARATOR } from '../steps/response-steps.js';
+import { responseText } from '../suites/processbench.js';
 import type { BenchProblem, GivenResponse, Suite } from '../suites/suite.js';
 
 /** The paper's. */
@@ -53,9 +53,9 @@ export function promptOf(
 export function encodeGiven(
   { tokenizer }: Pick<Checkpoint, 'tokenizer'>,
   id: string,
-  { steps }: GivenResponse,
+  given: GivenResponse,
 ): { readonly tokenIds: number[]; readonly tokenTexts: string[] } {
-  const text = steps.join(GIVEN_SEPARATOR);
+  const text = responseText(given);
   const tokenIds = tokenizer.encodePlain(text);
   const detokenizer = new Detokenizer(tokenizer);
   const tokenTexts = tokenIds.map((token) => detokenizer.push(token));

@@ -4,7 +4,8 @@ import type { BenchProblem } from '../suites/suite.js';
 /**
  * The lines of a run's files, one JSON object each, `id` being the problem's. A stage appends to its own file and reads
  * those of the stages before it: responses.jsonl → checks.jsonl → spans.jsonl → samples.jsonl → scores.jsonl, and beside
- * these times.jsonl. All problems are in problems.jsonl.
+ * these times.jsonl. Suites that are judged by claims have claims.jsonl for checks and spans. All problems are in
+ * problems.jsonl.
  */
 
 /** A problem as its suite has it, so that a run's folder tells all without the suite's data. */
@@ -61,6 +62,24 @@ export const locatedSchema = z.object({
   similarity: z.number().optional(),
 });
 export type LocatedRecord = z.output<typeof locatedSchema>;
+
+/** The claims of a response, in their order, or why they are not known. */
+export const claimsSchema = z.object({
+  id: z.string(),
+  by: z.enum(['judge', 'file']),
+  claims: z.array(
+    z.object({
+      claim: z.string(),
+      /** Where its words are; none where they are not in the response, which leaves it out of every table. */
+      spans: z.array(spanSchema),
+      /** `null`, which leaves it out too: an opinion, or nobody can tell. */
+      supported: z.boolean().nullable(),
+    }),
+  ),
+  /** The judge could not be read, or the file does not list the response. */
+  rejected: z.enum(['unreadable', 'unlisted']).optional(),
+});
+export type ClaimsRecord = z.output<typeof claimsSchema>;
 
 /** A further response to the problem, for Graph Uncertainty and Self-Consistency. */
 export const sampleSchema = z.object({

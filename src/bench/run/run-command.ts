@@ -13,6 +13,7 @@ import { withSubstitutes } from '../measures/parse-measure.js';
 import { thisMachine } from '../report.js';
 import type { BenchProblem, Suite } from '../suites/suite.js';
 import { createSuites } from '../suites/suites.js';
+import { type ClaimSource, readClaimSource } from './claim-source.js';
 import { commandLine } from './command-line.js';
 import { evaluateRun } from './evaluate-run.js';
 import { lockFolder } from './folder-lock.js';
@@ -95,30 +96,29 @@ interface Prepared {
   readonly problems: readonly BenchProblem[];
   readonly measures: readonly Measure[];
   readonly encoders: OpenEncoders;
+  readonly claims: ClaimSource | null;
   readonly settings: RunSettings;
 }
 
 /** Everything that can be wrong is found out before the folder is touched. */
 async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptions): Promise<Prepared> {
-  const { seed, limit = null, subsets = null, stages, score } = options;
+  const { seed, limit = null, subsets = null } = options;
   const suite = createSuites(options.suiteSettings)[options.suite];
   const folder = suiteFolder(options.data ?? defaultDataFolder(), suite.name);
   const all = await suite.load({ folder, subsets, seed, count: limit ?? TASKS });
   const problems = limited(all, limit);
   if (problems.length === 0) throw new UsageError('--subsets: hold no problem');
   const hasJudge = options.judge !== undefined;
-  if (stages.includes('locate') && JUDGED.includes(suite.name) && !hasJudge)
-    throw new UsageError(needsJudge(suite.name));
-  if (!stages.includes('locate') && stages.includes('score') && score !== 'all')
-    throw new UsageError('--score: without the stage locate only all can be scored');
-  const asked = options.measures ?? options.methods ?? measures(DEFAULT_MEASURES);
-  const chosen = withSubstitutes(asked, encoders);
+  const claims = readClaimSource(suite, options, problems);
+  if (suite.judged === 'answer') checkStages(suite, options);
+  const chosen = withSubstitutes(askedMeasures(suite, options), encoders);
   const { checkpoint } = engine;
   return {
     suite,
     problems,
     measures: chosen.filter(({ name }) => !CONTROLS.includes(name)),
     encoders,
+    claims: claims?.source ?? null,
     settings: {
       suite: suite.name,
       suiteSettings: options.suiteSettings,
@@ -137,12 +137,13 @@ async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptio
       samples: samplesNeeded(chosen),
       sampleTemperature: options.sampleTemperature,
       steps: options.steps,
-      score,
+      score: options.score,
       perSubset: options.perSubset ?? null,
       check: options.check,
       judge: hasJudge
         ? { model: options.judgeModel ?? '', prompts: PROMPTS, accepted: options.judgeAccept }
         : null,
+      ...(claims && { claims: claims.settings }),
       bootstrap: { resamples: 1000, seed: 1 },
       shard: options.shard ?? WHOLE,
     },
@@ -152,12 +153,31 @@ async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptio
 /** Problems of suites that make them. */
 const TASKS = 1000;
 /** Suites whose first wrong steps nobody but a judge knows. */
-const JUDGED: readonly string[] = ['math', 'bbh', 'gsm8k', 'factscore'];
+const JUDGED: readonly string[] = ['math', 'bbh', 'gsm8k'];
+
+/** @throws UsageError where a stage could not do what the others need */
+function checkStages({ name }: Suite, { stages, score, judge }: RunOptions): void {
+  if (stages.includes('locate') && JUDGED.includes(name) && judge === undefined)
+    throw new UsageError(needsJudge(name));
+  if (!stages.includes('locate') && stages.includes('score') && score !== 'all')
+    throw new UsageError('--score: without the stage locate only all can be scored');
+}
+
+/** @throws UsageError for a measure of final answers where there are none */
+function askedMeasures({ name, judged }: Suite, options: RunOptions): Measure[] {
+  const asked = options.measures ?? options.methods;
+  if (judged === 'answer') return asked ?? measures(DEFAULT_MEASURES);
+  const ofAnswers = ({ kind }: Measure): boolean => kind === 'self_consistency';
+  if (!asked) return measures(DEFAULT_MEASURES).filter((measure) => !ofAnswers(measure));
+  const odd = asked.find(ofAnswers);
+  if (!odd) return asked;
+  throw new UsageError(`--measures: ${odd.name} compares final answers, of which ${name} has none`);
+}
 
 async function work(
   engine: Engine,
   options: RunOptions,
-  { suite, problems, measures, encoders, settings }: Prepared,
+  { suite, problems, measures, encoders, claims, settings }: Prepared,
   signal: AbortSignal,
 ): Promise<void> {
   const { out, stages, shard, streams, time } = options;
@@ -173,6 +193,7 @@ async function work(
     measures,
     encoders,
     judge: judge?.judge ?? null,
+    claims,
     streams,
     timed: time,
     signal,

@@ -7,6 +7,7 @@ import { claimFolder, Ledger, readResults, SETTINGS_FILE, toLine, writeWhole } f
 import type { BenchProblem } from '../suites/suite.js';
 import {
   checkSchema,
+  claimsSchema,
   locatedSchema,
   problemSchema,
   responseSchema,
@@ -22,6 +23,7 @@ export const RESULT_FILES = {
   responses: 'responses.jsonl',
   checks: 'checks.jsonl',
   located: 'spans.jsonl',
+  claims: 'claims.jsonl',
   samples: 'samples.jsonl',
   scores: 'scores.jsonl',
   times: 'times.jsonl',
@@ -47,6 +49,7 @@ export async function openRecords(folder: string) {
     responses: await Ledger.open(file('responses'), responseSchema, byId),
     checks: await Ledger.open(file('checks'), checkSchema, byId),
     located: await Ledger.open(file('located'), locatedSchema, byId),
+    claims: await Ledger.open(file('claims'), claimsSchema, byId),
     samples: await Ledger.open(file('samples'), sampleSchema, sampleKey),
     scored: await Ledger.open(file('scores'), scoredSchema, byId),
     times: await Ledger.open(file('times'), timeSchema, byId),
@@ -68,9 +71,9 @@ export function claimRun(
   about: About,
   problems: readonly BenchProblem[],
 ): void {
-  claimFolder(folder, settings);
+  const isNews = claimFolder(folder, settings, ['claims']);
   if (!existsSync(join(folder, PROBLEMS))) writeWhole(join(folder, PROBLEMS), problems.map(toLine).join(''));
-  if (!existsSync(join(folder, ABOUT)))
+  if (isNews || !existsSync(join(folder, ABOUT)))
     writeWhole(join(folder, ABOUT), `${JSON.stringify(about, null, 2)}\n`);
 }
 

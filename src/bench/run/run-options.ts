@@ -42,6 +42,8 @@ export interface RunOptions {
   readonly judgeModel?: string;
   readonly judgeTemperature?: number;
   readonly judgeAccept: number;
+  readonly claims?: string;
+  readonly evidence?: string;
   readonly stages: StageName[];
   readonly shard?: Shard;
   readonly streams: number;
@@ -139,9 +141,18 @@ export function addRunOptions(command: Command): Command {
     .option('--judge-temperature <number>', "by default the server's own", real(0, 2))
     .option(
       '--judge-accept <number>',
-      'how alike a step that the judge quotes must be to one of the response',
+      'how alike a step that the judge quotes, or a claim of --claims, must be to a text of the response',
       real(0.5, 1),
       ACCEPTED_SIMILARITY,
+    )
+    .optionsGroup('Claims, of factscore:')
+    .option(
+      '--evidence <file>',
+      'passages that the judge checks them against, JSON Lines: {"id", "passages"}',
+    )
+    .option(
+      '--claims <file>',
+      'instead of a judge: those of the responses, JSON Lines: {"id", "claims": [{"claim", "words", "supported"}]}',
     )
     .optionsGroup('Work:')
     .option('--stages <names>', `only some of ${STAGES.join(', ')}`, stages, [...STAGES])

@@ -4,6 +4,7 @@ import type { Judge } from '../judge/judge.js';
 import type { Measure } from '../measures/measure.js';
 import { type ResponseStep, responseSteps } from '../steps/response-steps.js';
 import type { BenchProblem, Suite } from '../suites/suite.js';
+import type { ClaimSource } from './claim-source.js';
 import type { ResponseRecord } from './records.js';
 import type { RunRecords } from './run-folder.js';
 import type { RunSettings } from './settings.js';
@@ -19,6 +20,8 @@ export interface Run {
   readonly measures: readonly Measure[];
   readonly encoders: Encoders;
   readonly judge: Judge | null;
+  /** Of suites that are judged by claims. */
+  readonly claims: ClaimSource | null;
   /** Responses that are written at once. */
   readonly streams: number;
   /** Responses that are timed. */

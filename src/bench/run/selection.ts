@@ -1,5 +1,6 @@
-import type { BenchProblem } from '../suites/suite.js';
-import type { CheckRecord, LocatedRecord, ResponseRecord } from './records.js';
+import type { BenchProblem, Suite } from '../suites/suite.js';
+import type { CheckRecord, ClaimsRecord, LocatedRecord, ResponseRecord } from './records.js';
+import type { RunSettings } from './settings.js';
 
 /** Which responses are scored: wrong ones with a first wrong step, all, or besides the wrong ones so many right ones of each subset. */
 export type WhichScored = 'wrong' | 'all' | number;
@@ -69,5 +70,30 @@ export function select(
   }
   return { wrong, examined, next, scored: chosen };
 }
+
+/** What is known so far of the claims, by problem. */
+export interface ClaimsKnown {
+  readonly claims: Pick<ReadonlyMap<string, ClaimsRecord>, 'get'>;
+}
+
+/** Of suites that are judged by claims: responses with a claim that counts. */
+export function selectClaimed(problems: readonly BenchProblem[], { claims }: ClaimsKnown): Set<string> {
+  return new Set(problems.map(({ id }) => id).filter((id) => claims.get(id)?.claims.some(isLabelled)));
+}
+
+/** Whether a claim counts: it is supported or not, and its words are in the response. */
+export const isLabelled = ({ spans, supported }: ClaimsRecord['claims'][number]): boolean =>
+  supported !== null && spans.length > 0;
+
+/** The responses of a run that are scored. */
+export const scoredIn = (
+  { judged }: Pick<Suite, 'judged'>,
+  problems: readonly BenchProblem[],
+  known: Progressed & ClaimsKnown,
+  { score, perSubset }: Pick<RunSettings, 'score' | 'perSubset'>,
+): ReadonlySet<string> =>
+  judged === 'claims'
+    ? selectClaimed(problems, known)
+    : select(problems, known, { scored: score, perSubset }).scored;
 
 export const isTruncated = ({ finish }: ResponseRecord): boolean => finish === 'length';

@@ -38,6 +38,16 @@ export const settingsSchema = z.object({
   perSubset: z.int().nullable(),
   check: z.enum(['rules', 'judge']),
   judge: z.object({ model: z.string(), prompts: z.int(), accepted: z.number() }).nullable(),
+  /**
+   * Of suites that are judged by claims: who tells these, files by their SHA-256. It may be said once the responses are
+   * there, as a file of their claims cannot be before.
+   */
+  claims: z
+    .discriminatedUnion('by', [
+      z.object({ by: z.literal('judge'), evidence: z.string().nullable() }),
+      z.object({ by: z.literal('file'), file: z.string(), accepted: z.number() }),
+    ])
+    .exactOptional(),
   bootstrap: z.object({ resamples: z.int(), seed: z.int() }),
   shard: shardSchema,
 });

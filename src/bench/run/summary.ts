@@ -7,24 +7,23 @@ import { EVALUATION } from './run-folder.js';
 /** What a run came to, for all subsets together; all else is in its folder. */
 export function printSummary(folder: string, evaluation: Evaluation, json: boolean): void {
   const [counts] = evaluation.counts;
+  const [claimCounts] = evaluation.claimCounts;
   const all = <T extends { readonly scope: string }>(rows: readonly T[]): T[] =>
     rows.filter(({ scope }) => scope === 'all');
   const tables = {
     tokens: all(evaluation.tokens),
     steps: all(evaluation.steps),
     responses: all(evaluation.responses),
+    claims: all(evaluation.claims),
     efficiency: evaluation.efficiency,
   };
   if (json) {
-    process.stdout.write(`${JSON.stringify({ evaluation: join(folder, EVALUATION), counts, ...tables })}\n`);
+    const told = { evaluation: join(folder, EVALUATION), counts, claimCounts, ...tables };
+    process.stdout.write(`${JSON.stringify(told)}\n`);
     return;
   }
-  const show = ({ value, interval }: Evaluation['counts'][number]['accuracy']): string =>
-    formatEstimate({ value: value ?? Number.NaN, interval }, 3);
   const parts = [
-    counts
-      ? `${counts.problems} problems: ${counts.correct} right, ${counts.wrong} wrong, ${counts.truncated} cut off; accuracy ${show(counts.accuracy)}\n${counts.located} first wrong steps`
-      : 'nothing was answered',
+    counts ? answersLine(counts) : claimCounts ? claimsLine(claimCounts) : 'nothing was answered',
     table(
       ['the first wrong step holds one of the highest', '3 tokens', '5 tokens', '1 %'],
       tables.tokens.map((row) => [row.measure, show(row.top3), show(row.top5), show(row.top1pct)]),
@@ -49,6 +48,10 @@ export function printSummary(folder: string, evaluation: Evaluation, json: boole
       ]),
     ),
     table(
+      ['unsupported claims score higher', 'of their tokens', 'AUROC', 'average precision'],
+      tables.claims.map((row) => [row.measure, row.aggregation, show(row.auroc), show(row.averagePrecision)]),
+    ),
+    table(
       ['added', 'seconds', 'of the time to write'],
       tables.efficiency.map((row) => [row.measure, show(row.seconds), show(row.relative)]),
     ),
@@ -59,3 +62,14 @@ export function printSummary(folder: string, evaluation: Evaluation, json: boole
     `${parts.filter((part) => part.split('\n').length !== 2 || !part.startsWith('|')).join('\n\n')}\n`,
   );
 }
+
+const show = ({ value, interval }: Evaluation['counts'][number]['accuracy']): string =>
+  formatEstimate({ value: value ?? Number.NaN, interval }, 3);
+
+const answersLine = (counts: Evaluation['counts'][number]): string =>
+  `${counts.problems} problems: ${counts.correct} right, ${counts.wrong} wrong, ${counts.truncated} cut off; accuracy ${show(counts.accuracy)}
+${counts.located} first wrong steps`;
+
+const claimsLine = (counts: Evaluation['claimCounts'][number]): string =>
+  `${counts.problems} responses, ${counts.truncated} cut off, ${counts.responses} with claims that count: ${counts.supported} supported, ${counts.unsupported} unsupported; mean share of supported ones ${show(counts.precision)}
+${counts.unlabelled} claims without a label, ${counts.unplaced} not found in their response`;

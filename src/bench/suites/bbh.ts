@@ -27,6 +27,7 @@ const fileSchema = z.object({ examples: z.array(z.object({ input: z.string().min
 /** BIG-Bench Hard, from `<subset>.json`. */
 export const bbhSuite: Suite = {
   name: 'bbh',
+  judged: 'answer',
   async load(source) {
     const folder = neededFolder('bbh', source);
     const subsets = chosenSubsets(BBH_SUBSETS, source.subsets);

@@ -17,6 +17,7 @@ const SHUFFLE_SEED = 10;
  */
 export const factscoreSuite: Suite = {
   name: 'factscore',
+  judged: 'claims',
   async load(source) {
     chosenSubsets(['factscore'], source.subsets);
     const folder = neededFolder('factscore', source);

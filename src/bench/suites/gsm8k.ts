@@ -12,6 +12,7 @@ const rowSchema = z.object({
 /** GSM8K: openai/grade-school-math, its test set, from `test.jsonl`. */
 export const gsm8kSuite: Suite = {
   name: 'gsm8k',
+  judged: 'answer',
   async load(source) {
     chosenSubsets(['gsm8k'], source.subsets);
     const rows = await readRows('gsm8k', neededFolder('gsm8k', source), 'test.jsonl', rowSchema);

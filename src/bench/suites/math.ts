@@ -61,6 +61,7 @@ const subsetOf = (subject: string) =>
 export function mathSuite(settings: MathSettings): Suite {
   return {
     name: 'math',
+    judged: 'answer',
     load: (source) => loadMath(source, settings),
     messages: ({ question }) => [{ role: 'user', content: mathPrompt(question) }],
     check: ({ reference }, response) => {

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { extractMathAnswer } from '../answers/math-answer.js';
+import { GIVEN_SEPARATOR } from '../steps/response-steps.js';
 import type { Span } from '../tasks/facts.js';
 import { chosenSubsets, neededFolder, readJson } from './data-files.js';
 import { mathPrompt } from './prompts.js';
 import type { BenchProblem, GivenResponse, Suite } from './suite.js';
 
 export const PROCESSBENCH_SUBSETS = ['gsm8k', 'math', 'olympiadbench', 'omnimath'] as const;
-
-const SEPARATOR = '\n\n';
 
 const rowSchema = z
   .object({
@@ -21,11 +20,13 @@ const rowSchema = z
   .refine(({ label, steps }) => label < steps.length, { path: ['label'], message: 'is past the last step' });
 
 /** The text of a given response. */
-export const responseText = ({ steps }: GivenResponse): string => steps.join(SEPARATOR);
+export const responseText = ({ steps }: GivenResponse): string => steps.join(GIVEN_SEPARATOR);
 
 /** Where a step stands in {@link responseText}. */
 export function givenStepSpan({ steps }: GivenResponse, index: number): Span {
-  const start = steps.slice(0, index).reduce((length, step) => length + step.length + SEPARATOR.length, 0);
+  const start = steps
+    .slice(0, index)
+    .reduce((length, step) => length + step.length + GIVEN_SEPARATOR.length, 0);
   return [start, start + (steps[index]?.length ?? 0)];
 }
 
@@ -36,6 +37,7 @@ export function givenStepSpan({ steps }: GivenResponse, index: number): Span {
  */
 export const processbenchSuite: Suite = {
   name: 'processbench',
+  judged: 'answer',
   async load(source) {
     const folder = neededFolder('processbench', source);
     const subsets = chosenSubsets(PROCESSBENCH_SUBSETS, source.subsets);

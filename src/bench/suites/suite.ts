@@ -37,6 +37,11 @@ export interface Checked {
 /** A family of problems: where they come from, how they are asked, and what can be told without a judge. */
 export interface Suite {
   readonly name: SuiteName;
+  /**
+   * What is right or wrong of a response: its final answer, and its steps; or each of its claims, which a judge or a
+   * file tells. The id of a problem is then what the claims are about.
+   */
+  readonly judged: 'answer' | 'claims';
   /** In the order of the files, all of them. */
   load(source: SuiteSource): Promise<readonly BenchProblem[]>;
   /** What the model is asked, without a system message. */

@@ -8,6 +8,7 @@ import type { BenchProblem, Suite } from './suite.js';
 /** The embedded reasoner's problems, made from a seed; a program checks every step of a response. */
 export const tasksSuite: Suite = {
   name: 'tasks',
+  judged: 'answer',
   async load({ seed, count, subsets }) {
     const tasks = chosenSubsets(TASKS, subsets);
     return generateProblems({ seed, count, tasks }).map(({ task, question, facts, answer }, i) => ({

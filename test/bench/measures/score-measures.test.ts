@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseMeasure, parseMeasures } from '#src/bench/measures/parse-measure.js';
 import { type Scorable, scoreMeasures, timeMeasure } from '#src/bench/measures/score-measures.js';
 import { tokenSarScores } from '#src/bench/measures/token-sar-scores.js';
-import { tokenSteps } from '#src/bench/steps/token-ranges.js';
+import { responseSteps } from '#src/bench/steps/response-steps.js';
 import { type Encoders, NO_ENCODERS, openEncoders, type TextPair } from '#src/encoder/encoders.js';
 import { DEFAULT_SCORING, Engine, encodePrompt, scoreResponse, segmentText } from '#src/index.js';
 import { graphUncertainty } from '#src/uncertainty/graph.js';
@@ -35,7 +35,7 @@ describe('scoreMeasures', () => {
       question: QUESTION,
       tokenIds,
       tokenTexts,
-      steps: tokenSteps(tokenTexts),
+      steps: responseSteps(tokenTexts, 'sentence').map(({ tokens: { start, end } }) => [start, end]),
       samples: SAMPLES,
     };
   });

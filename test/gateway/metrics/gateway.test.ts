@@ -43,6 +43,12 @@ const ending = z.object({
   }),
 });
 
+/** Replacements that were flagged, too: there is no event of it but their verdict. */
+function flaggedAgain(rollbacks: readonly SocketEvent[], verdicts: readonly SocketEvent[]): number {
+  const replaced = new Set(rollbacks.filter(({ outcome }) => outcome === 'replaced').map(({ step }) => step));
+  return verdicts.filter(({ step, flagged }) => flagged === true && replaced.has(step)).length;
+}
+
 const scrape = (): Promise<Scrape> => Scrape.of(gateway.metricsUrl);
 
 /** What a client heard of one answer over WebSocket, and what the metrics say since it was asked for. */
@@ -139,7 +145,9 @@ describe('what the metrics say of a guarded answer', () => {
       );
       const replaced = of('rollback.done').filter(({ outcome }) => outcome === 'replaced').length;
       expect(counted('flinch_steps_total', { action: 'rollback' })).toBe(of('step.done').length + replaced);
-      expect(counted('flinch_flagged_steps_total', { action: 'rollback' })).toBe(of('step.flagged').length);
+      expect(counted('flinch_flagged_steps_total', { action: 'rollback' })).toBe(
+        of('step.flagged').length + flaggedAgain(of('rollback.done'), of('step.done')),
+      );
     }
     // Else nothing was compared.
     expect(outcomes.replaced).toBeGreaterThan(0);
@@ -153,6 +161,27 @@ describe('what the metrics say of a guarded answer', () => {
     expect(counted('flinch_step_hold_seconds_sum')).toBeCloseTo(held.reduce((a, b) => a + b, 0) / 1000);
     expect(counted('flinch_scoring_lag_tokens_count')).toBe(0);
     expect(genAi('gen_ai_server_time_to_first_token_seconds_sum')).toBeGreaterThan((held[0] ?? 0) / 1000);
+  });
+
+  it('has what the guard removed, whether the client saw it or not', async () => {
+    const rollback = {
+      action: 'rollback',
+      rate: 0.5,
+      max_rollbacks: 3,
+      candidates: 3,
+      choose: 'uncertainty',
+    };
+    for (const guard of [rollback, { action: 'stop', rate: 0.2 }]) {
+      const sampling = { temperature: 1, seed: 2 };
+      const seen = await run({ ...guard, delivery: 'immediate' }, sampling);
+      const held = await run({ ...guard, delivery: 'held' }, sampling);
+      for (const type of ['score.delta', 'spike.detected'])
+        expect(held.of(type).length).toBeLessThan(seen.of(type).length);
+      for (const name of ['scored_tokens', 'spikes', 'steps', 'flagged_steps', 'stops', 'rollbacks'])
+        expect(held.counted(`flinch_${name}_total`), name).toBe(seen.counted(`flinch_${name}_total`));
+      expect(held.counted('flinch_token_risk_count')).toBe(seen.counted('flinch_token_risk_count'));
+      expect(held.counted('flinch_retracted_tokens_total')).toBe(0);
+    }
   });
 
   it('has that the guard stopped it, and that it had it checked', async () => {

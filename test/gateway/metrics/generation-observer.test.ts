@@ -154,6 +154,28 @@ describe('the scores of tokens', () => {
     expect(read.series.some(({ name }) => name === 'flinch_token_score_count')).toBe(false);
   });
 
+  it('leave the sum finite, whatever a server says that they are', async () => {
+    const huge = { scores: { adversarial: 1e308, nll: 2 } };
+    tell(observer(), tokenEvent(0), scoreEvent(0, huge), tokenEvent(1), scoreEvent(1, huge));
+    const read = await scrape();
+    expect(read.sum('flinch_token_score_sum', { method: 'adversarial' })).toBe(2000);
+    expect(read.sum('flinch_token_score_count', { method: 'adversarial' })).toBe(2);
+  });
+
+  it("are the model's own: what the guard put there is left out", async () => {
+    const checked = observer({ action: 'reflect' });
+    const inserted = { missing: ['nll'], skipped: ['adversarial'] } as const;
+    tell(checked, tokenEvent(0), scored(0), tokenEvent(1, { inserted: true }), scoreEvent(1, inserted));
+    tell(checked, tokenEvent(2, { inserted: true }), scored(2));
+    // Taken back, its place is the model's.
+    tell(checked, { type: 'token.retracted', from: 2, tokens: 1 }, tokenEvent(2), scored(2));
+    const read = await scrape();
+    expect(read.sum('flinch_scored_tokens_total')).toBe(2);
+    expect(read.sum('flinch_unscored_tokens_total')).toBe(0);
+    expect(read.sum('flinch_skipped_tokens_total')).toBe(0);
+    expect(read.sum('flinch_token_score_count', { method: 'nll' })).toBe(2);
+  });
+
   it('lag behind by tokens and by seconds', async () => {
     const guarded = observer();
     tell(guarded, tokenEvent(0), 100, tokenEvent(1), 100, tokenEvent(2), 300);
@@ -183,13 +205,18 @@ describe('the scores of tokens', () => {
 
   it('have no lag where tokens wait for them; steps say how long they were held', async () => {
     const held = observer({ held: true });
-    tell(held, 700, tokenEvent(0), scored(0), stepDone(0, { held: { tokens: 4, ms: 650 } }), 10);
+    tell(held, 100);
+    for (const index of [0, 1]) held.written(tokenEvent(index));
+    held.written(scored(0));
+    tell(held, 600, tokenEvent(0), scored(0), stepDone(0, { held: { tokens: 4, ms: 650 } }), 10);
     tell(held, tokenEvent(1), doneEvent('stop', 2));
     const read = await scrape();
+    expect(read.sum('flinch_scored_tokens_total')).toBe(1);
     expect(read.sum('flinch_scoring_lag_tokens_count')).toBe(0);
     expect(read.sum('flinch_step_hold_seconds_sum', { model: 'm' })).toBe(0.65);
     expect(read.sum('gen_ai_server_time_to_first_token_seconds_sum')).toBeCloseTo(0.7);
-    expect(read.sum('gen_ai_server_time_per_output_token_seconds_sum')).toBeCloseTo(0.01);
+    // Not by the time between releases.
+    expect(read.sum('gen_ai_server_time_per_output_token_seconds_sum')).toBeCloseTo(0.61);
   });
 
   it('pass the threshold as spikes of the method that the guard goes by', async () => {
@@ -231,6 +258,26 @@ describe('the steps of a guard', () => {
     expect(await counts('rollback')).toEqual([2, 1, 2]);
     expect((await scrape()).sum('flinch_step_risk_sum')).toBeCloseTo(0.97 + 0.2);
     expect((await scrape()).sum('flinch_rollbacks_total', { model: 'm', outcome: 'replaced' })).toBe(1);
+  });
+
+  it('are flagged where what took their place is flagged itself', async () => {
+    const again = stepDone(0, { flagged: true });
+    tell(observer(), flagged(0, 'rollback'), rollbackDone(0, 'replaced'), again, stepDone(1));
+    expect(await counts('rollback')).toEqual([3, 2, 3]);
+  });
+
+  it('count as they are written where they are held back, also what the guard removes', async () => {
+    const held = observer({ action: 'stop', held: true });
+    for (const event of [tokenEvent(0), scoreEvent(0, { scores: { nll: 1 } }), flagged(0, 'stop')])
+      held.written(event);
+    held.written({ type: 'spike.detected', index: 0, ...rating });
+    tell(held, flagged(0, 'stop'), doneEvent('content_filter', 0));
+    expect(await counts('stop')).toEqual([1, 1, 1]);
+    const read = await scrape();
+    expect(read.sum('flinch_spikes_total')).toBe(1);
+    expect(read.sum('flinch_scored_tokens_total')).toBe(1);
+    expect(read.sum('flinch_stops_total')).toBe(1);
+    expect(read.sum('flinch_generations_total')).toBe(1);
   });
 
   it('count once where nothing took their place', async () => {

@@ -1,5 +1,6 @@
-import { NEVER, Observable, of, throwError } from 'rxjs';
-import { describe, expect, it } from 'vitest';
+import { pino } from 'pino';
+import { lastValueFrom, NEVER, Observable, of, throwError, toArray } from 'rxjs';
+import { describe, expect, it, vi } from 'vitest';
 import { ApiError } from '#gateway/errors.js';
 import { Models } from '#gateway/index.js';
 import { metered } from '#gateway/metrics/metered.js';
@@ -19,13 +20,20 @@ function model(prepare: () => Promise<Prepared>) {
   let now = 0;
   const clock = { now: () => (now += 500), date: () => 0 };
   const plain = new Models([{ name: 'reasoner', status: () => ({ ready: true }), prepare }]);
-  metrics.watch({ models: plain, generations: () => 0, connections: () => ({ http: 0, websocket: 0 }) });
+  const log: string[] = [];
+  const logger = pino({}, { write: (line: string) => log.push(line) });
+  const broken = { now: false };
+  const generations = () => {
+    if (broken.now) throw new Error('cannot count');
+    return 7;
+  };
+  metrics.watch({ models: plain, logger, generations, connections: () => ({ http: 3, websocket: 0 }) });
   const models = metered(plain, metrics, clock);
   const start = async (): Promise<Observable<GuardEvent>> => {
     const ready = await models.prepare(REQUEST, { canRetract: true, responseId: 'resp-7' });
     return ready.start(new FlowGate());
   };
-  return { metrics, start, read: async () => new Scrape(await metrics.text()) };
+  return { metrics, log, broken, start, read: async () => new Scrape(await metrics.text()) };
 }
 
 const starting = (events: Observable<GuardEvent>) => model(async () => prepared(() => events));
@@ -42,10 +50,10 @@ describe('a metered model', () => {
     const { metrics, start, read } = starting(of(tokenEvent(0), doneEvent('stop', 1)));
     (await start()).subscribe();
     expect(outcomes(await read())).toEqual({ stop: 1 });
-    // By a clock that goes on by half a second with each look at it: asked, first token, end.
-    expect((await read()).sum('gen_ai_server_time_to_first_token_seconds_sum')).toBe(0.5);
-    expect((await read()).sum('gen_ai_server_request_duration_seconds_sum')).toBe(1);
-    expect(await metrics.text('openMetrics')).toContain('{response_id="resp-7"} 0.5 0.000\n');
+    // By a clock that goes on by half a second with each look at it: asked, first token written and gone out, end.
+    expect((await read()).sum('gen_ai_server_time_to_first_token_seconds_sum')).toBe(1);
+    expect((await read()).sum('gen_ai_server_request_duration_seconds_sum')).toBe(1.5);
+    expect(await metrics.text('openMetrics')).toContain('{response_id="resp-7"} 1 0.000\n');
   });
 
   it('counts as cancelled what is unsubscribed before its end, and only then', async () => {
@@ -97,5 +105,30 @@ describe('a metered model', () => {
     const { start, read } = starting(events);
     (await start()).subscribe({ error: () => {} });
     expect(outcomes(await read())).toEqual({ error: 1 });
+  });
+});
+
+describe('a fault in measuring', () => {
+  it('is no fault of the generation, which is counted, and is logged once', async () => {
+    const { metrics, log, start, read } = starting(of(tokenEvent(0), tokenEvent(1), doneEvent('stop', 2)));
+    const { generations } = metrics.of('reasoner');
+    for (const measure of ['firstToken', 'perToken'] as const)
+      vi.spyOn(generations, measure).mockImplementation(() => {
+        throw new Error('cannot measure');
+      });
+    const events = await lastValueFrom((await start()).pipe(toArray()));
+    expect(events).toHaveLength(3);
+    expect(outcomes(await read())).toEqual({ stop: 1 });
+    expect(log).toHaveLength(1);
+    expect(log[0]).toContain('cannot measure');
+  });
+
+  it('leaves what else there is to be read', async () => {
+    const { broken, log, read } = starting(of(doneEvent()));
+    await read();
+    broken.now = true;
+    expect((await read()).sum('flinch_generations_total')).toBe(0);
+    expect((await read()).sum('flinch_active_generations')).toBe(7);
+    expect(log).toHaveLength(1);
   });
 });

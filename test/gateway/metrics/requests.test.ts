@@ -93,10 +93,18 @@ describe('the format', () => {
   /** What Prometheus 2.42 sends. */
   const PROMETHEUS =
     'application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1';
+  /** What 3.5 sends: by default, with names as they were, and where it asks for native histograms. */
+  const UTF_8 =
+    'application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2';
+  const PROMETHEUS_3 = [
+    UTF_8,
+    UTF_8.replaceAll('allow-utf-8', 'underscores'),
+    `application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.7,${UTF_8}`,
+  ];
 
   it('is the one that is asked for', async () => {
     const { metricsUrl } = await useTestGateway();
-    for (const accept of [PROMETHEUS, 'application/openmetrics-text']) {
+    for (const accept of [PROMETHEUS, ...PROMETHEUS_3, 'application/openmetrics-text']) {
       const open = await read(metricsUrl, accept);
       expect(open.headers.get('content-type')).toBe(
         'application/openmetrics-text; version=1.0.0; charset=utf-8',
@@ -109,6 +117,7 @@ describe('the format', () => {
       '*/*',
       'text/plain',
       'text/html',
+      'application/openmetrics-text;q=0',
       'application/openmetrics-text;q=0.1, */*',
     ]) {
       const classic = await read(metricsUrl, accept);

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Metrics, openModels, startGateway } from '#gateway/index.js';
+import { Metrics, Models, openModels, startGateway } from '#gateway/index.js';
+import { openUpstreamModel } from '#gateway/upstream/upstream-model.js';
 import { expectClosedLabels, Scrape } from '../../support/metrics.js';
 import { type Script, scriptedUpstream } from '../../support/scripted-upstream.js';
 import { ANSWER, answering, chunk, ollamaDouble } from '../../support/upstream-doubles.js';
@@ -76,6 +77,31 @@ describe('what the metrics say of a model with upstreams', () => {
     expect(metrics.sum('flinch_generations_total', { model: 'm', outcome: 'error' })).toBe(1);
     const kind = { model: 'm', kind: 'upstream_unreachable' };
     expect(metrics.sum('flinch_upstream_errors_total', kind)).toBeGreaterThan(0);
+  });
+
+  it('has that a server is gone which nobody asks for anything, and asks nothing of it but whether it is there', async () => {
+    const upstream = await scriptedUpstream(answering(ollamaDouble()));
+    let now = 0;
+    const model = openUpstreamModel('m', upstreamConfig([upstream.url]), { env: {}, now: () => now });
+    const metrics = new Metrics();
+    metrics.watch({
+      models: new Models([model]),
+      generations: () => 0,
+      connections: () => ({ http: 0, websocket: 0 }),
+    });
+    cleanups.push(() => model.close());
+    const up = async () => new Scrape(await metrics.text()).sum('flinch_upstream_up', { model: 'm' });
+    await expect.poll(up).toBe(1);
+    const asked = upstream.requests.length;
+    now = 29_000;
+    expect([await up(), await up()]).toEqual([1, 1]);
+    now = 31_000;
+    await expect.poll(async () => [await up(), upstream.requests.length]).toEqual([1, asked + 1]);
+    expect(upstream.requests.at(-1)).toMatchObject({ path: '/v1/models', body: {} });
+    await upstream.close();
+    now = 62_000;
+    await expect.poll(up).toBe(0);
+    expect(model.status().ready).toBe(false);
   });
 
   it('has nothing in it that a server says', async () => {

@@ -34,8 +34,10 @@ async function models(scripts: readonly Script[], changes: object = {}, options:
     options,
   );
   const generations = (i: number): number =>
-    upstreams[i]!.requests.filter((request) => !isProbe(request) && !request.path.includes('generate'))
-      .length;
+    upstreams[i]!.requests.filter(
+      (request) =>
+        !isProbe(request) && !request.path.includes('generate') && !request.path.endsWith('/models'),
+    ).length;
   return { ...gateway, gateway, upstreams, generations };
 }
 

@@ -198,15 +198,17 @@ describe('what the guard does about a doubtful step', () => {
   });
 
   it.each([
-    ['both candidates', [0, 1], 'kept', 1],
-    ['one of them', [1], 'replaced', 2],
-    ['what follows the chosen one', [2], 'kept', 3],
-  ])('rollback does without what the server does not write: %s', async (_, refused, outcome, candidates) => {
+    ['both candidates', 429, [0, 1], 'kept', 1],
+    ['one of them', 429, [1], 'replaced', 2],
+    ['one of them, which it refuses', 400, [1], 'replaced', 2],
+    ['what follows the chosen one', 429, [2], 'kept', 3],
+  ])('rollback does without what the server does not write: %s', async (...of) => {
+    const [, status, refused, outcome, candidates] = of;
     const double = vllmDouble(doubtful);
     let continuations = 0;
     const { url, log } = await serving((request, reply) => {
       if (isProbe(request) || !continues(request.body)) return double(request, reply);
-      if (refused.includes(continuations++)) return reply.json(429, {});
+      if (refused.includes(continuations++)) return reply.json(status, {});
       return double(request, reply);
     });
     const events = await afterOrdinary(url, { action: 'rollback', candidates: 2 });
@@ -215,7 +217,8 @@ describe('what the guard does about a doubtful step', () => {
     expect(done!.candidates).toHaveLength(candidates);
     expect(textOf(events)).toBe(outcome === 'kept' ? TEXT : TEXT.replace(' not', ' yes'));
     expect(events.at(-1)).toMatchObject({ type: 'generation.done', finish_reason: 'stop' });
-    expect(log.filter((line) => line.includes('upstream_overloaded'))).toHaveLength(refused.length);
+    const code = status === 400 ? 'upstream_refused' : 'upstream_overloaded';
+    expect(log.filter((line) => line.includes(code))).toHaveLength(refused.length);
   });
 
   it('rollback does without a candidate that is cut off', async () => {

@@ -1,20 +1,63 @@
-import { type Cell, plainTable, type Section, type TableBlock } from '../document.js';
+import { type Block, type Cell, plainTable, type Section, type TableBlock } from '../document.js';
 import { perRun } from '../per-run.js';
 import type { Run } from '../runs.js';
 
 /** From problems to cases: where they went. */
 export function countsSection(runs: readonly Run[]): Section | null {
-  const blocks = perRun(runs, ({ evaluation: { counts } }) =>
-    counts.length === 0 ? [] : [countsTable(counts)],
-  );
+  const blocks = perRun(runs, ({ evaluation: { counts, claimCounts } }) => [
+    ...(counts.length === 0 ? [] : [countsTable(counts)]),
+    ...(claimCounts.length === 0 ? [] : [claimCountsTable(claimCounts)]),
+  ]);
   if (blocks.length === 0) return null;
-  const lead =
-    'Truncated responses are in no table. Of wrong ones, those are cases whose first wrong step was located; a spanning one covers more than one sentence.';
+  const told = (has: (run: Run) => boolean, text: string): Block[] =>
+    runs.some(has) ? [{ kind: 'text', text }] : [];
   return {
     id: 'counts',
     title: 'Accuracy and counts',
-    blocks: [{ kind: 'text', text: lead }, ...blocks],
+    blocks: [
+      ...told(({ evaluation }) => evaluation.counts.length > 0, ANSWERS_LEAD),
+      ...told(({ evaluation }) => evaluation.claimCounts.length > 0, CLAIMS_LEAD),
+      ...blocks,
+    ],
   };
+}
+
+const ANSWERS_LEAD =
+  'Truncated responses are in no table. Of wrong ones, those are cases whose first wrong step was located; a spanning one covers more than one sentence.';
+const CLAIMS_LEAD =
+  'Where statements are judged no response is right or wrong as a whole, and there is no accuracy. In its place is the mean over the responses of the share of statements that are supported (FActScore without its penalty of short responses). Statements without a label (opinions, and what nobody could tell) and those that are not in their response are left out; so is a response without any other. Intervals draw whole responses anew, as statements of one response depend on each other.';
+
+function claimCountsTable(counts: Run['evaluation']['claimCounts']): TableBlock {
+  const reasons = [...new Set(counts.flatMap(({ rejected }) => Object.keys(rejected)))];
+  return plainTable(
+    'From responses to statements',
+    [
+      'Subset',
+      'Responses',
+      'Truncated',
+      ...reasons.map((reason) => `Left out: ${REASONS.get(reason) ?? reason}`),
+      'With statements',
+      'Supported',
+      'Unsupported',
+      'Mean share supported',
+      'Without a label',
+      'Not in the response',
+    ],
+    counts.map((count) => ({
+      label: count.scope,
+      cells: [
+        count.problems,
+        count.truncated,
+        ...reasons.map((reason): Cell => count.rejected[reason] ?? 0),
+        count.responses,
+        count.supported,
+        count.unsupported,
+        { ...count.precision, digits: 3 },
+        count.unlabelled,
+        count.unplaced,
+      ],
+    })),
+  );
 }
 
 function countsTable(counts: Run['evaluation']['counts']): TableBlock {
@@ -52,4 +95,6 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['none_named', 'no step was named'],
   ['no_match', 'its text is not in the response'],
   ['unreadable', 'the judge could not be read'],
+  ['unlisted', 'not in the file of statements'],
+  ['none_labelled', 'no statement that counts'],
 ]);

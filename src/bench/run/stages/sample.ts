@@ -3,14 +3,14 @@ import { samplesNeeded } from '../../measures/measure.js';
 import type { Run } from '../run.js';
 import { sampleKey } from '../run-folder.js';
 import { seedOf } from '../seeds.js';
-import { select } from '../selection.js';
+import { scoredIn } from '../selection.js';
 import { write } from './generate.js';
 
 /** Further responses to the problems whose responses are scored, as many as the measures ask for. */
 export async function sampleResponses(run: Run): Promise<void> {
   const { problems, records, settings, measures, streams, signal } = run;
   const { seed, sampleTemperature: temperature, maxTokens } = settings;
-  const { scored } = select(problems, records, { scored: settings.score, perSubset: settings.perSubset });
+  const scored = scoredIn(run.suite, problems, records, settings);
   const numbers = Array.from({ length: samplesNeeded(measures) }, (_, i) => i + 1);
   const all = problems
     .filter(({ id }) => scored.has(id))

@@ -7,7 +7,7 @@ import { promptOf } from '../prompt.js';
 import type { SampleRecord, ScoreRecord } from '../records.js';
 import { type Run, stepsOf } from '../run.js';
 import { sampleKey } from '../run-folder.js';
-import { select } from '../selection.js';
+import { scoredIn } from '../selection.js';
 
 /**
  * What the measures say of the responses that are to be scored. One at a time: texts that share a run of the engine have
@@ -15,7 +15,7 @@ import { select } from '../selection.js';
  */
 export async function scoreResponses(run: Run): Promise<void> {
   const { engine, problems, records, settings, measures, encoders, signal } = run;
-  const { scored } = select(problems, records, { scored: settings.score, perSubset: settings.perSubset });
+  const scored = scoredIn(run.suite, problems, records, settings);
   const all = problems.filter(({ id }) => scored.has(id));
   const missing = all.filter(({ id }) => !records.scored.has(id));
   await each(

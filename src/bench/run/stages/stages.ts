@@ -1,5 +1,7 @@
+import type { Suite } from '../../suites/suite.js';
 import type { Run } from '../run.js';
 import { checkResponses } from './check.js';
+import { judgeClaims } from './claims.js';
 import { generateResponses } from './generate.js';
 import { locateSteps } from './locate.js';
 import { sampleResponses } from './sample.js';
@@ -7,7 +9,16 @@ import { scoreResponses } from './score.js';
 import { timeMeasures } from './time.js';
 
 /** In the order in which they run. */
-export const STAGES = ['generate', 'check', 'locate', 'sample', 'score', 'time', 'evaluate'] as const;
+export const STAGES = [
+  'generate',
+  'check',
+  'locate',
+  'claims',
+  'sample',
+  'score',
+  'time',
+  'evaluate',
+] as const;
 export type StageName = (typeof STAGES)[number];
 
 /** Each goes on where it was, and does nothing where all is done. */
@@ -15,13 +26,21 @@ const WORK: Readonly<Record<Exclude<StageName, 'evaluate'>, (run: Run) => Promis
   generate: generateResponses,
   check: checkResponses,
   locate: locateSteps,
+  claims: judgeClaims,
   sample: sampleResponses,
   score: scoreResponses,
   time: timeMeasures,
 };
 
+/** What there is nothing to do for, by what is judged of a response. */
+const LEFT_OUT: Readonly<Record<Suite['judged'], readonly StageName[]>> = {
+  answer: ['claims'],
+  claims: ['check', 'locate'],
+};
+
 export async function runStages(run: Run, stages: readonly StageName[]): Promise<void> {
   for (const stage of STAGES) {
-    if (stage !== 'evaluate' && stages.includes(stage)) await WORK[stage](run);
+    if (stage === 'evaluate' || LEFT_OUT[run.suite.judged].includes(stage)) continue;
+    if (stages.includes(stage)) await WORK[stage](run);
   }
 }

@@ -5,7 +5,7 @@ import type { BenchProblem } from '../../suites/suite.js';
 import type { TimeRecord } from '../records.js';
 import type { Run } from '../run.js';
 import { seedOf } from '../seeds.js';
-import { select } from '../selection.js';
+import { scoredIn } from '../selection.js';
 import { write } from './generate.js';
 import { scorable } from './score.js';
 
@@ -15,7 +15,7 @@ import { scorable } from './score.js';
  */
 export async function timeMeasures(run: Run): Promise<void> {
   const { problems, records, settings, timed, signal } = run;
-  const { scored } = select(problems, records, { scored: settings.score, perSubset: settings.perSubset });
+  const scored = scoredIn(run.suite, problems, records, settings);
   const all = problems.filter(({ id }) => scored.has(id)).slice(0, timed);
   const missing = all.filter(({ id }) => !records.times.has(id));
   // Sessions open on first use.

@@ -1,0 +1,186 @@
+import { existsSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { type Evaluation, evaluationSchema } from '#src/bench/run/evaluation.js';
+import { type ClaimsRecord, claimsSchema, responseSchema } from '#src/bench/run/records.js';
+import { flinch, jsonLines, start, useFolder } from '../../support/cli.js';
+import { judgeServer } from '../../support/judge-server.js';
+
+const folder = useFolder();
+const DATA = fileURLToPath(new URL('../../fixtures/bench/factscore', import.meta.url));
+const ENTITIES = ['Ada Lovelace', 'Emmy Noether', 'Sofya Kovalevskaya'];
+
+const RUN = [
+  ...['bench', 'run', '--suite', 'factscore', '--data', DATA, '--seed', '3', '--max-tokens', '300'],
+  ...['--measures', 'adversarial,nll,graph:samples=1'],
+];
+const run = (name: string, ...more: string[]) => flinch([...RUN, '--out', folder.path(name), ...more]);
+const evaluationOf = (name: string): Evaluation =>
+  evaluationSchema.parse(JSON.parse(folder.read(`${name}/evaluation.json`)));
+/** All but how it was called: a judge has another port each time. */
+const tablesOf = (name: string) => ({ ...evaluationOf(name), command: '' });
+const claimsIn = (name: string): ClaimsRecord[] =>
+  jsonLines(folder.read(`${name}/claims.jsonl`)).map((line) => claimsSchema.parse(line));
+const textsIn = (name: string) =>
+  new Map(
+    jsonLines(folder.read(`${name}/responses.jsonl`))
+      .map((line) => responseSchema.parse(line))
+      .map(({ id, tokenTexts }) => [id, tokenTexts.join('')]),
+  );
+const linesIn = (file: string): number =>
+  existsSync(folder.path(file)) ? folder.read(file).split('\n').length - 1 : 0;
+const jsonLine = (value: unknown): string => `${JSON.stringify(value)}\n`;
+
+/** A sentence is one claim: of calculations some are supported, answers are not, and nobody can tell of the rest. */
+function answer(prompt: string): string {
+  const [, sentence] = /<sentence>\n(.*)\n<\/sentence>/s.exec(prompt) ?? [];
+  if (sentence !== undefined) {
+    const words = sentence.split(' ').slice(-2);
+    return JSON.stringify({ claims: [{ claim: `It says: ${sentence}`, words }] });
+  }
+  const [, claim = ''] = /<statement>\n(.*)\n<\/statement>/s.exec(prompt) ?? [];
+  return JSON.stringify({ supported: claim.includes('=') ? true : claim.includes('answer') ? false : null });
+}
+
+async function useJudge() {
+  const server = await judgeServer(answer);
+  const passages = ENTITIES.map((id) => jsonLine({ id, passages: [`All about ${id}.`] }));
+  const evidence = folder.write('evidence.jsonl', passages.join(''));
+  const options = ['--judge', server.url, '--judge-model', 'wise', '--evidence', evidence];
+  return { options, prompts: () => server.requests.map(({ messages }) => messages[0]!.content) };
+}
+
+describe('a run over FActScore', () => {
+  it('has a judge split responses into claims, and label these', { timeout: 300_000 }, async () => {
+    const judge = await useJudge();
+    const { code, stdout, stderr } = await run('whole', ...judge.options);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^judge: \d+ requests .* 0 unreadable\n$/)]);
+    expect(stdout).toContain('unsupported claims score higher');
+
+    const texts = textsIn('whole');
+    expect([...texts.keys()].sort()).toEqual(ENTITIES);
+    for (const { id, by, claims } of claimsIn('whole')) {
+      expect(by).toBe('judge');
+      for (const { claim, spans } of claims) {
+        const words = spans.map((span) => texts.get(id)!.slice(...span)).join(' ');
+        expect(claim.endsWith(` ${words}`), `${words} in ${claim}`).toBe(true);
+      }
+    }
+    const support = judge.prompts().filter((prompt) => prompt.includes('<statement>'));
+    expect(support.every((prompt) => /All about (Ada|Emmy|Sofya)/.test(prompt))).toBe(true);
+    for (const file of ['checks.jsonl', 'spans.jsonl']) expect(linesIn(`whole/${file}`)).toBe(0);
+
+    const labels = claimsIn('whole').flatMap(({ claims }) => claims.map(({ supported }) => supported));
+    const [supported, unsupported] = [true, false].map(
+      (label) => labels.filter((one) => one === label).length,
+    );
+    const { claims, claimCounts, paired, counts } = evaluationOf('whole');
+    expect(unsupported).toBe(3);
+    expect(claimCounts).toMatchObject([{ problems: 3, truncated: 0, responses: 3, supported, unsupported }]);
+    expect(counts).toEqual([]);
+    expect(claims.map(({ measure, aggregation }) => `${measure} ${aggregation}`).sort()).toEqual([
+      ...['adversarial max', 'adversarial mean', 'adversarial sum', 'chance own'],
+      ...['graph-lexical:samples=1 own', 'longest own', 'nll max', 'nll mean', 'nll sum'],
+    ]);
+    expect(new Set(claims.map(({ n, positives }) => `${positives} of ${n}`))).toEqual(
+      new Set([`3 of ${3 + supported!}`]),
+    );
+    expect(new Set(paired.map(({ level }) => level))).toEqual(new Set(['claim']));
+  });
+
+  it('comes to the same however often it is killed, and asks nothing for nothing', {
+    timeout: 600_000,
+  }, async () => {
+    const judge = await useJudge();
+    const total = linesIn('whole/judge.jsonl');
+    const points = Array.from({ length: 3 }, () => Math.floor(Math.random() * total)).sort((a, b) => a - b);
+    for (const answers of points) {
+      const { child, finished } = start([...RUN, '--out', folder.path('killed'), ...judge.options]);
+      while (child.exitCode === null && linesIn('killed/judge.jsonl') <= answers) await setTimeout(5);
+      child.kill('SIGKILL');
+      await finished;
+    }
+    expect((await run('killed', ...judge.options)).code).toBe(0);
+    expect(tablesOf('killed'), `killed at ${points}`).toEqual(tablesOf('whole'));
+    expect(linesIn('killed/judge.jsonl')).toBe(total);
+    // What was being asked when the process died is lost: one question of each response.
+    expect(judge.prompts().length).toBeLessThanOrEqual(total + points.length * ENTITIES.length);
+
+    const asked = judge.prompts().length;
+    expect((await run('killed', ...judge.options)).code).toBe(0);
+    expect(judge.prompts()).toHaveLength(asked);
+  });
+
+  it('is the same in shards that are joined', { timeout: 300_000 }, async () => {
+    const judge = await useJudge();
+    for (const shard of ['1/2', '2/2'])
+      expect((await run(`shard-${shard[0]}`, ...judge.options, '--shard', shard)).code).toBe(0);
+    const shards = ['shard-1', 'shard-2'].map(folder.path);
+    expect((await flinch(['bench', 'merge', ...shards, '--out', folder.path('joined')])).code).toBe(0);
+    expect(tablesOf('joined')).toEqual(tablesOf('whole'));
+  });
+
+  it('takes claims and labels from a file that was made of its responses', {
+    timeout: 300_000,
+  }, async () => {
+    expect((await run('listed', '--stages', 'generate')).code).toBe(0);
+    expect(textsIn('listed')).toEqual(textsIn('whole'));
+    const claims = (...of: [claim: string, words: string[], supported: boolean | null][]) =>
+      of.map(([claim, words, supported]) => ({ claim, words, supported }));
+    const [ada, emmy] = ENTITIES.map((id) => textsIn('listed').get(id)!.split('\n'));
+    const file = folder.write(
+      'claims.jsonl',
+      [
+        {
+          id: 'Ada Lovelace',
+          claims: claims(
+            ['The first line.', ada![0]!.split(' ').slice(0, 2), true],
+            [ada![1]!, [], false],
+            ['That is in none of the lines of the response.', [], false],
+          ),
+        },
+        { id: 'Emmy Noether', claims: claims(['An opinion.', [emmy![0]!], null]) },
+      ]
+        .map(jsonLine)
+        .join(''),
+    );
+    expect((await run('listed', '--claims', file)).stderr).toBe('');
+    const placed = new Map(claimsIn('listed').map((one) => [one.id, one]));
+    const text = ada!.join('\n');
+    expect(
+      placed.get('Ada Lovelace')!.claims.map(({ spans }) => spans.map((span) => text.slice(...span))),
+    ).toEqual([ada![0]!.split(' ').slice(0, 2), [ada![1]], []]);
+    expect(evaluationOf('listed').claimCounts).toMatchObject([
+      {
+        ...{ problems: 3, responses: 1, supported: 1, unsupported: 1, unlabelled: 1, unplaced: 1 },
+        rejected: { unlisted: 1, none_labelled: 1 },
+      },
+    ]);
+    expect(linesIn('listed/scores.jsonl')).toBe(1);
+    expect(evaluationOf('listed').command).toContain('--claims');
+
+    // Said once it need not be said again, but cannot be unsaid.
+    expect((await run('listed', '--stages', 'score,evaluate')).code).toBe(0);
+    folder.write('claims.jsonl', folder.read('claims.jsonl').replace('true', 'false'));
+    expect((await run('listed', '--claims', file)).stderr).toContain('holds a run with another claims');
+  });
+
+  it('is reported, with counts of statements for the accuracy', { timeout: 120_000 }, async () => {
+    expect((await flinch(['bench', 'report', folder.path('whole')])).code).toBe(0);
+    const report = folder.read('whole/report.md');
+    expect(report).toContain('## FActScore, T = 0.2');
+    expect(report).toContain('Statements: does the score tell unsupported ones from supported ones?');
+    expect(report).toContain('there is no accuracy');
+    expect(report).toContain('From responses to statements');
+    expect(report).not.toContain('From problems to cases');
+    expect(report).not.toMatch(/\bAcc \d/);
+  });
+
+  it('says what it needs before anything is asked', { timeout: 120_000 }, async () => {
+    expect((await run('none')).stderr).toContain('--judge, --claims: a judge or a file must tell');
+    const { stderr } = await run('none', '--stages', 'generate', '--measures', 'self_consistency');
+    expect(stderr).toContain('self_consistency compares final answers, of which factscore has none');
+    expect(existsSync(folder.path('none'))).toBe(false);
+  });
+});

@@ -48,10 +48,12 @@ describe('a connection that ends while nobody reads', () => {
 
   it('is that of an answer whose tokens are read later', async () => {
     const tokens = Array.from({ length: 250 }, (_, i) => ` ${i}${'x'.repeat(200)}`);
-    const events = [...tokens.map((token) => chunk(token)), stopChunk].map((each) => JSON.stringify(each));
+    const events = [...tokens.map((token) => chunk(token, null)), stopChunk].map((each) =>
+      JSON.stringify(each),
+    );
     const upstream = await scriptedUpstream((_, reply) => {
-      reply.raw('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n');
-      for (const event of [...events, '[DONE]']) reply.raw(`data: ${event}\n\n`);
+      const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n';
+      reply.raw(head + [...events, '[DONE]'].map((event) => `data: ${event}\n\n`).join(''));
       reply.finish();
     });
     const answer = await open(clientOf(upstream.url));

@@ -19,7 +19,7 @@ export const UPSTREAM_ERROR_CODES = ERROR_CODES.filter((code): code is UpstreamE
 export interface UpstreamErrorOptions {
   /** Seconds, as the server asked for them; clients are told some from 1 to 60. */
   readonly retryAfterS?: number | null;
-  /** What Node or undici calls it, such as `ECONNREFUSED`: never a text, which would hold an address. */
+  /** What Node calls it, such as `ECONNREFUSED`: never a text, which would hold an address. */
   readonly reason?: string;
 }
 

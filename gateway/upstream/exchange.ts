@@ -1,4 +1,4 @@
-import type { Dispatcher } from 'undici';
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { UpstreamError } from './errors.js';
 
 export interface ExchangeOptions {
@@ -13,23 +13,19 @@ export interface ExchangeOptions {
 /** How long the end of an answer may take that is whole; after that its connection is closed. */
 const LEAVE_MS = 2000;
 
-/** Bytes that may wait for the reader before the socket has to. */
+/** Bytes that may wait for the reader before the socket has to; Node's buffers take as many again. */
 const HIGH_WATER_BYTES = 64 << 10;
 
-type Headers = Readonly<Record<string, string | string[] | undefined>>;
-
-/**
- * One request and its answer, read chunk by chunk. undici's handler interface is used as it is: its streams would cost
- * more than all else that is done with a token.
- */
-export class Exchange implements Dispatcher.DispatchHandler {
+/** One request, which is to be sent by whoever made it, and its answer, read chunk by chunk. */
+export class Exchange {
   /** Resolves with the first byte of the body, or with its end. */
   readonly begun: Promise<void>;
   status = 0;
-  headers: Headers = {};
+  headers: Readonly<IncomingHttpHeaders> = {};
+  readonly #request: ClientRequest;
   readonly #options: ExchangeOptions;
   readonly #clock: Clock;
-  #controller: Dispatcher.DispatchController | null = null;
+  #response: IncomingMessage | null = null;
   #resolveBegun: () => void = () => {};
   #rejectBegun: (error: unknown) => void = () => {};
   #chunks: Uint8Array[] = [];
@@ -42,7 +38,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #wake: (() => void) | null = null;
   readonly #onAbort = (): void => this.#fail(this.#options.signal.reason);
 
-  constructor(options: ExchangeOptions) {
+  constructor(request: ClientRequest, options: ExchangeOptions) {
+    this.#request = request;
     this.#options = options;
     this.begun = new Promise((resolve, reject) => {
       this.#resolveBegun = resolve;
@@ -51,6 +48,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#clock = new Clock(() => this.#timeout());
     this.#clock.set(options.firstByteMs);
     options.signal.addEventListener('abort', this.#onAbort, { once: true });
+    request.on('response', (response) => this.#receive(response));
+    request.on('error', (error) => this.#fail(connectionError(error, this.#hasBegun)));
+    request.on('close', () => {
+      // Without an error: where the server goes over to another protocol, which it was not asked for.
+      if (!this.#response) this.#fail(connectionError(new Error('no answer'), false));
+    });
   }
 
   /**
@@ -67,7 +70,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const chunk = this.#chunks.shift();
     if (chunk) {
       this.#waitingBytes -= chunk.length;
-      if (this.#waitingBytes < HIGH_WATER_BYTES / 2 && this.#controller?.paused) this.#controller.resume();
+      if (this.#waitingBytes < HIGH_WATER_BYTES / 2 && this.#response?.isPaused()) this.#response.resume();
       return chunk;
     }
     if (this.#failure) throw this.#failure.error;
@@ -98,17 +101,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return typeof value === 'object' ? value[0] : value;
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#failure) controller.abort(new Error('cancelled'));
+  #receive(response: IncomingMessage): void {
+    this.#response = response;
+    this.status = response.statusCode ?? 0;
+    this.headers = response.headers;
+    response.on('data', (chunk: Uint8Array) => this.#take(chunk));
+    response.on('end', () => this.#end());
+    response.on('error', (error) => this.#fail(connectionError(error, this.#hasBegun)));
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Headers): void {
-    this.status = status;
-    this.headers = headers;
-  }
-
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
+  #take(chunk: Uint8Array): void {
     if (this.#failure) return;
     this.#clock.stop();
     this.#received += chunk.length;
@@ -118,20 +120,17 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     this.#chunks.push(chunk);
     this.#waitingBytes += chunk.length;
-    if (this.#waitingBytes > HIGH_WATER_BYTES) controller.pause();
+    if (this.#waitingBytes > HIGH_WATER_BYTES) this.#response?.pause();
     this.#begin();
     this.#wakeUp();
   }
 
-  onResponseEnd(): void {
+  #end(): void {
+    if (this.#failure) return;
     this.#ended = true;
     this.#finish();
     this.#begin();
     this.#wakeUp();
-  }
-
-  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.#fail(connectionError(error, this.#hasBegun));
   }
 
   #begin(): void {
@@ -151,7 +150,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#failure = { error };
     this.#finish();
     this.#rejectBegun(error);
-    this.#controller?.abort(new Error('cancelled'));
+    this.#request.destroy();
     this.#wakeUp();
   }
 
@@ -166,14 +165,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** The errors of sockets and of undici, without their texts: these hold addresses. */
+/** The errors of sockets and of Node's parser, without their texts: these hold addresses. */
 function connectionError(error: Error, hasBegun: boolean): UpstreamError {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
   const options = { reason: code };
   if (hasBegun) {
     return new UpstreamError('upstream_error', 'the upstream broke off in the middle of its answer', options);
   }
-  if (error.name === 'HTTPParserError' || code === 'UND_ERR_HEADERS_OVERFLOW') {
+  if (code.startsWith('HPE_')) {
     return new UpstreamError('upstream_error', 'the upstream sent something that is not HTTP', options);
   }
   return new UpstreamError('upstream_unreachable', 'the upstream cannot be reached', options);

@@ -177,9 +177,9 @@ export class UpstreamServer {
   }
 
   /** Ends what is under way. */
-  async close(): Promise<void> {
+  close(): void {
     this.#closing.abort(new UpstreamError('upstream_error', 'the gateway shuts down'));
-    await this.#http.close();
+    this.#http.close();
   }
 
   async #known(): Promise<Dialect> {

@@ -69,6 +69,16 @@ export class ScriptedReply {
     this.#socket.write(data);
   }
 
+  /** Resolves when the other side has taken it, as far as buffers do not do so. */
+  async taken(data: Uint8Array): Promise<void> {
+    await new Promise((resolve) => this.#socket.write(data, resolve));
+  }
+
+  /** Ends the connection after all that was written. */
+  finish(): void {
+    this.#socket.end();
+  }
+
   /** Ends the connection in the middle. */
   cut(): void {
     this.#socket.resetAndDestroy();

@@ -1,17 +1,18 @@
 import { createHash } from 'node:crypto';
 import {
+  closeSync,
   createReadStream,
-  createWriteStream,
   existsSync,
+  fsyncSync,
+  openSync,
   readFileSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pRetry, { AbortError } from 'p-retry';
-import { EnvHttpProxyAgent, fetch, type Response } from 'undici';
+import { DecoratorHandler, type Dispatcher, EnvHttpProxyAgent, fetch, type Response } from 'undici';
 import { z } from 'zod';
 import { UsageError } from '../../cli/report.js';
 
@@ -75,7 +76,7 @@ async function fetchPart({ url, signal, onProgress }: DownloadOptions, part: str
   if (!resumed) await noteVersion(response, url, part);
   const length = encoded(response) ? null : response.headers.get('content-length');
   const total = length === null ? null : before + Number(length);
-  await save(response, part, before, (bytes) => onProgress?.(bytes, total), signal);
+  await save(response, part, before, (bytes) => onProgress?.(bytes, total));
   const bytes = existsSync(part) ? statSync(part).size : 0;
   if (total !== null && bytes < total)
     throw new Error(`the connection ended after ${bytes} of ${total} bytes`);
@@ -112,13 +113,27 @@ async function request(url: string, signal: AbortSignal | undefined, known: Know
   }
 }
 
-let agent: EnvHttpProxyAgent | undefined;
+let agent: Dispatcher | undefined;
 
 /** HTTP_PROXY, HTTPS_PROXY and NO_PROXY, as other programs take them. */
-function proxies(): EnvHttpProxyAgent {
-  agent ??= new EnvHttpProxyAgent();
+function proxies(): Dispatcher {
+  agent ??= new EnvHttpProxyAgent().compose(neverPaused);
   return agent;
 }
+
+/**
+ * undici 7 ends the process where a connection ends while its parser is paused (nodejs/undici#5360). The file is written
+ * as fast as its bytes come, so that there is no need to.
+ */
+const neverPaused: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
+  const decorated: Dispatcher.DispatchHandler = new DecoratorHandler(handler);
+  const start = decorated.onRequestStart?.bind(decorated);
+  decorated.onRequestStart = (controller, context) => {
+    controller.pause = () => {};
+    start?.(controller, context);
+  };
+  return dispatch(options, decorated);
+};
 
 /** Errors that pass are thrown as such; others end the download. */
 async function refuse({ status, statusText }: Response, part: string): Promise<never> {
@@ -143,28 +158,27 @@ async function noteVersion(response: Response, url: string, part: string): Promi
     writeFileSync(versionFile(part), JSON.stringify({ url, validator }));
 }
 
+/** Does nothing else while it writes: what comes meanwhile waits in the system's buffers, which bear that. */
 async function save(
-  response: Response,
+  { body }: Response,
   part: string,
   before: number,
   onBytes: (bytes: number) => void,
-  signal: AbortSignal | undefined,
 ): Promise<void> {
   let bytes = before;
   onBytes(bytes);
-  const counted = new Transform({
-    transform(chunk: Uint8Array, _, done) {
+  const file = openSync(part, before > 0 ? 'a' : 'w');
+  try {
+    for await (const chunk of body ?? []) {
+      writeFileSync(file, chunk);
       bytes += chunk.length;
       onBytes(bytes);
-      done(null, chunk);
-    },
-  });
-  const body = response.body ? Readable.fromWeb(response.body) : Readable.from([]);
-  const file = createWriteStream(part, { flags: before > 0 ? 'a' : 'w', flush: true });
-  try {
-    await pipeline(body, counted, file, signal ? { signal } : {});
+    }
+    fsyncSync(file);
   } catch (error) {
     throw new Error(causeOf(error));
+  } finally {
+    closeSync(file);
   }
 }
 

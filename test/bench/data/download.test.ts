@@ -45,6 +45,17 @@ describe('download', () => {
     expect(seen.at(-1)).toEqual([BODY.length, BODY.length]);
   });
 
+  it('takes a file whose connection ends before it is read', async () => {
+    server.body = randomBytes(100_000);
+    server.instead.push((_, response) => {
+      response.writeHead(200, { 'content-length': server.body.length, connection: 'close' }).end(server.body);
+    });
+    /** Meanwhile all comes, and the end of the connection. */
+    const onProgress = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
+    await get({ onProgress });
+    expect(readFileSync(path).equals(server.body)).toBe(true);
+  });
+
   it('goes on where the connection broke', async () => {
     server.instead.push(server.cutAfter(100_000));
     await get();

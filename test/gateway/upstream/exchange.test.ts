@@ -1,49 +1,46 @@
-import type { Dispatcher } from 'undici';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Exchange } from '#gateway/upstream/exchange.js';
+import { type ScriptedReply, scriptedUpstream } from '../../support/scripted-upstream.js';
+import { ask, httpOf } from '../../support/upstream-http.js';
 
-beforeEach(() => void vi.useFakeTimers());
+/** Those of sockets go on. */
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 
-function answered() {
-  const aborted: Error[] = [];
-  const controller: Dispatcher.DispatchController = {
-    aborted: false,
-    paused: false,
-    reason: null,
-    abort: (error) => void aborted.push(error),
-    pause: () => {},
-    resume: () => {},
-  };
-  const exchange = new Exchange({
-    firstByteMs: 60_000,
-    idleMs: 60_000,
-    responseBytes: 1000,
-    signal: new AbortController().signal,
-  });
-  exchange.onRequestStart(controller);
-  exchange.onResponseStart(controller, 200, {});
-  exchange.onResponseData(controller, Buffer.from('data: [DONE]\n\n'));
-  return { exchange, aborted };
+/** An answer that says that it is whole, and goes on. */
+async function answered() {
+  const replies: ScriptedReply[] = [];
+  const upstream = await scriptedUpstream((_, reply) => void replies.push(reply.head().data('[DONE]')));
+  const http = httpOf(upstream.url);
+  const exchange = await ask(http);
+  const [reply] = replies;
+  const closed = vi.fn();
+  reply!.closed.then(closed);
+  /** What was on its way before has arrived when another connection has been made and answered. */
+  const arrived = () => ask(httpOf(upstream.url));
+  return { upstream, http, exchange, reply: reply!, closed, arrived };
 }
 
 describe('an answer that is whole', () => {
   it('is waited for, to its end, a short time', async () => {
-    const { exchange, aborted } = answered();
+    const { exchange, reply, closed, arrived } = await answered();
     exchange.leave();
     exchange.cancel();
     await vi.advanceTimersByTimeAsync(1900);
-    expect(aborted).toEqual([]);
+    await arrived();
+    expect(closed).not.toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(200);
-    expect(aborted.length).toBe(1);
+    await reply.closed;
   });
 
-  it('leaves its connection as it is where it ends', async () => {
-    const { exchange, aborted } = answered();
+  it('leaves its connection to the next request where it ends', async () => {
+    const { upstream, http, exchange, reply, arrived } = await answered();
     exchange.leave();
     await vi.advanceTimersByTimeAsync(1000);
-    exchange.onResponseEnd();
+    reply.end();
+    await arrived();
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(aborted).toEqual([]);
+    const connections = upstream.accepted;
+    await ask(http);
+    expect(upstream.accepted).toBe(connections);
   });
 });

@@ -1,0 +1,23 @@
+import { onTestFinished } from 'vitest';
+import type { Exchange } from '#gateway/upstream/exchange.js';
+import { UpstreamHttp } from '#gateway/upstream/http.js';
+import { upstreamConfig } from './upstream-server.js';
+
+/** Requests to one server, until the test has ended. */
+export function httpOf(url: string, timeouts: object = {}): UpstreamHttp {
+  const config = upstreamConfig([url], { timeouts });
+  const { response_bytes } = config.limits;
+  const http = new UpstreamHttp({ url, key: null, timeouts: config.timeouts, responseBytes: response_bytes });
+  onTestFinished(() => http.close());
+  return http;
+}
+
+export const ask = (http: UpstreamHttp, signal = new AbortController().signal): Promise<Exchange> =>
+  http.post('/chat/completions', {}, signal);
+
+/** The rest of an answer's body. */
+export async function bodyOf(exchange: Exchange): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for (let chunk = await exchange.read(); chunk; chunk = await exchange.read()) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}

@@ -55,7 +55,8 @@ export class FileServer {
       if (this.etag !== null) response.setHeader('etag', this.etag);
       response.writeHead(200, { 'content-length': this.body.length });
       response.write(this.body.subarray(0, bytes), () => {
-        if (end === 'break') setTimeout(() => response.destroy(), 20);
+        // What the other side has not read by then may be lost.
+        if (end === 'break') setTimeout(() => response.destroy(), 200);
       });
     };
 

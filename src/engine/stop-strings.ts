@@ -1,14 +1,14 @@
 /**
- * Where the first stop string begins in a text that is still growing.
- * @returns `found`: index of the earliest complete stop string, or `null`; `safe`: how many characters from the
- *   start can no longer become part of one
+ * Where the stop string begins that ends a text which is still growing: the one that is complete first, as if the text
+ * came character by character, so that tokens make no difference; of several that end together the longest.
+ * @returns `found`: the index, or `null`; `safe`: how many characters from the start can no longer become part of one
  */
 export function findStop(text: string, stops: readonly string[]): { found: number | null; safe: number } {
-  const starts = stops.map((stop) => text.indexOf(stop)).filter((index) => index >= 0);
-  if (starts.length > 0) {
-    const found = Math.min(...starts);
-    return { found, safe: found };
-  }
+  const [first] = stops
+    .map((stop) => ({ start: text.indexOf(stop), end: text.indexOf(stop) + stop.length }))
+    .filter(({ start }) => start >= 0)
+    .sort((a, b) => a.end - b.end || a.start - b.start);
+  if (first) return { found: first.start, safe: first.start };
   const longest = Math.max(0, ...stops.map((stop) => stop.length - 1));
   for (let start = Math.max(0, text.length - longest); start < text.length; start++) {
     const tail = text.slice(start);

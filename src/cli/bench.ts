@@ -3,7 +3,6 @@ import { correctCommand } from '../bench/correct/correct-command.js';
 import { reportCommand } from '../bench/report/report-command.js';
 import { mergeCommand } from '../bench/run/merge-command.js';
 import { runCommand } from '../bench/run/run-command.js';
-import { stepsCommand } from '../bench/steps/steps-command.js';
 
 export function benchCommand(): Command {
   return new Command('bench')
@@ -11,6 +10,5 @@ export function benchCommand(): Command {
     .addCommand(runCommand())
     .addCommand(mergeCommand())
     .addCommand(reportCommand())
-    .addCommand(correctCommand())
-    .addCommand(stepsCommand());
+    .addCommand(correctCommand());
 }

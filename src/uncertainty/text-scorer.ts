@@ -243,15 +243,16 @@ export interface ScoredResponse {
 
 /**
  * Scores a finished response.
+ * @param response its tokens, or their ids alone
  * @throws EngineError, `too_long` when prompt and response exceed the context; SettingsError
  */
 export async function scoreResponse(
   engine: Engine,
   promptIds: readonly number[],
-  responseIds: readonly number[],
+  response: readonly (number | NewToken)[],
   scoring: Scoring,
 ): Promise<ScoredResponse> {
-  const length = promptIds.length + responseIds.length;
+  const length = promptIds.length + response.length;
   if (length > engine.contextLength) {
     throw new EngineError('too_long', `${length} tokens exceed the context of ${engine.contextLength}`);
   }
@@ -265,8 +266,8 @@ export async function scoreResponse(
   }
   const scorer = await TextScorer.open(engine, promptIds, scoring, length);
   try {
-    const response = responseIds.map((id) => ({ id }));
-    const tokens = [...(await scorer.push(response)), ...(await scorer.finish())];
+    const given = response.map((token) => (typeof token === 'number' ? { id: token } : token));
+    const tokens = [...(await scorer.push(given)), ...(await scorer.finish())];
     return { tokens, positions: scorer.positions };
   } finally {
     scorer.close();

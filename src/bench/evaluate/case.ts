@@ -1,7 +1,7 @@
 import type { CheckRecord, LocatedRecord, ResponseRecord, ScoreRecord } from '../run/records.js';
 import { AGGREGATIONS, aggregate } from '../steps/aggregation.js';
-import { type ResponseStep, tokensIn } from '../steps/response-steps.js';
-import { firstWrongStep, type TokenRange } from '../steps/step-answer.js';
+import { firstWrongStep } from '../steps/first-wrong-step.js';
+import { type ResponseStep, type TokenRange, tokensIn } from '../steps/response-steps.js';
 import { chanceToHoldTop, holdsTops, onePercent } from '../steps/token-hits.js';
 import { curveOf } from './curves.js';
 

@@ -1,5 +1,5 @@
 import { segmentText } from '../../stream/step-segmenter.js';
-import { firstWrongStep } from '../steps/step-answer.js';
+import { firstWrongStep } from '../steps/first-wrong-step.js';
 import type { Span } from '../tasks/facts.js';
 import { alignWords } from './claims.js';
 import { matchStep } from './match-step.js';

@@ -2,6 +2,7 @@ import pRetry from 'p-retry';
 import type { Encoders } from '../../encoder/encoders.js';
 import type { Engine } from '../../engine/engine.js';
 import { EngineError } from '../../engine/errors.js';
+import { StepAligner } from '../../stream/step-aligner.js';
 import { type StepMode, segmentText } from '../../stream/step-segmenter.js';
 import { ccpUncertainty } from '../../uncertainty/ccp.js';
 import { graphUncertainty } from '../../uncertainty/graph.js';
@@ -103,14 +104,20 @@ export async function timeMeasure(
   return samples.reduce((sum, { seconds }) => sum + seconds, own);
 }
 
-/** Memory is let go when others end: this one then has its turn. */
-function run(engine: Engine, { promptIds, tokenIds }: Scorable, pass: SharedPass): Promise<ScoredResponse> {
+/** Passes end where a stream's do. Memory is let go when others end: this one then has its turn. */
+function run(
+  engine: Engine,
+  { promptIds, tokenIds, tokenTexts }: Scorable,
+  pass: SharedPass,
+): Promise<ScoredResponse> {
+  const aligner = new StepAligner();
+  const tokens = tokenIds.map((id, i) => ({ id, begins: aligner.begins(tokenTexts[i]!) }));
   const { top } = pass.scoring;
   const scoring = {
     ...pass.scoring,
     ...(top !== undefined && { top: Math.min(top, engine.checkpoint.config.vocabSize) }),
   };
-  return pRetry(() => scoreResponse(engine, promptIds, tokenIds, scoring), {
+  return pRetry(() => scoreResponse(engine, promptIds, tokens, scoring), {
     retries: Number.POSITIVE_INFINITY,
     minTimeout: 50,
     maxTimeout: 1000,

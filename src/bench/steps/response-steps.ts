@@ -1,5 +1,10 @@
 import { type StepMode, segmentText } from '../../stream/step-segmenter.js';
-import type { TokenRange } from './step-answer.js';
+
+/** Tokens of a response, from and up to but without. */
+export interface TokenRange {
+  readonly start: number;
+  readonly end: number;
+}
 
 /** A step of a response: which tokens belong to it, and where its text is. */
 export interface ResponseStep {

@@ -1,32 +1,4 @@
-import { mean } from 'simple-statistics';
-import type { Estimate } from '../statistics/estimate.js';
-import { wilson } from '../statistics/wilson.js';
-import { type PooledStep, scoresOf } from './pooled-steps.js';
-import type { TokenRange } from './step-answer.js';
-
-/** In what share of the answers with a wrong step that step holds one of the response's highest tokens. */
-export interface HitRow {
-  /** A method or schedule, or `chance`. */
-  readonly score: string;
-  readonly top1: Estimate;
-  readonly top3: Estimate;
-}
-
-/** Intervals are Wilson's. @param wrong the first wrong step of each answer that has one */
-export function hitRows(wrong: readonly PooledStep[], names: readonly string[]): HitRow[] {
-  const share = (name: string, k: number): Estimate =>
-    wilson(wrong.filter((step) => holdsTop(scoresOf(step.answer, name), step, k)).length, wrong.length);
-  const chance = (k: number): Estimate => {
-    const shares = wrong.map(({ answer, start, end }) =>
-      chanceToHoldTop(answer.steps.at(-1)!.end, end - start, k),
-    );
-    return { value: shares.length === 0 ? Number.NaN : mean(shares), interval: null };
-  };
-  return [
-    ...names.map((name) => ({ score: name, top1: share(name, 1), top3: share(name, 3) })),
-    { score: 'chance', top1: chance(1), top3: chance(3) },
-  ];
-}
+import type { TokenRange } from './response-steps.js';
 
 /**
  * Whether a step holds one of the response's k highest tokens, ties included (arXiv 2602.02427): a token of it scores at

@@ -6,7 +6,14 @@ import { type Scorable, scoreMeasures, timeMeasure } from '#src/bench/measures/s
 import { tokenSarScores } from '#src/bench/measures/token-sar-scores.js';
 import { responseSteps } from '#src/bench/steps/response-steps.js';
 import { type Encoders, NO_ENCODERS, openEncoders, type TextPair } from '#src/encoder/encoders.js';
-import { DEFAULT_SCORING, Engine, encodePrompt, scoreResponse, segmentText } from '#src/index.js';
+import {
+  DEFAULT_SCORING,
+  Engine,
+  encodePrompt,
+  StepAligner,
+  scoreResponse,
+  segmentText,
+} from '#src/index.js';
 import { graphUncertainty } from '#src/uncertainty/graph.js';
 import { REASONER } from '../../support/golden.js';
 import { NLI_HEAD, SIMILARITY_HEAD, writeTinyEncoder } from '../../support/tiny-encoder.js';
@@ -74,11 +81,16 @@ describe('scoreMeasures', () => {
 
   it('gives each what a scoring for it alone gives', async () => {
     const { tokens } = await score('adversarial,random:samples=2,nll,tokur_eu,adversarial:block=8,window=64');
-    const alone = async (name: string, scoring: Parameters<typeof scoreResponse>[3]) => {
+    const alone = async (
+      name: string,
+      scoring: Parameters<typeof scoreResponse>[3],
+      given: Parameters<typeof scoreResponse>[2] = response.tokenIds,
+    ) => {
       const [method] = scoring.methods;
-      const { tokens: scored } = await scoreResponse(engine, response.promptIds, response.tokenIds, scoring);
+      const { tokens: scored } = await scoreResponse(engine, response.promptIds, given, scoring);
       const expected = scored.map(({ scores }) => expect.closeTo(scores[method!]!, 3));
       expect(tokens[name]).toEqual(expected);
+      return scored.map(({ scores }) => scores[method!]!);
     };
     const offline = { ...DEFAULT_SCORING, schedule: { kind: 'offline' } } as const;
     await alone('adversarial', { ...offline, methods: ['adversarial'] });
@@ -89,7 +101,20 @@ describe('scoreMeasures', () => {
       methods: ['random'],
       random: { samples: 2, sigma: 1e-3, seed: 0 },
     });
-    await alone('adversarial:block=8,window=64', { ...DEFAULT_SCORING, methods: ['adversarial'] });
+    const streamed = { ...DEFAULT_SCORING, methods: ['adversarial'] } as const;
+    const aligner = new StepAligner();
+    const inSteps = response.tokenIds.map((id, i) => ({
+      id,
+      begins: aligner.begins(response.tokenTexts[i]!),
+    }));
+    const aligned = await alone('adversarial:block=8,window=64', streamed, inSteps);
+    const { tokens: unaligned } = await scoreResponse(
+      engine,
+      response.promptIds,
+      response.tokenIds,
+      streamed,
+    );
+    expect(unaligned.some(({ scores }, i) => Math.abs(scores.adversarial! - aligned[i]!) > 0.01)).toBe(true);
   });
 
   it('finds alternatives of a number that contradict it', async () => {

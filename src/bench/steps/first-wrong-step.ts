@@ -1,25 +1,5 @@
 import type { Span } from '../tasks/facts.js';
 
-/** Tokens of a response, from and up to but without. */
-export interface TokenRange {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** An answer cut into steps, with what is known of them. */
-export interface StepAnswer {
-  /** What it is grouped by: the family of its problem. */
-  readonly task: string;
-  readonly steps: readonly TokenRange[];
-  /** Index of the first wrong step; `null` where none is. */
-  readonly firstWrong: number | null;
-  /**
-   * By method or schedule, one for each token of the response. A token that a schedule does not attack has `null`, and
-   * counts as 0: it is left out because its score is next to that.
-   */
-  readonly scores: ReadonlyMap<string, readonly (number | null)[]>;
-}
-
 /**
  * The step that the verifier's span is in: the one that it overlaps most, the earliest of equals. Where it overlaps none,
  * as a last line of white space, the last step before it.

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { isLabelled } from '../report/levels.js';
 import { table } from '../report.js';
 import { formatEstimate } from '../statistics/estimate.js';
 import type { Evaluation } from './evaluation.js';
@@ -23,6 +24,7 @@ export function printSummary(folder: string, evaluation: Evaluation, json: boole
     tokens: all(evaluation.tokens),
     steps: all(evaluation.steps),
     responses: all(evaluation.responses),
+    pooled: all(evaluation.pooled),
     claims: all(evaluation.claims),
     efficiency: evaluation.efficiency,
   };
@@ -32,7 +34,11 @@ export function printSummary(folder: string, evaluation: Evaluation, json: boole
     return;
   }
   const parts = [
-    counts ? answersLine(counts) : claimCounts ? claimsLine(claimCounts) : 'nothing was answered',
+    counts
+      ? answersLine(counts, evaluation.suite)
+      : claimCounts
+        ? claimsLine(claimCounts)
+        : 'nothing was answered',
     table(
       ['the first wrong step holds one of the highest', '3 tokens', '5 tokens', '1 %'],
       tables.tokens.map((row) => [row.measure, show(row.top3), show(row.top5), show(row.top1pct)]),
@@ -57,6 +63,10 @@ export function printSummary(folder: string, evaluation: Evaluation, json: boole
       ]),
     ),
     table(
+      ['first wrong steps score higher than right ones', 'of their tokens', 'AUROC', 'average precision'],
+      tables.pooled.map((row) => [row.measure, row.aggregation, show(row.auroc), show(row.averagePrecision)]),
+    ),
+    table(
       ['unsupported claims score higher', 'of their tokens', 'AUROC', 'average precision'],
       tables.claims.map((row) => [row.measure, row.aggregation, show(row.auroc), show(row.averagePrecision)]),
     ),
@@ -75,9 +85,12 @@ export function printSummary(folder: string, evaluation: Evaluation, json: boole
 const show = ({ value, interval }: Evaluation['counts'][number]['accuracy']): string =>
   formatEstimate({ value: value ?? Number.NaN, interval }, 3);
 
-const answersLine = (counts: Evaluation['counts'][number]): string =>
-  `${counts.problems} problems: ${counts.correct} right, ${counts.wrong} wrong, ${counts.truncated} cut off; accuracy ${show(counts.accuracy)}
-${counts.located} first wrong steps`;
+function answersLine(counts: Evaluation['counts'][number], suite: string): string {
+  const { problems, correct, wrong, truncated, located, accuracy } = counts;
+  // Others wrote what is labelled: it says nothing of this model.
+  const share = isLabelled(suite) ? '' : `; accuracy ${show(accuracy)}`;
+  return `${problems} problems: ${correct} right, ${wrong} wrong, ${truncated} cut off${share}\n${located} first wrong steps`;
+}
 
 const claimsLine = (counts: Evaluation['claimCounts'][number]): string =>
   `${counts.problems} responses, ${counts.truncated} cut off, ${counts.responses} with claims that count: ${counts.supported} supported, ${counts.unsupported} unsupported; mean share of supported ones ${show(counts.precision)}

@@ -15,11 +15,14 @@ describe('a run over ProcessBench', () => {
     timeout: 300_000,
   }, async () => {
     const out = folder.path('own');
-    const { code, stderr } = await flinch([
+    const { code, stdout, stderr } = await flinch([
       ...['bench', 'run', '--suite', 'processbench', '--subsets', 'gsm8k', '--data', DATA, '--out', out],
       ...['--measures', 'adversarial,nll,graph,ccp', '--score', 'all', '--max-tokens', '64'],
     ]);
     expect([code, stderr]).toEqual([0, '']);
+    // Others wrote them: how many are right says nothing of the model.
+    expect(stdout).toContain('3 problems: 1 right, 2 wrong, 0 cut off\n2 first wrong steps\n');
+    expect(stdout).toContain('first wrong steps score higher than right ones');
     const given = JSON.parse(readFileSync(join(DATA, 'gsm8k.json'), 'utf8'));
     const lines = (name: string) => jsonLines(folder.read(`own/${name}.jsonl`));
 

@@ -1,7 +1,7 @@
 import { basename, resolve } from 'node:path';
 
 /** What belongs to this machine, or to how the work was cut. */
-const LEFT_OUT = ['--out', '--shard'];
+const LEFT_OUT = ['--out', '--shard', '--stages'];
 /** Folders of this machine, which others have elsewhere. */
 const FOLDERS = ['--model', '--data', '--nli', '--cross-encoder', '--embedder'];
 

@@ -5,7 +5,18 @@ describe('commandLine', () => {
   it('keeps what decides what comes of it, and names folders without their place', () => {
     const args = [
       ...['--suite', 'math', '--model', '/models/Llama-3.1-8B/', '--data=/data', '--out', '/tmp/x', '--json'],
-      ...['--streams', '1', '--shard=1/2', '--system', 'Be brief.', '--nli', '../nli', '--limit=3'],
+      ...[
+        '--streams',
+        '1',
+        '--shard=1/2',
+        '--system',
+        'Be brief.',
+        '--nli',
+        '../nli',
+        '--limit=3',
+        '--stages',
+        'generate,check',
+      ],
     ];
     expect(commandLine('run', args)).toBe(
       'flinch bench run --suite math --model <Llama-3.1-8B> --data <data> --streams 1 --system "Be brief." --nli <nli> --limit=3',

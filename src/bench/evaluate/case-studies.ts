@@ -3,13 +3,15 @@ import type { ScoreRecord } from '../run/records.js';
 import type { BenchProblem } from '../suites/suite.js';
 import type { Known } from './case.js';
 
+type CaseStudy = Evaluation['cases'][number];
+
 /** Of each subset, the first in the problems' order: nobody has chosen them. */
 const WRONG = 2;
 const RIGHT = 1;
 
 /**
  * Which responses are shown.
- * @param wrong with a first wrong step
+ * @param wrong in which is known what is wrong
  */
 export function studied(
   problems: readonly BenchProblem[],
@@ -28,19 +30,18 @@ export function studied(
 }
 
 export function caseStudy(
-  { id, subset, question, reference }: BenchProblem,
-  { response, check, located, steps }: Known,
+  { id, subset, question }: BenchProblem,
+  { response, steps }: Pick<Known, 'response' | 'steps'>,
   { tokens }: ScoreRecord,
-): Evaluation['cases'][number] {
+  told: Pick<CaseStudy, 'verdict' | 'wrong'>,
+): CaseStudy {
   return {
     id,
     subset,
     question,
-    reference,
-    extracted: check.extracted,
-    correct: check.correct,
+    verdict: told.verdict,
     tokenTexts: response.tokenTexts,
-    span: located?.span ?? null,
+    wrong: told.wrong,
     steps: steps.map(({ span: [start, end] }) => [start, end]),
     tokens,
   };

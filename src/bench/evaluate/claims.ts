@@ -10,6 +10,7 @@ import { type ResponseStep, tokensIn } from '../steps/response-steps.js';
 import type { BenchProblem } from '../suites/suite.js';
 import type { Span } from '../tasks/facts.js';
 import { type Aggregated, checkScores, LONGEST } from './case.js';
+import { caseStudy, studied } from './case-studies.js';
 import { areaRow, chance, type Detector, detectionRow, detectors, type Scorer } from './detection.js';
 import { efficiencyTable } from './efficiency.js';
 import type { EvaluationRule, Records, Tables } from './evaluate.js';
@@ -41,7 +42,7 @@ export async function evaluateClaims(
 ): Promise<Tables> {
   const { problems } = records;
   const subsets = [...new Set(problems.map(({ subset }) => subset))];
-  const cases = await readCases(records, measures, stepsOf);
+  const { cases, studies } = await readCases(records, measures, stepsOf);
   const ofAll = claimDetectors(cases, measures, options);
   await setImmediate();
   const detectorsOf = (mine: readonly ClaimedCase[]): readonly Detector[] =>
@@ -54,7 +55,7 @@ export async function evaluateClaims(
   const main = mainMeasure(measures);
   const n = cases.reduce((sum, one) => sum + one.claims.length, 0);
   return {
-    ...{ counts: [], tokens: [], steps: [], responses: [], pooled: [], curves: [], cases: [] },
+    ...{ counts: [], tokens: [], steps: [], responses: [], pooled: [], curves: [], cases: studies },
     claimCounts: claimCounts(records, subsets, options),
     claims,
     paired: main === undefined ? [] : pairedAreas('claim', ofAll, main, n),
@@ -66,11 +67,16 @@ async function readCases(
   records: ClaimRecords,
   measures: readonly string[],
   stepsOf: EvaluationRule['stepsOf'],
-): Promise<ClaimedCase[]> {
+): Promise<{ cases: ClaimedCase[]; studies: Evaluation['cases'] }> {
   const { problems, responses, scores } = records;
   const byId = new Map(problems.map((problem) => [problem.id, problem]));
   const scored = selectClaimed(problems, records);
   const cases = new Map<string, ClaimedCase>();
+  const studies = new Map<string, Evaluation['cases'][number]>();
+  const unsupported = (id: string): readonly ClaimsRecord['claims'][number][] =>
+    (records.claims.get(id)?.claims ?? []).filter((claim) => isLabelled(claim) && !claim.supported);
+  const faulty = new Set(problems.map(({ id }) => id).filter((id) => unsupported(id).length > 0));
+  const toStudy = studied(problems, faulty, (id) => scored.has(id));
   for await (const score of scores) {
     const { id } = score;
     const [problem, response, known] = [byId.get(id), responses.get(id), records.claims.get(id)];
@@ -82,8 +88,18 @@ async function readCases(
       scores: claimScores(spans, response, steps, score, measures),
     }));
     cases.set(id, { id, subset: problem.subset, claims });
+    if (!toStudy.has(id)) continue;
+    const wrong = unsupported(id);
+    const told = {
+      verdict: { of: 'claims', supported: claims.length - wrong.length, unsupported: wrong.length },
+      wrong: wrong.flatMap(({ spans }) => spans),
+    } as const;
+    studies.set(id, caseStudy(problem, { response, steps }, score, told));
   }
-  return problems.flatMap(({ id }) => cases.get(id) ?? []);
+  return {
+    cases: problems.flatMap(({ id }) => cases.get(id) ?? []),
+    studies: problems.flatMap(({ id }) => studies.get(id) ?? []),
+  };
 }
 
 /** Sum, mean and largest of its tokens' scores; of a measure without these that of the step that it is in. */

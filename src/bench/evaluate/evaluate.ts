@@ -122,7 +122,17 @@ async function readCases(
     const steps = stepsOf(problem, response);
     const known = { subset: problem.subset, response, check, located: located.get(id) ?? null, steps };
     cases.set(id, digest(known, score, measures, wrong.has(id)));
-    if (toStudy.has(id)) studies.set(id, caseStudy(problem, known, score));
+    if (toStudy.has(id)) {
+      const { reference } = problem;
+      const { located } = known;
+      studies.set(
+        id,
+        caseStudy(problem, known, score, {
+          verdict: { of: 'answer', reference, extracted: check.extracted, correct: check.correct },
+          wrong: located?.span ? [located.span] : [],
+        }),
+      );
+    }
   }
   const inOrder = <T>(found: ReadonlyMap<string, T>): T[] =>
     problems.flatMap(({ id }) => {

@@ -14,27 +14,44 @@ const SHADES: readonly { readonly from: number; readonly words: string }[] = [
 
 /** One response, its tokens coloured by each measure in turn. What colour says is said by signs too. */
 export function renderCase(block: CaseBlock): Html {
-  const { title, folded, question, reference, extracted, correct, tokens, measures } = block;
+  const { title, folded, question, verdict, tokens, measures } = block;
+  const what = verdict.of === 'answer' ? 'the first wrong step' : 'an unsupported statement';
   return html`<details class="case"${new Html(folded ? '' : ' open="open"')}>
 <summary><bdi>${title}</bdi></summary>
 <dl>
 <dt>Question</dt><dd class="prose" dir="auto">${question}</dd>
-<dt>Reference</dt><dd><bdi>${reference ?? 'none'}</bdi></dd>
-<dt>Answer</dt><dd><bdi>${extracted ?? 'none found'}</bdi> <span class="verdict">${correct ? '✓ right' : '✗ wrong'}</span></dd>
-</dl>
-${LEGEND}
+${renderVerdict(verdict)}</dl>
+${legend(what)}
 <div class="strips">
-${measures.map((measure) => renderMeasure(measure, tokens))}</div>
+${measures.map((measure) => renderMeasure(measure, tokens, what))}</div>
 </details>
 `;
 }
 
-const LEGEND = html`<p class="legend">${SHADES.map(
-  ({ words }, i) => html`<span class="t h${i + 1}">${words}</span> `,
-)}<span class="t h5">highest<sup>1</sup></span> <span class="wrong">⟦first wrong step⟧</span></p>`;
+function renderVerdict(verdict: CaseBlock['verdict']): Html {
+  if (verdict.of === 'claims')
+    return html`<dt>Statements</dt><dd>${verdict.supported} supported, ${verdict.unsupported} unsupported</dd>
+`;
+  const { reference, extracted, correct } = verdict;
+  return html`<dt>Reference</dt><dd><bdi>${reference ?? 'none'}</bdi></dd>
+<dt>Answer</dt><dd><bdi>${extracted ?? 'none found'}</bdi> <span class="verdict">${correct ? '✓ right' : '✗ wrong'}</span></dd>
+`;
+}
 
-function renderMeasure({ label, scores, hit }: CaseMeasure, tokens: readonly CaseToken[]): Html {
-  const verdict = hit === null ? null : html` <small class="hit">${hit ? HIT : MISS}</small>`;
+const legend = (what: string): Html =>
+  html`<p class="legend">${SHADES.map(
+    ({ words }, i) => html`<span class="t h${i + 1}">${words}</span> `,
+  )}<span class="t h5">highest<sup>1</sup></span> <span class="wrong">⟦${what.replace(/^\w+ /, '')}⟧</span></p>`;
+
+function renderMeasure(
+  { label, scores, hit }: CaseMeasure,
+  tokens: readonly CaseToken[],
+  what: string,
+): Html {
+  const verdict =
+    hit === null
+      ? null
+      : html` <small class="hit">${hit ? '✓ one' : '✗ none'} of the three highest is in ${what}</small>`;
   const runs = tokenRuns(tokens).map(({ from, to, wrong, tail }) => {
     const spans = tokens.slice(from, to).map(({ text }, i) => {
       const shown = tail !== '' && from + i === to - 1 ? text.trimEnd() : text;
@@ -46,9 +63,6 @@ function renderMeasure({ label, scores, hit }: CaseMeasure, tokens: readonly Cas
 <p class="tokens" dir="auto">${runs}</p></div>
 `;
 }
-
-const HIT = '✓ one of the three highest is in the first wrong step';
-const MISS = '✗ none of the three highest is in the first wrong step';
 
 function renderToken(text: string, heat: TokenHeat | undefined): Html {
   const shade = heat ? shadeOf(heat) : 0;

@@ -1,4 +1,5 @@
 import type { TopLevelSpec } from 'vega-lite';
+import type { Evaluation } from '../run/evaluation.js';
 
 /** A report as data: what is said, apart from how Markdown, HTML and JSON write it. All texts are plain. */
 export interface ReportDocument {
@@ -89,16 +90,14 @@ export interface CaseBlock {
   readonly title: string;
   readonly folded: boolean;
   readonly question: string;
-  readonly reference: string | null;
-  readonly extracted: string | null;
-  readonly correct: boolean;
+  readonly verdict: Evaluation['cases'][number]['verdict'];
   readonly tokens: readonly CaseToken[];
   readonly measures: readonly CaseMeasure[];
 }
 
 export interface CaseToken {
   readonly text: string;
-  /** It belongs to the first wrong step. */
+  /** It belongs to what is wrong: the first wrong step, or an unsupported statement. */
   readonly wrong: boolean;
 }
 
@@ -106,7 +105,7 @@ export interface CaseMeasure {
   readonly label: string;
   /** One for each token. */
   readonly scores: readonly TokenHeat[];
-  /** One of the three highest is in the first wrong step; `null` where none is known. */
+  /** One of the three highest is in what is wrong; `null` where nothing is known to be. */
   readonly hit: boolean | null;
 }
 

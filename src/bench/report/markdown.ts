@@ -86,7 +86,7 @@ function renderCell(cell: Cell): string {
     .join(' ');
 }
 
-function renderCase({ title, question, reference, extracted, correct, tokens, measures }: CaseBlock): string {
+function renderCase({ title, question, verdict, tokens, measures }: CaseBlock): string {
   const marked = tokenRuns(tokens).map(({ from, to, wrong, tail }) => {
     const text = tokens
       .slice(from, to)
@@ -108,10 +108,26 @@ function renderCase({ title, question, reference, extracted, correct, tokens, me
     `### ${escapeMarkdown(title)}`,
     'Question:',
     fence(question),
-    `Reference: ${escapeMarkdown(reference ?? 'none')}. Answer: ${escapeMarkdown(extracted ?? 'none found')}, ${correct ? 'right' : 'wrong'}.`,
+    verdictText(verdict),
     fence(marked.join('')),
-    table(['Highest tokens', '1', '2', '3', 'one in the wrong step'], highest),
+    table(
+      [
+        'Highest tokens',
+        '1',
+        '2',
+        '3',
+        `one in ${verdict.of === 'answer' ? 'the wrong step' : 'an unsupported statement'}`,
+      ],
+      highest,
+    ),
   ].join('\n\n');
+}
+
+function verdictText(verdict: CaseBlock['verdict']): string {
+  if (verdict.of === 'claims')
+    return `Statements: ${verdict.supported} supported, ${verdict.unsupported} unsupported.`;
+  const { reference, extracted, correct } = verdict;
+  return `Reference: ${escapeMarkdown(reference ?? 'none')}. Answer: ${escapeMarkdown(extracted ?? 'none found')}, ${correct ? 'right' : 'wrong'}.`;
 }
 
 /** As it is, whatever it holds: the fence is longer than any run of backticks inside. */

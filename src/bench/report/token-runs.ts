@@ -1,6 +1,6 @@
 import type { CaseToken } from './document.js';
 
-/** Neighbouring tokens that are alike in being of the first wrong step or not: from, and up to but without. */
+/** Neighbouring tokens that are alike in being of what is wrong or not: from, and up to but without. */
 export interface TokenRun {
   readonly from: number;
   readonly to: number;

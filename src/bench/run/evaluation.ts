@@ -100,18 +100,26 @@ const curve = z.object({
   mean: z.array(z.number().nullable()),
 });
 
-/** One response to look at: its tokens, their scores, and the first wrong step. */
+const range = z.tuple([z.int(), z.int()]);
+
+/** One response to look at: its tokens, their scores, and what is wrong in it. */
 const caseStudy = z.object({
   id: z.string(),
   subset: z.string(),
   question: z.string(),
-  reference: z.string().nullable(),
-  extracted: z.string().nullable(),
-  correct: z.boolean(),
+  verdict: z.discriminatedUnion('of', [
+    z.object({
+      of: z.literal('answer'),
+      reference: z.string().nullable(),
+      extracted: z.string().nullable(),
+      correct: z.boolean(),
+    }),
+    z.object({ of: z.literal('claims'), supported: z.int(), unsupported: z.int() }),
+  ]),
   tokenTexts: z.array(z.string()),
-  /** Characters of the first wrong step. */
-  span: z.tuple([z.int(), z.int()]).nullable(),
-  steps: z.array(z.tuple([z.int(), z.int()])),
+  /** Characters of the first wrong step, or of the unsupported claims. */
+  wrong: z.array(range),
+  steps: z.array(range),
   tokens: z.record(z.string(), z.array(z.number().nullable())),
 });
 

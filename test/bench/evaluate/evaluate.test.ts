@@ -221,7 +221,8 @@ describe('evaluate', () => {
   it('shows the first wrong and the first right responses of each subset', () => {
     expect(tables.cases.map(({ id }) => id)).toEqual(['a1', 'a2', 'a3', 'b1']);
     expect(tables.cases[0]).toMatchObject({
-      span: TWO,
+      verdict: { of: 'answer', reference: '4', extracted: '5', correct: false },
+      wrong: [TWO],
       steps: [
         [0, 5],
         [5, 10],

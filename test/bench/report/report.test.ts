@@ -327,7 +327,7 @@ describe('a report of less', () => {
     ],
     [
       'no spans',
-      { tokens: [], steps: [], pooled: [], cases: base.cases.map((study) => ({ ...study, span: null })) },
+      { tokens: [], steps: [], pooled: [], cases: base.cases.map((study) => ({ ...study, wrong: [] })) },
     ],
     [
       'values that are not defined',

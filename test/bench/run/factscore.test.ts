@@ -174,6 +174,10 @@ describe('a run over FActScore', () => {
     expect(report).toContain('there is no accuracy');
     expect(report).toContain('From responses to statements');
     expect(report).not.toContain('From problems to cases');
+    expect(report).toMatch(/### Ada Lovelace: 1 of \d+ statements unsupported\n/);
+    expect(report).toMatch(/answer⟦ is⟧ ⟦\d+\.⟧/);
+    expect(report).toContain('one in an unsupported statement');
+    expect(folder.read('whole/report.html')).toContain('⟦unsupported statement⟧');
     expect(report).not.toMatch(/\bAcc \d/);
   });
 

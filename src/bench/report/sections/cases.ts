@@ -11,13 +11,13 @@ export function casesSection(runs: readonly Run[]): Section | null {
   const blocks = perRun(runs, ({ evaluation: { cases } }) => inOrder(cases).map(caseBlock));
   if (blocks.length === 0) return null;
   const lead =
-    'Examples, not statistics. The deeper a token’s colour, the higher its score ranks among the tokens of its response; ¹ ² ³ are the three highest. The first wrong step stands between ⟦ and ⟧.';
+    'Examples, not statistics. The deeper a token’s colour, the higher its score ranks among the tokens of its response; ¹ ² ³ are the three highest. Between ⟦ and ⟧ stands what is wrong: the first wrong step, or the words of unsupported statements.';
   return { id: 'cases', title: 'Case studies', blocks: [{ kind: 'text', text: lead }, ...blocks] };
 }
 
 /** First those with something to find. */
 const inOrder = (cases: readonly CaseStudy[]): CaseStudy[] =>
-  [...cases].sort((a, b) => Number(b.span !== null) - Number(a.span !== null));
+  [...cases].sort((a, b) => Number(b.wrong.length > 0) - Number(a.wrong.length > 0));
 
 /** Further ones are folded. */
 const OPEN_CASES = 2;
@@ -27,12 +27,10 @@ function caseBlock(study: CaseStudy, place: number): CaseBlock {
   const located = tokens.some(({ wrong }) => wrong);
   return {
     kind: 'case',
-    title: `${study.id}, ${study.subset}: ${study.correct ? 'right' : 'wrong'}`,
+    title: titleOf(study),
     folded: place >= OPEN_CASES,
     question: study.question,
-    reference: study.reference,
-    extracted: study.extracted,
-    correct: study.correct,
+    verdict: study.verdict,
     tokens,
     measures: Object.entries(study.tokens).map(([name, scores]): CaseMeasure => {
       const heats = tokenHeats(scores);
@@ -42,14 +40,20 @@ function caseBlock(study: CaseStudy, place: number): CaseBlock {
   };
 }
 
+function titleOf({ id, subset, verdict }: CaseStudy): string {
+  if (verdict.of === 'answer') return `${id}, ${subset}: ${verdict.correct ? 'right' : 'wrong'}`;
+  const { supported, unsupported } = verdict;
+  return `${id}: ${unsupported} of ${supported + unsupported} statements unsupported`;
+}
+
 /** A token belongs to the step that holds its first character that is not blank; a blank one goes with its beginning. */
-function caseTokens({ tokenTexts, span }: CaseStudy): CaseToken[] {
+function caseTokens({ tokenTexts, wrong }: CaseStudy): CaseToken[] {
   let end = 0;
   return tokenTexts.map((text) => {
     const start = end;
     end += text.length;
     const ink = start + Math.max(0, text.search(/\S/));
-    return { text, wrong: span !== null && ink >= span[0] && ink < span[1] };
+    return { text, wrong: wrong.some(([from, to]) => ink >= from && ink < to) };
   });
 }
 

@@ -173,7 +173,7 @@ describe('what the summary says', () => {
       tokens: [row('adversarial', 0.4), row('nll', 0.4), row('chance', 0.45)],
       paired: [],
     });
-    expect(text).toContain('Adv. Pert., NLL share the highest value of 2 measures, 0.400.');
+    expect(text).toContain('Adv. Pert. and NLL share the highest value of 2 measures, 0.400.');
     expect(text).toContain('No measure is above the control chance (0.450).');
     expect(summary({ tokens: [row('nll', 0.4), row('chance', 0.3)] })).not.toContain('control');
   });

@@ -1,4 +1,5 @@
 import type { Inline, Section } from '../document.js';
+import { groupBy } from '../group-by.js';
 import { LEVELS, type Level, rowsOf } from '../levels.js';
 import { measureLabel } from '../measure-label.js';
 import { parseMeasure } from '../measure-name.js';
@@ -10,12 +11,8 @@ import { SUBSTITUTES } from '../substitutes.js';
 
 /** Which numbers are whose, what stands in for what, and what is missing. */
 export function provenanceSection(runs: readonly Run[], paper: Paper): Section {
-  const told =
-    (run: Run) =>
-    (sentence: string): string =>
-      runs.length === 1 ? sentence : `${runTitle(run)}: ${sentence}`;
-  const substituted = runs.flatMap((run) => substitutions(run).map(told(run)));
-  const missing = runs.flatMap((run) => missingMethods(run, paper).map(told(run)));
+  const substituted = toldOnce(runs, substitutions);
+  const missing = toldOnce(runs, (run) => missingMethods(run, paper));
   const unrun = unrunSentence(runs, paper);
   const items: Inline[] = [
     'Numbers are ours, of the runs below, unless “paper” stands before them or “the paper” above their table. A dash is a number that was not measured. In brackets: 95 % intervals.',
@@ -37,6 +34,14 @@ export const PAPER_SOURCE: Inline = [
   { text: 'CC BY 4.0', href: 'https://creativecommons.org/licenses/by/4.0/' },
   '; taken out of its tables unchanged.',
 ];
+
+/** What is so in some of the runs only is told of each of them. */
+function toldOnce(runs: readonly Run[], sentencesOf: (run: Run) => readonly string[]): string[] {
+  const told = runs.flatMap((run) => sentencesOf(run).map((sentence) => ({ sentence, run })));
+  return [...groupBy(told, ({ sentence }) => sentence)].flatMap(([sentence, of]) =>
+    of.length === runs.length ? [sentence] : of.map(({ run }) => `${runTitle(run)}: ${sentence}`),
+  );
+}
 
 /** Light stand-ins, which are other methods than the paper's. */
 function substitutions(run: Run): string[] {

@@ -79,7 +79,7 @@ function levelSentences(evaluation: Evaluation, level: Level): string | null {
 
 function leadSentence(measures: readonly Scored[]): string {
   const leaders = measures.filter(({ value }) => value === measures[0]!.value);
-  const names = leaders.map(({ measure }) => measureLabel(measure)).join(', ');
+  const names = new Intl.ListFormat('en').format(leaders.map(({ measure }) => measureLabel(measure)));
   const value = formatEstimate(leaders[0]!.estimate);
   if (measures.length === 1) return `${names} is the only measure, ${value}.`;
   return leaders.length === 1

@@ -1,0 +1,20 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { renderMarkdown } from '#src/bench/report/markdown.js';
+import { reportOf } from '#src/bench/report/report.js';
+
+const RESULTS = 'docs/results';
+const foldersIn = (folder: string): string[] =>
+  readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(folder, name))
+    .sort();
+const reported = foldersIn(RESULTS).filter((folder) => existsSync(join(folder, 'report.md')));
+
+describe('a report among the results', () => {
+  it.each(reported)('is what flinch bench report makes of the runs beside it: %s', (folder) => {
+    const made = renderMarkdown(reportOf(foldersIn(folder)));
+    expect(readFileSync(join(folder, 'report.md'), 'utf8')).toBe(made);
+  });
+});

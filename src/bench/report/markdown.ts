@@ -40,7 +40,7 @@ function renderBlock(block: Block): string {
 const MOST_ROWS = 20;
 
 function renderFigure({ title, description, data }: FigureBlock): string {
-  const heading = `**${escapeMarkdown(title)}.** ${escapeMarkdown(description)}`;
+  const heading = `**${escapeMarkdown(title).replace(/\.?$/, '.')}** ${escapeMarkdown(description)}`;
   if (data.parts.flat().length > MOST_ROWS) return `${heading} *(See report.html; numbers in report.json.)*`;
   return [heading, renderTable(data)].join('\n\n');
 }

@@ -6,7 +6,6 @@ import { samplingDefaults } from '../../engine/sampler.js';
 import { encodePrompt } from '../../model/prompt.js';
 import type { GuardEvent, RollbackDoneEvent, StepEvent } from '../../stream/events.js';
 import { type GuardedRequest, guardedGeneration } from '../../stream/guarded-generation.js';
-import { modelId } from '../../stream/score.js';
 import { METHODS, type Scores } from '../../uncertainty/method.js';
 import type { Problem } from '../tasks/problem.js';
 import { verify } from '../tasks/verify.js';
@@ -27,8 +26,6 @@ export type Trial = z.output<typeof trialSchema>;
 
 /** What was seen of an answer. */
 export const observedSchema = trialSchema.extend({
-  tokenTexts: z.array(z.string()),
-  tokenIds: z.array(z.int()),
   scores: z.array(z.partialRecord(z.enum(METHODS), z.number())),
   steps: z.array(
     z.object({
@@ -56,13 +53,13 @@ export async function answerTask(
   sampled: Sampled,
   guarding: Guarding,
 ): Promise<Observed> {
-  const tokens: { text: string; id: number }[] = [];
+  const tokens: string[] = [];
   const scores: Scores[] = [];
   const steps: StepEvent[] = [];
   const rollbacks: RollbackDoneEvent[] = [];
   let generated = 0;
   const observe = (event: GuardEvent): void => {
-    if (event.type === 'token.delta') tokens[event.index] = { text: event.text, id: modelId(event) };
+    if (event.type === 'token.delta') tokens[event.index] = event.text;
     else if (event.type === 'score.delta') scores[event.index] = event.scores;
     else if (event.type === 'step.done') steps.push(event);
     else if (event.type === 'rollback.done') rollbacks.push(event);
@@ -71,7 +68,7 @@ export async function answerTask(
   };
   const request = { ...requestOf(engine, problem, sampled), ...guarding };
   await lastValueFrom(guardedGeneration(engine, request).pipe(tap(observe)));
-  const text = tokens.map((token) => token.text).join('');
+  const text = tokens.join('');
   const replaced = rollbacks.filter(({ outcome }) => outcome === 'replaced').length;
   return {
     text,
@@ -81,8 +78,6 @@ export async function answerTask(
     flagged: steps.filter(({ flagged }) => flagged).length,
     kept: rollbacks.length - replaced,
     replaced,
-    tokenTexts: tokens.map((token) => token.text),
-    tokenIds: tokens.map(({ id }) => id),
     scores,
     steps: steps.map(({ from, to, text, held }) => ({ from, to, text, ...(held && { held }) })),
   };

@@ -124,12 +124,11 @@ async function readCases(
     cases.set(id, digest(known, score, measures, wrong.has(id)));
     if (toStudy.has(id)) {
       const { reference } = problem;
-      const { located } = known;
       studies.set(
         id,
         caseStudy(problem, known, score, {
           verdict: { of: 'answer', reference, extracted: check.extracted, correct: check.correct },
-          wrong: located?.span ? [located.span] : [],
+          wrong: known.located?.span ? [known.located.span] : [],
         }),
       );
     }

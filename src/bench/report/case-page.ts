@@ -1,5 +1,12 @@
 import { fixed } from './cell-text.js';
-import type { CaseBlock, CaseMeasure, CaseToken, TokenHeat } from './document.js';
+import {
+  type CaseBlock,
+  type CaseMeasure,
+  type CaseToken,
+  type TokenHeat,
+  WHAT_IS_WRONG,
+  type WhatIsWrong,
+} from './document.js';
 import { Html, html } from './html.js';
 import { tokenRuns } from './token-runs.js';
 
@@ -15,7 +22,7 @@ const SHADES: readonly { readonly from: number; readonly words: string }[] = [
 /** One response, its tokens coloured by each measure in turn. What colour says is said by signs too. */
 export function renderCase(block: CaseBlock): Html {
   const { title, folded, question, verdict, tokens, measures } = block;
-  const what = verdict.of === 'answer' ? 'the first wrong step' : 'an unsupported statement';
+  const what = WHAT_IS_WRONG[verdict.of];
   return html`<details class="case"${new Html(folded ? '' : ' open="open"')}>
 <summary><bdi>${title}</bdi></summary>
 <dl>
@@ -38,20 +45,20 @@ function renderVerdict(verdict: CaseBlock['verdict']): Html {
 `;
 }
 
-const legend = (what: string): Html =>
+const legend = (what: WhatIsWrong): Html =>
   html`<p class="legend">${SHADES.map(
     ({ words }, i) => html`<span class="t h${i + 1}">${words}</span> `,
-  )}<span class="t h5">highest<sup>1</sup></span> <span class="wrong">⟦${what.replace(/^\w+ /, '')}⟧</span></p>`;
+  )}<span class="t h5">highest<sup>1</sup></span> <span class="wrong">⟦${what.noun}⟧</span></p>`;
 
 function renderMeasure(
   { label, scores, hit }: CaseMeasure,
   tokens: readonly CaseToken[],
-  what: string,
+  what: WhatIsWrong,
 ): Html {
   const verdict =
     hit === null
       ? null
-      : html` <small class="hit">${hit ? '✓ one' : '✗ none'} of the three highest is in ${what}</small>`;
+      : html` <small class="hit">${hit ? '✓ one' : '✗ none'} of the three highest is in ${what.article} ${what.noun}</small>`;
   const runs = tokenRuns(tokens).map(({ from, to, wrong, tail }) => {
     const spans = tokens.slice(from, to).map(({ text }, i) => {
       const shown = tail !== '' && from + i === to - 1 ? text.trimEnd() : text;

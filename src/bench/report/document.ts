@@ -84,6 +84,9 @@ export interface FigureBlock {
   readonly data: TableBlock;
 }
 
+/** Some titles end with a full stop of their own. */
+export const titleSentence = ({ title }: FigureBlock): string => title.replace(/\.?$/, '.');
+
 /** One response, token by token. */
 export interface CaseBlock {
   readonly kind: 'case';
@@ -95,9 +98,20 @@ export interface CaseBlock {
   readonly measures: readonly CaseMeasure[];
 }
 
+export interface WhatIsWrong {
+  readonly article: string;
+  readonly noun: string;
+}
+
+/** What is marked in a response, by what was judged of it. */
+export const WHAT_IS_WRONG: Readonly<Record<CaseBlock['verdict']['of'], WhatIsWrong>> = {
+  answer: { article: 'the', noun: 'first wrong step' },
+  claims: { article: 'an', noun: 'unsupported statement' },
+};
+
 export interface CaseToken {
   readonly text: string;
-  /** It belongs to what is wrong: the first wrong step, or an unsupported statement. */
+  /** It belongs to {@link WHAT_IS_WRONG}. */
   readonly wrong: boolean;
 }
 

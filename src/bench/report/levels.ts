@@ -1,4 +1,5 @@
 import type { Evaluation } from '../run/evaluation.js';
+import { comesLabelled } from '../suites/suite.js';
 import type { Interval } from './document.js';
 
 /** What is looked for: a token or a step of the first wrong step, a wrong final answer, an unsupported statement. */
@@ -133,12 +134,10 @@ const LEVEL_LABELS: Readonly<Record<Level, string>> = {
 };
 
 /** Of a response that came with labels it is asked whether a step is wrong; its final answer may be right all the same. */
-export const isLabelled = (suite: string): boolean => suite === 'processbench';
-
 export const levelName = (level: Level | 'pooled', suite: string): string =>
-  level === 'response' && isLabelled(suite) ? 'whole response' : LEVEL_NAMES[level];
+  level === 'response' && comesLabelled(suite) ? 'whole response' : LEVEL_NAMES[level];
 
 export const levelLabel = (level: Level, suite: string): string =>
-  level === 'response' && isLabelled(suite)
+  level === 'response' && comesLabelled(suite)
     ? 'Whole response: does the score tell those with a wrong step from those without?'
     : LEVEL_LABELS[level];

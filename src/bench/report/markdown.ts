@@ -1,6 +1,16 @@
 import { table } from '../report.js';
 import { cellText, NONE } from './cell-text.js';
-import type { Block, CaseBlock, Cell, FigureBlock, Inline, ReportDocument, TableBlock } from './document.js';
+import {
+  type Block,
+  type CaseBlock,
+  type Cell,
+  type FigureBlock,
+  type Inline,
+  type ReportDocument,
+  type TableBlock,
+  titleSentence,
+  WHAT_IS_WRONG,
+} from './document.js';
 import { tokenRuns } from './token-runs.js';
 import { visible } from './visible.js';
 
@@ -39,9 +49,11 @@ function renderBlock(block: Block): string {
 /** More numbers than a reader would go through are left to the picture and to the JSON. */
 const MOST_ROWS = 20;
 
-function renderFigure({ title, description, data }: FigureBlock): string {
-  const heading = `**${escapeMarkdown(title).replace(/\.?$/, '.')}** ${escapeMarkdown(description)}`;
-  if (data.parts.flat().length > MOST_ROWS) return `${heading} *(See report.html; numbers in report.json.)*`;
+function renderFigure(figure: FigureBlock): string {
+  const { description, data } = figure;
+  const heading = `**${escapeMarkdown(titleSentence(figure))}** ${escapeMarkdown(description)}`;
+  if (data.parts.flat().length > MOST_ROWS)
+    return `${heading} *(Drawn in report.html, its numbers in report.json, which flinch bench report writes with this file.)*`;
   return [heading, renderTable(data)].join('\n\n');
 }
 
@@ -87,6 +99,7 @@ function renderCell(cell: Cell): string {
 }
 
 function renderCase({ title, question, verdict, tokens, measures }: CaseBlock): string {
+  const what = WHAT_IS_WRONG[verdict.of];
   const marked = tokenRuns(tokens).map(({ from, to, wrong, tail }) => {
     const text = tokens
       .slice(from, to)
@@ -110,16 +123,7 @@ function renderCase({ title, question, verdict, tokens, measures }: CaseBlock): 
     fence(question),
     verdictText(verdict),
     fence(marked.join('')),
-    table(
-      [
-        'Highest tokens',
-        '1',
-        '2',
-        '3',
-        `one in ${verdict.of === 'answer' ? 'the wrong step' : 'an unsupported statement'}`,
-      ],
-      highest,
-    ),
+    table(['Highest tokens', '1', '2', '3', `one in ${what.article} ${what.noun}`], highest),
   ].join('\n\n');
 }
 

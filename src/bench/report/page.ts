@@ -1,7 +1,16 @@
 import { readAsset } from './assets.js';
 import { renderCase } from './case-page.js';
 import { cellText } from './cell-text.js';
-import type { Block, Cell, FigureBlock, Inline, ReportDocument, Section, TableBlock } from './document.js';
+import {
+  type Block,
+  type Cell,
+  type FigureBlock,
+  type Inline,
+  type ReportDocument,
+  type Section,
+  type TableBlock,
+  titleSentence,
+} from './document.js';
 import { Html, html } from './html.js';
 
 /** Figures as SVG, drawn beforehand. */
@@ -144,7 +153,7 @@ function renderFigure(figure: FigureBlock, drawings: Drawings): Html {
   const { title, description, data, open = false } = figure;
   const drawing = drawings.get(figure);
   if (drawing === undefined) throw new Error(`figure "${title}" was not drawn`);
-  const named = html`<svg role="img" aria-label="${`${title}. ${description}`}" `.markup;
+  const named = html`<svg role="img" aria-label="${`${titleSentence(figure)} ${description}`}" `.markup;
   return html`<figure class="${open ? 'plot open' : 'plot'}"><figcaption>${title}</figcaption>
 ${new Html(drawing.replace(/^<svg /, () => named))}
 ${open ? renderTable(data) : html`<details><summary>Numbers</summary>${renderTable(data)}</details>`}</figure>

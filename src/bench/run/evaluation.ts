@@ -140,7 +140,7 @@ const claimCount = z.object({
 });
 
 export const evaluationSchema = z.object({
-  format: z.literal('flinch-bench/1'),
+  format: z.literal('flinch-bench/2'),
   suite: z.string(),
   model: z.object({
     name: z.string(),

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { isLabelled } from '../report/levels.js';
 import { table } from '../report.js';
 import { formatEstimate } from '../statistics/estimate.js';
+import { comesLabelled } from '../suites/suite.js';
 import type { Evaluation } from './evaluation.js';
 import { EVALUATION } from './run-folder.js';
 import type { Shard } from './settings.js';
@@ -33,12 +33,10 @@ export function printSummary(folder: string, evaluation: Evaluation, json: boole
     process.stdout.write(`${JSON.stringify(told)}\n`);
     return;
   }
+  const answered = counts && answersLine(counts, evaluation.suite);
+  const claimed = claimCounts && claimsLine(claimCounts);
   const parts = [
-    counts
-      ? answersLine(counts, evaluation.suite)
-      : claimCounts
-        ? claimsLine(claimCounts)
-        : 'nothing was answered',
+    answered ?? claimed ?? 'nothing was answered',
     table(
       ['the first wrong step holds one of the highest', '3 tokens', '5 tokens', '1 %'],
       tables.tokens.map((row) => [row.measure, show(row.top3), show(row.top5), show(row.top1pct)]),
@@ -88,7 +86,7 @@ const show = ({ value, interval }: Evaluation['counts'][number]['accuracy']): st
 function answersLine(counts: Evaluation['counts'][number], suite: string): string {
   const { problems, correct, wrong, truncated, located, accuracy } = counts;
   // Others wrote what is labelled: it says nothing of this model.
-  const share = isLabelled(suite) ? '' : `; accuracy ${show(accuracy)}`;
+  const share = comesLabelled(suite) ? '' : `; accuracy ${show(accuracy)}`;
   return `${problems} problems: ${correct} right, ${wrong} wrong, ${truncated} cut off${share}\n${located} first wrong steps`;
 }
 

@@ -6,10 +6,6 @@ import type { TokenRange } from './response-steps.js';
  * would hit always.
  * @param scores of the whole response; `null`, not attacked, counts as 0
  */
-export const holdsTop = (scores: readonly (number | null)[], step: TokenRange, k: number): boolean =>
-  holdsTops(scores, step, [k])[0]!;
-
-/** {@link holdsTop} for several k, as the scores need to be sorted only once. */
 export function holdsTops(
   scores: readonly (number | null)[],
   { start, end }: TokenRange,

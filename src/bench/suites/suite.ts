@@ -1,6 +1,9 @@
 import type { ChatMessage } from '../../model/chat-template.js';
 import type { Span } from '../tasks/facts.js';
 
+/** Its responses were written by others and came with labels: how many are right says nothing of the model. */
+export const comesLabelled = (suite: string): boolean => suite === 'processbench';
+
 export const SUITES = ['math', 'bbh', 'gsm8k', 'processbench', 'factscore', 'tasks'] as const;
 export type SuiteName = (typeof SUITES)[number];
 

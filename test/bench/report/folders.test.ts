@@ -21,7 +21,7 @@ describe('the folders of a report', () => {
     [
       'another format',
       { ...madeUpEvaluation(), format: 'flinch-bench/9' },
-      /has the format "flinch-bench\/9", this version reads flinch-bench\/1/,
+      /has the format "flinch-bench\/9", this version reads flinch-bench\/2/,
     ],
     ['no format', { suite: 'tasks' }, /evaluation\.json: format: /],
     [

@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { chanceToHoldTop, holdsTop } from '#src/bench/steps/token-hits.js';
+import { chanceToHoldTop, holdsTops } from '#src/bench/steps/token-hits.js';
 
-describe('holdsTop', () => {
+describe('holdsTops', () => {
   const scores = [0.1, 0.5, 0.5, 0.2, 0.5, 0.05];
 
   it('counts ties with the k-th highest', () => {
-    expect(holdsTop(scores, { start: 4, end: 5 }, 1)).toBe(true);
-    expect(holdsTop(scores, { start: 3, end: 4 }, 3)).toBe(false);
-    expect(holdsTop(scores, { start: 3, end: 4 }, 4)).toBe(true);
+    expect(holdsTops(scores, { start: 4, end: 5 }, [1])).toEqual([true]);
+    expect(holdsTops(scores, { start: 3, end: 4 }, [3])).toEqual([false]);
+    expect(holdsTops(scores, { start: 3, end: 4 }, [4])).toEqual([true]);
   });
 
   it('is no hit of the lowest score', () => {
-    expect(holdsTop([0, 0, 0], { start: 0, end: 2 }, 1)).toBe(false);
-    expect(holdsTop([null, 0.1, null], { start: 2, end: 3 }, 3)).toBe(false);
-    expect(holdsTop([null, 0.1, null], { start: 1, end: 3 }, 3)).toBe(true);
+    expect(holdsTops([0, 0, 0], { start: 0, end: 2 }, [1])).toEqual([false]);
+    expect(holdsTops([null, 0.1, null], { start: 2, end: 3 }, [3])).toEqual([false]);
+    expect(holdsTops([null, 0.1, null], { start: 1, end: 3 }, [3])).toEqual([true]);
   });
 });
 

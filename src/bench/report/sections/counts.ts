@@ -1,5 +1,5 @@
+import { comesLabelled } from '../../suites/suite.js';
 import { type Block, type Cell, plainTable, type Section, type TableBlock } from '../document.js';
-import { isLabelled } from '../levels.js';
 import { perRun } from '../per-run.js';
 import type { Run } from '../runs.js';
 
@@ -17,7 +17,7 @@ export function countsSection(runs: readonly Run[]): Section | null {
     title: 'Accuracy and counts',
     blocks: [
       ...told(({ evaluation }) => evaluation.counts.length > 0, ANSWERS_LEAD),
-      ...told(({ evaluation }) => isLabelled(evaluation.suite), LABELS_LEAD),
+      ...told(({ evaluation }) => comesLabelled(evaluation.suite), LABELS_LEAD),
       ...told(({ evaluation }) => evaluation.claimCounts.length > 0, CLAIMS_LEAD),
       ...blocks,
     ],

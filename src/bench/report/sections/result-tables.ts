@@ -1,10 +1,10 @@
+import { comesLabelled } from '../../suites/suite.js';
 import { comparisonTable, type Layout, type ModelColumns, variantsTable } from '../comparison-table.js';
 import { type Block, plainTable, type Section, type TableBlock } from '../document.js';
 import { groupBy } from '../group-by.js';
 import {
   ALL,
   isChoice,
-  isLabelled,
   LEVELS,
   type Level,
   levelLabel,
@@ -135,7 +135,7 @@ function scopeColumns(level: Level, { evaluation }: Run, scope: string): ModelCo
   const rows = all.filter((row) => row.scope === scope);
   return {
     label: scope,
-    accuracy: isLabelled(evaluation.suite) ? null : accuracyOf(evaluation, scope),
+    accuracy: comesLabelled(evaluation.suite) ? null : accuracyOf(evaluation, scope),
     n: commonest(rows.map(({ n }) => n)),
     subsets: subsetsTold(scope, all.filter(hasValue), evaluation),
     rows,

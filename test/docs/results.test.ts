@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderMarkdown } from '#src/bench/report/markdown.js';
 import { reportOf } from '#src/bench/report/report.js';
+import { resultTables } from '../support/result-tables.js';
 
 const RESULTS = 'docs/results';
 const foldersIn = (folder: string): string[] =>
@@ -16,5 +17,13 @@ describe('a report among the results', () => {
   it.each(reported)('is what flinch bench report makes of the runs beside it: %s', (folder) => {
     const made = renderMarkdown(reportOf(foldersIn(folder)));
     expect(readFileSync(join(folder, 'report.md'), 'utf8')).toBe(made);
+  });
+});
+
+describe('docs/results/benchmark.md', () => {
+  const page = readFileSync(join(RESULTS, 'benchmark.md'), 'utf8');
+
+  it.each([...resultTables()])('has what the evaluations say of %s', (_, table) => {
+    expect(page).toContain(table);
   });
 });

@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs';
+import { measureLabel } from '#src/bench/report/measure-label.js';
+import { type Evaluation, evaluationSchema } from '#src/bench/run/evaluation.js';
+
+const load = (folder: string): Evaluation =>
+  evaluationSchema.parse(JSON.parse(readFileSync(`docs/results/${folder}/evaluation.json`, 'utf8')));
+
+const LEVELS = { tokens: 'token', steps: 'step', pooled: 'pooled', responses: 'response' } as const;
+type Table = keyof typeof LEVELS;
+
+interface Column {
+  readonly head: string;
+  readonly run: Evaluation;
+  readonly metric: string;
+  /** Of the tokens' scores; `sum` stands for a measure's own score where it has one. */
+  readonly by?: 'sum' | 'mean' | 'max';
+  readonly scope?: 'all' | 'macro';
+  readonly intervals?: boolean;
+}
+
+/** Values with the sign of their comparison with `adversarial`: worse, better, not told apart. */
+function tableOf(table: Table, columns: readonly Column[]): string {
+  const measures = new Set(columns.flatMap(({ run }) => run[table].map(({ measure }) => measure)));
+  const rows = [...measures].map((measure) => [
+    measureLabel(measure),
+    ...columns.map((column) => cellOf(table, measure, column)),
+  ]);
+  return markdown(['measure', ...columns.map(({ head }) => head)], rows);
+}
+
+function cellOf(table: Table, measure: string, column: Column): string {
+  const { run, metric, by, scope = 'all', intervals = false } = column;
+  const rows: readonly (Evaluation['responses'][number] | Evaluation['tokens'][number])[] = run[
+    table
+  ] as never;
+  const mine = rows.filter((row) => row.measure === measure && row.scope === scope);
+  const aggregationOf = (row: (typeof mine)[number]) => ('aggregation' in row ? row.aggregation : null);
+  const row =
+    by === undefined
+      ? mine[0]
+      : (by === 'sum' && mine.find((one) => aggregationOf(one) === 'own')) ||
+        mine.find((one) => aggregationOf(one) === by);
+  const estimate = row && new Map(Object.entries(row)).get(metric);
+  if (!row || typeof estimate !== 'object' || estimate.value === null) return '';
+  const { value, interval } = estimate;
+  const pair = run.paired.find(
+    ({ level, b, aggregation, metric: name }) =>
+      level === LEVELS[table] && b === measure && aggregation === aggregationOf(row) && name === metric,
+  );
+  const sign =
+    !pair || scope !== 'all'
+      ? ''
+      : pair.adjusted >= 0.05
+        ? ' ='
+        : (pair.difference.value ?? 0) > 0
+          ? ' −'
+          : ' +';
+  const told = intervals && interval ? ` [${interval.map((end) => end.toFixed(3)).join(', ')}]` : '';
+  return `${value.toFixed(3)}${told}${sign}`;
+}
+
+function costs(runs: readonly (readonly [name: string, run: Evaluation])[]): string {
+  const [[, first]] = runs as [(typeof runs)[number]];
+  const rows = first.efficiency.map(({ measure }) => [
+    measureLabel(measure),
+    ...runs.flatMap(([, { efficiency }]) => {
+      const { seconds, relative } = efficiency.find((row) => row.measure === measure)!;
+      return [seconds.value!.toFixed(3), relative.value!.toFixed(2)];
+    }),
+  ]);
+  const heads = runs.flatMap(([name]) => [`${name}: seconds`, 'of the time to write']);
+  return markdown(['measure', ...heads], rows);
+}
+
+const markdown = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+
+/** The tables of docs/results/benchmark.md, made of the evaluations beside it. */
+export function resultTables(): Map<string, string> {
+  const [cold, warm] = [load('wrong-answers/T0.2'), load('wrong-answers/T0.5')];
+  const [answers, hot] = [load('all-answers/answers-T0.2'), load('all-answers/answers-T1')];
+  const both = (of: (run: Evaluation, name: string) => Column[]): Column[] => [
+    ...of(cold, 'T = 0.2: '),
+    ...of(warm, 'T = 0.5: '),
+  ];
+  return new Map([
+    [
+      'tokens',
+      tableOf(
+        'tokens',
+        both((run, name) => [
+          { run, head: `${name}3 highest`, metric: 'top3' },
+          { run, head: '5 highest', metric: 'top5' },
+          { run, head: '1 %', metric: 'top1pct' },
+          { run, head: '3 highest, mean of families', metric: 'top3', scope: 'macro' },
+        ]),
+      ),
+    ],
+    [
+      'steps',
+      tableOf(
+        'steps',
+        both((run, name) => [
+          { run, head: `${name}summed`, metric: 'top1', by: 'sum' },
+          { run, head: 'summed, mean of families', metric: 'top1', by: 'sum', scope: 'macro' },
+          { run, head: 'largest token', metric: 'top1', by: 'max' },
+        ]),
+      ),
+    ],
+    [
+      'pooled',
+      tableOf('pooled', [
+        { run: hot, head: 'largest token: AUROC', metric: 'auroc', by: 'max', intervals: true },
+        { run: hot, head: 'mean of families', metric: 'auroc', by: 'max', scope: 'macro' },
+        { run: hot, head: 'average precision', metric: 'averagePrecision', by: 'max' },
+        { run: hot, head: 'mean: AUROC', metric: 'auroc', by: 'mean' },
+        { run: hot, head: 'sum: AUROC', metric: 'auroc', by: 'sum' },
+      ]),
+    ],
+    [
+      'responses',
+      tableOf('responses', [
+        { run: answers, head: 'summed: AUROC', metric: 'auroc', by: 'sum', intervals: true },
+        { run: answers, head: 'mean of families', metric: 'auroc', by: 'sum', scope: 'macro' },
+        { run: answers, head: 'average precision', metric: 'averagePrecision', by: 'sum' },
+        { run: answers, head: 'mean: AUROC', metric: 'auroc', by: 'mean' },
+        { run: answers, head: 'largest token: AUROC', metric: 'auroc', by: 'max' },
+      ]),
+    ],
+    [
+      'costs',
+      costs([
+        ['T = 0.2', cold],
+        ['T = 0.5', warm],
+      ]),
+    ],
+  ]);
+}

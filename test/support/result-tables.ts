@@ -79,6 +79,7 @@ const markdown = (head: readonly string[], rows: readonly (readonly string[])[])
 export function resultTables(): Map<string, string> {
   const [cold, warm] = [load('wrong-answers/T0.2'), load('wrong-answers/T0.5')];
   const [answers, hot] = [load('all-answers/answers-T0.2'), load('all-answers/answers-T1')];
+  const settings = load('ablations/T0.2');
   const both = (of: (run: Evaluation, name: string) => Column[]): Column[] => [
     ...of(cold, 'T = 0.2: '),
     ...of(warm, 'T = 0.5: '),
@@ -125,6 +126,14 @@ export function resultTables(): Map<string, string> {
         { run: answers, head: 'average precision', metric: 'averagePrecision', by: 'sum' },
         { run: answers, head: 'mean: AUROC', metric: 'auroc', by: 'mean' },
         { run: answers, head: 'largest token: AUROC', metric: 'auroc', by: 'max' },
+      ]),
+    ],
+    [
+      'settings',
+      tableOf('tokens', [
+        { run: settings, head: '3 highest', metric: 'top3', intervals: true },
+        { run: settings, head: '5 highest', metric: 'top5', intervals: true },
+        { run: settings, head: '1 %', metric: 'top1pct', intervals: true },
       ]),
     ],
     [

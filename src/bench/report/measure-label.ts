@@ -36,10 +36,17 @@ export const settingLabel = (method: string, setting: string): string =>
 
 export const methodLabel = (method: string): string => METHOD_LABELS.get(method) ?? method;
 
+/** One spelling for each number, a short one: `1e-6`, `0.01`. */
+export function settingValue(text: string): string {
+  const value = Number(text);
+  if (!Number.isFinite(value)) return text;
+  return value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential() : String(value);
+}
+
 /** `l=20`, `block 8`. */
 export function settingText(method: string, setting: string, value: string): string {
   const label = settingLabel(method, setting);
-  return `${label}${label === setting ? ' ' : '='}${value}`;
+  return `${label}${label === setting ? ' ' : '='}${settingValue(value)}`;
 }
 
 /** As a person reads it: `adversarial:block=8,window=64` is Adv. Pert. (block 8, window 64). */

@@ -2,7 +2,7 @@ import { METHODS } from '../../measures/methods.js';
 import { type Block, type FigureBlock, plainTable, type Section } from '../document.js';
 import { groupBy } from '../group-by.js';
 import { ALL, LEVELS, type Level, levelName, type MeasuredRow, metricLabel, rowsOf } from '../levels.js';
-import { methodLabel, settingLabel, settingText } from '../measure-label.js';
+import { methodLabel, settingLabel, settingText, settingValue } from '../measure-label.js';
 import { parseMeasure } from '../measure-name.js';
 import { type Series, seriesPlot } from '../plots/series.js';
 import { suiteTitle } from '../run-title.js';
@@ -63,15 +63,12 @@ function pointsOf(row: MeasuredRow): Point[] {
     setting,
     fixed: settings
       .filter(([key]) => key !== setting)
-      .map(([key, value]) => settingText(method, key, normal(value)))
+      .map(([key, value]) => settingText(method, key, value))
       .join(', '),
-    x: normal(x),
+    x: settingValue(x),
     row,
   }));
 }
-
-/** One spelling for each number. */
-const normal = (text: string): string => (Number.isFinite(Number(text)) ? String(Number(text)) : text);
 
 /** Words, such as `all`, come after the numbers. */
 const order = (x: string): number => (Number.isFinite(Number(x)) ? Number(x) : Number.MAX_VALUE);

@@ -253,7 +253,7 @@ describe('ablations', () => {
     expect(points).toEqual([
       ['Rand. Pert. over l, token level', ['10', '20', '40']],
       ['Rand. Pert. over σ, token level', ['0.001', '0.01']],
-      ['Adv. Pert. over α, token level', ['0.00001', '0.0001', '0.001']],
+      ['Adv. Pert. over α, token level', ['1e-5', '1e-4', '0.001']],
       ['Adv. Pert. (window 64) over block, token level', ['4', '8', '16']],
     ]);
     expect(found[0]!.data.parts[0]![1]!.cells[0]).toMatchObject({ value: 0.43 });

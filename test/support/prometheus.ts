@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { vi } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { DASHBOARDS } from './dashboards.js';
@@ -22,7 +23,12 @@ export type Sample = z.output<typeof sample>;
 
 const scalar = z.object({ resultType: z.literal('vector'), result: z.array(sample) });
 
-const rule = z.looseObject({ name: z.string(), health: z.string(), lastError: z.string().optional() });
+const rule = z.looseObject({
+  name: z.string(),
+  health: z.string(),
+  lastError: z.string().optional(),
+  lastEvaluation: z.coerce.date(),
+});
 const groups = z.object({ groups: z.array(z.object({ rules: z.array(rule) })) });
 
 const alert = z.object({
@@ -43,7 +49,10 @@ const config = z.looseObject({
   ),
 });
 
-/** A Prometheus with the configuration of dashboards/, which asks one gateway for its metrics every second. */
+/** How often metrics are read, and rules evaluated. */
+const INTERVAL_S = 1;
+
+/** A Prometheus with the configuration of dashboards/, which asks one gateway for its metrics every {@link INTERVAL_S}. */
 export class Prometheus {
   readonly #child: ChildProcess;
   readonly #url: string;
@@ -67,7 +76,7 @@ export class Prometheus {
     } = config.parse(parse(readFileSync(file, 'utf8')));
     const changed = {
       ...rest,
-      global: { scrape_interval: '1s', evaluation_interval: '1s' },
+      global: { scrape_interval: `${INTERVAL_S}s`, evaluation_interval: `${INTERVAL_S}s` },
       rule_files: rule_files.map((name) => resolve(dirname(file), name)),
       scrape_configs: scrape_configs.map((each) => ({
         ...each,
@@ -98,6 +107,22 @@ export class Prometheus {
     }
     await prometheus.close();
     throw new Error(`prometheus did not start: ${log}`);
+  }
+
+  /** Waits until the metrics have been read after this moment, and then all rules, in groups of their own time, evaluated. */
+  async caughtUp(): Promise<void> {
+    const now = Date.now() / 1000;
+    await vi.waitFor(async () => {
+      if ((await this.query(`timestamp(flinch_build_info) > ${now}`)).length === 0)
+        throw new Error('not read');
+    }, 60_000);
+    // One that began late is of the moment when it should have begun, which is less than an interval ago.
+    const read = Date.now() + INTERVAL_S * 1000;
+    await vi.waitFor(async () => {
+      for (const { name, lastEvaluation } of await this.rules()) {
+        if (lastEvaluation.getTime() <= read) throw new Error(`${name} was not evaluated`);
+      }
+    }, 60_000);
   }
 
   async query(expression: string): Promise<readonly Sample[]> {

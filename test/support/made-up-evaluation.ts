@@ -70,6 +70,9 @@ export function madeUpEvaluation(parts: Partial<Evaluation> = {}): Evaluation {
       top1pct: estimate(value + 0.05, n(scope)),
       top1pctFloor: estimate(value, n(scope)),
       top1pctRound: estimate(value + 0.02, n(scope)),
+      innerTop3: estimate(value + 0.01, n(scope)),
+      innerTop5: estimate(value + 0.11, n(scope)),
+      innerTop1pct: estimate(value + 0.06, n(scope)),
     })),
     steps: rows({ ...STEPS, nll: 0.3, chance: 0.15, longest: 0.33 }, (scope, measure, value) => ({
       scope,

@@ -111,6 +111,18 @@ export function resultTables(): Map<string, string> {
       ),
     ],
     [
+      'tokens without first words',
+      tableOf(
+        'tokens',
+        both((run, name) => [
+          { run, head: `${name}3 highest`, metric: 'innerTop3' },
+          { run, head: '5 highest', metric: 'innerTop5' },
+          { run, head: '1 %', metric: 'innerTop1pct' },
+          { run, head: '3 highest, mean of families', metric: 'innerTop3', scope: 'macro' },
+        ]),
+      ),
+    ],
+    [
       'steps',
       tableOf(
         'steps',

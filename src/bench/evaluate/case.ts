@@ -1,9 +1,9 @@
 import type { CheckRecord, LocatedRecord, ResponseRecord, ScoreRecord } from '../run/records.js';
 import { AGGREGATIONS, aggregate } from '../steps/aggregation.js';
 import { firstWrongStep } from '../steps/first-wrong-step.js';
-import { type ResponseStep, type TokenRange, tokensIn } from '../steps/response-steps.js';
-import { chanceToHoldTop, holdsTops, onePercent } from '../steps/token-hits.js';
+import { type ResponseStep, tokensIn } from '../steps/response-steps.js';
 import { curveOf } from './curves.js';
+import { chancesOf, hitsOf, type TokenRankings, tokenRankings } from './token-rankings.js';
 
 /** How the scores of tokens become one; `own` of measures that score steps or responses themselves. */
 export type Aggregated = (typeof AGGREGATIONS)[number] | 'own';
@@ -19,7 +19,7 @@ export interface Known {
 
 /** What the tables need of a measure's scores of one response: all of these together would not fit in memory. */
 export interface MeasureDigest {
-  /** Whether the first wrong step holds one of the highest tokens, for k of {@link HIT_KS}; of wrong responses. */
+  /** Whether the first wrong step holds one of the highest tokens, for each of HIT_KS; of wrong responses. */
   readonly hits: readonly boolean[] | null;
   readonly steps: ReadonlyMap<Aggregated, readonly number[]>;
   readonly response: ReadonlyMap<Aggregated, number>;
@@ -39,13 +39,6 @@ export interface ScoredCase {
   readonly chance: readonly number[] | null;
   readonly measures: ReadonlyMap<string, MeasureDigest>;
 }
-
-export const HIT_KS = ['top3', 'top5', 'top1pct', 'top1pctFloor', 'top1pctRound'] as const;
-
-const hitKs = (tokens: number): number[] => {
-  const { ceil, floor, round } = onePercent(tokens);
-  return [3, 5, ceil, floor, round];
-};
 
 /** Rows of every table that no model is asked for, whether a run names them or not. */
 export const CHANCE = 'chance';
@@ -73,11 +66,12 @@ export function digest(
     wrong && span && firstWrong !== null
       ? (tokensIn(response.tokenTexts, span) ?? steps[firstWrong]!.tokens)
       : null;
+  const rankings = range && tokenRankings(response.tokenTexts, steps, range);
   const tokens = response.tokenIds.length;
   const digests = new Map<string, MeasureDigest>();
   for (const name of measures) {
     checkScores(name, score, tokens, steps.length);
-    digests.set(name, digestMeasure(name, score, steps, range));
+    digests.set(name, digestMeasure(name, score, steps, rankings));
   }
   digests.set(LONGEST, {
     hits: null,
@@ -92,7 +86,7 @@ export function digest(
     wrong: range !== null,
     firstWrong,
     steps: steps.length,
-    chance: range && hitKs(tokens).map((k) => chanceToHoldTop(tokens, range.end - range.start, k)),
+    chance: rankings && chancesOf(rankings),
     measures: digests,
   };
 }
@@ -115,7 +109,7 @@ function digestMeasure(
   name: string,
   score: ScoreRecord,
   steps: readonly ResponseStep[],
-  wrong: TokenRange | null,
+  rankings: TokenRankings | null,
 ): MeasureDigest {
   const tokens = score.tokens[name];
   const ofSteps = new Map<Aggregated, readonly number[]>();
@@ -135,7 +129,7 @@ function digestMeasure(
   const ownResponse = score.response[name];
   if (ownResponse !== undefined) ofResponse.set('own', ownResponse);
   return {
-    hits: tokens && wrong ? holdsTops(tokens, wrong, hitKs(tokens.length)) : null,
+    hits: tokens && rankings ? hitsOf(rankings, tokens) : null,
     steps: ofSteps,
     response: ofResponse,
     curve: tokens ? curveOf(tokens) : null,

@@ -3,8 +3,9 @@ import type { Evaluation } from '../run/evaluation.js';
 import type { Estimate } from '../statistics/estimate.js';
 import { wilson } from '../statistics/wilson.js';
 import { chanceAmongTop } from '../steps/step-rank.js';
-import { type Aggregated, CHANCE, HIT_KS, type ScoredCase } from './case.js';
+import { type Aggregated, CHANCE, type ScoredCase } from './case.js';
 import { type Row, type Scopes, scoped, written } from './table.js';
+import { HIT_KS } from './token-rankings.js';
 
 /** What is tested in pairs: one number for each case, in their order. */
 export interface Hits {
@@ -60,7 +61,8 @@ export function tokenTable(
   const chance = (mine: readonly ScoredCase[]): Row => chanceRow(mine, HIT_KS, (one, i) => one.chance![i]!);
   return scoped(cases, scopes, (mine) => [...tokenHits(mine, measures).map(hitRow), chance(mine)]).map(
     ({ scope, measure, counts, estimates }) => {
-      const [top3, top5, top1pct, top1pctFloor, top1pctRound] = estimates.map(written);
+      const [top3, top5, top1pct, top1pctFloor, top1pctRound, innerTop3, innerTop5, innerTop1pct] =
+        estimates.map(written);
       return {
         scope,
         measure,
@@ -70,6 +72,9 @@ export function tokenTable(
         top1pct: top1pct!,
         top1pctFloor: top1pctFloor!,
         top1pctRound: top1pctRound!,
+        innerTop3: innerTop3!,
+        innerTop5: innerTop5!,
+        innerTop1pct: innerTop1pct!,
       };
     },
   );

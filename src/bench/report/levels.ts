@@ -26,7 +26,7 @@ export interface MeasuredRow {
 }
 
 export const ALL = 'all';
-const MACRO = 'macro';
+export const MACRO = 'macro';
 /** All cases alike, and all subsets alike. */
 export const WHOLE: readonly string[] = [ALL, MACRO];
 /** The mean over all subsets but one. */
@@ -111,6 +111,9 @@ const METRIC_LABELS: ReadonlyMap<string, string> = new Map([
   ['top1pct', 'Top 1 %'],
   ['top1pctFloor', 'Top 1 %, rounded down'],
   ['top1pctRound', 'Top 1 %, to the nearest'],
+  ['innerTop3', 'Top 3, no first words'],
+  ['innerTop5', 'Top 5, no first words'],
+  ['innerTop1pct', 'Top 1 %, no first words'],
   ['auroc', 'AUROC'],
   ['averagePrecision', 'AP'],
 ]);

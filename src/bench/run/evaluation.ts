@@ -26,6 +26,13 @@ const tokenRow = z.object({
   top1pct: estimateSchema,
   top1pctFloor: estimateSchema,
   top1pctRound: estimateSchema,
+  /**
+   * The same among all tokens but the first word of each step. There a step is begun in one of many ways, and what
+   * measures likelihood has its highest scores whatever the step says.
+   */
+  innerTop3: estimateSchema,
+  innerTop5: estimateSchema,
+  innerTop1pct: estimateSchema,
 });
 
 /** Share of wrong responses whose first wrong step is among the k highest, ties broken at random (EVALUATION 0.2). */

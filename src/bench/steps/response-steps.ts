@@ -68,6 +68,25 @@ function placesOf(tokenTexts: readonly string[]): number[] {
   return places;
 }
 
+/** Letters and digits, or one other character. */
+const FIRST_WORD = /^\s*(?:[\p{L}\p{M}\p{N}]+|\S)/u;
+
+/**
+ * Of each token whether it is none of the first word of a step: that tells how a step is begun, which any measure of
+ * likelihood takes for hesitation where there are many ways to begin one.
+ */
+export function innerTokens(tokenTexts: readonly string[], steps: readonly ResponseStep[]): boolean[] {
+  const text = tokenTexts.join('');
+  const inner = tokenTexts.map(() => true);
+  for (const { span } of steps) {
+    const word = FIRST_WORD.exec(text.slice(...span))?.[0] ?? '';
+    const begin = span[0] + word.length - word.trimStart().length;
+    const range = tokensIn(tokenTexts, [begin, span[0] + word.length]);
+    if (range) inner.fill(false, range.start, range.end);
+  }
+  return inner;
+}
+
 /** The tokens that overlap a span of the response's text; `null` where none does. */
 export function tokensIn(
   tokenTexts: readonly string[],

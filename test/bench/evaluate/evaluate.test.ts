@@ -145,6 +145,20 @@ describe('evaluate', () => {
     expect(tables.tokens.some(({ measure }) => measure === 'graph')).toBe(false);
   });
 
+  it('tells it also without the first word of each step', async () => {
+    // What is left are the full stops, the wrong step's being the second of three.
+    const ofStops = async (first: number, second: number, third: number) => {
+      const adversarial = [9, first, 9, second, 9, third];
+      const { tokens } = await evaluate(recordsOf([{ ...GIVEN[0]!, adversarial }]), RULE);
+      return tokens.find(({ scope, measure }) => scope === 'all' && measure === 'adversarial');
+    };
+    expect(await ofStops(1, 2, 0)).toMatchObject({ innerTop3: { value: 1 }, innerTop1pct: { value: 1 } });
+    expect(await ofStops(2, 1, 0)).toMatchObject({ innerTop3: { value: 1 }, innerTop1pct: { value: 0 } });
+    expect(await ofStops(2, 0, 1)).toMatchObject({ innerTop3: { value: 0 }, top3: { value: 1 } });
+    expect(token('b', 'chance').innerTop1pct.value).toBeCloseTo(1 / 3, 12);
+    expect(token('b', 'chance').innerTop3.value).toBe(1);
+  });
+
   it('ranks steps by what their tokens come to, ties being broken at random', () => {
     expect(step('all', 'adversarial', 'sum').top1.value).toBeCloseTo(2 / 3, 12);
     expect(step('b', 'adversarial', 'max')).toMatchObject({

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { responseSteps, tokensIn } from '#src/bench/steps/response-steps.js';
+import { innerTokens, responseSteps, tokensIn } from '#src/bench/steps/response-steps.js';
 import { TokenSteps } from '#src/stream/token-steps.js';
 
 const tokens = fc.array(
@@ -53,6 +53,29 @@ describe('responseSteps', () => {
       { tokens: { start: 1, end: 2 }, span: [3, 7] },
     ]);
     expect(responseSteps([], 'sentence')).toEqual([]);
+  });
+});
+
+describe('innerTokens', () => {
+  const inner = (texts: readonly string[]): string[] =>
+    innerTokens(texts, responseSteps(texts, 'sentence')).flatMap((is, i) => (is ? [texts[i]!] : []));
+
+  it('are all but the first word of each step, however many tokens it has', () => {
+    expect(inner(['Th', 'en', ',', ' 3', ' is.', '\n', ' The', 'refore', ' 4', '.'])).toEqual([
+      ...[',', ' 3', ' is.', '\n', ' 4', '.'],
+    ]);
+  });
+
+  it('take a word to be letters and digits, or another character alone', () => {
+    expect(inner(['86', '-', '38', '=48', '.\n', '(', '1', ')', '.'])).toEqual([
+      ...['-', '38', '=48', '.\n', '1', ')', '.'],
+    ]);
+  });
+
+  it('may be none', () => {
+    expect(inner(['Yes'])).toEqual([]);
+    expect(inner([])).toEqual([]);
+    expect(inner([' ', '\n'])).toEqual([' ', '\n']);
   });
 });
 

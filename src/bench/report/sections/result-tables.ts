@@ -8,6 +8,7 @@ import {
   LEVELS,
   type Level,
   levelLabel,
+  MACRO,
   MAIN_METRIC,
   type MeasuredRow,
   metricLabel,
@@ -40,12 +41,13 @@ function levelBlocks(level: Level, group: readonly Run[], paper: Paper): Block[]
   const matches = measured.map((run) => matchPaper(run.evaluation, level, paper));
   const tables = matchedTables(level, measured, matches, paper);
   const byScope = measured.flatMap((run) => scopeTables(level, run, paper, tables.length > 0));
-  const rounding = level === 'token' ? measured.flatMap(roundingTable) : [];
+  const others =
+    level === 'token' ? measured.flatMap((run) => [...innerTable(run), ...roundingTable(run)]) : [];
   return [
     { kind: 'heading', text: levelLabel(level, group[0]!.evaluation.suite) },
     ...tables,
     ...byScope,
-    ...rounding,
+    ...others,
   ];
 }
 
@@ -164,6 +166,27 @@ function genericTable(level: Level, { tables }: Paper): PaperTable {
 
 /** With as many digits as the intervals are told by. */
 const ourLayout = (table: PaperTable): Layout => ({ ...table, digits: 3 });
+
+/** Whether the highest tokens tell more than that a step can be begun in many ways. */
+function innerTable({ label, evaluation }: Run): TableBlock[] {
+  const rows = evaluation.tokens.filter(({ scope }) => scope === ALL);
+  if (rows.length === 0) return [];
+  const macro = new Map(
+    evaluation.tokens.filter(({ scope }) => scope === MACRO).map((row) => [row.measure, row]),
+  );
+  return [
+    plainTable(
+      `${label}: among all tokens but the first word of each step, which is how a step is begun`,
+      ['Method', 'Top 3', 'Top 5', 'Top 1 %', ...(macro.size > 0 ? ['Top 3, mean over the subsets'] : [])],
+      rows.map(({ measure, innerTop3, innerTop5, innerTop1pct }) => ({
+        label: measureLabel(measure),
+        cells: [innerTop3, innerTop5, innerTop1pct, macro.get(measure)?.innerTop3]
+          .filter((estimate) => estimate !== undefined)
+          .map((estimate) => ({ ...estimate, digits: 3 })),
+      })),
+    ),
+  ];
+}
 
 /** “1 %” is not said to be rounded up, down or to the nearest. */
 function roundingTable({ label, evaluation }: Run): TableBlock[] {

@@ -75,7 +75,8 @@ export interface MountedGateway {
  *   the names by which it is called, unless they are `localhost` or addresses.
  * - The time and room that headers and bodies have, and how many connections there may be: `headersTimeout`,
  *   `requestTimeout`, `maxHeaderSize`, `maxConnections`; `maxHeadersCount = 0`, for by default Node drops whatever
- *   comes after the 2000th, `Origin` too.
+ *   comes after the 2000th, `Origin` too; `keepAliveTimeout`, which must be longer than a proxy before it holds unused
+ *   connections, or some requests come to one that just ends.
  * - Mounting it before whatever reads bodies (`express.json()`) or gathers answers (`compression`).
  * - WebSockets of its own: `new WebSocketServer({ server, path })` of ws answers handshakes to every other path with
  *   400, the gateway's too. With `noServer` and a listener for `upgrade` that leaves the gateway's path alone they get on.

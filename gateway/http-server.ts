@@ -13,7 +13,8 @@ import type { ErrorCode } from './error-codes.js';
 import { ApiError, errorHeaders } from './errors.js';
 
 const MAX_HEADER_BYTES = 16 << 10;
-const KEEP_ALIVE_MS = 5000;
+/** Longer than proxies hold idle connections (nginx and AWS for 60 s), or they would ask on one that just ends. */
+const KEEP_ALIVE_MS = 75_000;
 
 /**
  * A server whose clients have so long to send a request, and so many bytes for its headers. What is not HTTP, comes too

@@ -33,6 +33,13 @@ describe('startGateway', () => {
     await gateway.close(); // not held up by connections that the other side keeps half open
   });
 
+  it('holds connections that are not used for longer than proxies do, which would ask on one that just ends', async () => {
+    const gateway = await startGateway({ models: new Models([]), config: { listen: { port: 0 } } });
+    const { headers } = await fetch(`${gateway.url}/healthz`);
+    await gateway.close();
+    expect(headers.get('keep-alive')).toBe('timeout=75');
+  });
+
   it('fails when the port is taken', async () => {
     const gateway = await startGateway({ models: new Models([]), config: { listen: { port: 0 } } });
     const port = Number(new URL(gateway.url).port);

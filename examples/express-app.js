@@ -31,6 +31,7 @@ app.get('/', (_req, res) => {
 const server = createServer(app);
 gateway.attach(server, '/ai');
 server.maxHeadersCount = 0; // else Node drops what comes after the 2000th, and `Origin` with it
+server.keepAliveTimeout = 75_000; // longer than proxies hold unused connections
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, shutDown);
 
 try {

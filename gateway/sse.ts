@@ -19,6 +19,7 @@ export class SseSink implements Sink {
   readonly #res: Response;
   readonly #heartbeat: Heartbeat;
   readonly #backlog: Backlog;
+  #opened = false;
   #corked = false;
   /** Told of a failure before the first event, which still can be a plain response. */
   readonly refused: (error: unknown) => void;
@@ -32,7 +33,7 @@ export class SseSink implements Sink {
     this.#res = res;
     this.refused = refused;
     this.#heartbeat = new Heartbeat(1000 * heartbeat_s, () => {
-      if (res.headersSent && !this.#backlog.full) this.#write(': heartbeat\n\n');
+      if (this.#opened && !this.#backlog.full) this.#write(': heartbeat\n\n');
     });
     this.#backlog = new Backlog({
       limitBytes: queue_bytes,
@@ -52,7 +53,8 @@ export class SseSink implements Sink {
 
   /** Sends the head of the response, if the first event has not done so. */
   open(): void {
-    if (this.#res.headersSent) return;
+    if (this.#opened) return;
+    this.#opened = true;
     this.#cork();
     this.#res.writeHead(200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
@@ -73,21 +75,23 @@ export class SseSink implements Sink {
   }
 
   replaced(): void {
-    if (!this.#res.headersSent) return;
+    if (!this.#opened) return;
     const { body } = new ApiError(409, 'taken_over', 'the generation was resumed elsewhere');
     this.#write(sseEvent({ error: body }));
     this.#res.end();
   }
+
+  readonly #uncork = (): void => {
+    this.#corked = false;
+    this.#res.uncork();
+  };
 
   /** What is said at once, such as a token and its score, goes out at once. */
   #cork(): void {
     if (this.#corked) return;
     this.#corked = true;
     this.#res.cork();
-    process.nextTick(() => {
-      this.#corked = false;
-      this.#res.uncork();
-    });
+    process.nextTick(this.#uncork);
   }
 
   #write(text: string): void {

@@ -340,9 +340,9 @@ class Answer implements UpstreamAnswer {
       for (let chunk = await this.#next(); chunk; chunk = await this.#next()) {
         this.#finishReason = chunk.finishReason ?? this.#finishReason;
         this.#usage = chunk.usage ?? this.#usage;
-        for (const piece of aligner.push(chunk)) yield* seam.push(piece);
+        for (const piece of aligner.push(chunk)) for (const own of seam.push(piece)) yield own;
       }
-      for (const piece of aligner.end()) yield* seam.push(piece);
+      for (const piece of aligner.end()) for (const own of seam.push(piece)) yield own;
     } catch (error) {
       if (!this.#cancelled) this.#options.failed(error);
       throw error;
@@ -351,7 +351,7 @@ class Answer implements UpstreamAnswer {
     }
   }
 
-  async #next(): Promise<Chunk | null> {
+  #next(): Promise<Chunk | null> {
     const ahead = this.#ahead;
     this.#ahead = null;
     return ahead ?? this.#reader.next();

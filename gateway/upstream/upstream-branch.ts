@@ -127,29 +127,24 @@ export class UpstreamBranch implements Branch {
       };
       const read = async (): Promise<void> => {
         if (insert !== '') emit(untold(insert), true);
-        for await (const token of this.#drawn(gate)) {
-          if (subscriber.closed) return;
-          emit(token, false);
+        for await (const piece of this.#opened.answer.pieces) {
+          if (!gate.open) await gate.opened();
+          this.#reasoned ||= piece.thinking ?? false;
+          for (const token of tokensOf(piece)) {
+            if (subscriber.closed) return;
+            // Some do not stop where they were asked to.
+            this.#cut = this.#written >= this.#past.room;
+            if (this.#cut) break;
+            this.#written += 1;
+            emit(token, false);
+          }
+          if (this.#cut) break;
         }
         subscriber.next(this.#doneEvent(index));
         subscriber.complete();
       };
       read().catch((error: unknown) => subscriber.error(error));
     });
-  }
-
-  /** What the server writes, as far as it was asked to: some do not stop there. */
-  async *#drawn(gate: FlowGate): AsyncGenerator<UpstreamToken> {
-    for await (const piece of this.#opened.answer.pieces) {
-      if (!gate.open) await gate.opened();
-      this.#reasoned ||= piece.thinking ?? false;
-      for (const token of tokensOf(piece)) {
-        this.#cut = this.#written >= this.#past.room;
-        if (this.#cut) return;
-        this.#written += 1;
-        yield token;
-      }
-    }
   }
 
   #tokenEvent({ id, text, logprob, top }: UpstreamToken, index: number, inserted: boolean): TokenEvent {

@@ -1,7 +1,8 @@
-import { concatMap, defer, type OperatorFunction } from 'rxjs';
+import { defer, type OperatorFunction } from 'rxjs';
 import type { Method } from '../uncertainty/method.js';
 import { isAlarm } from '../uncertainty/risk.js';
 import type { GuardEvent, ScoreEvent, SpikeEvent, StepClosedEvent } from './events.js';
+import { flatMap } from './flat-map.js';
 
 export interface SpikeOptions {
   readonly method: Method;
@@ -25,7 +26,7 @@ export function detectSpikes<E extends GuardEvent | StepClosedEvent>(
     defer(() => {
       const inserted = new Set<number>();
       return source.pipe(
-        concatMap((event: E): (E | SpikeEvent)[] => {
+        flatMap((event: E): (E | SpikeEvent)[] => {
           const known: GuardEvent | StepClosedEvent = event;
           if (known.type === 'token.delta' && known.inserted) inserted.add(known.index);
           if (known.type !== 'score.delta' || inserted.has(known.index)) return [event];

@@ -1,7 +1,8 @@
-import { concat, concatMap, defer, type OperatorFunction } from 'rxjs';
+import { concat, defer, type OperatorFunction } from 'rxjs';
 import type { Method } from '../uncertainty/method.js';
 import { isAlarm, type RiskModel, type Statistic, stepScore } from '../uncertainty/risk.js';
 import type { GuardEvent, Rating, ScoreEvent, StepClosedEvent, StepEvent } from './events.js';
+import { flatMap } from './flat-map.js';
 
 export interface FlagOptions {
   readonly method: Method;
@@ -35,7 +36,7 @@ export function flagSteps(options: FlagOptions): OperatorFunction<GuardEvent | S
         return [];
       };
       const events = source.pipe(
-        concatMap((event): GuardEvent[] => {
+        flatMap((event): GuardEvent[] => {
           if (event.type === 'step.closed') return verdicts.close(event);
           if (event.type === 'generation.done') return [...end(), event];
           return [event, ...verdicts.observe(event)];

@@ -1,4 +1,4 @@
-import { type MonoTypeOperatorFunction, Observable } from 'rxjs';
+import { defer, type MonoTypeOperatorFunction, map } from 'rxjs';
 import { METHODS, type Method, type Scores } from '../uncertainty/method.js';
 import type { RiskModel } from '../uncertainty/risk.js';
 import type { GenerationEvent, ScoreEvent } from './events.js';
@@ -19,19 +19,17 @@ import type { GenerationEvent, ScoreEvent } from './events.js';
  */
 export function rateRisk(risks: RiskModel): MonoTypeOperatorFunction<GenerationEvent> {
   return (source) =>
-    new Observable((subscriber) => {
+    defer(() => {
       /** Inserted tokens whose score has not come yet. */
       const inserted = new Set<number>();
-      return source.subscribe({
-        next: (event) => {
+      return source.pipe(
+        map((event) => {
           if (event.type === 'token.delta' && event.inserted) inserted.add(event.index);
           const rated =
             event.type === 'score.delta' && event.pass === 'stream' && !inserted.delete(event.index);
-          subscriber.next(rated ? { ...event, risk: riskOf(event, risks) } : event);
-        },
-        error: (error: unknown) => subscriber.error(error),
-        complete: () => subscriber.complete(),
-      });
+          return rated ? { ...event, risk: riskOf(event, risks) } : event;
+        }),
+      );
     });
 }
 

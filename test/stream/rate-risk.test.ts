@@ -71,4 +71,12 @@ describe('rateRisk', () => {
     );
     await expect(lastValueFrom(failing.pipe(rateRisk(new TenthRisk())))).rejects.toThrow('no');
   });
+
+  it('ends with an error of the ranks, which is an error of this stream alone', async () => {
+    const risks = new TenthRisk();
+    risks.ofToken = () => {
+      throw new Error('no rank');
+    };
+    await expect(rated([scored(0, { nll: 1 })], risks)).rejects.toThrow('no rank');
+  });
 });

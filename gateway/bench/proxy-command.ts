@@ -21,10 +21,17 @@ interface Options {
   readonly output: string;
 }
 
+/** What streams go through: nothing, or a server of its own process. */
+interface Proxied extends Target {
+  readonly server: RunningServer | null;
+}
+
 /** One round of one target: milliseconds, and streams in a second. */
 interface Round {
   readonly p50: number;
   readonly p99: number;
+  /** Microseconds of the server's CPU time. */
+  readonly cpuPerToken: number | null;
   readonly streamsPerSecond: number;
 }
 
@@ -36,6 +43,7 @@ interface Result {
   readonly p99: number;
   readonly addedP50: number;
   readonly addedP99: number;
+  readonly cpuPerToken: number | null;
   readonly streamsPerSecond: number;
 }
 
@@ -82,13 +90,13 @@ async function compare(options: Omit<Options, 'output'>, folder: string): Promis
   };
   try {
     const upstream = await keep(startScript('fast-upstream'));
-    const targets: Target[] = [{ name: 'direct', url: upstream.url, model: 'bench' }];
+    const targets: Proxied[] = [{ name: 'direct', url: upstream.url, model: 'bench', server: null }];
     const pipe = await keep(startScript('null-proxy', [upstream.url]));
-    targets.push({ name: 'null proxy', url: pipe.url, model: 'bench' });
+    targets.push({ name: 'null proxy', url: pipe.url, model: 'bench', server: pipe });
     const flinch = await keep(startFlinch(['--config', await configFile(upstream.url, folder)]));
-    targets.push({ name: 'flinch', url: flinch.url, model: 'bench' });
+    targets.push({ name: 'flinch', url: flinch.url, model: 'bench', server: flinch });
     const fields = { guard: { enabled: false } };
-    targets.push({ name: 'flinch, no guard', url: flinch.url, model: 'bench', fields });
+    targets.push({ name: 'flinch, no guard', url: flinch.url, model: 'bench', fields, server: flinch });
     if (options.portkey) {
       const portkey = await keep(startPortkey(join(tmpdir(), 'flinch-bench-portkey')));
       const headers = {
@@ -96,7 +104,7 @@ async function compare(options: Omit<Options, 'output'>, folder: string): Promis
         'x-portkey-custom-host': `${upstream.url}/v1`,
         Authorization: 'Bearer none',
       };
-      targets.push({ name: 'portkey', url: portkey.url, model: 'bench', headers });
+      targets.push({ name: 'portkey', url: portkey.url, model: 'bench', headers, server: portkey });
     }
     return await measure(targets, options);
   } finally {
@@ -118,7 +126,7 @@ async function configFile(upstream: string, folder: string): Promise<string> {
 }
 
 async function measure(
-  targets: readonly Target[],
+  targets: readonly Proxied[],
   { rounds, tokens, interval, streams }: Omit<Options, 'output'>,
 ): Promise<ProxyReport> {
   const agents = new Map(targets.map(({ name }) => [name, new Agent({ keepAlive: true })]));
@@ -149,12 +157,16 @@ async function measure(
 }
 
 /** Delays at the pace of a model, then how many streams there are in a second without one. */
-async function runRound(target: Target, load: Load, agent: Agent): Promise<Round> {
+async function runRound(target: Proxied, load: Load, agent: Agent): Promise<Round> {
+  const before = target.server?.cpuMs() ?? null;
   const paced = await runStreams(target, load, agent);
+  const after = target.server?.cpuMs() ?? null;
   const fast = await runStreams(target, { ...load, interval: 0 }, agent);
   return {
     p50: percentile(paced.delays, 0.5),
     p99: percentile(paced.delays, 0.99),
+    cpuPerToken:
+      before === null || after === null ? null : (1000 * (after - before)) / (load.streams * load.tokens),
     streamsPerSecond: load.streams / fast.seconds,
   };
 }
@@ -163,6 +175,7 @@ function summary(streams: number, taken: ReadonlyMap<string, readonly Round[]>):
   const direct = taken.get('direct') ?? [];
   const over = (rounds: readonly Round[], of: (round: Round) => number): number => median(rounds.map(of));
   return [...taken].map(([target, rounds]) => {
+    const cpu = rounds.flatMap(({ cpuPerToken }) => cpuPerToken ?? []);
     const [p50, p99] = [over(rounds, (round) => round.p50), over(rounds, (round) => round.p99)];
     return {
       streams,
@@ -171,6 +184,7 @@ function summary(streams: number, taken: ReadonlyMap<string, readonly Round[]>):
       p99,
       addedP50: p50 - over(direct, (round) => round.p50),
       addedP99: p99 - over(direct, (round) => round.p99),
+      cpuPerToken: cpu.length > 0 ? median(cpu) : null,
       streamsPerSecond: over(rounds, (round) => round.streamsPerSecond),
     };
   });
@@ -178,7 +192,16 @@ function summary(streams: number, taken: ReadonlyMap<string, readonly Round[]>):
 
 function format({ machine, settings, results }: ProxyReport): string {
   const ms = (value: number): string => value.toFixed(2);
-  const header = ['streams', 'through', 'delay p50', 'p99', 'added p50', 'added p99', 'streams/s'];
+  const header = [
+    'streams',
+    'through',
+    'delay p50',
+    'p99',
+    'added p50',
+    'added p99',
+    'CPU µs/token',
+    'streams/s',
+  ];
   const rows = results.map((result) => [
     String(result.streams),
     result.target,
@@ -186,13 +209,14 @@ function format({ machine, settings, results }: ProxyReport): string {
     ms(result.p99),
     ms(result.addedP50),
     ms(result.addedP99),
+    result.cpuPerToken?.toFixed(0) ?? '',
     result.streamsPerSecond.toFixed(1),
   ]);
   return [
     heading(
       `Milliseconds from the sending of a token to its arrival; ${machine.cpu}, ${machine.cores} cores`,
     ),
-    `A token each ${settings.interval} ms in every stream; ${settings.rounds} rounds, medians. The client and all servers share the cores.`,
+    `A token each ${settings.interval} ms in every stream; ${settings.rounds} rounds, medians. The client and all servers share the cores; CPU time is the server's.`,
     '',
     table(header, rows),
   ].join('\n');

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -13,6 +13,8 @@ import { z } from 'zod';
 export interface RunningServer {
   readonly url: string;
   readonly child: ChildProcess;
+  /** CPU time that its process has taken, in milliseconds; `null` where there is no procfs to say so. */
+  cpuMs(): number | null;
   stop(): Promise<void>;
 }
 
@@ -102,6 +104,7 @@ function running(child: ChildProcess, url: string): RunningServer {
   return {
     url,
     child,
+    cpuMs: () => cpuMsOf(child.pid),
     stop: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill();
@@ -109,6 +112,14 @@ function running(child: ChildProcess, url: string): RunningServer {
       child.kill('SIGKILL');
     },
   };
+}
+
+/** Linux counts hundredths of a second, for itself and for the process (proc_pid_stat(5), utime and stime). */
+function cpuMsOf(pid: number | undefined): number | null {
+  const file = `/proc/${pid}/stat`;
+  if (!existsSync(file)) return null;
+  const fields = readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+  return 10 * (Number(fields[11]) + Number(fields[12]));
 }
 
 async function freePort(): Promise<number> {

@@ -20,6 +20,3 @@ process.on('message', () => {
   setImmediate(() => delay.reset());
   process.send?.({ loop: { p50, p99, max }, memory: { heapUsed, external, rss } });
 });
-// Nobody measures any more, also where the benchmark was killed.
-process.once('disconnect', () => process.exit());
-process.channel?.unref();

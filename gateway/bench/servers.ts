@@ -35,14 +35,23 @@ export async function startScript(
   return running(child, `http://127.0.0.1:${port}`);
 }
 
-/** `flinch serve` with {@link file://./probe.ts} inside. */
+export interface FlinchOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Whether {@link file://./probe.ts} is inside, which wakes it up a thousand times a second. */
+  readonly probe?: boolean;
+}
+
+/** `flinch serve`. */
 export async function startFlinch(
   args: string[],
-  env: Readonly<Record<string, string>> = {},
+  { env = {}, probe = false }: FlinchOptions = {},
 ): Promise<RunningServer> {
   const port = await freePort();
   const child = fork(CLI, ['serve', '--port', String(port), '--log-level', 'error', ...args], {
-    execArgv: ['--expose-gc', '--import', script('probe')],
+    execArgv: [
+      ...['--import', script('ends-with-parent')],
+      ...(probe ? ['--expose-gc', '--import', script('probe')] : []),
+    ],
     env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });

@@ -69,8 +69,8 @@ export function soakCommand(): Command {
 async function soak({ model, output, ...settings }: Options): Promise<void> {
   const { streams, minutes, every } = settings;
   const server = await startFlinch(['--model', model, '--max-streams', String(streams)], {
-    FLINCH_ACCESS_GENERATIONS: String(streams),
-    FLINCH_ACCESS_REQUESTS_PER_MINUTE: '1000000',
+    env: { FLINCH_ACCESS_GENERATIONS: String(streams), FLINCH_ACCESS_REQUESTS_PER_MINUTE: '1000000' },
+    probe: true,
   });
   const progress = new Progress(Math.floor((60 * minutes) / every));
   const end = new AbortController();

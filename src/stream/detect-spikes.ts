@@ -1,8 +1,7 @@
-import { defer, type OperatorFunction } from 'rxjs';
+import { concatMap, defer, type OperatorFunction } from 'rxjs';
 import type { Method } from '../uncertainty/method.js';
 import { isAlarm } from '../uncertainty/risk.js';
 import type { GuardEvent, ScoreEvent, SpikeEvent, StepClosedEvent } from './events.js';
-import { flatMap } from './flat-map.js';
 
 export interface SpikeOptions {
   readonly method: Method;
@@ -26,7 +25,7 @@ export function detectSpikes<E extends GuardEvent | StepClosedEvent>(
     defer(() => {
       const inserted = new Set<number>();
       return source.pipe(
-        flatMap((event: E): (E | SpikeEvent)[] => {
+        concatMap((event: E): (E | SpikeEvent)[] => {
           const known: GuardEvent | StepClosedEvent = event;
           if (known.type === 'token.delta' && known.inserted) inserted.add(known.index);
           if (known.type !== 'score.delta' || inserted.has(known.index)) return [event];

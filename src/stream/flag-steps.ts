@@ -1,8 +1,7 @@
-import { concat, defer, type OperatorFunction } from 'rxjs';
+import { concat, concatMap, defer, type OperatorFunction } from 'rxjs';
 import type { Method } from '../uncertainty/method.js';
 import { isAlarm, type RiskModel, type Statistic, stepScore } from '../uncertainty/risk.js';
 import type { GuardEvent, Rating, ScoreEvent, StepClosedEvent, StepEvent } from './events.js';
-import { flatMap } from './flat-map.js';
 
 export interface FlagOptions {
   readonly method: Method;
@@ -36,7 +35,7 @@ export function flagSteps(options: FlagOptions): OperatorFunction<GuardEvent | S
         return [];
       };
       const events = source.pipe(
-        flatMap((event): GuardEvent[] => {
+        concatMap((event): GuardEvent[] => {
           if (event.type === 'step.closed') return verdicts.close(event);
           if (event.type === 'generation.done') return [...end(), event];
           return [event, ...verdicts.observe(event)];

@@ -1,6 +1,5 @@
-import { defer, type OperatorFunction } from 'rxjs';
+import { concatMap, defer, type OperatorFunction } from 'rxjs';
 import type { DoneEvent, GuardEvent, RetractedEvent, StepEvent, TokenEvent } from './events.js';
-import { flatMap } from './flat-map.js';
 
 export interface HoldOptions {
   /** Milliseconds since any fixed moment. */
@@ -25,7 +24,7 @@ export function holdBack(options: HoldOptions): OperatorFunction<GuardEvent, Gua
   return (source) =>
     defer(() => {
       const held = new Held(options);
-      return source.pipe(flatMap((event) => held.take(event)));
+      return source.pipe(concatMap((event) => held.take(event)));
     });
 }
 

@@ -1,6 +1,5 @@
-import { concat, defer, type OperatorFunction } from 'rxjs';
+import { concat, concatMap, defer, type OperatorFunction } from 'rxjs';
 import type { GuardEvent, StepClosedEvent, StepSpan } from './events.js';
-import { flatMap } from './flat-map.js';
 import { TokenSteps, type TokenStepsOptions } from './token-steps.js';
 
 /**
@@ -34,7 +33,7 @@ export function segmentSteps<E extends GuardEvent>(
       const end = (): StepClosedEvent[] => steps.end().map(closed);
 
       const events = source.pipe(
-        flatMap((event: E): (E | StepClosedEvent)[] => {
+        concatMap((event: E): (E | StepClosedEvent)[] => {
           const known: GuardEvent = event;
           if (known.type === 'token.delta') return [event, ...push(known.index, known.text)];
           return known.type === 'generation.done' ? [...end(), event] : [event];

@@ -340,6 +340,7 @@ class Answer implements UpstreamAnswer {
       for (let chunk = await this.#next(); chunk; chunk = await this.#next()) {
         this.#finishReason = chunk.finishReason ?? this.#finishReason;
         this.#usage = chunk.usage ?? this.#usage;
+        // Not `yield*`, which makes further promises of each.
         for (const piece of aligner.push(chunk)) for (const own of seam.push(piece)) yield own;
       }
       for (const piece of aligner.end()) for (const own of seam.push(piece)) yield own;

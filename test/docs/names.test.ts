@@ -17,7 +17,13 @@ const flagsOf = (command: Command): string[] =>
 const known = new Set(commands.flatMap(flagsOf));
 
 /** Flags of other programs, which the documents name, too. */
-const FOREIGN = new Set(['--reasoning-parser', '--reasoning-format', '--logprobs-mode', '--enable-feature']);
+const FOREIGN = new Set([
+  '--reasoning-parser',
+  '--reasoning-format',
+  '--logprobs-mode',
+  '--enable-feature',
+  '--max-semi-space-size',
+]);
 
 /** The words that call one of our commands, as documents write them. */
 const CALLS =

@@ -88,6 +88,15 @@ function areaColumns(run: Evaluation, first: 'max' | 'sum', last: 'max' | 'sum')
   ];
 }
 
+const tokenColumns =
+  (top3: string, top5: string, top1pct: string) =>
+  (run: Evaluation, name: string): Column[] => [
+    { run, head: `${name}3 highest`, metric: top3 },
+    { run, head: '5 highest', metric: top5 },
+    { run, head: '1 %', metric: top1pct },
+    { run, head: '3 highest, mean of families', metric: top3, scope: 'macro' },
+  ];
+
 /** The tables of docs/results/benchmark.md, made of the evaluations beside it. */
 export function resultTables(): Map<string, string> {
   const [cold, warm] = [load('wrong-answers/T0.2'), load('wrong-answers/T0.5')];
@@ -98,29 +107,10 @@ export function resultTables(): Map<string, string> {
     ...of(warm, 'T = 0.5: '),
   ];
   return new Map([
-    [
-      'tokens',
-      tableOf(
-        'tokens',
-        both((run, name) => [
-          { run, head: `${name}3 highest`, metric: 'top3' },
-          { run, head: '5 highest', metric: 'top5' },
-          { run, head: '1 %', metric: 'top1pct' },
-          { run, head: '3 highest, mean of families', metric: 'top3', scope: 'macro' },
-        ]),
-      ),
-    ],
+    ['tokens', tableOf('tokens', both(tokenColumns('top3', 'top5', 'top1pct')))],
     [
       'tokens without first words',
-      tableOf(
-        'tokens',
-        both((run, name) => [
-          { run, head: `${name}3 highest`, metric: 'innerTop3' },
-          { run, head: '5 highest', metric: 'innerTop5' },
-          { run, head: '1 %', metric: 'innerTop1pct' },
-          { run, head: '3 highest, mean of families', metric: 'innerTop3', scope: 'macro' },
-        ]),
-      ),
+      tableOf('tokens', both(tokenColumns('innerTop3', 'innerTop5', 'innerTop1pct'))),
     ],
     [
       'steps',

@@ -13,7 +13,7 @@ import type { ErrorCode } from './error-codes.js';
 import { ApiError, errorHeaders } from './errors.js';
 
 const MAX_HEADER_BYTES = 16 << 10;
-/** Longer than proxies hold idle connections (nginx and AWS for 60 s), or they would ask on one that just ends. */
+/** Longer than proxies hold idle connections (nginx and AWS's for 60 s by default), or they would ask on one that just ends. */
 const KEEP_ALIVE_MS = 75_000;
 
 /**

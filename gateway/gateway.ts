@@ -2,19 +2,19 @@ import type { Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Express } from 'express';
 import { type Logger, pino } from 'pino';
-import { fieldName } from '../src/model/json.js';
+import { fieldName } from '../src/files/json.js';
 import { Access, checkMounted } from './access/access.js';
-import { createApp } from './app.js';
-import type { Config, ConfigInput } from './config.js';
-import { Lifecycle } from './lifecycle.js';
-import { LiveGenerations } from './live-generations.js';
-import { mergeConfig } from './load-config.js';
+import type { Config, ConfigInput } from './config/config.js';
+import { mergeConfig } from './config/load-config.js';
+import { Lifecycle } from './generations/lifecycle.js';
+import { LiveGenerations } from './generations/live-generations.js';
+import { createApp } from './http/app.js';
 import { metered } from './metrics/metered.js';
 import { Metrics } from './metrics/metrics.js';
-import type { Models } from './models.js';
-import { servedWithin } from './served-within.js';
-import { StreamServer } from './stream-server.js';
-import { StreamConnection } from './stream-socket.js';
+import type { Models } from './models/models.js';
+import { servedWithin } from './models/served-within.js';
+import { StreamConnection } from './websocket/connection.js';
+import { StreamServer } from './websocket/handshakes.js';
 
 export interface GatewayParts {
   /** Opened by the caller, and closed by it once the gateway is. */

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
+import { openCheckpoint } from '../src/checkpoint/checkpoint.js';
 import { Engine } from '../src/engine/engine.js';
-import { openCheckpoint } from '../src/model/checkpoint.js';
-import type { CheckpointConfig, Config, UpstreamModelConfig } from './config.js';
-import { ConfigError } from './config-layer.js';
-import { EngineModel } from './engine-model.js';
+import type { CheckpointConfig, Config, UpstreamModelConfig } from './config/config.js';
+import { ConfigError } from './config/layer.js';
 import type { Metrics } from './metrics/metrics.js';
-import { Models } from './models.js';
-import type { ServedModel } from './served-model.js';
+import { EngineModel } from './models/engine-model.js';
+import { Models } from './models/models.js';
+import type { ServedModel } from './models/served-model.js';
 import type { UpstreamErrorCode } from './upstream/errors.js';
 import { Scorer } from './upstream/scorer.js';
 import { openUpstreamModel } from './upstream/upstream-model.js';

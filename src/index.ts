@@ -1,4 +1,6 @@
 /** flinch as a library: a model that writes, and how much it hesitates. No HTTP, no sockets. */
+
+export { type Checkpoint, openCheckpoint } from './checkpoint/checkpoint.js';
 export type { Device, DeviceChoice } from './engine/device.js';
 export { Engine, type EngineOptions } from './engine/engine.js';
 export { EngineError, type EngineErrorCode } from './engine/errors.js';
@@ -6,11 +8,15 @@ export type { GeneratedToken, GenerateRequest, Generation, GenerationEnd } from 
 export type { ProcessLoss } from './engine/process.js';
 export type { Rival } from './engine/protocol.js';
 export type { Sampling, TokenLogprob } from './engine/sampler.js';
-export type { ChatMessage } from './model/chat-template.js';
-export { type Checkpoint, openCheckpoint } from './model/checkpoint.js';
-export { ModelError } from './model/errors.js';
-export { encodePrompt } from './model/prompt.js';
-export type { TokurSettings } from './model/tokur-noise.js';
+export { ModelError } from './files/errors.js';
+export type { TokurSettings } from './numerics/tokur-noise.js';
+export { CalibratedRisk } from './risk/calibrated-risk.js';
+export type { Calibration, CalibrationFile, MethodCalibration } from './risk/calibration.js';
+export { CALIBRATION_FILE, readCalibration } from './risk/calibration-file.js';
+export { isAlarm, type RiskModel, STATISTICS, type Statistic, stepScore } from './risk/risk.js';
+export { type RatedBy, riskModel } from './risk/risk-model.js';
+export { RunningRisk } from './risk/running-risk.js';
+export { ScoreCollector, type ScoredAnswer } from './risk/score-collector.js';
 export type { Branch, Continuation } from './stream/branch.js';
 export { atRandom, lowestUncertainty, majority } from './stream/choose.js';
 export { type CollectedAnswer, collectScores } from './stream/collect-scores.js';
@@ -66,15 +72,17 @@ export { StepAligner } from './stream/step-aligner.js';
 export { stepContent } from './stream/step-content.js';
 export { type StepMode, StepSegmenter, segmentText, type TextStep } from './stream/step-segmenter.js';
 export { TokenSteps, type TokenStepsOptions } from './stream/token-steps.js';
-export { CalibratedRisk } from './uncertainty/calibrated-risk.js';
-export type { Calibration, CalibrationFile, MethodCalibration } from './uncertainty/calibration.js';
-export { CALIBRATION_FILE, readCalibration } from './uncertainty/calibration-file.js';
+export type { ChatMessage } from './tokenizer/chat-template.js';
+export { encodePrompt } from './tokenizer/prompt.js';
 export { DEFAULT_METHODS, METHODS, type Method, type Scores } from './uncertainty/method.js';
-export { isAlarm, type RiskModel, STATISTICS, type Statistic, stepScore } from './uncertainty/risk.js';
-export { type RatedBy, riskModel } from './uncertainty/risk-model.js';
-export { RunningRisk } from './uncertainty/running-risk.js';
 export type { Schedule } from './uncertainty/schedule.js';
-export { ScoreCollector, type ScoredAnswer } from './uncertainty/score-collector.js';
+export {
+  type NewToken,
+  type ScoredResponse,
+  SequenceScorer,
+  scoreResponse,
+  type TokenScore,
+} from './uncertainty/sequence-scorer.js';
 export {
   type AbsoluteScoring,
   absoluteScoring,
@@ -86,10 +94,3 @@ export {
   type Scoring,
   SettingsError,
 } from './uncertainty/settings.js';
-export {
-  type NewToken,
-  type ScoredResponse,
-  scoreResponse,
-  TextScorer,
-  type TokenScore,
-} from './uncertainty/text-scorer.js';

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import type { Config } from '../config.js';
-import { ConfigError } from '../config-layer.js';
-import { ApiError } from '../errors.js';
+import type { Config } from '../config/config.js';
+import { ConfigError } from '../config/layer.js';
+import { ApiError } from '../errors/api-error.js';
 import { isLoopback, mayNameUs, mayUseUs } from './addresses.js';
 import { Client, type ClientRights } from './client.js';
 import { Keys, keyHash } from './keys.js';

@@ -1,5 +1,5 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { ApiError } from '../errors.js';
+import { ApiError } from '../errors/api-error.js';
 import type { Principal } from './principal.js';
 
 export interface ClientLimits {

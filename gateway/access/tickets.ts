@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { ApiError } from '../errors.js';
+import { ApiError } from '../errors/api-error.js';
 import { sha256 } from './keys.js';
 
 const TICKET_BYTES = 32;

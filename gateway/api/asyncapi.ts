@@ -1,5 +1,5 @@
-import { CONNECTION_EVENTS, GENERATION_EVENTS, SUBPROTOCOL } from '../../src/client/protocol.js';
-import { cancelSchema, createSchema, resumeSchema } from '../request.js';
+import { CONNECTION_EVENTS, GENERATION_EVENTS, SUBPROTOCOL } from 'flinch-client/protocol';
+import { cancelSchema, createSchema, resumeSchema } from '../requests/request.js';
 import { requestSchema, responseSchema } from './json-schema.js';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import { chatSchema } from '../request.js';
+import { chatSchema } from '../requests/request.js';
 import { requestSchema, responseSchema } from './json-schema.js';
 import {
   chunk,

@@ -1,5 +1,5 @@
+import { CONNECTION_EVENTS, GENERATION_EVENTS } from 'flinch-client/protocol';
 import * as z from 'zod/mini';
-import { CONNECTION_EVENTS, GENERATION_EVENTS } from '../../src/client/protocol.js';
 
 /** What the HTTP side answers with: of these the OpenAPI file is made, and tests hold answers against them. */
 

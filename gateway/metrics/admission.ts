@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../error-codes.js';
-import type { ApiError } from '../errors.js';
+import type { ApiError } from '../errors/api-error.js';
+import type { ErrorCode } from '../errors/codes.js';
 
 /** Errors that say that a generation is not taken on, though nothing is wrong with it or with the model. */
 export const ADMISSION_REFUSALS = [

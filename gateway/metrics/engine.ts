@@ -1,6 +1,6 @@
 import type { Counter, Gauge } from 'prom-client';
-import type { Engine } from '../../src/engine/engine.js';
 import type { Role } from '../../src/engine/protocol.js';
+import type { WatchedEngine } from '../models/served-model.js';
 import { type Definition, type HistogramDefinition, MODEL } from './definition.js';
 import type { Families } from './families.js';
 import type { Histogram } from './histogram.js';
@@ -36,13 +36,6 @@ export const ENGINE_UP = {
   help: '1 while the process runs and has opened its model, else 0.',
   labels: LABELS,
 } as const satisfies Definition;
-
-/** What is watched of an engine. */
-export interface WatchedEngine {
-  readonly engine: Pick<Engine, 'status' | 'onPass'>;
-  /** Those that are used. */
-  readonly processes: readonly Role[];
-}
 
 /** The processes of a model that the gateway runs itself, or of the scorer of one that it does not. */
 export class EngineMetrics {

@@ -1,4 +1,10 @@
-import type { Exemplar } from './histogram.js';
+/** A response that stands for a bucket. */
+export interface Exemplar {
+  readonly responseId: string;
+  readonly value: number;
+  /** Seconds since 1970. */
+  readonly time: number;
+}
 
 export interface Sample {
   readonly name: string;

@@ -1,8 +1,8 @@
 import type { ActionName, DoneEvent, GuardEvent, Rating } from '../../src/stream/events.js';
-import type { ErrorCode } from '../error-codes.js';
+import type { ErrorCode } from '../errors/codes.js';
+import type { Exemplar } from './exposition.js';
 import type { GenerationSeries } from './generations.js';
-import type { GuardSeries } from './guard-series.js';
-import type { Exemplar } from './histogram.js';
+import type { GuardSeries } from './guard.js';
 
 /** The series of one model. */
 export interface ModelSeries {

@@ -1,17 +1,15 @@
 import type { Counter } from 'prom-client';
 import type { DoneEvent, Usage } from '../../src/stream/events.js';
-import { ERROR_CODES, type ErrorCode } from '../error-codes.js';
+import { ERROR_CODES, type ErrorCode } from '../errors/codes.js';
+import { PROVIDERS, type Provider } from '../models/served-model.js';
 import { type Definition, type HistogramDefinition, MODEL } from './definition.js';
+import type { Exemplar } from './exposition.js';
 import type { Families } from './families.js';
-import type { Exemplar, Histogram, HistogramSeries } from './histogram.js';
+import type { Histogram, HistogramSeries } from './histogram.js';
 
 /** How generations end; `cancelled`: from outside, also by a client that left and by a shutdown. */
 export const OUTCOMES = ['stop', 'length', 'content_filter', 'cancelled', 'error'] as const;
 export type Outcome = DoneEvent['finishReason'] | 'cancelled' | 'error';
-
-/** Whose API a model is asked by: flinch itself, or servers that speak OpenAI's. */
-export const PROVIDERS = ['flinch', 'openai'] as const;
-export type Provider = (typeof PROVIDERS)[number];
 
 const OPERATION = 'chat';
 

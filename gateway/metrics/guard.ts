@@ -1,141 +1,29 @@
 import type { Counter } from 'prom-client';
-import type { RollbackDoneEvent } from '../../src/stream/events.js';
+import type { ActionName, Rating, RollbackDoneEvent, ScoreEvent } from '../../src/stream/events.js';
 import { ACTIONS } from '../../src/stream/guard.js';
-import { METHODS } from '../../src/uncertainty/method.js';
-import { type Definition, type HistogramDefinition, MODEL } from './definition.js';
+import { METHODS, type Method } from '../../src/uncertainty/method.js';
+import type { Exemplar } from './exposition.js';
 import type { Families } from './families.js';
-import { GuardSeries } from './guard-series.js';
-import type { Histogram } from './histogram.js';
-
-export const ROLLBACK_OUTCOMES = [
-  'replaced',
-  'kept',
-] as const satisfies readonly RollbackDoneEvent['outcome'][];
-/** Most risks say little; what flags go by lies near 1. */
-const RISK_BUCKETS = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1];
-
-const BY_METHOD = { model: MODEL, method: METHODS } as const;
-const BY_ACTION = { model: MODEL, action: ACTIONS } as const;
-const BY_MODEL = { model: MODEL } as const;
-
-export const TOKEN_SCORE = {
-  name: 'flinch_token_score',
-  type: 'histogram',
-  help: 'Scores of tokens under the streaming schedule, higher for less certain ones; the unit is that of the method (docs/guard.md).',
-  labels: BY_METHOD,
-  buckets: [1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1, 3, 10],
-} as const satisfies HistogramDefinition;
-
-export const TOKEN_RISK = {
-  name: 'flinch_token_risk',
-  type: 'histogram',
-  help: 'Risks of tokens: the share of ordinary tokens that score lower, from 0 to 1. Tokens that cannot be rated yet are not among them, nor those that the schedule left out (flinch_skipped_tokens_total), which rank below all others.',
-  labels: BY_METHOD,
-  buckets: RISK_BUCKETS,
-} as const satisfies HistogramDefinition;
-
-export const STEP_RISK = {
-  name: 'flinch_step_risk',
-  type: 'histogram',
-  help: 'Risks of the steps of flinch_steps_total: the share of ordinary ones that score lower, from 0 to 1. Steps that cannot be rated yet are not among them.',
-  labels: BY_ACTION,
-  buckets: RISK_BUCKETS,
-  exemplars: true,
-} as const satisfies HistogramDefinition;
-
-export const SCORED_TOKENS = {
-  name: 'flinch_scored_tokens_total',
-  type: 'counter',
-  help: 'Tokens of the model that got a score by at least one method, those of a request to check put there by the guard not among them. One that is retracted and written anew counts again, also where steps are held back.',
-  labels: BY_MODEL,
-} as const satisfies Definition;
-
-export const SKIPPED_TOKENS = {
-  name: 'flinch_skipped_tokens_total',
-  type: 'counter',
-  help: 'Tokens that the schedule left out for a method: no score of zero.',
-  labels: BY_METHOD,
-} as const satisfies Definition;
-
-export const UNSCORED_TOKENS = {
-  name: 'flinch_unscored_tokens_total',
-  type: 'counter',
-  help: 'Tokens of which a method cannot be computed, as nobody tells their log-probability.',
-  labels: BY_METHOD,
-} as const satisfies Definition;
-
-export const SPIKES = {
-  name: 'flinch_spikes_total',
-  type: 'counter',
-  help: 'Tokens whose risk passes the threshold of the guard, by the method that it goes by.',
-  labels: BY_METHOD,
-} as const satisfies Definition;
-
-export const STEPS = {
-  name: 'flinch_steps_total',
-  type: 'counter',
-  help: 'Steps that were judged, by the action that the guard is set to; also those that were then replaced or stopped at. Of a rejected candidate nothing counts.',
-  labels: BY_ACTION,
-} as const satisfies Definition;
-
-export const FLAGGED_STEPS = {
-  name: 'flinch_flagged_steps_total',
-  type: 'counter',
-  help: 'Those of flinch_steps_total that were flagged, replacements that are flagged again among them, by the action that the guard is set to; what was done is in flinch_stops_total, flinch_rollbacks_total and flinch_reflections_total.',
-  labels: BY_ACTION,
-} as const satisfies Definition;
-
-export const STOPS = {
-  name: 'flinch_stops_total',
-  type: 'counter',
-  help: 'Responses that the guard ended at a flagged step.',
-  labels: BY_MODEL,
-} as const satisfies Definition;
-
-export const ROLLBACKS = {
-  name: 'flinch_rollbacks_total',
-  type: 'counter',
-  help: 'Flagged steps for which other continuations were drawn, by whether one of them took the place of the step (replaced) or none did (kept).',
-  labels: { model: MODEL, outcome: ROLLBACK_OUTCOMES },
-} as const satisfies Definition;
-
-export const REFLECTIONS = {
-  name: 'flinch_reflections_total',
-  type: 'counter',
-  help: 'Flagged steps after which the model was asked to check them.',
-  labels: BY_MODEL,
-} as const satisfies Definition;
-
-export const RETRACTED_TOKENS = {
-  name: 'flinch_retracted_tokens_total',
-  type: 'counter',
-  help: 'Tokens that had gone to the client and were taken back; none where steps are held back.',
-  labels: BY_MODEL,
-} as const satisfies Definition;
-
-export const LAG_TOKENS = {
-  name: 'flinch_scoring_lag_tokens',
-  type: 'histogram',
-  help: 'Tokens that went to the client after one of them before its scores did. Only of responses of which nothing is held back: there tokens wait for their scores.',
-  labels: BY_MODEL,
-  buckets: [0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128, 512],
-} as const satisfies HistogramDefinition;
-
-export const LAG_SECONDS = {
-  name: 'flinch_scoring_lag_seconds',
-  type: 'histogram',
-  help: 'Seconds from when a token went to the client to its scores. Only of responses of which nothing is held back.',
-  labels: BY_MODEL,
-  buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30],
-} as const satisfies HistogramDefinition;
-
-export const STEP_HOLD = {
-  name: 'flinch_step_hold_seconds',
-  type: 'histogram',
-  help: 'Seconds that a step was held back: from when its first token was written to when it was released.',
-  labels: BY_MODEL,
-  buckets: [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60],
-} as const satisfies HistogramDefinition;
+import {
+  FLAGGED_STEPS,
+  LAG_SECONDS,
+  LAG_TOKENS,
+  REFLECTIONS,
+  RETRACTED_TOKENS,
+  ROLLBACK_OUTCOMES,
+  ROLLBACKS,
+  SCORED_TOKENS,
+  SKIPPED_TOKENS,
+  SPIKES,
+  STEP_HOLD,
+  STEP_RISK,
+  STEPS,
+  STOPS,
+  TOKEN_RISK,
+  TOKEN_SCORE,
+  UNSCORED_TOKENS,
+} from './guard-definitions.js';
+import type { Histogram, HistogramSeries } from './histogram.js';
 
 /** How uncertain models are, and what guards make of it. */
 export class GuardMetrics {
@@ -177,5 +65,107 @@ export class GuardMetrics {
 
   of(model: string): GuardSeries {
     return new GuardSeries(this, model);
+  }
+}
+
+/** No score of a model is as large; a server may say anything, and one sum of infinity would stay until the restart. */
+const MAX_SCORE = 1000;
+
+/** What is observed of the guard of one model. Its series are found once, for most of it comes with every token. */
+export class GuardSeries {
+  readonly #metrics: GuardMetrics;
+  readonly #model: string;
+  readonly #scored: Counter.Internal;
+  readonly #lagTokens: HistogramSeries;
+  readonly #lagSeconds: HistogramSeries;
+  readonly #holds: HistogramSeries;
+  readonly #scores: Partial<Record<Method, HistogramSeries>> = {};
+  readonly #risks: Partial<Record<Method, HistogramSeries>> = {};
+
+  constructor(metrics: GuardMetrics, model: string) {
+    this.#metrics = metrics;
+    this.#model = model;
+    this.#scored = metrics.scored.labels({ model });
+    this.#lagTokens = metrics.lagTokens.series({ model });
+    this.#lagSeconds = metrics.lagSeconds.series({ model });
+    this.#holds = metrics.holds.series({ model });
+    for (const counter of [metrics.scored, metrics.stops, metrics.reflections, metrics.retracted])
+      counter.inc({ model }, 0);
+    for (const counter of [metrics.spikes, metrics.skipped, metrics.unscored])
+      for (const method of METHODS) counter.inc({ model, method }, 0);
+    for (const action of ACTIONS) {
+      metrics.steps.inc({ model, action }, 0);
+      metrics.flagged.inc({ model, action }, 0);
+    }
+    for (const outcome of ROLLBACK_OUTCOMES) metrics.rollbacks.inc({ model, outcome }, 0);
+  }
+
+  /** The scores of one token. */
+  token({ pass, scores, skipped, missing = [], risk }: ScoreEvent): void {
+    const model = this.#model;
+    let scored = false;
+    for (const method of METHODS) {
+      const score = scores[method];
+      if (score === undefined) continue;
+      scored = true;
+      // Final scores are of another scale.
+      if (pass === 'stream') {
+        const told = Math.max(-MAX_SCORE, Math.min(MAX_SCORE, score));
+        this.#of(method, this.#scores, this.#metrics.scores).observe(told);
+      }
+      const rated = risk?.[method];
+      if (rated !== undefined) this.#of(method, this.#risks, this.#metrics.risks).observe(rated);
+    }
+    if (scored) this.#scored.inc();
+    for (const method of skipped) this.#metrics.skipped.inc({ model, method });
+    for (const method of missing) this.#metrics.unscored.inc({ model, method });
+  }
+
+  lag(tokens: number, seconds: number): void {
+    this.#lagTokens.observe(tokens);
+    this.#lagSeconds.observe(seconds);
+  }
+
+  spike(method: Method): void {
+    this.#metrics.spikes.inc({ model: this.#model, method });
+  }
+
+  /** @param action that the guard is set to */
+  judged(action: ActionName, { risk }: Rating, exemplar: Exemplar | undefined): void {
+    const labels = { model: this.#model, action };
+    this.#metrics.steps.inc(labels);
+    if (risk !== null) this.#metrics.stepRisks.series(labels).observe(risk, exemplar);
+  }
+
+  held(seconds: number): void {
+    this.#holds.observe(seconds);
+  }
+
+  /**
+   * @param set what the guard is set to
+   * @param done what is done, which may be less
+   */
+  flagged(set: ActionName, done: ActionName): void {
+    const model = this.#model;
+    this.#metrics.flagged.inc({ model, action: set });
+    if (done === 'stop') this.#metrics.stops.inc({ model });
+    if (done === 'reflect') this.#metrics.reflections.inc({ model });
+  }
+
+  rolledBack(outcome: RollbackDoneEvent['outcome']): void {
+    this.#metrics.rollbacks.inc({ model: this.#model, outcome });
+  }
+
+  retracted(tokens: number): void {
+    this.#metrics.retracted.inc({ model: this.#model }, tokens);
+  }
+
+  #of(
+    method: Method,
+    known: Partial<Record<Method, HistogramSeries>>,
+    histogram: Histogram<'model' | 'method'>,
+  ): HistogramSeries {
+    known[method] ??= histogram.series({ model: this.#model, method });
+    return known[method];
   }
 }

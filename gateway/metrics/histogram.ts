@@ -1,13 +1,5 @@
 import { type HistogramDefinition, labelNames } from './definition.js';
-import type { Family, Sample } from './exposition.js';
-
-/** A response that stands for a bucket. */
-export interface Exemplar {
-  readonly responseId: string;
-  readonly value: number;
-  /** Seconds since 1970. */
-  readonly time: number;
-}
+import type { Exemplar, Family, Sample } from './exposition.js';
 
 /**
  * A histogram whose series are made once and kept by who observes: prom-client finds the series anew by its labels with

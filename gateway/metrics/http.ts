@@ -1,5 +1,5 @@
 import type { Counter } from 'prom-client';
-import { ERROR_CODES, type ErrorCode } from '../error-codes.js';
+import { ERROR_CODES, type ErrorCode } from '../errors/codes.js';
 import { ADMISSION_REFUSALS } from './admission.js';
 import { type Definition, type HistogramDefinition, MODEL } from './definition.js';
 import type { Families } from './families.js';

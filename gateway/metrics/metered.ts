@@ -1,10 +1,10 @@
 import { type MonoTypeOperatorFunction, tap } from 'rxjs';
 import type { GuardEvent } from '../../src/stream/events.js';
-import type { ErrorCode } from '../error-codes.js';
-import { toApiError } from '../errors.js';
-import { Models } from '../models.js';
-import type { GenerationFields } from '../request.js';
-import type { Prepared, PrepareOptions, ServedModel } from '../served-model.js';
+import { toApiError } from '../errors/api-error.js';
+import type { ErrorCode } from '../errors/codes.js';
+import { Models } from '../models/models.js';
+import type { Prepared, PrepareOptions, ServedModel } from '../models/served-model.js';
+import type { GenerationFields } from '../requests/request.js';
 import { isRefusal } from './admission.js';
 import { type Clock, GenerationObserver } from './generation-observer.js';
 import type { Metrics } from './metrics.js';

@@ -1,6 +1,6 @@
 import { type Logger, pino } from 'pino';
-import type { ErrorCode } from '../error-codes.js';
-import type { Models } from '../models.js';
+import type { ErrorCode } from '../errors/codes.js';
+import type { Models } from '../models/models.js';
 import type { UpstreamErrorCode } from '../upstream/errors.js';
 import { ConnectionMetrics, type ConnectionSources } from './connections.js';
 import { EngineMetrics } from './engine.js';

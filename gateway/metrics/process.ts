@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { packageVersion } from '../../src/package-root.js';
 import type { Definition } from './definition.js';
 import type { Families } from './families.js';
 
@@ -12,9 +12,7 @@ export const BUILD_INFO = {
 
 /** Which flinch this is. */
 export function buildInfo(families: Families): void {
-  const file = new URL('../../../package.json', import.meta.url);
-  const { version } = JSON.parse(readFileSync(file, 'utf8'));
-  families.gauge(BUILD_INFO).set({ version: String(version) }, 1);
+  families.gauge(BUILD_INFO).set({ version: packageVersion() }, 1);
 }
 
 let ofProcess: Registry | undefined;

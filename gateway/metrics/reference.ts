@@ -2,7 +2,7 @@ import * as connections from './connections.js';
 import type { Definition, HistogramDefinition, LabelValues } from './definition.js';
 import * as engine from './engine.js';
 import * as generations from './generations.js';
-import * as guard from './guard.js';
+import * as guard from './guard-definitions.js';
 import * as http from './http.js';
 import * as build from './process.js';
 import * as upstream from './upstream.js';

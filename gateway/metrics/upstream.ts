@@ -1,4 +1,5 @@
 import type { Counter, Gauge } from 'prom-client';
+import type { WatchedUpstream } from '../models/served-model.js';
 import { UPSTREAM_ERROR_CODES, type UpstreamErrorCode } from '../upstream/errors.js';
 import { type Definition, MODEL } from './definition.js';
 import type { Families } from './families.js';
@@ -23,13 +24,6 @@ export const SCORER_MISMATCHES = {
   help: 'Responses whose scorer disagreed with the log-probabilities of the server: its weights are likely others.',
   labels: { model: MODEL },
 } as const satisfies Definition;
-
-/** What is watched of the servers of a model. */
-export interface WatchedUpstream {
-  readonly up: () => boolean;
-  /** Asks those servers whether they are there of which that is not known for now. */
-  readonly look: () => void;
-}
 
 /** The servers that write for a model, and how well its scorer fits them. */
 export class UpstreamMetrics {

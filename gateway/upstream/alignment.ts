@@ -1,5 +1,5 @@
-import { Retokenizer, type WrittenToken } from '../../src/model/retokenizer.js';
-import type { Tokenizer } from '../../src/model/tokenizer.js';
+import { Retokenizer, type WrittenToken } from '../../src/tokenizer/retokenizer.js';
+import type { Tokenizer } from '../../src/tokenizer/tokenizer.js';
 import { IdAlignment, known } from './id-alignment.js';
 import { HiddenReasoning, type ScoredToken, VocabularyMismatch } from './scored-token.js';
 import type { UpstreamPiece, UpstreamToken } from './upstream.js';

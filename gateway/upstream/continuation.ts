@@ -1,4 +1,4 @@
-import type { UpstreamAnswer, UpstreamPiece, UpstreamRequest } from './upstream.js';
+import type { UpstreamPiece, UpstreamRequest, UpstreamResponse } from './upstream.js';
 
 export interface ContinuationRequest {
   readonly begun: NonNullable<UpstreamRequest['begun']>;
@@ -32,10 +32,10 @@ export function continuationOf(
  * they write. Nothing of the stop string is passed on; what of it stands in the text before stays.
  */
 export function stoppedAcross(
-  answer: UpstreamAnswer,
+  answer: UpstreamResponse,
   before: string,
   stops: readonly string[],
-): UpstreamAnswer {
+): UpstreamResponse {
   const rests = stops.flatMap((stop) =>
     Array.from({ length: stop.length - 1 }, (_, i) => i + 1)
       .filter((length) => before.endsWith(stop.slice(0, length)))

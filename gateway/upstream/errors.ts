@@ -1,5 +1,5 @@
-import { ERROR_CODES, type ErrorCode } from '../error-codes.js';
-import { ApiError } from '../errors.js';
+import { ApiError } from '../errors/api-error.js';
+import { ERROR_CODES, type ErrorCode } from '../errors/codes.js';
 
 /** What went wrong with an upstream, by the code that clients see, and the HTTP status that goes with it. */
 const STATUSES = {

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { UpstreamError, type UpstreamErrorCode } from './errors.js';
-import type { UpstreamServer } from './server.js';
-import type { Capabilities, UpstreamAnswer, UpstreamRequest } from './upstream.js';
+import type { Capabilities, UpstreamRequest, UpstreamResponse } from './upstream.js';
 import type { Opened } from './upstream-branch.js';
+import type { UpstreamServer } from './upstream-server.js';
 
 export interface FailoverOptions {
   /** Further tries of each server. */
@@ -146,7 +146,7 @@ export class Failover {
     request: UpstreamRequest,
     signal: AbortSignal,
     suits: (server: UpstreamServer) => boolean,
-  ): Promise<UpstreamAnswer | null> {
+  ): Promise<UpstreamResponse | null> {
     const capabilities = await server.probe();
     if (!suits(server)) return null;
     this.#beginTrial(server);

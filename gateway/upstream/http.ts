@@ -3,7 +3,7 @@ import http, { type Agent, type ClientRequest, type RequestOptions } from 'node:
 import https from 'node:https';
 import { setImmediate } from 'node:timers/promises';
 import { urlToHttpOptions } from 'node:url';
-import type { UpstreamModelConfig } from '../config.js';
+import type { UpstreamModelConfig } from '../config/config.js';
 import { UpstreamError } from './errors.js';
 import { Exchange } from './exchange.js';
 

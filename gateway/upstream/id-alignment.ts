@@ -1,5 +1,5 @@
-import { Detokenizer } from '../../src/model/detokenizer.js';
-import type { Tokenizer } from '../../src/model/tokenizer.js';
+import { Detokenizer } from '../../src/tokenizer/detokenizer.js';
+import type { Tokenizer } from '../../src/tokenizer/tokenizer.js';
 import { type ScoredToken, VocabularyMismatch } from './scored-token.js';
 
 /**

@@ -2,7 +2,7 @@ import { Observable } from 'rxjs';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import type { Alignment } from './alignment.js';
 import type { ScoredToken } from './scored-token.js';
-import type { UpstreamAnswer } from './upstream.js';
+import type { UpstreamResponse } from './upstream.js';
 
 /**
  * The tokens of an answer. While the gate is held nothing is taken from the server. Subscribed to once; unsubscribing
@@ -11,7 +11,7 @@ import type { UpstreamAnswer } from './upstream.js';
  * Errors with an UpstreamError, a VocabularyMismatch or a HiddenReasoning.
  */
 export function readAnswer(
-  { pieces }: Pick<UpstreamAnswer, 'pieces'>,
+  { pieces }: Pick<UpstreamResponse, 'pieces'>,
   alignment: Alignment,
   gate: FlowGate,
 ): Observable<ScoredToken> {

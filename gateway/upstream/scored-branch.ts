@@ -1,21 +1,21 @@
 import { concat, concatMap, defer, from, map, type Observable, of, takeWhile, tap } from 'rxjs';
 import type { Engine } from '../../src/engine/engine.js';
-import { Retokenizer, type WrittenToken } from '../../src/model/retokenizer.js';
 import type { Branch, Continuation } from '../../src/stream/branch.js';
 import type { DoneEvent, GuardEvent, TokenEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import type { Judging } from '../../src/stream/guarded-branch.js';
 import { modelId, score, type TokenScorer } from '../../src/stream/score.js';
 import { TextSoFar } from '../../src/stream/text-so-far.js';
+import { Retokenizer, type WrittenToken } from '../../src/tokenizer/retokenizer.js';
 import { blockOf } from '../../src/uncertainty/schedule.js';
+import { SequenceScorer, type TokenScore } from '../../src/uncertainty/sequence-scorer.js';
 import type { Scoring } from '../../src/uncertainty/settings.js';
-import { TextScorer, type TokenScore } from '../../src/uncertainty/text-scorer.js';
-import { ApiError } from '../errors.js';
+import { ApiError } from '../errors/api-error.js';
 import type { GenerationAgreement } from './agreement.js';
 import { Alignment } from './alignment.js';
 import { continuationOf, stoppedAcross } from './continuation.js';
 import { readAnswer } from './read-answer.js';
-import type { UpstreamAnswer, UpstreamRequest } from './upstream.js';
+import type { UpstreamRequest, UpstreamResponse } from './upstream.js';
 import type { Opened } from './upstream-branch.js';
 
 export interface ScoredBranchOptions extends Judging {
@@ -47,8 +47,8 @@ interface Shared {
 /** A branch that a server writes and a checkpoint of the same weights scores. Each continuation is a request of its own. */
 export class ScoredUpstreamBranch implements Branch {
   readonly #shared: Shared;
-  readonly #answer: UpstreamAnswer;
-  readonly #scorer: TextScorer;
+  readonly #answer: UpstreamResponse;
+  readonly #scorer: SequenceScorer;
   readonly #text: TextSoFar;
   readonly #inserted: readonly WrittenToken[];
   /** Log-probabilities of its own tokens, as the server says. */
@@ -58,8 +58,8 @@ export class ScoredUpstreamBranch implements Branch {
 
   private constructor(
     shared: Shared,
-    answer: UpstreamAnswer,
-    scorer: TextScorer,
+    answer: UpstreamResponse,
+    scorer: SequenceScorer,
     text: TextSoFar,
     inserted: readonly WrittenToken[] = [],
   ) {
@@ -241,7 +241,10 @@ function roomOf({ engine, request }: ScoredBranchOptions, promptIds: readonly nu
   return maxTokens === undefined ? left : Math.min(left, maxTokens + Math.ceil(maxTokens / 4) + 8);
 }
 
-async function openScorer(options: ScoredBranchOptions, promptIds: readonly number[]): Promise<TextScorer> {
+async function openScorer(
+  options: ScoredBranchOptions,
+  promptIds: readonly number[],
+): Promise<SequenceScorer> {
   const { engine, scoring, forks } = options;
   const room = roomOf(options, promptIds);
   if (room < 1) {
@@ -249,7 +252,7 @@ async function openScorer(options: ScoredBranchOptions, promptIds: readonly numb
     const message = `messages: ${promptIds.length} tokens leave no room in the context of ${contextLength} of the scorer`;
     throw new ApiError(400, 'context_length_exceeded', message, 'messages');
   }
-  return TextScorer.open(engine, promptIds, scoring, promptIds.length + room, forks);
+  return SequenceScorer.open(engine, promptIds, scoring, promptIds.length + room, forks);
 }
 
 const sameIds = (a: readonly number[], b: readonly number[] | null): boolean =>

@@ -1,5 +1,5 @@
 import type { TopToken } from '../../src/stream/events.js';
-import { ApiError } from '../errors.js';
+import { ApiError } from '../errors/api-error.js';
 
 /** A token of an upstream's answer, as the scorer's vocabulary has it. */
 export interface ScoredToken {

@@ -5,11 +5,11 @@ import type { GuardEvent, ScorerMismatchEvent } from '../../src/stream/events.js
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { guardedBranch } from '../../src/stream/guarded-branch.js';
 import type { Vocabulary } from '../../src/stream/wire.js';
-import { guardInForce } from '../guard-in-force.js';
-import { maxTokensOf, promptOf, roomAfter } from '../prompt.js';
-import type { GenerationFields } from '../request.js';
-import { RiskModels } from '../risk-models.js';
-import type { GuardInForce, PrepareOptions } from '../served-model.js';
+import { guardInForce } from '../models/guard-in-force.js';
+import { maxTokensOf, promptOf, roomAfter } from '../models/prompt.js';
+import { RiskModels } from '../models/risk-models.js';
+import type { GuardInForce, PrepareOptions } from '../models/served-model.js';
+import type { GenerationFields } from '../requests/request.js';
 import { Agreement, type AgreementState } from './agreement.js';
 import { ScoredUpstreamBranch } from './scored-branch.js';
 import type { Capabilities, UpstreamRequest } from './upstream.js';

@@ -13,13 +13,13 @@ import { TextSoFar } from '../../src/stream/text-so-far.js';
 import type { Method } from '../../src/uncertainty/method.js';
 import { continuationOf, stoppedAcross } from './continuation.js';
 import { logprobScores } from './logprob-scores.js';
-import type { UpstreamServer } from './server.js';
-import type { UpstreamAnswer, UpstreamPiece, UpstreamRequest, UpstreamToken } from './upstream.js';
+import type { UpstreamPiece, UpstreamRequest, UpstreamResponse, UpstreamToken } from './upstream.js';
+import type { UpstreamServer } from './upstream-server.js';
 
 /** A server that has begun to answer. */
 export interface Opened {
   readonly server: Pick<UpstreamServer, 'open'>;
-  readonly answer: UpstreamAnswer;
+  readonly answer: UpstreamResponse;
 }
 
 export interface UpstreamBranchOptions extends Pick<Judging, 'rate' | 'judge'> {

@@ -1,18 +1,16 @@
 import { randomInt } from 'node:crypto';
 import { type Logger, pino } from 'pino';
 import { defer, finalize, from, identity, type Observable, switchMap, tap } from 'rxjs';
+import { RunningRisk } from '../../src/risk/running-risk.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { checkGuard, retracts } from '../../src/stream/guard.js';
 import { guardedBranch, type Judging } from '../../src/stream/guarded-branch.js';
 import { DEFAULT_METHODS, type Method } from '../../src/uncertainty/method.js';
-import { RunningRisk } from '../../src/uncertainty/running-risk.js';
 import { checkScoring, DEFAULT_ALPHA, DEFAULT_RANDOM } from '../../src/uncertainty/settings.js';
-import type { UpstreamModelConfig } from '../config.js';
-import { ConfigError } from '../config-layer.js';
-import { ApiError } from '../errors.js';
-import { guardOf, scoringOf } from '../guard-settings.js';
-import { completeGuard, type GenerationFields, type GuardFields } from '../request.js';
+import type { UpstreamModelConfig } from '../config/config.js';
+import { ConfigError } from '../config/layer.js';
+import { ApiError } from '../errors/api-error.js';
 import type {
   GuardInForce,
   ModelInside,
@@ -20,14 +18,16 @@ import type {
   Prepared,
   PrepareOptions,
   ServedModel,
-} from '../served-model.js';
+} from '../models/served-model.js';
+import { guardOf, scoringOf } from '../requests/guard-settings.js';
+import { completeGuard, type GenerationFields, type GuardFields } from '../requests/request.js';
 import { UpstreamError } from './errors.js';
 import { Failover, type FailoverOptions } from './failover.js';
 import { ALTERNATIVES, methodsOf } from './logprob-scores.js';
 import type { ScoredResponse, Scorer, Writing } from './scorer.js';
-import { UpstreamServer } from './server.js';
 import type { Capabilities, UpstreamRequest } from './upstream.js';
 import { type Opened, UpstreamBranch } from './upstream-branch.js';
+import { UpstreamServer } from './upstream-server.js';
 
 export interface UpstreamModelOptions extends Partial<FailoverOptions> {
   /** Scores what the servers write; stays the caller's, with its engine. */

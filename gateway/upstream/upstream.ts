@@ -69,7 +69,7 @@ export interface UpstreamPiece {
 }
 
 /** An answer under way: its first byte has come. */
-export interface UpstreamAnswer {
+export interface UpstreamResponse {
   /** Where the server tells them. */
   readonly promptIds: readonly number[] | null;
   /** Ends when the server has said why it stops; errors with an UpstreamError. */

@@ -1,5 +1,5 @@
-import { type Answer, isOver } from '../../src/client/answer.js';
-import type { Method } from '../../src/client/protocol.js';
+import { type Answer, isOver } from 'flinch-client';
+import type { Method } from 'flinch-client/protocol';
 import { Corrections } from './corrections.js';
 import { Curves } from './curves.js';
 import { element, setText } from './dom.js';

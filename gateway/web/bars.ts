@@ -1,5 +1,5 @@
-import type { Answer, Token } from '../../src/client/answer.js';
-import type { Method } from '../../src/client/protocol.js';
+import type { Answer, Token } from 'flinch-client';
+import type { Method } from 'flinch-client/protocol';
 import { HEIGHT } from './axis.js';
 import { svgElement } from './dom.js';
 import { scoreState } from './queries.js';

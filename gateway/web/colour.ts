@@ -1,4 +1,4 @@
-import type { Method } from '../../src/client/protocol.js';
+import type { Method } from 'flinch-client/protocol';
 
 /**
  * Below this the strongest score of an answer does not get the full colour: an answer in which nothing wavers

@@ -1,4 +1,4 @@
-import type { Answer, Rollback } from '../../src/client/answer.js';
+import type { Answer, Rollback } from 'flinch-client';
 import { element } from './dom.js';
 import { countTokens, formatScore } from './words.js';
 

@@ -1,5 +1,5 @@
-import { type Answer, isOver } from '../../src/client/answer.js';
-import type { Method } from '../../src/client/protocol.js';
+import { type Answer, isOver } from 'flinch-client';
+import type { Method } from 'flinch-client/protocol';
 import { axisRoom, axisTicks, HEIGHT } from './axis.js';
 import { Bars } from './bars.js';
 import { fullScale, riskHeight, strength } from './colour.js';

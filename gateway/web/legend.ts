@@ -1,6 +1,6 @@
-import type { Answer } from '../../src/client/answer.js';
-import { isOver } from '../../src/client/answer.js';
-import type { Method } from '../../src/client/protocol.js';
+import type { Answer } from 'flinch-client';
+import { isOver } from 'flinch-client';
+import type { Method } from 'flinch-client/protocol';
 import type { RiskLevel } from './colour.js';
 import { element, setText } from './dom.js';
 import { type Scale, skippedTokens, strongest } from './queries.js';

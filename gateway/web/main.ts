@@ -1,9 +1,9 @@
-import type { ConnectionState } from '../../src/client/connection.js';
+import type { ConnectionState } from 'flinch-client';
 import { ApiKey } from './api-key.js';
 import { byId, element, setText } from './dom.js';
 import { EXAMPLES } from './examples.js';
+import { Server } from './gateway-connection.js';
 import { fromLines } from './recording.js';
-import { Server } from './server.js';
 import { Session } from './session.js';
 import { SettingsPanel } from './settings-panel.js';
 import { listenForShortcuts } from './shortcuts.js';

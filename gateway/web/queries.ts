@@ -1,5 +1,5 @@
-import type { Answer, Flag, Rollback, Step, Token } from '../../src/client/answer.js';
-import type { Method } from '../../src/client/protocol.js';
+import type { Answer, Flag, Rollback, Step, Token } from 'flinch-client';
+import type { Method } from 'flinch-client/protocol';
 import { fullScale, riskStrength, strength } from './colour.js';
 
 /** What the page asks of an answer. */

@@ -1,12 +1,12 @@
-import { type Answer, EMPTY_ANSWER, failAnswer, foldAnswer } from '../../src/client/answer.js';
-import type { FlinchError } from '../../src/client/errors.js';
+import type { FlinchError } from 'flinch-client';
+import { type Answer, EMPTY_ANSWER, failAnswer, foldAnswer } from 'flinch-client';
 import {
   type GenerationEvent,
   ProtocolError,
   readEvent,
   type ServerEvent,
   type UnknownEvent,
-} from '../../src/client/protocol.js';
+} from 'flinch-client/protocol';
 
 export interface RecordedEvent {
   /** Since the question was asked. */

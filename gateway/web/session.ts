@@ -1,8 +1,7 @@
+import type { GenerationRequest, GuardRequest, Message } from 'flinch-client';
+import { type Answer, answerOf, answerText, isOver } from 'flinch-client';
+import type { GenerationEvent } from 'flinch-client/protocol';
 import { type Observable, Subscription, tap } from 'rxjs';
-import { type Answer, answerText, isOver } from '../../src/client/answer.js';
-import { answerOf } from '../../src/client/answer-of.js';
-import type { GenerationEvent } from '../../src/client/protocol.js';
-import type { GenerationRequest, GuardRequest, Message } from '../../src/client/requests.js';
 import { durationOf, type RecordedEvent, type Recording, Replay } from './recording.js';
 
 export interface Exchange {

@@ -1,5 +1,5 @@
-import type { Method } from '../../src/client/protocol.js';
-import type { GuardRequest } from '../../src/client/requests.js';
+import type { GuardRequest } from 'flinch-client';
+import type { Method } from 'flinch-client/protocol';
 import { byId, element, setText } from './dom.js';
 import { METHOD_WORDS, USUAL_METHODS } from './words.js';
 

@@ -1,5 +1,5 @@
-import { type Answer, isOver } from '../../src/client/answer.js';
-import type { Method } from '../../src/client/protocol.js';
+import { type Answer, isOver } from 'flinch-client';
+import type { Method } from 'flinch-client/protocol';
 import { skippedTokens, unscoredTokens } from './queries.js';
 import { type Exchange, tokensPerSecond } from './session.js';
 import { countTokens, FINISH_WORDS, METHOD_WORDS } from './words.js';

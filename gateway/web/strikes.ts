@@ -1,4 +1,4 @@
-import type { Answer } from '../../src/client/answer.js';
+import type { Answer } from 'flinch-client';
 import { element, setText } from './dom.js';
 
 /**

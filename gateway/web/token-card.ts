@@ -1,5 +1,5 @@
-import type { Answer, Token } from '../../src/client/answer.js';
-import type { Method } from '../../src/client/protocol.js';
+import type { Answer, Token } from 'flinch-client';
+import type { Method } from 'flinch-client/protocol';
 import { element } from './dom.js';
 import { methodsOf, riskOf, scaleOf, scoreOf, stepAt } from './queries.js';
 import { formatProbability, formatRisk, formatScore, METHOD_WORDS, visibleText } from './words.js';

@@ -1,5 +1,5 @@
-import { type Answer, isOver, type Token } from '../../src/client/answer.js';
-import type { Method } from '../../src/client/protocol.js';
+import { type Answer, isOver, type Token } from 'flinch-client';
+import type { Method } from 'flinch-client/protocol';
 import { riskLevel } from './colour.js';
 import { element } from './dom.js';
 import { riskOf, rollbackAt, type Scale, scoreOf, scoreState, stepAt } from './queries.js';

@@ -1,5 +1,5 @@
-import { type Answer, answerText } from '../../src/client/answer.js';
-import type { Method } from '../../src/client/protocol.js';
+import { type Answer, answerText } from 'flinch-client';
+import type { Method } from 'flinch-client/protocol';
 import { AnswerView } from './answer-view.js';
 import { setText } from './dom.js';
 import { strongest, unscoredTokens } from './queries.js';

@@ -1,4 +1,4 @@
-import type { FinishReason, Method } from '../../src/client/protocol.js';
+import type { FinishReason, Method } from 'flinch-client/protocol';
 import type { RiskLevel } from './colour.js';
 
 export const METHOD_WORDS: Readonly<Record<Method, { name: string; noun: string; meaning: string }>> = {

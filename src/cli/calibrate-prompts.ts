@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { z } from 'zod';
-import { parseJsonLines } from '../bench/json-lines.js';
-import { generateProblems } from '../bench/tasks/generate.js';
-import { verify } from '../bench/tasks/verify.js';
-import type { ChatMessage } from '../model/chat-template.js';
-import type { Checkpoint } from '../model/checkpoint.js';
-import { encodePrompt } from '../model/prompt.js';
+import type { Checkpoint } from '../checkpoint/checkpoint.js';
+import { UsageError } from '../files/errors.js';
+import { parseJsonLines } from '../files/json-lines.js';
 import type { CollectedAnswer } from '../stream/collect-scores.js';
-import { UsageError } from './report.js';
+import { generateProblems } from '../tasks/generate.js';
+import { verify } from '../tasks/verify.js';
+import type { ChatMessage } from '../tokenizer/chat-template.js';
+import { encodePrompt } from '../tokenizer/prompt.js';
 
 export interface CalibrationPrompt {
   readonly promptIds: readonly number[];

@@ -1,6 +1,6 @@
-import type { Calibration } from '../uncertainty/calibration.js';
-import { type Distribution, thresholdAt } from '../uncertainty/distribution.js';
-import type { FalseAlarms } from '../uncertainty/false-alarms.js';
+import { type Distribution, thresholdAt } from '../numerics/distribution.js';
+import type { Calibration } from '../risk/calibration.js';
+import type { FalseAlarms } from '../risk/false-alarms.js';
 import { METHODS, type Method } from '../uncertainty/method.js';
 
 /** Rates that a summary shows thresholds for. */

@@ -2,26 +2,27 @@ import { access, constants } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Command, Option } from 'commander';
 import { fromEvent, lastValueFrom, takeUntil, tap } from 'rxjs';
+import { fingerprint } from '../checkpoint/fingerprint.js';
 import type { DeviceChoice } from '../engine/device.js';
 import { Engine } from '../engine/engine.js';
 import type { GenerateRequest } from '../engine/generation.js';
 import { samplingDefaults } from '../engine/sampler.js';
-import { fingerprint } from '../model/fingerprint.js';
+import { UsageError } from '../files/errors.js';
+import { type Calibration, withCalibration } from '../risk/calibration.js';
+import { CALIBRATION_FILE, readCalibration, writeCalibration } from '../risk/calibration-file.js';
+import { calibrationSettings } from '../risk/calibration-settings.js';
+import { FalseAlarmCheck } from '../risk/false-alarms.js';
+import { riskModel } from '../risk/risk-model.js';
+import { MIN_STEPS, MIN_TOKENS } from '../risk/running-risk.js';
+import { ScoreCollector } from '../risk/score-collector.js';
 import { type CollectedAnswer, collectScores } from '../stream/collect-scores.js';
-import { type Calibration, withCalibration } from '../uncertainty/calibration.js';
-import { CALIBRATION_FILE, readCalibration, writeCalibration } from '../uncertainty/calibration-file.js';
-import { calibrationSettings } from '../uncertainty/calibration-settings.js';
-import { FalseAlarmCheck } from '../uncertainty/false-alarms.js';
 import { DEFAULT_METHODS, type Method } from '../uncertainty/method.js';
-import { riskModel } from '../uncertainty/risk-model.js';
-import { MIN_STEPS, MIN_TOKENS } from '../uncertainty/running-risk.js';
-import { ScoreCollector } from '../uncertainty/score-collector.js';
 import { type AbsoluteScoring, absoluteScoring } from '../uncertainty/settings.js';
 import { type CalibrationPrompt, readPrompts, taskPrompts } from './calibrate-prompts.js';
 import { formatFalseAlarms, formatThresholds, thresholdsOf } from './calibrate-report.js';
+import { reportDevices } from './devices.js';
 import { deviceOption, integer, modelOption, parseMethods, real } from './options.js';
 import { Progress } from './progress.js';
-import { reportDevices, UsageError } from './report.js';
 import {
   addScoringOptions,
   MEASURE_HELP,
@@ -51,7 +52,6 @@ const DEFAULT_MAX_TOKENS = 1024;
 
 export function calibrateCommand(): Command {
   const command = new Command('calibrate')
-    .description("Collect a model's ordinary scores, so that a guard can promise a rate of false alarms.")
     .addOption(modelOption())
     .addOption(deviceOption())
     .option('--input <file>', 'prompts, one JSON object a line; - is standard input')

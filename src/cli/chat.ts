@@ -9,18 +9,19 @@ import type { DeviceChoice } from '../engine/device.js';
 import { Engine } from '../engine/engine.js';
 import type { GenerateRequest } from '../engine/generation.js';
 import { samplingDefaults } from '../engine/sampler.js';
-import type { ChatMessage } from '../model/chat-template.js';
-import { encodePrompt } from '../model/prompt.js';
+import { UsageError } from '../files/errors.js';
+import { CALIBRATION_FILE, readCalibration } from '../risk/calibration-file.js';
+import type { RiskModel } from '../risk/risk.js';
+import { riskModel } from '../risk/risk-model.js';
 import type { GuardEvent } from '../stream/events.js';
 import { FlowGate } from '../stream/flow-gate.js';
 import { generate } from '../stream/generate.js';
 import { checkGuard, type Guard, neverFires, retracts } from '../stream/guard.js';
 import { guardedGeneration } from '../stream/guarded-generation.js';
 import { eventFields } from '../stream/wire.js';
-import { CALIBRATION_FILE, readCalibration } from '../uncertainty/calibration-file.js';
+import type { ChatMessage } from '../tokenizer/chat-template.js';
+import { encodePrompt } from '../tokenizer/prompt.js';
 import { DEFAULT_METHODS, METHODS, type Method } from '../uncertainty/method.js';
-import type { RiskModel } from '../uncertainty/risk.js';
-import { riskModel } from '../uncertainty/risk-model.js';
 import {
   type AbsoluteScoring,
   absoluteScoring,
@@ -29,9 +30,10 @@ import {
   type Scoring,
 } from '../uncertainty/settings.js';
 import { heatPainter, plainPainter } from './chat-painter.js';
+import { reportDevices } from './devices.js';
+import { reportError } from './errors.js';
 import { addGuardOptions, GUARD_HELP, type GuardOptions, guardOf } from './guard-options.js';
 import { collectText, deviceOption, integer, modelOption, real } from './options.js';
-import { reportDevices, reportError, UsageError } from './report.js';
 import {
   addScoringOptions,
   MEASURE_HELP,
@@ -66,7 +68,6 @@ interface Watch {
 
 export function chatCommand(): Command {
   const command = new Command('chat')
-    .description('Ask a model and watch where it hesitates.')
     .argument('[question]', 'without it: asked for at a terminal, else read from standard input')
     .addOption(modelOption())
     .addOption(deviceOption())

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { STATISTICS } from '../risk/risk.js';
 import {
   ACTIONS,
   CHOICES,
@@ -10,7 +11,6 @@ import {
   TARGETS,
 } from '../stream/guard.js';
 import { METHODS, type Method } from '../uncertainty/method.js';
-import { STATISTICS } from '../uncertainty/risk.js';
 import { integer, real } from './options.js';
 
 /** Options that commands share: when a step is doubtful, and what is done then. */

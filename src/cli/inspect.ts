@@ -1,13 +1,14 @@
 import { Command } from 'commander';
-import { type MachineSpeed, measureMachine } from '../bench/cost/machine-speed.js';
-import { type ResponseCost, type ResponseSize, responseCost } from '../bench/cost/response-cost.js';
+import type { ModelConfig } from '../checkpoint/config.js';
+import { type MachineSpeed, measureMachine } from '../cost/machine-speed.js';
+import { type ResponseCost, type ResponseSize, responseCost } from '../cost/response-cost.js';
 import { defaultThreads } from '../engine/engine.js';
 import { decodeMemory, type MemoryNeed, type ScoreSize, scoreMemory } from '../engine/memory.js';
-import type { ModelConfig } from '../model/config.js';
+import { UsageError } from '../files/errors.js';
 import { DEFAULT_BLOCK, DEFAULT_RANDOM, DEFAULT_TOKUR, DEFAULT_WINDOW } from '../uncertainty/settings.js';
+import { formatBytes, heading } from './format.js';
 import { type ModelFacts, readModelFacts } from './model-facts.js';
 import { integer, real } from './options.js';
-import { formatBytes, heading, UsageError } from './report.js';
 
 interface InspectOptions {
   readonly length?: number;
@@ -20,7 +21,6 @@ interface InspectOptions {
 
 export function inspectCommand(): Command {
   return new Command('inspect')
-    .description('Show what a checkpoint is, and the memory and time that it needs.')
     .argument('<model>', 'checkpoint folder, or a config.json alone')
     .option(
       '--length <tokens>',
@@ -76,9 +76,9 @@ function memoryOf(config: ModelConfig, positions: number) {
     length: positions,
     threads,
     decode: decodeMemory({ config, threads: threads.decode }, positions),
-    windowed: score({ positions, window: DEFAULT_WINDOW, scored: DEFAULT_BLOCK, lanes: 0 }),
-    random: score({ positions, window: 1, scored: DEFAULT_BLOCK, lanes: DEFAULT_RANDOM.samples }),
-    offline: score({ positions, window: positions, scored: positions, lanes: 0 }),
+    windowed: score({ positions, window: DEFAULT_WINDOW, scored: DEFAULT_BLOCK, replicas: 0 }),
+    random: score({ positions, window: 1, scored: DEFAULT_BLOCK, replicas: DEFAULT_RANDOM.samples }),
+    offline: score({ positions, window: positions, scored: positions, replicas: 0 }),
   };
 }
 

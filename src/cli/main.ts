@@ -1,20 +1,23 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
+import { packageVersion } from '../package-root.js';
 import { flinchProgram } from './program.js';
-import { reportError } from './report.js';
 
 // A reader that has seen enough, as `| head` does, is no error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+process.stdout.on('error', async (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
-  reportError(error);
+  await report(error);
   process.exit(1);
 });
 
-const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
-
 try {
-  await flinchProgram(String(version)).parseAsync();
+  await (await flinchProgram(packageVersion(), process.argv.slice(2))).parseAsync();
 } catch (error) {
-  reportError(error);
+  await report(error);
   process.exitCode ??= 1; // unless the command has its own
+}
+
+/** Loaded when it is needed: it knows the errors of the engine and of the gateway. */
+async function report(error: unknown): Promise<void> {
+  const { reportError } = await import('./errors.js');
+  reportError(error);
 }

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
-import { openCheckpoint } from '../model/checkpoint.js';
-import { type ModelConfig, parseConfig, type StoredType } from '../model/config.js';
-import { readJson } from '../model/json.js';
-import { expectedTensors } from '../model/weights.js';
+import { openCheckpoint } from '../checkpoint/checkpoint.js';
+import { type ModelConfig, parseConfig, type StoredType } from '../checkpoint/config.js';
+import { expectedTensors } from '../checkpoint/weights.js';
+import { readJson } from '../files/json.js';
 
 /** What is known of a model; of one that is only a configuration, without what is in its other files. */
 export interface ModelFacts {

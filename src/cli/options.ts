@@ -1,11 +1,12 @@
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
 import { DEVICE_CHOICES } from '../engine/device.js';
+import { PACKAGE_ROOT } from '../package-root.js';
 import { METHODS, type Method } from '../uncertainty/method.js';
 import { MAX_ALPHA, MIN_ALPHA, parseScale, type Scale } from '../uncertainty/settings.js';
 
 /** The model that comes with flinch. */
-export const EMBEDDED_MODEL = fileURLToPath(new URL('../../../models/reasoner', import.meta.url));
+export const EMBEDDED_MODEL = join(PACKAGE_ROOT, 'models/reasoner');
 
 export const modelOption = (): Option =>
   new Option('--model <folder>', 'checkpoint in the Hugging Face layout').default(

@@ -1,23 +1,87 @@
 import { Command } from 'commander';
-import { benchCommand } from './bench.js';
-import { calibrateCommand } from './calibrate.js';
-import { chatCommand } from './chat.js';
-import { dataCommand } from './data.js';
-import { inspectCommand } from './inspect.js';
-import { scoreCommand } from './score.js';
-import { serveCommand } from './serve.js';
+import { UsageError } from '../files/errors.js';
 
-/** The command `flinch`, apart from the process that runs it: docs/reference/cli.md is made of it, too. */
-export function flinchProgram(version: string): Command {
-  return new Command('flinch')
+interface Subcommand {
+  readonly name: string;
+  readonly description: string;
+  /** Loads the command's module: `flinch --help` needs none of them. */
+  readonly load: () => Promise<Command>;
+}
+
+const SUBCOMMANDS: readonly Subcommand[] = [
+  {
+    name: 'serve',
+    description: 'Serve models: OpenAI-compatible API, WebSocket stream, and a page to try them.',
+    load: async () => (await import('./serve.js')).serveCommand(),
+  },
+  {
+    name: 'chat',
+    description: 'Ask a model and watch where it hesitates.',
+    load: async () => (await import('./chat.js')).chatCommand(),
+  },
+  {
+    name: 'score',
+    description: 'Score finished responses, one JSON object per line.',
+    load: async () => (await import('./score.js')).scoreCommand(),
+  },
+  {
+    name: 'calibrate',
+    description: "Collect a model's ordinary scores, so that a guard can keep a false alarm rate.",
+    load: async () => (await import('./calibrate.js')).calibrateCommand(),
+  },
+  {
+    name: 'inspect',
+    description: 'Show what a checkpoint is, and the memory and time it needs.',
+    load: async () => (await import('./inspect.js')).inspectCommand(),
+  },
+  {
+    name: 'bench',
+    description: 'Evaluate the uncertainty methods and the guard; measure speed and memory.',
+    load: async () => (await benchPackage('bench')).benchCommand(),
+  },
+  {
+    name: 'data',
+    description: 'List and download the data sets of the benchmark, which are not part of flinch.',
+    load: async () => (await benchPackage('data')).dataCommand(),
+  },
+];
+
+/** What the package `flinch-bench` exports. */
+interface BenchPackage {
+  benchCommand(): Command;
+  dataCommand(): Command;
+}
+
+/** A variable, so that the compiler does not look for the package: it may not be installed. */
+const BENCH_PACKAGE: string = 'flinch-bench';
+
+/** @throws UsageError where the package is not installed */
+async function benchPackage(command: string): Promise<BenchPackage> {
+  try {
+    return await import(BENCH_PACKAGE);
+  } catch (error) {
+    const missing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
+    if (!missing || !error.message.includes(`'${BENCH_PACKAGE}'`)) throw error;
+    throw new UsageError(
+      `\`flinch ${command}\` is a separate package. Install it: npm install ${BENCH_PACKAGE}`,
+    );
+  }
+}
+
+/**
+ * The command `flinch`, apart from the process that runs it; docs/reference/cli.md is generated from it.
+ * @param words of the command line: only subcommands named there are loaded, the others are name and description.
+ *   By default all are loaded.
+ */
+export async function flinchProgram(version: string, words?: readonly string[]): Promise<Command> {
+  const program = new Command('flinch')
     .description('Measures, token by token, how much a language model hesitates while it writes.')
     .version(version)
     .showHelpAfterError('(--help shows the options)')
-    .addCommand(serveCommand())
-    .addCommand(chatCommand())
-    .addCommand(scoreCommand())
-    .addCommand(calibrateCommand())
-    .addCommand(inspectCommand())
-    .addCommand(benchCommand())
-    .addCommand(dataCommand());
+    .configureHelp({ subcommandTerm: (command) => command.name() });
+  for (const { name, description, load } of SUBCOMMANDS) {
+    const command = !words || words.includes(name) ? await load() : new Command(name);
+    program.addCommand(command.description(description).copyInheritedSettings(program));
+  }
+  return program;
 }

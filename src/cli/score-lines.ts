@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import type { Checkpoint } from '../model/checkpoint.js';
-import { Detokenizer } from '../model/detokenizer.js';
-import { fieldName } from '../model/json.js';
-import { encodePrompt } from '../model/prompt.js';
+import type { Checkpoint } from '../checkpoint/checkpoint.js';
+import { UsageError } from '../files/errors.js';
+import { fieldName } from '../files/json.js';
 import { scoreFields } from '../stream/wire.js';
+import { Detokenizer } from '../tokenizer/detokenizer.js';
+import { encodePrompt } from '../tokenizer/prompt.js';
+import type { ScoredResponse } from '../uncertainty/sequence-scorer.js';
 import type { AbsoluteScoring } from '../uncertainty/settings.js';
-import type { ScoredResponse } from '../uncertainty/text-scorer.js';
 import { TOKUR_METHODS } from '../uncertainty/tokur.js';
-import { UsageError } from './report.js';
 
 const ids = z.array(z.int().min(0));
 

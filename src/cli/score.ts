@@ -6,18 +6,20 @@ import type { Readable } from 'node:stream';
 import { Command, Option } from 'commander';
 import type { DeviceChoice } from '../engine/device.js';
 import { Engine } from '../engine/engine.js';
+import { UsageError } from '../files/errors.js';
 import { DEFAULT_METHODS, type Method } from '../uncertainty/method.js';
+import { scoreResponse } from '../uncertainty/sequence-scorer.js';
 import {
   type AbsoluteScoring,
   absoluteScoring,
   DEFAULT_RANDOM,
   type Scoring,
 } from '../uncertainty/settings.js';
-import { scoreResponse } from '../uncertainty/text-scorer.js';
+import { reportDevices } from './devices.js';
+import { reportError } from './errors.js';
 import { LineOutput } from './line-output.js';
 import { deviceOption, integer, modelOption, parseMethods } from './options.js';
 import { countLines, Progress } from './progress.js';
-import { reportDevices, reportError, UsageError } from './report.js';
 import { outputLine, parseInputLine } from './score-lines.js';
 import {
   addScoringOptions,
@@ -40,7 +42,6 @@ interface ScoreOptions extends ScoringOptions {
 
 export function scoreCommand(): Command {
   const command = new Command('score')
-    .description('Score finished responses, one JSON object a line.')
     .addOption(modelOption())
     .addOption(deviceOption())
     .requiredOption('--input <file>', 'JSON lines to score; - is standard input')

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { TokurSettings } from '../model/tokur-noise.js';
+import type { TokurSettings } from '../numerics/tokur-noise.js';
 import type { Schedule } from '../uncertainty/schedule.js';
 import {
   checkScoring,

@@ -1,6 +1,6 @@
 import { basename, resolve } from 'node:path';
-import type { Config } from '../../gateway/config.js';
-import { ConfigError, type ConfigLayer } from '../../gateway/config-layer.js';
+import type { Config } from '../../gateway/config/config.js';
+import { ConfigError, type ConfigLayer } from '../../gateway/config/layer.js';
 import { EMBEDDED_MODEL } from './options.js';
 
 /** Characters of a model's name, as gateway/config.ts has it. */
@@ -33,7 +33,7 @@ export type ServeConfig = Config & { readonly models: NonNullable<Config['models
  */
 export async function serveConfig(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<ServeConfig> {
   // Loaded when it is needed: other commands have no gateway.
-  const { loadConfig } = await import('../../gateway/load-config.js');
+  const { loadConfig } = await import('../../gateway/config/load-config.js');
   const sources = { env, ...(flags.config !== undefined && { file: flags.config }) };
   const layers = [...fieldFlags(flags), ...modelFlags(flags)];
   const config = await loadConfig({ ...sources, flags: layers });

@@ -1,10 +1,11 @@
 import { Command, Option } from 'commander';
 import { pino } from 'pino';
 import type { OpenModels } from '../../gateway/open-models.js';
-import type { Gateway } from '../../gateway/server.js';
+import type { Gateway } from '../../gateway/start-gateway.js';
 import { DEVICE_CHOICES } from '../engine/device.js';
+import { formatDevices } from './devices.js';
+import { heading } from './format.js';
 import { integer, parseBytes } from './options.js';
-import { formatDevices, heading } from './report.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
 
 interface ServeOptions extends ServeFlags {
@@ -18,7 +19,6 @@ const EXIT_AT_ONCE = 130;
 
 export function serveCommand(): Command {
   return new Command('serve')
-    .description('Serve models: OpenAI-compatible API, WebSocket stream, and a page to try them.')
     .option('--config <file>', 'configuration in YAML or JSON; flags and variables go before it')
     .option('--check-config', 'print the configuration that results, and serve nothing')
     .optionsGroup('Where:')

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { type Checkpoint, openCheckpoint } from '../model/checkpoint.js';
+import { type Checkpoint, openCheckpoint } from '../checkpoint/checkpoint.js';
 import { candidates, type DeviceChoice } from './device.js';
 import { EngineError } from './errors.js';
 import { type GenerateRequest, Generation } from './generation.js';
@@ -8,7 +8,7 @@ import { MemoryBudget } from './memory-budget.js';
 import { EngineProcess, type ProcessLoss, type ProcessStatus } from './process.js';
 import type { FromDecode, FromScore, OpenMessage, Role, ToDecode, ToScore } from './protocol.js';
 import type { Machine } from './run-limits.js';
-import { ScoreText } from './score-text.js';
+import { ScoreSequence } from './score-sequence.js';
 import { Share } from './share.js';
 import { checkIds } from './token-ids.js';
 
@@ -134,17 +134,17 @@ export class Engine {
 
   /**
    * @param size the longest that the text may become, and what its passes may cover; by default all of the context
-   * @param forks how many other continuations there may be at a time ({@link ScoreText.fork})
+   * @param forks how many other continuations there may be at a time ({@link ScoreSequence.fork})
    * @throws EngineError `memory`, `overloaded`, `unavailable`, `closed`
    */
-  async openText(size: Partial<ScoreSize> = {}, forks = 0): Promise<ScoreText> {
+  async openSequence(size: Partial<ScoreSize> = {}, forks = 0): Promise<ScoreSequence> {
     const { positions = this.contextLength } = size;
-    const { window = positions, scored = positions, lanes = 0 } = size;
-    const need = copies(scoreMemory(this.machine('score'), { positions, window, scored, lanes }), forks);
+    const { window = positions, scored = positions, replicas = 0 } = size;
+    const need = copies(scoreMemory(this.machine('score'), { positions, window, scored, replicas }), forks);
     const share = new Share(this.memory.admit('score', need, positions));
     const letGo = share.hold();
     try {
-      return await ScoreText.open({
+      return await ScoreSequence.open({
         process: this.#score,
         vocabSize: this.checkpoint.config.vocabSize,
         share,

@@ -1,5 +1,5 @@
-import { Detokenizer } from '../model/detokenizer.js';
-import type { Tokenizer } from '../model/tokenizer.js';
+import { Detokenizer } from '../tokenizer/detokenizer.js';
+import type { Tokenizer } from '../tokenizer/tokenizer.js';
 import { EngineError } from './errors.js';
 import { Inbox } from './inbox.js';
 import type { EngineProcess, StreamHandle } from './process.js';

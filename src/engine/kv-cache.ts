@@ -1,5 +1,5 @@
 import type * as ort from 'onnxruntime-node';
-import type { ModelConfig } from '../model/config.js';
+import type { ModelConfig } from '../checkpoint/config.js';
 import { floats } from './session.js';
 
 type CacheShape = Pick<ModelConfig, 'layers' | 'kvHeads' | 'headDim'>;

@@ -1,6 +1,6 @@
-import { externalTensor, type ModelSource } from '../model/decoder.js';
-import { buildGramGraph } from '../model/gram-graph.js';
-import { leadingEigenvectors } from '../model/subspace-iteration.js';
+import { externalTensor, type ModelSource } from '../graphs/decoder.js';
+import { buildGramGraph } from '../graphs/gram-graph.js';
+import { leadingEigenvectors } from '../numerics/subspace-iteration.js';
 import type { ExternalTensor } from '../onnx/graph.js';
 import { floats, openSession, type SessionOptions } from './session.js';
 

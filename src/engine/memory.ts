@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../model/config.js';
+import type { ModelConfig } from '../checkpoint/config.js';
 import { capacityFor } from './kv-cache.js';
 import { FLOAT, fitsOneRun, forwardRunBytes, type Machine, rowsPerRun, scoreRunBytes } from './run-limits.js';
 
@@ -18,7 +18,7 @@ export interface ScoreSize {
   readonly window: number;
   readonly scored: number;
   /** Perturbed copies of the text. */
-  readonly lanes: number;
+  readonly replicas: number;
 }
 
 /**
@@ -37,13 +37,16 @@ export function decodeMemory(machine: Machine, positions: number): MemoryNeed {
 }
 
 /** Of a text that is being scored. */
-export function scoreMemory(machine: Machine, { positions, window, scored, lanes }: ScoreSize): MemoryNeed {
+export function scoreMemory(
+  machine: Machine,
+  { positions, window, scored, replicas }: ScoreSize,
+): MemoryNeed {
   const { config } = machine;
   const rows = Math.min(window, positions);
   const tokens = Math.min(scored, positions);
   const cache = cacheBytes(config, positions);
   const fill = forwardRunBytes(config, { rows: Math.min(positions, 256), keys: positions, scored: 1 });
-  const kept = cache * (1 + lanes);
+  const kept = cache * (1 + replicas);
   if (fitsOneRun(machine, { rows, keys: positions, scored: tokens })) {
     return { kept, run: Math.max(fill, scoreRunBytes(config, { rows, keys: positions, scored: tokens })) };
   }

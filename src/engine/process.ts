@@ -1,10 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { adviceFor, type Device, environmentOf } from './device.js';
 import { EngineError } from './errors.js';
 
-const ENTRY = fileURLToPath(new URL('./child/main.js', import.meta.url));
+const ENTRY = fileURLToPath(new URL(`./child/main${extname(import.meta.url)}`, import.meta.url));
 
 /** What a process is told first, beside its device. */
 interface Opening {

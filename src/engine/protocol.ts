@@ -1,5 +1,5 @@
-import type { ModelSource } from '../model/decoder.js';
-import type { TokurSettings } from '../model/tokur-noise.js';
+import type { ModelSource } from '../graphs/decoder.js';
+import type { TokurSettings } from '../numerics/tokur-noise.js';
 import type { Device } from './device.js';
 import type { Sampling, TokenLogprob } from './sampler.js';
 
@@ -85,7 +85,7 @@ export interface Adversary {
 }
 
 /** Copies of a text that run perturbed: their embeddings, or for TokUR the weights of the model. */
-export type LaneOptions = NoiseOptions | ({ readonly kind: 'tokur' } & TokurSettings);
+export type ReplicaOptions = NoiseOptions | ({ readonly kind: 'tokur' } & TokurSettings);
 
 export interface NoiseOptions {
   readonly kind: 'noise';
@@ -98,11 +98,11 @@ export interface NoiseOptions {
     | { readonly values: Float32Array; readonly positions: number };
 }
 
-/** What the lanes of a text say of tokens `from` to `to − 1`. */
+/** What the replicas of a text say of tokens `from` to `to − 1`. */
 export interface SampleMessage {
   readonly type: 'sample';
   readonly stream: number;
-  readonly kind: LaneOptions['kind'];
+  readonly kind: ReplicaOptions['kind'];
   /** As in {@link PassMessage}. */
   readonly newIds: readonly number[];
   readonly from: number;
@@ -123,7 +123,7 @@ export type ToScore =
   /** A text that begins as the first `length` tokens of another one. */
   | ForkMessage
   /** What the samples of a text are; before the first of them. */
-  | { readonly type: 'lanes'; readonly stream: number; readonly options: LaneOptions }
+  | { readonly type: 'replicas'; readonly stream: number; readonly options: ReplicaOptions }
   /** The text is done with: its cache is freed. */
   | { readonly type: 'release'; readonly stream: number };
 
@@ -153,6 +153,6 @@ export type FromScore =
       readonly positions: number;
     }
   | { readonly type: 'forked'; readonly stream: number }
-  /** Per token: log P(token) of each lane, or its derivative along the lane's noise; of TokUR EU, TU and AU. */
+  /** Per token: log P(token) of each replica, or its derivative along the replica's noise; of TokUR EU, TU and AU. */
   | { readonly type: 'sampled'; readonly stream: number; readonly values: readonly (readonly number[])[] }
   | { readonly type: 'failed'; readonly stream: number; readonly message: string };

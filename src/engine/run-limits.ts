@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../model/config.js';
+import type { ModelConfig } from '../checkpoint/config.js';
 import type { Device } from './device.js';
 
 /**

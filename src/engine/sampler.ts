@@ -1,6 +1,6 @@
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { mersenne } from 'pure-rand/generator/mersenne';
-import type { GenerationDefaults } from '../model/generation-config.js';
+import type { GenerationDefaults } from '../checkpoint/generation-config.js';
 
 /** How the next token is drawn. Log-probabilities that are reported never depend on it. */
 export interface Sampling {

@@ -1,4 +1,4 @@
-import type { Detokenizer } from '../model/detokenizer.js';
+import type { Detokenizer } from '../tokenizer/detokenizer.js';
 import { findStop } from './stop-strings.js';
 
 export interface Assembled<T> {

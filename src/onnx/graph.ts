@@ -1,3 +1,4 @@
+import type { Node } from './operators.js';
 import { type AttributesOf, type OperatorName, operatorSpec } from './operators.js';
 import {
   type Attributes,
@@ -6,7 +7,6 @@ import {
   ELEMENT_TYPE_CODE,
   type ElementType,
   GraphError,
-  type Node,
   type Shape,
   sameShape,
   type TensorType,

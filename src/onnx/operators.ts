@@ -6,6 +6,7 @@ import {
   GraphError,
   type Shape,
   type TensorType,
+  type Value,
 } from './types.js';
 
 type AttributeKind = 'int' | 'float' | 'ints' | 'string';
@@ -186,4 +187,12 @@ export type AttributesOf<Op extends OperatorName> = {
 
 export function operatorSpec(op: OperatorName): OperatorSpec {
   return OPERATORS[op];
+}
+
+export interface Node {
+  readonly op: OperatorName;
+  /** An absent optional input is `null`. */
+  readonly inputs: readonly (Value | null)[];
+  readonly outputs: readonly Value[];
+  readonly attributes: Attributes;
 }

@@ -1,5 +1,3 @@
-import type { OperatorName } from './operators.js';
-
 /** Element types of the tensors that flinch's graphs use, by their ONNX names. */
 export type ElementType = 'float32' | 'float16' | 'bfloat16' | 'int64' | 'int32' | 'bool';
 
@@ -29,14 +27,6 @@ export interface Value extends TensorType {
 
 export type Attribute = number | string | readonly number[];
 export type Attributes = Readonly<Record<string, Attribute>>;
-
-export interface Node {
-  readonly op: OperatorName;
-  /** An absent optional input is `null`. */
-  readonly inputs: readonly (Value | null)[];
-  readonly outputs: readonly Value[];
-  readonly attributes: Attributes;
-}
 
 /** Raised while a graph is built or differentiated: a mistake in the program, never in its input. */
 export class GraphError extends Error {

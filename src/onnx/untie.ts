@@ -1,5 +1,6 @@
 import type { Graph } from './graph.js';
-import type { Node, Value } from './types.js';
+import type { Node } from './operators.js';
+import type { Value } from './types.js';
 
 /** What a graph is when it is finished. */
 export type FinishedGraph = Pick<Graph, 'inputs' | 'outputs' | 'nodes' | 'initializers'>;

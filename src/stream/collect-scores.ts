@@ -14,10 +14,10 @@ import {
 import type { Engine } from '../engine/engine.js';
 import { EngineError } from '../engine/errors.js';
 import type { GenerateRequest } from '../engine/generation.js';
+import type { ScoredAnswer } from '../risk/score-collector.js';
 import { blockOf } from '../uncertainty/schedule.js';
-import type { ScoredAnswer } from '../uncertainty/score-collector.js';
+import { SequenceScorer } from '../uncertainty/sequence-scorer.js';
 import type { Scoring } from '../uncertainty/settings.js';
-import { TextScorer } from '../uncertainty/text-scorer.js';
 import type { DoneEvent, ScoreEvent, StepClosedEvent, TokenEvent } from './events.js';
 import { FlowGate } from './flow-gate.js';
 import { generate } from './generate.js';
@@ -82,7 +82,8 @@ function answer(
     const aligner = new StepAligner();
     const gate = new FlowGate();
     const positions = request.promptIds.length + request.maxTokens;
-    const open = async () => byModel(await TextScorer.open(engine, request.promptIds, scoring, positions));
+    const open = async () =>
+      byModel(await SequenceScorer.open(engine, request.promptIds, scoring, positions));
     return generate(engine, request, gate).pipe(
       score({ open, block: blockOf(scoring.schedule), gate, begins: (text) => aligner.begins(text) }),
       segmentSteps(),

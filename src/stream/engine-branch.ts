@@ -2,8 +2,8 @@ import type { Observable } from 'rxjs';
 import type { Engine } from '../engine/engine.js';
 import type { GenerateRequest, Generation } from '../engine/generation.js';
 import { blockOf } from '../uncertainty/schedule.js';
+import { SequenceScorer } from '../uncertainty/sequence-scorer.js';
 import type { Scoring } from '../uncertainty/settings.js';
-import { TextScorer } from '../uncertainty/text-scorer.js';
 import type { Branch, Continuation } from './branch.js';
 import type { GuardEvent } from './events.js';
 import type { FlowGate } from './flow-gate.js';
@@ -26,10 +26,10 @@ interface Shared {
 export class EngineBranch implements Branch {
   readonly #shared: Shared;
   readonly #generation: Generation;
-  readonly #scorer: TextScorer;
+  readonly #scorer: SequenceScorer;
   readonly #text: TextSoFar;
 
-  private constructor(shared: Shared, generation: Generation, scorer: TextScorer, text: TextSoFar) {
+  private constructor(shared: Shared, generation: Generation, scorer: SequenceScorer, text: TextSoFar) {
     this.#shared = shared;
     this.#generation = generation;
     this.#scorer = scorer;
@@ -46,7 +46,7 @@ export class EngineBranch implements Branch {
     const { scoring, forks } = options;
     const shared = { engine, request: { ...request, forks }, options };
     // The scorer first: a text that cannot be scored is refused before any token of it is out.
-    const scorer = await TextScorer.open(engine, promptIds, scoring, promptIds.length + maxTokens, forks);
+    const scorer = await SequenceScorer.open(engine, promptIds, scoring, promptIds.length + maxTokens, forks);
     try {
       const generation = await engine.generate(shared.request);
       return new EngineBranch(shared, generation, scorer, TextSoFar.begin());

@@ -1,6 +1,6 @@
+import { POSITIONS } from '../risk/positions.js';
+import { isAlarm, type RiskModel, STATISTICS, type Statistic } from '../risk/risk.js';
 import type { Method } from '../uncertainty/method.js';
-import { POSITIONS } from '../uncertainty/positions.js';
-import { isAlarm, type RiskModel, STATISTICS, type Statistic } from '../uncertainty/risk.js';
 import { type Scoring, SettingsError } from '../uncertainty/settings.js';
 import { lowestUncertainty, majority } from './choose.js';
 import type { ActionName } from './events.js';

@@ -1,5 +1,5 @@
 import { defer, finalize, from, type Observable, type OperatorFunction, tap } from 'rxjs';
-import type { RiskModel } from '../uncertainty/risk.js';
+import type { RiskModel } from '../risk/risk.js';
 import type { Scoring } from '../uncertainty/settings.js';
 import type { Branch } from './branch.js';
 import { detectSpikes } from './detect-spikes.js';

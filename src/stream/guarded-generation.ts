@@ -1,7 +1,7 @@
 import type { Observable } from 'rxjs';
 import type { Engine } from '../engine/engine.js';
 import type { GenerateRequest } from '../engine/generation.js';
-import type { RiskModel } from '../uncertainty/risk.js';
+import type { RiskModel } from '../risk/risk.js';
 import type { Scoring } from '../uncertainty/settings.js';
 import { EngineBranch } from './engine-branch.js';
 import type { GuardEvent } from './events.js';

@@ -2,21 +2,9 @@ import { Observable, type OperatorFunction, switchMap } from 'rxjs';
 import type { Branch } from './branch.js';
 import type { GuardEvent } from './events.js';
 import { FlowGate } from './flow-gate.js';
-import { Intervening } from './intervening.js';
-import type { Policy } from './policy.js';
+import { type InterveneOptions, Intervening } from './intervening.js';
 
-export interface InterveneOptions {
-  readonly policy: Policy;
-  /** Other continuations are drawn by seeds that follow from it. */
-  readonly seed: number;
-  /** Held by a reader that does not keep up. */
-  readonly gate?: FlowGate;
-  /**
-   * Whether a continuation that fails with this error is done without: the response goes on as it stands. By default
-   * none is.
-   */
-  readonly dispensable?: (error: unknown) => boolean;
-}
+export type { InterveneOptions } from './intervening.js';
 
 /**
  * Follows a branch of text and acts on its flagged steps as a policy says: leave it, stop, draw candidates for the step

@@ -1,14 +1,26 @@
 import { sum } from 'simple-statistics';
 import { EngineError } from '../engine/errors.js';
-import { hash32 } from '../model/noise.js';
+import { hash32 } from '../numerics/noise.js';
 import type { Branch, Continuation } from './branch.js';
 import { EventReader } from './event-reader.js';
 import type { DoneEvent, GuardEvent, ScoreEvent, StepEvent } from './events.js';
 import { FlowGate } from './flow-gate.js';
-import type { InterveneOptions } from './intervene.js';
-import type { Candidate, Intervention } from './policy.js';
+import type { Candidate, Intervention, Policy } from './policy.js';
 
 type Rollback = Extract<Intervention, { action: 'rollback' }>;
+
+export interface InterveneOptions {
+  readonly policy: Policy;
+  /** Other continuations are drawn by seeds that follow from it. */
+  readonly seed: number;
+  /** Held by a reader that does not keep up. */
+  readonly gate?: FlowGate;
+  /**
+   * Whether a continuation that fails with this error is done without: the response goes on as it stands. By default
+   * none is.
+   */
+  readonly dispensable?: (error: unknown) => boolean;
+}
 
 /** A branch that is being read. */
 interface Followed {

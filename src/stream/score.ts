@@ -1,9 +1,9 @@
 import { Observable, type OperatorFunction } from 'rxjs';
-import type { NewToken, TextScorer, TokenScore } from '../uncertainty/text-scorer.js';
+import type { NewToken, SequenceScorer, TokenScore } from '../uncertainty/sequence-scorer.js';
 import type { DoneEvent, GenerationEvent, TokenEvent } from './events.js';
 import type { FlowGate } from './flow-gate.js';
 
-/** What scores one text; a {@link TextScorer} does it by a model, others by what the tokens bring along. */
+/** What scores one text; a {@link SequenceScorer} does it by a model, others by what the tokens bring along. */
 export interface TokenScorer {
   /** @param tokens the next of the text; `token` is the event, `begins` as in {@link NewToken} */
   push(tokens: readonly ScorableToken[]): Promise<ScoredToken[]>;
@@ -19,7 +19,7 @@ export interface ScorableToken extends Pick<NewToken, 'begins'> {
 export type ScoredToken = Pick<TokenScore, 'index' | 'scores' | 'skipped' | 'rival'>;
 
 /** Scores tokens whose ids are known by a model. */
-export function byModel(scorer: Pick<TextScorer, 'push' | 'finish' | 'close'>): TokenScorer {
+export function byModel(scorer: Pick<SequenceScorer, 'push' | 'finish' | 'close'>): TokenScorer {
   return {
     push: (tokens) => scorer.push(tokens.map(newToken)),
     finish: () => scorer.finish(),
@@ -68,7 +68,7 @@ const MAX_WAITING_BLOCKS = 64;
  * failure of scoring is an error of the stream, and ends the generation.
  *
  * @example
- * const open = async () => byModel(await TextScorer.open(engine, request.promptIds, scoring));
+ * const open = async () => byModel(await SequenceScorer.open(engine, request.promptIds, scoring));
  * generate(engine, request, gate).pipe(score({ open, block: 8, gate }));
  */
 export function score(options: ScoreOptions): OperatorFunction<TokenEvent | DoneEvent, GenerationEvent> {

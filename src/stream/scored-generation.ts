@@ -2,8 +2,8 @@ import { defer, finalize, from, type Observable, switchMap } from 'rxjs';
 import type { Engine } from '../engine/engine.js';
 import type { GenerateRequest } from '../engine/generation.js';
 import { blockOf } from '../uncertainty/schedule.js';
+import { SequenceScorer } from '../uncertainty/sequence-scorer.js';
 import type { Scoring } from '../uncertainty/settings.js';
-import { TextScorer } from '../uncertainty/text-scorer.js';
 import type { GenerationEvent } from './events.js';
 import { FlowGate } from './flow-gate.js';
 import { generate } from './generate.js';
@@ -26,7 +26,7 @@ export function scoredGeneration(
   const positions = request.promptIds.length + request.maxTokens;
   // The scorer first: a text that cannot be scored is refused before any token of it is out.
   return defer(() => {
-    const opened = TextScorer.open(engine, request.promptIds, scoring, positions);
+    const opened = SequenceScorer.open(engine, request.promptIds, scoring, positions);
     const open = async () => byModel(await opened);
     const scored = () => generate(engine, request, gate).pipe(score({ open, block, gate }));
     return from(opened).pipe(

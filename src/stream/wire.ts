@@ -1,4 +1,4 @@
-import type { Tokenizer } from '../model/tokenizer.js';
+import type { Tokenizer } from '../tokenizer/tokenizer.js';
 import type { DoneEvent, GuardEvent, ScoreEvent, TokenEvent, TopToken } from './events.js';
 
 /** What tokens are, by their ids; `null` where nobody knows the vocabulary: then tokens come with their texts. */

@@ -1,4 +1,4 @@
-import type { TokurSettings } from '../model/tokur-noise.js';
+import type { TokurSettings } from '../numerics/tokur-noise.js';
 import { DEFAULT_METHODS, METHODS, type Method } from './method.js';
 import type { Schedule } from './schedule.js';
 

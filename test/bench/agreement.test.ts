@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { agreement } from '#src/bench/schedules/agreement.js';
+import { agreement } from '#bench/schedules/agreement.js';
 
 describe('agreement', () => {
   it('is of ranks: the scale does not matter, the order does', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Comparison, scoreAnswer, summarize } from '#src/bench/schedules/compare.js';
-import { REFERENCES, VARIANTS } from '#src/bench/schedules/variants.js';
+import { type Comparison, scoreAnswer, summarize } from '#bench/schedules/compare.js';
+import { REFERENCES, VARIANTS } from '#bench/schedules/variants.js';
 import { Engine } from '#src/index.js';
 import { checkpointFolder, goldenCases } from '../support/golden.js';
 

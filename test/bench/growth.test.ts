@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { growthOf, type MemorySample } from '#src/bench/soak/growth.js';
+import { growthOf, type MemorySample } from '#bench/soak/growth.js';
 
 /** A sample every ten seconds. */
 const samples = (minutes: number, bytes: (seconds: number) => number | null): MemorySample[] =>

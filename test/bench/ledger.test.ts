@@ -1,8 +1,8 @@
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { claimFolder, Ledger, readResults } from '#src/bench/ledger.js';
-import { UsageError } from '#src/cli/report.js';
+import { claimFolder, Ledger, readResults } from '#bench/ledger.js';
+import { UsageError } from '#src/files/errors.js';
 import { useFolder } from '../support/cli.js';
 
 const folder = useFolder();

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { bytesPerSecond, openReaders } from '#src/bench/speed/bandwidth.js';
-import { openProducts, passOperations, weightMatrices } from '#src/bench/speed/products.js';
-import { writeRandomCheckpoint } from '#src/bench/speed/random-checkpoint.js';
+import { writeRandomCheckpoint } from '#bench/speed/random-checkpoint.js';
+import { bytesPerSecond, openReaders } from '#src/cost/bandwidth.js';
+import { openProducts, passOperations, weightMatrices } from '#src/cost/products.js';
 import { openCheckpoint } from '#src/index.js';
 import { useFolder } from '../support/cli.js';
 import { checkpointFolder } from '../support/golden.js';

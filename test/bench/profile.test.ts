@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { summarizeProfile } from '#src/bench/speed/profile.js';
+import { summarizeProfile } from '#bench/speed/profile.js';
 
 const run = (ts: number, dur: number) => ({ name: 'model_run', ts, dur });
 const kernel = (operator: string, ts: number, dur: number) => ({

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { areas } from '#src/bench/statistics/areas.js';
-import { rank } from '#src/bench/statistics/ranking.js';
-import { waldHalfWidth } from '#src/bench/statistics/wald.js';
-import { chanceToHoldTop, holdsTops, onePercent } from '#src/bench/steps/token-hits.js';
+import { areas } from '#bench/statistics/areas.js';
+import { rank } from '#bench/statistics/ranking.js';
+import { chanceToHoldTop, holdsTops, onePercent } from '#bench/steps/token-hits.js';
 import { floats, longs, openSession } from '#src/engine/session.js';
-import { statistics } from '#src/model/token-statistics.js';
-import { tokurStatistics } from '#src/model/tokur-statistics.js';
+import { statistics } from '#src/graphs/token-statistics.js';
+import { tokurStatistics } from '#src/graphs/tokur-statistics.js';
 import { logSoftmax, pick } from '#src/onnx/functions.js';
 import { Graph } from '#src/onnx/graph.js';
 import { referenceVectors } from '../support/bench-vectors.js';
@@ -78,12 +77,5 @@ describe('the reference vectors', () => {
     }
     // 0.01 · 700 is more than 7 in floating point.
     expect(onePercent(700)).toEqual({ ceil: 7, floor: 7, round: 7 });
-  });
-
-  it("hold for the paper's intervals", () => {
-    for (const [at, halfWidth] of Object.entries(referenceVectors.ci95)) {
-      const [trials, share] = at.split('@').map(Number);
-      expect(waldHalfWidth(share!, trials!)).toBeCloseTo(halfWidth, 12);
-    }
   });
 });

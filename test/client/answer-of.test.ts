@@ -1,8 +1,8 @@
 import { concat, from, lastValueFrom, of, throwError, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { EMPTY_ANSWER, foldAnswer } from '#src/client/answer.js';
-import { answerOf } from '#src/client/answer-of.js';
-import { FlinchError } from '#src/client/errors.js';
+import { EMPTY_ANSWER, foldAnswer } from '#client/answer.js';
+import { answerOf } from '#client/answer-of.js';
+import { FlinchError } from '#client/errors.js';
 import { created, numbered, rolledBack, token } from './fake-server.js';
 
 describe('answerOf', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, answerText, EMPTY_ANSWER, failAnswer, foldAnswer } from '#src/client/answer.js';
-import { FlinchError } from '#src/client/errors.js';
-import type { GenerationEvent } from '#src/client/protocol.js';
+import { type Answer, answerText, EMPTY_ANSWER, failAnswer, foldAnswer } from '#client/answer.js';
+import { FlinchError } from '#client/errors.js';
+import type { GenerationEvent } from '#client/protocol.js';
 import { created, done, flagged, numbered, rolledBack, score, settled, token } from './fake-server.js';
 
 const play = (events: readonly GenerationEvent[], from: Answer = EMPTY_ANSWER): Answer =>

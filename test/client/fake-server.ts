@@ -1,7 +1,7 @@
 import { VirtualTimeScheduler } from 'rxjs';
 import { expect } from 'vitest';
-import type { GenerationEvent, ServerEvent } from '#src/client/protocol.js';
-import type { OpenSocket, SocketHandlers } from '#src/client/socket.js';
+import type { GenerationEvent, ServerEvent } from '#client/protocol.js';
+import type { OpenSocket, SocketHandlers } from '#client/socket.js';
 
 type Draft<Event> = Event extends GenerationEvent ? Omit<Event, 'response_id' | 'offset'> : never;
 export type EventDraft = Draft<GenerationEvent>;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { FlinchError } from '#src/client/errors.js';
-import type { GenerationEvent } from '#src/client/protocol.js';
-import { StreamClient } from '#src/client/stream-client.js';
+import type { FlinchError } from '#client/errors.js';
+import type { GenerationEvent } from '#client/protocol.js';
+import { StreamClient } from '#client/stream-client.js';
 import { created, done, FakeServer, numbered, token } from './fake-server.js';
 
 const request = { model: 'reasoner', messages: [{ role: 'user', content: 'What is 2 + 2?' }] } as const;

@@ -18,7 +18,7 @@ async function bundle(entry: string): Promise<Uint8Array> {
 describe('the client as a package', () => {
   it('is in Node what sends its key with the handshake', async () => {
     const { FlinchClient, answerOf } = await import('flinch/client');
-    const { FlinchClient: own } = await import('#src/client/node.js');
+    const { FlinchClient: own } = await import('#client/node.js');
     expect(FlinchClient).toBe(own);
     expect(answerOf).toBeTypeOf('function');
   });

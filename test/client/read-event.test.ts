@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ProtocolError, readEvent } from '#src/client/protocol.js';
+import { ProtocolError, readEvent } from '#client/protocol.js';
 import { rolledBack } from './fake-server.js';
 
 const place = { response_id: 'resp-1', offset: 3 };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { ConnectionState } from '#src/client/connection.js';
-import type { FlinchError } from '#src/client/errors.js';
-import type { GenerationEvent } from '#src/client/protocol.js';
-import { StreamClient } from '#src/client/stream-client.js';
+import type { ConnectionState } from '#client/connection.js';
+import type { FlinchError } from '#client/errors.js';
+import type { GenerationEvent } from '#client/protocol.js';
+import { StreamClient } from '#client/stream-client.js';
 import { created, FakeServer, numbered, rolledBack } from './fake-server.js';
 
 const request = { model: 'reasoner', messages: [{ role: 'user', content: 'What is 2 + 2?' }] } as const;

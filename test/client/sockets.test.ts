@@ -4,10 +4,10 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { filter, firstValueFrom, lastValueFrom } from 'rxjs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { answerText } from '#src/client/answer.js';
-import { answerOf } from '#src/client/answer-of.js';
-import { FlinchClient as BrowserClient } from '#src/client/index.js';
-import { FlinchClient as NodeClient } from '#src/client/node.js';
+import { answerText } from '#client/answer.js';
+import { answerOf } from '#client/answer-of.js';
+import { FlinchClient as BrowserClient } from '#client/index.js';
+import { FlinchClient as NodeClient } from '#client/node.js';
 import { rolledBack } from './fake-server.js';
 
 const request = { model: 'reasoner', messages: [{ role: 'user', content: 'What is 2 + 2?' }] } as const;

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { loadConfig } from '#gateway/config/load-config.js';
 import { checkAccess } from '#gateway/index.js';
-import { loadConfig } from '#gateway/load-config.js';
 import { DASHBOARDS } from '../support/dashboards.js';
 
 const yaml = (name: string): unknown => parse(readFileSync(join(DASHBOARDS, name), 'utf8'));

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { configSchema } from '#gateway/config.js';
+import { configSchema } from '#gateway/config/config.js';
 import { type Gateway, Metrics, type OpenModels, openModels, startGateway } from '#gateway/index.js';
 import { useFolder } from '../support/cli.js';
 import { alerts, readDashboard, recordings, substituted, unconditional } from '../support/dashboards.js';

@@ -1,14 +1,12 @@
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { gatewayBenchProgram } from '#gateway/bench/program.js';
+import { fullName, withSubcommands } from '#bench/reference/cli.js';
 import { METRICS } from '#gateway/metrics/reference.js';
-import { benchProgram } from '#src/bench/program.js';
 import { flinchProgram } from '#src/cli/program.js';
-import { fullName, withSubcommands } from '#src/reference/cli.js';
 import { commandsOf, isShell, placeOf, readDocuments } from '../support/documents.js';
 
-const programs = [flinchProgram('0.0.0'), benchProgram(), gatewayBenchProgram()];
-const commands = programs.flatMap(withSubcommands);
+const program = await flinchProgram('0.0.0');
+const commands = withSubcommands(program);
 const flagsOf = (command: Command): string[] =>
   command
     .createHelp()
@@ -26,17 +24,11 @@ const FOREIGN = new Set([
 ]);
 
 /** The words that call one of our commands, as documents write them. */
-const CALLS =
-  /(?:npx flinch|\bflinch|npm start --|npm run bench:gateway --|npm run bench --)(?= )((?:\\\n|'[^']*'|"[^"]*"|[^|;&>\n])*)/g;
+const CALLS = /(?:npx flinch|\bflinch|npm start --)(?= )((?:\\\n|'[^']*'|"[^"]*"|[^|;&>\n])*)/g;
 
 /** The command that is called, however deep, or that which is called without a name. */
 function calledBy(call: string, words: readonly string[]): Command {
-  const [flinchCommand, bench, gatewayBench] = programs;
-  let command = call.includes('bench:gateway')
-    ? gatewayBench!
-    : call.includes('npm run bench')
-      ? bench!
-      : flinchCommand!;
+  let command = program;
   if (call.startsWith('npm start')) command = command.commands.find((each) => each.name() === 'serve')!;
   for (const word of words) {
     const next = command.commands.find((each) => each.name() === word);
@@ -70,9 +62,7 @@ describe('flags in the documentation', () => {
     );
     expect(faults).toEqual([]);
     expect(unknownFlags('npx flinch chat --rat 0.1 "--x" | jq --y')).toEqual(['flinch chat --rat']);
-    expect(unknownFlags('npm run bench -- soak \\\n  --minute 3')).toEqual([
-      'npm run bench -- soak --minute',
-    ]);
+    expect(unknownFlags('npx flinch bench soak \\\n  --minute 3')).toEqual(['flinch bench soak --minute']);
   });
 
   it('exist where the text names them', () => {

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { renderMarkdown } from '#src/bench/report/markdown.js';
-import { reportOf } from '#src/bench/report/report.js';
+import { renderMarkdown } from '#bench/report/markdown.js';
+import { reportOf } from '#bench/report/report.js';
 import { resultTables } from '../support/result-tables.js';
 
 const RESULTS = 'docs/results';

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { DecodeWorker } from '#src/engine/child/decode-worker.js';
 import { Sessions } from '#src/engine/child/sessions.js';
 import type { FromDecode, GenerateMessage } from '#src/engine/protocol.js';
-import { type Checkpoint, openCheckpoint } from '#src/model/checkpoint.js';
 import { checkpointFolder } from '../support/golden.js';
 
 let checkpoint: Checkpoint;

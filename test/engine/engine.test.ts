@@ -125,12 +125,12 @@ describe('a process that dies', () => {
       to: 4,
       adversary: { alpha: 1e-4, form: 'perturb' as const },
     };
-    const text = await engine.openText();
+    const text = await engine.openSequence();
     await text.pass(pass);
     kill(engine.status().score.pid);
     await until(() => engine.status().score.restarts === 1);
     expect(await codeOf(text.pass({ ...pass, newIds: [] }))).toBe('crashed');
-    expect((await (await engine.openText()).pass(pass)).tokens).toHaveLength(2);
+    expect((await (await engine.openSequence()).pass(pass)).tokens).toHaveLength(2);
   });
 
   it('is told of, with how it died, also where nothing was under way, until nobody listens', async () => {
@@ -210,7 +210,7 @@ describe('what waits for a process', () => {
     const token = generation.next();
     expect(waiting()).toEqual([1, 0]);
     await token;
-    const text = await engine.openText();
+    const text = await engine.openSequence();
     const ids = checkpoint.tokenizer.encode('so many words');
     const pass = text.pass({ newIds: ids, start: 0, from: 1, to: ids.length, adversary: null });
     expect(waiting()).toEqual([0, 1]);
@@ -229,7 +229,7 @@ describe('what waits for a process', () => {
     const timed = await Engine.open(REASONER, { now: () => now });
     const heard: number[] = [];
     const stop = timed.onPass((ms) => heard.push(ms));
-    const text = await timed.openText();
+    const text = await timed.openSequence();
     const ids = timed.checkpoint.tokenizer.encode('so many words');
     const pass = async (to: number): Promise<void> => {
       const passed = text.pass({

@@ -7,8 +7,8 @@ import {
   type GenerationEnd,
   METHODS,
   type Scoring,
+  SequenceScorer,
   scoreResponse,
-  TextScorer,
   type TokenScore,
 } from '#src/index.js';
 import { REASONER } from '../support/golden.js';
@@ -164,7 +164,7 @@ describe('Generation.fork', () => {
   });
 });
 
-describe('TextScorer.fork', () => {
+describe('SequenceScorer.fork', () => {
   const windowed: Scoring = { ...DEFAULT_SCORING, methods: METHODS };
   const lazy: Scoring = {
     ...DEFAULT_SCORING,
@@ -178,7 +178,7 @@ describe('TextScorer.fork', () => {
   ])('scores what follows as in the text that it becomes: %s', async (_, scoring) => {
     const { promptIds } = greedy(engine);
     const [first, second] = await Promise.all([answer(1), answer(2)]);
-    const scorer = await TextScorer.open(engine, promptIds, scoring, 512, 2);
+    const scorer = await SequenceScorer.open(engine, promptIds, scoring, 512, 2);
     await scorer.push(first);
     for (const keep of [0, 5, 8, 21, first.length]) {
       const fork = await scorer.fork(keep);
@@ -197,7 +197,7 @@ describe('TextScorer.fork', () => {
   it('scores anew what shared a pass with tokens that are gone, and nothing else', async () => {
     const { promptIds } = greedy(engine);
     const tokens = await answer(1);
-    const scorer = await TextScorer.open(engine, promptIds, DEFAULT_SCORING, 512, 1);
+    const scorer = await SequenceScorer.open(engine, promptIds, DEFAULT_SCORING, 512, 1);
     await scorer.push(tokens.slice(0, 24));
     for (const [keep, from] of [
       [8, 8],
@@ -218,7 +218,7 @@ describe('TextScorer.fork', () => {
     const tokens = (await answer(1))
       .slice(0, 20)
       .map((token, i) => ({ ...token, begins: i === 5 || i === 9 }));
-    const scorer = await TextScorer.open(engine, promptIds, DEFAULT_SCORING);
+    const scorer = await SequenceScorer.open(engine, promptIds, DEFAULT_SCORING);
     const scored: number[] = [];
     for (const token of tokens) scored.push((await scorer.push([token])).length);
     expect(scored.flatMap((count, i) => (count > 0 ? [[i, count]] : []))).toEqual([

@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
+import { readSafetensors } from '#src/checkpoint/safetensors.js';
 import { leftSingularVectors } from '#src/engine/low-rank-basis.js';
-import { openCheckpoint } from '#src/model/checkpoint.js';
-import { externalTensor, type ModelSource } from '#src/model/decoder.js';
-import { standardNormals } from '#src/model/noise.js';
-import { readSafetensors } from '#src/model/safetensors.js';
-import { FIXTURES, fixture, REASONER } from '../model/support.js';
+import { externalTensor, type ModelSource } from '#src/graphs/decoder.js';
+import { standardNormals } from '#src/numerics/noise.js';
+import { FIXTURES, fixture, REASONER } from '../support/graphs.js';
 import { tokurBases } from '../support/tokur.js';
 
 type Rows = readonly (readonly number[])[];
@@ -141,7 +141,7 @@ describe('leftSingularVectors', () => {
 
   it('agrees with itself', async () => {
     const weight = Array.from({ length: 64 }, (_, i) => [
-      ...standardNormals({ seed: 1, lane: 0, position: i }, 64),
+      ...standardNormals({ seed: 1, replica: 0, position: i }, 64),
     ]);
     expect(await find(weight)).toEqual(await find(weight));
   });

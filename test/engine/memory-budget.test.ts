@@ -51,7 +51,7 @@ describe('an engine with little memory', () => {
     const probe = await Engine.open(REASONER);
     const { kept, run } = decodeMemory(probe.machine('decode'), POSITIONS);
     perStream = kept + run;
-    const size = { positions: POSITIONS, window: POSITIONS, scored: POSITIONS, lanes: 0 };
+    const size = { positions: POSITIONS, window: POSITIONS, scored: POSITIONS, replicas: 0 };
     const text = scoreMemory(probe.machine('score'), size);
     perText = text.kept + text.run;
     await probe.close();
@@ -62,11 +62,11 @@ describe('an engine with little memory', () => {
   });
 
   it('refuses a text beside another, and takes it afterwards', async () => {
-    const text = await engine.openText({ positions: POSITIONS });
-    await expect(engine.openText({ positions: POSITIONS })).rejects.toMatchObject({ code: 'overloaded' });
+    const text = await engine.openSequence({ positions: POSITIONS });
+    await expect(engine.openSequence({ positions: POSITIONS })).rejects.toMatchObject({ code: 'overloaded' });
     text.release();
     expect(engine.memory.used).toBe(0);
-    (await engine.openText({ positions: POSITIONS })).release();
+    (await engine.openSequence({ positions: POSITIONS })).release();
   });
 
   it('refuses a text that it could never hold', async () => {

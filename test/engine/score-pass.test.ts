@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { type AttackedWindow, runForward, runScorePass } from '#src/engine/child/score-pass.js';
+import type { Runtime } from '#src/engine/child/sequence-run.js';
 import { Sessions } from '#src/engine/child/sessions.js';
-import type { Runtime } from '#src/engine/child/text-run.js';
 import { KvCache } from '#src/engine/kv-cache.js';
 import type { Adversary } from '#src/engine/protocol.js';
-import { type Checkpoint, openCheckpoint } from '#src/model/checkpoint.js';
-import { RotaryEmbedding } from '#src/model/rope.js';
+import { RotaryEmbedding } from '#src/graphs/rope.js';
 import {
   CHECKPOINTS,
   checkpointFolder,

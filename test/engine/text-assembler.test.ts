@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { findStop } from '#src/engine/stop-strings.js';
 import { TextAssembler } from '#src/engine/text-assembler.js';
-import { openCheckpoint } from '#src/model/checkpoint.js';
-import { Detokenizer } from '#src/model/detokenizer.js';
+import { Detokenizer } from '#src/tokenizer/detokenizer.js';
 import { REASONER } from '../support/golden.js';
 
 describe('findStop', () => {

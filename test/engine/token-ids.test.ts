@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEFAULT_SCORING, Engine, scoreResponse, TextScorer } from '#src/index.js';
+import { DEFAULT_SCORING, Engine, SequenceScorer, scoreResponse } from '#src/index.js';
 import { REASONER } from '../support/golden.js';
 import { greedy } from '../support/requests.js';
 
@@ -24,7 +24,7 @@ describe('what the engine is asked', () => {
   );
 
   it('does not spoil what was asked before', async () => {
-    const scorer = await TextScorer.open(engine, [1, 2], { ...DEFAULT_SCORING, methods: ['nll'] });
+    const scorer = await SequenceScorer.open(engine, [1, 2], { ...DEFAULT_SCORING, methods: ['nll'] });
     const response = Array.from({ length: 8 }, () => ({ id: 5 }));
     expect(await scorer.push(response)).toHaveLength(8);
     await expect(scorer.push(Array.from({ length: 8 }, () => ({ id: 1e7 })))).rejects.toThrow(/vocabulary/);
@@ -32,7 +32,7 @@ describe('what the engine is asked', () => {
   });
 
   it('is one question about a text at a time', async () => {
-    const text = await engine.openText();
+    const text = await engine.openSequence();
     const pass = { newIds: [1, 2, 3, 4], start: 0, from: 2, to: 4, adversary: null };
     const first = text.pass(pass);
     await expect(text.pass({ ...pass, newIds: [] })).rejects.toThrow('one question at a time');

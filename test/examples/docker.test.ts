@@ -6,8 +6,8 @@ import { arch, env, execPath, platform } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { loadConfig } from '#gateway/config/load-config.js';
 import { checkAccess } from '#gateway/index.js';
-import { loadConfig } from '#gateway/load-config.js';
 import { useFolder } from '../support/cli.js';
 import { useTestGateway } from '../support/waiting-gateway.js';
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { configSchema } from '#gateway/config.js';
+import { configSchema } from '#gateway/config/config.js';
 import { Metrics } from '#gateway/index.js';
 import { flinch } from '../support/cli.js';
 import { useTestGateway } from '../support/waiting-gateway.js';

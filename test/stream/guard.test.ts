@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CalibratedRisk, DEFAULT_GUARD, type Guard, neverFires, RunningRisk } from '#src/index.js';
-import { distributionOf, levelsFor } from '#src/uncertainty/distribution.js';
-import { MIN_STEPS } from '#src/uncertainty/running-risk.js';
+import { distributionOf, levelsFor } from '#src/numerics/distribution.js';
+import { MIN_STEPS } from '#src/risk/running-risk.js';
 import { aCalibration } from '../support/calibration.js';
 
 /** 1000 tokens in 100 steps. */

@@ -16,9 +16,9 @@ import {
   type RiskModel,
   type ScoreEvent,
   type Scoring,
+  SequenceScorer,
   StepAligner,
   segmentText,
-  TextScorer,
   type TokenEvent,
 } from '#src/index.js';
 import { REASONER } from '../support/golden.js';
@@ -291,7 +291,7 @@ describe('guardedGeneration', () => {
 /** The final text, scored as if nothing had ever been retracted, with blocks that end where steps may begin. */
 async function scoreAlone(tokens: readonly TokenEvent[], scoring: Scoring) {
   const promptIds = encodePrompt(engine.checkpoint, [{ role: 'user', content: QUESTION }]);
-  const scorer = await TextScorer.open(engine, promptIds, scoring);
+  const scorer = await SequenceScorer.open(engine, promptIds, scoring);
   const aligner = new StepAligner();
   const scores = await scorer.push(
     tokens.map((token) => ({ id: modelId(token), begins: aligner.begins(token.text) })),

@@ -1,6 +1,6 @@
 import type { Calibration, Method } from '#src/index.js';
-import { calibrationSettings } from '#src/uncertainty/calibration-settings.js';
-import { ScoreCollector } from '#src/uncertainty/score-collector.js';
+import { calibrationSettings } from '#src/risk/calibration-settings.js';
+import { ScoreCollector } from '#src/risk/score-collector.js';
 import { type AbsoluteScoring, DEFAULT_SCORING } from '#src/uncertainty/settings.js';
 
 /** A fingerprint of no model. */

@@ -7,7 +7,7 @@ import { createParser } from 'eventsource-parser';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
-import { type Config, configSchema } from '#gateway/config.js';
+import { type Config, configSchema } from '#gateway/config/config.js';
 import { EngineModel, type Gateway, Models, type ServedModel, startGateway } from '#gateway/index.js';
 import { Engine } from '#src/index.js';
 import { REASONER } from './golden.js';

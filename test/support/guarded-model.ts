@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { fingerprint } from '#src/checkpoint/fingerprint.js';
 import { type AbsoluteScoring, DEFAULT_SCORING, openCheckpoint } from '#src/index.js';
-import { fingerprint } from '#src/model/fingerprint.js';
-import { withCalibration } from '#src/uncertainty/calibration.js';
-import { CALIBRATION_FILE, writeCalibration } from '#src/uncertainty/calibration-file.js';
+import { withCalibration } from '#src/risk/calibration.js';
+import { CALIBRATION_FILE, writeCalibration } from '#src/risk/calibration-file.js';
 import { aCalibration } from './calibration.js';
 import { REASONER } from './golden.js';
 

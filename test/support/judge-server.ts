@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
-import type { AnswerCache, JudgeAnswer } from '#src/bench/judge/answer-cache.js';
+import type { AnswerCache, JudgeAnswer } from '#bench/judge/answer-cache.js';
 
 const requestSchema = z.looseObject({
   model: z.string(),

@@ -1,4 +1,4 @@
-import type { Problem, Task } from '#src/bench/tasks/problem.js';
+import type { Problem, Task } from '#src/tasks/problem.js';
 
 type Solution = Pick<Problem, 'facts' | 'answer'>;
 

@@ -1,6 +1,6 @@
 import { type LayerBasis, TokurBases } from '#src/engine/low-rank-basis.js';
 import type { SessionOptions } from '#src/engine/session.js';
-import type { ModelSource } from '#src/model/decoder.js';
+import type { ModelSource } from '#src/graphs/decoder.js';
 
 /** All bases at once. */
 export async function tokurBases(source: ModelSource, options: SessionOptions): Promise<LayerBasis[]> {

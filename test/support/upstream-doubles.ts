@@ -104,7 +104,7 @@ const logprobEntry = ({ text, logprob, id, other }: Written, ids: boolean, other
 });
 
 /** The last message if it is the assistant's, and is to be continued. */
-function openText({ messages = [] }: RequestBody, open: boolean): string {
+function openSequence({ messages = [] }: RequestBody, open: boolean): string {
   const last = messages.at(-1);
   return open && last?.role === 'assistant' ? last.content : '';
 }
@@ -123,7 +123,7 @@ export function vllmDouble(options: DoubleOptions = {}): Script {
       return refuse(reply, 'Cannot set both `continue_final_message` and `add_generation_prompt` to True.');
     }
     const prompt = chat ? model.prompt(body.messages ?? [], open) : idsOf(model, body);
-    const begun = chat ? openText(body, open) : afterAssistant(model, prompt);
+    const begun = chat ? openSequence(body, open) : afterAssistant(model, prompt);
     const { tokens, reason } = model.write(begun, body, body.max_tokens);
     const ids = body.return_token_ids === true;
     reply.head();
@@ -175,7 +175,7 @@ export function llamaCppDouble({
     if (!chat && path !== '/v1/completions') return notFound(reply);
     const open = prefill && body.messages?.at(-1)?.role === 'assistant';
     const prompt = chat ? model.prompt(body.messages ?? [], open) : idsOf(model, body);
-    const begun = chat ? openText(body, open) : afterAssistant(model, prompt);
+    const begun = chat ? openSequence(body, open) : afterAssistant(model, prompt);
     const { tokens, reason } = model.write(begun, body, body.max_tokens);
     reply.head();
     for (const token of tokens) {

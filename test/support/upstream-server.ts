@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
-import { configSchema, type UpstreamModelConfig } from '#gateway/config.js';
-import { UpstreamServer } from '#gateway/upstream/server.js';
-import type { UpstreamAnswer, UpstreamPiece, UpstreamRequest } from '#gateway/upstream/upstream.js';
+import { configSchema, type UpstreamModelConfig } from '#gateway/config/config.js';
+import type { UpstreamPiece, UpstreamRequest, UpstreamResponse } from '#gateway/upstream/upstream.js';
+import { UpstreamServer } from '#gateway/upstream/upstream-server.js';
 
 /** The configuration of a model with upstreams, with the defaults of all that `changes` does not say. */
 export function upstreamConfig(urls: readonly string[], changes: object = {}): UpstreamModelConfig {
@@ -38,11 +38,11 @@ export const anUpstreamRequest = (changes: Partial<UpstreamRequest> = {}): Upstr
 export const open = (
   server: UpstreamServer,
   changes: Partial<UpstreamRequest> = {},
-): Promise<UpstreamAnswer> => server.open(anUpstreamRequest(changes), new AbortController().signal);
+): Promise<UpstreamResponse> => server.open(anUpstreamRequest(changes), new AbortController().signal);
 
 /** All pieces, and the error in the end, if there is one. */
 export async function readAll(
-  answer: UpstreamAnswer,
+  answer: UpstreamResponse,
 ): Promise<{ readonly pieces: UpstreamPiece[]; readonly text: string; readonly error: unknown }> {
   const pieces: UpstreamPiece[] = [];
   let error: unknown = null;

@@ -1,7 +1,7 @@
 import { Observable, Subject } from 'rxjs';
 import type { ServedModel } from '#gateway/index.js';
-import { completeGuard, type GenerationFields } from '#gateway/request.js';
-import type { Prepared, PrepareOptions } from '#gateway/served-model.js';
+import type { Prepared, PrepareOptions } from '#gateway/models/served-model.js';
+import { completeGuard, type GenerationFields } from '#gateway/requests/request.js';
 import type { GuardEvent } from '#src/stream/events.js';
 import { METHODS } from '#src/uncertainty/method.js';
 

@@ -11,10 +11,10 @@ import {
   type GenerationEvent,
   METHODS,
   type Scoring,
+  SequenceScorer,
   score,
   scoredGeneration,
   scoreResponse,
-  TextScorer,
   type TokenEvent,
 } from '#src/index.js';
 import { checkpointFolder, goldenCases } from '../support/golden.js';
@@ -83,7 +83,7 @@ function rescored(engine: Engine, scoring: Scoring): Observable<GenerationEvent>
   const tokens = responseIds.map((id, index): TokenEvent => {
     return { type: 'token.delta', index, id, text: '', logprob: -1, topLogprobs: [] };
   });
-  const open = async () => byModel(await TextScorer.open(engine, promptIds, scoring));
+  const open = async () => byModel(await SequenceScorer.open(engine, promptIds, scoring));
   return from(tokens).pipe(score({ open, block: 4, gate: new FlowGate() }));
 }
 

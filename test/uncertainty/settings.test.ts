@@ -5,8 +5,8 @@ import {
   Engine,
   parseScale,
   type Scoring,
+  SequenceScorer,
   scoreResponse,
-  TextScorer,
 } from '#src/index.js';
 import { absoluteScoring } from '#src/uncertainty/settings.js';
 import { checkpointFolder, goldenCases } from '../support/golden.js';
@@ -84,7 +84,7 @@ describe('absoluteScoring', () => {
   });
 });
 
-describe('TextScorer', () => {
+describe('SequenceScorer', () => {
   let engine: Engine;
   beforeAll(async () => {
     engine = await Engine.open(checkpointFolder('tiny-llama'));
@@ -95,8 +95,8 @@ describe('TextScorer', () => {
   const { promptIds, responseIds } = goldenCases('tiny-llama')[0]!;
 
   it('refuses settings and prompts before anything runs', async () => {
-    await expect(TextScorer.open(engine, promptIds, windowed(8, 4))).rejects.toThrow('window: ');
-    await expect(TextScorer.open(engine, [], DEFAULT_SCORING)).rejects.toThrow('promptIds: ');
+    await expect(SequenceScorer.open(engine, promptIds, windowed(8, 4))).rejects.toThrow('window: ');
+    await expect(SequenceScorer.open(engine, [], DEFAULT_SCORING)).rejects.toThrow('promptIds: ');
     await expect(engine.generate({ ...request(), maxTokens: 0 })).rejects.toThrow('maxTokens: ');
     await expect(engine.generate({ ...request(), promptIds: [] })).rejects.toThrow('promptIds: ');
   });
@@ -112,7 +112,7 @@ describe('TextScorer', () => {
   });
 
   it('serves calls in their order, also when nobody waits between them', async () => {
-    const scorer = await TextScorer.open(engine, promptIds, DEFAULT_SCORING);
+    const scorer = await SequenceScorer.open(engine, promptIds, DEFAULT_SCORING);
     const response = responseIds.map((id) => ({ id }));
     const parts = await Promise.all([
       scorer.push(response.slice(0, 11)),
@@ -127,7 +127,7 @@ describe('TextScorer', () => {
   });
 
   it('stays failed after a failure', async () => {
-    const scorer = await TextScorer.open(engine, promptIds, DEFAULT_SCORING);
+    const scorer = await SequenceScorer.open(engine, promptIds, DEFAULT_SCORING);
     const response = responseIds.map((id) => ({ id }));
     await scorer.push(response.slice(0, 8));
     kill(engine.status().score.pid);

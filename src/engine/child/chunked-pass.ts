@@ -13,8 +13,8 @@ import {
   type Top,
   type Window,
 } from './score-pass.js';
+import { cacheNames, count, type Runtime, runTexts } from './sequence-run.js';
 import type { Sessions } from './sessions.js';
-import { cacheNames, count, type Runtime, runTexts } from './text-run.js';
 
 /** A part of a window. */
 interface Chunk extends Window {

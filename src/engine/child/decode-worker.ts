@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
-import type { ModelSource } from '../../model/decoder.js';
+import type { ModelSource } from '../../graphs/decoder.js';
 import type { Device } from '../device.js';
 import { KvCache } from '../kv-cache.js';
 import type { FromDecode, GenerateMessage } from '../protocol.js';
 import { rowsPerRun } from '../run-limits.js';
 import { Sampler, topTokens } from '../sampler.js';
 import { longs } from '../session.js';
+import { type Runtime, runTexts, runtimeOf } from './sequence-run.js';
 import type { Sessions } from './sessions.js';
-import { type Runtime, runTexts, runtimeOf } from './text-run.js';
 
 /** Prompt tokens in a run in which others write. */
 const PREFILL_BESIDE = 32;

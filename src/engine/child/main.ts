@@ -50,7 +50,7 @@ async function openScore({ source, threads, device, contextLength }: OpenMessage
   process.on('message', (message: ToScore) => {
     if (message.type === 'pass') worker.pass(message);
     else if (message.type === 'fork') worker.fork(message);
-    else if (message.type === 'lanes') worker.lanes(message.stream, message.options);
+    else if (message.type === 'replicas') worker.replicas(message.stream, message.options);
     else if (message.type === 'sample') worker.sample(message);
     else if (message.type === 'release') worker.release(message.stream);
   });

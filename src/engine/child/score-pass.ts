@@ -1,9 +1,9 @@
 import type { Adversary, PassMessage, PassToken } from '../protocol.js';
 import { type Feeds, floats, longs, type Session } from '../session.js';
-import { count, type RunResult, type Runtime, runTexts, type TextRows } from './text-run.js';
+import { count, type RunResult, type Runtime, runTexts, type SequenceRows } from './sequence-run.js';
 
 /** A text's share of a pass. */
-export interface Window extends TextRows {
+export interface Window extends SequenceRows {
   /** The tokens that follow its last `targets.length` rows. */
   readonly targets: readonly number[];
 }

@@ -1,23 +1,24 @@
 import { setImmediate } from 'node:timers/promises';
-import type { ModelSource } from '../../model/decoder.js';
-import { TOP_TOKENS } from '../../model/token-statistics.js';
+import type { ModelSource } from '../../graphs/decoder.js';
+import { TOP_TOKENS } from '../../graphs/token-statistics.js';
 import type { Device } from '../device.js';
 import { KvCache } from '../kv-cache.js';
 import type {
   Adversary,
   ForkMessage,
   FromScore,
-  LaneOptions,
   PassMessage,
   PassToken,
+  ReplicaOptions,
   SampleMessage,
 } from '../protocol.js';
 import { fitsOneRun, type RunSize, rowsPerRun } from '../run-limits.js';
 import { ChunkedPass } from './chunked-pass.js';
-import { type Lanes, openLanes } from './lanes.js';
+import { openReplicas } from './open-replicas.js';
+import type { Replicas } from './replicas.js';
 import { type AttackedWindow, runForward, runScorePass, type Top, type Window } from './score-pass.js';
+import { type Runtime, runtimeOf } from './sequence-run.js';
 import type { Sessions } from './sessions.js';
-import { type Runtime, runtimeOf } from './text-run.js';
 
 /**
  * Score passes that go through together. More than four gain nothing, and onnxruntime plans a graph in a time that grows
@@ -29,7 +30,7 @@ const MAX_BATCH_LAYERS = 32;
 interface Text {
   readonly ids: number[];
   cache: KvCache;
-  readonly lanes: Map<LaneOptions['kind'], Lanes>;
+  readonly replicas: Map<ReplicaOptions['kind'], Replicas>;
 }
 
 /** One run that a job asks for; those of the same kind may go through together. */
@@ -80,12 +81,12 @@ export class ScoreWorker {
   }
 
   /** Replaces the perturbed copies of a text, of one kind. */
-  lanes(stream: number, options: LaneOptions): void {
+  replicas(stream: number, options: ReplicaOptions): void {
     const { sessions, contextLength } = this.#options;
     const text = this.#text({ stream, newIds: [] });
-    text.lanes.set(
+    text.replicas.set(
       options.kind,
-      openLanes(options, { runtime: this.#runtime, sessions, limit: contextLength }),
+      openReplicas(options, { runtime: this.#runtime, sessions, limit: contextLength }),
     );
   }
 
@@ -118,7 +119,7 @@ export class ScoreWorker {
     const text: Text = this.#texts.get(stream) ?? {
       ids: [],
       cache: new KvCache(source.config, contextLength),
-      lanes: new Map(),
+      replicas: new Map(),
     };
     this.#texts.set(stream, text);
     for (const id of newIds) text.ids.push(id); // so many may not be arguments of one call
@@ -231,7 +232,7 @@ function* forkText(stream: number, source: Text, text: Text): Steps {
   const length = text.ids.length;
   const execute = async (): Promise<void> => {
     text.cache = source.cache.fork(length);
-    for (const [kind, lanes] of source.lanes) text.lanes.set(kind, lanes.fork(length));
+    for (const [kind, replicas] of source.replicas) text.replicas.set(kind, replicas.fork(length));
   };
   yield { kind: 'own', execute };
   return { type: 'forked', stream };
@@ -283,12 +284,12 @@ function* forwardText(
 
 function* sampleText({ stream, kind, from, to }: SampleMessage, text: Text, runtime: Runtime): Steps {
   const { ids, cache } = text;
-  const lanes = text.lanes.get(kind);
-  if (!lanes) throw new Error(`the text has no lanes of kind ${kind}`);
+  const replicas = text.replicas.get(kind);
+  if (!replicas) throw new Error(`the text has no replicas of kind ${kind}`);
   cache.reserve(to - 1);
-  if (lanes.needsClean) yield* fill({ ids, cache }, to - 1, runtime);
-  lanes.cut(from - 1);
-  const values = yield* ownRuns(lanes.advance(ids.slice(0, to), from, cache));
+  if (replicas.needsClean) yield* fill({ ids, cache }, to - 1, runtime);
+  replicas.cut(from - 1);
+  const values = yield* ownRuns(replicas.advance(ids.slice(0, to), from, cache));
   return { type: 'sampled', stream, values };
 }
 

@@ -1,9 +1,9 @@
-import { buildBackwardGraph } from '../../model/backward-graph.js';
-import type { ModelSource } from '../../model/decoder.js';
-import { buildForwardGraph, type ForwardGraphOptions } from '../../model/forward-graph.js';
-import { buildScoreGraph, type ScoreGraphOptions } from '../../model/score-graph.js';
-import { buildTangentGraph, type TangentGraphOptions } from '../../model/tangent-graph.js';
-import { buildTokurGraph, type TokurGraphOptions } from '../../model/tokur-graph.js';
+import { buildBackwardGraph } from '../../graphs/backward-graph.js';
+import type { ModelSource } from '../../graphs/decoder.js';
+import { buildForwardGraph, type ForwardGraphOptions } from '../../graphs/forward-graph.js';
+import { buildScoreGraph, type ScoreGraphOptions } from '../../graphs/score-graph.js';
+import { buildTangentGraph, type TangentGraphOptions } from '../../graphs/tangent-graph.js';
+import { buildTokurGraph, type TokurGraphOptions } from '../../graphs/tokur-graph.js';
 import type { Graph } from '../../onnx/graph.js';
 import { TokurBases } from '../low-rank-basis.js';
 import { openSession, type Session, type SessionOptions } from '../session.js';

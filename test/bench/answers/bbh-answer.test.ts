@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type BbhKind, bbhKind, bbhOptions, extractBbhAnswer } from '#src/bench/answers/bbh-answer.js';
+import { type BbhKind, bbhKind, bbhOptions, extractBbhAnswer } from '#bench/answers/bbh-answer.js';
 import { HAS_SHARED_DATA, NEEDS_DATA, readShared, sharedFiles } from '../../support/shared-data.js';
 
 const QUESTION = 'Which lamp is lit?\nOptions:\n(A) red lamp\n(B) dark red lamp\n(C) 7 to 9';

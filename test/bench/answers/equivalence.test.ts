@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { lastBoxed } from '#src/bench/answers/boxed.js';
-import { equivalenceSchema, sameAnswer } from '#src/bench/answers/equivalence.js';
-import { extractMathAnswer } from '#src/bench/answers/math-answer.js';
+import { lastBoxed } from '#bench/answers/boxed.js';
+import { equivalenceSchema, sameAnswer } from '#bench/answers/equivalence.js';
+import { extractMathAnswer } from '#bench/answers/math-answer.js';
 import {
   HAS_SHARED_DATA,
   NEEDS_DATA,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { extractGsm8kAnswer, gsm8kReference, sameGsm8kAnswer } from '#src/bench/answers/gsm8k-answer.js';
+import { extractGsm8kAnswer, gsm8kReference, sameGsm8kAnswer } from '#bench/answers/gsm8k-answer.js';
 import { HAS_SHARED_DATA, NEEDS_DATA, readShared, sharedLines } from '../../support/shared-data.js';
 
 describe('extractGsm8kAnswer', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { normalForm, sameNormalForm } from '#src/bench/answers/normal-form.js';
+import { normalForm, sameNormalForm } from '#bench/answers/normal-form.js';
 
 describe('normalForm', () => {
   it.each([

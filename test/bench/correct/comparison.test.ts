@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { compare, type Outcome } from '#src/bench/correct/comparison.js';
-import { mostCommon, sameBudget } from '#src/bench/correct/self-consistency.js';
+import { compare, type Outcome } from '#bench/correct/comparison.js';
+import { mostCommon, sameBudget } from '#bench/correct/self-consistency.js';
 
 const outcome = (name: string, right: string): Outcome => ({
   name,

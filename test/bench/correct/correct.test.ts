@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { answerTask } from '#src/bench/correct/answer-task.js';
-import { ARMS, type ArmSettings, flagCount, guarding, unguarded } from '#src/bench/correct/arms.js';
-import { generateProblems } from '#src/bench/tasks/generate.js';
+import { answerTask } from '#bench/correct/answer-task.js';
+import { ARMS, type ArmSettings, flagCount, guarding, unguarded } from '#bench/correct/arms.js';
 import { DEFAULT_GUARD, DEFAULT_METHODS, Engine } from '#src/index.js';
+import { generateProblems } from '#src/tasks/generate.js';
 import { flinch, useFolder } from '../../support/cli.js';
 import { REASONER } from '../../support/golden.js';
 

@@ -5,8 +5,8 @@ import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { type DownloadOptions, download, sha256 } from '#src/bench/data/download.js';
-import { UsageError } from '#src/cli/report.js';
+import { type DownloadOptions, download, sha256 } from '#bench/data/download.js';
+import { UsageError } from '#src/files/errors.js';
 import { startScript } from '../../support/cli.js';
 import { FileServer } from '../../support/file-server.js';
 

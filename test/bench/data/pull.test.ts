@@ -3,12 +3,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { DATA_SETS, type DataSet } from '#src/bench/data/catalogue.js';
-import { checkEntities, checkMathTest } from '#src/bench/data/contents.js';
-import { sha256 } from '#src/bench/data/download.js';
-import { defaultDataFolder, suiteFolder } from '#src/bench/data/folder.js';
-import { filesPresent, type PullOptions, pull } from '#src/bench/data/pull.js';
-import { UsageError } from '#src/cli/report.js';
+import { DATA_SETS, type DataSet } from '#bench/data/catalogue.js';
+import { checkEntities, checkMathTest } from '#bench/data/contents.js';
+import { sha256 } from '#bench/data/download.js';
+import { defaultDataFolder, suiteFolder } from '#bench/data/folder.js';
+import { filesPresent, type PullOptions, pull } from '#bench/data/pull.js';
+import { UsageError } from '#src/files/errors.js';
 import { FileServer } from '../../support/file-server.js';
 import {
   HAS_SHARED_DATA,

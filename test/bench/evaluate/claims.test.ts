@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type ClaimRecords, evaluateClaims } from '#src/bench/evaluate/claims.js';
-import type { ClaimsRecord, ResponseRecord, ScoreRecord } from '#src/bench/run/records.js';
-import { responseSteps } from '#src/bench/steps/response-steps.js';
+import { type ClaimRecords, evaluateClaims } from '#bench/evaluate/claims.js';
+import type { ClaimsRecord, ResponseRecord, ScoreRecord } from '#bench/run/records.js';
+import { responseSteps } from '#bench/steps/response-steps.js';
 
 const TOKENS = ['Ada', ' was', ' born', '.', ' She', ' wrote', '.'];
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ScoredCase } from '#src/bench/evaluate/case.js';
-import { type Detector, stepDetectors } from '#src/bench/evaluate/detection.js';
-import { percentileInterval } from '#src/bench/statistics/bootstrap.js';
+import type { ScoredCase } from '#bench/evaluate/case.js';
+import { type Detector, stepDetectors } from '#bench/evaluate/detection.js';
+import { percentileInterval } from '#bench/statistics/bootstrap.js';
 
 /** A response that is known by the scores and lengths of its steps. */
 function response(scores: readonly number[], firstWrong: number | null, lengths = scores): ScoredCase {

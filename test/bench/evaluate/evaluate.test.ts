@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { type EvaluationRule, evaluate, type Records } from '#src/bench/evaluate/evaluate.js';
+import { type EvaluationRule, evaluate, type Records } from '#bench/evaluate/evaluate.js';
 import type {
   CheckRecord,
   LocatedRecord,
   ResponseRecord,
   ScoreRecord,
   TimeRecord,
-} from '#src/bench/run/records.js';
-import { responseSteps } from '#src/bench/steps/response-steps.js';
+} from '#bench/run/records.js';
+import { responseSteps } from '#bench/steps/response-steps.js';
 
 const TOKENS = ['One', '.\n', 'Two', '.\n', 'Three', '.'];
 /** Of the second step. */

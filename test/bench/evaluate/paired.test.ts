@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Hits } from '#src/bench/evaluate/hits.js';
-import { pairedHits } from '#src/bench/evaluate/paired.js';
+import type { Hits } from '#bench/evaluate/hits.js';
+import { pairedHits } from '#bench/evaluate/paired.js';
 
 const hits = (measure: string, aggregation: Hits['aggregation'], wins: number): Hits => ({
   measure,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { alignWords, judgeSupport, splitClaims } from '#src/bench/judge/claims.js';
-import { Endpoint } from '#src/bench/judge/endpoint.js';
+import { alignWords, judgeSupport, splitClaims } from '#bench/judge/claims.js';
+import { Endpoint } from '#bench/judge/endpoint.js';
 import { judgeServer, memoryCache } from '../../support/judge-server.js';
 
 const TEXT = 'Ada Lovelace was born in London. She wrote the first program, and I like her.';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { Endpoint, type EndpointOptions } from '#src/bench/judge/endpoint.js';
-import { longestQuoted } from '#src/bench/judge/json-in.js';
-import { judgeAnswer, judgeStep } from '#src/bench/judge/llm-judge.js';
+import { Endpoint, type EndpointOptions } from '#bench/judge/endpoint.js';
+import { longestQuoted } from '#bench/judge/json-in.js';
+import { judgeAnswer, judgeStep } from '#bench/judge/llm-judge.js';
 import { type JudgeReply, judgeServer, memoryCache } from '../../support/judge-server.js';
 
 const JUDGED = {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { matchStep } from '#src/bench/judge/match-step.js';
+import { matchStep } from '#bench/judge/match-step.js';
 
 const RESPONSE =
   'First we add: $3 + 4 = 7$.\n**Then** we multiply by \\(2\\): 7 * 2 = 15.\n\nSo the answer is 15.';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { placeClaim } from '#src/bench/judge/place-claim.js';
+import { placeClaim } from '#bench/judge/place-claim.js';
 
 const TEXT = 'Ada was born in London. She wrote the first program in London, and died there.';
 const placed = (claim: string, words: readonly string[]) =>

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { levelsOf, samplesNeeded } from '#src/bench/measures/measure.js';
+import { NO_ENCODERS } from '#bench/encoder/encoders.js';
+import { levelsOf, samplesNeeded } from '#bench/measures/measure.js';
 import {
   MEASURE_METHODS,
   parseMeasure,
   parseMeasures,
   withSubstitutes,
-} from '#src/bench/measures/parse-measure.js';
-import { sharedPasses } from '#src/bench/measures/passes.js';
-import { NO_ENCODERS } from '#src/encoder/encoders.js';
+} from '#bench/measures/parse-measure.js';
+import { sharedPasses } from '#bench/measures/passes.js';
 
 describe('parseMeasure', () => {
   it.each(MEASURE_METHODS)('knows %s without settings', (name) => {

@@ -1,11 +1,12 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseMeasure, parseMeasures } from '#src/bench/measures/parse-measure.js';
-import { type Scorable, scoreMeasures, timeMeasure } from '#src/bench/measures/score-measures.js';
-import { tokenSarScores } from '#src/bench/measures/token-sar-scores.js';
-import { responseSteps } from '#src/bench/steps/response-steps.js';
-import { type Encoders, NO_ENCODERS, openEncoders, type TextPair } from '#src/encoder/encoders.js';
+import { graphUncertainty } from '#bench/baselines/graph.js';
+import { type Encoders, NO_ENCODERS, openEncoders, type TextPair } from '#bench/encoder/encoders.js';
+import { parseMeasure, parseMeasures } from '#bench/measures/parse-measure.js';
+import { type Scorable, scoreMeasures, timeMeasure } from '#bench/measures/score-measures.js';
+import { tokenSarScores } from '#bench/measures/token-sar-scores.js';
+import { responseSteps } from '#bench/steps/response-steps.js';
 import {
   DEFAULT_SCORING,
   Engine,
@@ -14,7 +15,6 @@ import {
   scoreResponse,
   segmentText,
 } from '#src/index.js';
-import { graphUncertainty } from '#src/uncertainty/graph.js';
 import { REASONER } from '../../support/golden.js';
 import { NLI_HEAD, SIMILARITY_HEAD, writeTinyEncoder } from '../../support/tiny-encoder.js';
 
@@ -199,9 +199,9 @@ describe('scoreMeasures', () => {
     const limited = await Engine.open(REASONER, { memoryLimit: 100e6 });
     try {
       const positions = response.promptIds.length + response.tokenIds.length;
-      const held = [await limited.openText({ positions })];
+      const held = [await limited.openSequence({ positions })];
       for (;;) {
-        const more = await limited.openText({ positions }).catch(() => null);
+        const more = await limited.openSequence({ positions }).catch(() => null);
         if (!more) break;
         held.push(more);
       }

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readRuns } from '#src/bench/report/runs.js';
+import { readRuns } from '#bench/report/runs.js';
 import { flinch, useFolder } from '../../support/cli.js';
 import { madeUpEvaluation } from '../../support/made-up-evaluation.js';
 

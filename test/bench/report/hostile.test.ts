@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { marked } from 'marked';
 import { describe, expect, it } from 'vitest';
-import { buildReport } from '#src/bench/report/build.js';
-import { html } from '#src/bench/report/html.js';
-import { escapeMarkdown } from '#src/bench/report/markdown.js';
-import { readPaper } from '#src/bench/report/paper/paper-tables.js';
-import { renderReport } from '#src/bench/report/report.js';
+import { buildReport } from '#bench/report/build.js';
+import { html } from '#bench/report/html.js';
+import { escapeMarkdown } from '#bench/report/markdown.js';
+import { readPaper } from '#bench/report/paper/paper-tables.js';
+import { renderReport } from '#bench/report/report.js';
 import { HOSTILE } from '../../support/hostile.js';
 import { hostileEvaluation, madeUpEvaluation } from '../../support/made-up-evaluation.js';
 import { misnested, namesOfAttributes, namesOfElements } from '../../support/markup.js';

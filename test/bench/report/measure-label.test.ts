@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { measureLabel } from '#src/bench/report/measure-label.js';
+import { measureLabel } from '#bench/report/measure-label.js';
 
 describe('measureLabel', () => {
   it.each([

@@ -2,10 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { marked, type Tokens } from 'marked';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { buildPaper } from '#src/bench/report/build.js';
-import { renderMarkdown } from '#src/bench/report/markdown.js';
-import { renderPage } from '#src/bench/report/page.js';
-import { readPaper } from '#src/bench/report/paper/paper-tables.js';
+import { buildPaper } from '#bench/report/build.js';
+import { renderMarkdown } from '#bench/report/markdown.js';
+import { renderPage } from '#bench/report/page.js';
+import { readPaper } from '#bench/report/paper/paper-tables.js';
 import { misnested } from '../../support/markup.js';
 
 const PRODUCT = 'src/bench/report/assets/paper-tables.json';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { readClaimSource } from '#src/bench/run/claim-source.js';
-import { STAGES, type StageName } from '#src/bench/run/stages/stages.js';
-import { suites } from '#src/bench/suites/suites.js';
+import { readClaimSource } from '#bench/run/claim-source.js';
+import { STAGES, type StageName } from '#bench/run/stage-names.js';
+import { suites } from '#bench/suites/suites.js';
 import { useFolder } from '../../support/cli.js';
 
 const folder = useFolder();

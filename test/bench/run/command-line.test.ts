@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commandLine } from '#src/bench/run/command-line.js';
+import { commandLine } from '#bench/run/command-line.js';
 
 describe('commandLine', () => {
   it('keeps what decides what comes of it, and names folders without their place', () => {

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { type Evaluation, evaluationSchema } from '#src/bench/run/evaluation.js';
-import { type ClaimsRecord, claimsSchema, responseSchema } from '#src/bench/run/records.js';
+import { type Evaluation, evaluationSchema } from '#bench/run/evaluation.js';
+import { type ClaimsRecord, claimsSchema, responseSchema } from '#bench/run/records.js';
 import { flinch, jsonLines, start, useFolder } from '../../support/cli.js';
 import { judgeServer } from '../../support/judge-server.js';
 

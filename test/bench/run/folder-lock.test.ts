@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { lockFolder } from '#src/bench/run/folder-lock.js';
+import { lockFolder } from '#bench/run/folder-lock.js';
 import { useFolder } from '../../support/cli.js';
 
 const folder = useFolder();

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { stepMode } from '#src/bench/run/run.js';
+import { graphUncertainty } from '#bench/baselines/graph.js';
+import { lexicalEmbeddings } from '#bench/baselines/lexical.js';
+import { stepMode } from '#bench/run/run-context.js';
 import { segmentText } from '#src/index.js';
-import { graphUncertainty } from '#src/uncertainty/graph.js';
-import { lexicalEmbeddings } from '#src/uncertainty/lexical.js';
 import { flinch, jsonLines, useFolder } from '../../support/cli.js';
 
 const folder = useFolder();

@@ -12,7 +12,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Evaluation, evaluationSchema } from '#src/bench/run/evaluation.js';
+import { type Evaluation, evaluationSchema } from '#bench/run/evaluation.js';
 import { flinch, jsonLines, start, useFolder } from '../../support/cli.js';
 
 const folder = useFolder();

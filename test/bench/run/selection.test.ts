@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { CheckRecord, LocatedRecord, ResponseRecord } from '#src/bench/run/records.js';
-import { select } from '#src/bench/run/selection.js';
+import type { CheckRecord, LocatedRecord, ResponseRecord } from '#bench/run/records.js';
+import { select } from '#bench/run/selection.js';
 
 /** Right, wrong and not looked at, wrong where one knows, wrong and nobody knows where, empty, cut off, not answered. */
 type State = 'right' | 'wrong' | 'located' | 'rejected' | 'empty' | 'cut' | 'open';

@@ -1,7 +1,7 @@
 import { mean, sampleStandardDeviation } from 'simple-statistics';
 import { describe, expect, it } from 'vitest';
-import { type BootstrapOptions, bootstrap } from '#src/bench/statistics/bootstrap.js';
-import { Z } from '#src/uncertainty/proportion.js';
+import { type BootstrapOptions, bootstrap } from '#bench/statistics/bootstrap.js';
+import { Z } from '#src/numerics/proportion.js';
 
 const values = Array.from({ length: 400 }, (_, i) => Math.sin(i * 12.9898) * 3);
 

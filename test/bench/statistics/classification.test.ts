@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { areas } from '#src/bench/statistics/areas.js';
-import { type Ranking, rank } from '#src/bench/statistics/ranking.js';
+import { areas } from '#bench/statistics/areas.js';
+import { type Ranking, rank } from '#bench/statistics/ranking.js';
 
 /** Scores with ties; the areas are those of scikit-learn. */
 const SCORES = [0.9, 0.8, 0.8, 0.3, 0.2, 0.2, 0.1];

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type Estimate, formatEstimate } from '#src/bench/statistics/estimate.js';
-import { mcnemar } from '#src/bench/statistics/mcnemar.js';
-import { countPairs } from '#src/bench/statistics/paired.js';
-import { pairedDifference } from '#src/bench/statistics/paired-difference.js';
-import { wilson } from '#src/bench/statistics/wilson.js';
+import { type Estimate, formatEstimate } from '#bench/statistics/estimate.js';
+import { mcnemar } from '#bench/statistics/mcnemar.js';
+import { countPairs } from '#bench/statistics/paired.js';
+import { pairedDifference } from '#bench/statistics/paired-difference.js';
+import { wilson } from '#bench/statistics/wilson.js';
 
 const pairs = (both: number, onlyFirst: number, onlySecond: number, neither: number) => ({
   both,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AGGREGATIONS, aggregate } from '#src/bench/steps/aggregation.js';
+import { AGGREGATIONS, aggregate } from '#bench/steps/aggregation.js';
 
 describe('aggregate', () => {
   it('takes the largest, the mean or the sum; a token that was not attacked counts as 0', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { firstWrongStep } from '#src/bench/steps/first-wrong-step.js';
+import { firstWrongStep } from '#bench/steps/first-wrong-step.js';
 
 const steps = [
   [0, 10],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { innerTokens, responseSteps, tokensIn } from '#src/bench/steps/response-steps.js';
+import { innerTokens, responseSteps, tokensIn } from '#bench/steps/response-steps.js';
 import { TokenSteps } from '#src/stream/token-steps.js';
 
 const tokens = fc.array(

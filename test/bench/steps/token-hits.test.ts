@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chanceToHoldTop, holdsTops } from '#src/bench/steps/token-hits.js';
+import { chanceToHoldTop, holdsTops } from '#bench/steps/token-hits.js';
 
 describe('holdsTops', () => {
   const scores = [0.1, 0.5, 0.5, 0.2, 0.5, 0.05];

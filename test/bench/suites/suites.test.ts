@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { pythonShuffle } from '#src/bench/suites/python-shuffle.js';
-import type { BenchProblem, SuiteName, SuiteSource } from '#src/bench/suites/suite.js';
-import { createSuites, suiteSettingsSchema, suites } from '#src/bench/suites/suites.js';
+import { pythonShuffle } from '#bench/suites/python-shuffle.js';
+import type { BenchProblem, SuiteName, SuiteSource } from '#bench/suites/suite.js';
+import { createSuites, suiteSettingsSchema, suites } from '#bench/suites/suites.js';
 import { HAS_SHARED_DATA, NEEDS_DATA, SHARED_DATA } from '../../support/shared-data.js';
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/bench/', import.meta.url));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Models } from '#gateway/index.js';
-import type { WatchedEngine } from '#gateway/metrics/engine.js';
 import { Metrics } from '#gateway/metrics/metrics.js';
+import type { WatchedEngine } from '#gateway/models/served-model.js';
 import { Scrape } from '../../support/metrics.js';
 
 type Status = ReturnType<WatchedEngine['engine']['status']>;

@@ -1,12 +1,12 @@
 import { pino } from 'pino';
 import { lastValueFrom, NEVER, Observable, of, throwError, toArray } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
-import { ApiError } from '#gateway/errors.js';
+import { ApiError } from '#gateway/errors/api-error.js';
 import { Models } from '#gateway/index.js';
 import { metered } from '#gateway/metrics/metered.js';
 import { Metrics } from '#gateway/metrics/metrics.js';
-import { chatSchema } from '#gateway/request.js';
-import type { Prepared } from '#gateway/served-model.js';
+import type { Prepared } from '#gateway/models/served-model.js';
+import { chatSchema } from '#gateway/requests/request.js';
 import { EngineError, FlowGate, type GuardEvent } from '#src/index.js';
 import { doneEvent, tokenEvent } from '../../support/events.js';
 import { Scrape } from '../../support/metrics.js';

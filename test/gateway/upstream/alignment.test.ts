@@ -4,10 +4,10 @@ import { Alignment } from '#gateway/upstream/alignment.js';
 import { HiddenReasoning, VocabularyMismatch } from '#gateway/upstream/scored-token.js';
 import type { UpstreamPiece } from '#gateway/upstream/upstream.js';
 import { openCheckpoint } from '#src/index.js';
-import { Detokenizer } from '#src/model/detokenizer.js';
-import { Tokenizer } from '#src/model/tokenizer.js';
-import { sentencePiece } from '../../model/support.js';
+import { Detokenizer } from '#src/tokenizer/detokenizer.js';
+import { Tokenizer } from '#src/tokenizer/tokenizer.js';
 import { REASONER } from '../../support/golden.js';
+import { sentencePiece } from '../../support/graphs.js';
 
 let tokenizer: Tokenizer;
 let end: number;

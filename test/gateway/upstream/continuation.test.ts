@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { continuationOf, stoppedAcross } from '#gateway/upstream/continuation.js';
-import type { UpstreamAnswer, UpstreamPiece } from '#gateway/upstream/upstream.js';
+import type { UpstreamPiece, UpstreamResponse } from '#gateway/upstream/upstream.js';
 import { anUpstreamRequest, readAll } from '../../support/upstream-server.js';
 
 /** An answer in these parts; says whether it was read to its end. */
@@ -13,7 +13,7 @@ function answerOf(texts: readonly string[]) {
     }
   };
   const usage = { promptTokens: 1, completionTokens: 2 };
-  const answer: UpstreamAnswer = {
+  const answer: UpstreamResponse = {
     promptIds: null,
     pieces: pieces(),
     end: () => ({ finishReason: 'length', usage }),

@@ -4,11 +4,11 @@ import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import { lastValueFrom, type Observable, take, tap, toArray } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { configSchema } from '#gateway/config.js';
+import { configSchema } from '#gateway/config/config.js';
 import { EngineModel, Models, type ServedModel, startGateway } from '#gateway/index.js';
 import { Metrics } from '#gateway/metrics/metrics.js';
 import { openModels } from '#gateway/open-models.js';
-import { chatSchema, parse } from '#gateway/request.js';
+import { chatSchema, parse } from '#gateway/requests/request.js';
 import { Scorer } from '#gateway/upstream/scorer.js';
 import { openUpstreamModel, type UpstreamModel } from '#gateway/upstream/upstream-model.js';
 import {
@@ -21,8 +21,8 @@ import {
   modelId,
   type ScoreEvent,
   type ScorerMismatchEvent,
+  SequenceScorer,
   StepAligner,
-  TextScorer,
   type TokenEvent,
 } from '#src/index.js';
 import { changedReasoner, toBfloat16 } from '../../support/changed-model.js';
@@ -448,7 +448,7 @@ async function expectScoredAlone(
   promptIds = encodePrompt(engine.checkpoint, parse(chatSchema, chatBody()).messages),
 ): Promise<void> {
   const aligner = new StepAligner();
-  const scorer = await TextScorer.open(engine, promptIds, DEFAULT_SCORING);
+  const scorer = await SequenceScorer.open(engine, promptIds, DEFAULT_SCORING);
   const next = tokens.map((token) => ({ id: modelId(token), begins: aligner.begins(token.text) }));
   const alone = [...(await scorer.push(next)), ...(await scorer.finish())];
   scorer.close();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { axisRoom, axisTicks } from '../../../gateway/web/axis.js';
+import { axisRoom, axisTicks } from '#gateway/web/axis.js';
 
 describe('the axis of the score curve', () => {
   it('grows in steps while the answer is written, and is filled by the finished one', () => {

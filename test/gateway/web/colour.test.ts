@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { fullScale, riskHeight, riskLevel, riskStrength, strength } from '../../../gateway/web/colour.js';
-import { USUAL_METHODS } from '../../../gateway/web/words.js';
+import { fullScale, riskHeight, riskLevel, riskStrength, strength } from '#gateway/web/colour.js';
+import { USUAL_METHODS } from '#gateway/web/words.js';
 
 describe('the colour of a score', () => {
   it('is full for the strongest score of the answer and in proportion below', () => {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { type Answer, EMPTY_ANSWER, foldAnswer } from '#client/answer.js';
+import type { GenerationEvent } from '#client/protocol.js';
 import {
   methodsOf,
   rollbackAt,
@@ -8,9 +10,7 @@ import {
   stepAt,
   strongest,
   unscoredTokens,
-} from '../../../gateway/web/queries.js';
-import { type Answer, EMPTY_ANSWER, foldAnswer } from '../../../src/client/answer.js';
-import type { GenerationEvent } from '../../../src/client/protocol.js';
+} from '#gateway/web/queries.js';
 import { created, numbered, rolledBack, score, settled, token } from '../../client/fake-server.js';
 
 const play = (events: readonly GenerationEvent[]): Answer => events.reduce(foldAnswer, EMPTY_ANSWER);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { durationOf, fromLines, Replay, toLines } from '../../../gateway/web/recording.js';
-import { answerText, EMPTY_ANSWER, foldAnswer } from '../../../src/client/answer.js';
-import { FlinchError } from '../../../src/client/errors.js';
+import { answerText, EMPTY_ANSWER, foldAnswer } from '#client/answer.js';
+import { FlinchError } from '#client/errors.js';
+import { durationOf, fromLines, Replay, toLines } from '#gateway/web/recording.js';
 import { rolledBack } from '../../client/fake-server.js';
 
 const recording = {

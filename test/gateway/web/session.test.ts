@@ -1,9 +1,9 @@
 import { EMPTY, NEVER, type Observable, Subject, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { recordingOf, Session, tokensPerSecond } from '../../../gateway/web/session.js';
-import { FlinchError } from '../../../src/client/errors.js';
-import type { GenerationEvent } from '../../../src/client/protocol.js';
-import type { GenerationRequest } from '../../../src/client/requests.js';
+import { FlinchError } from '#client/errors.js';
+import type { GenerationEvent } from '#client/protocol.js';
+import type { GenerationRequest } from '#client/requests.js';
+import { recordingOf, Session, tokensPerSecond } from '#gateway/web/session.js';
 import { created, done, numbered, token } from '../../client/fake-server.js';
 
 const whole = numbered([created(), token(0, 'So'), token(1, ' 4'), done]);

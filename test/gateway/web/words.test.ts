@@ -6,7 +6,7 @@ import {
   formatScore,
   formatTime,
   visibleText,
-} from '../../../gateway/web/words.js';
+} from '#gateway/web/words.js';
 
 describe('what the page writes', () => {
   it.each([

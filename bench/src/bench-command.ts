@@ -1,0 +1,26 @@
+import { Command } from 'commander';
+import { correctCommand } from './correct/correct-command.js';
+import { gatewayCommand } from './gateway/gateway-command.js';
+import { reportCommand } from './report/report-command.js';
+import { mergeCommand } from './run/merge-command.js';
+import { runCommand } from './run/run-command.js';
+import { schedulesCommand } from './schedules/schedules-command.js';
+import { soakCommand } from './soak/soak-command.js';
+import { checkpointCommand } from './speed/checkpoint-command.js';
+import { speedCommand } from './speed/speed-command.js';
+
+/** `flinch bench`: what the methods and the guard are worth, and what they cost. */
+export function benchCommand(): Command {
+  return new Command('bench')
+    .commandsGroup('Evaluation:')
+    .addCommand(runCommand())
+    .addCommand(mergeCommand())
+    .addCommand(reportCommand())
+    .addCommand(correctCommand())
+    .addCommand(schedulesCommand())
+    .commandsGroup('Speed and memory:')
+    .addCommand(speedCommand())
+    .addCommand(checkpointCommand())
+    .addCommand(soakCommand())
+    .addCommand(gatewayCommand());
+}

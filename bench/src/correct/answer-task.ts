@@ -1,0 +1,120 @@
+import type {
+  Engine,
+  GenerateRequest,
+  GuardEvent,
+  Problem,
+  RollbackDoneEvent,
+  StepEvent,
+} from 'flinch/internals';
+import {
+  encodePrompt,
+  type GuardedRequest,
+  guardedGeneration,
+  METHODS,
+  type Scores,
+  samplingDefaults,
+  verify,
+} from 'flinch/internals';
+import { lastValueFrom, tap } from 'rxjs';
+import { z } from 'zod';
+
+/** How a problem was answered under a guard. */
+export const trialSchema = z.object({
+  text: z.string(),
+  /** Of the answer as it stands, and of all that was written on the way. */
+  tokens: z.int(),
+  generated: z.int(),
+  right: z.boolean(),
+  /** Flagged steps that were left, and rollbacks by their outcome. */
+  flagged: z.int(),
+  kept: z.int(),
+  replaced: z.int(),
+});
+export type Trial = z.output<typeof trialSchema>;
+
+/** What was seen of an answer. */
+export const observedSchema = trialSchema.extend({
+  scores: z.array(z.partialRecord(z.enum(METHODS), z.number())),
+  steps: z.array(
+    z.object({
+      from: z.int(),
+      to: z.int(),
+      text: z.string(),
+      /** Tokens and milliseconds from its first token to its release. */
+      held: z.object({ tokens: z.int(), ms: z.number() }).optional(),
+    }),
+  ),
+});
+export type Observed = z.output<typeof observedSchema>;
+
+export type Guarding = Pick<GuardedRequest, 'scoring' | 'guard' | 'risks' | 'policy'>;
+
+export interface Sampled {
+  readonly temperature: number;
+  readonly seed: number;
+}
+
+/** @throws EngineError */
+export async function answerTask(
+  engine: Engine,
+  problem: Problem,
+  sampled: Sampled,
+  guarding: Guarding,
+): Promise<Observed> {
+  const tokens: string[] = [];
+  const scores: Scores[] = [];
+  const steps: StepEvent[] = [];
+  const rollbacks: RollbackDoneEvent[] = [];
+  let generated = 0;
+  const observe = (event: GuardEvent): void => {
+    if (event.type === 'token.delta') tokens[event.index] = event.text;
+    else if (event.type === 'score.delta') scores[event.index] = event.scores;
+    else if (event.type === 'step.done') steps.push(event);
+    else if (event.type === 'rollback.done') rollbacks.push(event);
+    else if (event.type === 'token.retracted') tokens.length = scores.length = event.from;
+    else if (event.type === 'generation.done') generated = event.usage.generatedTokens ?? tokens.length;
+  };
+  const request = { ...requestOf(engine, problem, sampled), ...guarding };
+  await lastValueFrom(guardedGeneration(engine, request).pipe(tap(observe)));
+  const text = tokens.join('');
+  const replaced = rollbacks.filter(({ outcome }) => outcome === 'replaced').length;
+  return {
+    text,
+    tokens: tokens.length,
+    generated,
+    right: verify(problem, text).right,
+    flagged: steps.filter(({ flagged }) => flagged).length,
+    kept: rollbacks.length - replaced,
+    replaced,
+    scores,
+    steps: steps.map(({ from, to, text, held }) => ({ from, to, text, ...(held && { held }) })),
+  };
+}
+
+/** The same question without a guard and without scores. */
+export async function sampleTask(
+  engine: Engine,
+  problem: Problem,
+  sampled: Sampled,
+): Promise<Pick<Trial, 'text' | 'tokens'>> {
+  const generation = await engine.generate(requestOf(engine, problem, sampled));
+  let text = '';
+  for (;;) {
+    const item = await generation.next();
+    if (item.type === 'end') return { text, tokens: item.tokens };
+    text += item.text;
+  }
+}
+
+function requestOf(engine: Engine, { question }: Problem, { temperature, seed }: Sampled): GenerateRequest {
+  const { checkpoint, contextLength } = engine;
+  const promptIds = encodePrompt(checkpoint, [{ role: 'user', content: question }]);
+  return {
+    promptIds,
+    maxTokens: contextLength - promptIds.length,
+    endIds: checkpoint.eosTokenIds,
+    stop: [],
+    topLogprobs: 0,
+    sampling: { ...samplingDefaults(checkpoint.generation), temperature, seed },
+  };
+}

@@ -1,0 +1,323 @@
+import { writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { basename, join } from 'node:path';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { DeviceChoice, Method } from 'flinch/internals';
+import {
+  absoluteScoring,
+  CALIBRATION_FILE,
+  DEFAULT_GUARD,
+  deviceOption,
+  Engine,
+  fingerprint,
+  type Guard,
+  generateProblems,
+  integer,
+  MAX_CANDIDATES,
+  modelOption,
+  type Problem,
+  type RiskModel,
+  readCalibration,
+  real,
+  reportDevices,
+  riskModel,
+  STATISTICS,
+  samplingDefaults,
+  TARGETS,
+  TASKS,
+  UsageError,
+} from 'flinch/internals';
+import { claimFolder } from '../ledger.js';
+import { thisMachine } from '../markdown-table.js';
+import type { Trial } from './answer-task.js';
+import {
+  ARMS,
+  type Arm,
+  type ArmSettings,
+  flagCount,
+  methodOf,
+  methodsOf,
+  nameOf,
+  scoringFor,
+  type Trigger,
+  thresholdFor,
+} from './arms.js';
+import { compare, type Outcome } from './comparison.js';
+import { type CorrectReport, formatCorrect } from './correct-report.js';
+import { measureDelays } from './delays.js';
+import { type Part, type RunOptions, runArm, runSamples, runUnguarded, WHOLE } from './run.js';
+import { type Sampling, sameBudget, selfConsistency } from './self-consistency.js';
+
+interface CorrectOptions {
+  readonly model: string;
+  readonly device: DeviceChoice;
+  readonly problems: number;
+  readonly seed: number;
+  readonly temperature?: number;
+  readonly arms: readonly Arm[];
+  readonly samples: number;
+  readonly held: number;
+  readonly out?: string;
+  readonly part?: Part;
+  readonly json?: boolean;
+  readonly rate: number;
+  readonly statistic: Guard['statistic'];
+  readonly candidates: number;
+  readonly candidateTemperature?: number;
+  readonly rollbackTo: Guard['rollbackTo'];
+  readonly maxRollbacks: number;
+}
+
+/** Apart from the seeds of `flinch calibrate`, and from those that the defaults were tuned on (1000000 on). */
+const DEFAULT_SEED = 2_000_000;
+
+export function correctCommand(): Command {
+  return new Command('correct')
+    .description(
+      "Does rolling back help? Final answers to the embedded reasoner's own problems, with and without.",
+    )
+    .addOption(modelOption())
+    .addOption(deviceOption())
+    .option('--problems <number>', 'how many are answered', integer(1, 1e6), 2000)
+    .option(
+      '--seed <number>',
+      'seed of the first problem and its answer; each further one has the next',
+      integer(0, 2 ** 30),
+      DEFAULT_SEED,
+    )
+    .option(
+      '--temperature <number>',
+      'sampling temperature of the answers (default: that of the model)',
+      real(0, 2),
+    )
+    .addOption(
+      new Option('--arms <names>', 'ways to flag and correct, with ; between; the first is the main one')
+        .argParser(parseArms)
+        .default(ARMS, 'all'),
+    )
+    .option('--samples <number>', 'further answers for self-consistency', integer(0, 32), 4)
+    .option('--held <problems>', 'problems to measure the delay of held delivery on', integer(0, 1e6), 100)
+    .option('--out <folder>', 'keep the answers there; a run that was interrupted goes on')
+    .option(
+      '--part <i/n>',
+      'answer every n-th problem only, beside other processes with the same --out',
+      parsePart,
+    )
+    .option('--json', 'print the results as JSON')
+    .optionsGroup('Guard:')
+    .option('--rate <number>', 'false alarms per step', real(0.0001, 0.9999), DEFAULT_GUARD.rate)
+    .addOption(
+      new Option('--statistic <name>', "what of its tokens' scores stands for a step")
+        .choices(STATISTICS)
+        .default(DEFAULT_GUARD.statistic),
+    )
+    .option(
+      '--candidates <number>',
+      'continuations that are drawn beside a flagged step',
+      integer(1, MAX_CANDIDATES),
+      DEFAULT_GUARD.candidates,
+    )
+    .option(
+      '--candidate-temperature <number>',
+      'sampling temperature of these (default: that of the answers)',
+      real(0, 2),
+      DEFAULT_GUARD.temperature,
+    )
+    .addOption(
+      new Option('--rollback-to <place>', 'start of the step, or its highest token')
+        .choices(TARGETS)
+        .default(DEFAULT_GUARD.rollbackTo),
+    )
+    .option(
+      '--max-rollbacks <number>',
+      'most of them in one answer',
+      integer(0, 64),
+      DEFAULT_GUARD.maxRollbacks,
+    )
+    .addHelpText(
+      'after',
+      `
+Every way answers the same problems with the same seeds; where a guard flags nothing, its answer is the unguarded one.
+Differences are paired (McNemar's exact test, Newcombe's interval). The first arm flags by the guard's rate; every other
+measure, and chance, as many steps as that.
+
+Examples:
+  $ flinch bench correct --out /tmp/correct
+  $ flinch bench correct --problems 200 --arms "adversarial,majority;chance,majority" --samples 0`,
+    )
+    .action(correct);
+}
+
+async function correct(options: CorrectOptions): Promise<void> {
+  const { model, device, out } = options;
+  // One answer more at a time than there are candidates for each: the budget of memory decides, not a count.
+  const engine = await Engine.open(model, { device, maxStreams: 64 * availableParallelism() });
+  try {
+    await reportDevices(engine, device, ['decode', 'score']);
+    const report = await measure(engine, options);
+    if (!report) return;
+    if (out !== undefined) writeFileSync(join(out, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
+    process.stdout.write(`${options.json ? JSON.stringify(report) : formatCorrect(report)}\n`);
+  } finally {
+    await engine.close();
+  }
+}
+
+/** @returns `null` for a part of a run */
+async function measure(engine: Engine, options: CorrectOptions): Promise<CorrectReport | null> {
+  const { problems: count, seed, arms, out = null } = options;
+  const temperature = options.temperature ?? samplingDefaults(engine.checkpoint.generation).temperature;
+  const problems = generateProblems({ seed, count });
+  const guard: Guard = {
+    ...DEFAULT_GUARD,
+    rate: options.rate,
+    statistic: options.statistic,
+    candidates: options.candidates,
+    rollbackTo: options.rollbackTo,
+    maxRollbacks: options.maxRollbacks,
+    ...(options.candidateTemperature !== undefined && { temperature: options.candidateTemperature }),
+  };
+  const risks = await risksFor(engine, methodOf(arms[0]!.trigger));
+  if (out !== null) {
+    const model = await fingerprint(engine.checkpoint);
+    claimFolder(out, { model, seed, temperature, methods: methodsOf(arms), guard });
+  }
+  const { part = WHOLE } = options;
+  if (part.of > 1 && out === null) throw new UsageError('--part: needs --out, where the parts meet');
+  const run: RunOptions = { engine, problems, seed, temperature, folder: out, part };
+  const unguarded = await runUnguarded(run, guard, methodsOf(arms));
+  if (unguarded.length < count)
+    throw new UsageError('--part: the other parts have not answered all problems yet: run it again then');
+  const flagShare = (trigger: Trigger, settings: ArmSettings): number => {
+    const flags = unguarded.map((answer, i) => flagCount(trigger, answer, seed + i, settings));
+    return total(flags) / total(unguarded.map(({ steps }) => steps.length));
+  };
+  const main = arms[0]!;
+  if (main.trigger === 'chance')
+    throw new UsageError('--arms: chance flags as often as the first arm, which must be another');
+  const share = flagShare(main.trigger, {
+    guard,
+    risks,
+    main: main.trigger,
+    share: 0,
+    thresholds: new Map(),
+  });
+  const thresholds = new Map(
+    methodsOf(arms).map((method) => [method, thresholdFor(method, unguarded, guard.statistic, share)]),
+  );
+  const settings: ArmSettings = { guard, risks, main: main.trigger, share, thresholds };
+
+  const samples: Sampling[] = [];
+  for (let number = 1; number <= options.samples; number++) {
+    samples.push(await runSamples(run, number));
+  }
+  const outcomes: Outcome[] = [];
+  const trials = new Map<string, readonly Trial[]>();
+  for (const arm of arms) {
+    const name = nameOf(arm);
+    const answers = await runArm(run, arm, settings, unguarded);
+    trials.set(name, answers);
+    outcomes.push(outcomeOf(name, answers));
+  }
+  if (part.of > 1) return null;
+  const none = outcomeOf('no guard', unguarded);
+  const consistent = samples.map((_, i) => selfConsistency(problems, unguarded, samples.slice(0, i + 1)));
+  const budget = sameBudget(outcomes[0]!, none, consistent);
+  const chance = (arm: Arm): Outcome[] =>
+    outcomes.filter(({ name }) => arm.trigger !== 'chance' && name === nameOf({ ...arm, trigger: 'chance' }));
+  const rows = [
+    compare(none, []),
+    ...arms.map((arm, i) =>
+      compare(outcomes[i]!, [none, ...chance(arm), ...(i === 0 && budget ? [budget] : [])]),
+    ),
+    ...[...consistent, ...(budget ? [budget] : [])].map((outcome) => compare(outcome, [none])),
+  ];
+  return {
+    command: commandLine(),
+    model: basename(engine.checkpoint.dir),
+    machine: thisMachine(),
+    problems: count,
+    seed,
+    temperature,
+    guard,
+    flagged: Object.fromEntries(
+      [...new Set(arms.map(({ trigger }) => trigger))].map((trigger) => [
+        trigger,
+        flagShare(trigger, settings),
+      ]),
+    ),
+    rows,
+    families: TASKS.map((task) =>
+      familyOf(task, problems, { 'no guard': unguarded, ...Object.fromEntries(trials) }),
+    ),
+    delays:
+      options.held > 0
+        ? await measureDelays(
+            { engine, problems: problems.slice(0, options.held), seed, temperature },
+            main,
+            settings,
+          )
+        : null,
+  };
+}
+
+/** @throws UsageError without a calibration that holds for the main arm's measure: its rate would mean nothing */
+async function risksFor(engine: Engine, method: Method): Promise<RiskModel> {
+  const { checkpoint } = engine;
+  const scoring = await absoluteScoring(scoringFor([method]), checkpoint.embeddingRms);
+  const file = await readCalibration(join(checkpoint.dir, CALIBRATION_FILE));
+  const { risks, warnings } = await riskModel(checkpoint, file, scoring, [method]);
+  if (warnings.length > 0) throw new UsageError(`calibration: ${warnings.join('; ')}`);
+  return risks;
+}
+
+function outcomeOf(name: string, answers: readonly Trial[]): Outcome {
+  return {
+    name,
+    right: answers.map(({ right }) => right),
+    tokens: total(answers.map(({ generated }) => generated)),
+    kept: total(answers.map(({ kept }) => kept)),
+    replaced: total(answers.map(({ replaced }) => replaced)),
+  };
+}
+
+function familyOf(
+  task: Problem['task'],
+  problems: readonly Problem[],
+  ways: Readonly<Record<string, readonly Trial[]>>,
+) {
+  const indices = problems.flatMap((problem, i) => (problem.task === task ? [i] : []));
+  const accuracy = Object.fromEntries(
+    Object.entries(ways).map(([name, trials]) => [
+      name,
+      indices.filter((i) => trials[i]!.right).length / indices.length,
+    ]),
+  );
+  return { task, problems: indices.length, accuracy };
+}
+
+const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+
+function parseArms(text: string): Arm[] {
+  return text.split(';').map((name) => {
+    const arm = ARMS.find((known) => nameOf(known).replace(' ', '') === name.replaceAll(' ', ''));
+    if (!arm) throw new InvalidArgumentError(`"${name}" is not one of ${ARMS.map(nameOf).join('; ')}.`);
+    return arm;
+  });
+}
+
+/** As it was given, but for what belongs to this machine. */
+function commandLine(): string {
+  const args = process.argv.slice(process.argv.indexOf('correct') + 1);
+  const kept = args.filter(
+    (arg, i) => ![arg, args[i - 1]].some((word) => word === '--out' || word === '--model'),
+  );
+  return ['flinch bench correct', ...kept.map((arg) => (/[\s;]/.test(arg) ? `"${arg}"` : arg))].join(' ');
+}
+
+function parsePart(text: string): Part {
+  const [, index, of] = /^(\d+)\/(\d+)$/.exec(text) ?? [];
+  const part = { index: Number(index) - 1, of: Number(of) };
+  if (part.index >= 0 && part.index < part.of) return part;
+  throw new InvalidArgumentError('Must be such as 1/2 or 2/2.');
+}

@@ -1,0 +1,106 @@
+import { percent, table } from '../markdown-table.js';
+import type { Estimate } from '../statistics/estimate.js';
+import type { Comparison, Row } from './comparison.js';
+import type { Delays, Quantiles } from './delays.js';
+
+/** What a run of `flinch bench correct` found. */
+export interface CorrectReport {
+  readonly command: string;
+  readonly model: string;
+  readonly machine: { readonly cpu: string; readonly cores: number; readonly node: string };
+  readonly problems: number;
+  readonly seed: number;
+  readonly temperature: number;
+  readonly guard: object;
+  /** Steps of the unguarded answers that each measure flags, and that chance is given. */
+  readonly flagged: Readonly<Record<string, number>>;
+  readonly rows: readonly Row[];
+  /** By family, of the unguarded answers and of the main arm. */
+  readonly families: readonly {
+    readonly task: string;
+    readonly problems: number;
+    readonly accuracy: Readonly<Record<string, number>>;
+  }[];
+  readonly delays: Delays | null;
+}
+
+export function formatCorrect(report: CorrectReport): string {
+  const names = Object.keys(report.families[0]?.accuracy ?? {});
+  return [
+    `${report.problems} problems, T = ${report.temperature}, seeds from ${report.seed}; ${report.machine.cpu}, ${report.machine.cores} cores`,
+    `Flagged steps: ${Object.entries(report.flagged)
+      .map(([name, share]) => `${name} ${(100 * share).toFixed(1)} %`)
+      .join(', ')}`,
+    table(
+      [
+        'flagged by, then',
+        'right [95 %]',
+        'tokens',
+        'kept',
+        'replaced',
+        'against no guard',
+        'p',
+        'against chance',
+        'p',
+        'against same tokens',
+        'p',
+      ],
+      report.rows.map((row) => [
+        row.name,
+        share(row.accuracy),
+        row.tokensPerProblem.toFixed(0),
+        String(row.kept),
+        String(row.replaced),
+        ...['no guard', 'chance', 'budget'].flatMap((other) =>
+          cells(row.comparisons.find((comparison) => comparison.with.startsWith(other))),
+        ),
+      ]),
+    ),
+    table(
+      ['family', 'problems', ...names],
+      report.families.map(({ task, problems, accuracy }) => [
+        task,
+        String(problems),
+        ...names.map((name) => percent(accuracy[name] ?? Number.NaN)),
+      ]),
+    ),
+    ...(report.delays ? [formatDelays(report.delays)] : []),
+  ].join('\n\n');
+}
+
+function formatDelays({ answers, seconds, steps, tokensBeyond, ms }: Delays): string {
+  const row = (name: string, quantiles: Quantiles | null, digits = 0): string[] => [
+    name,
+    ...(quantiles
+      ? [quantiles.median, quantiles.p95, quantiles.max].map((value) => value.toFixed(digits))
+      : ['', '', '']),
+  ];
+  return [
+    `Time, ${answers} answers one after the other; held: ${steps} steps of answers without a rollback`,
+    table(
+      ['', 'median', '95 %', 'largest'],
+      [
+        row('seconds of an answer, unguarded', seconds.unguarded, 2),
+        row('corrected, at once', seconds.immediate, 2),
+        row('corrected, held', seconds.held, 2),
+        row('held: tokens beyond the step', tokensBeyond),
+        row('held: ms from its first token', ms),
+      ],
+    ),
+  ].join('\n\n');
+}
+
+const points = (value: number): string => `${value > 0 ? '+' : ''}${(100 * value).toFixed(1)}`;
+
+function share({ value, interval }: Estimate): string {
+  const [low, high] = interval ?? [Number.NaN, Number.NaN];
+  return `${(100 * value).toFixed(1)} % [${(100 * low).toFixed(1)}, ${(100 * high).toFixed(1)}]`;
+}
+
+function cells(comparison: Comparison | undefined): [string, string] {
+  if (!comparison) return ['', ''];
+  const { difference, gained, lost, p } = comparison;
+  const [low, high] = difference.interval ?? [Number.NaN, Number.NaN];
+  const value = `${points(difference.value)} [${points(low)}, ${points(high)}] (+${gained} −${lost})`;
+  return [value, p < 0.001 ? p.toExponential(0) : p.toFixed(3)];
+}

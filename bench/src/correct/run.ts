@@ -1,0 +1,111 @@
+import { join } from 'node:path';
+import type { Engine, Guard, Method, Problem } from 'flinch/internals';
+import { extractFacts } from 'flinch/internals';
+import { z } from 'zod';
+import { each } from '../each.js';
+import { Ledger } from '../ledger.js';
+import {
+  answerTask,
+  type Observed,
+  observedSchema,
+  sampleTask,
+  type Trial,
+  trialSchema,
+} from './answer-task.js';
+import { type Arm, type ArmSettings, flagCount, guarding, nameOf, unguarded } from './arms.js';
+
+/** Results are kept by the number of their problem. */
+const kept = { problem: z.int() };
+const byProblem = ({ problem }: { readonly problem: number }): number => problem;
+
+const sampleSchema = z.object({ answer: z.string().nullable(), tokens: z.int() });
+export type Sample = z.output<typeof sampleSchema>;
+
+export interface RunOptions {
+  readonly engine: Engine;
+  readonly problems: readonly Problem[];
+  /** Of the first problem's answer; each further one has the next. */
+  readonly seed: number;
+  readonly temperature: number;
+  /** Where results are kept; `null` for nowhere. */
+  readonly folder: string | null;
+  /** Of several processes that share the folder, each answers every `of`-th problem. */
+  readonly part: Part;
+}
+
+export interface Part {
+  readonly index: number;
+  readonly of: number;
+}
+
+export const WHOLE: Part = { index: 0, of: 1 };
+
+/** Every problem's answer without a guard, with the scores of all its tokens. */
+export async function runUnguarded(
+  options: RunOptions,
+  guard: Guard,
+  methods: readonly Method[],
+): Promise<Observed[]> {
+  const { engine, folder } = options;
+  const file = folder && join(folder, 'unguarded.jsonl');
+  const ledger = await Ledger.open(file, observedSchema.extend(kept), byProblem);
+  const how = unguarded(guard, methods);
+  return eachOf(options, 'no guard', ledger, async (problem, i) => {
+    const answer = await answerTask(engine, problem, sampled(options, i), how);
+    return ledger.add({ problem: i, ...answer });
+  });
+}
+
+/** Every problem's answer under a guard. Where the guard finds nothing to flag, that is the answer without one. */
+export async function runArm(
+  options: RunOptions,
+  arm: Arm,
+  settings: ArmSettings,
+  unguarded: readonly Observed[],
+): Promise<Trial[]> {
+  const { engine, folder } = options;
+  const file = folder && join(folder, `${arm.trigger}-${arm.remedy}.jsonl`);
+  const ledger = await Ledger.open(file, trialSchema.extend(kept), byProblem);
+  return eachOf(options, nameOf(arm), ledger, async (problem, i) => {
+    const same = unguarded[i]!;
+    const { seed } = sampled(options, i);
+    if (flagCount(arm.trigger, same, seed, settings) === 0) return same;
+    const how = guarding(arm, problem, seed, settings);
+    const trial = trialSchema.parse(await answerTask(engine, problem, sampled(options, i), how));
+    return ledger.add({ problem: i, ...trial });
+  });
+}
+
+/** Further answers without a guard, of which only the last line counts. */
+export async function runSamples(options: RunOptions, number: number): Promise<Sample[]> {
+  const { engine, folder } = options;
+  const file = folder && join(folder, `sample-${number}.jsonl`);
+  const ledger = await Ledger.open(file, sampleSchema.extend(kept), byProblem);
+  return eachOf(options, `sample ${number}`, ledger, async (problem, i) => {
+    const { seed, temperature } = sampled(options, i);
+    const { text, tokens } = await sampleTask(engine, problem, {
+      temperature,
+      seed: seed + number * SAMPLE_SEEDS,
+    });
+    return ledger.add({ problem: i, answer: extractFacts(problem.task, text).answer, tokens });
+  });
+}
+
+/** Works on what is not known yet, of one's own part; what only the other parts know is left out. */
+async function eachOf<T, K extends T & object>(
+  { problems, part }: RunOptions,
+  name: string,
+  ledger: Ledger<K>,
+  work: (problem: Problem, i: number) => Promise<T>,
+): Promise<T[]> {
+  const results = await each(name, problems, async (problem, i): Promise<T | undefined> => {
+    const known = ledger.get(i);
+    return known || i % part.of !== part.index ? known : work(problem, i);
+  });
+  return results.flatMap((result) => (result === undefined ? [] : [result]));
+}
+
+/** Apart from those of other problems' answers. */
+const SAMPLE_SEEDS = 10_000_019;
+
+const sampled = ({ seed, temperature }: RunOptions, i: number) => ({ temperature, seed: seed + i });

@@ -1,0 +1,116 @@
+import type { Relation } from '../baselines/ccp.js';
+import { Encoder, type EncoderOptions } from './encoder.js';
+
+export type TextPair = readonly [string, string];
+
+/** Models of language that measures ask beside the one that writes; `null` where none is given. */
+export interface Encoders {
+  /** What the first text of each pair says about the second: natural language inference. */
+  readonly relate: ((pairs: readonly TextPair[]) => Promise<Relation[]>) | null;
+  /** How alike the texts of each pair are in meaning, 0 to 1: a cross-encoder. */
+  readonly compare: ((pairs: readonly TextPair[]) => Promise<number[]>) | null;
+  /** A vector of length 1 for each text, `[text][dimension]`. */
+  readonly embed: ((texts: readonly string[]) => Promise<number[][]>) | null;
+}
+
+export const NO_ENCODERS: Encoders = { relate: null, compare: null, embed: null };
+
+/** Folders in the layout of Transformers.js. */
+export interface EncoderFolders {
+  /** Such as microsoft/deberta-large-mnli. */
+  readonly nli?: string;
+  /** Such as cross-encoder/stsb-roberta-large. */
+  readonly similarity?: string;
+  /** Such as sentence-transformers/all-MiniLM-L6-v2. */
+  readonly sentence?: string;
+}
+
+export interface OpenEncoders extends Encoders {
+  /** Folder, file and fingerprint of each model that is there, for the settings of a run. */
+  readonly names: Readonly<Partial<Record<keyof EncoderFolders, string>>>;
+  close(): Promise<void>;
+}
+
+export interface OpenOptions extends Omit<EncoderOptions, 'file'> {
+  /** What is thrown instead of an error of one model: it may say where that was named. */
+  readonly fault?: (use: keyof EncoderFolders, error: unknown) => unknown;
+}
+
+/**
+ * Opens the models that are given, each in a process of its own, and starts them: what is wrong with one is told now.
+ * @throws ModelError that names file and field; EngineError `unavailable`, whose message does
+ */
+export async function openEncoders(
+  folders: EncoderFolders,
+  { fault = (_, error) => error, ...options }: OpenOptions = {},
+): Promise<OpenEncoders> {
+  const open = async (use: keyof EncoderFolders): Promise<Encoder | null> => {
+    const folder = folders[use];
+    return folder === undefined ? null : Encoder.open(folder, use, options);
+  };
+  const naming = <T>(use: keyof EncoderFolders, work: Promise<T>): Promise<T> =>
+    work.catch((error: unknown) => {
+      throw fault(use, error);
+    });
+  const [nli, similarity, sentence] = await Promise.all([
+    naming('nli', open('nli')),
+    naming('similarity', open('similarity')),
+    naming('sentence', open('sentence')),
+  ]);
+  const opened = [nli, similarity, sentence].filter((encoder) => encoder !== null);
+  const close = async (): Promise<void> => {
+    await Promise.all(opened.map((encoder) => encoder.close()));
+  };
+  try {
+    await Promise.all([
+      nli && naming('nli', nli.start()),
+      similarity && naming('similarity', similarity.start()),
+      sentence && naming('sentence', sentence.start()),
+    ]);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    relate: nli && relateBy(nli),
+    compare: similarity && compareBy(similarity),
+    embed: sentence && embedBy(sentence),
+    names: {
+      ...(nli && { nli: nameOf(nli) }),
+      ...(similarity && { similarity: nameOf(similarity) }),
+      ...(sentence && { sentence: nameOf(sentence) }),
+    },
+    close,
+  };
+}
+
+const nameOf = ({ folder }: Encoder): string => `${folder.name} ${folder.fingerprint}`;
+
+/** The most likely label of each pair. Words come again and again: no pair is asked about twice. */
+function relateBy(nli: Encoder): NonNullable<Encoders['relate']> {
+  const { relations } = nli.folder;
+  const known = new Map<string, Relation>();
+  return async (pairs) => {
+    const keys = pairs.map((pair) => JSON.stringify(pair));
+    const asked = [...new Map(pairs.map((pair, i) => [keys[i]!, pair]))].filter(([key]) => !known.has(key));
+    const rows = await nli.encode(asked.map(([, pair]) => pair));
+    for (const [i, logits] of rows.entries()) {
+      known.set(asked[i]![0], relations[logits.indexOf(Math.max(...logits))]!);
+    }
+    return keys.map((key) => known.get(key)!);
+  };
+}
+
+const compareBy =
+  (similarity: Encoder): NonNullable<Encoders['compare']> =>
+  async (pairs) => {
+    const rows = await similarity.encode(pairs);
+    return rows.map(([logit]) => 1 / (1 + Math.exp(-logit!)));
+  };
+
+const embedBy =
+  (sentence: Encoder): NonNullable<Encoders['embed']> =>
+  async (texts) => {
+    const rows = await sentence.encode(texts.map((text) => [text] as const));
+    return rows.map((row) => [...row]);
+  };

@@ -1,0 +1,221 @@
+import { writeFile } from 'node:fs/promises';
+import { Agent } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { heading, integer, Progress } from 'flinch/internals';
+import { median } from 'simple-statistics';
+import { type Machine, table, thisMachine } from '../markdown-table.js';
+import { withTemporaryFolder } from '../temporary-folder.js';
+import { type RunningServer, startFlinch, startPortkey, startScript } from './servers.js';
+import { type Load, percentile, runStreams, type Target } from './stream-load.js';
+
+interface Options {
+  readonly rounds: number;
+  readonly tokens: number;
+  readonly interval: number;
+  readonly streams: readonly number[];
+  readonly portkey: boolean;
+  readonly output: string;
+}
+
+/** What streams go through: nothing, or a server of its own process. */
+interface Proxied extends Target {
+  readonly server: RunningServer | null;
+}
+
+/** One round of one target: milliseconds, and streams in a second. */
+interface Round {
+  readonly p50: number;
+  readonly p99: number;
+  /** Microseconds of the server's CPU time. */
+  readonly cpuPerToken: number | null;
+  readonly streamsPerSecond: number;
+}
+
+interface Result {
+  readonly streams: number;
+  readonly target: string;
+  /** Medians over the rounds. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly addedP50: number;
+  readonly addedP99: number;
+  readonly cpuPerToken: number | null;
+  readonly streamsPerSecond: number;
+}
+
+interface ProxyReport {
+  readonly machine: Machine;
+  readonly settings: Pick<Options, 'rounds' | 'tokens' | 'interval'>;
+  readonly results: readonly Result[];
+}
+
+export function proxyCommand(): Command {
+  return new Command('proxy')
+    .description(
+      'What a proxy adds to each token: flinch without a scorer, a pipe that looks at nothing, Portkey.',
+    )
+    .option('--rounds <number>', 'of every target in turn', integer(1, 1000), 5)
+    .option('--tokens <number>', 'of each stream', integer(1, 100_000), 64)
+    .option('--interval <ms>', 'between two tokens of a stream', integer(1, 10_000), 100)
+    .option('--streams <numbers>', 'at once', parseCounts, [1, 50, 500])
+    .option('--no-portkey', 'leave out @portkey-ai/gateway, which is installed from the registry if need be')
+    .option('--output <file>', 'where the JSON goes', 'bench-gateway.json')
+    .addHelpText('after', '\nExample:\n  $ npx flinch bench gateway proxy --streams 1,50 --rounds 9')
+    .action(bench);
+}
+
+function parseCounts(text: string): number[] {
+  return text.split(',').map(integer(1, 10_000));
+}
+
+async function bench({
+  output,
+  ...options
+}: Omit<Options, 'output'> & Pick<Options, 'output'>): Promise<void> {
+  const report = await withTemporaryFolder((folder) => compare(options, folder));
+  await writeFile(output, `${JSON.stringify(report, null, 2)}\n`);
+  process.stdout.write(`${format(report)}\n\nwritten to ${output}\n`);
+}
+
+async function compare(options: Omit<Options, 'output'>, folder: string): Promise<ProxyReport> {
+  const servers: RunningServer[] = [];
+  const keep = async (starting: Promise<RunningServer>): Promise<RunningServer> => {
+    const server = await starting;
+    servers.push(server);
+    return server;
+  };
+  try {
+    const upstream = await keep(startScript('fast-upstream'));
+    const targets: Proxied[] = [{ name: 'direct', url: upstream.url, model: 'bench', server: null }];
+    const pipe = await keep(startScript('null-proxy', [upstream.url]));
+    targets.push({ name: 'null proxy', url: pipe.url, model: 'bench', server: pipe });
+    const flinch = await keep(startFlinch(['--config', await configFile(upstream.url, folder)]));
+    targets.push({ name: 'flinch', url: flinch.url, model: 'bench', server: flinch });
+    const fields = { guard: { enabled: false } };
+    targets.push({ name: 'flinch, no guard', url: flinch.url, model: 'bench', fields, server: flinch });
+    if (options.portkey) {
+      const portkey = await keep(startPortkey(join(tmpdir(), 'flinch-bench-portkey')));
+      const headers = {
+        'x-portkey-provider': 'openai',
+        'x-portkey-custom-host': `${upstream.url}/v1`,
+        Authorization: 'Bearer none',
+      };
+      targets.push({ name: 'portkey', url: portkey.url, model: 'bench', headers, server: portkey });
+    }
+    return await measure(targets, options);
+  } finally {
+    await Promise.all(servers.map((server) => server.stop()));
+  }
+}
+
+/** Of a gateway that limits none of what is measured. */
+async function configFile(upstream: string, folder: string): Promise<string> {
+  const many = 1_000_000;
+  const config = {
+    models: { bench: { upstreams: [{ url: `${upstream}/v1` }], max_streams: 4096 } },
+    access: { generations: many, requests_per_minute: many },
+    limits: { connections: many },
+  };
+  const file = join(folder, 'flinch.json');
+  await writeFile(file, JSON.stringify(config));
+  return file;
+}
+
+async function measure(
+  targets: readonly Proxied[],
+  { rounds, tokens, interval, streams }: Omit<Options, 'output'>,
+): Promise<ProxyReport> {
+  const agents = new Map(targets.map(({ name }) => [name, new Agent({ keepAlive: true })]));
+  const progress = new Progress(streams.length * (rounds + 1) * targets.length);
+  const results: Result[] = [];
+  try {
+    for (const count of streams) {
+      const taken = new Map<string, Round[]>(targets.map(({ name }) => [name, []]));
+      // The first round warms up, and does not count.
+      for (let round = 0; round <= rounds; round++) {
+        for (const target of targets) {
+          const measured = await runRound(
+            target,
+            { streams: count, tokens, interval },
+            agents.get(target.name)!,
+          );
+          if (round > 0) taken.get(target.name)?.push(measured);
+          progress.advance();
+        }
+      }
+      results.push(...summary(count, taken));
+    }
+  } finally {
+    progress.stop();
+    for (const agent of agents.values()) agent.destroy();
+  }
+  return { machine: thisMachine(), settings: { rounds, tokens, interval }, results };
+}
+
+/** Delays at the pace of a model, then how many streams there are in a second without one. */
+async function runRound(target: Proxied, load: Load, agent: Agent): Promise<Round> {
+  const before = target.server?.cpuMs() ?? null;
+  const paced = await runStreams(target, load, agent);
+  const after = target.server?.cpuMs() ?? null;
+  const fast = await runStreams(target, { ...load, interval: 0 }, agent);
+  return {
+    p50: percentile(paced.delays, 0.5),
+    p99: percentile(paced.delays, 0.99),
+    cpuPerToken:
+      before === null || after === null ? null : (1000 * (after - before)) / (load.streams * load.tokens),
+    streamsPerSecond: load.streams / fast.seconds,
+  };
+}
+
+function summary(streams: number, taken: ReadonlyMap<string, readonly Round[]>): Result[] {
+  const direct = taken.get('direct') ?? [];
+  const over = (rounds: readonly Round[], of: (round: Round) => number): number => median(rounds.map(of));
+  return [...taken].map(([target, rounds]) => {
+    const cpu = rounds.flatMap(({ cpuPerToken }) => cpuPerToken ?? []);
+    const [p50, p99] = [over(rounds, (round) => round.p50), over(rounds, (round) => round.p99)];
+    return {
+      streams,
+      target,
+      p50,
+      p99,
+      addedP50: p50 - over(direct, (round) => round.p50),
+      addedP99: p99 - over(direct, (round) => round.p99),
+      cpuPerToken: cpu.length > 0 ? median(cpu) : null,
+      streamsPerSecond: over(rounds, (round) => round.streamsPerSecond),
+    };
+  });
+}
+
+function format({ machine, settings, results }: ProxyReport): string {
+  const ms = (value: number): string => value.toFixed(2);
+  const header = [
+    'streams',
+    'through',
+    'delay p50',
+    'p99',
+    'added p50',
+    'added p99',
+    'CPU µs/token',
+    'streams/s',
+  ];
+  const rows = results.map((result) => [
+    String(result.streams),
+    result.target,
+    ms(result.p50),
+    ms(result.p99),
+    ms(result.addedP50),
+    ms(result.addedP99),
+    result.cpuPerToken?.toFixed(0) ?? '',
+    result.streamsPerSecond.toFixed(1),
+  ]);
+  return [
+    heading(
+      `Milliseconds from the sending of a token to its arrival; ${machine.cpu}, ${machine.cores} cores`,
+    ),
+    `A token each ${settings.interval} ms in every stream; ${settings.rounds} rounds, medians. The client and all servers share the cores; CPU time is the server's.`,
+    '',
+    table(header, rows),
+  ].join('\n');
+}

@@ -1,0 +1,144 @@
+import { type ChildProcess, execFile, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { extname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { CLI_ENTRY } from 'flinch/internals';
+import { z } from 'zod';
+
+/** A server in a process of its own. */
+export interface RunningServer {
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** CPU time that its process has taken, in milliseconds; `null` where there is no procfs to say so. */
+  cpuMs(): number | null;
+  stop(): Promise<void>;
+}
+
+const STARTED_MS = 60_000;
+const PORTKEY = '@portkey-ai/gateway@1.15.2';
+
+const script = (name: string): string =>
+  fileURLToPath(new URL(`./${name}${extname(import.meta.url)}`, import.meta.url));
+
+/** One of this folder's scripts, which tell their port. */
+export async function startScript(
+  name: 'fast-upstream' | 'null-proxy',
+  args: string[] = [],
+): Promise<RunningServer> {
+  const child = fork(script(name), args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const [message] = await Promise.race([once(child, 'message'), gone(child, name)]);
+  const { port } = z.object({ port: z.number() }).parse(message);
+  return running(child, `http://127.0.0.1:${port}`);
+}
+
+export interface FlinchOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Whether {@link file://./probe.ts} is inside, which wakes it up a thousand times a second. */
+  readonly probe?: boolean;
+}
+
+/** `flinch serve`. */
+export async function startFlinch(
+  args: string[],
+  { env = {}, probe = false }: FlinchOptions = {},
+): Promise<RunningServer> {
+  const port = await freePort();
+  const child = fork(CLI_ENTRY, ['serve', '--port', String(port), '--log-level', 'error', ...args], {
+    execArgv: [
+      ...['--import', script('ends-with-parent')],
+      ...(probe ? ['--expose-gc', '--import', script('probe')] : []),
+    ],
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  return answering(child, 'flinch', `http://127.0.0.1:${port}`, '/healthz');
+}
+
+/** Portkey's gateway; installed into `folder` from the registry if it is not there yet. */
+export async function startPortkey(folder: string): Promise<RunningServer> {
+  const main = join(folder, 'node_modules/@portkey-ai/gateway/build/start-server.js');
+  if (!existsSync(main)) {
+    await mkdir(folder, { recursive: true });
+    const install = ['install', '--prefix', folder, '--ignore-scripts', '--no-save', '--no-audit', PORTKEY];
+    await promisify(execFile)('npm', install);
+  }
+  const port = await freePort();
+  const env = { ...process.env, NODE_ENV: 'production' };
+  const child = spawn(
+    process.execPath,
+    ['--import', script('mutable-headers'), main, `--port=${port}`, '--headless'],
+    { env, stdio: 'ignore' },
+  );
+  return answering(child, 'portkey', `http://127.0.0.1:${port}`, '/');
+}
+
+async function answering(
+  child: ChildProcess,
+  name: string,
+  url: string,
+  path: string,
+): Promise<RunningServer> {
+  const end = new AbortController();
+  const poll = async (): Promise<void> => {
+    const late = performance.now() + STARTED_MS;
+    while (!end.signal.aborted) {
+      const response = await fetch(url + path).catch(() => null);
+      if (response) return void (await response.arrayBuffer());
+      if (performance.now() > late) throw new Error(`${name} does not answer`);
+      await setTimeout(50);
+    }
+  };
+  try {
+    await Promise.race([poll(), gone(child, name)]);
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  } finally {
+    end.abort();
+  }
+  return running(child, url);
+}
+
+async function gone(child: ChildProcess, name: string): Promise<never> {
+  const [code] = await once(child, 'exit');
+  throw new Error(`${name} has ended (code ${code})`);
+}
+
+function running(child: ChildProcess, url: string): RunningServer {
+  const exited = once(child, 'exit');
+  return {
+    url,
+    child,
+    cpuMs: () => cpuMsOf(child.pid),
+    stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill();
+      await Promise.race([exited, setTimeout(3000, undefined, { ref: false })]);
+      child.kill('SIGKILL');
+    },
+  };
+}
+
+/** Linux counts hundredths of a second, for itself and for the process (proc_pid_stat(5), utime and stime). */
+function cpuMsOf(pid: number | undefined): number | null {
+  const file = `/proc/${pid}/stat`;
+  if (!existsSync(file)) return null;
+  const fields = readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+  return 10 * (Number(fields[11]) + Number(fields[12]));
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (typeof address !== 'object' || address === null) throw new Error('no port');
+  return address.port;
+}

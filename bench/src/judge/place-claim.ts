@@ -1,0 +1,31 @@
+import type { Span } from 'flinch/internals';
+import { segmentText } from 'flinch/internals';
+import { firstWrongStep } from '../steps/first-wrong-step.js';
+import { alignWords } from './claims.js';
+import { matchStep } from './match-step.js';
+
+/**
+ * Where a claim is in a response that somebody else took it from: its words in the sentence that has most of them, the
+ * first of equals (EVALUATION 9); else the whole sentence that is most like the claim.
+ * @param words of the response, in their order; may be none
+ * @param accepted how many of the words a sentence must have, or how alike it must be, 0 to 1
+ * @returns no span where no sentence is like it
+ */
+export function placeClaim(claim: string, words: readonly string[], text: string, accepted: number): Span[] {
+  const sentences = segmentText(text).map(({ start, text: sentence }) => ({
+    start,
+    text: sentence.trimEnd(),
+  }));
+  let best: Span[] = [];
+  for (const { start, text: sentence } of sentences) {
+    const spans = alignWords(words, sentence).map(([from, to]): Span => [start + from, start + to]);
+    if (spans.length > best.length) best = spans;
+  }
+  const all = words.flatMap((word) => word.split(/\s+/)).filter((word) => word !== '');
+  if (best.length > 0 && best.length >= accepted * all.length) return best;
+  const match = matchStep(claim, text, accepted);
+  if (!match) return [];
+  const whole = sentences.map((sentence): Span => [sentence.start, sentence.start + sentence.text.length]);
+  const source = whole[firstWrongStep(match.span, whole) ?? -1];
+  return source ? [source] : [];
+}

@@ -1,0 +1,180 @@
+import { appendFileSync, existsSync, mkdirSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { parseJsonText, readJsonFile, UsageError } from 'flinch/internals';
+import { z } from 'zod';
+
+/**
+ * Results, one JSON line each, written as they come: a run that is killed goes on where it was. Without a file they are
+ * only remembered.
+ */
+export class Ledger<T extends object> {
+  readonly #file: string | null;
+  readonly #schema: z.ZodType<T>;
+  readonly #keyOf: (result: T) => string | number;
+  readonly #results = new Map<string | number, T>();
+
+  private constructor(file: string | null, schema: z.ZodType<T>, keyOf: (result: T) => string | number) {
+    this.#file = file;
+    this.#schema = schema;
+    this.#keyOf = keyOf;
+  }
+
+  /**
+   * Reads what is there, and cuts off a line that was being written when the run was killed.
+   * @param schema of what is remembered of a result; other fields are written all the same
+   * @throws UsageError for a line that does not fit
+   */
+  static async open<T extends object>(
+    file: string | null,
+    schema: z.ZodType<T>,
+    keyOf: (result: T) => string | number,
+  ): Promise<Ledger<T>> {
+    const ledger = new Ledger(file, schema, keyOf);
+    if (file === null || !existsSync(file)) return ledger;
+    let whole = 0;
+    for await (const { text, line, end } of readLines(file)) {
+      const result = parseJsonText(text, schema, `${file}: line ${line}`);
+      ledger.#results.set(keyOf(result), result);
+      whole = end;
+    }
+    truncateSync(file, whole);
+    return ledger;
+  }
+
+  get(key: string | number): T | undefined {
+    return this.#results.get(key);
+  }
+
+  has(key: string | number): boolean {
+    return this.#results.has(key);
+  }
+
+  get size(): number {
+    return this.#results.size;
+  }
+
+  values(): IterableIterator<T> {
+    return this.#results.values();
+  }
+
+  /** @throws RangeError for a number that JSON does not have */
+  add<R extends T>(result: R): R {
+    const line = toLine(result);
+    this.#results.set(this.#keyOf(result), this.#schema.parse(result));
+    if (this.#file !== null) appendFileSync(this.#file, line);
+    return result;
+  }
+}
+
+/** @throws RangeError for NaN and infinities, which JSON would make null */
+export function toLine(result: object): string {
+  const line = JSON.stringify(result, (key, value) => {
+    if (typeof value !== 'number' || Number.isFinite(value)) return value;
+    throw new RangeError(`${JSON.stringify(Object.values(result)[0])}: ${key} is ${value}`);
+  });
+  return `${line}\n`;
+}
+
+/**
+ * The results of a file that may be larger than memory, one after the other; what follows the last newline is left out.
+ * @throws UsageError for a line that does not fit
+ */
+export async function* readResults<T>(file: string, schema: z.ZodType<T>): AsyncGenerator<T> {
+  if (!existsSync(file)) return;
+  for await (const { text, line } of readLines(file))
+    yield parseJsonText(text, schema, `${file}: line ${line}`);
+}
+
+const CHUNK = 2 ** 20;
+const NEWLINE = 0x0a;
+
+interface Line {
+  readonly text: string;
+  /** From 1. */
+  readonly line: number;
+  /** Bytes of the file up to its end. */
+  readonly end: number;
+}
+
+/** Whole ones. */
+async function* readLines(file: string): AsyncGenerator<Line> {
+  const handle = await open(file);
+  try {
+    let rest: Buffer[] = [];
+    let [number, end] = [0, 0];
+    for await (const chunk of chunks(handle)) {
+      let from = 0;
+      for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
+        const bytes = Buffer.concat([...rest, chunk.subarray(from, at)]);
+        rest = [];
+        from = at + 1;
+        end += bytes.length + 1;
+        number += 1;
+        yield { text: bytes.toString('utf8'), line: number, end };
+      }
+      if (from < chunk.length) rest.push(chunk.subarray(from));
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+async function* chunks(handle: FileHandle): AsyncGenerator<Buffer> {
+  for (;;) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK);
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+/**
+ * Makes a folder the place of one run: what is kept there under other settings must not be mixed with it.
+ * @param settings all that the results depend on
+ * @param late those of them that may be said first by a later one, and left out by one after that
+ * @returns whether there are new ones
+ * @throws UsageError that names the first setting that differs
+ */
+export function claimFolder(
+  folder: string,
+  settings: Readonly<Record<string, unknown>>,
+  late: readonly string[] = [],
+): boolean {
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, SETTINGS_FILE);
+  const mine = JSON.parse(JSON.stringify(settings));
+  if (!existsSync(file)) {
+    writeWhole(file, `${JSON.stringify(mine, null, 2)}\n`);
+    return true;
+  }
+  const other = readJsonFile(file, z.record(z.string(), z.unknown()));
+  const open = late.filter((name) => name in mine !== name in other);
+  const both = (all: object) =>
+    Object.fromEntries(Object.entries(all).filter(([name]) => !open.includes(name)));
+  const differing = differingSetting(both(mine), both(other));
+  if (differing === null) {
+    const isNews = open.some((name) => name in mine);
+    if (isNews) writeWhole(file, `${JSON.stringify({ ...other, ...mine }, null, 2)}\n`);
+    return isNews;
+  }
+  const [was, is] = [other, mine].map((all) => JSON.stringify(all[differing]));
+  throw new UsageError(`--out: ${folder} holds a run with another ${differing}: ${was}, not ${is}`);
+}
+
+export const SETTINGS_FILE = 'settings.json';
+
+/** All of it or nothing, whenever the process is killed. */
+export function writeWhole(file: string, text: string): void {
+  writeFileSync(`${file}.part`, text);
+  renameSync(`${file}.part`, file);
+}
+
+/** The name of the first setting that is not the same; `null` where all are. */
+export function differingSetting(
+  mine: Readonly<Record<string, unknown>>,
+  other: Readonly<Record<string, unknown>>,
+): string | null {
+  const names = Object.keys({ ...mine, ...other });
+  return names.find((name) => !isDeepStrictEqual(mine[name], other[name])) ?? null;
+}

@@ -1,0 +1,82 @@
+import type { Method, Scoring } from 'flinch/internals';
+
+/**
+ * A measure of uncertainty as a run names it: a method, with settings that differ from its defaults, such as
+ * `adversarial`, `adversarial:block=8,window=64`, `random:samples=40`. The name is its identity in every file.
+ */
+export type MeasureName = string;
+
+/** Tokens of a response, from and up to but without. */
+export type TokenSpan = readonly [number, number];
+
+/** What a measure says of one response; what it cannot say of a whole is derived: a step's sum and maximum, and so on. */
+export interface MeasureScores {
+  /** One for each token of the response; `null` for a token that a schedule did not attack. */
+  readonly tokens?: readonly (number | null)[];
+  /** One for each step, of measures that score steps of themselves (CCP, TokenSAR, Graph Uncertainty). */
+  readonly steps?: readonly number[];
+  /** Of measures that score whole responses of themselves (CCP, TokenSAR, Self-Consistency). */
+  readonly response?: number;
+}
+
+/**
+ * Of what the scores of steps come: `alone`, each step is a text of its own, and its tokens are weighed among
+ * themselves; `share`, a step has its tokens' part of the whole response's score.
+ */
+export const STEP_RELEVANCE = ['alone', 'share'] as const;
+export type StepRelevance = (typeof STEP_RELEVANCE)[number];
+
+/** A measure with all of its settings. */
+export type Measure = { readonly name: MeasureName } & MeasureKind;
+
+/** `light`: by the substitute, without a model of its own. */
+export type MeasureKind =
+  | { readonly kind: 'engine'; readonly method: Method; readonly needs: PassNeeds }
+  | { readonly kind: 'ccp'; readonly light: boolean; readonly alternatives: number }
+  | { readonly kind: 'token_sar'; readonly light: boolean; readonly steps: StepRelevance }
+  | {
+      readonly kind: 'graph';
+      readonly light: boolean;
+      readonly samples: number;
+      readonly clusters: number;
+      readonly seed: number;
+    }
+  | { readonly kind: 'self_consistency'; readonly samples: number }
+  /** A control: tokens, steps and responses in an order drawn at random. Has no scores. */
+  | { readonly kind: 'chance' }
+  /** A control: the longest step, in tokens, is the least certain. */
+  | { readonly kind: 'longest' };
+
+/** What a measure needs of passes through the model; one scoring may serve several. */
+export interface PassNeeds {
+  readonly adversary?: Pick<Scoring, 'schedule' | 'alpha'>;
+  /** Of the adversary, and of noise on embeddings. */
+  readonly form?: 'perturb' | 'derivative';
+  readonly random?: NonNullable<Scoring['random']>;
+  readonly tokur?: NonNullable<Scoring['tokur']>;
+  /** The most probable tokens, so many. */
+  readonly top?: number;
+}
+
+/** Further responses to the same prompt that the measures ask for, the most that one does. */
+export function samplesNeeded(measures: readonly Measure[]): number {
+  return Math.max(0, ...measures.map((measure) => ('samples' in measure ? measure.samples : 0)));
+}
+
+/** What a measure scores of itself, before anything is summed. */
+export function levelsOf({ kind }: MeasureKind): readonly ('tokens' | 'steps' | 'response')[] {
+  switch (kind) {
+    case 'engine':
+      return ['tokens'];
+    case 'ccp':
+    case 'token_sar':
+      return ['tokens', 'steps', 'response'];
+    case 'graph':
+    case 'longest':
+      return ['steps'];
+    case 'self_consistency':
+      return ['response'];
+    case 'chance':
+      return [];
+  }
+}

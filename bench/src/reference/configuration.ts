@@ -1,0 +1,59 @@
+import { CONFIG_VARIABLES, configSchema, FLAG_OF_FIELD } from 'flinch/internals';
+import { z } from 'zod';
+import { defaultOf, type Field, fieldsOf, type JsonSchema, jsonSchema, typeOf } from './json-schema.js';
+import { code, page, table } from './markdown.js';
+
+const HEAD = ['field', 'type', 'default', 'meaning'] as const;
+
+/** Every field of the configuration. */
+export function configurationReference(): string {
+  const schema = jsonSchema.parse(z.toJSONSchema(configSchema, { io: 'input' }));
+  const { models, access } = schema.properties ?? {};
+  const alternatives = alternativesOf(models?.additionalProperties);
+  const keys = access?.properties?.keys?.items;
+  return page('Fields of the configuration', '[gateway/config.ts](../../gateway/config.ts)', [
+    'Where values come from, and which goes before which: [configuration.md](../configuration.md). Flags that describe one model: [flinch serve](cli.md#flinch-serve).',
+    '## All fields',
+    table(['field', 'type', 'default', 'flag, variable', 'meaning'], topFields(schema).map(topRow)),
+    '## A model',
+    'Under `models`, by its name:',
+    ...alternatives.flatMap((model) => [
+      `### ${model.description?.replace(/\.$/, '')}`,
+      table(HEAD, fieldsOf(model).map(row)),
+    ]),
+    '## A key',
+    'Each of `access.keys`:',
+    table(HEAD, keys ? fieldsOf(keys).map(row) : []),
+  ]);
+}
+
+/** Those that have a variable of their own: what is within a model or a key has none. */
+function topFields(schema: JsonSchema): Field[] {
+  const paths = new Set([...CONFIG_VARIABLES.values()].map(({ path }) => path.join('.')));
+  return fieldsOf(schema).filter(({ path }) => paths.has(path));
+}
+
+function topRow({ path, schema }: Field): string[] {
+  const variable = [...CONFIG_VARIABLES].find(([, field]) => field.path.join('.') === path)?.[0] ?? '';
+  const flag = FLAG_OF_FIELD.get(path);
+  const type = path === 'models' ? '[models](#a-model) by name' : typeOf(schema);
+  const names = [flag, variable].filter((name) => name !== undefined).map(code);
+  return [
+    code(path),
+    path === 'access.keys' ? 'list of [keys](#a-key)' : type,
+    defaultOf(schema),
+    names.join(', '),
+    schema.description ?? '',
+  ];
+}
+
+/** Parts that only hold fields are no rows. */
+const row = ({ path, schema, required }: Field): string[] => [
+  code(path),
+  typeOf(schema),
+  required ? '(required)' : defaultOf(schema),
+  schema.description ?? '',
+];
+
+const alternativesOf = (schema: JsonSchema['additionalProperties']): readonly JsonSchema[] =>
+  typeof schema === 'object' ? (schema.anyOf ?? []) : [];

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { UsageError } from 'flinch/internals';
+import { z } from 'zod';
+import { type Evaluation, evaluationSchema } from '../run/evaluation.js';
+import { groupBy } from './group-by.js';
+
+/** A run's evaluation, and what it is called where there are several. */
+export interface Run {
+  readonly label: string;
+  readonly folder: string;
+  readonly evaluation: Evaluation;
+}
+
+const FILE = 'evaluation.json';
+
+/**
+ * Reads the evaluations of run folders.
+ * @throws UsageError that names the file and what is wrong with it
+ */
+export function readRuns(folders: readonly string[]): Run[] {
+  const runs = folders.map((folder) => ({ folder, evaluation: readEvaluation(folder) }));
+  const names = groupBy(runs, ({ evaluation }) => labelKey(evaluation));
+  return runs.map(({ folder, evaluation }) => {
+    const alike = names.get(labelKey(evaluation)) ?? [];
+    const bases = new Set(alike.map((run) => basename(run.folder)));
+    const told = bases.size === alike.length ? basename(folder) : folder;
+    const { name } = evaluation.model;
+    return { folder, evaluation, label: alike.length > 1 ? `${name} (${told})` : name };
+  });
+}
+
+/** Runs that are alike in these stand in one table, and need different names. */
+const labelKey = ({ suite, temperature, model }: Evaluation): string =>
+  JSON.stringify([suite, temperature, model.name]);
+
+function readEvaluation(folder: string): Evaluation {
+  const path = join(folder, FILE);
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
+      throw new UsageError(`${path} is not there: \`flinch bench run\` writes it at its end`);
+    }
+    throw error;
+  }
+  return parseEvaluation(text, path);
+}
+
+const formatSchema = z.object({ format: z.string() });
+
+function parseEvaluation(text: string, path: string): Evaluation {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`${path}: is not valid JSON: ${error instanceof Error ? error.message : error}`);
+  }
+  const known = evaluationSchema.shape.format.value;
+  const format = formatSchema.safeParse(value).data?.format;
+  if (format !== undefined && format !== known) {
+    throw new UsageError(`${path}: has the format ${JSON.stringify(format)}, this version reads ${known}`);
+  }
+  const result = evaluationSchema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const where = issue?.path.length ? `${z.core.toDotPath(issue.path)}: ` : '';
+  throw new UsageError(`${path}: ${where}${issue?.message}`);
+}

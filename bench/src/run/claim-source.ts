@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { parseJsonLines, UsageError } from 'flinch/internals';
+import { z } from 'zod';
+import type { BenchProblem, Suite } from '../suites/suite.js';
+import type { RunOptions } from './run-options.js';
+import type { RunSettings } from './settings.js';
+
+/** Who takes a response apart into claims, and tells which are supported. */
+export type ClaimSource =
+  | {
+      readonly by: 'file';
+      readonly listed: ReadonlyMap<string, ListedClaims>;
+      /** How much of a claim must be found in the response. */
+      readonly accepted: number;
+    }
+  | { readonly by: 'judge'; readonly evidence: ReadonlyMap<string, readonly string[]> | null };
+
+const listedSchema = z.object({
+  id: z.string(),
+  claims: z.array(
+    z.object({
+      claim: z.string().min(1),
+      /** Of the response, in their order. */
+      words: z.array(z.string()).default([]),
+      supported: z.boolean().nullable(),
+    }),
+  ),
+});
+type ListedClaims = z.output<typeof listedSchema>['claims'];
+
+const evidenceSchema = z.object({ id: z.string(), passages: z.array(z.string()) });
+
+/**
+ * What was asked for, and how settings.json tells it; `null` for suites without claims, and where the stage is left out.
+ * @throws UsageError for options that do not go together, and files that do not fit
+ */
+export function readClaimSource(
+  suite: Pick<Suite, 'name' | 'judged'>,
+  options: Pick<RunOptions, 'claims' | 'evidence' | 'judge' | 'judgeAccept' | 'stages'>,
+  problems: readonly Pick<BenchProblem, 'id'>[],
+): { readonly source: ClaimSource; readonly settings: NonNullable<RunSettings['claims']> } | null {
+  const { claims, evidence, judge, judgeAccept: accepted, stages } = options;
+  if (suite.judged !== 'claims') {
+    const odd = claims !== undefined ? '--claims' : evidence !== undefined ? '--evidence' : null;
+    if (odd !== null) throw new UsageError(`${odd}: ${suite.name} is judged by its answers, not by claims`);
+    return null;
+  }
+  if (claims !== undefined && judge !== undefined)
+    throw new UsageError('--claims: has the labels already; leave --judge out');
+  if (evidence !== undefined && judge === undefined)
+    throw new UsageError('--evidence: is for a judge; --judge says which');
+  if (claims !== undefined) {
+    const { digest, rows } = readRows('--claims', claims, listedSchema);
+    const listed = new Map(rows.map((row) => [row.id, row.claims]));
+    if (!problems.some(({ id }) => listed.has(id)))
+      throw new UsageError(`--claims: ${claims}: lists none of the problems`);
+    return { source: { by: 'file', listed, accepted }, settings: { by: 'file', file: digest, accepted } };
+  }
+  if (judge === undefined) {
+    if (!stages.includes('claims')) return null;
+    throw needsJudge(suite.name);
+  }
+  if (evidence === undefined)
+    return { source: { by: 'judge', evidence: null }, settings: { by: 'judge', evidence: null } };
+  const { digest, rows } = readRows('--evidence', evidence, evidenceSchema);
+  const passages = new Map(rows.map((row) => [row.id, row.passages]));
+  const without = problems.find(({ id }) => !passages.has(id));
+  if (without)
+    throw new UsageError(
+      `--evidence: ${evidence}: has no line for ${JSON.stringify(without.id)}; one with no passages leaves it to what the judge knows`,
+    );
+  return {
+    source: { by: 'judge', evidence: passages },
+    settings: { by: 'judge', evidence: digest },
+  };
+}
+
+export const needsJudge = (suite: string): UsageError =>
+  new UsageError(
+    `--judge, --claims: a judge or a file must tell which claims of a response to ${suite} are supported. Without either there are responses alone: --stages generate`,
+  );
+
+/** @throws UsageError that names option, file, line and field */
+function readRows<T extends { readonly id: string }>(
+  option: string,
+  file: string,
+  schema: z.ZodType<T>,
+): { readonly digest: string; readonly rows: readonly T[] } {
+  const fail = (why: string): UsageError => new UsageError(`${option}: ${file}: ${why}`);
+  if (!existsSync(file)) throw fail('there is no such file');
+  const text = readFileSync(file, 'utf8');
+  let rows: readonly T[];
+  try {
+    rows = parseJsonLines(text, schema);
+  } catch (error) {
+    throw error instanceof UsageError ? fail(error.message) : error;
+  }
+  const ids = new Set<string>();
+  for (const { id } of rows) {
+    if (ids.has(id)) throw fail(`${JSON.stringify(id)} is there twice`);
+    ids.add(id);
+  }
+  return { digest: createHash('sha256').update(text).digest('hex'), rows };
+}

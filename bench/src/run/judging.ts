@@ -1,0 +1,64 @@
+import { UsageError } from 'flinch/internals';
+import { Endpoint } from '../judge/endpoint.js';
+import { endpointJudge, type Judge } from '../judge/judge.js';
+import { PROMPTS_VERSION } from '../judge/prompts.js';
+import { suites } from '../suites/suites.js';
+import type { RunRecords } from './run-folder.js';
+import type { RunOptions } from './run-options.js';
+import type { RunSettings } from './settings.js';
+import { needsJudge } from './stages/locate.js';
+
+/**
+ * What a run keeps of its judge; `null` without one.
+ * @throws UsageError for options that do not go together, or a stage that a judge is missing for
+ */
+export function judgeSettings(options: RunOptions): RunSettings['judge'] {
+  const { suite, stages, judge, judgeModel, judgeTemperature = null, judgeAccept } = options;
+  if (judge !== undefined) {
+    if (!judgeModel) throw new UsageError('--judge-model: is needed beside --judge');
+    return {
+      model: judgeModel,
+      prompts: PROMPTS_VERSION,
+      accepted: judgeAccept,
+      temperature: judgeTemperature,
+    };
+  }
+  if (judgeModel !== undefined) throw new UsageError('--judge: is needed beside --judge-model');
+  const { judged, toldBy } = suites[suite];
+  // Claims can come from a file.
+  if (judged === 'claims') return null;
+  if (stages.includes('locate') && toldBy === 'judge') throw new UsageError(needsJudge(suite));
+  if (options.check === 'judge' && stages.includes('check') && toldBy !== 'labels')
+    throw new UsageError('--judge: --check judge needs one');
+  return null;
+}
+
+/** The judge that was asked for, whose answers are kept in the folder of the run; `null` without one. */
+export function openJudge(
+  options: RunOptions,
+  answers: RunRecords['judge'],
+): { readonly judge: Judge; readonly usage: () => string } | null {
+  const settings = judgeSettings(options);
+  if (options.judge === undefined || settings === null) return null;
+  const endpoint = new Endpoint(
+    {
+      baseUrl: options.judge,
+      model: settings.model,
+      apiKey: process.env.FLINCH_JUDGE_KEY ?? null,
+      temperature: settings.temperature,
+      timeoutMs: 300_000,
+      retries: 5,
+    },
+    {
+      get: (key) => answers.get(key),
+      add: (key, answer) => void answers.add({ key, ...answer }),
+    },
+  );
+  return {
+    judge: endpointJudge(endpoint, options.suite === 'bbh' ? 'logic' : 'math', settings.accepted),
+    usage: () => {
+      const { requests, cached, promptTokens, completionTokens, unreadable } = endpoint.usage;
+      return `judge: ${requests} requests (${promptTokens} tokens read, ${completionTokens} written), ${cached} from earlier, ${unreadable} unreadable`;
+    },
+  };
+}

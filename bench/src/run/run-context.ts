@@ -1,0 +1,48 @@
+import type { Engine, StepMode } from 'flinch/internals';
+import type { Encoders } from '../encoder/encoders.js';
+import type { Judge } from '../judge/judge.js';
+import type { Measure } from '../measures/measure.js';
+import { type ResponseStep, responseSteps } from '../steps/response-steps.js';
+import type { BenchProblem, Suite } from '../suites/suite.js';
+import type { ClaimSource } from './claim-source.js';
+import type { ResponseRecord } from './records.js';
+import type { RunRecords } from './run-folder.js';
+import type { RunSettings } from './settings.js';
+
+/** What the stages of a run work with. */
+export interface Run {
+  readonly engine: Engine;
+  readonly suite: Suite;
+  /** Of this shard, in their order. */
+  readonly problems: readonly BenchProblem[];
+  readonly settings: RunSettings;
+  readonly records: RunRecords;
+  readonly measures: readonly Measure[];
+  readonly encoders: Encoders;
+  readonly judge: Judge | null;
+  /** Of suites that are judged by claims. */
+  readonly claims: ClaimSource | null;
+  /** Responses that are written at once. */
+  readonly streams: number;
+  /** Responses that are timed. */
+  readonly timed: number;
+  readonly signal: AbortSignal;
+}
+
+export const textOf = ({ tokenTexts }: Pick<ResponseRecord, 'tokenTexts'>): string => tokenTexts.join('');
+
+/** @param mode of the run: `given` is that of the problem, where it came in steps */
+export function stepsOf(
+  mode: RunSettings['steps'],
+  problem: BenchProblem,
+  { tokenTexts }: Pick<ResponseRecord, 'tokenTexts'>,
+): ResponseStep[] {
+  const { given } = problem;
+  return responseSteps(tokenTexts, mode === 'given' && given ? given.steps : stepMode(mode, problem));
+}
+
+/** How a text is cut that did not come in steps: a further response in such pieces as the one that is scored has. */
+export function stepMode(mode: RunSettings['steps'], { given }: Pick<BenchProblem, 'given'>): StepMode {
+  if (mode !== 'given') return mode;
+  return given ? 'paragraph' : 'sentence';
+}

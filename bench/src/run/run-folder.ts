@@ -1,0 +1,148 @@
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { readJsonFile, reasonOf, UsageError } from 'flinch/internals';
+import { z } from 'zod';
+import { answerSchema } from '../judge/answer-cache.js';
+import {
+  claimFolder,
+  differingSetting,
+  Ledger,
+  readResults,
+  SETTINGS_FILE,
+  toLine,
+  writeWhole,
+} from '../ledger.js';
+import type { BenchProblem } from '../suites/suite.js';
+import {
+  checkSchema,
+  claimsSchema,
+  locatedSchema,
+  problemSchema,
+  responseSchema,
+  type SampleRecord,
+  sampleSchema,
+  scoreSchema,
+  timeSchema,
+} from './records.js';
+import { type About, aboutSchema, type RunSettings, settingsSchema } from './settings.js';
+
+/** The files with a line for each result; those of several shards are joined line by line. */
+export const RESULT_FILES = {
+  responses: 'responses.jsonl',
+  checks: 'checks.jsonl',
+  located: 'spans.jsonl',
+  claims: 'claims.jsonl',
+  samples: 'samples.jsonl',
+  scores: 'scores.jsonl',
+  times: 'times.jsonl',
+  judge: 'judge.jsonl',
+} as const;
+const PROBLEMS = 'problems.jsonl';
+const ABOUT = 'about.json';
+export const EVALUATION = 'evaluation.json';
+
+const byId = ({ id }: { readonly id: string }): string => id;
+export const sampleKey = ({ id, sample }: Pick<SampleRecord, 'id' | 'sample'>): string => `${sample} ${id}`;
+
+/** Which responses are scored is all that is remembered: the scores of all may not fit in memory. */
+const scoredSchema = z.object({ id: z.string() });
+const judgedSchema = answerSchema.extend({ key: z.string() });
+
+/** What a run has found out so far, each in a file of the folder. */
+export type RunRecords = Awaited<ReturnType<typeof openRecords>>;
+
+export async function openRecords(folder: string) {
+  const file = (name: keyof typeof RESULT_FILES): string => join(folder, RESULT_FILES[name]);
+  return {
+    responses: await Ledger.open(file('responses'), responseSchema, byId),
+    checks: await Ledger.open(file('checks'), checkSchema, byId),
+    located: await Ledger.open(file('located'), locatedSchema, byId),
+    claims: await Ledger.open(file('claims'), claimsSchema, byId),
+    samples: await Ledger.open(file('samples'), sampleSchema, sampleKey),
+    scored: await Ledger.open(file('scores'), scoredSchema, byId),
+    times: await Ledger.open(file('times'), timeSchema, byId),
+    judge: await Ledger.open(file('judge'), judgedSchema, ({ key }) => key),
+  };
+}
+
+/** The scores of a folder, from the file. */
+export const readScores = (folder: string) => readResults(join(folder, RESULT_FILES.scores), scoreSchema);
+
+/**
+ * Makes a folder the place of one run: its settings, and all of its problems, so that nothing else is needed to evaluate
+ * it.
+ * @returns the settings that the folder has: its measures may have another order
+ * @throws UsageError that names the first setting that differs from those of the run that is there
+ */
+export function claimRun(
+  folder: string,
+  asked: RunSettings,
+  about: About,
+  problems: readonly BenchProblem[],
+): RunSettings {
+  const settings = inTheirOrder(folder, asked);
+  const hasNewJudge = joinJudge(folder, settings);
+  const isNews = claimFolder(folder, settings, ['claims']) || hasNewJudge;
+  if (!existsSync(join(folder, PROBLEMS))) writeWhole(join(folder, PROBLEMS), problems.map(toLine).join(''));
+  if (isNews || !existsSync(join(folder, ABOUT)))
+    writeWhole(join(folder, ABOUT), `${JSON.stringify(about, null, 2)}\n`);
+  return settings;
+}
+
+/** With the measures in an order that does not depend on how they were named. */
+export const inOrder = (settings: RunSettings): RunSettings => ({
+  ...settings,
+  measures: settings.measures.toSorted(),
+});
+
+function inTheirOrder(folder: string, settings: RunSettings): RunSettings {
+  if (!existsSync(join(folder, SETTINGS_FILE))) return settings;
+  const { measures } = readSettings(folder);
+  const same = isDeepStrictEqual(measures.toSorted(), settings.measures.toSorted());
+  return same ? { ...settings, measures } : settings;
+}
+
+/**
+ * A run that began without a judge may take one until there is something that it would have been asked.
+ * @returns whether it does
+ */
+function joinJudge(folder: string, { judge, ...settings }: RunSettings): boolean {
+  const file = join(folder, SETTINGS_FILE);
+  if (judge === null || !existsSync(file)) return false;
+  const judged = [RESULT_FILES.located, RESULT_FILES.claims].map((name) => join(folder, name));
+  if (judged.some((path) => existsSync(path) && statSync(path).size > 0)) return false;
+  const there = readJsonFile(file, z.record(z.string(), z.unknown()));
+  const { claims, ...others } = settings;
+  // Claims may come late too.
+  const mine = 'claims' in there ? settings : others;
+  if (differingSetting({ ...mine, judge: null }, there) !== null) return false;
+  writeWhole(file, `${JSON.stringify({ ...there, judge }, null, 2)}\n`);
+  return true;
+}
+
+/** @throws UsageError where there is no run */
+export async function readRun(folder: string) {
+  if (!existsSync(join(folder, SETTINGS_FILE)) || !existsSync(join(folder, ABOUT)))
+    throw new UsageError(`${folder}: holds no run of flinch bench`);
+  const problems: BenchProblem[] = [];
+  for await (const problem of readResults(join(folder, PROBLEMS), problemSchema)) problems.push(problem);
+  return {
+    settings: readSettings(folder),
+    about: readJsonFile(join(folder, ABOUT), aboutSchema),
+    problems,
+  };
+}
+
+/** @throws UsageError for settings of another version */
+const readSettings = (folder: string): RunSettings =>
+  readJsonFile(join(folder, SETTINGS_FILE), settingsSchema);
+
+/** @throws UsageError where there is something else */
+export function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (cause) {
+    throw new UsageError(`--out: ${folder} cannot be made a folder (${reasonOf(cause)})`, { cause });
+  }
+}

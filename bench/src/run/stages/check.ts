@@ -1,0 +1,40 @@
+import { UsageError } from 'flinch/internals';
+import { each } from '../../each.js';
+import type { BenchProblem } from '../../suites/suite.js';
+import type { CheckRecord } from '../records.js';
+import { type Run, textOf } from '../run-context.js';
+import { isLeftOut } from '../selection.js';
+
+/** Whether each final answer is right. */
+export async function checkResponses(run: Run): Promise<void> {
+  const { problems, records, signal } = run;
+  const whole = problems.filter(({ id }) => {
+    const response = records.responses.get(id);
+    return response && !isLeftOut(response);
+  });
+  const missing = whole.filter(({ id }) => !records.checks.has(id));
+  const options = { done: whole.length - missing.length, signal };
+  await each(
+    'check',
+    missing,
+    async (problem) => void records.checks.add(await check(run, problem)),
+    options,
+  );
+}
+
+async function check({ suite, settings, judge, records }: Run, problem: BenchProblem): Promise<CheckRecord> {
+  const { id, given } = problem;
+  const text = textOf(records.responses.get(id)!);
+  const checked = suite.check(problem, text);
+  if (checked && (settings.check === 'rules' || given)) {
+    const by = suite.toldBy === 'judge' ? 'rules' : suite.toldBy;
+    return { id, ...checked, by };
+  }
+  if (!judge)
+    throw new UsageError('--judge: final answers can be checked by a judge alone, and none is given');
+  const correct = await judge.check(problem, text);
+  if (correct !== null) return { id, extracted: checked?.extracted ?? null, correct, by: 'judge' };
+  // Nothing could be made of the judge's word.
+  if (checked) return { id, ...checked, by: 'rules' };
+  throw new UsageError(`${id}: the judge's word on the final answer could not be read`);
+}

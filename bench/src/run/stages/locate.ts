@@ -1,0 +1,49 @@
+import { UsageError } from 'flinch/internals';
+import { each } from '../../each.js';
+import type { BenchProblem } from '../../suites/suite.js';
+import type { LocatedRecord } from '../records.js';
+import { type Run, textOf } from '../run-context.js';
+import { isLeftOut, select } from '../selection.js';
+
+/**
+ * The first wrong step of each wrong response, as many as each subset needs: a judge is asked no more often than that.
+ * Where a program tells, of right responses too: a right answer can follow a wrong step.
+ */
+export async function locateSteps(run: Run): Promise<void> {
+  const { problems, records, settings, signal } = run;
+  const rule = { scored: settings.score, perSubset: settings.perSubset };
+  for (;;) {
+    const { next } = select(problems, records, rule);
+    if (next.length === 0) break;
+    const options = { done: records.located.size, signal };
+    await each(
+      'locate',
+      next,
+      async (problem) => void records.located.add(await locate(run, problem)),
+      options,
+    );
+  }
+  if (run.suite.toldBy !== 'program') return;
+  for (const problem of problems) {
+    const { id } = problem;
+    const [response, check] = [records.responses.get(id), records.checks.get(id)];
+    if (!response || !check || isLeftOut(response) || !check.correct) continue;
+    const span = run.suite.locate(problem, textOf(response));
+    if (span && !records.located.has(id)) records.located.add({ id, span: [...span], by: 'program' });
+  }
+}
+
+async function locate({ suite, judge, records }: Run, problem: BenchProblem): Promise<LocatedRecord> {
+  const { id, given } = problem;
+  const text = textOf(records.responses.get(id)!);
+  const span = suite.locate(problem, text);
+  const by = suite.toldBy;
+  if (span && span[1] > span[0]) return { id, span: [...span], by };
+  // Of labels and programs that is all; an empty response has no step for anybody.
+  if (span || given || text.trim() === '') return { id, span: null, by, rejected: 'none_named' };
+  if (!judge) throw new UsageError(needsJudge(suite.name));
+  return { id, by, ...(await judge.locate(problem, text)) };
+}
+
+export const needsJudge = (suite: string): string =>
+  `--judge: only a judge can tell the first wrong step of a response to ${suite}. Without one, leave that out: --stages generate,check,sample,score,evaluate --score all`;

@@ -1,0 +1,101 @@
+import { type StepMode, StepSegmenter, UsageError } from 'flinch/internals';
+import { each } from '../../each.js';
+import { samplesNeeded } from '../../measures/measure.js';
+import { type Scorable, type ScorableSample, scoreMeasures } from '../../measures/score-measures.js';
+import type { BenchProblem, Suite } from '../../suites/suite.js';
+import { suites } from '../../suites/suites.js';
+import { promptOf } from '../prompt.js';
+import type { SampleRecord, ScoreRecord } from '../records.js';
+import { type Run, stepMode, stepsOf } from '../run-context.js';
+import { sampleKey } from '../run-folder.js';
+import { scoredIn } from '../selection.js';
+
+/**
+ * What the measures say of the responses that are to be scored. One at a time: texts that share a run of the engine have
+ * other last digits, and which do depends on when each came; the tables must not.
+ */
+export async function scoreResponses(run: Run): Promise<void> {
+  const { engine, problems, records, settings, measures, encoders, signal } = run;
+  const scored = scoredIn(run.suite, problems, records, settings);
+  const all = problems.filter(({ id }) => scored.has(id));
+  const missing = all.filter(({ id }) => !records.scored.has(id));
+  await each(
+    'score',
+    missing,
+    async (problem) => {
+      const response = scorable(run, problem, storedSamples(run, problem.id));
+      const {
+        tokens,
+        stepScores,
+        response: whole,
+      } = await scoreMeasures(engine, response, measures, encoders);
+      const record: ScoreRecord = {
+        id: problem.id,
+        steps: response.steps.map(([from, to]) => [from, to]),
+        tokens: mapValues(tokens, (scores) => scores.map((score) => score && rounded(score))),
+        stepScores: mapValues(stepScores, (scores) => scores.map(rounded)),
+        response: mapValues(whole, rounded),
+      };
+      records.scored.add(record);
+    },
+    { concurrency: 1, done: all.length - missing.length, signal },
+  );
+}
+
+export type DrawnSample = Pick<SampleRecord, 'text' | 'finish' | 'seconds'>;
+
+/** @param samples of the response, from the first on; of one that was cut off the whole steps count, and no answer */
+export function scorable(
+  { engine, suite, settings, records }: Run,
+  problem: BenchProblem,
+  samples: readonly DrawnSample[],
+): Scorable {
+  const response = records.responses.get(problem.id)!;
+  const extracted = records.checks.get(problem.id)?.extracted ?? null;
+  const { tokenIds, tokenTexts } = response;
+  const mode = stepMode(settings.steps, problem);
+  return {
+    promptIds: promptOf(engine.checkpoint, suite, problem, settings.system),
+    question: problem.question,
+    tokenIds,
+    tokenTexts,
+    steps: stepsOf(settings.steps, problem, response).map(({ tokens: { start, end } }) => [start, end]),
+    stepMode: mode,
+    samples: samples.map((sample) =>
+      comparable(sample, mode, (text) => extracted !== null && agrees(suite, problem, extracted, text)),
+    ),
+  };
+}
+
+/** A further response as the measures take it: of one that was cut off the whole steps, and no answer. */
+export function comparable(
+  { text, finish, seconds }: DrawnSample,
+  mode: StepMode,
+  agrees: (text: string) => boolean,
+): ScorableSample {
+  if (finish === 'stop') return { text, agrees: agrees(text), seconds };
+  const steps = new StepSegmenter(mode).push(text);
+  return { text: steps.map((step) => step.text).join(''), agrees: false, seconds };
+}
+
+/** Whether the final answer of another response is equivalent to this one's. */
+function agrees(suite: Suite, problem: BenchProblem, extracted: string, other: string): boolean {
+  // ProcessBench checks no other responses than those it has; its problems are mathematics.
+  const checking = suite.name === 'processbench' ? suites.math : suite;
+  return checking.check({ ...problem, given: null, reference: extracted }, other)?.correct ?? false;
+}
+
+/** @throws UsageError where they have not been drawn */
+function storedSamples({ records, measures }: Run, id: string): SampleRecord[] {
+  return Array.from({ length: samplesNeeded(measures) }, (_, i) => {
+    const sample = records.samples.get(sampleKey({ id, sample: i + 1 }));
+    if (sample) return sample;
+    throw new UsageError('--stages: some of the measures need the stage sample before score');
+  });
+}
+
+/** Nine digits are all that fp32 has, and half of what JSON would write of them. */
+const rounded = (score: number): number => Number(score.toPrecision(9));
+
+const mapValues = <A, B>(record: Readonly<Record<string, A>>, map: (value: A) => B): Record<string, B> =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));

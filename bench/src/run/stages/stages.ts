@@ -1,0 +1,34 @@
+import type { Suite } from '../../suites/suite.js';
+import type { Run } from '../run-context.js';
+import { STAGES, type StageName } from '../stage-names.js';
+import { checkResponses } from './check.js';
+import { judgeClaims } from './claims.js';
+import { generateResponses } from './generate.js';
+import { locateSteps } from './locate.js';
+import { sampleResponses } from './sample.js';
+import { scoreResponses } from './score.js';
+import { timeMeasures } from './time.js';
+
+/** Each goes on where it was, and does nothing where all is done. */
+const WORK: Readonly<Record<Exclude<StageName, 'evaluate'>, (run: Run) => Promise<void>>> = {
+  generate: generateResponses,
+  check: checkResponses,
+  locate: locateSteps,
+  claims: judgeClaims,
+  sample: sampleResponses,
+  score: scoreResponses,
+  time: timeMeasures,
+};
+
+/** What there is nothing to do for, by what is judged of a response. */
+const LEFT_OUT: Readonly<Record<Suite['judged'], readonly StageName[]>> = {
+  answer: ['claims'],
+  claims: ['check', 'locate'],
+};
+
+export async function runStages(run: Run, stages: readonly StageName[]): Promise<void> {
+  for (const stage of STAGES) {
+    if (stage === 'evaluate' || LEFT_OUT[run.suite.judged].includes(stage)) continue;
+    if (stages.includes(stage)) await WORK[stage](run);
+  }
+}

@@ -1,0 +1,95 @@
+import { join } from 'node:path';
+import { table } from '../markdown-table.js';
+import { formatEstimate } from '../statistics/estimate.js';
+import { comesLabelled } from '../suites/suite.js';
+import type { Evaluation } from './evaluation.js';
+import { EVALUATION } from './run-folder.js';
+import type { Shard } from './settings.js';
+
+/** That a shard is done: what it came to only the whole can tell. */
+export function printShard(folder: string, { index, of }: Shard, json: boolean): void {
+  const text = json
+    ? JSON.stringify({ folder, shard: index + 1, of })
+    : `shard ${index + 1} of ${of} is done: flinch bench merge joins them`;
+  process.stdout.write(`${text}\n`);
+}
+
+/** What a run came to, for all subsets together; all else is in its folder. */
+export function printSummary(folder: string, evaluation: Evaluation, json: boolean): void {
+  const [counts] = evaluation.counts;
+  const [claimCounts] = evaluation.claimCounts;
+  const all = <T extends { readonly scope: string }>(rows: readonly T[]): T[] =>
+    rows.filter(({ scope }) => scope === 'all');
+  const tables = {
+    tokens: all(evaluation.tokens),
+    steps: all(evaluation.steps),
+    responses: all(evaluation.responses),
+    pooled: all(evaluation.pooled),
+    claims: all(evaluation.claims),
+    efficiency: evaluation.efficiency,
+  };
+  if (json) {
+    const told = { evaluation: join(folder, EVALUATION), counts, claimCounts, ...tables };
+    process.stdout.write(`${JSON.stringify(told)}\n`);
+    return;
+  }
+  const answered = counts && answersLine(counts, evaluation.suite);
+  const claimed = claimCounts && claimsLine(claimCounts);
+  const parts = [
+    answered ?? claimed ?? 'nothing was answered',
+    table(
+      ['the first wrong step holds one of the highest', '3 tokens', '5 tokens', '1 %'],
+      tables.tokens.map((row) => [row.measure, show(row.top3), show(row.top5), show(row.top1pct)]),
+    ),
+    table(
+      ['the first wrong step is among the highest', 'of its tokens', '1', '2', '3'],
+      tables.steps.map((row) => [
+        row.measure,
+        row.aggregation,
+        show(row.top1),
+        show(row.top2),
+        show(row.top3),
+      ]),
+    ),
+    table(
+      ['wrong responses score higher', 'of their tokens', 'AUROC', 'average precision'],
+      tables.responses.map((row) => [
+        row.measure,
+        row.aggregation,
+        show(row.auroc),
+        show(row.averagePrecision),
+      ]),
+    ),
+    table(
+      ['first wrong steps score higher than right ones', 'of their tokens', 'AUROC', 'average precision'],
+      tables.pooled.map((row) => [row.measure, row.aggregation, show(row.auroc), show(row.averagePrecision)]),
+    ),
+    table(
+      ['unsupported claims score higher', 'of their tokens', 'AUROC', 'average precision'],
+      tables.claims.map((row) => [row.measure, row.aggregation, show(row.auroc), show(row.averagePrecision)]),
+    ),
+    table(
+      ['added', 'seconds', 'of the time to write'],
+      tables.efficiency.map((row) => [row.measure, show(row.seconds), show(row.relative)]),
+    ),
+    `flinch bench report ${folder} makes tables and a page of it`,
+  ];
+  // A table without a row has two lines.
+  process.stdout.write(
+    `${parts.filter((part) => part.split('\n').length !== 2 || !part.startsWith('|')).join('\n\n')}\n`,
+  );
+}
+
+const show = ({ value, interval }: Evaluation['counts'][number]['accuracy']): string =>
+  formatEstimate({ value: value ?? Number.NaN, interval }, 3);
+
+function answersLine(counts: Evaluation['counts'][number], suite: string): string {
+  const { problems, correct, wrong, truncated, located, accuracy } = counts;
+  // Others wrote what is labelled: it says nothing of this model.
+  const share = comesLabelled(suite) ? '' : `; accuracy ${show(accuracy)}`;
+  return `${problems} problems: ${correct} right, ${wrong} wrong, ${truncated} cut off${share}\n${located} first wrong steps`;
+}
+
+const claimsLine = (counts: Evaluation['claimCounts'][number]): string =>
+  `${counts.problems} responses, ${counts.truncated} cut off, ${counts.responses} with claims that count: ${counts.supported} supported, ${counts.unsupported} unsupported; mean share of supported ones ${show(counts.precision)}
+${counts.unlabelled} claims without a label, ${counts.unplaced} not found in their response`;

@@ -1,0 +1,43 @@
+import { readFile } from 'node:fs/promises';
+import type { Engine } from 'flinch/internals';
+import { encodePrompt, parseJsonLines } from 'flinch/internals';
+import { z } from 'zod';
+
+export interface Answer {
+  readonly promptIds: readonly number[];
+  readonly ids: readonly number[];
+}
+
+const questionSchema = z.object({ question: z.string() });
+
+/**
+ * Questions of a file of JSON Lines: of problems, or of anything else that has a question.
+ * @throws UsageError that names the first line that has none
+ */
+export async function readQuestions(file: string): Promise<string[]> {
+  const lines = parseJsonLines(await readFile(file, 'utf8'), questionSchema);
+  return lines.map(({ question }) => question);
+}
+
+export async function answer(
+  engine: Engine,
+  question: string,
+  options: { readonly temperature: number; readonly seed: number },
+): Promise<Answer> {
+  const { checkpoint, contextLength } = engine;
+  const promptIds = encodePrompt(checkpoint, [{ role: 'user', content: question }]);
+  const generation = await engine.generate({
+    promptIds,
+    maxTokens: contextLength - promptIds.length,
+    endIds: checkpoint.eosTokenIds,
+    stop: [],
+    topLogprobs: 0,
+    sampling: { ...options, topK: 0, topP: 1 },
+  });
+  const ids: number[] = [];
+  for (;;) {
+    const item = await generation.next();
+    if (item.type === 'end') return { promptIds, ids };
+    ids.push(item.id);
+  }
+}

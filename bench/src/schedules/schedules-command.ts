@@ -1,0 +1,97 @@
+import { writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { Command, Option } from 'commander';
+import {
+  EMBEDDED_MODEL,
+  Engine,
+  heading,
+  integer,
+  modelOption,
+  Progress,
+  real,
+  UsageError,
+} from 'flinch/internals';
+import { percent, table } from '../markdown-table.js';
+import { TOP } from './agreement.js';
+import { answer, readQuestions } from './answers.js';
+import { type Comparison, type ScheduleResult, scoreAnswer, summarize } from './compare.js';
+import { REFERENCES, VARIANTS } from './variants.js';
+
+interface Options {
+  readonly model: string;
+  readonly problems: string;
+  readonly answers: number;
+  readonly temperature: number;
+  readonly seed: number;
+  readonly output: string;
+}
+
+/** Ranks of fewer tokens mean little. */
+const SHORTEST_ANSWER = 2 * TOP;
+
+export function schedulesCommand(): Command {
+  return new Command('schedules')
+    .description(
+      'How streaming schedules rank the tokens of generated answers, against scoring them offline.',
+    )
+    .addOption(modelOption())
+    .addOption(
+      new Option('--problems <file>', 'questions to answer, as JSON Lines').default(
+        join(EMBEDDED_MODEL, 'problems.jsonl'),
+        "the embedded reasoner's own",
+      ),
+    )
+    .option('--answers <number>', 'of at least 10 tokens', integer(1, 100_000), 100)
+    .option('--temperature <number>', 'of sampling', real(0, 2), 0.5)
+    .option('--seed <number>', 'of the first answer; each further one has the next', integer(0, 2 ** 31), 1)
+    .option('--output <file>', 'where the JSON goes', 'bench-schedules.json')
+    .addHelpText('after', '\nExample:\n  $ npx flinch bench schedules --answers 100')
+    .action(compare);
+}
+
+async function compare(options: Options): Promise<void> {
+  const questions = await readQuestions(options.problems);
+  const engine = await Engine.open(options.model);
+  const progress = new Progress(options.answers);
+  const comparisons: Comparison[] = [];
+  try {
+    for (const [i, question] of questions.entries()) {
+      if (comparisons.length === options.answers) break;
+      const { temperature, seed } = options;
+      const given = await answer(engine, question, { temperature, seed: seed + i });
+      if (given.ids.length < SHORTEST_ANSWER) continue;
+      comparisons.push(await scoreAnswer(engine, given, VARIANTS));
+      progress.advance();
+    }
+  } finally {
+    progress.stop();
+    await engine.close();
+  }
+  if (comparisons.length < options.answers) {
+    throw new UsageError(
+      `${options.problems} gave only ${comparisons.length} answers of at least ${SHORTEST_ANSWER} tokens`,
+    );
+  }
+  const results = summarize(VARIANTS, comparisons);
+  const { output, model, problems, ...others } = options;
+  const settings = { model: basename(model), problems: basename(problems), ...others };
+  await writeFile(output, `${JSON.stringify({ settings, results }, null, 2)}\n`);
+  process.stdout.write(`${format(results, options)}\n\nwritten to ${output}\n`);
+}
+
+function format(results: readonly ScheduleResult[], { answers, temperature }: Options): string {
+  const header = ['schedule', 'attacked', 'positions/token', 'ms/token'];
+  const columns = REFERENCES.flatMap((name) => [`ρ with ${name}`, `top ${TOP}`, 'kept']);
+  const rows = results.map((result) => [
+    result.name,
+    percent(result.attacked),
+    result.positionsPerToken.toFixed(1),
+    result.millisecondsPerToken.toFixed(1),
+    ...REFERENCES.flatMap((name) => {
+      const { spearman, top, kept } = result.agreement[name];
+      return [spearman.toFixed(3), percent(top), percent(kept)];
+    }),
+  ]);
+  const title = `${answers} answers at temperature ${temperature}: means of rank correlation and of the shares of the ${TOP} highest tokens that are the same, and that are attacked`;
+  return `${heading(title)}\n\n${table([...header, ...columns], rows)}`;
+}

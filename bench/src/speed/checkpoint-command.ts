@@ -1,0 +1,165 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import type { Checkpoint, ModelSource } from 'flinch/internals';
+import { Engine, expectedTensors, integer, Progress, readSafetensors } from 'flinch/internals';
+import { thisMachine } from '../markdown-table.js';
+import { withTemporaryFolder } from '../temporary-folder.js';
+import { type CheckpointReport, formatCheckpointReport } from './checkpoint-report.js';
+import { measureDecode } from './decode.js';
+import { measureConcurrency, measureMemory, measureWindowed } from './growth.js';
+import { profilePass } from './profile.js';
+import { SHAPES, writeRandomCheckpoint, writeRandomWeights } from './random-checkpoint.js';
+import { measureScorePasses, PASS_SIZES } from './score-passes.js';
+
+const GENERATED = {
+  '135m-fp32': { shape: SHAPES['135m'], type: 'fp32' },
+  '135m-bf16': { shape: SHAPES['135m'], type: 'bf16' },
+  'small-fp32': { shape: SHAPES.small, type: 'fp32' },
+  'small-bf16': { shape: SHAPES.small, type: 'bf16' },
+} as const;
+const NAMES = Object.keys(GENERATED).filter((name): name is keyof typeof GENERATED => name in GENERATED);
+
+const SECTIONS = ['memory', 'decode', 'passes', 'lengths', 'streams'] as const;
+type Section = (typeof SECTIONS)[number] | 'profile';
+
+interface Options {
+  readonly model?: string;
+  readonly sections: readonly Section[];
+  readonly profile?: boolean;
+  readonly threads: number;
+  readonly rounds: number;
+  readonly output: string;
+}
+
+const DECODED_TOKENS = 64;
+const STREAM_TOKENS = 64;
+/** Of each of several streams: sixteen of them take minutes. */
+const CONCURRENT_TOKENS = 24;
+const STREAM_COUNTS = [1, 4, 16];
+const TEXT_LENGTHS = [64, 128, 256, 512, 1024, 2048];
+const LONG_PASS = 512;
+const PROFILED_PASTS = [0, 2000];
+
+export function checkpointCommand(): Command {
+  return new Command('checkpoint')
+    .description('Speed and memory of a model of real size: one of random weights, made for the occasion.')
+    .addArgument(new Argument('[name]', 'sizes and type of the weights').choices(NAMES).default('135m-fp32'))
+    .option('--model <folder>', 'a checkpoint that is there already, in the Hugging Face layout')
+    .addOption(
+      new Option('--sections <names>', `some of ${SECTIONS.join(',')}`)
+        .argParser(parseSections)
+        .default([...SECTIONS], 'all'),
+    )
+    .option('--profile', 'only where the time of a score pass goes, by type of operator')
+    .addOption(
+      new Option('--threads <number>', 'of each engine process')
+        .argParser(integer(1, 1024))
+        .default(Math.max(1, Math.floor(availableParallelism() / 2)), 'half of the processors'),
+    )
+    .option('--rounds <number>', 'interleaved repetitions of each measurement', integer(1, 1000), 5)
+    .option('--output <file>', 'where the JSON goes', 'bench-checkpoint.json')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ npx flinch bench checkpoint 135m-bf16\n  $ npx flinch bench checkpoint small-fp32 --sections decode,passes',
+    )
+    .action(bench);
+}
+
+function parseSections(text: string): Section[] {
+  return text.split(',').map((name) => {
+    const section = SECTIONS.find((known) => known === name.trim());
+    if (!section) throw new InvalidArgumentError(`"${name}" is not one of ${SECTIONS.join(', ')}.`);
+    return section;
+  });
+}
+
+async function bench(name: keyof typeof GENERATED, options: Options): Promise<void> {
+  const report = await withTemporaryFolder(async (temporary) => {
+    const folder = options.model ?? join(temporary, name);
+    if (options.model === undefined) {
+      const { shape, type } = GENERATED[name];
+      await mkdir(folder);
+      await writeRandomCheckpoint(folder, shape, { type, seed: 1 });
+    }
+    return measure(folder, temporary, options);
+  });
+  await writeFile(options.output, `${JSON.stringify(report, null, 2)}\n`);
+  process.stdout.write(`${formatCheckpointReport(report)}\n\nwritten to ${options.output}\n`);
+}
+
+async function measure(folder: string, temporary: string, options: Options): Promise<CheckpointReport> {
+  const { threads, rounds } = options;
+  const sections = new Set<Section>(options.profile ? ['profile'] : options.sections);
+  const engine = await Engine.open(folder, { decodeThreads: threads, scoreThreads: threads });
+  const { checkpoint, contextLength } = engine;
+  const sizes = PASS_SIZES.filter(({ past, window }) => past + window < contextLength);
+  const lengths = TEXT_LENGTHS.filter((length) => length <= contextLength);
+  const steps: Readonly<Record<Section, number>> = {
+    memory: 2,
+    decode: rounds + 1,
+    passes: sizes.length * (rounds + 1),
+    lengths: rounds + 1,
+    streams: 2,
+    profile: PROFILED_PASTS.length,
+  };
+  const progress = new Progress([...sections].reduce((sum, name) => sum + steps[name], 0));
+  const advance = (): void => progress.advance();
+  const section = async <T>(name: Section, work: () => Promise<T>): Promise<T | undefined> =>
+    sections.has(name) ? work() : undefined;
+  try {
+    // First of all: later, the engine's processes would not be fresh.
+    const memory = await section('memory', () =>
+      measureMemory(engine, STREAM_TOKENS, Math.min(LONG_PASS, contextLength - 1), advance),
+    );
+    const needsReference = sections.has('decode') || sections.has('passes');
+    const reference = needsReference ? await fp32Weights(checkpoint, temporary) : checkpoint;
+    const decode = await section('decode', () =>
+      measureDecode(engine, reference, { threads, rounds, tokens: DECODED_TOKENS }, advance),
+    );
+    const passes = await section('passes', () =>
+      measureScorePasses(engine, reference, sizes, { threads, rounds }, advance),
+    );
+    const costs = await section('lengths', () => measureWindowed(engine, lengths, rounds, advance));
+    const counts = await section('streams', () =>
+      measureConcurrency(engine, STREAM_COUNTS, CONCURRENT_TOKENS, 1, advance),
+    );
+    const profiles = await section('profile', () => profiled(checkpoint, temporary, threads, advance));
+    return {
+      model: checkpoint.name,
+      weightBytes: checkpoint.weightBytes,
+      machine: thisMachine(),
+      threads,
+      rounds,
+      memory,
+      decode,
+      passes,
+      lengths: costs,
+      streams: counts && { tokens: CONCURRENT_TOKENS, counts },
+      profiles,
+    };
+  } finally {
+    progress.stop();
+    await engine.close();
+  }
+}
+
+async function profiled(checkpoint: Checkpoint, folder: string, threads: number, advance: () => void) {
+  const profiles = [];
+  for (const past of PROFILED_PASTS) {
+    profiles.push(await profilePass(checkpoint, { window: 64, past, scored: 8 }, { threads, folder }));
+    advance();
+  }
+  return profiles;
+}
+
+/** Weights of the same shapes as fp32: the checkpoint's own if they are, else random ones. */
+async function fp32Weights(checkpoint: Checkpoint, temporary: string): Promise<ModelSource> {
+  const { config, tensors } = checkpoint;
+  if ([...tensors.values()].every(({ type }) => type === 'fp32')) return checkpoint;
+  const folder = join(temporary, 'reference');
+  await mkdir(folder);
+  await writeRandomWeights(folder, expectedTensors(config), { type: 'fp32', seed: 2 });
+  return { config, tensors: await readSafetensors(folder) };
+}

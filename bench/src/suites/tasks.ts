@@ -1,0 +1,40 @@
+import { extractFacts, generateProblems, hash32, type Problem, TASKS, verify } from 'flinch/internals';
+import { chosenSubsets } from './data-files.js';
+import type { BenchProblem, Suite } from './suite.js';
+
+/**
+ * The embedded reasoner's problems, made from a seed; a program checks every step of a response. Other seeds ask other
+ * questions: each problem has a seed of its own, from that of all and its place.
+ */
+export const tasksSuite: Suite = {
+  name: 'tasks',
+  judged: 'answer',
+  toldBy: 'program',
+  async load({ seed, count, subsets }) {
+    const tasks = chosenSubsets(TASKS, subsets);
+    const problems = Array.from({ length: count }, (_, i) =>
+      generateProblems({ seed: hash32(seed, i), count: 1, tasks }),
+    );
+    return problems.flat().map(({ task, question, facts, answer }, i) => ({
+      id: `tasks-${seed}-${i}`,
+      subset: task,
+      question,
+      reference: answer,
+      given: null,
+      facts,
+    }));
+  },
+  messages: ({ question }) => [{ role: 'user', content: question }],
+  check(problem, response) {
+    const task = taskOf(problem);
+    return { extracted: extractFacts(task.task, response).answer, correct: verify(task, response).right };
+  },
+  locate: (problem, response) => verify(taskOf(problem), response).span,
+};
+
+/** @throws RangeError for a problem of another suite */
+function taskOf({ subset, question, reference, facts }: BenchProblem): Problem {
+  const task = TASKS.find((name) => name === subset);
+  if (!task || reference === null || !facts) throw new RangeError(`${subset}: is none of the tasks`);
+  return { task, question, facts, answer: reference };
+}

@@ -1,0 +1,130 @@
+import { readFile } from 'node:fs/promises';
+import { parse, YAMLError } from 'yaml';
+import type { z } from 'zod';
+import { reasonOf } from '../../src/files/errors.js';
+import { fieldName } from '../../src/files/json.js';
+import { type Config, configSchema } from './config.js';
+import { ConfigError, type ConfigLayer } from './layer.js';
+import { checkVariables, readVariables } from './variables.js';
+
+export interface ConfigSources {
+  /** YAML or JSON. */
+  readonly file?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly flags?: readonly ConfigLayer[];
+}
+
+/**
+ * Defaults < file < environment < flags.
+ * @throws ConfigError for a value, field or variable that is refused; it says where it came from
+ */
+export async function loadConfig({ file, env = {}, flags = [] }: ConfigSources): Promise<Config> {
+  const fileLayers = file === undefined ? [] : [await readConfigFile(file)];
+  const layers = [...fileLayers, ...readVariables(env), ...flags];
+  checkVariables(env, new Set(layers.flatMap(({ values }) => keyVariables(values))));
+  return mergeConfig(layers);
+}
+
+/**
+ * The values of all layers, later ones before earlier ones: field by field, but a list and `models` as a whole.
+ * @throws ConfigError for the first problem
+ */
+export function mergeConfig(layers: readonly ConfigLayer[]): Config {
+  const merged = layers.reduce<unknown>((values, layer) => merge(values, layer.values, []), {});
+  const result = configSchema.safeParse(merged);
+  if (result.success) return result.data;
+  const { path, problem } = describeIssue(result.error.issues[0]!);
+  // The last of those that say the most about it.
+  const depths = layers.map(({ values }) => depth(values, path));
+  const source = layers[depths.lastIndexOf(Math.max(...depths))];
+  throw new ConfigError(source ? source.place(path) : fieldName(path), problem);
+}
+
+async function readConfigFile(file: string): Promise<ConfigLayer> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new ConfigError(file, `cannot be read (${reasonOf(error)})`);
+  });
+  const parsed = parseYaml(text, file);
+  if (!isRecord(parsed)) throw new ConfigError(file, 'must hold fields, such as "listen: {port: 9000}"');
+  const values = withoutEmpty(parsed);
+  return { values, place: (path) => (path.length > 0 ? `${file}: ${fieldName(path)}` : file) };
+}
+
+function parseYaml(text: string, file: string): unknown {
+  try {
+    // JSON is YAML. A file with comments alone says nothing.
+    return parse(text) ?? {};
+  } catch (error) {
+    // Its first line says what and where; the others show the text, which may hold what is no one's business.
+    if (error instanceof YAMLError) throw new ConfigError(file, error.message.split('\n')[0] ?? 'is no YAML');
+    throw error;
+  }
+}
+
+/**
+ * Without the parts, and their fields, that have nothing but comments after their name, which is null in YAML: they
+ * have their defaults. The name of a model says that one is meant.
+ */
+function withoutEmpty(values: Record<string, unknown>): Record<string, unknown> {
+  const named = Object.entries(values).filter(([, value]) => value !== null);
+  return Object.fromEntries(
+    named.map(([name, value]) => [name, isRecord(value) && name !== 'models' ? withoutEmpty(value) : value]),
+  );
+}
+
+function merge(before: unknown, after: unknown, path: readonly string[]): unknown {
+  if (!isRecord(before) || !isRecord(after) || path[0] === 'models') return after;
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  // fromEntries, for that makes a field of "__proto__" too, which the schema then refuses as any unknown one.
+  return Object.fromEntries(
+    [...names].map((name) => [
+      name,
+      Object.hasOwn(after, name) ? merge(own(before, name), after[name], [...path, name]) : before[name],
+    ]),
+  );
+}
+
+const own = (record: Record<string, unknown>, name: string): unknown =>
+  Object.hasOwn(record, name) ? record[name] : undefined;
+
+/** How far into a value a path leads. */
+function depth(value: unknown, [name, ...rest]: readonly PropertyKey[]): number {
+  if (name === undefined || typeof value !== 'object' || value === null || !Object.hasOwn(value, name))
+    return 0;
+  return 1 + depth(Object.entries(value).find(([key]) => key === String(name))?.[1], rest);
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+interface Problem {
+  readonly path: readonly PropertyKey[];
+  readonly problem: string;
+}
+
+function describeIssue(issue: z.core.$ZodIssue, before: readonly PropertyKey[] = []): Problem {
+  const path = [...before, ...issue.path];
+  if (issue.code === 'unrecognized_keys') {
+    return { path: [...path, issue.keys[0] ?? ''], problem: 'is no field of the configuration' };
+  }
+  if (issue.code === 'invalid_key') return { path, problem: issue.issues[0]?.message ?? issue.message };
+  if (issue.code === 'invalid_union') {
+    // The alternative that was meant: the one that has the field by which it is told from the others.
+    const meant = issue.errors.find((issues) => !issues.some(isMissing));
+    if (meant?.[0]) return describeIssue(meant[0], path);
+    return { path, problem: 'must have a checkpoint or upstreams' };
+  }
+  return { path, problem: issue.message.replace(/^Invalid input: /, '') };
+}
+
+const isMissing = (issue: z.core.$ZodIssue): boolean =>
+  issue.path.length === 1 && issue.message.endsWith('received undefined');
+
+/** Names of variables that hold keys: whatever any `env` or `key_env` says. They may begin with our prefix. */
+function keyVariables(values: unknown): string[] {
+  if (Array.isArray(values)) return values.flatMap(keyVariables);
+  if (!isRecord(values)) return [];
+  return Object.entries(values).flatMap(([name, value]) =>
+    (name === 'env' || name === 'key_env') && typeof value === 'string' ? [value] : keyVariables(value),
+  );
+}

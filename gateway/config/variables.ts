@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { configSchema } from './config.js';
+import { ConfigError, type ConfigLayer } from './layer.js';
+
+type Path = readonly string[];
+type Kind = 'number' | 'boolean' | 'text' | 'texts' | 'json';
+
+interface Field {
+  readonly path: Path;
+  readonly kind: Kind;
+}
+
+const PREFIX = 'FLINCH_';
+
+/** What the examples' clients read, which may be set where a gateway is started. */
+const OF_CLIENTS: ReadonlySet<string> = new Set(['FLINCH_URL', 'FLINCH_API_KEY']);
+
+/** Of each environment variable, the field that it sets: `FLINCH_LIMITS_BODY_BYTES` is `limits.body_bytes`. */
+export const CONFIG_VARIABLES: ReadonlyMap<string, Field> = new Map(
+  leaves(z.toJSONSchema(configSchema, { io: 'input' }), []).map((field) => [variableOf(field.path), field]),
+);
+
+function variableOf(path: Path): string {
+  return PREFIX + path.join('_').toUpperCase();
+}
+
+type Schema = z.core.JSONSchema.BaseSchema;
+
+function leaves(schema: Schema, path: Path): Field[] {
+  if (!schema.properties) return [{ path, kind: kindOf(schema) }];
+  return Object.entries(schema.properties).flatMap(([name, field]) =>
+    typeof field === 'boolean' ? [] : leaves(field, [...path, name]),
+  );
+}
+
+function kindOf({ type, items }: Schema): Kind {
+  if (type === 'integer' || type === 'number') return 'number';
+  if (type === 'boolean') return 'boolean';
+  if (type === 'string') return 'text';
+  const each = Array.isArray(items) ? undefined : items;
+  return typeof each === 'object' && each.type === 'string' ? 'texts' : 'json';
+}
+
+/**
+ * What the environment says of the configuration. Lists of texts have commas between, other lists and `models` are
+ * JSON. `PORT` is another name of `FLINCH_LISTEN_PORT`, which goes before it.
+ * @throws ConfigError for a value that is not of the field's kind
+ */
+export function readVariables(env: NodeJS.ProcessEnv): ConfigLayer[] {
+  return Object.entries(env).flatMap(([variable, text]) => {
+    const field = CONFIG_VARIABLES.get(variable === 'PORT' ? variableOf(['listen', 'port']) : variable);
+    // An empty one is none: some shells and process managers cannot unset a variable.
+    if (!field || !text) return [];
+    const values = nest(field.path, readValue(text, field.kind, variable));
+    const layer: ConfigLayer = { values, place: () => variable };
+    return variable === 'PORT' && env[variableOf(field.path)] ? [] : [layer];
+  });
+}
+
+/**
+ * @param allowed further variables with our prefix: those that the configuration names as holding keys
+ * @throws ConfigError for an unknown variable with our prefix
+ */
+export function checkVariables(env: NodeJS.ProcessEnv, allowed: ReadonlySet<string>): void {
+  const names = [...CONFIG_VARIABLES.keys()];
+  for (const variable of Object.keys(env)) {
+    const known = [CONFIG_VARIABLES, OF_CLIENTS, allowed].some((some) => some.has(variable));
+    if (!variable.startsWith(PREFIX) || known) continue;
+    throw new ConfigError(variable, `is no variable of flinch; did you mean ${nearest(variable, names)}?`);
+  }
+}
+
+export function nest(path: Path, value: unknown): Record<string, unknown> {
+  const [name = '', ...rest] = path;
+  return { [name]: rest.length === 0 ? value : nest(rest, value) };
+}
+
+function readValue(text: string, kind: Kind, variable: string): unknown {
+  switch (kind) {
+    case 'number':
+      // "0x10" and "1e3" are numbers to JavaScript, but nobody who writes them here means it.
+      if (!/^-?\d+(\.\d+)?$/.test(text.trim())) throw new ConfigError(variable, 'must be a number');
+      return Number(text);
+    case 'boolean':
+      if (text !== 'true' && text !== 'false') throw new ConfigError(variable, 'must be true or false');
+      return text === 'true';
+    case 'text':
+      return text;
+    case 'texts':
+      return text.split(',').map((part) => part.trim());
+    case 'json':
+      try {
+        return JSON.parse(text);
+      } catch {
+        throw new ConfigError(variable, 'must be JSON');
+      }
+  }
+}
+
+/** The candidate that takes the fewest edits (Levenshtein distance). */
+export function nearest(name: string, candidates: readonly string[]): string {
+  const [first = ''] = candidates
+    .map((candidate) => ({ candidate, edits: editDistance(name, candidate) }))
+    .sort((a, b) => a.edits - b.edits)
+    .map(({ candidate }) => candidate);
+  return first;
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (const [i, letter] of [...a].entries()) {
+    const next = [i + 1];
+    for (let j = 0; j < b.length; j++) {
+      const replaced = row[j]! + (letter === b[j] ? 0 : 1);
+      next.push(Math.min(replaced, row[j + 1]! + 1, next[j]! + 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}

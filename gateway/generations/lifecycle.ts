@@ -1,0 +1,26 @@
+import { ApiError } from '../errors/api-error.js';
+
+/** How long clients that are turned away should wait, by when another process may be in our place. */
+const RETRY_AFTER_S = 5;
+
+/** Open, or draining: what runs may finish, nothing new starts. */
+export class Lifecycle {
+  #draining = false;
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  drain(): void {
+    this.#draining = true;
+  }
+
+  /**
+   * @param resumes whether who asks has something under way to come back to
+   * @throws ApiError 503 `shutting_down` for others once draining
+   */
+  checkOpen(resumes: () => boolean): void {
+    if (!this.#draining || resumes()) return;
+    throw new ApiError(503, 'shutting_down', 'the gateway shuts down', null, RETRY_AFTER_S);
+  }
+}

@@ -1,0 +1,269 @@
+import { defer, map, type Subscription } from 'rxjs';
+import type { GuardEvent } from '../../src/stream/events.js';
+import { FlowGate } from '../../src/stream/flow-gate.js';
+import { type ApiError, toApiError } from '../errors/api-error.js';
+import type { Prepared } from '../models/served-model.js';
+import type { EventHistory } from './event-history.js';
+
+/**
+ * What the events of one generation are on the wire: frames, each with its offset. The first of those that are returned
+ * has the one that is given, the others follow.
+ */
+export interface Encoding {
+  /** What is said as soon as it starts. */
+  opening(): readonly string[];
+  event(event: GuardEvent, offset: number): readonly string[];
+  cancelled(offset: number): readonly string[];
+  failed(error: ApiError, offset: number): readonly string[];
+}
+
+/** Where the frames of a generation go, one after the other: a connection's side of it. */
+export interface Sink {
+  send(frame: string): void;
+  /** Everything was sent. */
+  ended(): void;
+  /** It failed before it had a frame. */
+  refused(error: unknown): void;
+  /** Another connection has it now. */
+  replaced(): void;
+}
+
+export interface LiveOptions {
+  readonly id: string;
+  /** Whoever may resume it. */
+  readonly owner: string;
+  /** The client's name for it. */
+  readonly requestId: string | undefined;
+  readonly prepared: Prepared;
+  readonly encoding: Encoding;
+  /** Of a generation that can be resumed. */
+  readonly history: EventHistory | null;
+  /** How long it waits to be resumed, after the loss of its connection and after all of it was sent. */
+  readonly retentionMs: number;
+  /** It writes no more; with what it failed, unless the sink was told, and whether it came to its end. Called once. */
+  readonly onOver: (error: unknown, complete: boolean) => void;
+  /** It cannot be resumed any more. Called once, after its end. */
+  readonly onForgotten: () => void;
+  /** What its history takes has changed, by so many bytes. */
+  readonly onHistory: (bytes: number) => void;
+}
+
+/**
+ * A generation apart from the connection that reads it. Its frames go to the sink that is attached, if one is. One with
+ * a history outlives its sink for a while, and goes on for another from any frame that is still there.
+ */
+export class LiveGeneration {
+  readonly id: string;
+  readonly owner: string;
+  readonly requestId: string | undefined;
+  readonly model: string;
+  readonly #options: LiveOptions;
+  readonly #gate = new FlowGate();
+  #subscription: Subscription | null = null;
+  #sink: Sink | null = null;
+  /** Offset of the next frame. */
+  #offset = 0;
+  /** The sink wants no more for now. */
+  #paused = false;
+  #release: (() => void) | null = null;
+  #over = false;
+  #forgotten = false;
+  #retention: NodeJS.Timeout | undefined;
+
+  constructor(options: LiveOptions) {
+    this.id = options.id;
+    this.owner = options.owner;
+    this.requestId = options.requestId;
+    this.model = options.prepared.model;
+    this.#options = options;
+  }
+
+  /** Whether it writes no more; there may be frames left to send. */
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** Whether a connection reads it, or what is left of it. */
+  get attached(): boolean {
+    return this.#sink !== null;
+  }
+
+  /** Whether all is over but the remembering. */
+  get finished(): boolean {
+    return this.#over && !this.attached;
+  }
+
+  /** @param paused whether the sink wants nothing until {@link resume} */
+  start(sink: Sink, paused = false): void {
+    const { encoding, prepared } = this.#options;
+    this.#sink = sink;
+    if (paused) this.pause(sink);
+    this.#emit(encoding.opening());
+    // In the pipeline, so that whatever is thrown on the way is an error of this generation alone.
+    const frames = defer(() => prepared.start(this.#gate)).pipe(
+      map((event) => encoding.event(event, this.#offset)),
+    );
+    this.#subscription = frames.subscribe({
+      next: (each) => this.#emit(each),
+      error: (error: unknown) => this.fail(error),
+      complete: () => this.#end(undefined, true),
+    });
+    if (this.#over) this.#subscription.unsubscribe();
+  }
+
+  /**
+   * Goes on with another sink, from an offset, once {@link resume} is called.
+   * @returns false if not all from there on can be sent; then it is over, for it is of no use to who asked for it
+   */
+  attach(sink: Sink, offset: number): boolean {
+    const { history } = this.#options;
+    if (this.#forgotten) return false;
+    if (!history?.rewind(offset)) {
+      this.discard();
+      return false;
+    }
+    this.#sink?.replaced();
+    this.#sink = sink;
+    clearTimeout(this.#retention);
+    this.pause(sink);
+    return true;
+  }
+
+  /** The sink is gone. Without a history that is the end. */
+  detach(sink: Sink): void {
+    if (this.#sink !== sink) return;
+    this.#sink = null;
+    this.#paused = false;
+    // Of one that has sent nothing nobody knows the id.
+    if (this.#options.history && this.#offset > 0) {
+      this.#retain();
+      this.#balance();
+    } else {
+      this.discard();
+    }
+  }
+
+  /** Sends no more for now; the generation waits. What is on its way without a history is sent all the same. */
+  pause(sink: Sink): void {
+    if (this.#sink !== sink) return; // it has another now, which reads at a pace of its own
+    this.#paused = true;
+    this.#balance();
+  }
+
+  resume(sink: Sink): void {
+    if (this.#sink !== sink) return;
+    this.#paused = false;
+    this.#pump();
+  }
+
+  /** Ends it, as the client asked. */
+  cancel(): void {
+    if (this.#over) return;
+    this.#emit(this.#options.encoding.cancelled(this.#offset));
+    this.#end();
+  }
+
+  /** Ends it with an error, which is in band from the first frame on. */
+  fail(error: unknown): void {
+    if (this.#over) return;
+    if (this.#offset === 0) {
+      const sink = this.#sink;
+      this.#sink = null;
+      this.#end();
+      sink?.refused(error);
+    } else {
+      this.#emit(this.#options.encoding.failed(toApiError(error), this.#offset));
+      this.#end(error);
+    }
+  }
+
+  /** Ends it without a word, and forgets it. */
+  discard(): void {
+    if (this.#forgotten) return;
+    this.#forgotten = true;
+    clearTimeout(this.#retention);
+    this.#sink?.replaced();
+    this.#sink = null;
+    this.#stop();
+    this.#options.onHistory(-this.historyBytes);
+    this.#options.onForgotten();
+  }
+
+  /** Bytes that can be sent again, or wait. */
+  get historyBytes(): number {
+    return this.#options.history?.bytes ?? 0;
+  }
+
+  /** Makes room: forgets half of what can be sent again. */
+  halve(): void {
+    this.#record((history) => history.halve());
+  }
+
+  #emit(frames: readonly string[]): void {
+    this.#offset += frames.length;
+    if (!this.#options.history) {
+      for (const frame of frames) this.#sink?.send(frame);
+      return;
+    }
+    for (const frame of frames) this.#record((history) => history.push(frame));
+    this.#pump();
+  }
+
+  /** Sends what the sink takes. */
+  #pump(): void {
+    const { history } = this.#options;
+    while (history && this.#sink && !this.#paused) {
+      const frame = history.take();
+      if (frame === undefined) break;
+      this.#sink.send(frame);
+    }
+    this.#balance();
+    if (this.#over && (!history || history.allSent)) {
+      const sink = this.#sink;
+      this.#sink = null;
+      sink?.ended();
+      if (history) this.#retain();
+    }
+  }
+
+  #record(change: (history: EventHistory) => void): void {
+    const { history, onHistory } = this.#options;
+    if (!history || this.#forgotten) return;
+    const before = history.bytes;
+    change(history);
+    onHistory(history.bytes - before);
+  }
+
+  #end(error?: unknown, complete = false): void {
+    this.#stop(error, complete);
+    this.#pump();
+    if (!this.#options.history) this.discard();
+    else if (!this.#sink) this.#retain();
+  }
+
+  #stop(error?: unknown, complete = false): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#subscription?.unsubscribe();
+    this.#release?.();
+    this.#options.onOver(error, complete);
+  }
+
+  /** Holds the gate while nobody takes what would be written. */
+  #balance(): void {
+    const waits = this.#paused || (this.#sink === null && this.#options.history?.crowded === true);
+    if (waits && !this.#over) {
+      this.#release ??= this.#gate.hold();
+    } else {
+      this.#release?.();
+      this.#release = null;
+    }
+  }
+
+  /** Waits for a sink. While one still takes what is left, there is nothing to resume. */
+  #retain(): void {
+    if (this.#forgotten) return;
+    clearTimeout(this.#retention);
+    this.#retention = setTimeout(() => this.discard(), this.#options.retentionMs).unref();
+  }
+}

@@ -1,0 +1,190 @@
+import { randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Principal } from '../access/principal.js';
+import type { Config } from '../config/config.js';
+import { ApiError, toApiError } from '../errors/api-error.js';
+import { OWN_FAULTS } from '../errors/codes.js';
+import type { Prepared } from '../models/served-model.js';
+import { EventHistory } from './event-history.js';
+import { type Encoding, LiveGeneration } from './live-generation.js';
+
+/** 24.8 days; Node's timers take more for none at all. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+type Settings = Pick<Config['streams'], 'history_events' | 'history_bytes' | 'histories_bytes' | 'resume_s'>;
+
+export interface OpenRequest {
+  readonly id: string;
+  readonly principal: Principal;
+  readonly resumable: boolean;
+  /** The client's name for it. */
+  readonly requestId?: string | undefined;
+  readonly prepare: () => Promise<Prepared>;
+  readonly encode: (prepared: Prepared) => Encoding;
+  /** Says in the log whose it is; by default that of all generations. */
+  readonly logger?: Logger;
+  /** Told when it is over, unless it failed, whether it came to its end. */
+  readonly over?: (generation: LiveGeneration, complete: boolean) => void;
+}
+
+/** All generations of the gateway that are under way, and those that have ended and can still be resumed. */
+export class LiveGenerations {
+  /** Of this process: offsets of another mean nothing here. */
+  readonly epoch = randomBytes(9).toString('base64url');
+  readonly #settings: Settings;
+  readonly #logger: Logger;
+  readonly #running = new Set<LiveGeneration>();
+  /** By id; those that were created first come first. */
+  readonly #resumable = new Map<string, LiveGeneration>();
+  #preparing = 0;
+  #historyBytes = 0;
+  #refuses = false;
+  #drained = false;
+  /** Those who wait until none is under way. */
+  readonly #waiting = new Set<() => void>();
+
+  constructor(settings: Settings, logger: Logger) {
+    this.#settings = settings;
+    this.#logger = logger;
+  }
+
+  /** Generations that are under way or about to be. */
+  get size(): number {
+    return this.#running.size + this.#preparing;
+  }
+
+  /** Bytes that can be sent again. */
+  get historyBytes(): number {
+    return this.#historyBytes;
+  }
+
+  /**
+   * Takes on a generation. Whoever opens it starts it, or discards it. A client that asks again for one that can be
+   * resumed, by the same name, has lost it before it learned its id: what nobody can ask for ends.
+   * @throws ApiError 429 from the principal, 503 `shutting_down`; what `prepare` throws
+   */
+  async open(request: OpenRequest): Promise<LiveGeneration> {
+    const { id, principal, resumable, requestId, prepare, encode, over, logger = this.#logger } = request;
+    if (this.#refuses) throw shuttingDown();
+    if (resumable && requestId !== undefined) this.#forgetLost(requestId, principal);
+    this.#preparing += 1;
+    let release = (): void => {};
+    try {
+      release = await principal.admit();
+      const prepared = await prepare();
+      if (this.#drained) throw shuttingDown();
+      const { history_events: events, history_bytes: bytes, resume_s } = this.#settings;
+      const generation = new LiveGeneration({
+        id,
+        owner: principal.name,
+        requestId,
+        prepared,
+        encoding: encode(prepared),
+        history: resumable ? new EventHistory({ events, bytes }) : null,
+        retentionMs: 1000 * resume_s,
+        onOver: (error, complete) => {
+          this.#running.delete(generation);
+          release();
+          if (error === undefined) over?.(generation, complete);
+          else report(logger, generation, error);
+          this.#tellIfIdle();
+        },
+        onForgotten: () => this.#resumable.delete(id),
+        onHistory: (change) => {
+          this.#historyBytes += change;
+          if (change > 0) this.#makeRoom();
+        },
+      });
+      this.#running.add(generation);
+      if (resumable) this.#resumable.set(id, generation);
+      return generation;
+    } catch (error) {
+      release();
+      throw error;
+    } finally {
+      this.#preparing -= 1;
+      this.#tellIfIdle();
+    }
+  }
+
+  /** The generation that may be resumed by this principal, if there is one. */
+  find(
+    { id, epoch }: { readonly id: string; readonly epoch: string },
+    principal: Principal,
+  ): LiveGeneration | null {
+    const generation = this.#resumable.get(id);
+    return epoch === this.epoch && generation?.owner === principal.name ? generation : null;
+  }
+
+  /** Whether there is anything that this principal may resume. */
+  holds(principal: Principal): boolean {
+    return [...this.#resumable.values()].some(({ owner }) => owner === principal.name);
+  }
+
+  /** From now on no new generations. */
+  refuse(): void {
+    this.#refuses = true;
+  }
+
+  /**
+   * Takes on no more, and waits for those that run; after the time they end with `shutting_down`.
+   * @param timeoutMs `Infinity` for however long it takes
+   */
+  async drain(timeoutMs: number): Promise<void> {
+    this.refuse();
+    if (this.size > 0) {
+      await new Promise<void>((resolve) => {
+        const done = (): void => {
+          clearTimeout(timer);
+          this.#waiting.delete(done);
+          resolve();
+        };
+        const ms = Math.min(timeoutMs, MAX_TIMER_MS);
+        const timer = timeoutMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(done, ms);
+        this.#waiting.add(done);
+      });
+    }
+    this.#drained = true;
+    for (const generation of [...this.#running]) generation.fail(shuttingDown());
+  }
+
+  #forgetLost(requestId: string, principal: Principal): void {
+    for (const generation of [...this.#resumable.values()]) {
+      if (generation.requestId !== requestId || generation.owner !== principal.name) continue;
+      if (!generation.attached) generation.discard();
+    }
+  }
+
+  #tellIfIdle(): void {
+    if (this.size === 0) for (const done of this.#waiting) done();
+  }
+
+  /**
+   * Finished ones are forgotten first, then halves of the largest histories. What was not sent yet stays: it is bounded
+   * by how many generations there are.
+   */
+  #makeRoom(): void {
+    const limit = this.#settings.histories_bytes;
+    if (this.#historyBytes <= limit) return;
+    const all = [...this.#resumable.values()];
+    for (const generation of all) {
+      if (this.#historyBytes <= limit) return;
+      if (generation.finished) generation.discard();
+    }
+    for (const generation of all.sort((a, b) => b.historyBytes - a.historyBytes)) {
+      if (this.#historyBytes <= limit) return;
+      generation.halve();
+    }
+  }
+}
+
+function report(logger: Logger, { id, model }: LiveGeneration, error: unknown): void {
+  const { code } = toApiError(error).body;
+  const fields = { response_id: id, model, code };
+  if (OWN_FAULTS.has(code)) logger.error({ ...fields, err: error }, 'generation failed');
+  else logger.info(fields, 'generation failed');
+}
+
+function shuttingDown(): ApiError {
+  return new ApiError(503, 'shutting_down', 'the server shuts down');
+}

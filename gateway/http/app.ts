@@ -1,0 +1,183 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { basename, join } from 'node:path';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
+import type { Logger } from 'pino';
+import { PACKAGE_ROOT } from '../../src/package-root.js';
+import type { Access } from '../access/access.js';
+import { authenticate, checkHost, checkOrigin, issueTicket } from '../access/middleware.js';
+import type { Config } from '../config/config.js';
+import { ApiError, errorHeaders, toApiError } from '../errors/api-error.js';
+import type { Lifecycle } from '../generations/lifecycle.js';
+import type { LiveGenerations } from '../generations/live-generations.js';
+import { formatFor } from '../metrics/exposition.js';
+import type { Metrics } from '../metrics/metrics.js';
+import type { Models } from '../models/models.js';
+import { chatCompletions, resumeCompletion } from './chat-completions.js';
+import { checkForm, endWithConnection } from './http-server.js';
+import { jsonBody } from './json-body.js';
+import { observe } from './request-log.js';
+
+/** `npm run build:page` writes the page's scripts; its other files need no build. */
+const PAGE_SCRIPTS = join(PACKAGE_ROOT, 'dist/gateway/web');
+const PAGE_FILES = join(PACKAGE_ROOT, 'gateway/web/public');
+
+/** The client for browsers, as one module. */
+const CLIENT = 'client.js';
+
+const PAGE_HEADERS = {
+  'Content-Security-Policy':
+    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cache-Control': 'no-cache',
+};
+
+export interface AppOptions {
+  readonly models: Models;
+  readonly live: LiveGenerations;
+  readonly access: Access;
+  readonly settings: Pick<Config, 'limits' | 'streams'>;
+  readonly lifecycle: Lifecycle;
+  readonly metrics: Metrics;
+  /** Whether `/metrics` is here, or has a listener of its own. */
+  readonly serveMetrics: boolean;
+  readonly logger: Logger;
+}
+
+/** The HTTP side of the gateway, without a port; what it links to is relative, so that any path may be before it. */
+export function createApp(options: AppOptions): Express {
+  const { models, live, access, settings, lifecycle, metrics, logger } = options;
+  const app = express();
+  app.disable('x-powered-by');
+  app.use(
+    observe(logger, metrics),
+    followConnection,
+    refuseOddForms,
+    checkHost(access),
+    sayGoodbye(lifecycle),
+  );
+
+  app.get('/livez', (_req, res) => {
+    res.json({ status: 'alive' });
+  });
+  app.get('/readyz', (_req, res) => {
+    const status = lifecycle.draining ? 'draining' : models.ready ? 'ready' : 'unavailable';
+    res.status(status === 'ready' ? 200 : 503).json({ status });
+  });
+  app.get('/healthz', (_req, res) => {
+    const all = models.all.map((model) => ({ id: model.name, ...model.status() }));
+    res.json({ status: all.every(({ ready }) => ready) ? 'ok' : 'degraded', models: all });
+  });
+
+  app.use('/v1', checkOrigin(access));
+  const user = authenticate(access, 'generate');
+  const resuming = { live, settings, metrics, logger };
+  const chat = chatCompletions({ models, ...resuming });
+  app.post('/v1/chat/completions', user, jsonBody(settings.limits.body_bytes), chat);
+  // Express answers it as GET: it would take the stream over, and read nothing of it.
+  app.head('/v1/chat/completions/:id', (_req, res) => {
+    res.set('Allow', 'GET');
+    throw new ApiError(405, 'method_not_allowed', 'the rest of a completion can be had by GET alone');
+  });
+  app.get('/v1/chat/completions/:id', user, resumeCompletion(resuming));
+  app.post('/v1/tickets', user, refuseNewcomers(lifecycle, live), issueTicket(access));
+  app.get('/v1/models', user, (_req, res) => {
+    res.json({ object: 'list', data: models.all.map(({ name }) => modelObject(name, models)) });
+  });
+  app.get('/v1/models/:id', user, (req, res) => {
+    const { name } = models.get(String(req.params.id));
+    res.json(modelObject(name, models));
+  });
+  if (options.serveMetrics) {
+    app.get('/metrics', checkOrigin(access), authenticate(access, 'metrics'), sendMetrics(metrics));
+  }
+
+  app.use(express.static(PAGE_SCRIPTS, { setHeaders }), express.static(PAGE_FILES, { setHeaders }));
+  app.use((req) => {
+    throw new ApiError(404, 'not_found', `there is nothing at ${req.method} ${req.path}`);
+  });
+  app.use(reportErrors(metrics));
+  return app;
+}
+
+export interface MetricsAppOptions extends Pick<AppOptions, 'metrics'> {
+  /** Refuses names that a page of this machine's browser may have made point here. */
+  readonly checkName: ((headers: IncomingHttpHeaders) => void) | null;
+}
+
+/** A listener for `/metrics` alone, which asks for no key: whoever configures it chooses who reaches it. */
+export function createMetricsApp({ metrics, checkName }: MetricsAppOptions): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.use((req, _res, next) => {
+    checkName?.(req.headers);
+    next();
+  });
+  app.get('/metrics', sendMetrics(metrics));
+  app.use(() => {
+    throw new ApiError(404, 'not_found', 'there is nothing here but /metrics');
+  });
+  app.use(reportErrors(metrics));
+  return app;
+}
+
+function sendMetrics(metrics: Metrics): RequestHandler {
+  return async (req, res) => {
+    const format = formatFor(req.headers.accept);
+    const headers = {
+      'Content-Type': metrics.contentType(format),
+      Vary: 'Accept',
+      'Cache-Control': 'no-store',
+    };
+    res.set(headers).send(await metrics.text(format));
+  };
+}
+
+function setHeaders(res: Response, file: string): void {
+  res.locals.route = 'page';
+  res.set(PAGE_HEADERS);
+  // For pages of other sites, too. Whether one may then use the gateway is another question.
+  if (basename(file) === CLIENT) res.set('Access-Control-Allow-Origin', '*');
+}
+
+function modelObject(id: string, { created }: Models) {
+  return { id, object: 'model', created, owned_by: 'flinch' };
+}
+
+/** On the server of another application nobody else does. */
+const followConnection: RequestHandler = (req, res, next) => {
+  endWithConnection(req, res);
+  next();
+};
+
+const refuseOddForms: RequestHandler = (req, _res, next) => {
+  // Express has cut `url` to what follows the path that we are mounted under.
+  checkForm({ url: req.originalUrl, headersDistinct: req.headersDistinct });
+  next();
+};
+
+/** While draining no connection is kept for a further request. */
+function sayGoodbye(lifecycle: Lifecycle): RequestHandler {
+  return (_req, res, next) => {
+    if (lifecycle.draining) res.set('Connection', 'close');
+    next();
+  };
+}
+
+/** While draining only those may connect who have something to resume. */
+function refuseNewcomers(lifecycle: Lifecycle, live: LiveGenerations): RequestHandler {
+  return (_req, res, next) => {
+    lifecycle.checkOpen(() => live.holds(res.locals.principal));
+    next();
+  };
+}
+
+function reportErrors(metrics: Metrics): ErrorRequestHandler {
+  return (error, _req, res, next) => {
+    res.locals.error = error;
+    const apiError = toApiError(error);
+    metrics.refused(apiError.body.code, res.locals.model);
+    if (res.headersSent) return next(error);
+    res.status(apiError.status).set(errorHeaders(apiError)).json({ error: apiError.body });
+  };
+}

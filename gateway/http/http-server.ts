@@ -1,0 +1,162 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
+import type { Config } from '../config/config.js';
+import { ApiError, errorHeaders } from '../errors/api-error.js';
+import type { ErrorCode } from '../errors/codes.js';
+
+const MAX_HEADER_BYTES = 16 << 10;
+/** Longer than proxies hold idle connections (nginx and AWS's for 60 s by default), or they would ask on one that just ends. */
+const KEEP_ALIVE_MS = 75_000;
+
+/**
+ * A server whose clients have so long to send a request, and so many bytes for its headers. What is not HTTP, comes too
+ * slowly or is too large is answered in the shape of the API where that is still possible.
+ */
+export function createHttpServer(
+  limits: Pick<Config['limits'], 'connections' | 'header_s' | 'body_s'>,
+  listener: RequestListener,
+  onRefused: (code: ErrorCode) => void = () => {},
+): Server {
+  const headersTimeout = limits.header_s * 1000;
+  const options = {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout,
+    requestTimeout: headersTimeout + limits.body_s * 1000,
+    // How exact the two are.
+    connectionsCheckingInterval: Math.min(1000, headersTimeout / 2),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // From Node 22.21 and 24.9 on; before, see `declineUpgrade`.
+    shouldUpgradeCallback: (request: IncomingMessage) =>
+      server.listenerCount('upgrade') > 0 && isHandshake(request),
+  };
+  const server: Server = createServer(options, (request, response) => {
+    endWithConnection(request, response);
+    listener(request, response);
+  });
+  // Their bytes are bounded; by default those after the 2000th are dropped without a word, `Origin` too.
+  server.maxHeadersCount = 0;
+  // One more is closed unheard: answering it would take what the limit is to save.
+  server.maxConnections = limits.connections;
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
+    // Within a response that has begun, an answer would be taken for a part of it.
+    if (hasBegun(socket)) return socket.destroy();
+    const refusal = refusalOf(error);
+    onRefused(refusal.body.code);
+    refuse(socket, refusal);
+  });
+  return server;
+}
+
+/** The responses of each connection that are not over. */
+const openResponses = new WeakMap<Duplex, Set<ServerResponse>>();
+
+/**
+ * Has a response end with its connection. Of requests in a pipeline only the first response has the socket; the others
+ * emit no `close` when the connection ends, unless it is done for them. Doing it twice is the same.
+ */
+export function endWithConnection({ socket }: IncomingMessage, response: ServerResponse): void {
+  const open = openResponses.get(socket) ?? watch(socket);
+  if (open.has(response)) return;
+  open.add(response);
+  response.once('close', () => open.delete(response));
+}
+
+function watch(connection: Duplex): Set<ServerResponse> {
+  const open = new Set<ServerResponse>();
+  openResponses.set(connection, open);
+  connection.once('close', () => {
+    for (const response of open) {
+      if (response.socket !== null || response.writableFinished) continue;
+      response.destroy();
+      response.emit('close');
+    }
+  });
+  return open;
+}
+
+const hasBegun = (connection: Duplex): boolean =>
+  [...(openResponses.get(connection) ?? [])].some(({ headersSent }) => headersSent);
+
+/** What Node could not make a request of. */
+function refusalOf({ code }: NodeJS.ErrnoException): ApiError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new ApiError(431, 'headers_too_large', `at most ${MAX_HEADER_BYTES} bytes of headers`);
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new ApiError(408, 'request_timeout', 'the request did not come in time');
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return new ApiError(413, 'body_too_large', 'the extensions of its chunks are too large');
+    default:
+      return new ApiError(400, 'invalid_http', 'this is not HTTP/1.1');
+  }
+}
+
+/**
+ * Refuses what others on the way may understand in another way than we do: an address of another server, as proxies
+ * are sent, and two names of this one.
+ * @throws ApiError 400
+ */
+export function checkForm({
+  url = '',
+  headersDistinct,
+}: Pick<IncomingMessage, 'url' | 'headersDistinct'>): void {
+  if (!url.startsWith('/')) throw new ApiError(400, 'invalid_http', 'the target of a request must be a path');
+  if ((headersDistinct.host?.length ?? 0) > 1) throw new ApiError(400, 'invalid_http', 'Host: more than one');
+}
+
+/** Whether a request is to become a WebSocket. */
+export const isHandshake = ({ headers }: IncomingMessage): boolean =>
+  headers.upgrade?.toLowerCase() === 'websocket';
+
+/**
+ * Serves a request that offers to speak another protocol as if it did not, as `h2c`, which Java's client offers: who
+ * offers one must be content with that (RFC 9110, 7.8). Where Node has not asked, the request has no body by now, and
+ * its connection nobody who reads it: it begins anew with the same request, without the offer, and ends after it.
+ */
+export function declineUpgrade(
+  server: Server,
+  { method, url, httpVersion, rawHeaders }: IncomingMessage,
+  connection: Duplex,
+  head: Buffer,
+): void {
+  const lines = [`${method} ${url} HTTP/${httpVersion}`, 'Connection: close'];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (/^(connection|upgrade)$/i.test(rawHeaders[i] ?? '')) continue;
+    lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`);
+  }
+  connection.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
+  server.emit(connection instanceof TLSSocket ? 'secureConnection' : 'connection', connection);
+}
+
+/** Answers on a connection that has no response object, and ends it. */
+export function refuse(
+  connection: Duplex,
+  error: ApiError,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  // Nobody else listens on it, nor ends it when the other side does not.
+  connection.on('error', () => connection.destroy());
+  connection.on('finish', () => connection.destroy());
+  const text = JSON.stringify({ error: error.body });
+  const fields = {
+    ...headers,
+    ...errorHeaders(error),
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(text),
+    Connection: 'close',
+  };
+  const head = [
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`,
+    ...Object.entries(fields).map(([name, value]) => `${name}: ${value}`),
+  ];
+  connection.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+}

@@ -1,0 +1,39 @@
+import express, { type RequestHandler } from 'express';
+import { ApiError } from '../errors/api-error.js';
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * Reads a JSON body into `req.body`. JSON alone: a form or plain text that another site posts, for which browsers ask
+ * nobody, never gets as far as a generation. Nothing is decompressed, so what is read is what was sent.
+ */
+export function jsonBody(maxBytes: number): RequestHandler[] {
+  const read = express.raw({ type: 'application/json', limit: maxBytes, inflate: false });
+  return [checkCharset, read, parseBody];
+}
+
+const checkCharset: RequestHandler = (req, _res, next) => {
+  const [, charset = 'utf-8'] = /;\s*charset="?([^";\s]*)/i.exec(req.headers['content-type'] ?? '') ?? [];
+  if (charset.toLowerCase() !== 'utf-8') {
+    throw new ApiError(415, 'unsupported_encoding', 'Content-Type: JSON is UTF-8', 'Content-Type');
+  }
+  next();
+};
+
+const parseBody: RequestHandler = (req, _res, next) => {
+  if (req.body !== undefined && !Buffer.isBuffer(req.body)) {
+    // For whoever builds the application; who else asks learns nothing of it.
+    const message = 'the body was read by the application: mount the gateway before what does that';
+    throw new ApiError(500, 'internal_error', message);
+  }
+  // Without a body, or with one of another type, express leaves none.
+  if (!Buffer.isBuffer(req.body)) {
+    throw new ApiError(400, 'invalid_json', 'the body must be JSON, with Content-Type: application/json');
+  }
+  try {
+    req.body = JSON.parse(UTF8.decode(req.body));
+  } catch {
+    throw new ApiError(400, 'invalid_json', 'the body is not valid JSON in UTF-8');
+  }
+  next();
+};

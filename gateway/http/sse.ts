@@ -1,0 +1,104 @@
+import type { Response } from 'express';
+import type { Config } from '../config/config.js';
+import { ApiError } from '../errors/api-error.js';
+import { Backlog } from '../generations/backlog.js';
+import { Heartbeat } from '../generations/heartbeat.js';
+import type { LiveGeneration, Sink } from '../generations/live-generation.js';
+
+/** An event whose data is JSON, or a text as it is. */
+export function sseEvent(payload: unknown, id?: string): string {
+  const data = typeof payload === 'string' ? payload : JSON.stringify(payload);
+  return `${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`;
+}
+
+/**
+ * Server-Sent Events on a response. While the client does not read the generation pauses; if it does not for too long,
+ * the connection is cut.
+ */
+export class SseSink implements Sink {
+  readonly #res: Response;
+  readonly #heartbeat: Heartbeat;
+  readonly #backlog: Backlog;
+  #opened = false;
+  #corked = false;
+  /** Told of a failure before the first event, which still can be a plain response. */
+  readonly refused: (error: unknown) => void;
+
+  constructor(
+    res: Response,
+    generation: LiveGeneration,
+    { heartbeat_s, queue_bytes, stall_s }: Config['streams'],
+    refused: (error: unknown) => void,
+  ) {
+    this.#res = res;
+    this.refused = refused;
+    this.#heartbeat = new Heartbeat(1000 * heartbeat_s, () => {
+      if (this.#opened && !this.#backlog.full) this.#write(': heartbeat\n\n');
+    });
+    this.#backlog = new Backlog({
+      limitBytes: queue_bytes,
+      stallMs: 1000 * stall_s,
+      waiting: () => res.writableLength,
+      pause: () => generation.pause(this),
+      resume: () => generation.resume(this),
+      // Behind another in a pipeline a response has no socket to destroy.
+      stalled: () => res.req.socket.destroy(),
+    });
+    res.on('close', () => {
+      this.#heartbeat.stop();
+      this.#backlog.close();
+      generation.detach(this);
+    });
+  }
+
+  /** Sends the head of the response, if the first event has not done so. */
+  open(): void {
+    if (this.#opened) return;
+    this.#opened = true;
+    this.#cork();
+    this.#res.writeHead(200, {
+      'Content-Type': 'text/event-stream; charset=utf-8',
+      'Cache-Control': 'no-cache',
+      'X-Accel-Buffering': 'no',
+    });
+    this.#res.flushHeaders();
+  }
+
+  send(frame: string): void {
+    this.open();
+    this.#heartbeat.sent();
+    this.#write(frame);
+  }
+
+  ended(): void {
+    this.#res.end();
+  }
+
+  replaced(): void {
+    if (!this.#opened) return;
+    const { body } = new ApiError(409, 'taken_over', 'the generation was resumed elsewhere');
+    this.#write(sseEvent({ error: body }));
+    this.#res.end();
+  }
+
+  readonly #uncork = (): void => {
+    this.#corked = false;
+    this.#res.uncork();
+  };
+
+  /** What is said at once, such as a token and its score, goes out at once. */
+  #cork(): void {
+    if (this.#corked) return;
+    this.#corked = true;
+    this.#res.cork();
+    process.nextTick(this.#uncork);
+  }
+
+  #write(text: string): void {
+    // A response that is destroyed emits an error at a write, and nobody listens.
+    if (this.#res.destroyed || this.#res.writableEnded) return;
+    this.#cork();
+    this.#res.write(text, () => this.#backlog.shrunk());
+    this.#backlog.grown();
+  }
+}

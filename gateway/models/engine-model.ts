@@ -1,0 +1,84 @@
+import { randomInt } from 'node:crypto';
+import { type Logger, pino } from 'pino';
+import type { Engine } from '../../src/engine/engine.js';
+import { samplingDefaults } from '../../src/engine/sampler.js';
+import { generate } from '../../src/stream/generate.js';
+import { guardedGeneration } from '../../src/stream/guarded-generation.js';
+import type { GenerationFields } from '../requests/request.js';
+import { guardInForce } from './guard-in-force.js';
+import { maxTokensOf, promptOf, roomAfter } from './prompt.js';
+import { RiskModels } from './risk-models.js';
+import type { ModelInside, ModelStatus, Prepared, PrepareOptions, ServedModel } from './served-model.js';
+
+/** A checkpoint that the gateway runs itself. */
+export class EngineModel implements ServedModel {
+  readonly name: string;
+  readonly #engine: Engine;
+  readonly #risks: RiskModels;
+
+  private constructor(name: string, engine: Engine, risks: RiskModels) {
+    this.name = name;
+    this.#engine = engine;
+    this.#risks = risks;
+  }
+
+  /**
+   * Reads what calibration the model has. The engine stays the caller's, to start and to close.
+   * @param name by which requests ask for it
+   * @throws ModelError for one that cannot be read; it names file and field
+   */
+  static async open(
+    name: string,
+    engine: Engine,
+    logger: Logger = pino({ level: 'silent' }),
+  ): Promise<EngineModel> {
+    return new EngineModel(name, engine, await RiskModels.open(engine.checkpoint, logger));
+  }
+
+  get inside(): ModelInside {
+    return { provider: 'flinch', engine: { engine: this.#engine, processes: ['decode', 'score'] } };
+  }
+
+  status(): ModelStatus {
+    const status = this.#engine.status();
+    return { ready: status.decode.pid !== undefined && status.score.pid !== undefined, ...status };
+  }
+
+  async prepare(
+    request: GenerationFields,
+    { canRetract, maxTokens, written }: PrepareOptions,
+  ): Promise<Prepared> {
+    const engine = this.#engine;
+    const promptIds = promptOf(engine, request);
+    const room = roomAfter(engine, promptIds);
+    const { generation, eosTokenIds } = engine.checkpoint;
+    const defaults = samplingDefaults(generation);
+    const asked = {
+      promptIds,
+      maxTokens: maxTokensOf(request, room, maxTokens),
+      endIds: eosTokenIds,
+      stop: request.stop ?? [],
+      topLogprobs: request.top_logprobs ?? 0,
+      sampling: {
+        temperature: request.temperature ?? defaults.temperature,
+        topK: request.top_k ?? defaults.topK,
+        topP: request.top_p ?? defaults.topP,
+        seed: request.seed === null || request.seed === undefined ? randomInt(2 ** 31) : request.seed | 0,
+      },
+    };
+    const { settings, judging } = await guardInForce(request.guard, {
+      checkpoint: engine.checkpoint,
+      risks: this.#risks,
+      canRetract,
+    });
+    const vocabulary = engine.checkpoint.tokenizer;
+    const prepared = { model: this.name, vocabulary, promptTokens: promptIds.length, guard: settings };
+    return {
+      ...prepared,
+      start: (gate) =>
+        judging
+          ? guardedGeneration(engine, { ...asked, ...judging, ...(written && { written }) }, gate)
+          : generate(engine, asked, gate),
+    };
+  }
+}

@@ -1,0 +1,45 @@
+import { ApiError } from '../errors/api-error.js';
+import type { GenerationFields } from '../requests/request.js';
+import type { Prepared, PrepareOptions, ServedModel } from './served-model.js';
+
+/** The models that the gateway serves, by name. */
+export class Models {
+  readonly created = Math.floor(Date.now() / 1000);
+  readonly #models: ReadonlyMap<string, ServedModel>;
+
+  constructor(models: Iterable<ServedModel>) {
+    this.#models = new Map([...models].map((model) => [model.name, model]));
+  }
+
+  get all(): readonly ServedModel[] {
+    return [...this.#models.values()];
+  }
+
+  /** Whether a request can be taken on: by any of them. */
+  get ready(): boolean {
+    return this.all.some((model) => model.status().ready);
+  }
+
+  /** The name, if it is one of them. */
+  named(name: string): string | undefined {
+    return this.#models.get(name)?.name;
+  }
+
+  /** @throws ApiError 404 */
+  get(name: string): ServedModel {
+    const model = this.#models.get(name);
+    if (model) return model;
+    const known = [...this.#models.keys()].join(', ');
+    throw new ApiError(
+      404,
+      'model_not_found',
+      `model: "${name}" is not served here (served: ${known})`,
+      'model',
+    );
+  }
+
+  /** @throws ApiError 404 for an unknown model; what {@link ServedModel.prepare} throws */
+  async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
+    return this.get(request.model).prepare(request, options);
+  }
+}

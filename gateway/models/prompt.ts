@@ -1,0 +1,58 @@
+import type { Engine } from '../../src/engine/engine.js';
+import { TemplateError } from '../../src/files/errors.js';
+import { encodePrompt } from '../../src/tokenizer/prompt.js';
+import { ApiError } from '../errors/api-error.js';
+import type { GenerationFields } from '../requests/request.js';
+
+/**
+ * Token ids of a request's messages, by the model's template.
+ * @throws ApiError 400 for messages that cannot fit or that the template refuses; ModelError for a model without one
+ */
+export function promptOf(engine: Engine, { messages }: GenerationFields): number[] {
+  // Tokenising stops all streams for a while: a text that cannot possibly fit is refused unread. The factor is for
+  // what a normaliser may take away.
+  const { longestToken } = engine.checkpoint.tokenizer;
+  const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
+  if (characters > 4 * longestToken * engine.contextLength) {
+    const message = `messages: ${characters} characters cannot fit into the context of ${engine.contextLength} tokens`;
+    throw new ApiError(400, 'context_length_exceeded', message, 'messages');
+  }
+  try {
+    return encodePrompt(engine.checkpoint, messages);
+  } catch (error) {
+    if (error instanceof TemplateError) {
+      const message = `messages: the chat template refuses them: ${error.reason}`;
+      throw new ApiError(400, 'invalid_value', message, 'messages');
+    }
+    throw error;
+  }
+}
+
+/**
+ * Tokens that are left for the response.
+ * @throws ApiError 400 for none
+ */
+export function roomAfter({ contextLength }: Engine, promptIds: readonly number[]): number {
+  const room = contextLength - promptIds.length;
+  if (room >= 1) return room;
+  const message = `messages: ${promptIds.length} tokens leave no room in the context of ${contextLength}`;
+  throw new ApiError(400, 'context_length_exceeded', message, 'messages');
+}
+
+/**
+ * Tokens that the response may have: as asked, else all that there is room for.
+ * @param unasked what a request that does not say gets at most
+ * @throws ApiError 400 for more than there is room for
+ */
+export function maxTokensOf(request: GenerationFields, room: number, unasked = room): number {
+  for (const field of ['max_completion_tokens', 'max_tokens'] as const) {
+    const asked = request[field];
+    if (asked === null || asked === undefined) continue;
+    if (asked > room) {
+      const message = `${field}: ${asked} exceeds the ${room} tokens that the context has left after the prompt`;
+      throw new ApiError(400, 'context_length_exceeded', message, field);
+    }
+    return asked;
+  }
+  return Math.min(room, unasked);
+}

@@ -1,0 +1,66 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
+import type { CalibrationFile } from '../../src/risk/calibration.js';
+import { CALIBRATION_FILE, readCalibration } from '../../src/risk/calibration-file.js';
+import { calibrationSettings } from '../../src/risk/calibration-settings.js';
+import { type RatedBy, riskModel } from '../../src/risk/risk-model.js';
+import type { AbsoluteScoring } from '../../src/uncertainty/settings.js';
+
+/** Settings that are remembered for a model: a running estimate that nobody uses any more is forgotten. */
+const REMEMBERED = 32;
+
+/** What rates the scores of one model: for each settings one, which all generations under them share. */
+export class RiskModels {
+  readonly #checkpoint: Checkpoint;
+  readonly #file: CalibrationFile | null;
+  readonly #logger: Logger;
+  /** Warnings that were logged; rates do not count into them, so there are only a few. */
+  readonly #warned = new Set<string>();
+  /** By settings, the least recently used first. */
+  readonly #known = new Map<string, Promise<RatedBy>>();
+
+  private constructor(checkpoint: Checkpoint, file: CalibrationFile | null, logger: Logger) {
+    this.#checkpoint = checkpoint;
+    this.#file = file;
+    this.#logger = logger;
+  }
+
+  /**
+   * Reads the calibration beside the model, if there is one.
+   * @throws ModelError that names file and field
+   */
+  static async open(checkpoint: Checkpoint, logger: Logger): Promise<RiskModels> {
+    return new RiskModels(checkpoint, await readCalibration(join(checkpoint.dir, CALIBRATION_FILE)), logger);
+  }
+
+  /** @throws ModelError where the model's files cannot be read any more */
+  async of(scoring: AbsoluteScoring): Promise<RatedBy> {
+    const methods = scoring.methods.toSorted();
+    const key = JSON.stringify([methods, calibrationSettings(scoring, methods)]);
+    const known = this.#known.get(key) ?? this.#make(key, scoring);
+    this.#known.delete(key);
+    this.#known.set(key, known);
+    const oldest = this.#known.size > REMEMBERED ? this.#known.keys().next() : null;
+    if (oldest && !oldest.done) this.#known.delete(oldest.value);
+    return known;
+  }
+
+  /** Logs it, unless that was done before. */
+  warn(warning: string): void {
+    if (this.#warned.has(warning)) return;
+    this.#warned.add(warning);
+    this.#logger.warn({ model: this.#checkpoint.name }, warning);
+  }
+
+  async #make(key: string, scoring: AbsoluteScoring): Promise<RatedBy> {
+    try {
+      const rated = await riskModel(this.#checkpoint, this.#file, scoring, scoring.methods);
+      for (const warning of rated.warnings) this.#logger.warn({ model: this.#checkpoint.name }, warning);
+      return rated;
+    } catch (error) {
+      this.#known.delete(key); // the next request may find the file again
+      throw error;
+    }
+  }
+}

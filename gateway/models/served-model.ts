@@ -1,0 +1,87 @@
+import type { Observable } from 'rxjs';
+import type { Engine } from '../../src/engine/engine.js';
+import type { Role } from '../../src/engine/protocol.js';
+import type { GuardEvent } from '../../src/stream/events.js';
+import type { FlowGate } from '../../src/stream/flow-gate.js';
+import type { Vocabulary } from '../../src/stream/wire.js';
+import type { ErrorCode } from '../errors/codes.js';
+import type { GenerationFields, Guard } from '../requests/request.js';
+
+/** The settings in force, as clients are told: relative sizes made absolute. */
+export interface GuardInForce extends Guard {
+  readonly alpha: number;
+  readonly sigma: number;
+  /** Whether flags go by a calibration of this model under these settings; not there without a guard. */
+  readonly calibrated?: boolean;
+  /** For people: of which methods no calibration holds, what cannot be computed, whether nothing is ever flagged. */
+  readonly warnings?: readonly string[];
+}
+
+/** A generation that is ready to start. */
+export interface Prepared {
+  readonly model: string;
+  /** What its token ids stand for. */
+  readonly vocabulary: Vocabulary;
+  readonly guard: GuardInForce;
+  /** `null` where only the upstream counts them: `generation.done` says. */
+  readonly promptTokens: number | null;
+  /** Starts it; unsubscribing cancels. Errors with an EngineError, or an ApiError for an upstream's fault. */
+  readonly start: (gate: FlowGate) => Observable<GuardEvent>;
+}
+
+export interface PrepareOptions {
+  /** Whether the client can be told that tokens are void; else they are held until they cannot be. */
+  readonly canRetract: boolean;
+  /** What a request gets at most that does not say how many tokens it wants. */
+  readonly maxTokens?: number;
+  /** Of the response, for the metrics. */
+  readonly responseId?: string;
+  /** Told of each event of a guard as it is written, before steps are held back. */
+  readonly written?: (event: GuardEvent) => void;
+  /** Told of a refusal after the start, where the client hears of it as of a failure; else it is answered with one. */
+  readonly refused?: (code: ErrorCode) => void;
+}
+
+/** A model that the gateway serves under a name: a checkpoint of its own, or an upstream's. */
+export interface ServedModel {
+  readonly name: string;
+  /**
+   * @throws ApiError 400 for a prompt that does not fit or that the template refuses
+   * @throws SettingsError for settings of the guard that do not fit together, or not to the model
+   */
+  prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared>;
+  status(): ModelStatus;
+  /** What metrics are read from. */
+  readonly inside?: ModelInside | undefined;
+}
+
+/** What is watched of an engine. */
+export interface WatchedEngine {
+  readonly engine: Pick<Engine, 'status' | 'onPass'>;
+  /** Those that are used. */
+  readonly processes: readonly Role[];
+}
+
+/** What is watched of the servers of a model. */
+export interface WatchedUpstream {
+  readonly up: () => boolean;
+  /** Asks those servers whether they are there of which that is not known for now. */
+  readonly look: () => void;
+}
+
+/** Whose API a model is asked by: flinch itself, or servers that speak OpenAI's. */
+export const PROVIDERS = ['flinch', 'openai'] as const;
+export type Provider = (typeof PROVIDERS)[number];
+
+export interface ModelInside {
+  readonly provider: Provider;
+  readonly engine?: WatchedEngine;
+  readonly upstream?: WatchedUpstream;
+}
+
+/** What `/healthz` says of a model. */
+export interface ModelStatus {
+  /** Whether new generations can be taken on. */
+  readonly ready: boolean;
+  readonly [detail: string]: unknown;
+}

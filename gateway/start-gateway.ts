@@ -1,0 +1,97 @@
+import type { IncomingHttpHeaders, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import { fieldName } from '../src/files/json.js';
+import { checkAccess } from './access/access.js';
+import { isLoopback } from './access/addresses.js';
+import type { ConfigInput } from './config/config.js';
+import { mergeConfig } from './config/load-config.js';
+import { assembleGateway, type GatewayParts, type MountedGateway } from './gateway.js';
+import { createMetricsApp } from './http/app.js';
+import { createHttpServer } from './http/http-server.js';
+import { Metrics } from './metrics/metrics.js';
+
+export interface GatewayOptions extends GatewayParts {
+  /** Parts of the configuration; what is left out has its default. Port 0 picks a free one. */
+  readonly config?: Omit<ConfigInput, 'models'>;
+}
+
+export interface Gateway extends Pick<MountedGateway, 'live' | 'drain'> {
+  readonly url: string;
+  /** Of `/metrics`. */
+  readonly metricsUrl: string;
+  readonly server: Server;
+  /** Stops listening and ends what is under way at once. */
+  close(): Promise<void>;
+}
+
+/** How long clients that do not read may take to hear the end. */
+const GOODBYE_TIMEOUT_MS = 1000;
+
+/**
+ * Starts the gateway on a server of its own.
+ * @throws ConfigError for a field that is refused, for what lets in everybody, and for a key that is not there
+ * @throws Error when the address cannot be listened on
+ */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { metrics = new Metrics(), env = process.env } = options;
+  const config = mergeConfig([{ values: options.config ?? {}, place: fieldName }]);
+  const { listen, limits } = config;
+  checkAccess(config, env);
+  const serveMetrics = config.metrics.port === undefined;
+  const mounted = assembleGateway(config, { ...options, metrics, env }, { serveMetrics });
+  const { app, attach, access, live } = mounted;
+
+  const server = createHttpServer(limits, app, (code) => metrics.refused(code));
+  attach(server);
+  // Who has it listen elsewhere lets others read it, by whatever name they have for this machine.
+  const local = isLoopback(config.metrics.host);
+  const checkName = local ? (headers: IncomingHttpHeaders) => access.checkName(headers) : null;
+  const metricsServer = serveMetrics
+    ? null
+    : createHttpServer(limits, createMetricsApp({ metrics, checkName }));
+  const servers = metricsServer ? [server, metricsServer] : [server];
+  const close = async (): Promise<void> => {
+    const closed = servers.map(stopListening);
+    await mounted.close();
+    for (const each of servers) each.closeAllConnections();
+    await Promise.all(closed);
+  };
+  try {
+    await startListening(server, listen);
+    if (metricsServer)
+      await startListening(metricsServer, { ...config.metrics, port: config.metrics.port ?? 0 });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const url = urlOf(server, listen.host);
+  const metricsUrl = `${metricsServer ? urlOf(metricsServer, config.metrics.host) : url}/metrics`;
+  const drain = async (seconds?: number): Promise<void> => {
+    await mounted.drain(seconds);
+    // The last words are written, but not yet sent.
+    await Promise.race([stopListening(server), setTimeout(GOODBYE_TIMEOUT_MS, null, { ref: false })]);
+  };
+  return { url, metricsUrl, server, live, drain, close };
+}
+
+async function startListening(
+  server: Server,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+}
+
+/** No new connections, nor those that wait for a further request; what is under way on the others may end. */
+async function stopListening(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+}
+
+function urlOf(server: Server, host: string): string {
+  const address: AddressInfo | string | null = server.address();
+  const name = host.includes(':') ? `[${host}]` : host;
+  return typeof address === 'object' && address ? `http://${name}:${address.port}` : name;
+}

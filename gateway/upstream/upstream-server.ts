@@ -1,0 +1,360 @@
+import type { UpstreamModelConfig } from '../config/config.js';
+import { ChunkReader } from './answer.js';
+import { probe, stillTakes } from './capabilities.js';
+import type { Chunk } from './chunks.js';
+import { type Call, callOf, type Dialect, seamOf, wayOf } from './dialect.js';
+import { UpstreamError, type UpstreamErrorCode } from './errors.js';
+import type { Exchange } from './exchange.js';
+import { UpstreamHttp } from './http.js';
+import { refusalOf } from './refusal.js';
+import { Seam } from './seam.js';
+import { TokenAligner } from './token-aligner.js';
+import type {
+  Capabilities,
+  UpstreamEnd,
+  UpstreamPiece,
+  UpstreamRequest,
+  UpstreamResponse,
+} from './upstream.js';
+
+export interface UpstreamServerOptions {
+  /** Up to and with `/v1`. */
+  readonly url: string;
+  /** What it calls the model. */
+  readonly model: string;
+  readonly key: string | null;
+  readonly timeouts: UpstreamModelConfig['timeouts'];
+  readonly limits: UpstreamModelConfig['limits'];
+  /** Milliseconds since any fixed moment. */
+  readonly now?: () => number;
+}
+
+/** Whether the server is there is not known then. */
+const UNREACHED: ReadonlySet<UpstreamErrorCode> = new Set(['upstream_unreachable', 'upstream_timeout']);
+
+/** How long it is not asked again what it can do: where it could not say. */
+const AGAIN_MS = 5000;
+/** Where it refuses, or was interrupted: the first wait doubles up to this. */
+const MAX_AGAIN_MS = 120_000;
+/** A server that was not heard of for so long may be gone: nobody asks it anything, so nobody would know. */
+const QUIET_MS = 30_000;
+/** How often a refusal makes one ask whether the server is still the same. */
+const CHECK_MS = 60_000;
+
+/**
+ * One server that speaks OpenAI's API or nearly so. What it can do is found out by asking it: at the first request,
+ * or before; and again after it could not be reached, for it may be another then. Until it has answered that, what was
+ * known holds.
+ */
+export class UpstreamServer {
+  readonly #options: UpstreamServerOptions;
+  readonly #http: UpstreamHttp;
+  readonly #closing = new AbortController();
+  readonly #secrets: readonly string[];
+  readonly #now: () => number;
+  #dialect: Dialect | null = null;
+  #probing: Promise<Dialect> | null = null;
+  #checking: Promise<boolean> | null = null;
+  #checkedAt = Number.NEGATIVE_INFINITY;
+  #lastError: UpstreamError | null = null;
+  /** Of a probe: until it is asked again. */
+  #refusal: UpstreamError | null = null;
+  #reachable = false;
+  /** Whether it is to be asked what it can do, and from when on. */
+  #doubted = true;
+  #againAt = Number.NEGATIVE_INFINITY;
+  /** Probes without a whole answer, one after the other. */
+  #failures = 0;
+  #heardAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: UpstreamServerOptions) {
+    const { url, key, timeouts, limits } = options;
+    const { host, hostname } = new URL(url);
+    this.#options = options;
+    this.#http = new UpstreamHttp({ url, key, timeouts, responseBytes: limits.response_bytes });
+    this.#secrets = [key ?? '', host, hostname];
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /** `null` until it has answered. */
+  get capabilities(): Capabilities | null {
+    return this.#dialect?.capabilities ?? null;
+  }
+
+  /** Of the last request, `null` where it went well, was refused or was cancelled. */
+  get lastError(): UpstreamError | null {
+    return this.#lastError;
+  }
+
+  /** Whether it has answered and was there since; how answers ended does not count. */
+  get reachable(): boolean {
+    return this.#reachable;
+  }
+
+  /** Whether it is time to ask it what it can do: nothing is known, or it could not be reached since. */
+  get due(): boolean {
+    return this.#doubted && this.#probing === null && this.#now() >= this.#againAt;
+  }
+
+  /** Whether nothing was heard of it for a while: it is there as far as anybody knows. */
+  get quiet(): boolean {
+    return this.#reachable && !this.#doubted && this.#now() >= this.#heardAt + QUIET_MS;
+  }
+
+  /**
+   * Finds out whether a quiet server is still there: any answer will do, so that it has nothing to compute. One that
+   * cannot be reached is due from then on.
+   * @throws UpstreamError
+   */
+  async check(): Promise<void> {
+    this.#heardAt = this.#now(); // by the next look it may not have answered yet
+    try {
+      (await this.#http.get('/models', this.#closing.signal)).leave();
+    } catch (error) {
+      throw this.#note(error);
+    }
+  }
+
+  /**
+   * What the server can do; asks it unless that is known. Callers at the same time share one probe. What a server said
+   * that refuses the plainest question holds for a while.
+   * @throws UpstreamError
+   */
+  async probe(): Promise<Capabilities> {
+    return (await this.#known()).capabilities;
+  }
+
+  /**
+   * Asks the server what it can do, whatever is known.
+   * @throws UpstreamError
+   */
+  async renew(): Promise<Capabilities> {
+    return (await this.#probe()).capabilities;
+  }
+
+  /**
+   * Whether what the server can do is not what it was, after it refused a request: mostly that is the client's fault, so
+   * one question finds out, at most once a minute; all is asked again only where that is refused, too.
+   * @param before what was known when it was asked
+   * @throws UpstreamError where it is another, and does not say what it can do
+   */
+  async changed(before: Capabilities): Promise<boolean> {
+    if (this.#dialect && this.#dialect.capabilities !== before) return true;
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = null;
+    });
+    return this.#checking;
+  }
+
+  /** Whether the server has a way to go on with a text of which this is known. `false` until it was probed. */
+  canContinue(begun: NonNullable<UpstreamRequest['begun']>): boolean {
+    return this.#dialect !== null && wayOf(this.#dialect, begun) !== null;
+  }
+
+  /**
+   * Resolves with the first byte of an answer; before that nothing has been written and another server may be asked.
+   * @throws UpstreamError; what the signal is aborted with
+   */
+  async open(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamResponse> {
+    const dialect = await this.#known();
+    const call = callOf(this.#options.model, request, dialect);
+    try {
+      const exchange = await this.#send(call, signal);
+      const answer = new Answer(exchange, this.#reader(exchange, call), {
+        lags: request.stop.length > 0,
+        seam: seamOf(dialect, request.begun),
+        failed: (error) => {
+          if (error instanceof UpstreamError) this.#lastError = error;
+        },
+      });
+      // Ids of the prompt stand in the first chunk.
+      if (dialect.capabilities.tokenIds === 'return_token_ids') await answer.readAhead();
+      this.#answers();
+      return answer;
+    } catch (error) {
+      throw this.#note(error);
+    }
+  }
+
+  /** Ends what is under way. */
+  close(): void {
+    this.#closing.abort(new UpstreamError('upstream_error', 'the gateway shuts down'));
+    this.#http.close();
+  }
+
+  async #known(): Promise<Dialect> {
+    if (this.#dialect) return this.#dialect;
+    if (this.#refusal && this.#now() < this.#againAt) throw this.#refusal;
+    return this.#probe();
+  }
+
+  #probe(): Promise<Dialect> {
+    this.#probing ??= this.#findOut().finally(() => {
+      this.#probing = null;
+    });
+    return this.#probing;
+  }
+
+  async #findOut(): Promise<Dialect> {
+    try {
+      const { dialect, interrupted } = await probe(this.#options.model, (call) => this.#ask(call));
+      this.#answers();
+      this.#refusal = null;
+      this.#doubted = interrupted !== null;
+      if (!interrupted) this.#failures = 0;
+      this.#postpone(interrupted, interrupted ? 2 ** this.#failures++ : 1);
+      // The whole of what was known is better than a part of what holds now.
+      if (!interrupted || !this.#dialect) this.#dialect = dialect;
+      return this.#dialect;
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      const refused = error.code === 'upstream_refused';
+      // Not a client's fault, so nothing that it is told.
+      const told = refused
+        ? new UpstreamError('upstream_error', 'the upstream refuses the plainest request', {
+            reason: error.reason ?? 'refused',
+          })
+        : error;
+      this.#refusal = refused ? told : null;
+      this.#postpone(told, refused ? 2 ** this.#failures++ : 1);
+      throw this.#note(told);
+    }
+  }
+
+  #postpone(error: UpstreamError | null, times: number): void {
+    const ms = Math.max(AGAIN_MS * times, (error?.askedWaitS ?? 0) * 1000);
+    this.#againAt = this.#now() + Math.min(MAX_AGAIN_MS, ms);
+  }
+
+  async #check(): Promise<boolean> {
+    const dialect = this.#dialect;
+    if (!dialect || this.#now() < this.#checkedAt + CHECK_MS) return false;
+    this.#checkedAt = this.#now();
+    if (await stillTakes(this.#options.model, dialect, (call) => this.#ask(call))) return false;
+    if (this.#dialect === dialect) this.#dialect = null;
+    await this.#known();
+    return true;
+  }
+
+  async #ask(call: Call): Promise<Chunk[]> {
+    const exchange = await this.#send(call, this.#closing.signal);
+    try {
+      const reader = this.#reader(exchange, call);
+      const chunks: Chunk[] = [];
+      for (let chunk = await reader.next(); chunk; chunk = await reader.next()) chunks.push(chunk);
+      return chunks;
+    } catch (error) {
+      exchange.cancel();
+      throw error;
+    }
+  }
+
+  async #send({ path, body, framing }: Call, signal: AbortSignal): Promise<Exchange> {
+    const exchange = await this.#http.post(path, body, signal);
+    const problem =
+      exchange.status === 200
+        ? problemOf(exchange, framing)
+        : await refusalOf(exchange, { secrets: this.#secrets, now: Date.now() });
+    if (!problem) return exchange;
+    exchange.cancel();
+    throw problem;
+  }
+
+  #reader(exchange: Exchange, call: Call): ChunkReader {
+    return new ChunkReader(exchange, call, this.#options.limits.line_bytes);
+  }
+
+  #answers(): void {
+    this.#reachable = true;
+    this.#heardAt = this.#now();
+    this.#lastError = null;
+  }
+
+  /** Of a request that did not begin to be answered. */
+  #note(error: unknown): unknown {
+    if (!(error instanceof UpstreamError)) return error;
+    if (error.code === 'upstream_refused') this.#answers();
+    else this.#lastError = error;
+    if (UNREACHED.has(error.code)) {
+      this.#reachable = false;
+      this.#doubted = true;
+    }
+    return error;
+  }
+}
+
+/** What a page, a whole response or a compressed one is: no stream. */
+function problemOf(exchange: Exchange, framing: Call['framing']): UpstreamError | null {
+  const [type = ''] = (exchange.header('content-type') ?? '').split(';');
+  const encoding = exchange.header('content-encoding') ?? 'identity';
+  const expected = framing === 'sse' ? ['text/event-stream'] : ['application/x-ndjson', 'application/json'];
+  if (expected.includes(type.trim().toLowerCase()) && encoding === 'identity') return null;
+  return new UpstreamError('upstream_error', 'the upstream answered with something that is not a stream');
+}
+
+interface AnswerOptions {
+  readonly lags: boolean;
+  /** White space that the answer may begin with again. */
+  readonly seam: string;
+  readonly failed: (error: unknown) => void;
+}
+
+class Answer implements UpstreamResponse {
+  readonly pieces: AsyncIterable<UpstreamPiece>;
+  promptIds: readonly number[] | null = null;
+  readonly #exchange: Exchange;
+  readonly #reader: ChunkReader;
+  readonly #options: AnswerOptions;
+  #ahead: Promise<Chunk | null> | null = null;
+  #cancelled = false;
+  #finishReason: UpstreamEnd['finishReason'] = 'stop';
+  #usage: UpstreamEnd['usage'] = null;
+
+  constructor(exchange: Exchange, reader: ChunkReader, options: AnswerOptions) {
+    this.#exchange = exchange;
+    this.#reader = reader;
+    this.#options = options;
+    this.pieces = this.#read();
+  }
+
+  /** Does not throw: the first byte is here, so a failure is one of the answer. */
+  async readAhead(): Promise<void> {
+    this.#ahead = this.#reader.next();
+    const chunk = await this.#ahead.catch(() => null);
+    this.promptIds = chunk?.promptIds ?? null;
+  }
+
+  end(): UpstreamEnd {
+    return { finishReason: this.#finishReason, usage: this.#usage };
+  }
+
+  cancel(): void {
+    this.#cancelled = true;
+    this.#exchange.cancel();
+  }
+
+  async *#read(): AsyncGenerator<UpstreamPiece> {
+    const aligner = new TokenAligner({ lags: this.#options.lags });
+    const seam = new Seam(this.#options.seam);
+    try {
+      for (let chunk = await this.#next(); chunk; chunk = await this.#next()) {
+        this.#finishReason = chunk.finishReason ?? this.#finishReason;
+        this.#usage = chunk.usage ?? this.#usage;
+        // Not `yield*`, which makes further promises of each.
+        for (const piece of aligner.push(chunk)) for (const own of seam.push(piece)) yield own;
+      }
+      for (const piece of aligner.end()) for (const own of seam.push(piece)) yield own;
+    } catch (error) {
+      if (!this.#cancelled) this.#options.failed(error);
+      throw error;
+    } finally {
+      this.#exchange.cancel();
+    }
+  }
+
+  #next(): Promise<Chunk | null> {
+    const ahead = this.#ahead;
+    this.#ahead = null;
+    return ahead ?? this.#reader.next();
+  }
+}

@@ -1,0 +1,66 @@
+import type { ConnectionState, FlinchError, GenerationRequest } from 'flinch-client';
+import { FlinchClient } from 'flinch-client';
+import type { GenerationEvent } from 'flinch-client/protocol';
+import type { Observable, Subscription } from 'rxjs';
+import { KeyNeeded, listModels } from './models.js';
+
+export interface ServerListener {
+  state(state: ConnectionState): void;
+  models(ids: readonly string[]): void;
+  /** Something went wrong that concerns no answer; in words. */
+  problem(words: string): void;
+  keyNeeded(): void;
+}
+
+/** The server that the page came from: its models, and the connection, made once it lets the page in. */
+export class Server {
+  readonly #listener: ServerListener;
+  #client: FlinchClient | null = null;
+  #subscription: Subscription | null = null;
+
+  constructor(listener: ServerListener) {
+    this.#listener = listener;
+    window.addEventListener('online', () => this.#client?.connect());
+  }
+
+  /** Asks for the models, which tells whether the key will do, and connects. */
+  async enter(key: string | null): Promise<void> {
+    this.#listener.state({ status: 'connecting' });
+    try {
+      this.#listener.models(await listModels(new URL('v1/models', document.baseURI), key));
+    } catch (error) {
+      this.#listener.state({ status: 'idle' });
+      if (error instanceof KeyNeeded) this.#listener.keyNeeded();
+      else this.#listener.problem(error instanceof Error ? error.message : String(error));
+      return;
+    }
+    this.#connect(key);
+  }
+
+  /** Tries now. @returns false where the server has not been entered yet */
+  retry(): boolean {
+    this.#client?.connect();
+    return this.#client !== null;
+  }
+
+  /** @throws Error before the server was entered */
+  generate(request: GenerationRequest): Observable<GenerationEvent> {
+    if (!this.#client) throw new Error('there is no connection yet');
+    return this.#client.generate(request);
+  }
+
+  #connect(key: string | null): void {
+    this.#subscription?.unsubscribe();
+    this.#client?.close();
+    const client = new FlinchClient({ url: document.baseURI, ...(key !== null && { apiKey: key }) });
+    this.#client = client;
+    this.#subscription = client.state.subscribe((state) => {
+      this.#listener.state(state);
+      if (state.status === 'closed' && state.error?.status === 401) this.#listener.keyNeeded();
+    });
+    this.#subscription.add(
+      client.errors.subscribe((error: FlinchError) => this.#listener.problem(error.message)),
+    );
+    client.connect();
+  }
+}

@@ -1,0 +1,318 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { RawData, WebSocket } from 'ws';
+import type { Principal } from '../access/principal.js';
+import type { Config } from '../config/config.js';
+import { ApiError, toApiError } from '../errors/api-error.js';
+import { type ErrorCode, OWN_FAULTS } from '../errors/codes.js';
+import { Backlog } from '../generations/backlog.js';
+import { Heartbeat } from '../generations/heartbeat.js';
+import type { LiveGeneration, Sink } from '../generations/live-generation.js';
+import type { LiveGenerations } from '../generations/live-generations.js';
+import type { Metrics } from '../metrics/metrics.js';
+import type { Models } from '../models/models.js';
+import { cancelSchema, createSchema, parse, resumeSchema } from '../requests/request.js';
+import { CLOSE_CODES, type CloseCode, isFinal, isMeant } from './close-codes.js';
+import { StreamEncoding } from './encoding.js';
+
+export { SUBPROTOCOL } from 'flinch-client/protocol';
+
+export interface StreamOptions {
+  readonly models: Models;
+  readonly live: LiveGenerations;
+  readonly principal: Principal;
+  readonly settings: Pick<Config, 'limits' | 'streams'>;
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics, 'refused' | 'resumed'>;
+}
+
+const CLIENT_TYPES = 'generation.create, generation.resume or generation.cancel';
+/** What the ids of these generations begin with: those of Server-Sent Events have frames of another kind. */
+const ID_PREFIX = 'resp-';
+/** A close frame waits behind all else that the client does not read. */
+const GOODBYE_MS = 1000;
+/** Pings that may be without an answer. */
+const MAX_UNANSWERED = 2;
+
+interface Attached {
+  readonly generation: LiveGeneration;
+  readonly sink: Sink;
+}
+
+/** What an error is about: a request that was refused, or a generation. */
+interface Subject {
+  readonly request_id?: string;
+  readonly response_id?: string;
+}
+
+/** One WebSocket connection and the generations that it reads (PROTOCOL.md). */
+export class StreamConnection {
+  readonly #socket: WebSocket;
+  readonly #options: StreamOptions;
+  readonly #attached = new Map<string, Attached>();
+  readonly #backlog: Backlog;
+  readonly #heartbeat: Heartbeat;
+  readonly #pings: NodeJS.Timeout;
+  #unanswered = 0;
+  /** Generations that were accepted and wait for their settings. */
+  #preparing = 0;
+  /** Of the messages within a second from its begin. */
+  #messages = { since: 0, count: 0 };
+  #left = false;
+
+  constructor(socket: WebSocket, options: StreamOptions) {
+    this.#socket = socket;
+    this.#options = options;
+    const { heartbeat_s, queue_bytes, stall_s } = options.settings.streams;
+    this.#backlog = new Backlog({
+      limitBytes: queue_bytes,
+      stallMs: 1000 * stall_s,
+      waiting: () => socket.bufferedAmount,
+      pause: () => this.#pause(),
+      resume: () => this.#resume(),
+      stalled: () => this.#close(CLOSE_CODES.slowReader, `nothing was read for ${stall_s} s`),
+    });
+    this.#heartbeat = new Heartbeat(1000 * heartbeat_s, () => this.#beat());
+    this.#pings = setInterval(() => this.#ping(), 1000 * heartbeat_s).unref();
+    socket.on('message', (data, isBinary) => {
+      this.#unanswered = 0;
+      if (this.#counted()) this.#receive(data, isBinary);
+    });
+    // Each is answered: a flood of them is as much work as one of messages.
+    socket.on('ping', () => this.#counted());
+    socket.on('pong', () => {
+      // Those that nobody asked for count, too.
+      if (this.#unanswered === 0) this.#counted();
+      this.#unanswered = 0;
+    });
+    socket.on('error', (error) => {
+      options.logger.debug({ err: error }, 'socket error');
+      // What ws finds wrong with the client's frames; it closes by itself.
+      if ('code' in error && String(error.code).startsWith('WS_ERR_')) this.#leave(true);
+    });
+    socket.on('close', (code) => this.#leave(isMeant(code)));
+  }
+
+  #receive(data: RawData, isBinary: boolean): void {
+    if (isBinary) {
+      this.#close(CLOSE_CODES.unsupportedData, 'messages are JSON text');
+      return;
+    }
+    let message: unknown;
+    try {
+      message = parseJson(data);
+      const type = typeOf(message);
+      if (type === 'generation.create') this.#create(message);
+      else if (type === 'generation.resume') this.#goOn(message);
+      else if (type === 'generation.cancel') this.#cancel(message);
+      else throw new ApiError(400, 'invalid_message', `type: must be ${CLIENT_TYPES}`, 'type');
+    } catch (error) {
+      this.#sendError(error, requestIdOf(message), this.#modelOf(message));
+    }
+  }
+
+  #create(message: unknown): void {
+    const request = parse(createSchema, message);
+    this.#checkRoom();
+    const { models, live, principal, logger, metrics } = this.#options;
+    const id = `${ID_PREFIX}${randomUUID()}`;
+    const resumable = request.resumable === true;
+    const requestId = request.request_id;
+    const refused = (code: ErrorCode): void => metrics.refused(code, models.named(request.model));
+    this.#preparing += 1;
+    live
+      .open({
+        id,
+        principal,
+        resumable,
+        requestId,
+        logger,
+        over: ({ model }, complete) => logger.info({ response_id: id, model, complete }, 'generation'),
+        prepare: () => models.prepare(request, { canRetract: true, responseId: id, refused }),
+        encode: (prepared) => new StreamEncoding({ id, requestId, epoch: live.epoch, resumable, prepared }),
+      })
+      .finally(() => {
+        this.#preparing -= 1;
+      })
+      .then((generation) => this.#start(generation))
+      .catch((error: unknown) => this.#sendError(error, requestIdOf(message), this.#modelOf(message)));
+  }
+
+  #start(generation: LiveGeneration): void {
+    if (this.#left) {
+      generation.discard();
+      return;
+    }
+    const sink = this.#sinkOf(generation);
+    this.#attached.set(generation.id, { generation, sink });
+    generation.start(sink, this.#backlog.full);
+  }
+
+  #goOn(message: unknown): void {
+    const { response_id: id, epoch, offset, request_id } = parse(resumeSchema, message);
+    // It may be one of this connection's own, of which the client wants some again.
+    const own = this.#attached.get(id);
+    if (own) {
+      this.#attached.delete(id);
+      own.generation.detach(own.sink);
+    } else {
+      this.#checkRoom();
+    }
+    const { live, principal, metrics } = this.#options;
+    const generation = id.startsWith(ID_PREFIX) ? live.find({ id, epoch }, principal) : null;
+    const sink = generation && this.#sinkOf(generation);
+    const recovered = generation !== null && sink !== null && generation.attach(sink, offset);
+    metrics.resumed(recovered);
+    const echo = request_id === undefined ? {} : { request_id };
+    this.#sendJson({ type: 'generation.resumed', response_id: id, ...echo, recovered });
+    if (!recovered) {
+      own?.generation.discard();
+      return;
+    }
+    this.#attached.set(id, { generation, sink });
+    if (!this.#backlog.full) generation.resume(sink);
+  }
+
+  #cancel(message: unknown): void {
+    const { response_id: id } = parse(cancelSchema, message);
+    const attached = this.#attached.get(id);
+    if (!attached || attached.generation.over) {
+      const text = `response_id: no generation ${id} is under way on this connection`;
+      throw new ApiError(404, 'unknown_response', text, 'response_id');
+    }
+    attached.generation.cancel();
+  }
+
+  #checkRoom(): void {
+    const most = this.#options.settings.limits.generations_per_connection;
+    if (this.#attached.size + this.#preparing < most) return;
+    throw new ApiError(429, 'too_many_generations', `at most ${most} generations at once on a connection`);
+  }
+
+  #sinkOf({ id, model }: Pick<LiveGeneration, 'id' | 'model'>): Sink {
+    return {
+      send: (frame) => this.#send(frame),
+      ended: () => this.#attached.delete(id),
+      refused: (error) => {
+        this.#attached.delete(id);
+        this.#sendError(error, { response_id: id }, model);
+      },
+      replaced: () => {
+        this.#attached.delete(id);
+        const error = new ApiError(409, 'taken_over', 'the generation was resumed elsewhere');
+        this.#sendError(error, { response_id: id }, model);
+      },
+    };
+  }
+
+  #sendError(error: unknown, about: Subject, model?: string): void {
+    const { body } = toApiError(error);
+    const { metrics, logger } = this.#options;
+    metrics.refused(body.code, model);
+    const fields = { response_id: about.response_id, code: body.code };
+    if (OWN_FAULTS.has(body.code)) logger.error({ ...fields, err: error }, 'request failed');
+    else logger.info(fields, 'request refused');
+    this.#sendJson({ type: 'error', ...about, error: body });
+  }
+
+  /** That is asked for, if it is one of those that are served. */
+  #modelOf(message: unknown): string | undefined {
+    if (typeof message !== 'object' || message === null || !('model' in message)) return undefined;
+    return this.#options.models.named(String(message.model));
+  }
+
+  #sendJson(event: object): void {
+    this.#send(JSON.stringify(event));
+  }
+
+  #send(frame: string): void {
+    if (this.#left || this.#socket.readyState !== this.#socket.OPEN) return;
+    this.#heartbeat.sent();
+    this.#socket.send(frame, this.#taken);
+    this.#backlog.grown();
+  }
+
+  readonly #taken = (): void => this.#backlog.shrunk();
+
+  /** The client does not read: nothing more is generated for it, and nothing more is taken from it. */
+  #pause(): void {
+    for (const { generation, sink } of this.#attached.values()) generation.pause(sink);
+    this.#socket.pause();
+  }
+
+  #resume(): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    this.#socket.resume();
+    this.#unanswered = 0; // answers may have waited, too
+    for (const { generation, sink } of [...this.#attached.values()]) {
+      if (this.#backlog.full) return;
+      generation.resume(sink);
+    }
+  }
+
+  /** A sign of life for those who see no pings, such as pages. */
+  #beat(): void {
+    if (!this.#backlog.full) this.#sendJson({ type: 'heartbeat' });
+  }
+
+  #ping(): void {
+    if (this.#backlog.full || this.#socket.readyState !== this.#socket.OPEN) return;
+    if (this.#unanswered >= MAX_UNANSWERED) {
+      this.#close(CLOSE_CODES.noPong, 'no answer to pings');
+    } else {
+      this.#unanswered += 1;
+      this.#socket.ping();
+    }
+  }
+
+  /** Whether a message is within the limit; the connection is closed if not. */
+  #counted(): boolean {
+    if (this.#left) return false;
+    const now = performance.now();
+    if (now - this.#messages.since >= 1000) this.#messages = { since: now, count: 0 };
+    this.#messages.count += 1;
+    const most = this.#options.settings.limits.messages_per_second;
+    if (this.#messages.count <= most) return true;
+    this.#close(CLOSE_CODES.tooManyMessages, `more than ${most} messages in a second`);
+    return false;
+  }
+
+  #close(code: CloseCode, reason: string): void {
+    this.#leave(isFinal(code));
+    this.#socket.close(code, reason);
+    const timer = setTimeout(() => this.#socket.terminate(), GOODBYE_MS).unref();
+    this.#socket.once('close', () => clearTimeout(timer));
+  }
+
+  #leave(cancels: boolean): void {
+    if (this.#left) return;
+    this.#left = true;
+    this.#heartbeat.stop();
+    clearInterval(this.#pings);
+    this.#backlog.close();
+    for (const { generation, sink } of [...this.#attached.values()]) {
+      if (cancels) generation.discard();
+      else generation.detach(sink);
+    }
+    this.#attached.clear();
+  }
+}
+
+function parseJson(data: RawData): unknown {
+  try {
+    return JSON.parse(data.toString());
+  } catch {
+    throw new ApiError(400, 'invalid_json', 'the message is not valid JSON');
+  }
+}
+
+function typeOf(message: unknown): unknown {
+  return typeof message === 'object' && message !== null && 'type' in message ? message.type : undefined;
+}
+
+/** The client's name for a request that was refused, if it is fit to be echoed. */
+function requestIdOf(message: unknown): { request_id?: string } {
+  if (typeof message !== 'object' || message === null || !('request_id' in message)) return {};
+  const { request_id } = message;
+  return typeof request_id === 'string' && request_id.length <= 128 ? { request_id } : {};
+}

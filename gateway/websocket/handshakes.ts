@@ -1,0 +1,148 @@
+import { once } from 'node:events';
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { SUBPROTOCOL } from 'flinch-client/protocol';
+import type { Logger } from 'pino';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { Access } from '../access/access.js';
+import type { Principal } from '../access/principal.js';
+import { ApiError, toApiError } from '../errors/api-error.js';
+import type { Lifecycle } from '../generations/lifecycle.js';
+import type { LiveGenerations } from '../generations/live-generations.js';
+import { checkForm, refuse } from '../http/http-server.js';
+import { requestIdOf } from '../http/request-id.js';
+import type { Metrics } from '../metrics/metrics.js';
+import { CLOSE_CODES } from './close-codes.js';
+import { takeUpgrades } from './upgrades.js';
+
+const PATH = '/v1/stream';
+const VERSION = '13';
+/** Of one message; clients send theirs whole. */
+const MAX_FRAGMENTS = 1024;
+const GOODBYE_TIMEOUT_MS = 1000;
+
+export interface StreamServerOptions {
+  readonly access: Access;
+  readonly lifecycle: Lifecycle;
+  readonly live: LiveGenerations;
+  readonly metrics: Metrics;
+  readonly maxMessageBytes: number;
+  readonly logger: Logger;
+  /** Takes over a connection that may be there. */
+  readonly connect: (socket: WebSocket, principal: Principal, logger: Logger) => void;
+}
+
+/** The WebSocket side of the gateway: decides who may connect. */
+export class StreamServer {
+  readonly #options: StreamServerOptions;
+  readonly #sockets: WebSocketServer;
+  readonly #names = new WeakMap<IncomingMessage, string>();
+
+  constructor(options: StreamServerOptions) {
+    this.#options = options;
+    this.#sockets = new WebSocketServer({
+      noServer: true,
+      maxPayload: options.maxMessageBytes,
+      maxFragments: MAX_FRAGMENTS,
+      // A few bytes could unfold to any size, and tokens are too short to be worth it.
+      perMessageDeflate: false,
+      handleProtocols: () => SUBPROTOCOL,
+    });
+    this.#sockets.on('headers', (headers, request) => headers.push(`X-Request-Id: ${this.#nameOf(request)}`));
+    // What is no handshake of a WebSocket; ws would answer it as plain text.
+    this.#sockets.on('wsClientError', (error, connection, request) => {
+      this.#refuse(new ApiError(400, 'invalid_http', error.message), connection, request);
+    });
+  }
+
+  get connections(): number {
+    return this.#sockets.clients.size;
+  }
+
+  /**
+   * Takes the handshakes of a server below a path; see {@link takeUpgrades}.
+   * @returns ends it
+   * @throws TypeError
+   */
+  attach(server: Server, path: string): () => void {
+    return takeUpgrades(server, path, (request, connection, head, rest) => {
+      void this.#upgrade(request, connection, head, rest);
+    });
+  }
+
+  /** Says goodbye to every client, and does not wait long for their answers. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#sockets.clients].map(goAway));
+  }
+
+  async #upgrade(request: IncomingMessage, connection: Duplex, head: Buffer, path: string): Promise<void> {
+    try {
+      const principal = await this.#check(request, path);
+      const about = { request_id: this.#nameOf(request), principal: principal.name };
+      const logger = this.#options.logger.child(about);
+      this.#sockets.handleUpgrade(request, connection, head, (socket) => {
+        logger.info('socket opened');
+        socket.once('close', (code) => logger.info({ code }, 'socket closed'));
+        this.#options.connect(socket, principal, logger);
+      });
+    } catch (error) {
+      if (!(error instanceof ApiError)) this.#options.logger.error({ err: error }, 'upgrade failed');
+      this.#refuse(toApiError(error), connection, request);
+    }
+  }
+
+  /**
+   * Waits for nothing outside: nobody listens to the connection yet, so that its end must not come in between.
+   * @throws ApiError for whoever may not connect
+   */
+  async #check(request: IncomingMessage, path: string): Promise<Principal> {
+    const { access, lifecycle } = this.#options;
+    const { url = '', headers } = request;
+    checkForm(request);
+    access.checkHost(headers);
+    const [pathname = '', query = ''] = url.split(/\?(.*)/s);
+    // As Express has it for the paths of HTTP.
+    if (path.toLowerCase() !== PATH) {
+      throw new ApiError(404, 'not_found', `there is no WebSocket at ${pathname}`);
+    }
+    access.checkOrigin(headers);
+    // Version 8 of the draft has another name for the Origin, which nobody would check.
+    if (headers['sec-websocket-version'] !== VERSION) {
+      const header = 'Sec-WebSocket-Version';
+      throw new ApiError(426, 'invalid_value', `${header}: must be ${VERSION}`, header);
+    }
+    const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
+    if (!offered.includes(SUBPROTOCOL)) {
+      const header = 'Sec-WebSocket-Protocol';
+      throw new ApiError(400, 'invalid_value', `${header}: must offer ${SUBPROTOCOL}`, header);
+    }
+    const client = access.byHandshake(headers, new URLSearchParams(query));
+    lifecycle.checkOpen(() => this.#options.live.holds(client));
+    await client.request();
+    return client.onSocket;
+  }
+
+  #refuse(error: ApiError, connection: Duplex, request: IncomingMessage): void {
+    const { metrics, logger } = this.#options;
+    const id = this.#nameOf(request);
+    metrics.refused(error.body.code);
+    const fields = { request_id: id, status: error.status, code: error.body.code };
+    logger.info(fields, 'socket refused');
+    const headers = { 'X-Request-Id': id, ...(error.status === 426 && { 'Sec-WebSocket-Version': VERSION }) };
+    refuse(connection, error, headers);
+  }
+
+  #nameOf(request: IncomingMessage): string {
+    const name = this.#names.get(request) ?? requestIdOf(request.headers);
+    this.#names.set(request, name);
+    return name;
+  }
+}
+
+async function goAway(socket: WebSocket): Promise<void> {
+  const timer = setTimeout(() => socket.terminate(), GOODBYE_TIMEOUT_MS);
+  const closed = once(socket, 'close');
+  socket.close(CLOSE_CODES.goingAway, 'the server shuts down');
+  await closed;
+  clearTimeout(timer);
+}

@@ -1,4 +1,0 @@
-/** The judge cannot be asked at all: whoever runs the benchmark has to do something about it. */
-export class JudgeError extends Error {
-  readonly type = 'judge';
-}

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ModelError, reasonOf } from '../files/errors.js';
+import type { Checkpoint } from './checkpoint.js';
+import { PREFIX, parseHeaderLength } from './safetensors-header.js';
+
+const SAMPLE = 2 ** 20;
+
+const known = new WeakMap<object, Promise<string>>();
+
+/**
+ * What tells a model from another: a SHA-256 over config.json, tokenizer.json and, of each file of weights, its size,
+ * its header and 1 MiB at its start, middle and end, as to read gigabytes at every start would take too long.
+ * Computed once for a checkpoint. Names and folders do not matter.
+ *
+ * @returns hexadecimal digits
+ * @throws ModelError for a file that cannot be read any more
+ */
+export function fingerprint(checkpoint: Pick<Checkpoint, 'dir' | 'tensors'>): Promise<string> {
+  let result = known.get(checkpoint);
+  if (!result) {
+    result = compute(checkpoint);
+    known.set(checkpoint, result);
+    result.catch(() => known.delete(checkpoint)); // the next call may find the file again
+  }
+  return result;
+}
+
+async function compute({ dir, tensors }: Pick<Checkpoint, 'dir' | 'tensors'>): Promise<string> {
+  const parts: string[] = [];
+  for (const name of ['config.json', 'tokenizer.json']) {
+    const file = join(dir, name);
+    parts.push(await reading(file, async () => digest([await readFile(file)])));
+  }
+  const weights: string[] = [];
+  for (const file of new Set([...tensors.values()].map((tensor) => tensor.file))) {
+    weights.push(await reading(file, () => weightsDigest(file)));
+  }
+  // In the cache of Hugging Face the files have other names, and so another order.
+  return digest([[...parts, ...weights.toSorted()].join('\n')]);
+}
+
+const weightsDigest = (file: string): Promise<string> =>
+  digestLarge(
+    file,
+    async (handle, size) => PREFIX + parseHeaderLength(await read(handle, 0, PREFIX), size, file),
+  );
+
+/**
+ * SHA-256, in hexadecimal digits, of a file's size and of 1 MiB at its start, middle and end.
+ * @param headerOf bytes at the start that count whole
+ */
+export async function digestLarge(
+  file: string,
+  headerOf: (handle: FileHandle, size: number) => Promise<number> = async () => 0,
+): Promise<string> {
+  const handle = await open(file);
+  try {
+    const { size } = await handle.stat();
+    const header = await headerOf(handle, size);
+    const starts = [0, Math.max(0, Math.floor((size - SAMPLE) / 2)), Math.max(0, size - SAMPLE)];
+    const samples = [await read(handle, 0, header)];
+    for (const start of starts) samples.push(await read(handle, start, SAMPLE));
+    return digest([`${size}\n`, ...samples]);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Up to `length` bytes; fewer where the file ends. */
+async function read(handle: FileHandle, position: number, length: number): Promise<Uint8Array> {
+  const { buffer, bytesRead } = await handle.read(new Uint8Array(length), 0, length, position);
+  return buffer.subarray(0, bytesRead);
+}
+
+function digest(parts: readonly (string | Uint8Array)[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest('hex');
+}
+
+async function reading<T>(file: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (cause instanceof ModelError) throw cause;
+    throw new ModelError(file, '', `cannot be read (${reasonOf(cause)})`, { cause });
+  }
+}

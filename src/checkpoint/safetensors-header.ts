@@ -1,0 +1,148 @@
+import { ModelError, show } from '../files/errors.js';
+import { decodeJson, isRecord } from '../files/json.js';
+import type { StoredType } from './config.js';
+
+/** One tensor as the header of a safetensors file describes it. */
+export interface HeaderEntry {
+  readonly name: string;
+  /** As the file names it: `F32`, `I64`, ... */
+  readonly dtype: string;
+  /** Null for a dtype that weights cannot have. */
+  readonly type: StoredType | null;
+  readonly shape: readonly number[];
+  /** Bytes from the start of the file. */
+  readonly offset: number;
+  readonly byteLength: number;
+}
+
+/** Bytes before the header: its length, as a little-endian u64. */
+export const PREFIX = 8;
+/** As in the reference implementation. */
+const MAX_HEADER = 100_000_000;
+
+const STORED_TYPES = new Map<string, StoredType>([
+  ['F32', 'fp32'],
+  ['BF16', 'bf16'],
+  ['F16', 'fp16'],
+]);
+
+/** Bits per element of every dtype of the format; types invented later pass with their size unchecked. */
+const BITS = new Map<string, number>(
+  Object.entries({
+    F4: 4,
+    F6_E2M3: 6,
+    F6_E3M2: 6,
+    BOOL: 8,
+    U8: 8,
+    I8: 8,
+    F8_E5M2: 8,
+    F8_E4M3: 8,
+    F8_E8M0: 8,
+    I16: 16,
+    U16: 16,
+    F16: 16,
+    BF16: 16,
+    I32: 32,
+    U32: 32,
+    F32: 32,
+    I64: 64,
+    U64: 64,
+    F64: 64,
+    C64: 64,
+  }),
+);
+
+/**
+ * Reads the first 8 bytes of a safetensors file.
+ *
+ * @throws ModelError for a header that is empty, larger than the format allows or does not fit into the file
+ */
+export function parseHeaderLength(prefix: Uint8Array, fileSize: number, file: string): number {
+  if (prefix.length < PREFIX)
+    throw new ModelError(file, 'header length', `the file ends after ${fileSize} bytes`);
+  // A u64 can exceed 2^53, where a number would round it into range.
+  const length = new DataView(prefix.buffer, prefix.byteOffset).getBigUint64(0, true);
+  if (length === 0n) throw new ModelError(file, 'header length', 'is 0');
+  if (length > MAX_HEADER)
+    throw new ModelError(file, 'header length', `${length} exceeds ${MAX_HEADER} bytes`);
+  if (length > fileSize - PREFIX) {
+    throw new ModelError(file, 'header length', `${length} does not fit into a file of ${fileSize} bytes`);
+  }
+  return Number(length);
+}
+
+/**
+ * Reads a safetensors header. The format: https://github.com/huggingface/safetensors#format
+ *
+ * @param bytes the header's JSON
+ * @param fileSize of the whole file, in bytes
+ * @param headerLength in bytes, without the 8 that state it
+ * @param file for messages
+ * @throws ModelError naming the tensor whose entry is malformed, overlaps another, leaves a hole or leaves the file
+ */
+export function parseHeader(
+  bytes: Uint8Array,
+  fileSize: number,
+  headerLength: number,
+  file: string,
+): HeaderEntry[] {
+  const header = decodeJson(bytes, file, 'header');
+  if (!isRecord(header)) throw new ModelError(file, 'header', `expected an object, found ${show(header)}`);
+  const dataStart = PREFIX + headerLength;
+  const entries = Object.entries(header)
+    .filter(([name]) => name !== '__metadata__')
+    .map(([name, value]) => parseEntry(name, value, dataStart, file));
+
+  // "The byte buffer needs to be entirely indexed, and cannot contain holes."
+  let end = dataStart;
+  for (const entry of entries.toSorted((a, b) => a.offset - b.offset || a.byteLength - b.byteLength)) {
+    if (entry.offset !== end) {
+      const problem = entry.offset < end ? 'overlaps the tensor before it' : 'leaves a hole before it';
+      throw new ModelError(file, `${entry.name}.data_offsets`, `${entry.offset - dataStart} ${problem}`);
+    }
+    end += entry.byteLength;
+    if (end > fileSize) {
+      const available = fileSize - dataStart;
+      throw new ModelError(
+        file,
+        `${entry.name}.data_offsets`,
+        `${end - dataStart} is past the end, ${available}`,
+      );
+    }
+  }
+  if (end !== fileSize)
+    throw new ModelError(file, 'header', `leaves ${fileSize - end} bytes at the end unclaimed`);
+  return entries;
+}
+
+function parseEntry(name: string, value: unknown, dataStart: number, file: string): HeaderEntry {
+  const refuse = (field: string, problem: string): never => {
+    const tensor = name === '' ? '""' : name; // an empty name must not read as "the whole file"
+    throw new ModelError(file, field === '' ? tensor : `${tensor}.${field}`, problem);
+  };
+  if (!isRecord(value)) return refuse('', `expected an object, found ${show(value)}`);
+  const { dtype, shape, data_offsets: offsets } = value;
+  if (typeof dtype !== 'string') return refuse('dtype', `expected a string, found ${show(dtype)}`);
+  if (!isSizes(shape)) return refuse('shape', `expected sizes, found ${show(shape)}`);
+  if (!isSizes(offsets)) return refuse('data_offsets', `expected two offsets, found ${show(offsets)}`);
+  const [begin, end] = offsets;
+  if (begin === undefined || end === undefined || offsets.length !== 2 || end < begin) {
+    return refuse('data_offsets', `expected [begin, end], found ${show(offsets)}`);
+  }
+  const byteLength = end - begin;
+  const bits = BITS.get(dtype);
+  const elements = shape.reduce((product, size) => product * size, 1);
+  if (!Number.isSafeInteger(elements)) return refuse('shape', `${show(shape)} is too large`);
+  if (bits !== undefined && (elements * bits) / 8 !== byteLength) {
+    return refuse(
+      'data_offsets',
+      `span ${byteLength} bytes, ${dtype} ${show(shape)} needs ${(elements * bits) / 8}`,
+    );
+  }
+  return { name, dtype, type: STORED_TYPES.get(dtype) ?? null, shape, offset: dataStart + begin, byteLength };
+}
+
+function isSizes(value: unknown): value is readonly number[] {
+  const isSize = (size: unknown) => typeof size === 'number' && Number.isSafeInteger(size) && size >= 0;
+  return Array.isArray(value) && value.every(isSize);
+}

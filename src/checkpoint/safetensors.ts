@@ -1,0 +1,136 @@
+import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ModelError, reasonOf, show } from '../files/errors.js';
+import { isMissing, isRecord, readOptionalJson } from '../files/json.js';
+import type { StoredType } from './config.js';
+import { type HeaderEntry, PREFIX, parseHeader, parseHeaderLength } from './safetensors-header.js';
+
+/** Where the bytes of one weight lie. */
+export interface StoredTensor {
+  readonly name: string;
+  readonly type: StoredType;
+  readonly shape: readonly number[];
+  /** The file itself, never a symbolic link: onnxruntime refuses links, and the Hugging Face cache is made of them. */
+  readonly file: string;
+  /** Bytes from the start of the file. */
+  readonly offset: number;
+  readonly byteLength: number;
+}
+
+/**
+ * The tensors of a checkpoint by name. Those of a type that no weight can have (an int64 buffer, say) are not in the
+ * map: `unsupported` holds their safetensors type, so that one which turns out to be needed is refused by its type.
+ */
+export interface TensorIndex extends ReadonlyMap<string, StoredTensor> {
+  readonly unsupported?: ReadonlyMap<string, string>;
+}
+
+const SINGLE = 'model.safetensors';
+const INDEX = 'model.safetensors.index.json';
+
+/**
+ * Finds the weights of a checkpoint: `model.safetensors`, or else the shards of `model.safetensors.index.json`.
+ * Reads headers only, never weights.
+ *
+ * @throws ModelError naming file and field
+ */
+export async function readSafetensors(dir: string): Promise<TensorIndex> {
+  const single = await readHeader(dir, SINGLE);
+  if (single) return indexOf([single]);
+
+  const file = join(dir, INDEX);
+  const json = await readOptionalJson(dir, INDEX);
+  if (json === undefined) throw new ModelError(dir, '', `holds neither ${SINGLE} nor ${INDEX}`);
+  const weightMap = parseWeightMap(json, file);
+  const shards: Shard[] = [];
+  for (const name of new Set(weightMap.values())) {
+    const shard = await readHeader(dir, name);
+    if (!shard) throw new ModelError(file, 'weight_map', `names ${show(name)}, which is missing`);
+    shards.push(shard);
+  }
+  const present = new Map(
+    shards.map(({ name, entries }) => [name, new Set(entries.map((entry) => entry.name))]),
+  );
+  for (const [tensor, shard] of weightMap) {
+    if (!present.get(shard)?.has(tensor)) {
+      throw new ModelError(file, `weight_map.${tensor}`, `${show(shard)} does not hold this tensor`);
+    }
+  }
+  return indexOf(shards);
+}
+
+/**
+ * Reads the index of a sharded checkpoint: tensor → shard. A shard is a plain file name; a path could leave the folder.
+ *
+ * @throws ModelError naming the tensor
+ */
+export function parseWeightMap(json: unknown, file: string): ReadonlyMap<string, string> {
+  const weightMap = isRecord(json) ? json.weight_map : undefined;
+  if (!isRecord(weightMap))
+    throw new ModelError(file, 'weight_map', `expected an object, found ${show(weightMap)}`);
+  const shards = new Map<string, string>();
+  for (const [tensor, shard] of Object.entries(weightMap)) {
+    if (typeof shard !== 'string' || !/^[^/\\:\0]+\.safetensors$/.test(shard)) {
+      throw new ModelError(
+        file,
+        `weight_map.${tensor}`,
+        `expected a .safetensors file name, found ${show(shard)}`,
+      );
+    }
+    shards.set(tensor, shard);
+  }
+  return shards;
+}
+
+interface Shard {
+  /** Name in the folder of the checkpoint. */
+  readonly name: string;
+  /** As the user sees it, for messages. */
+  readonly file: string;
+  /** Behind all links. */
+  readonly path: string;
+  readonly entries: readonly HeaderEntry[];
+}
+
+/** The header of one file; `undefined` where the file is missing. */
+async function readHeader(dir: string, name: string): Promise<Shard | undefined> {
+  const file = join(dir, name);
+  let handle: FileHandle | undefined;
+  try {
+    const path = await realpath(file);
+    const info = await stat(path);
+    // Asked before opening: to open a pipe would wait for its writer.
+    if (!info.isFile()) throw new ModelError(file, '', 'is not a file');
+    handle = await open(path);
+    const length = parseHeaderLength(await read(handle, PREFIX, 0), info.size, file);
+    const entries = parseHeader(await read(handle, length, PREFIX), info.size, length, file);
+    return { name, file, path, entries };
+  } catch (cause) {
+    if (cause instanceof ModelError) throw cause;
+    if (isMissing(cause)) return undefined;
+    throw new ModelError(file, '', `cannot be read (${reasonOf(cause)})`, { cause });
+  } finally {
+    await handle?.close();
+  }
+}
+
+/** Up to `length` bytes; fewer where the file ends. */
+async function read(handle: FileHandle, length: number, position: number): Promise<Uint8Array> {
+  const { buffer, bytesRead } = await handle.read(new Uint8Array(length), 0, length, position);
+  return buffer.subarray(0, bytesRead);
+}
+
+function indexOf(shards: readonly Shard[]): TensorIndex {
+  const tensors = new Map<string, StoredTensor>();
+  const unsupported = new Map<string, string>();
+  for (const { entries, file, path } of shards) {
+    for (const { dtype, type, ...entry } of entries) {
+      if (tensors.has(entry.name) || unsupported.has(entry.name)) {
+        throw new ModelError(file, entry.name, 'is in another shard too');
+      }
+      if (type === null) unsupported.set(entry.name, dtype);
+      else tensors.set(entry.name, { ...entry, type, file: path });
+    }
+  }
+  return Object.assign(tensors, { unsupported });
+}

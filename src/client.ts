@@ -1,0 +1,2 @@
+/** `flinch/client`: the same as the package `flinch-client`, which front ends install alone. */
+export * from 'flinch-client';

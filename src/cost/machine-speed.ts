@@ -1,0 +1,38 @@
+import { floats, openSession } from '../engine/session.js';
+import { Graph } from '../onnx/graph.js';
+import { bytesPerSecond, openSum } from './bandwidth.js';
+import { interleave } from './measure.js';
+
+/** How fast a machine computes and reads: what the time of a model is estimated from. */
+export interface MachineSpeed {
+  /** Floating-point operations in a second, of products of fp32 matrices. */
+  readonly flops: number;
+  /** Bytes read from memory in a second. */
+  readonly bandwidth: number;
+}
+
+/** Shape of the product, that of a layer of some size: `[ROWS, WIDTH] × [WIDTH, WIDTH]`. */
+const ROWS = 256;
+const WIDTH = 2048;
+const BYTES = 256e6;
+const ROUNDS = 5;
+
+/** Measures what onnxruntime reaches here with so many threads, in about two seconds; the fastest of a few runs. */
+export async function measureMachine(threads: number): Promise<MachineSpeed> {
+  const sum = await openSum(BYTES, { threads });
+  const times = await interleave(ROUNDS, { product: await openProduct(threads), sum: sum.run });
+  return {
+    flops: (2 * ROWS * WIDTH * WIDTH * 1000) / times.product.best,
+    bandwidth: bytesPerSecond(sum.bytes, times.sum.best),
+  };
+}
+
+async function openProduct(threads: number): Promise<() => Promise<unknown>> {
+  const g = new Graph();
+  const [x, weight] = [g.input('x', 'float32', [ROWS, WIDTH]), g.input('weight', 'float32', [WIDTH, WIDTH])];
+  g.output('product', g.op('Gemm', [x, weight], { transB: 1 }));
+  const session = await openSession(g, { threads });
+  const matrix = (rows: number) => floats(new Float32Array(rows * WIDTH).fill(0.1), [rows, WIDTH]);
+  const feeds = { x: matrix(ROWS), weight: matrix(WIDTH) };
+  return () => session.run(feeds);
+}

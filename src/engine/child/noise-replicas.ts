@@ -1,0 +1,133 @@
+import { standardNormals } from '../../numerics/noise.js';
+import type { KvCache } from '../kv-cache.js';
+import type { NoiseOptions } from '../protocol.js';
+import { floats } from '../session.js';
+import { type ReplicaContext, type Replicas, replicaCaches, replicaEnd, replicaTargets } from './replicas.js';
+import { scoredFeeds, type Window } from './score-pass.js';
+import { cacheNames, count, runTexts } from './sequence-run.js';
+
+interface Replica {
+  readonly index: number;
+  /** Keys and values, or with derivatives their tangents. */
+  readonly cache: KvCache;
+}
+
+/** Replicas whose embeddings are perturbed, each in its own way. */
+export class NoiseReplicas implements Replicas {
+  readonly needsClean: boolean;
+  readonly #options: NoiseOptions;
+  readonly #context: ReplicaContext;
+  readonly #replicas: readonly Replica[];
+
+  constructor(
+    options: NoiseOptions,
+    context: ReplicaContext,
+    caches: readonly KvCache[] = replicaCaches(options.samples, context),
+  ) {
+    this.needsClean = options.form === 'derivative';
+    this.#options = options;
+    this.#context = context;
+    this.#replicas = caches.map((cache, index) => ({ index, cache }));
+  }
+
+  fork(length: number): NoiseReplicas {
+    const caches = this.#replicas.map(({ cache }) => cache.fork(length));
+    return new NoiseReplicas(this.#options, this.#context, caches);
+  }
+
+  cut(length: number): void {
+    for (const { cache } of this.#replicas) cache.length = Math.min(cache.length, length);
+  }
+
+  /** @returns per token, what each replica says: log P(token), or its derivative along the noise */
+  *advance(ids: readonly number[], from: number, clean: KvCache): Generator<() => Promise<void>, number[][]> {
+    const values = ids.slice(from).map(() => Array<number>(this.#replicas.length).fill(Number.NaN));
+    const last = ids.length - 1;
+    for (;;) {
+      const start = Math.min(...this.#replicas.map(({ cache }) => cache.length));
+      if (start >= last) return values;
+      const waiting = this.#replicas.filter(({ cache }) => cache.length === start);
+      const replicas = waiting.slice(
+        0,
+        this.needsClean ? 1 : this.#context.sessions.batchSize(waiting.length),
+      );
+      const end = replicaEnd(this.#context, { start, from, last }, replicas.length);
+      yield async () => {
+        const targets = replicaTargets(ids, start, end, from);
+        const part = { start, ids: ids.slice(start, end), targets };
+        const results = this.needsClean
+          ? [await this.#derive(replicas[0]!, { ...part, cache: clean })]
+          : await this.#perturb(replicas, part);
+        const first = end + 1 - targets.length - from;
+        for (const [i, { index }] of replicas.entries()) {
+          for (const [k, value] of results[i]!.entries())
+            if (first + k >= 0) values[first + k]![index] = value;
+        }
+      };
+    }
+  }
+
+  async #perturb(replicas: readonly Replica[], rows: Omit<Window, 'cache'>): Promise<Float32Array[]> {
+    const spec = { kind: 'forward', texts: replicas.length, result: 'logprob', noise: true } as const;
+    const session = await this.#context.sessions.get(spec);
+    const windows = replicas.map(({ cache }) => ({ ...rows, cache }));
+    const feeds = { ...scoredFeeds(windows), noise: this.#noise(replicas, rows) };
+    const logprob = (await runTexts(session, this.#context.runtime, windows, feeds, ['logprob'])).floats(
+      'logprob',
+    );
+    const size = rows.targets.length;
+    return replicas.map((_, i) => logprob.subarray(i * size, (i + 1) * size));
+  }
+
+  async #derive(replica: Replica, window: Window): Promise<Float32Array> {
+    const session = await this.#context.sessions.get({ kind: 'tangent', rival: false });
+    const { start, ids } = window;
+    const { layers } = this.#context.runtime.config;
+    replica.cache.reserve(start + ids.length);
+    const tensors = replica.cache.tensors();
+    const tangents = cacheNames('tangent_', 0, layers).map((name, i) => [name, tensors[i]!] as const);
+    const feeds = {
+      ...scoredFeeds([window]),
+      noise: this.#noise([replica], window),
+      ...Object.fromEntries(tangents),
+    };
+    const changes = cacheNames('window_tangent_', 0, layers);
+    const result = await runTexts(session, this.#context.runtime, [window], feeds, [
+      'derivative',
+      ...changes,
+    ]);
+    replica.cache.write(
+      start,
+      ids.length,
+      changes.map((name) => result.floats(name)),
+    );
+    return result.floats('derivative');
+  }
+
+  /** `[replicas · rows, hidden]` */
+  #noise(replicas: readonly Replica[], { start, ids }: Omit<Window, 'cache'>) {
+    const { hiddenSize } = this.#context.runtime.config;
+    const { noise } = this.#options;
+    const data = new Float32Array(replicas.length * ids.length * hiddenSize);
+    let at = 0;
+    for (const { index } of replicas) {
+      for (const position of count(start, ids.length)) {
+        data.set(rowOf(noise, index, position, hiddenSize), at);
+        at += hiddenSize;
+      }
+    }
+    return floats(data, [replicas.length * ids.length, hiddenSize]);
+  }
+}
+
+function rowOf(noise: NoiseOptions['noise'], replica: number, position: number, size: number): Float32Array {
+  if ('values' in noise) {
+    if (position >= noise.positions) {
+      throw new RangeError(`noise: holds ${noise.positions} positions, and the text has more`);
+    }
+    const start = (replica * noise.positions + position) * size;
+    return noise.values.subarray(start, start + size);
+  }
+  const { seed, sigma } = noise;
+  return standardNormals({ seed, replica, position }, size).map((x) => sigma * x);
+}

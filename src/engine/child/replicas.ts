@@ -1,0 +1,57 @@
+import { KvCache } from '../kv-cache.js';
+import { rowsPerRun } from '../run-limits.js';
+import type { Runtime } from './sequence-run.js';
+import type { Sessions } from './sessions.js';
+
+/**
+ * Copies of one text that run perturbed, each with its own KV cache. The noise of a position never changes: so replicas
+ * grow with the text, and a streamed value equals that of the finished text.
+ */
+export interface Replicas {
+  /** Whether they read the keys and values of the text itself. */
+  readonly needsClean: boolean;
+  /** Forgets what lies behind the first `length` positions. */
+  cut(length: number): void;
+  /** The same replicas of a text that begins with the same `length` positions. */
+  fork(length: number): Replicas;
+  /**
+   * Brings the replicas up to the end of a text, run by run.
+   * @param clean cache of the text itself; where it is needed, it must hold all but the last token
+   * @returns numbers of each token from `from` on
+   */
+  advance(ids: readonly number[], from: number, clean: KvCache): Generator<() => Promise<void>, number[][]>;
+}
+
+export interface ReplicaContext {
+  readonly runtime: Runtime;
+  readonly sessions: Sessions;
+  /** The largest number of positions. */
+  readonly limit: number;
+}
+
+export function replicaCaches(count: number, { runtime: { config }, limit }: ReplicaContext): KvCache[] {
+  return Array.from({ length: count }, () => new KvCache(config, limit));
+}
+
+/**
+ * Where a run that begins at `start` ends: rows whose next token is not asked for need no logits, and go by themselves.
+ * @param replicas how many go through together
+ */
+export function replicaEnd(
+  { runtime }: ReplicaContext,
+  { start, from, last }: { readonly start: number; readonly from: number; readonly last: number },
+  replicas: number,
+): number {
+  const scored = start >= from - 1;
+  const rows = rowsPerRun(runtime, { keys: last, passes: 1, scored });
+  const end = start + Math.max(1, Math.floor(rows / replicas));
+  return Math.min(end, scored ? last : from - 1);
+}
+
+/**
+ * The tokens that follow the rows of positions `start` to `end − 1`, as far as they are asked for. Where none is, one
+ * is scored for nothing: onnxruntime dies of a division by zero when no row is.
+ */
+export function replicaTargets(ids: readonly number[], start: number, end: number, from: number): number[] {
+  return ids.slice(Math.min(Math.max(start + 1, from), end), end + 1);
+}

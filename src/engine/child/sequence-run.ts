@@ -1,0 +1,124 @@
+import type * as ort from 'onnxruntime-node';
+import type { ModelSource } from '../../graphs/decoder.js';
+import { RotaryEmbedding } from '../../graphs/rope.js';
+import type { Device } from '../device.js';
+import type { KvCache } from '../kv-cache.js';
+import type { Machine } from '../run-limits.js';
+import { type Feeds, type Fetches, floats, ints, longs, type Session } from '../session.js';
+
+/** One text's share of a run: tokens `start` to `start + ids.length − 1`, against what its cache holds before. */
+export interface SequenceRows {
+  readonly cache: KvCache;
+  readonly start: number;
+  readonly ids: readonly number[];
+}
+
+/** What a model's runs need beside its sessions. */
+export interface Runtime extends Machine {
+  readonly rotary: RotaryEmbedding;
+}
+
+export function runtimeOf({
+  source: { config },
+  threads,
+  device,
+}: {
+  readonly source: ModelSource;
+  readonly threads: number;
+  readonly device?: Device;
+}): Runtime {
+  return { config, rotary: new RotaryEmbedding(config), threads, ...(device && { device }) };
+}
+
+export class RunResult {
+  readonly #outputs: Awaited<ReturnType<Session['run']>>;
+
+  constructor(outputs: Awaited<ReturnType<Session['run']>>) {
+    this.#outputs = outputs;
+  }
+
+  floats(name: string): Float32Array {
+    const data = this.#outputs[name]?.data;
+    if (!(data instanceof Float32Array)) throw new Error(`the graph returned no ${name}`);
+    return data;
+  }
+
+  tensor(name: string): ort.Tensor {
+    const tensor = this.#outputs[name];
+    if (!tensor) throw new Error(`the graph returned no ${name}`);
+    return tensor;
+  }
+
+  ids(name: string): number[] {
+    const data = this.#outputs[name]?.data;
+    if (!(data instanceof BigInt64Array)) throw new Error(`the graph returned no ${name}`);
+    return Array.from(data, Number);
+  }
+}
+
+/**
+ * Runs a graph over the rows of several texts. Afterwards the caches hold their clean keys and values, and no more.
+ * @param more inputs that are not those of the texts, or differ from what these usually are
+ * @param outputs names of the outputs that are wanted
+ */
+export async function runTexts(
+  session: Session,
+  { config, rotary }: Runtime,
+  texts: readonly SequenceRows[],
+  more: Feeds,
+  outputs: readonly string[],
+): Promise<RunResult> {
+  const takes = new Set(session.inputNames);
+  const gives = new Set(session.outputNames);
+  const positions = texts.map(({ start, ids }) => count(start, ids.length));
+  const { cos, sin } = rotary.angles(positions.flat());
+  const angles = [1, positions.flat().length, config.headDim / 2];
+  const feeds: Record<string, Feeds[string]> = {
+    ...more,
+    cos: floats(cos, angles),
+    sin: floats(sin, angles),
+  };
+  const fetches: Record<string, Fetches[string]> = Object.fromEntries(outputs.map((name) => [name, null]));
+  const windows = texts.map((_, t) =>
+    cacheNames('window_', t, config.layers).filter((name) => gives.has(name)),
+  );
+
+  for (const [t, { cache, start, ids }] of texts.entries()) {
+    const total = start + ids.length;
+    cache.length = start; // what follows is overwritten
+    cache.reserve(total);
+    feeds[`ids.${t}`] = longs(ids, [ids.length]);
+    if (takes.has(`positions.${t}`)) {
+      feeds[`positions.${t}`] = longs(positions[t]!, [ids.length]);
+      feeds[`past_positions.${t}`] = longs(count(0, start), [start]);
+    }
+    if (takes.has(`last_key.${t}`)) {
+      feeds[`last_key.${t}`] = ints([total - 1], [1]);
+      feeds[`total_length.${t}`] = ints([total], []);
+    }
+    const tensors = cache.tensors();
+    for (const [i, name] of cacheNames('', t, config.layers).entries()) {
+      feeds[name] = tensors[i]!;
+      // Given as output too, the buffer is written in place.
+      if (gives.has(`present_${name}`)) fetches[`present_${name}`] = tensors[i]!;
+    }
+    for (const name of windows[t]!) fetches[name] = null;
+  }
+
+  const result = new RunResult(await session.run({ ...feeds, ...more }, fetches));
+  for (const [t, { cache, start, ids }] of texts.entries()) {
+    cache.length = start + ids.length;
+    const parts = windows[t]!.map((name) => result.floats(name));
+    if (parts.length > 0) cache.write(start, ids.length, parts);
+  }
+  return result;
+}
+
+/** Names of keys and values in turn, layer by layer, as the cache lists its buffers. */
+export function cacheNames(prefix: string, t: number, layers: number): string[] {
+  return count(0, layers).flatMap((layer) => [`${prefix}key.${t}.${layer}`, `${prefix}value.${t}.${layer}`]);
+}
+
+export function count(from: number, size: number): number[] {
+  return Array.from({ length: size }, (_, i) => from + i);
+}

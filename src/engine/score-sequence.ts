@@ -1,0 +1,156 @@
+import { EngineError } from './errors.js';
+import { Inbox } from './inbox.js';
+import type { EngineProcess, StreamHandle } from './process.js';
+import type {
+  ForkMessage,
+  FromScore,
+  PassMessage,
+  PassToken,
+  ReplicaOptions,
+  SampleMessage,
+  ToScore,
+} from './protocol.js';
+import type { Share } from './share.js';
+import { checkIds } from './token-ids.js';
+
+export type PassRequest = Omit<PassMessage, 'type' | 'stream'>;
+export type SampleRequest = Omit<SampleMessage, 'type' | 'stream'>;
+
+export interface PassResult {
+  readonly tokens: readonly PassToken[];
+  /** Positions that the pass ran over. */
+  readonly positions: number;
+}
+
+export interface ScoreContext {
+  readonly process: EngineProcess<ToScore, FromScore>;
+  readonly vocabSize: number;
+  /** Held by each text for as long as the process holds it. */
+  readonly share: Share;
+  /** Told how long each pass took, and each sample, waiting for others included. */
+  readonly passed: (ms: number) => void;
+  /** Milliseconds since any fixed moment. */
+  readonly now: () => number;
+}
+
+/** A text in the score process: its clean KV cache, and one pass at a time. */
+export class ScoreSequence {
+  readonly #context: ScoreContext;
+  readonly #inbox = new Inbox<FromScore>();
+  #handle: StreamHandle<ToScore> | null = null;
+  #letGo: () => void = () => {};
+  #asked = false;
+
+  private constructor(context: ScoreContext) {
+    this.#context = context;
+  }
+
+  /** @throws EngineError `unavailable`, `closed` */
+  static async open(context: ScoreContext): Promise<ScoreSequence> {
+    const text = new ScoreSequence(context);
+    text.#letGo = context.share.hold();
+    try {
+      text.#handle = await context.process.attach({
+        receive: (message) => text.#inbox.put(message),
+        waits: () => text.#inbox.awaited,
+        fail: (error) => {
+          text.#letGo();
+          text.#inbox.fail(error);
+        },
+      });
+      return text;
+    } catch (error) {
+      text.#letGo();
+      throw error;
+    }
+  }
+
+  /**
+   * Another text that begins with the same `length` tokens; what is known of them is copied.
+   * @throws EngineError `failed` for more tokens than a pass has brought, `crashed`, `unavailable`, `closed`
+   */
+  async fork(length: number): Promise<ScoreSequence> {
+    const { stream: of } = this.#open();
+    const text = await ScoreSequence.open(this.#context);
+    try {
+      const message = await text.#ask({ type: 'fork', of, length });
+      if (message.type !== 'forked') throw unexpected(message);
+      return text;
+    } catch (error) {
+      text.release();
+      throw error;
+    }
+  }
+
+  /** @throws EngineError `crashed`, `failed`, `closed`; RangeError for an id outside the vocabulary */
+  async pass(request: PassRequest): Promise<PassResult> {
+    checkIds('newIds', request.newIds, this.#context.vocabSize);
+    const message = await this.#timed({ type: 'pass', ...request });
+    if (message.type !== 'scored') throw unexpected(message);
+    return { tokens: message.tokens, positions: message.positions };
+  }
+
+  /** Replaces the perturbed copies of the text. */
+  openReplicas(options: ReplicaOptions): void {
+    this.#send({ type: 'replicas', options });
+  }
+
+  /**
+   * What each of the perturbed copies says of tokens `from` to `to − 1`, `[token][replica]`.
+   * @throws EngineError `crashed`, `failed`, `closed`
+   */
+  async sample(request: SampleRequest): Promise<readonly (readonly number[])[]> {
+    checkIds('newIds', request.newIds, this.#context.vocabSize);
+    const message = await this.#timed({ type: 'sample', ...request });
+    if (message.type !== 'sampled') throw unexpected(message);
+    return message.values;
+  }
+
+  /** Frees the cache. A pass that is waited for ends with an error. */
+  release(): void {
+    const handle = this.#handle;
+    if (!handle) return;
+    this.#handle = null;
+    handle.send({ type: 'release', stream: handle.stream });
+    handle.detach();
+    this.#letGo();
+    this.#inbox.fail(new EngineError('closed', 'the text was released'));
+  }
+
+  async #timed(message: Unaddressed<PassMessage | SampleMessage>): Promise<FromScore> {
+    const { passed, now } = this.#context;
+    const start = now();
+    const answer = await this.#ask(message);
+    if (answer.type !== 'failed') passed(now() - start);
+    return answer;
+  }
+
+  async #ask(message: Unaddressed<PassMessage | SampleMessage | ForkMessage>): Promise<FromScore> {
+    if (this.#asked) throw new EngineError('failed', 'a text answers one question at a time');
+    this.#asked = true;
+    try {
+      this.#send(message);
+      return await this.#inbox.take();
+    } finally {
+      this.#asked = false;
+    }
+  }
+
+  #send(message: Unaddressed<ToScore>): void {
+    const handle = this.#open();
+    handle.send({ ...message, stream: handle.stream });
+  }
+
+  #open(): StreamHandle<ToScore> {
+    if (!this.#handle) throw new EngineError('closed', 'the text was released');
+    return this.#handle;
+  }
+}
+
+/** A message to a text, before it is known which. */
+type Unaddressed<Message> = Message extends { readonly stream: number } ? Omit<Message, 'stream'> : never;
+
+function unexpected(message: FromScore): EngineError {
+  const reason = message.type === 'failed' ? message.message : message.type;
+  return new EngineError('failed', `scoring failed: ${reason}`);
+}

@@ -1,0 +1,62 @@
+/**
+ * A checkpoint that cannot be used as it is: a file is missing, broken, or asks for something that is not
+ * supported. `file` and `field` say where to look; `field` is empty where the whole file is at fault.
+ *
+ * The message reads `config.json: rope_scaling.rope_type: "yarn" is not supported (supported: default, ...)`.
+ */
+export class ModelError extends Error {
+  readonly type = 'model';
+  readonly file: string;
+  readonly field: string;
+
+  constructor(file: string, field: string, problem: string, options?: ErrorOptions) {
+    super(`${file}: ${field === '' ? '' : `${shorten(field, 200)}: `}${shorten(problem, 500)}`, options);
+    this.name = 'ModelError';
+    this.file = file;
+    this.field = field;
+  }
+}
+
+/**
+ * A chat template refused the messages with `raise_exception`, as when roles do not alternate. The checkpoint
+ * is sound and the conversation is at fault, so a server answers 400 to this and 500 to a `ModelError`.
+ */
+export class TemplateError extends Error {
+  readonly type = 'template';
+  readonly file: string;
+  /** What the template said, word for word. */
+  readonly reason: string;
+
+  constructor(file: string, reason: string) {
+    super(`${file}: chat_template: ${reason}`);
+    this.name = 'TemplateError';
+    this.file = file;
+    this.reason = reason;
+  }
+}
+
+/** Options or input that cannot be used; the message names which. */
+export class UsageError extends Error {
+  readonly type = 'usage';
+}
+
+/** Shows a value from a file in a message: as JSON, at most 60 characters of it. */
+export function show(value: unknown): string {
+  let text: string;
+  try {
+    text = JSON.stringify(value) ?? String(value);
+  } catch {
+    return 'a value that nests too deep to be shown'; // `JSON.parse` goes deeper than `JSON.stringify`
+  }
+  return shorten(text, 60);
+}
+
+/** What a file gives may be of any length: a message stays readable, and a log small. */
+function shorten(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 3)}...` : text;
+}
+
+/** The message of whatever a library threw. */
+export function reasonOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

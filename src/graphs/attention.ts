@@ -1,0 +1,225 @@
+import type { ModelConfig } from '../checkpoint/config.js';
+import type { Graph } from '../onnx/graph.js';
+import type { Dim, Shape, Value } from '../onnx/types.js';
+import type { Attention } from './decoder.js';
+import {
+  concatRows,
+  type KeyValue,
+  type RotaryInputs,
+  type SequenceBatch,
+  type SequenceInputs,
+  splitRows,
+} from './sequence-batch.js';
+
+/** Receives the keys and values of the window, of one layer of one text, `[1, kvHeads, rows, headDim]`. */
+type OnPresent = (text: SequenceInputs, layer: number, present: KeyValue) => void;
+
+/** Makes them outputs of the graph, `window_key.t.layer` and `window_value.t.layer`. */
+export const outputWindow =
+  (g: Graph): OnPresent =>
+  ({ index }, layer, { key, value }) => {
+    g.output(`window_key.${index}.${layer}`, key);
+    g.output(`window_value.${index}.${layer}`, value);
+  };
+
+/** Rotates heads: `[rows, heads · headDim]` → `[1, rows, heads · headDim]`. */
+function rotate(g: Graph, x: Value, heads: number, { cos, sin }: RotaryInputs): Value {
+  return g.op('RotaryEmbedding', [batched(g, x), cos, sin], { num_heads: heads });
+}
+
+const batched = (g: Graph, x: Value): Value => g.reshape(x, [1, ...x.shape]);
+
+/**
+ * Attention made of differentiable operators, against a clean cache that stays as it is. Query heads that share a key
+ * head are stacked as further rows of one matrix product, so nothing is repeated.
+ */
+export function windowAttention(
+  g: Graph,
+  config: ModelConfig,
+  { rotary, texts }: SequenceBatch,
+  { past, inner, masks }: WindowTexts,
+  onPresent: OnPresent = () => {},
+): Attention {
+  const { heads, kvHeads, headDim } = config;
+  const scale = g.scalar(1 / Math.sqrt(headDim));
+
+  return (layer, projections) => {
+    const query = g.op('Mul', [rotate(g, projections.query, heads, rotary), scale]);
+    const queries = splitRows(g, query, 1, texts);
+    const keys = splitRows(g, rotate(g, projections.key, kvHeads, rotary), 1, texts);
+    const values = splitRows(g, batched(g, projections.value), 1, texts);
+    const mixed = texts.map((text, t) => {
+      const present = { key: byHead(keys[t]!), value: byHead(values[t]!) };
+      onPresent(text, layer, present);
+      const before = inner[t]?.[layer];
+      const recent = before ? joined(before, present) : present;
+      return attend(text, queries[t]!, past[t]![layer]!, recent, masks[t]![layer]!);
+    });
+    return g.reshape(concatRows(g, mixed, 1), projections.query.shape);
+  };
+
+  /** Exchanges the last two axes: onnxruntime makes it part of the product. */
+  function swap(x: Value): Value {
+    return g.transpose(x, [0, 1, 3, 2]);
+  }
+
+  /** `[1, rows, kvHeads · headDim]` → `[1, kvHeads, rows, headDim]` */
+  function byHead(x: Value): Value {
+    return g.transpose(g.reshape(x, [1, x.shape[1]!, kvHeads, headDim]), [0, 2, 1, 3]);
+  }
+
+  function joined(a: KeyValue, b: KeyValue): KeyValue {
+    const join = (x: Value, y: Value): Value => g.op('Concat', [x, y], { axis: 2 });
+    return { key: join(a.key, b.key), value: join(a.value, b.value) };
+  }
+
+  /** @param recent keys and values that may have a gradient, the last of all */
+  function attend(text: SequenceInputs, query: Value, past: KeyValue, recent: KeyValue, mask: Value): Value {
+    const group = heads / kvHeads;
+    const grouped = g.transpose(g.reshape(query, [1, text.rows, kvHeads, group, headDim]), [0, 2, 3, 1, 4]);
+    const queries = g.reshape(grouped, [1, kvHeads, `queries.${text.index}`, headDim]);
+    const { key: keys, value: values } = joined(past, recent);
+    const total = keys.shape[2]!;
+
+    const products = g.op('MatMul', [queries, swap(keys)]);
+    const scores = g.reshape(products, [1, kvHeads, group, text.rows, total]);
+    const softmax = g.op('Softmax', [g.op('Add', [scores, mask])], { axis: -1 });
+    const weights = g.reshape(softmax, products.shape);
+    const mixed = g.op('MatMul', [weights, values]);
+
+    // With O = P V:  dS = P ⊙ (dP − Σ dO ⊙ O) (FlashAttention-2, arXiv 2307.08691). The operators' own rules would
+    // also compute gradients of all the keys and values that are constant.
+    g.defineGradient(mixed, {
+      inputs: [queries, recent.key, recent.value],
+      rule: (dy) => {
+        const inner = g.reduce('ReduceSum', g.op('Mul', [dy, mixed]), [-1]);
+        const dWeights = g.op('MatMul', [dy, swap(values)]);
+        const dScores = g.op('Mul', [weights, g.op('Sub', [dWeights, inner])]);
+        const ofRecent = (x: Value): Value => swap(g.slice(x, 3, [past.key.shape[2]!], recent.key.shape[2]!));
+        return [
+          () => g.op('MatMul', [dScores, keys]),
+          () => g.op('MatMul', [ofRecent(dScores), queries]),
+          () => g.op('MatMul', [ofRecent(weights), dy]),
+        ];
+      },
+    });
+
+    const byPosition = g.transpose(
+      g.reshape(mixed, [1, kvHeads, group, text.rows, headDim]),
+      [0, 3, 1, 2, 4],
+    );
+    return g.reshape(byPosition, [1, text.rows, heads * headDim]);
+  }
+}
+
+/** What {@link windowAttention} needs of each text, per layer: the same in every forward pass of a graph. */
+export interface WindowTexts {
+  /** Keys and values before the window, `[1, kvHeads, past, headDim]`: constants. */
+  readonly past: readonly (readonly KeyValue[])[];
+  /** Of an earlier part of the window, `[1, kvHeads, inner, headDim]`; nothing where a run has the whole window. */
+  readonly inner: readonly (readonly KeyValue[])[];
+  /** What is added to the attention scores, `[1, 1, 1, rows, past+inner+rows]`. */
+  readonly masks: readonly (readonly Value[])[];
+}
+
+/**
+ * Cuts the cache of every text to what lies before the rows of the run.
+ *
+ * Inputs per text t: `positions.t` int64 `[rows]`, `past_positions.t` int64 `[past]`: 0 to past − 1; and with parts
+ * `inner_positions.t` int64 `[inner]`, what follows them up to the rows of the run.
+ * @param parts whether a run may have a later part of a window whose earlier part is in the cache
+ */
+export function declareWindows(
+  g: Graph,
+  { slidingWindow }: ModelConfig,
+  { texts }: SequenceBatch,
+  { parts }: { readonly parts: boolean } = { parts: false },
+): WindowTexts {
+  const past: KeyValue[][] = [];
+  const inner: KeyValue[][] = [];
+  const masks: Value[][] = [];
+  for (const { index, rows, cache } of texts) {
+    const positions = g.input(`positions.${index}`, 'int64', [rows]);
+    const cut = (from: Shape, size: Dim): KeyValue[] =>
+      cache.map(({ key, value }) => ({
+        key: g.slice(key, 2, from, size),
+        value: g.slice(value, 2, from, size),
+      }));
+    const before = `past.${index}`;
+    const known = [g.input(`past_positions.${index}`, 'int64', [before])];
+    past.push(cut([0], before));
+    if (parts) {
+      known.push(g.input(`inner_positions.${index}`, 'int64', [`inner.${index}`]));
+      inner.push(cut([before], `inner.${index}`));
+    }
+    const keys = g.op('Concat', [...known, positions], { axis: 0 });
+    const ofSliding = new Map<number | null, Value>();
+    masks.push(
+      slidingWindow.map((sliding) => {
+        const mask = ofSliding.get(sliding) ?? causalMask(g, positions, keys, sliding);
+        ofSliding.set(sliding, mask);
+        return mask;
+      }),
+    );
+  }
+  return { past, inner, masks };
+}
+
+/** Enough to make exp vanish, small enough that a row with no key at all stays finite. */
+const MASKED = -1e30;
+
+/**
+ * 0 where a query may see a key, {@link MASKED} elsewhere.
+ * @param slidingWindow how many keys a query sees, itself included; `null` for all before it
+ */
+function causalMask(g: Graph, rowPositions: Value, keyPositions: Value, slidingWindow: number | null): Value {
+  const keys = g.unsqueeze(keyPositions, [0, 1, 2, 3]);
+  const queries = g.unsqueeze(rowPositions, [0, 1, 2, 4]);
+  let visible = g.op('GreaterOrEqual', [queries, keys]);
+  if (slidingWindow !== null) {
+    const horizon = g.op('Sub', [queries, g.ints([slidingWindow], [])]);
+    visible = g.op('And', [visible, g.op('Greater', [keys, horizon])]);
+  }
+  return g.op('Where', [visible, g.scalar(0), g.scalar(MASKED)]);
+}
+
+/**
+ * Attention as one fused operator per text, against the cache and into it: pass each input buffer as the output of
+ * the same name, and it is written in place. It has no gradient.
+ *
+ * Inputs per text t: `last_key.t` int32 `[1]`, the number of keys minus one, and `total_length.t` int32 `[]`, the
+ * number of keys. Outputs `present_key.t.layer`, `present_value.t.layer`.
+ */
+export function fusedAttention(
+  g: Graph,
+  { heads, kvHeads, headDim, slidingWindow }: ModelConfig,
+  { rotary, texts }: SequenceBatch,
+): Attention {
+  const lengths = texts.map(({ index }) => ({
+    lastKey: g.input(`last_key.${index}`, 'int32', [1]),
+    total: g.input(`total_length.${index}`, 'int32', []),
+  }));
+  return (layer, projections) => {
+    const queries = splitRows(g, rotate(g, projections.query, heads, rotary), 1, texts);
+    const keys = splitRows(g, rotate(g, projections.key, kvHeads, rotary), 1, texts);
+    const values = splitRows(g, batched(g, projections.value), 1, texts);
+    const mixed = texts.map(({ index, cache }, t) => {
+      const past = cache[layer]!;
+      const [result, key, value] = g.node(
+        'GroupQueryAttention',
+        [queries[t]!, keys[t]!, values[t]!, past.key, past.value, lengths[t]!.lastKey, lengths[t]!.total],
+        {
+          num_heads: heads,
+          kv_num_heads: kvHeads,
+          scale: 1 / Math.sqrt(headDim),
+          local_window_size: slidingWindow[layer] ?? -1,
+        },
+        [queries[t]!, past.key, past.value],
+      );
+      g.output(`present_key.${index}.${layer}`, key!);
+      g.output(`present_value.${index}.${layer}`, value!);
+      return result!;
+    });
+    return g.reshape(concatRows(g, mixed, 1), projections.query.shape);
+  };
+}

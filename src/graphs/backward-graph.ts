@@ -1,0 +1,54 @@
+import { logSoftmax, pick } from '../onnx/functions.js';
+import { Graph } from '../onnx/graph.js';
+import { gradients } from '../onnx/vjp.js';
+import { declareWindows, windowAttention } from './attention.js';
+import { Decoder, type ModelSource } from './decoder.js';
+import { declareTexts, type KeyValue } from './sequence-batch.js';
+
+/**
+ * The gradient of a window's log-probabilities on a part of its embeddings: for windows that are too long for one run.
+ * The last part comes first. What it owes to keys and values of earlier parts is handed on, part to part: backward
+ * through the KV cache.
+ *
+ * Inputs: those of {@link declareTexts} and {@link declareWindows} for one text, in parts; `rows`, `targets` int64
+ * `[scored]`, `attacked` fp32 `[scored]`; per layer `d_key.0.layer`, `d_value.0.layer`
+ * `[1, kvHeads, inner+rows, headDim]`: the gradient that later parts have on these positions, zero for the last part.
+ * Outputs: `gradient` `[rows, hidden]`; and what to hand on, `d_inner_key.0.layer`, `d_inner_value.0.layer`
+ * `[1, kvHeads, inner, headDim]`.
+ */
+export function buildBackwardGraph(source: ModelSource): Graph {
+  const { config } = source;
+  const g = new Graph();
+  const decoder = new Decoder(g, source);
+  const batch = declareTexts(g, config, 1);
+  const windows = declareWindows(g, config, batch, { parts: true });
+  const rows = g.input('rows', 'int64', ['scored']);
+  const targets = g.input('targets', 'int64', ['scored']);
+  const attacked = g.input('attacked', 'float32', ['scored']);
+
+  const present: KeyValue[] = [];
+  const attention = windowAttention(g, config, batch, windows, (_, layer, made) => {
+    present[layer] = made;
+  });
+  const embeddings = decoder.embed(batch.ids);
+  const logprobs = logSoftmax(g, decoder.logits(decoder.layers(embeddings, attention), rows));
+
+  const seeds = [{ value: pick(g, logprobs, targets), seed: attacked }];
+  const inner = windows.inner[0]!.flatMap(({ key, value }) => [key, value]);
+  const later = present.flatMap(({ key, value }, layer) =>
+    Object.entries({ key, value }).map(([name, made]) => {
+      const [, heads, size, headDim] = made.shape;
+      const shape = [heads!, `inner+${size}`, headDim!] as const;
+      const given = g.input(`d_${name}.0.${layer}`, 'float32', [1, ...shape]);
+      seeds.push({ value: made, seed: g.slice(given, 2, ['inner.0'], size!) });
+      return g.slice(given, 2, [0], 'inner.0');
+    }),
+  );
+  const [gradient, ...changes] = gradients(g, seeds, [embeddings, ...inner]);
+  g.output('gradient', gradient!);
+  for (const [i, change] of changes.entries()) {
+    const name = `d_inner_${i % 2 === 0 ? 'key' : 'value'}.0.${i >> 1}`;
+    g.output(name, g.op('Add', [later[i]!, change]));
+  }
+  return g;
+}

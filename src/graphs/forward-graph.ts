@@ -1,0 +1,76 @@
+import { logSoftmax, pick } from '../onnx/functions.js';
+import { Graph } from '../onnx/graph.js';
+import { declareWindows, fusedAttention, outputWindow, windowAttention } from './attention.js';
+import { Decoder, type ModelSource } from './decoder.js';
+import { declareTexts } from './sequence-batch.js';
+import { findRival, outputStatistics } from './token-statistics.js';
+
+export interface ForwardGraphOptions {
+  /** How many texts go through in one run. */
+  readonly texts: number;
+  /**
+   * What is wanted of the scored rows.
+   * - `logprobs`: of all tokens, `[scored, vocab]`
+   * - `logprob`: of the target, `[scored]`
+   * - `statistics`: that and its statistics, {@link outputStatistics}
+   * - `hidden`: what the last layer puts out, `[scored, hidden]`
+   * - `compare`: these rows are perturbed, and an input `clean_hidden` `[scored, hidden]` has the same rows as they
+   *   were: `statistics` of the clean rows, `perturbed_logprob`, and {@link findRival}
+   */
+  readonly result: 'logprobs' | 'logprob' | 'statistics' | 'hidden' | 'compare';
+  /** Whether something is added to the embeddings: an input `noise` `[rows, hidden]`. */
+  readonly noise?: boolean;
+  /** Which attention: {@link fusedAttention} or, where that cannot run, {@link windowAttention}. */
+  readonly fused: boolean;
+  /** How many of the most probable tokens statistics list; 5 by default. */
+  readonly top?: number;
+}
+
+/**
+ * Tokens against the KV caches of several texts → the distribution of the next token of chosen rows.
+ *
+ * Inputs: those of {@link declareTexts} and of the attention; `rows` int64 `[scored]`, numbers of rows whose
+ * next token is wanted; but for `logprobs` and `hidden` also `targets` int64 `[scored]`, that token.
+ * Outputs: the result, natural log, temperature 1; and what the attention puts out of keys and values.
+ */
+export function buildForwardGraph(
+  source: ModelSource,
+  { texts, result, noise, fused, top }: ForwardGraphOptions,
+): Graph {
+  const { config } = source;
+  const g = new Graph();
+  const decoder = new Decoder(g, source);
+  const batch = declareTexts(g, config, texts);
+  const rows = g.input('rows', 'int64', ['scored']);
+  const attention = fused
+    ? fusedAttention(g, config, batch)
+    : windowAttention(g, config, batch, declareWindows(g, config, batch), outputWindow(g));
+
+  const clean = decoder.embed(batch.ids);
+  const embeddings = noise ? g.op('Add', [clean, g.input('noise', 'float32', clean.shape)]) : clean;
+  const hidden = decoder.layers(embeddings, attention);
+  if (result === 'hidden') {
+    g.output('hidden', g.op('Gather', [hidden, rows], { axis: 0 }));
+    return g;
+  }
+  const logprobs = logSoftmax(g, decoder.logits(hidden, rows));
+  if (result === 'logprobs') {
+    g.output('logprobs', logprobs);
+    return g;
+  }
+  const targets = g.input('targets', 'int64', ['scored']);
+  const logprob = pick(g, logprobs, targets);
+  if (result === 'compare') {
+    const cleanHidden = g.input('clean_hidden', 'float32', ['scored', config.hiddenSize]);
+    const before = logSoftmax(g, decoder.head(cleanHidden));
+    const probabilities = outputStatistics(g, before, pick(g, before, targets), targets, top);
+    g.output('perturbed_logprob', logprob);
+    const growth = g.op('Sub', [g.op('Exp', [logprobs]), probabilities]);
+    g.outputAll(findRival(g, probabilities, growth, targets));
+  } else if (result === 'statistics') {
+    outputStatistics(g, logprobs, logprob, targets, top);
+  } else {
+    g.output('logprob', logprob);
+  }
+  return g;
+}

@@ -1,0 +1,73 @@
+import { logSoftmax, pick, sign } from '../onnx/functions.js';
+import { Graph } from '../onnx/graph.js';
+import { tangents } from '../onnx/jvp.js';
+import type { Value } from '../onnx/types.js';
+import { gradients } from '../onnx/vjp.js';
+import { declareWindows, fusedAttention, outputWindow, windowAttention } from './attention.js';
+import { type Attention, Decoder, type ModelSource } from './decoder.js';
+import { declareTexts } from './sequence-batch.js';
+import { findRival, firstOrderGrowth, outputStatistics } from './token-statistics.js';
+
+export interface ScoreGraphOptions {
+  /** How many texts go through in one run. */
+  readonly texts: number;
+  /** Take the step and run the model again, or take the derivative along it: no difference of nearly equal numbers. */
+  readonly form: 'perturb' | 'derivative';
+  /** Whether the perturbed pass uses {@link fusedAttention}. */
+  readonly fused: boolean;
+  /** How many of the most probable tokens are wanted; 5 by default. */
+  readonly top?: number;
+}
+
+/**
+ * The score window of DESIGN.md section 3 as one graph: clean forward → f; backward → gradient on the window's
+ * embeddings H; Ĥ = H − α·sgn; perturbed forward → f̂. With the whole text as window and all response tokens
+ * attacked it is Adv. Pert. as published (arXiv 2602.02427).
+ *
+ * Inputs: those of {@link declareTexts}, {@link declareWindows} and {@link fusedAttention}; `rows` int64 `[scored]`,
+ * numbers of rows whose next token is scored; `targets` int64 `[scored]`, that token; `attacked` fp32 `[scored]`, 1
+ * where the adversary attacks; `alpha` `[]`. The cache is read before the window, and what the perturbed pass
+ * computes is written over the window: write the clean keys and values there afterwards.
+ *
+ * Outputs, each `[scored]` but for `top_*` `[scored, top]`: `logprob`, `entropy`, `margin`, `top_ids`,
+ * `top_logprobs`; `perturbed_logprob` f̂, or `derivative` ∇f · sgn g, so that f − f̂ ≈ α · derivative; `rival`,
+ * `rival_before`, `rival_after` (to first order with a derivative); and the clean keys and values of the window,
+ * `window_key.t.layer`, `window_value.t.layer` `[1, kvHeads, rows, headDim]`.
+ */
+export function buildScoreGraph(source: ModelSource, { texts, form, fused, top }: ScoreGraphOptions): Graph {
+  const { config } = source;
+  const g = new Graph();
+  const decoder = new Decoder(g, source);
+  const batch = declareTexts(g, config, texts);
+  const rows = g.input('rows', 'int64', ['scored']);
+  const targets = g.input('targets', 'int64', ['scored']);
+  const attacked = g.input('attacked', 'float32', ['scored']);
+  const alpha = g.input('alpha', 'float32', []);
+
+  const forward = (embeddings: Value, attention: Attention) => {
+    const logprobs = logSoftmax(g, decoder.logits(decoder.layers(embeddings, attention), rows));
+    return { logprobs, logprob: pick(g, logprobs, targets) };
+  };
+
+  const embeddings = decoder.embed(batch.ids);
+  const windows = declareWindows(g, config, batch);
+  const clean = forward(embeddings, windowAttention(g, config, batch, windows, outputWindow(g)));
+  const probabilities = outputStatistics(g, clean.logprobs, clean.logprob, targets, top);
+
+  const [gradient] = gradients(g, [{ value: clean.logprob, seed: attacked }], [embeddings]);
+  const direction = sign(g, gradient!);
+  if (form === 'derivative') {
+    const [slope] = tangents(g, [{ value: embeddings, tangent: direction }], [clean.logprobs]);
+    g.output('derivative', pick(g, slope!, targets));
+    const growth = firstOrderGrowth(g, probabilities, slope!, alpha);
+    g.outputAll(findRival(g, probabilities, growth, targets));
+    return g;
+  }
+  const step = g.op('Mul', [direction, alpha]);
+  const attention = fused ? fusedAttention(g, config, batch) : windowAttention(g, config, batch, windows);
+  const perturbed = forward(g.op('Sub', [embeddings, step]), attention);
+  g.output('perturbed_logprob', perturbed.logprob);
+  const growth = g.op('Sub', [g.op('Exp', [perturbed.logprobs]), probabilities]);
+  g.outputAll(findRival(g, probabilities, growth, targets));
+  return g;
+}

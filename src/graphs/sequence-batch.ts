@@ -1,0 +1,71 @@
+import type { ModelConfig } from '../checkpoint/config.js';
+import type { Graph } from '../onnx/graph.js';
+import type { Dim, Value } from '../onnx/types.js';
+
+/** Keys (rotated) and values of one layer, `[1, kvHeads, positions, headDim]`. */
+export interface KeyValue {
+  readonly key: Value;
+  readonly value: Value;
+}
+
+export interface RotaryInputs {
+  /** `[1, rows, headDim / 2]` */
+  readonly cos: Value;
+  readonly sin: Value;
+}
+
+/** One text of a run: its share of the rows, and what its rows attend to. */
+export interface SequenceInputs {
+  /** Its number in the run; names of inputs and outputs end with it. */
+  readonly index: number;
+  readonly rows: Dim;
+  /** Per layer, `[1, kvHeads, capacity, headDim]`. */
+  readonly cache: readonly KeyValue[];
+}
+
+export interface SequenceBatch {
+  /** Of all texts, one after the other, `[rows]`. */
+  readonly ids: Value;
+  readonly rotary: RotaryInputs;
+  readonly texts: readonly SequenceInputs[];
+}
+
+/**
+ * The inputs of a run over several texts whose rows follow each other, without padding: what is done to a row alone
+ * is done to all at once, only attention looks at one text after the other.
+ *
+ * Per text t: `ids.t` int64 `[rows of t]`, and per layer `key.t.layer` and `value.t.layer`
+ * `[1, kvHeads, capacity, headDim]`. For all: `cos`, `sin` `[1, rows, headDim / 2]`.
+ */
+export function declareTexts(g: Graph, config: ModelConfig, count: number): SequenceBatch {
+  const { layers, kvHeads, headDim } = config;
+  const each = Array.from({ length: count }, (_, t) => t);
+  const parts = each.map((t) => g.input(`ids.${t}`, 'int64', [`rows.${t}`]));
+  const ids = concatRows(g, parts, 0);
+  const angles = [1, ids.shape[0]!, headDim / 2] as const;
+  const rotary = { cos: g.input('cos', 'float32', angles), sin: g.input('sin', 'float32', angles) };
+  const texts = each.map((index): SequenceInputs => {
+    const shape = [1, kvHeads, `capacity.${index}`, headDim] as const;
+    const cache = Array.from({ length: layers }, (_, layer) => ({
+      key: g.input(`key.${index}.${layer}`, 'float32', shape),
+      value: g.input(`value.${index}.${layer}`, 'float32', shape),
+    }));
+    return { index, rows: `rows.${index}`, cache };
+  });
+  return { ids, rotary, texts };
+}
+
+/** The rows of every text, in order. */
+export function splitRows(g: Graph, value: Value, axis: number, texts: readonly SequenceInputs[]): Value[] {
+  return texts.length === 1
+    ? [value]
+    : g.split(
+        value,
+        axis,
+        texts.map(({ rows }) => rows),
+      );
+}
+
+export function concatRows(g: Graph, parts: readonly Value[], axis: number): Value {
+  return parts.length === 1 ? parts[0]! : g.op('Concat', parts, { axis });
+}

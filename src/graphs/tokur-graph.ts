@@ -1,0 +1,42 @@
+import { logSoftmax } from '../onnx/functions.js';
+import { Graph } from '../onnx/graph.js';
+import { declareWindows, fusedAttention, outputWindow, windowAttention } from './attention.js';
+import { Decoder, type ModelSource } from './decoder.js';
+import { type LayerDirections, type NoiseLaw, projectionNoise } from './projection-noise.js';
+import { declareTexts } from './sequence-batch.js';
+import { tokurStatistics } from './tokur-statistics.js';
+
+export interface TokurGraphOptions {
+  /** M: models that are sampled, each with a KV cache of its own. */
+  readonly samples: number;
+  readonly law: NoiseLaw;
+  readonly directions: readonly LayerDirections[];
+  /** Which attention, as in a forward graph. */
+  readonly fused: boolean;
+}
+
+/**
+ * TokUR (EVALUATION.md section 3): one text through several samples of the model.
+ *
+ * Inputs: those of {@link declareTexts}, with the same tokens for every sample, of the attention and of
+ * {@link projectionNoise}; `rows` int64 `[samples · scored]`, the same rows of each sample.
+ * Outputs: `eu`, `tu`, `au` `[scored]`; and what the attention puts out of keys and values.
+ */
+export function buildTokurGraph(
+  source: ModelSource,
+  { samples, law, directions, fused }: TokurGraphOptions,
+): Graph {
+  const { config } = source;
+  const g = new Graph();
+  const decoder = new Decoder(g, source);
+  const batch = declareTexts(g, config, samples);
+  const rows = g.input('rows', 'int64', ['rows_scored']);
+  const attention = fused
+    ? fusedAttention(g, config, batch)
+    : windowAttention(g, config, batch, declareWindows(g, config, batch), outputWindow(g));
+  const perturb = projectionNoise(g, directions, law, samples);
+  const hidden = decoder.layers(decoder.embed(batch.ids), attention, perturb);
+  const logprobs = logSoftmax(g, decoder.logits(hidden, rows));
+  g.outputAll(tokurStatistics(g, g.reshape(logprobs, [samples, 'scored', config.vocabSize])));
+  return g;
+}

@@ -1,0 +1,107 @@
+/**
+ * What flinch-bench needs of the engine beside the public API. It is the one door to the inside: flinch-bench imports
+ * nothing past it. No other package should: names may change in any release.
+ */
+export { asyncApi } from '../gateway/api/asyncapi.js';
+export { openApi } from '../gateway/api/openapi.js';
+export { configSchema } from '../gateway/config/config.js';
+export { CONFIG_VARIABLES } from '../gateway/config/variables.js';
+export { ERROR_CODES } from '../gateway/errors/codes.js';
+export { ERROR_MEANINGS } from '../gateway/errors/meanings.js';
+export { metricsReference } from '../gateway/metrics/reference.js';
+export { CLOSE_CODE_MEANINGS, isFinal } from '../gateway/websocket/close-codes.js';
+export type { Checkpoint } from './checkpoint/checkpoint.js';
+export { type ModelConfig, parseConfig } from './checkpoint/config.js';
+export { digestLarge, fingerprint } from './checkpoint/fingerprint.js';
+export { readSafetensors } from './checkpoint/safetensors.js';
+export { expectedTensors } from './checkpoint/weights.js';
+export { formatDevices, reportDevices } from './cli/devices.js';
+export { reportError } from './cli/errors.js';
+export { formatBytes, heading } from './cli/format.js';
+export { elements } from './cli/model-facts.js';
+export { deviceOption, EMBEDDED_MODEL, integer, modelOption, real } from './cli/options.js';
+export { flinchProgram } from './cli/program.js';
+export { Progress } from './cli/progress.js';
+export { FLAG_OF_FIELD } from './cli/serve-config.js';
+export { bytesPerSecond, openReaders } from './cost/bandwidth.js';
+export { interleave, interleaveTimed, type Sample, timed } from './cost/measure.js';
+export {
+  type Operations,
+  openProducts,
+  type PassSize,
+  passOperations,
+  weightMatrices,
+} from './cost/products.js';
+export { runForward, runScorePass } from './engine/child/score-pass.js';
+export { Sessions } from './engine/child/sessions.js';
+export { candidates, type Device, type DeviceChoice, executionProviders } from './engine/device.js';
+export { Engine } from './engine/engine.js';
+export { EngineError } from './engine/errors.js';
+export type { GenerateRequest } from './engine/generation.js';
+export { Inbox } from './engine/inbox.js';
+export { KvCache } from './engine/kv-cache.js';
+export { decodeMemory, type MemoryNeed, scoreMemory } from './engine/memory.js';
+export { EngineProcess } from './engine/process.js';
+export { samplingDefaults, type TokenLogprob } from './engine/sampler.js';
+export {
+  type Feeds,
+  floats,
+  longs,
+  openSession,
+  type Session,
+  type SessionOptions,
+} from './engine/session.js';
+export { ModelError, reasonOf, show, TemplateError, UsageError } from './files/errors.js';
+export { isMissing, isRecord, parseJson, readJson, readOptionalJson } from './files/json.js';
+export { parseJsonLines } from './files/json-lines.js';
+export { parseJsonText, readJsonFile } from './files/json-text.js';
+export type { ModelSource } from './graphs/decoder.js';
+export { RotaryEmbedding } from './graphs/rope.js';
+export { buildScoreGraph } from './graphs/score-graph.js';
+export { hash32 } from './numerics/noise.js';
+export { wilson } from './numerics/proportion.js';
+export { Graph } from './onnx/graph.js';
+export type { Value } from './onnx/types.js';
+export { CLI_ENTRY } from './package-root.js';
+export { CALIBRATION_FILE, readCalibration } from './risk/calibration-file.js';
+export { isAlarm, type RiskModel, STATISTICS, type Statistic, stepScore } from './risk/risk.js';
+export { riskModel } from './risk/risk-model.js';
+export { atRandom, lowestUncertainty, majority } from './stream/choose.js';
+export type { GenerationEvent, GuardEvent, RollbackDoneEvent, StepEvent } from './stream/events.js';
+export { DEFAULT_GUARD, type Guard, MAX_CANDIDATES, policyOf, TARGETS } from './stream/guard.js';
+export { type GuardedRequest, guardedGeneration } from './stream/guarded-generation.js';
+export type { Choose } from './stream/policy.js';
+export { scoredGeneration } from './stream/scored-generation.js';
+export { StepAligner } from './stream/step-aligner.js';
+export { type StepMode, StepSegmenter, segmentText } from './stream/step-segmenter.js';
+export { extractFacts, type Span } from './tasks/facts.js';
+export { generateProblems } from './tasks/generate.js';
+export { type Problem, TASKS } from './tasks/problem.js';
+export { stepContent, verify } from './tasks/verify.js';
+export type { ChatMessage } from './tokenizer/chat-template.js';
+export { Detokenizer } from './tokenizer/detokenizer.js';
+export { encodePrompt } from './tokenizer/prompt.js';
+export type { Tokenizer } from './tokenizer/tokenizer.js';
+export { checkTextSteps } from './tokenizer/tokenizer-steps.js';
+export { DEFAULT_METHODS, METHODS, type Method, type Scores } from './uncertainty/method.js';
+export type { Schedule } from './uncertainty/schedule.js';
+export { type ScoredResponse, scoreResponse, type TokenScore } from './uncertainty/sequence-scorer.js';
+export {
+  absoluteScoring,
+  checkScoring,
+  DEFAULT_ALPHA,
+  DEFAULT_BLOCK,
+  DEFAULT_RANDOM,
+  DEFAULT_SCORING,
+  DEFAULT_TOKUR,
+  DEFAULT_WINDOW,
+  MAX_SAMPLES,
+  MAX_TOKUR_SAMPLES,
+  MAX_TOP,
+  parseScale,
+  type Scale,
+  type Scoring,
+  SettingsError,
+  TOKUR_LAWS,
+} from './uncertainty/settings.js';
+export { TOKUR_METHODS } from './uncertainty/tokur.js';

@@ -1,0 +1,67 @@
+import { standardNormals } from './noise.js';
+
+/** How TokUR samples models (EVALUATION.md section 3). */
+export interface TokurSettings {
+  /** M: how many models, the unperturbed one among them. */
+  readonly samples: number;
+  /** σ_q, of the noise. */
+  readonly sigma: number;
+  /** A 32-bit integer. */
+  readonly seed: number;
+  /**
+   * - `weights`: one draw for each weight and sample, the law of the theory.
+   * - `positions`: a draw for each position too, as in the authors' code for Hugging Face models.
+   * - `shared-positions`: the same draw for queries and values, as in their code for vLLM.
+   */
+  readonly law: 'weights' | 'positions' | 'shared-positions';
+}
+
+export interface Projection {
+  readonly layer: number;
+  readonly name: 'q' | 'v';
+}
+
+/**
+ * E of one weight for every sample, `[samples, hidden, rank]` with entries from N(0, σ²). Sample 0 is zero.
+ * It stays the same for a whole text.
+ */
+export function weightNoise(
+  settings: TokurSettings,
+  projection: Projection,
+  { hidden, rank }: { readonly hidden: number; readonly rank: number },
+): Float32Array {
+  return perSample(settings, hidden * rank, (replica) =>
+    standardNormals(
+      { seed: settings.seed, replica, position: 0, tag: tagOf(settings, projection) },
+      hidden * rank,
+    ),
+  );
+}
+
+/** Noise of one projection at these positions, `[samples · positions, rank]` with entries from N(0, σ²). Sample 0 is zero. */
+export function positionNoise(
+  settings: TokurSettings,
+  projection: Projection,
+  { positions, rank }: { readonly positions: readonly number[]; readonly rank: number },
+): Float32Array {
+  const tag = tagOf(settings, projection);
+  return perSample(settings, positions.length * rank, (replica) =>
+    positions.flatMap((position) => [
+      ...standardNormals({ seed: settings.seed, replica, position, tag }, rank),
+    ]),
+  );
+}
+
+function perSample(
+  { samples, sigma }: TokurSettings,
+  length: number,
+  draw: (replica: number) => ArrayLike<number>,
+): Float32Array {
+  const noise = new Float32Array(samples * length);
+  for (let replica = 1; replica < samples; replica++) noise.set(draw(replica), replica * length);
+  return noise.map((normal) => sigma * normal);
+}
+
+/** From 1: the noise of embeddings has no tag. */
+const tagOf = ({ law }: TokurSettings, { layer, name }: Projection): number =>
+  1 + 2 * layer + (name === 'v' && law !== 'shared-positions' ? 1 : 0);

@@ -1,0 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The folder of the package `flinch`, whether compiled files or the sources run. */
+export const PACKAGE_ROOT = dirname(createRequire(import.meta.url).resolve('flinch/package.json'));
+
+export const packageVersion = (): string =>
+  String(JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')).version);
+
+/** The command `flinch`, for who starts it as a process. */
+export const CLI_ENTRY = fileURLToPath(new URL(`./cli/main${extname(import.meta.url)}`, import.meta.url));

@@ -1,0 +1,37 @@
+import { conformalRank } from '../numerics/distribution.js';
+import type { Method } from '../uncertainty/method.js';
+import type { Calibration } from './calibration.js';
+import { isWithin } from './positions.js';
+import type { RiskModel, Statistic } from './risk.js';
+
+/**
+ * Conformal ranks among scores that `flinch calibrate` collected: #{collected < score} / (n + 1). So a threshold of
+ * 1 − rate raises an alarm for at most that share of ordinary tokens (or steps), and never at a rate below 1 / (n + 1).
+ */
+export class CalibratedRisk implements RiskModel {
+  readonly #of: ReadonlyMap<Method, Calibration>;
+
+  /** @param calibrations of each method the one that holds */
+  constructor(calibrations: ReadonlyMap<Method, Calibration>) {
+    this.#of = calibrations;
+  }
+
+  calibrated(method: Method): boolean {
+    return this.#of.get(method)?.methods[method] !== undefined;
+  }
+
+  /** `null` for a method that is not calibrated. */
+  ofToken(method: Method, score: number, index: number): number | null {
+    const { levels, methods } = this.#of.get(method) ?? {};
+    const scores = methods?.[method];
+    if (!levels || !scores) return null;
+    const distribution = scores.positions.find((bin) => isWithin(bin, index)) ?? scores.tokens;
+    return conformalRank(distribution, levels, score);
+  }
+
+  ofStep(method: Method, statistic: Statistic, score: number): number | null {
+    const { levels, methods } = this.#of.get(method) ?? {};
+    const scores = methods?.[method];
+    return levels && scores ? conformalRank(scores.steps[statistic], levels, score) : null;
+  }
+}

@@ -1,0 +1,27 @@
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { readOptionalJson } from '../files/json.js';
+import { type CalibrationFile, parseCalibration } from './calibration.js';
+
+/** Its name beside the weights of a model. */
+export const CALIBRATION_FILE = 'calibration.json';
+
+/**
+ * `null` where there is none.
+ * @throws ModelError that names file and field
+ */
+export async function readCalibration(file: string): Promise<CalibrationFile | null> {
+  const json = await readOptionalJson(dirname(file), basename(file));
+  return json === undefined ? null : parseCalibration(json, file);
+}
+
+/** Writes all or nothing: a reader sees the old file or the new one, and an interruption leaves the old. */
+export async function writeCalibration(file: string, calibration: CalibrationFile): Promise<void> {
+  const unfinished = `${file}.${process.pid}.tmp`;
+  try {
+    await writeFile(unfinished, `${JSON.stringify(calibration)}\n`);
+    await rename(unfinished, file);
+  } finally {
+    await rm(unfinished, { force: true });
+  }
+}

@@ -1,0 +1,176 @@
+import { z } from 'zod';
+import { oneOf, parseJson } from '../files/json.js';
+import { type Distribution, rankAt } from '../numerics/distribution.js';
+import { METHODS, type Method } from '../uncertainty/method.js';
+import { TOKUR_LAWS } from '../uncertainty/settings.js';
+import { type CalibrationSettings, sameSettings, settingsOf } from './calibration-settings.js';
+import type { TokenDistributions } from './positions.js';
+import type { Statistic } from './risk.js';
+
+/** Changes when older readers would misread the file. */
+const FORMAT = 1;
+
+const size = z.number().positive();
+const counter = z.int().min(0);
+const window = z.union([z.int().min(1), z.literal('all')], { error: 'must be a whole number or "all"' });
+const block = z.int().min(1);
+
+const settings = z.strictObject({
+  schedule: z
+    .discriminatedUnion('kind', [
+      z.strictObject({ kind: z.literal('windowed'), block, window }),
+      z.strictObject({ kind: z.literal('lazy'), block, window, epsilon: z.number().min(0).lt(1) }),
+    ])
+    .optional(),
+  alpha: size.optional(),
+  form: oneOf(['perturb', 'derivative']).optional(),
+  random: z.strictObject({ sigma: size, samples: z.int().min(2) }).optional(),
+  tokur: z.strictObject({ samples: z.int().min(2), sigma: size, law: oneOf(TOKUR_LAWS) }).optional(),
+});
+
+const distribution = {
+  count: z.int().min(1),
+  skipped: counter,
+  /** JSON has no −∞: `null` where that rank was skipped. */
+  quantiles: z
+    .array(z.number().nullable())
+    .transform((scores) => scores.map((s) => s ?? Number.NEGATIVE_INFINITY)),
+  below: z.array(counter).optional(),
+};
+const bin = z.strictObject({ from: counter, to: z.int().min(1).nullable(), ...distribution });
+const ordinary = z.strictObject(distribution);
+
+const methodScores = z.strictObject({
+  tokens: ordinary,
+  positions: z.array(bin),
+  steps: z.strictObject({ max: ordinary, mean: ordinary }),
+});
+
+const calibration = z
+  .strictObject({
+    settings,
+    /** Facts about the answers, for people: nothing depends on them. */
+    collected: z.strictObject({
+      /** Whether all of each answer counts, or what comes before its first wrong step. */
+      answers: oneOf(['all', 'right']),
+      responses: z.int().min(1),
+      tokens: z.int().min(1),
+      steps: z.int().min(1),
+      temperature: z.number().min(0),
+      topK: counter,
+      topP: z.number().gt(0).max(1),
+      seed: z.int(),
+    }),
+    levels: z.array(z.number().min(0).max(1)).min(2),
+    methods: z.partialRecord(z.enum(METHODS), methodScores),
+  })
+  .superRefine(({ settings, levels, methods }, context) => {
+    const refuse = (path: PropertyKey[], message: string): void =>
+      context.addIssue({ code: 'custom', path, message });
+    if (!isAscending(levels) || levels.at(-1) !== 1) refuse(['levels'], 'must ascend to 1');
+    for (const [name, { tokens, positions, steps }] of entries(methods)) {
+      if (Object.values(settingsOf(name, settings)).includes(undefined)) {
+        refuse(['settings'], `lacks what ${name} depends on`);
+      }
+      const at = ['methods', name];
+      check(tokens, [...at, 'tokens']);
+      for (const [i, bin] of positions.entries()) {
+        check(bin, [...at, 'positions', i]);
+        const before = positions[i - 1];
+        if (before && (before.to === null || bin.from < before.to)) {
+          refuse([...at, 'positions', i, 'from'], 'lies in the bin before');
+        }
+        if (bin.to !== null && bin.to <= bin.from) {
+          refuse([...at, 'positions', i, 'to'], `must exceed from, which is ${bin.from}`);
+        }
+      }
+      check(steps.max, [...at, 'steps', 'max']);
+      check(steps.mean, [...at, 'steps', 'mean']);
+    }
+    function check({ count, skipped, quantiles, below }: Distribution, path: PropertyKey[]): void {
+      const ranks = levels.map((level) => rankAt(level, count));
+      const isSkipped = (i: number): boolean => quantiles[i] === Number.NEGATIVE_INFINITY;
+      if (skipped > count) refuse([...path, 'skipped'], `exceeds count, which is ${count}`);
+      if (quantiles.length !== levels.length) refuse([...path, 'quantiles'], 'needs one for each of levels');
+      else if (!isAscending(quantiles)) refuse([...path, 'quantiles'], 'must not fall');
+      else if (quantiles.some((score, i) => ranks[i] === ranks[i - 1] && score !== quantiles[i - 1])) {
+        refuse([...path, 'quantiles'], `holds more different scores than there are among ${count}`);
+      } else if (ranks.some((rank, i) => isSkipped(i) !== rank <= skipped)) {
+        refuse([...path, 'quantiles'], 'must be null for those skipped, and for no others');
+      }
+      if (below && !fits(below, ranks, quantiles)) {
+        refuse([...path, 'below'], 'needs for each of quantiles how many scores are lower');
+      }
+    }
+  });
+
+const calibrationFile = z.strictObject({
+  format: z.literal(FORMAT, { error: `must be ${FORMAT}: the file is of another version of flinch` }),
+  /** Fingerprint of the checkpoint. */
+  model: z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hexadecimal digits'),
+  calibrations: z.array(calibration),
+});
+
+export interface MethodCalibration extends TokenDistributions {
+  readonly steps: Readonly<Record<Statistic, Distribution>>;
+}
+
+/** Ordinary scores under one choice of settings. */
+export interface Calibration {
+  readonly settings: CalibrationSettings;
+  readonly collected: Readonly<z.output<typeof calibration>['collected']>;
+  /** The levels of all quantiles in it. */
+  readonly levels: readonly number[];
+  readonly methods: Readonly<Partial<Record<Method, MethodCalibration>>>;
+}
+
+/** `calibration.json`, which lies beside the weights of a model. */
+export interface CalibrationFile {
+  readonly format: typeof FORMAT;
+  readonly model: string;
+  readonly calibrations: readonly Calibration[];
+}
+
+/** @throws ModelError that names file and field */
+export const parseCalibration = (json: unknown, file: string): CalibrationFile =>
+  parseJson(calibrationFile, json, file);
+
+/**
+ * The file with a calibration in it, in place of the same methods under the same settings, or of all for another model.
+ * What was collected before for other methods stays.
+ */
+export function withCalibration(
+  file: CalibrationFile | null,
+  model: string,
+  added: Calibration,
+): CalibrationFile {
+  const old = file?.model === model ? file.calibrations : [];
+  const kept = old.map((calibration) =>
+    sameSettings(calibration.settings, added.settings) ? without(calibration, added.methods) : calibration,
+  );
+  const calibrations = [...kept.filter(({ methods }) => entries(methods).length > 0), added];
+  return { format: FORMAT, model, calibrations };
+}
+
+function without(calibration: Calibration, replaced: Calibration['methods']): Calibration {
+  const methods = entries(calibration.methods).filter(([method]) => !replaced[method]);
+  return { ...calibration, methods: Object.fromEntries(methods) };
+}
+
+function entries<T>(methods: Readonly<Partial<Record<Method, T>>>): [Method, T][] {
+  return METHODS.flatMap((method): [Method, T][] => {
+    const value = methods[method];
+    return value === undefined ? [] : [[method, value]];
+  });
+}
+
+const isAscending = (values: readonly number[]): boolean =>
+  values.every((value, i) => i === 0 || value >= values[i - 1]!);
+
+/** Whether as many scores may be lower than each quantile: those of the one before at least, unless it is the same. */
+const fits = (below: readonly number[], ranks: readonly number[], quantiles: readonly number[]): boolean =>
+  below.length === quantiles.length &&
+  isAscending(below) &&
+  below.every(
+    (count, i) => count < ranks[i]! && (quantiles[i - 1] === quantiles[i] || count >= (ranks[i - 1] ?? 0)),
+  );

@@ -1,0 +1,74 @@
+import { groupedWilson, type Interval } from '../numerics/proportion.js';
+import type { Method } from '../uncertainty/method.js';
+import { isAlarm, type RiskModel, STATISTICS, type Statistic } from './risk.js';
+import { type ScoredAnswer, samplesOf } from './score-collector.js';
+
+/** Target rates that a check looks at. */
+export const RATES = [0.01, 0.02, 0.05, 0.1] as const;
+
+/** How often ordinary tokens, or steps by one of their statistics, raise an alarm. */
+export interface FalseAlarms {
+  readonly method: Method;
+  readonly of: 'token' | Statistic;
+  readonly count: number;
+  /** Measured at each target, with an interval of 95 % that knows that the tokens of an answer are alike. */
+  readonly rates: readonly (Interval & { readonly target: number; readonly measured: number })[];
+}
+
+/** Measures a risk model on answers that it was not made from. */
+export class FalseAlarmCheck {
+  readonly #risks: RiskModel;
+  readonly #methods: readonly Method[];
+  /** Of each kind the risks in each answer. */
+  readonly #answers = new Map<`${Method} ${FalseAlarms['of']}`, number[][]>();
+
+  constructor(risks: RiskModel, methods: readonly Method[]) {
+    this.#risks = risks;
+    this.#methods = methods;
+  }
+
+  /** @param steps the leading ones that count */
+  add(answer: ScoredAnswer, steps = answer.steps.length): void {
+    for (const method of this.#methods) {
+      const samples = samplesOf(answer, method, steps);
+      this.#note(
+        `${method} token`,
+        samples.tokens.map(({ score, index }) => this.#risks.ofToken(method, score, index)),
+      );
+      for (const statistic of STATISTICS) {
+        this.#note(
+          `${method} ${statistic}`,
+          samples.steps[statistic].map((score) => this.#risks.ofStep(method, statistic, score)),
+        );
+      }
+    }
+  }
+
+  #note(kind: `${Method} ${FalseAlarms['of']}`, risks: readonly (number | null)[]): void {
+    const answers = this.#answers.get(kind) ?? [];
+    answers.push(risks.filter((risk) => risk !== null));
+    this.#answers.set(kind, answers);
+  }
+
+  /** Kinds with nothing to measure are left out. */
+  table(): FalseAlarms[] {
+    const kinds = this.#methods.flatMap((method) =>
+      (['token', ...STATISTICS] as const).map((of) => ({ method, of })),
+    );
+    return kinds.flatMap(({ method, of }) => {
+      const answers = this.#answers.get(`${method} ${of}`) ?? [];
+      const count = answers.reduce((sum, risks) => sum + risks.length, 0);
+      return count === 0 ? [] : [{ method, of, count, rates: RATES.map((rate) => measure(answers, rate)) }];
+    });
+  }
+}
+
+function measure(answers: readonly (readonly number[])[], target: number): FalseAlarms['rates'][number] {
+  const groups = answers.map((risks) => ({
+    successes: risks.filter((risk) => isAlarm(risk, target)).length,
+    trials: risks.length,
+  }));
+  const trials = groups.reduce((sum, group) => sum + group.trials, 0);
+  const measured = groups.reduce((sum, group) => sum + group.successes, 0) / trials;
+  return { target, measured, ...groupedWilson(groups) };
+}

@@ -1,0 +1,85 @@
+import type { Checkpoint } from '../checkpoint/checkpoint.js';
+import { fingerprint } from '../checkpoint/fingerprint.js';
+import type { Method } from '../uncertainty/method.js';
+import type { AbsoluteScoring } from '../uncertainty/settings.js';
+import { CalibratedRisk } from './calibrated-risk.js';
+import type { Calibration, CalibrationFile } from './calibration.js';
+import { CALIBRATION_FILE } from './calibration-file.js';
+import {
+  type CalibrationSettings,
+  calibrationSettings,
+  differences,
+  sameSettings,
+} from './calibration-settings.js';
+import type { RiskModel } from './risk.js';
+import { RunningRisk } from './running-risk.js';
+
+export interface RatedBy {
+  readonly risks: RiskModel;
+  /** For people: which methods go by a running estimate, and why. */
+  readonly warnings: readonly string[];
+}
+
+const INSTEAD = 'go by a running estimate';
+
+/**
+ * What rates the scores of each method: a calibration of this model under these settings, else a running estimate.
+ *
+ * @param file what `readCalibration` gave
+ * @param methods those that somebody wants rated
+ * @throws ModelError where the model's files cannot be read any more
+ */
+export async function riskModel(
+  checkpoint: Pick<Checkpoint, 'dir' | 'tensors'>,
+  file: CalibrationFile | null,
+  scoring: AbsoluteScoring,
+  methods: readonly Method[],
+): Promise<RatedBy> {
+  const running = new RunningRisk();
+  const only = (warning: string): RatedBy => ({ risks: running, warnings: [`${warning}: flags ${INSTEAD}`] });
+  if (file === null) return only(`there is no ${CALIBRATION_FILE} (flinch calibrate makes one)`);
+  if (file.model !== (await fingerprint(checkpoint)))
+    return only(`${CALIBRATION_FILE} was made for another model`);
+
+  const used = calibrationSettings(scoring, methods);
+  const holding = new Map<Method, Calibration>();
+  const warnings: string[] = [];
+  for (const method of methods) {
+    const nearest = candidates(file, method, used)[0];
+    const problem = problemOf(method, nearest, used);
+    if (nearest && problem === null) holding.set(method, nearest);
+    else warnings.push(`${CALIBRATION_FILE} ${problem}: flags by ${method} ${INSTEAD}`);
+  }
+  return { risks: firstOf(new CalibratedRisk(holding), running), warnings };
+}
+
+/** Those that know the method, the nearest settings first; of equal ones that with all of the settings, the larger. */
+function candidates(file: CalibrationFile, method: Method, used: CalibrationSettings): Calibration[] {
+  const differing = ({ settings }: Calibration): number => differences(method, settings, used).length;
+  const others = ({ settings }: Calibration): number => (sameSettings(settings, used) ? 0 : 1);
+  return file.calibrations
+    .filter(({ methods }) => methods[method])
+    .sort(
+      (a, b) =>
+        differing(a) - differing(b) || others(a) - others(b) || b.collected.tokens - a.collected.tokens,
+    );
+}
+
+function problemOf(
+  method: Method,
+  nearest: Calibration | undefined,
+  used: CalibrationSettings,
+): string | null {
+  if (!nearest) return `does not hold ${method}`;
+  const differing = differences(method, nearest.settings, used);
+  return differing.length === 0 ? null : `was made for ${differing.join(', ')}`;
+}
+
+function firstOf(calibrated: CalibratedRisk, running: RunningRisk): RiskModel {
+  const of = (method: Method): RiskModel => (calibrated.calibrated(method) ? calibrated : running);
+  return {
+    calibrated: (method) => calibrated.calibrated(method),
+    ofToken: (method, score, index) => of(method).ofToken(method, score, index),
+    ofStep: (method, statistic, score) => of(method).ofStep(method, statistic, score),
+  };
+}

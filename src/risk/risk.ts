@@ -1,0 +1,32 @@
+import type { Method } from '../uncertainty/method.js';
+
+/** What of a step's token scores stands for the step. `mean` is length-normalised; a sum would favour short steps. */
+export const STATISTICS = ['max', 'mean'] as const;
+export type Statistic = (typeof STATISTICS)[number];
+
+/**
+ * Where a score stands among ordinary ones: its rank in [0, 1], so that a threshold of 1 − rate raises an alarm for
+ * that share of them. `null` while too few are known to tell.
+ *
+ * A rate is one of all tokens, or steps: those without a score, as the schedule skipped them, are asked about with a
+ * score of −∞, so that a model which learns from what it is asked hears of them.
+ */
+export interface RiskModel {
+  /** Whether ordinary scores of a method were collected beforehand, or are those seen so far. */
+  calibrated(method: Method): boolean;
+  /** @param index of the token in the response: where the scale depends on it, so does the rank */
+  ofToken(method: Method, score: number, index: number): number | null;
+  ofStep(method: Method, statistic: Statistic, score: number): number | null;
+}
+
+/** The score of a step, from those of its tokens that have one; −∞ for a step with none. */
+export function stepScore(statistic: Statistic, scores: readonly number[]): number {
+  const largest = scores.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+  if (statistic === 'max' || scores.length === 0) return largest;
+  return scores.reduce((sum, score) => sum + score, 0) / scores.length;
+}
+
+/** Whether a risk raises an alarm at a target false-alarm rate; what cannot be rated yet raises none. */
+export function isAlarm(risk: number | null, rate: number): boolean {
+  return risk !== null && risk >= 1 - rate;
+}

@@ -1,0 +1,126 @@
+import { join } from 'node:path';
+import { Environment, Interpreter, parse, tokenize } from '@huggingface/jinja';
+import { ModelError, reasonOf, TemplateError } from '../files/errors.js';
+import { parseJson, readOptional, readOptionalJson } from '../files/json.js';
+import { strftime } from './strftime.js';
+import { chatTemplateSchema, parseTokenizerConfig } from './tokenizer-config.js';
+
+export interface ChatMessage {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content: string;
+}
+
+export interface RenderOptions {
+  /** Whether to end with the opening of an assistant's message, for the model to continue. */
+  readonly addGenerationPrompt: boolean;
+}
+
+/** Where a template comes from and what it sees besides the messages. */
+export interface TemplateContext {
+  /** The file that holds it, for messages. */
+  readonly file: string;
+  /** `bos_token`, `eos_token`, ... → content. */
+  readonly namedTokens: ReadonlyMap<string, string>;
+  /** The clock of `strftime_now`. */
+  readonly now?: () => Date;
+}
+
+/** More than any conversation has messages; a template cannot make a longer list out of a number. */
+const MAX_RANGE = 100_000;
+
+/**
+ * Turns a conversation into the prompt that the model was trained on, with the Jinja template of the checkpoint.
+ * Variables and options are those of transformers' `apply_chat_template`.
+ */
+export class ChatTemplate {
+  /** Jinja, or null for a checkpoint without a template (a base model). */
+  readonly source: string | null;
+  readonly #program: ReturnType<typeof parse> | null;
+  readonly #context: TemplateContext;
+
+  /** @throws ModelError for a template that is not Jinja */
+  constructor(source: string | null, context: TemplateContext) {
+    this.source = source;
+    this.#context = context;
+    this.#program =
+      source === null
+        ? null
+        : this.#guard(() => parse(tokenize(source, { trim_blocks: true, lstrip_blocks: true })));
+  }
+
+  /**
+   * @throws TemplateError where the template refuses the messages
+   * @throws ModelError for a checkpoint without a template, or one whose template fails
+   */
+  render(messages: readonly ChatMessage[], { addGenerationPrompt }: RenderOptions): string {
+    const { file, namedTokens, now = () => new Date() } = this.#context;
+    const program = this.#program;
+    if (program === null) throw new ModelError(file, 'chat_template', 'is missing, this model cannot chat');
+    const variables: Readonly<Record<string, unknown>> = {
+      ...Object.fromEntries(namedTokens),
+      messages,
+      add_generation_prompt: addGenerationPrompt,
+      tools: null,
+      documents: null,
+      true: true,
+      True: true,
+      false: false,
+      False: false,
+      none: null,
+      None: null,
+      range,
+      strftime_now: (format: unknown) => strftime(now(), String(format)),
+      raise_exception: (reason: unknown) => {
+        throw new TemplateError(file, String(reason));
+      },
+    };
+    const environment = new Environment();
+    for (const [name, value] of Object.entries(variables)) environment.set(name, value);
+    const { value } = this.#guard(() => new Interpreter(environment).run(program));
+    return String(value);
+  }
+
+  #guard<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (cause) {
+      if (cause instanceof TemplateError) throw cause;
+      throw new ModelError(this.#context.file, 'chat_template', reasonOf(cause), { cause });
+    }
+  }
+}
+
+/** Python's `range`, for a template's loops. */
+function range(first: number, last?: number, step = 1): number[] {
+  const [start, stop] = last === undefined ? [0, first] : [first, last];
+  const length = Math.max(0, Math.ceil((stop - start) / step));
+  if (!(length <= MAX_RANGE)) throw new RangeError(`range(${start}, ${stop}, ${step}) is too long`);
+  return Array.from({ length }, (_, i) => start + i * step);
+}
+
+/**
+ * Reads the chat template of a checkpoint. As in transformers, `chat_template.jinja` wins over tokenizer_config.json,
+ * and that over `chat_template.json`.
+ *
+ * @throws ModelError for a template that is not Jinja or a file that is broken
+ */
+export async function openChatTemplate(dir: string): Promise<ChatTemplate> {
+  const configFile = join(dir, 'tokenizer_config.json');
+  const config = parseTokenizerConfig(await readOptionalJson(dir, 'tokenizer_config.json'), configFile);
+  const { namedTokens, chatTemplate } = config;
+
+  const jinja = await readOptional(dir, 'chat_template.jinja');
+  if (jinja) {
+    return new ChatTemplate(new TextDecoder().decode(jinja), {
+      file: join(dir, 'chat_template.jinja'),
+      namedTokens,
+    });
+  }
+  const json = await readOptionalJson(dir, 'chat_template.json');
+  if (chatTemplate === null && json !== undefined) {
+    const file = join(dir, 'chat_template.json');
+    const source = parseJson(chatTemplateSchema, json, file).chat_template ?? null;
+    return new ChatTemplate(source, { file, namedTokens });
+  }
+  return new ChatTemplate(chatTemplate, { file: configFile, namedTokens });
+}

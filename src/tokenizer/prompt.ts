@@ -1,0 +1,68 @@
+import { TemplateError } from '../files/errors.js';
+import type { ChatMessage, ChatTemplate } from './chat-template.js';
+import type { Tokenizer } from './tokenizer.js';
+
+/**
+ * Token ids of a conversation that the model is to continue. The template writes every special token itself: where a
+ * message holds the name of one (`<|im_end|>`), that is text, and cannot end the message.
+ *
+ * @throws TemplateError where the template refuses the messages
+ * @throws ModelError where the model has no template, or it fails
+ */
+export function encodePrompt(
+  { chatTemplate, tokenizer }: { readonly chatTemplate: ChatTemplate; readonly tokenizer: Tokenizer },
+  messages: readonly ChatMessage[],
+): number[] {
+  const render = (shown: readonly ChatMessage[]): string =>
+    chatTemplate.render(shown, { addGenerationPrompt: true });
+  if (!messages.some(({ content }) => tokenizer.specialsIn(content).length > 0)) {
+    return tokenizer.encode(render(messages));
+  }
+  const mark = unusedIn(messages);
+  const marked = messages.map((message) => ({
+    ...message,
+    content: breakSpecials(message.content, mark, tokenizer),
+  }));
+  return encodeMarked(render(marked), mark, tokenizer);
+}
+
+/** A character of the private use area that no message holds. */
+function unusedIn(messages: readonly ChatMessage[]): string {
+  for (let code = 0xe000; code <= 0xf8ff; code++) {
+    const char = String.fromCharCode(code);
+    if (!messages.some(({ content }) => content.includes(char))) return char;
+  }
+  throw new TemplateError('messages', 'they hold all of the private use area, and names of special tokens');
+}
+
+/** With the mark inside each name of a special token, so that the template's own can be told from them. */
+function breakSpecials(text: string, mark: string, tokenizer: Tokenizer): string {
+  const found = tokenizer.specialsIn(text);
+  if (found.length === 0) return text;
+  const cuts = found.map(({ index }) => index + 1);
+  const parts = [0, ...cuts].map((cut, i) => text.slice(cut, cuts[i]));
+  return breakSpecials(parts.join(mark), mark, tokenizer); // names may overlap
+}
+
+/** What lies between two special tokens of the template, and holds the mark, is encoded without any. */
+function encodeMarked(text: string, mark: string, tokenizer: Tokenizer): number[] {
+  const ids: number[] = [];
+  let run = '';
+  const add = (section: string, special: string): void => {
+    if (!section.includes(mark)) {
+      run += section + special;
+      return;
+    }
+    for (const id of tokenizer.encode(run)) ids.push(id);
+    for (const id of tokenizer.encodePlain(section.replaceAll(mark, ''))) ids.push(id);
+    run = special;
+  };
+  let end = 0;
+  for (const { index, 0: special } of tokenizer.specialsIn(text)) {
+    add(text.slice(end, index), special);
+    end = index + special.length;
+  }
+  add(text.slice(end), '');
+  for (const id of tokenizer.encode(run)) ids.push(id);
+  return ids;
+}

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { ModelError, show } from '../files/errors.js';
+import { fieldName, isRecord, parseJson } from '../files/json.js';
+
+const patternSchema = z.object({
+  pattern: z.union([z.object({ String: z.string() }), z.object({ Regex: z.string() })], {
+    error: 'expected a String or a Regex',
+  }),
+});
+const splitSchema = patternSchema.extend({ behavior: z.string() });
+const fixedLengthSchema = z.object({ length: z.int().min(1) });
+
+/**
+ * Refuses a `normalizer` or `pre_tokenizer` that `@huggingface/tokenizers` would apply wrongly without an error: where
+ * a pattern is of no known kind it drops the text or the step, and it treats every behavior of `Split` but `Removed`
+ * as `Isolated`. `FixedLength` with a length below 1 would never come to an end.
+ *
+ * @param at where in the file the step is: `['normalizer']`
+ * @throws ModelError naming the field
+ */
+export function checkTextSteps(json: unknown, file: string, at: readonly PropertyKey[]): void {
+  if (!isRecord(json)) return;
+  for (const list of ['normalizers', 'pretokenizers']) {
+    const steps = json[list];
+    if (!Array.isArray(steps)) continue;
+    // Sequences inside sequences say nothing more; without them no file can nest too deep to read.
+    if (at.length > 1) throw new ModelError(file, fieldName(at), 'a Sequence in a Sequence is not supported');
+    checkGrowth(steps, file, fieldName([...at, list]));
+    for (const [i, step] of steps.entries()) checkTextSteps(step, file, [...at, list, i]);
+  }
+  if (json.type === 'FixedLength') parseJson(fixedLengthSchema, json, file, at);
+  if (json.type === 'Replace') parseJson(patternSchema, json, file, at);
+  if (json.type !== 'Split') return;
+  const { behavior } = parseJson(splitSchema, json, file, at);
+  if (/^(isolated|removed)$/i.test(behavior)) return;
+  const problem = `${show(behavior)} is not supported (supported: Isolated, Removed)`;
+  throw new ModelError(file, fieldName([...at, 'behavior']), problem);
+}
+
+/** Models have five steps at most. */
+const MAX_STEPS = 16;
+
+/**
+ * `ByteLevel` writes most bytes as two: applied again and again, as in a list that was repeated by mistake, it makes
+ * gigabytes of a word.
+ */
+function checkGrowth(steps: readonly unknown[], file: string, field: string): void {
+  if (steps.length > MAX_STEPS) {
+    throw new ModelError(file, field, `${steps.length} steps are not supported (at most ${MAX_STEPS})`);
+  }
+  if (steps.filter((step) => isRecord(step) && step.type === 'ByteLevel').length > 1) {
+    throw new ModelError(file, field, 'more than one ByteLevel is not supported');
+  }
+}

@@ -1,0 +1,93 @@
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { ModelError, show } from '../files/errors.js';
+import { isRecord, oneOf, parseJson } from '../files/json.js';
+import { type AddedToken, addedTokenSchema, MAX_IDS, parseTokenizerConfig } from './tokenizer-config.js';
+
+/** The tokens of a checkpoint. */
+export interface Vocabulary {
+  /** Spelling → id, without the added tokens. */
+  readonly ids: ReadonlyMap<string, number>;
+  readonly added: readonly AddedToken[];
+}
+
+const empty = z.literal('').nullish();
+
+const schema = z.object({
+  model: z.object({
+    // Files of early versions do not name the model; their merges show that it is BPE.
+    type: oneOf(['BPE']).optional(),
+    merges: z.array(z.unknown()),
+    unk_token: z.string().nullish(),
+    continuing_subword_prefix: empty,
+    end_of_word_suffix: empty,
+  }),
+  added_tokens: z.array(addedTokenSchema).nullish(),
+});
+
+/**
+ * Reads the vocabulary of a tokenizer.json, with the tokens that tokenizer_config.json adds or declares special:
+ * a token is special if either file says so, as in transformers.
+ *
+ * @throws ModelError naming the field: only BPE is supported, ids must be unambiguous
+ */
+export function parseVocabulary(json: unknown, configJson: unknown, file: string): Vocabulary {
+  const { model, added_tokens } = parseJson(schema, json, file);
+  const ids = parseIds(isRecord(json) && isRecord(json.model) ? json.model.vocab : undefined, file);
+  const added = new Map<string, AddedToken>();
+  const spellings = new Map<number, string>();
+  const add = (token: AddedToken, source: string, field: string) => {
+    const id = added.get(token.content)?.id ?? ids.get(token.content);
+    if (id !== undefined && id !== token.id) {
+      throw new ModelError(source, field, `${show(token.content)} has id ${token.id} here and ${id} before`);
+    }
+    const spelling = spellings.get(token.id);
+    if (spelling !== undefined && spelling !== token.content) {
+      throw new ModelError(
+        source,
+        field,
+        `id ${token.id} is both ${show(spelling)} and ${show(token.content)}`,
+      );
+    }
+    spellings.set(token.id, token.content);
+    const known = added.get(token.content);
+    added.set(token.content, known ? { ...known, special: known.special || token.special } : token);
+  };
+
+  for (const [i, token] of (added_tokens ?? []).entries()) add(token, file, `added_tokens[${i}]`);
+  const configFile = join(dirname(file), 'tokenizer_config.json');
+  const config = parseTokenizerConfig(configJson, configFile);
+  for (const token of config.addedTokens) add(token, configFile, `added_tokens_decoder.${token.id}`);
+  for (const content of [...config.namedTokens.values(), ...config.additionalSpecialTokens]) {
+    const id = added.get(content)?.id ?? ids.get(content);
+    const plain = { content, special: true, normalized: false, lstrip: false, rstrip: false };
+    if (id !== undefined) add({ ...plain, id }, configFile, content);
+  }
+
+  const { unk_token: unknown } = model;
+  if (unknown != null && !ids.has(unknown) && !added.has(unknown)) {
+    throw new ModelError(file, 'model.unk_token', `${show(unknown)} is not in the vocabulary`);
+  }
+  return { ids, added: [...added.values()] };
+}
+
+/**
+ * `model.vocab`, entry by entry: a record of zod, or a lookup in the object itself, would treat tokens such as
+ * `__proto__` and `constructor` as something else.
+ */
+function parseIds(vocab: unknown, file: string): ReadonlyMap<string, number> {
+  if (!isRecord(vocab)) throw new ModelError(file, 'model.vocab', `expected an object, found ${show(vocab)}`);
+  const ids = new Map<string, number>();
+  const taken = new Map<number, string>();
+  for (const [token, id] of Object.entries(vocab)) {
+    if (typeof id !== 'number' || !Number.isInteger(id) || id < 0 || id >= MAX_IDS) {
+      throw new ModelError(file, `model.vocab.${token}`, `expected a token id, found ${show(id)}`);
+    }
+    const other = taken.get(id);
+    if (other !== undefined)
+      throw new ModelError(file, `model.vocab.${token}`, `has id ${id}, as ${show(other)} has`);
+    taken.set(id, token);
+    ids.set(token, id);
+  }
+  return ids;
+}

@@ -1,0 +1,52 @@
+import type { ScoreSize } from '../engine/memory.js';
+import type { NoiseOptions, ReplicaOptions } from '../engine/protocol.js';
+import type { Method } from './method.js';
+import { blockOf } from './schedule.js';
+import {
+  type AbsoluteScoring,
+  DEFAULT_RANDOM,
+  DEFAULT_TOKUR,
+  type RandomSettings,
+  type Scoring,
+  SettingsError,
+} from './settings.js';
+import { TOKUR_METHODS } from './tokur.js';
+
+/** Whether a method asks for perturbed copies of that kind. */
+export function needsReplicas(kind: ReplicaOptions['kind'], { methods }: Scoring): boolean {
+  const needing: readonly Method[] = kind === 'noise' ? ['random'] : TOKUR_METHODS;
+  return methods.some((method) => needing.includes(method));
+}
+
+/** The perturbed copies that the methods need. */
+export function replicaOptions(scoring: AbsoluteScoring, hidden: number): ReplicaOptions[] {
+  const { random = DEFAULT_RANDOM, tokur = DEFAULT_TOKUR, form = 'perturb' } = scoring;
+  const replicas: ReplicaOptions[] = [
+    { kind: 'noise', samples: random.samples, form, noise: noiseOf(random, hidden) },
+    { kind: 'tokur', ...tokur },
+  ];
+  return replicas.filter(({ kind }) => needsReplicas(kind, scoring));
+}
+
+/** What the passes of a text need memory for. */
+export function sizeOf(
+  { schedule, methods }: Scoring,
+  positions: number,
+  replicas: readonly ReplicaOptions[],
+): ScoreSize {
+  const all = schedule.kind === 'offline' || schedule.window === 'all';
+  const window = methods.includes('adversarial') ? (all ? positions : schedule.window) : 1;
+  const copies = replicas.reduce((sum, { samples }) => sum + samples, 0);
+  return { positions, window, scored: Math.min(positions, blockOf(schedule)), replicas: copies };
+}
+
+function noiseOf(
+  { samples, sigma, seed, noise }: RandomSettings & { readonly sigma: number },
+  hidden: number,
+): NoiseOptions['noise'] {
+  if (!noise) return { sigma, seed };
+  const positions = noise.length / (samples * hidden);
+  if (Number.isInteger(positions)) return { values: noise, positions };
+  const shape = `${samples} samples × ${hidden} entries of an embedding`;
+  throw new SettingsError('noise', `holds ${noise.length} numbers, no multiple of ${shape}`);
+}

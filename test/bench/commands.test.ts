@@ -1,0 +1,83 @@
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { start as startFlinch, useFolder } from '../support/cli.js';
+import { checkpointFolder } from '../support/golden.js';
+
+function start(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const { child, finished } = startFlinch(['bench', ...args], '', env);
+  return {
+    child,
+    finished: finished.then(({ code, stdout, stderr }) => ({ code, output: stdout + stderr })),
+  };
+}
+
+const { path } = useFolder();
+
+describe('flinch bench', () => {
+  it('shows its commands, and for each its options and an example', async () => {
+    const commands = ['speed', 'checkpoint', 'schedules', 'soak'];
+    const help = async (args: readonly string[]): Promise<string> => (await start(args).finished).output;
+    const [all, ...each] = await Promise.all(
+      [[], ...commands.map((name) => [name])].map((args) => help([...args, '--help'])),
+    );
+    for (const [i, command] of commands.entries()) {
+      expect(all).toContain(`\n  ${command}`);
+      expect(each[i]).toContain('--output');
+      expect(each[i]).toMatch(/Examples?:\n {2}\$ npx flinch bench /);
+    }
+  });
+
+  it('refuses what it does not know', async () => {
+    expect((await start(['checkpoint', '70b']).finished).output).toContain('135m-fp32');
+    expect((await start(['checkpoint', '--sections', 'speed']).finished).output).toContain(
+      '"speed" is not one',
+    );
+  });
+
+  it('measures a checkpoint, section by section', async () => {
+    const output = path('checkpoint.json');
+    const args = [
+      'checkpoint',
+      '--model',
+      checkpointFolder('tiny-llama'),
+      '--rounds',
+      '1',
+      '--output',
+      output,
+    ];
+    const sections = ['--sections', 'memory,decode,passes,lengths'];
+    const { code, output: text } = await start([...args, ...sections]).finished;
+    expect({ code, text }).toMatchObject({
+      code: 0,
+      text: expect.stringContaining('one row times each weight'),
+    });
+    const report = JSON.parse(readFileSync(output, 'utf8'));
+    expect(Object.keys(report)).toEqual(expect.arrayContaining(['memory', 'decode', 'passes', 'lengths']));
+    expect(report).not.toHaveProperty('streams');
+    expect(report.decode.bytesPerSecond).toBeCloseTo(
+      report.decode.tokensPerSecond * report.decode.bytesPerToken,
+    );
+    expect(text).not.toContain('NaN');
+  });
+
+  it('leaves no checkpoint behind when it is interrupted', async () => {
+    const folder = path('temporary');
+    mkdirSync(folder);
+    const { child, finished } = start(['checkpoint', 'small-fp32'], { TMPDIR: folder });
+    while (readdirSync(folder).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    child.kill('SIGINT');
+    expect((await finished).code).toBe(130);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('keeps the samples of a soak as it goes', async () => {
+    const output = path('soak.json');
+    const args = ['soak', '--minutes', '0.02', '--every', '0.1', '--users', '2', '--output', output];
+    const { code, output: text } = await start(args).finished;
+    expect(code).toBe(0);
+    expect(text).toContain('0 restarts');
+    const { samples, counts } = JSON.parse(readFileSync(output, 'utf8'));
+    expect(samples.length).toBeGreaterThan(0);
+    expect(counts.tokens).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,122 @@
+import { execFileSync } from 'node:child_process';
+import { realpath, symlink, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
+import { encodePrompt } from '#src/tokenizer/prompt.js';
+import { FIXTURES, filesOf, fixture, folder, golden, modelError, REASONER } from '../support/graphs.js';
+
+describe('openCheckpoint', () => {
+  it.each([
+    ['tiny-llama', 'fp32', 275328],
+    ['tiny-qwen2', 'bf16', 97088],
+    ['tiny-mistral', 'fp16', 156096],
+  ])('opens %s', async (name, type, weightBytes) => {
+    const checkpoint = await openCheckpoint(fixture(name));
+    expect(checkpoint).toMatchObject({ name, dir: resolve(fixture(name)), weightBytes, eosTokenIds: [639] });
+    expect(new Set([...checkpoint.tensors.values()].map((tensor) => tensor.type))).toEqual(new Set([type]));
+  });
+
+  it('opens the embedded model, whose generation_config.json adds an end token', async () => {
+    const checkpoint = await openCheckpoint(`${REASONER}/`);
+    expect(checkpoint).toMatchObject({ name: 'reasoner', eosTokenIds: [639, 637] });
+    expect(checkpoint.config.eosTokenIds).toEqual([639]);
+    expect(checkpoint.generation).toMatchObject({ sample: true, temperature: 0.2 });
+  });
+
+  it.each(FIXTURES)('%s: conversations become the prompt ids of transformers', async (name) => {
+    const checkpoint = await openCheckpoint(fixture(name));
+    for (const { messages, promptIds } of await golden(name)) {
+      expect(encodePrompt(checkpoint, messages)).toEqual(promptIds);
+    }
+  });
+
+  it('opens a folder of links, as the Hugging Face cache has', async () => {
+    const dir = await folder({});
+    const source = await realpath(fixture('tiny-llama'));
+    for (const name of Object.keys(await filesOf(source))) await symlink(join(source, name), join(dir, name));
+    const checkpoint = await openCheckpoint(dir);
+    expect(checkpoint.tensors.get('lm_head.weight')?.file).toBe(
+      join(source, 'model-00002-of-00002.safetensors'),
+    );
+  });
+
+  it('needs neither generation_config.json nor tokenizer_config.json', async () => {
+    const { 'generation_config.json': _g, 'tokenizer_config.json': _t, ...files } = await filesOf(REASONER);
+    const checkpoint = await openCheckpoint(await folder(files));
+    expect(checkpoint.eosTokenIds).toEqual([639]);
+    expect(checkpoint.chatTemplate.source).toBeNull();
+  });
+});
+
+describe('a folder that is no checkpoint is refused by file', () => {
+  it('a missing folder', async () => {
+    const error = await modelError(() => openCheckpoint('/no/such/model'));
+    expect(error).toMatchObject({ file: '/no/such/model', field: '' });
+    expect(error.message).toBe('/no/such/model: the folder is missing');
+  });
+
+  it('a file', async () => {
+    const dir = await folder({ model: 'x' });
+    expect((await modelError(() => openCheckpoint(join(dir, 'model')))).message).toMatch(/is not a folder/);
+  });
+
+  it.each(['config.json', 'tokenizer.json'])('no %s', async (name) => {
+    const { [name]: _, ...files } = await filesOf(REASONER);
+    const dir = await folder(files);
+    expect((await modelError(() => openCheckpoint(dir))).message).toBe(
+      `${join(dir, name)}: the file is missing`,
+    );
+  });
+
+  it('no weights', async () => {
+    const { 'model.safetensors': _, ...files } = await filesOf(REASONER);
+    const dir = await folder(files);
+    expect((await modelError(() => openCheckpoint(dir))).message).toMatch(/holds neither/);
+  });
+
+  it.each(['config.json', 'generation_config.json', 'tokenizer.json', 'tokenizer_config.json'])(
+    '%s that is no JSON, empty, or no UTF-8',
+    async (name) => {
+      const dir = await folder(await filesOf(REASONER));
+      for (const content of ['{', '', Uint8Array.of(0x7b, 0xff, 0x7d)]) {
+        await writeFile(join(dir, name), content);
+        const error = await modelError(() => openCheckpoint(dir));
+        expect(error.file).toBe(join(dir, name));
+        expect(error.message).toMatch(/is not JSON/);
+      }
+    },
+  );
+
+  it.skipIf(process.platform === 'win32')(
+    'a pipe for config.json, which nobody will ever write to',
+    async () => {
+      const dir = await folder({});
+      execFileSync('mkfifo', [join(dir, 'config.json')]);
+      const error = await modelError(() => openCheckpoint(dir));
+      expect(error.message).toBe(`${join(dir, 'config.json')}: is not a file`);
+    },
+  );
+
+  it('weights of another model', async () => {
+    const dir = await folder({
+      ...(await filesOf(fixture('tiny-mistral'))),
+      'model.safetensors': (await filesOf(fixture('tiny-qwen2')))['model.safetensors']!,
+    });
+    const error = await modelError(() => openCheckpoint(dir));
+    expect(error).toMatchObject({
+      file: join(await realpath(dir), 'model.safetensors'),
+      field: 'model.layers.0.self_attn.q_proj.weight',
+    });
+    expect(error.message).toMatch(/has shape \[32,32\], config\.json implies \[64,32\]/);
+  });
+
+  it('an end token of generation_config.json beyond the vocabulary', async () => {
+    const dir = await folder({
+      ...(await filesOf(REASONER)),
+      'generation_config.json': { eos_token_id: [2, 640] },
+    });
+    const error = await modelError(() => openCheckpoint(dir));
+    expect(error).toMatchObject({ file: join(dir, 'generation_config.json'), field: 'eos_token_id' });
+  });
+});

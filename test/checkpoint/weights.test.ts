@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { type ModelConfig, parseConfig } from '#src/checkpoint/config.js';
+import { readSafetensors, type StoredTensor, type TensorIndex } from '#src/checkpoint/safetensors.js';
+import { checkTensors, expectedTensors } from '#src/checkpoint/weights.js';
+import { FIXTURES, fixture, json, modelError, REASONER } from '../support/graphs.js';
+
+const configOf = async (dir: string) => parseConfig(await json(dir, 'config.json'), 'config.json');
+const shapesOf = (tensors: TensorIndex) =>
+  Object.fromEntries([...tensors].map(([name, { shape }]) => [name, shape]));
+
+describe('expectedTensors', () => {
+  it.each([...FIXTURES.map(fixture), REASONER])(
+    'lists the tensors of %s, no more and no fewer',
+    async (dir) => {
+      const expected = expectedTensors(await configOf(dir));
+      expect(Object.fromEntries(expected)).toEqual(shapesOf(await readSafetensors(dir)));
+    },
+  );
+
+  it('has biases where the family has them', async () => {
+    const config: ModelConfig = {
+      ...(await configOf(fixture('tiny-llama'))),
+      outputBias: true,
+      mlpBias: true,
+    };
+    const expected = expectedTensors(config);
+    expect(expected.get('model.layers.2.self_attn.o_proj.bias')).toEqual([32]);
+    expect(expected.get('model.layers.2.mlp.gate_proj.bias')).toEqual([64]);
+    expect(expected.get('model.layers.2.mlp.down_proj.bias')).toEqual([32]);
+    expect(expected.has('model.layers.2.self_attn.q_proj.bias')).toBe(false);
+  });
+});
+
+describe('checkTensors', () => {
+  const dir = fixture('tiny-llama');
+  const name = 'model.layers.1.mlp.up_proj.weight';
+
+  const changed = async (change: (tensors: Map<string, StoredTensor>) => void) => {
+    const tensors = new Map(await readSafetensors(dir));
+    change(tensors);
+    return tensors;
+  };
+
+  it('passes over tensors that nobody needs', async () => {
+    const tensors = await changed((map) => map.set('extra', { ...map.get(name)!, name: 'extra' }));
+    const config = await configOf(dir);
+    expect(() => checkTensors(config, tensors, dir)).not.toThrow();
+    // Tied, the head in the file is such a tensor.
+    expect(() => checkTensors({ ...config, tieWordEmbeddings: true }, tensors, dir)).not.toThrow();
+  });
+
+  it('refuses a missing tensor by name', async () => {
+    const tensors = await changed((map) => map.delete(name));
+    const error = await modelError(async () => checkTensors(await configOf(dir), tensors, dir));
+    expect(error).toMatchObject({ file: dir, field: name });
+    expect(error.message).toMatch(/is missing from the weights \(expected \[64,32\]\)/);
+  });
+
+  it.each([[[32, 64]], [[64]], [[64, 32, 1]]])('refuses the shape %j and says both', async (shape) => {
+    const tensors = await changed((map) => map.set(name, { ...map.get(name)!, shape }));
+    const error = await modelError(async () => checkTensors(await configOf(dir), tensors, dir));
+    expect(error).toMatchObject({ file: tensors.get(name)?.file, field: name });
+    expect(error.message).toContain(`has shape ${JSON.stringify(shape)}, config.json implies [64,32]`);
+  });
+
+  it('refuses a needed tensor of a type that weights cannot have', async () => {
+    const tensors = await changed((map) => map.delete(name));
+    const index: TensorIndex = Object.assign(tensors, { unsupported: new Map([[name, 'I8']]) });
+    const error = await modelError(async () => checkTensors(await configOf(dir), index, dir));
+    expect(error).toMatchObject({ field: name });
+    expect(error.message).toMatch(/is stored as I8 \(supported: F32, BF16, F16\)/);
+  });
+});

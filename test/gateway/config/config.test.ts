@@ -1,0 +1,301 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { DEFAULT_SILENCE_MS } from '#client/connection.js';
+import { configSchema } from '#gateway/config/config.js';
+import { loadConfig } from '#gateway/config/load-config.js';
+import { CONFIG_VARIABLES } from '#gateway/config/variables.js';
+import { ConfigError } from '#gateway/index.js';
+import { serveConfig } from '#src/cli/serve-config.js';
+import { flinch, useFolder } from '../../support/cli.js';
+
+const folder = useFolder();
+let files = 0;
+const fileOf = (text: string): string => {
+  files += 1;
+  return folder.write(`${files}.yaml`, text);
+};
+const load = (text: string, env: NodeJS.ProcessEnv = {}) => loadConfig({ file: fileOf(text), env });
+
+/** The message, with the file by its name alone. */
+async function refusal(loading: Promise<unknown>): Promise<string> {
+  try {
+    await loading;
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message.replace(/^.*\/\d+\.yaml/, 'file');
+    throw error;
+  }
+  throw new Error('it was accepted');
+}
+
+describe('the configuration', () => {
+  it('is complete without any', async () => {
+    expect(await loadConfig({})).toEqual(configSchema.parse({}));
+  });
+
+  it('takes each field from the last source that has it: file, environment, flags', async () => {
+    const text = 'listen: {host: "::1", port: 1}\nlimits: {body_bytes: 2000, message_bytes: 2000}';
+    const env = { FLINCH_LISTEN_PORT: '2', FLINCH_LIMITS_BODY_BYTES: '3000' };
+    const flags = { config: fileOf(text), port: 3 };
+    expect(await serveConfig(flags, env)).toMatchObject({
+      listen: { host: '::1', port: 3 },
+      limits: { body_bytes: 3000, message_bytes: 2000, connections: 1024 },
+    });
+  });
+
+  it('takes PORT, as platforms set it, but FLINCH_LISTEN_PORT before it, and an empty one for none', async () => {
+    const portOf = async (env: NodeJS.ProcessEnv) => (await load('listen: {port: 1}', env)).listen.port;
+    expect(await portOf({ PORT: '2' })).toBe(2);
+    expect(await portOf({ PORT: '2', FLINCH_LISTEN_PORT: '3' })).toBe(3);
+    expect(await portOf({ FLINCH_LISTEN_PORT: '3', PORT: '2' })).toBe(3);
+    expect(await portOf({ PORT: '' })).toBe(1);
+  });
+
+  it('replaces lists and models as a whole', async () => {
+    const text = 'access: {origins: ["https://a.example"]}\nmodels: {a: {checkpoint: x}}';
+    const env = {
+      FLINCH_ACCESS_ORIGINS: 'https://b.example, https://c.example:8443',
+      FLINCH_MODELS: '{"b": {"checkpoint": "y"}}',
+    };
+    const { access, models } = await load(text, env);
+    expect(access.origins).toEqual(['https://b.example', 'https://c.example:8443']);
+    expect(models).toMatchObject({ b: { checkpoint: 'y' } });
+    expect(models).not.toHaveProperty('a');
+  });
+
+  it('reads JSON too, and a file that says nothing', async () => {
+    expect((await load('{"listen": {"port": 4}}')).listen.port).toBe(4);
+    const nothing = ['# nothing', 'listen:\n  # port: 1', 'access:\n  keys:\n    # none\nmodels:\n  # none'];
+    for (const text of nothing) expect(await load(text)).toEqual(configSchema.parse({}));
+  });
+
+  it('minds no variables of clients, which may be set in the same shell', async () => {
+    const env = { FLINCH_URL: 'http://127.0.0.1:8787', FLINCH_API_KEY: 'a-key' };
+    expect(await loadConfig({ env })).toEqual(await loadConfig({}));
+  });
+
+  it('lets variables of ours hold keys, if the configuration names them', async () => {
+    const text = 'access: {keys: [{name: a, env: FLINCH_KEY_A}]}';
+    expect((await load(text, { FLINCH_KEY_A: 'x' })).access.keys).toHaveLength(1);
+    const FLINCH_ACCESS_KEYS = '[{"name": "a", "env": "FLINCH_KEY_A"}]';
+    const FLINCH_MODELS = '{"a": {"upstreams": [{"url": "http://x/v1", "key_env": "FLINCH_KEY_B"}]}}';
+    const env = { FLINCH_KEY_A: 'x', FLINCH_ACCESS_KEYS, FLINCH_KEY_B: 'y', FLINCH_MODELS };
+    expect((await loadConfig({ env })).access.keys).toHaveLength(1);
+  });
+
+  it.each([
+    ['/nowhere.yaml', '/nowhere.yaml: cannot be read (ENOENT'],
+    ['/', '/: cannot be read (EISDIR'],
+  ])('names the file that cannot be read: %s', async (file, message) => {
+    expect(await refusal(loadConfig({ file }))).toContain(message);
+  });
+
+  const refused: [what: string, file: string, env: NodeJS.ProcessEnv, message: string][] = [
+    ['a value of the file', 'listen: {port: 99999}', {}, 'file: listen.port: Too big'],
+    [
+      'a value of a variable',
+      'listen: {port: 1}',
+      { FLINCH_LISTEN_PORT: '-1' },
+      'FLINCH_LISTEN_PORT: Too small',
+    ],
+    ['a text that is no number', '', { PORT: '8k' }, 'PORT: must be a number'],
+    ['a text that is no boolean', '', { FLINCH_LOG_TEXTS: 'yes' }, 'FLINCH_LOG_TEXTS: must be true or false'],
+    ['a variable that is not JSON', '', { FLINCH_MODELS: '{' }, 'FLINCH_MODELS: must be JSON'],
+    ['a variable that nobody knows', '', { FLINCH_LISTEN_PROT: '1' }, 'did you mean FLINCH_LISTEN_PORT?'],
+    ['an unknown part', 'listn: {port: 1}', {}, 'file: listn: is no field'],
+    ['an unknown field', 'listen: {prot: 1}', {}, 'file: listen.prot: is no field'],
+    ['a part that is no record', 'listen: 3', {}, 'file: listen: expected object'],
+    ['a file that is no record', '- 1', {}, 'file: must hold fields'],
+    ['a model with nothing but a name', 'models: {a: }', {}, 'file: models.a: '],
+    ['a file that is no YAML', 'listen: {', {}, 'file: '],
+    ['the same field twice', 'log: {}\nlog: {}', {}, 'file: Map keys must be unique'],
+    ['a prototype', '__proto__: {listen: {port: 1}}', {}, 'file: __proto__: is no field'],
+    [
+      'a model of no kind',
+      'models: {a: {device: cpu}}',
+      {},
+      'file: models.a: must have a checkpoint or upstreams',
+    ],
+    ['models without one', 'models: {}', {}, 'file: models: must name a model'],
+    ['a field of a model', 'models: {a: {checkpoint: x, port: 1}}', {}, 'file: models.a.port: is no field'],
+    ['the name of a model', 'models: {"a b": {checkpoint: x}}', {}, 'file: models.a b: is no name'],
+    [
+      'a password alone',
+      'models: {a: {upstreams: [{url: "http://:p@x/v1"}]}}',
+      {},
+      'must not hold a password',
+    ],
+    [
+      'a scheme',
+      'models: {a: {upstreams: [{url: "ftp://x"}]}}',
+      {},
+      'file: models.a.upstreams[0].url: must be an http',
+    ],
+    [
+      'a password',
+      'models: {a: {upstreams: [{url: "http://u:p@x/v1"}]}}',
+      {},
+      'url: must not hold a password',
+    ],
+    [
+      'a query',
+      'models: {a: {upstreams: [{url: "https://x/v1?api-version=1"}]}}',
+      {},
+      'file: models.a.upstreams[0].url: must end with the path',
+    ],
+    [
+      'a key without a key',
+      'access: {keys: [{name: a}]}',
+      {},
+      'file: access.keys[0]: must have either sha256 or env',
+    ],
+    [
+      'two keys of a name',
+      'access: {keys: [{name: a, env: A}, {name: a, env: B}]}',
+      {},
+      'file: access.keys: has the same',
+    ],
+    [
+      'an origin with a path',
+      'access: {origins: ["https://a.example/"]}',
+      {},
+      'file: access.origins[0]: must be an origin',
+    ],
+    [
+      'a host with a port',
+      'access: {hosts: ["a.example:80"]}',
+      {},
+      'file: access.hosts[0]: must be a host name',
+    ],
+  ];
+  it.each(refused)('refuses %s, and says where it is', async (_what, file, env, message) => {
+    expect(await refusal(load(file, env))).toContain(message);
+  });
+
+  it('has no heartbeat that clients would miss', async () => {
+    const slowest = configSchema.parse({ streams: { heartbeat_s: 20 } }).streams.heartbeat_s;
+    expect(2 * 1000 * slowest).toBeLessThan(DEFAULT_SILENCE_MS);
+    expect(await refusal(load('streams: {heartbeat_s: 20.1}'))).toContain('streams.heartbeat_s: Too big');
+  });
+
+  it('has a variable of its own for each field', () => {
+    expect(CONFIG_VARIABLES.get('FLINCH_ACCESS_ALLOW_ANONYMOUS')).toMatchObject({ kind: 'boolean' });
+    expect(CONFIG_VARIABLES.get('FLINCH_STREAMS_RESUME_S')).toMatchObject({ path: ['streams', 'resume_s'] });
+    expect(CONFIG_VARIABLES.size).toBeGreaterThan(30);
+  });
+
+  it('is as the example says, which has every field', async () => {
+    const file = fileURLToPath(new URL('../../docs/flinch.example.yaml', import.meta.url));
+    const { models = {}, access, ...rest } = await loadConfig({ file });
+    expect(Object.values(models).map((model) => 'checkpoint' in model)).toEqual([true, false]);
+    expect(access.keys.map(({ name }) => name)).toEqual(['web', 'prometheus']);
+    const defaults = configSchema.parse({ metrics: { port: 9464 }, limits: { response_tokens: 4096 } });
+    expect({ ...rest, access: { ...access, keys: [] } }).toEqual(defaults);
+    const written = parse(readFileSync(file, 'utf8'));
+    for (const { path } of CONFIG_VARIABLES.values()) {
+      expect(written).toHaveProperty([...path]);
+    }
+  });
+});
+
+describe('the manuals', () => {
+  it.each(['access.md', 'flinch.example.yaml'])('%s: have no hash of a key that can be guessed', (name) => {
+    const text = readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
+    const hashes = text.match(/\b[0-9a-f]{64}\b/g) ?? [];
+    const guesses = ['', 'a', 'key', 'test', 'secret', 'password', 'changeme'];
+    const guessed = guesses.map((guess) => createHash('sha256').update(guess).digest('hex'));
+    expect(hashes).toHaveLength(1);
+    expect(guessed).not.toContain(hashes[0]);
+  });
+});
+
+describe('flags for one model', () => {
+  const models = async (flags: object, env = {}) => (await serveConfig(flags, env)).models;
+
+  it('are for the embedded one by default', async () => {
+    expect(await models({ device: 'auto', maxStreams: 2 })).toEqual({
+      reasoner: { checkpoint: expect.stringMatching(/reasoner$/), device: 'auto', max_streams: 2 },
+    });
+  });
+
+  it('name a checkpoint by its folder', async () => {
+    expect(await models({ model: '/models/Qwen-0.5B/' })).toMatchObject({
+      'Qwen-0.5B': { checkpoint: '/models/Qwen-0.5B/', max_streams: 16 },
+    });
+  });
+
+  it.each([
+    ['/models/my model', 'my-model'],
+    ['/models/.größer', 'gr-er'],
+    ['/', 'model'],
+    [`/${'x'.repeat(200)}`, 'x'.repeat(128)],
+  ])('name that of %s as requests can', async (model, name) => {
+    expect(Object.keys(await models({ model }))).toEqual([name]);
+  });
+
+  it('describe an upstream', async () => {
+    const flags = {
+      upstream: 'http://gpu:8000/v1',
+      upstreamModel: 'org/m',
+      scorer: '/m',
+      upstreamKeyEnv: 'K',
+    };
+    expect(await models(flags)).toMatchObject({
+      'org/m': { upstreams: [{ url: 'http://gpu:8000/v1', key_env: 'K' }], scorer: '/m', max_streams: 64 },
+    });
+  });
+
+  it('take the place of those of the configuration', async () => {
+    const env = { FLINCH_MODELS: '{"b": {"checkpoint": "y"}}' };
+    expect(Object.keys(await models({}, env))).toEqual(['b']);
+    expect(Object.keys(await models({ model: '/models/a' }, env))).toEqual(['a']);
+  });
+
+  it.each([
+    [{ upstream: 'http://x/v1' }, '--upstream: needs --upstream-model'],
+    [{ upstream: 'x', upstreamModel: 'm' }, '--upstream: must be an http'],
+    [{ upstream: 'http://x', model: '/a' }, '--upstream: cannot be used with --model'],
+    [{ scorer: '/a' }, '--scorer: goes with --upstream'],
+    [{ model: '/a', maxStreams: 4000 }, '--max-streams: Too big'],
+  ])('refuses %o', async (flags, message) => {
+    expect(await refusal(models(flags))).toContain(message);
+  });
+
+  it('refuses settings of a model beside models that have their own', async () => {
+    const env = { FLINCH_MODELS: '{"b": {"checkpoint": "y"}}' };
+    expect(await refusal(models({ device: 'auto' }, env))).toContain('--device: goes with --model');
+  });
+});
+
+describe('flinch serve --check-config', () => {
+  it('prints what is in force, but no secret', async () => {
+    const sha256 = 'ab'.repeat(32);
+    const file = fileOf(`access: {keys: [{name: a, sha256: ${sha256}}, {name: b, env: FLINCH_KEY_B}]}`);
+    const env = { FLINCH_KEY_B: 'secret-of-b-0123456789' };
+    const { code, stdout, stderr } = await flinch(
+      ['serve', '--config', file, '--check-config', '--port', '9'],
+      '',
+      env,
+    );
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    expect(stdout).toContain('port: 9');
+    expect(stdout).toContain('env: FLINCH_KEY_B');
+    expect(stdout).not.toContain(sha256);
+    expect(stdout).not.toContain('secret-of-b');
+  });
+
+  it('refuses what could not be served', async () => {
+    const check = async (...args: string[]) => (await flinch(['serve', '--check-config', ...args])).stderr;
+    expect(await check('--host', '0.0.0.0')).toMatch(
+      /listen\.host: 0\.0\.0\.0 can be reached.*--allow-anonymous/,
+    );
+    expect(await check('--host', '0.0.0.0', '--allow-anonymous')).toBe('');
+    const file = fileOf('access: {keys: [{name: a, env: FLINCH_KEY_A}]}');
+    expect(await check('--config', file)).toContain('access.keys: a: the variable FLINCH_KEY_A is not set');
+    expect(await check('--config', '/nowhere.yaml')).toContain('ENOENT');
+    expect(await check('--model', '/nowhere')).toContain('/nowhere: the folder is missing');
+  });
+});

@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  chatBody,
+  mergeTokens,
+  post,
+  readChunks,
+  type SocketEvent,
+  TestSocket,
+  token,
+  useGateway,
+} from '../../support/gateway.js';
+import { scoreErrors } from '../../support/golden.js';
+
+const gateway = useGateway();
+
+const completion = z.object({
+  flinch: z.object({ guard: z.record(z.string(), z.unknown()), tokens: z.array(token) }),
+});
+type Completion = z.output<typeof completion>['flinch'];
+
+async function whole(guard: object): Promise<Completion> {
+  const response = await post(gateway.url, chatBody({ guard }));
+  return completion.parse(await response.json()).flinch;
+}
+
+async function socketEvents(guard: object): Promise<SocketEvent[]> {
+  const socket = await TestSocket.open(gateway.url);
+  socket.send({ type: 'generation.create', ...chatBody({ guard }) });
+  await socket.event(({ type }) => type === 'generation.done' || type === 'error');
+  socket.close();
+  return socket.events;
+}
+
+describe('the measures of the guard', () => {
+  const guard = {
+    methods: ['random', 'tokur_eu', 'tokur_tu', 'tokur_au', 'nll'],
+    sigma: '0.005rms',
+    samples: 3,
+    tokur_sigma: 2e-3,
+    tokur_samples: 4,
+    tokur_law: 'positions',
+  };
+
+  it('are there for every token, always the same, and the settings in force beside them', async () => {
+    const first = await whole(guard);
+    expect(first.guard).toMatchObject({ ...guard, sigma: expect.closeTo(0.005 * 0.1823, 6) });
+    for (const { scores, skipped } of first.tokens) {
+      expect(Object.keys(scores!)).toEqual(guard.methods);
+      expect(scores!.tokur_tu).toBeCloseTo(scores!.tokur_au! + scores!.tokur_eu!, 4);
+      expect(skipped).toBeUndefined();
+    }
+    const again = await whole(guard);
+    for (const method of ['random', 'tokur_eu']) {
+      const [before, after] = [first, again].map(({ tokens }) =>
+        tokens.map(({ scores }) => scores![method]!),
+      );
+      expect(Math.max(...before!)).toBeGreaterThan(0);
+      expect(scoreErrors(after!, before!).all).toBeLessThan(1e-3);
+    }
+  });
+
+  it.each([
+    ['random', { sigma: 2e-3 }],
+    ['random', { samples: 4 }],
+    ['random', { derivative: true }],
+    ['tokur_eu', { tokur_sigma: 1e-3 }],
+    ['tokur_eu', { tokur_samples: 2 }],
+    ['tokur_eu', { tokur_law: 'weights' }],
+  ])('depend on their settings: %s on %j', async (method, changes) => {
+    const column = async (settings: object) =>
+      (await whole({ ...guard, methods: [method], ...settings })).tokens.map(
+        ({ scores }) => scores![method]!,
+      );
+    expect(scoreErrors(await column(changes), await column({})).all).toBeGreaterThan(0.01);
+  });
+
+  it('have with the derivative the scores of the step to first order', async () => {
+    const column = async (derivative: boolean) =>
+      (await whole({ methods: ['adversarial'], derivative })).tokens.map(
+        ({ scores }) => scores!.adversarial!,
+      );
+    const { all } = scoreErrors(await column(true), await column(false));
+    expect(all).toBeLessThan(0.1);
+    expect(all).toBeGreaterThan(0);
+  });
+});
+
+describe('the lazy schedule', () => {
+  const guard = { schedule: 'lazy', epsilon: 0.05, block: 4, window: 32 };
+
+  it('says of each token whether the adversarial score is there or was skipped', async () => {
+    const { guard: inForce, tokens } = await whole(guard);
+    expect(inForce).toMatchObject(guard);
+    const doubtful = tokens.filter(({ logprob }) => 1 - Math.exp(logprob) > guard.epsilon);
+    expect(doubtful.length).toBeGreaterThan(2);
+    expect(doubtful.length).toBeLessThan(tokens.length);
+    for (const each of tokens) {
+      const attacked = doubtful.includes(each);
+      expect(each.skipped).toEqual(attacked ? undefined : ['adversarial']);
+      expect('adversarial' in each.scores!).toBe(attacked);
+      expect(each.rival !== undefined).toBe(attacked);
+      expect(each.scores!.nll).toBeCloseTo(-each.logprob, 4);
+    }
+  });
+
+  it('says the same over Server-Sent Events and over WebSocket', async () => {
+    const { tokens } = await whole(guard);
+    const { chunks, done } = await readChunks(await post(gateway.url, chatBody({ stream: true, guard })));
+    expect(done).toBe(true);
+    const skippedOf = (each: { skipped?: readonly string[] | undefined }) => each.skipped ?? [];
+    expect(mergeTokens(chunks).map(skippedOf)).toEqual(tokens.map(skippedOf));
+    const events = await socketEvents(guard);
+    expect(events[0]).toMatchObject({ type: 'generation.created', guard });
+    const scores = events.flatMap((event) =>
+      event.type === 'score.delta' ? [token.partial().parse(event)] : [],
+    );
+    expect(scores.map(skippedOf)).toEqual(tokens.map(skippedOf));
+  });
+
+  it('never lets a score be more than a block behind', async () => {
+    const { chunks } = await readChunks(await post(gateway.url, chatBody({ stream: true, guard })));
+    let written = -1;
+    for (const { index, scores } of chunks.flatMap(({ flinch }) => flinch?.tokens ?? [])) {
+      if (scores) expect(written - index).toBeLessThanOrEqual(guard.block);
+      else written = index;
+    }
+  });
+});
+
+describe('a guard that cannot be used', () => {
+  const refusals: [guard: object, field: string][] = [
+    [{ methods: ['tokur'] }, 'methods[0]'],
+    [{ methods: 'random' }, 'methods'],
+    [{ schedule: 'offline' }, 'schedule'],
+    [{ schedule: 'lazy', block: 8, window: 4 }, 'window'],
+    [{ schedule: 'lazy', block: 65 }, 'block'],
+    [{ epsilon: 1 }, 'epsilon'],
+    [{ epsilon: -0.1 }, 'epsilon'],
+    [{ epsilon: '0.1' }, 'epsilon'],
+    [{ derivative: 'yes' }, 'derivative'],
+    [{ sigma: 0 }, 'sigma'],
+    [{ sigma: 2 }, 'sigma'],
+    [{ sigma: 'rms' }, 'sigma'],
+    [{ methods: ['random'], sigma: '1e6rms' }, 'sigma'],
+    [{ samples: 1 }, 'samples'],
+    [{ samples: 65 }, 'samples'],
+    [{ samples: 2.5 }, 'samples'],
+    [{ tokur_sigma: 0 }, 'tokur_sigma'],
+    [{ tokur_sigma: '0.005rms' }, 'tokur_sigma'],
+    [{ tokur_samples: 1 }, 'tokur_samples'],
+    [{ tokur_samples: 3 }, 'tokur_samples'],
+    [{ tokur_law: 'weight' }, 'tokur_law'],
+    [{ method: 'random' }, 'method'],
+    [{ methods: ['nll'], method: 'adversarial' }, 'method'],
+    [{ per: 'word' }, 'per'],
+    [{ statistic: 'sum' }, 'statistic'],
+    [{ rate: 0 }, 'rate'],
+    [{ rate: 1 }, 'rate'],
+    [{ delivery: 'late' }, 'delivery'],
+    [{ action: 'retry' }, 'action'],
+    [{ rollback_to: 'start' }, 'rollback_to'],
+    [{ candidates: 0 }, 'candidates'],
+    [{ candidates: 17 }, 'candidates'],
+    [{ choose: 'first' }, 'choose'],
+    [{ candidate_temperature: 2.1 }, 'candidate_temperature'],
+    [{ reflection: '' }, 'reflection'],
+    [{ reflection: 'x'.repeat(501) }, 'reflection'],
+    [{ max_rollbacks: 65 }, 'max_rollbacks'],
+    [{ max_rollbacks: 1.5 }, 'max_rollbacks'],
+  ];
+
+  it.each(refusals)('is refused by the name of its field: %j', async (guard, field) => {
+    const expected = {
+      code: 'invalid_value',
+      param: `guard.${field}`,
+      message: expect.stringContaining(`guard.${field}: `),
+    };
+    const response = await post(gateway.url, chatBody({ guard }));
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: expected });
+    expect(await socketEvents(guard)).toMatchObject([{ type: 'error', error: expected }]);
+  });
+});

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { useGateway } from '../../support/gateway.js';
+
+const gateway = useGateway();
+const get = (path: string) => fetch(`${gateway.url}${path}`);
+
+describe('the gateway', () => {
+  it('says how it is', async () => {
+    const response = await get('/healthz');
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({
+      status: 'ok',
+      models: [{ id: 'reasoner', streams: 0, decode: { pid: expect.any(Number), restarts: 0 }, score: {} }],
+    });
+  });
+
+  it('serves the page and what it needs, and lets it load nothing from elsewhere', async () => {
+    const page = await get('/');
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-type')).toContain('text/html');
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
+    const html = await page.text();
+    const linked = [...html.matchAll(/(?:src|href)="(\.?\/[^"]+)"/g)].map(([, path]) =>
+      path!.replace(/^\./, ''),
+    );
+    expect(linked.length).toBeGreaterThanOrEqual(2);
+    for (const path of linked) expect((await get(path)).status, path).toBe(200);
+  });
+
+  it('gives its client to pages of other sites, and no other file', async () => {
+    const client = await get('/client.js');
+    expect(client.headers.get('access-control-allow-origin')).toBe('*');
+    expect(await client.text()).toContain('FlinchClient');
+    expect((await get('/main.js')).headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  it('does not serve its sources', async () => {
+    for (const path of [
+      '/main.ts',
+      '/tsconfig.json',
+      '/public/index.html',
+      '/../package.json',
+      '/%2e%2e/package.json',
+    ]) {
+      expect((await get(path)).status, path).toBe(404);
+    }
+  });
+
+  it('blames the client for what it cannot read', async () => {
+    expect((await get('/v1/models/%E0%A4%A')).status).toBe(400);
+    const headers = { 'Content-Type': 'application/json', 'Content-Encoding': 'zstd' };
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers,
+      body: '{}',
+    });
+    expect(response.status).toBe(415);
+    expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining('zstd') } });
+  });
+
+  it('answers what it does not know in the shape of its API', async () => {
+    const response = await get('/v1/embeddings');
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({
+      error: { code: 'not_found', message: expect.stringContaining('/v1/embeddings') },
+    });
+  });
+});

@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+import { completion } from '#gateway/api/responses.js';
+import { Completion } from '#gateway/http/completion.js';
+import type { GuardEvent } from '#src/index.js';
+import { doneEvent, tokenEvent } from '../../support/events.js';
+import { prepared } from '../../support/scripted-model.js';
+
+describe('a whole completion', () => {
+  it('says that the scorer does not agree with the server', () => {
+    const { guard } = prepared(() => {
+      throw new Error('not started');
+    });
+    const options = { id: 'c', model: 'm', vocabulary: null, logprobs: false, includeUsage: false };
+    const mismatch = { type: 'scorer.mismatch', tokens: 20, difference: 1.5, tolerance: 0.2 } as const;
+    const events: GuardEvent[] = [tokenEvent(0), mismatch, doneEvent('stop', 1)];
+    const whole = new Completion({ ...options, guard: { ...guard, enabled: true } }).whole(events);
+    expect(whole.flinch.mismatches).toEqual([mismatch]);
+    expect(completion.parse(JSON.parse(JSON.stringify(whole))).flinch.mismatches).toEqual([mismatch]);
+  });
+});

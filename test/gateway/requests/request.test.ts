@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { chatSchema } from '#gateway/requests/request.js';
+
+const body = { model: 'm', messages: [{ role: 'user', content: 'x' }] };
+const many = (item: unknown) => Array.from({ length: 50_000 }, () => item);
+const fields = (value: unknown) => Object.fromEntries(many(value).map((each, i) => [`k${i}`, each]));
+
+describe('a request with very many faults', () => {
+  it.each([
+    ['messages', { messages: many(0) }],
+    ['messages without fields', { messages: many({}) }],
+    ['parts', { messages: [{ role: 'user', content: many(0) }] }],
+    ['parts of many messages', { messages: many({ role: 'user', content: [0, 0, 0, 0] }).slice(0, 1000) }],
+    ['methods', { guard: { methods: many('x') } }],
+    ['stops', { stop: many(0) }],
+    ['metadata', { metadata: fields(0) }],
+  ])('has few of them written down: %s', (_name, changes) => {
+    const { success, error } = chatSchema.safeParse({ ...body, ...changes });
+    expect(success).toBe(false);
+    // Of a union each choice has its own list within an issue.
+    expect(JSON.stringify(error?.issues).length).toBeLessThan(2000);
+  });
+});
+
+describe('the lists of a request', () => {
+  const part = { type: 'text', text: 'a' };
+  const messages = (content: unknown) => ({ messages: [{ role: 'user', content }] });
+
+  it.each([
+    ['parts', 1000, messages(Array(1000).fill(part)), messages(Array(1001).fill(part))],
+    [
+      'messages',
+      1000,
+      { messages: Array(1000).fill(body.messages[0]) },
+      { messages: Array(1001).fill(body.messages[0]) },
+    ],
+    ['stops', 4, { stop: Array(4).fill('x') }, { stop: Array(5).fill('x') }],
+    [
+      'methods',
+      8,
+      { guard: { methods: Array(8).fill('nll') } },
+      { guard: { methods: Array(9).fill('nll') } },
+    ],
+    [
+      'metadata',
+      16,
+      { metadata: Object.fromEntries(Array(16).fill('x').entries()) },
+      { metadata: Object.fromEntries(Array(17).fill('x').entries()) },
+    ],
+  ])('have a bound: %s, %d', (_name, _most, good, bad) => {
+    expect(chatSchema.safeParse({ ...body, ...good }).success).toBe(true);
+    expect(chatSchema.safeParse({ ...body, ...bad }).success).toBe(false);
+  });
+
+  it('name the item that is wrong', () => {
+    const wrong = { ...body, messages: [body.messages[0], { role: 'user' }, 7] };
+    expect(chatSchema.safeParse(wrong).error?.issues[0]?.path).toEqual(['messages', 1, 'content']);
+    expect(chatSchema.parse({ ...body, ...messages([part, part]) }).messages[0]?.content).toBe('aa');
+  });
+});

@@ -1,0 +1,410 @@
+/// <reference lib="dom" />
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findChromium, launchChromium } from '../../support/chromium.js';
+import { useFolder } from '../../support/cli.js';
+import { useGateway } from '../../support/gateway.js';
+import { calibratedReasoner } from '../../support/guarded-model.js';
+import { kill } from '../../support/process.js';
+import { LONG_QUESTION, QUESTION } from '../../support/requests.js';
+
+const executablePath = findChromium('page.test.ts');
+
+const folder = useFolder();
+
+/** What a gateway sends of an upstream that gives log-probabilities alone, and whose scorer is another model. */
+function withoutScorer(request_id: string) {
+  const guard = {
+    enabled: true,
+    methods: ['nll'],
+    method: 'nll',
+    rate: 0.02,
+    delivery: 'immediate',
+    action: 'annotate',
+  };
+  const place = (offset: number) => ({ response_id: 'resp-1', offset });
+  const token = { type: 'token.delta', index: 0, id: null, text: 'Hm', logprob: null };
+  return [
+    {
+      type: 'generation.created',
+      ...place(0),
+      request_id,
+      created: 1,
+      model: 'upstream',
+      prompt_tokens: null,
+      guard: { ...guard, warnings: ['adversarial: there is no scorer'] },
+      epoch: 'one',
+      resumable: false,
+    },
+    { ...token, ...place(1) },
+    { type: 'score.delta', ...place(2), index: 0, pass: 'stream', scores: { nll: 0.5 } },
+    { type: 'scorer.mismatch', ...place(3), tokens: 20, difference: 1.2, tolerance: 0.1 },
+    {
+      type: 'generation.done',
+      ...place(4),
+      finish_reason: 'stop',
+      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+    },
+  ];
+}
+
+describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
+  const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.0015));
+  let browser: Browser;
+  let page: Page;
+  const problems: string[] = [];
+
+  beforeAll(async () => {
+    browser = await launchChromium(executablePath!);
+    page = await browser.newPage();
+    page.on('pageerror', (error) => problems.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error') problems.push(message.text());
+    });
+    await page.goto(gateway.url);
+    await page.locator('button#send:not([disabled])').waitFor();
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  const reload = async () => {
+    await page.reload();
+    await page.locator('button#send:not([disabled])').waitFor();
+  };
+  const ended = async (answer: Locator) => answer.locator('xpath=self::*[@data-state="done"]').waitFor();
+  const picture = async (name: string) => {
+    const path = process.env.FLINCH_SCREENSHOT?.replace(/(?=\.\w+$)/, `-${name}`);
+    if (path) await page.screenshot({ path });
+  };
+  const ask = async (question: string) => {
+    const answers = await page.locator('article.answer').count();
+    await page.locator('textarea#question').fill(question);
+    await page.locator('textarea#question').press('Enter');
+    const answer = page.locator('article.answer').nth(answers);
+    await answer.waitFor();
+    return answer;
+  };
+
+  it('shows the answer token by token, each coloured by its score', async () => {
+    await page.locator('#temperature').fill('0');
+    const answer = await ask(QUESTION);
+    await answer.locator('span.token').first().waitFor();
+    await ended(answer);
+    const tokens = answer.locator('span.token');
+    expect(await tokens.count()).toBeGreaterThan(40);
+    expect(await answer.locator('span.token[data-score="missing"]').count()).toBe(0);
+    expect((await tokens.allTextContents()).join('')).toMatch(/89\.$/);
+    const colours = await tokens.evaluateAll((spans) =>
+      spans.map((span) => getComputedStyle(span).backgroundColor),
+    );
+    expect(new Set(colours).size).toBeGreaterThan(3);
+    await picture('score');
+  });
+
+  it('explains a token under the pointer: numbers and rival', async () => {
+    const hesitant = page.locator('span.token', { hasText: 'We' }).first();
+    await hesitant.hover();
+    const card = page.locator('#token-card');
+    await card.waitFor({ state: 'visible' });
+    const text = await card.textContent();
+    for (const fact of ['adversarial', 'nll', 'entropy', 'margin', 'rival'])
+      expect(text?.toLowerCase()).toContain(fact);
+  });
+
+  it('stops a generation', async () => {
+    const answer = await ask(LONG_QUESTION);
+    await answer.locator('span.token').nth(10).waitFor();
+    await page.locator('button#stop').click();
+    await ended(answer);
+    expect(await answer.textContent()).toMatch(/cancelled|stopped/i);
+    await gateway.idle();
+  });
+
+  it('says when scoring was lost, and marks the tokens without scores', async () => {
+    const answer = await ask(LONG_QUESTION);
+    await answer.locator('span.token[data-score="scored"]').first().waitFor();
+    kill(gateway.engine.status().score.pid);
+    await answer.locator('xpath=self::*[@data-state="failed"]').waitFor();
+    expect(await answer.textContent()).toContain('died');
+  });
+
+  it('shows tokens that a schedule skipped as neither certain nor missing', async () => {
+    await page.locator('#guard summary').click();
+    await page.locator('#guard-schedule').selectOption('lazy');
+    await page.locator('#temperature').fill('0');
+    const answer = await ask(QUESTION);
+    await ended(answer);
+    const skipped = answer.locator('span.token[data-score="skipped"]');
+    const [all, sure] = [await answer.locator('span.token').count(), await skipped.count()];
+    expect(sure).toBeGreaterThan(5);
+    expect(await answer.locator('span.token[data-score="scored"]').count()).toBe(all - sure);
+    expect(await answer.locator('rect.curve-skipped').count()).toBe(sure);
+    expect(await answer.locator('p.status').textContent()).toContain(`${sure} tokens skipped`);
+    expect(await answer.innerHTML()).not.toContain('NaN');
+    await skipped.first().hover();
+    expect(await page.locator('#token-card').textContent()).toMatch(/Adversarialskipped: the model was sure/);
+    await page.locator('#guard-schedule').selectOption('windowed');
+  });
+
+  it('strikes out what the guard takes back, and lists what it chose from', async () => {
+    const events: Record<string, unknown>[] = [];
+    // The seed has no control on the page.
+    await page.routeWebSocket('**/v1/stream', (socket) => {
+      const server = socket.connectToServer();
+      socket.onMessage((message) => {
+        const { guard, ...request } = JSON.parse(String(message));
+        expect(guard).toMatchObject({ action: 'rollback', rate: 0.99, candidates: 3, choose: 'uncertainty' });
+        server.send(JSON.stringify({ ...request, guard, seed: 3 }));
+      });
+      server.onMessage((message) => {
+        events.push(JSON.parse(String(message)));
+        socket.send(message);
+      });
+    });
+    await reload();
+    await page.locator('#guard summary').click();
+    await page.locator('#guard-action').selectOption('rollback');
+    await page.locator('#guard-rate').fill('99');
+    await page.locator('#guard-candidates').fill('3');
+    await page.locator('#guard-choose').selectOption('uncertainty');
+    await page.locator('#guard summary').click();
+    await page.locator('#temperature').fill('1');
+    const answer = await ask(QUESTION);
+    await ended(answer);
+    const texts: unknown[] = [];
+    for (const { type, text, from } of events) {
+      if (type === 'token.delta') texts.push(text);
+      if (type === 'token.retracted') texts.length = Number(from);
+    }
+    const of = (type: string) => events.filter((event) => event.type === type);
+    const replaced = of('rollback.done').filter(({ outcome }) => outcome === 'replaced');
+    expect(replaced.length).toBeGreaterThan(0);
+    expect(await answer.locator('span.token').allTextContents()).toEqual(texts);
+    expect(await answer.locator('rect.curve-scored').count()).toBe(texts.length);
+    const lines = texts.filter((text) => String(text).includes('\n')).length;
+    expect(await answer.locator('.curve-newlines line').count()).toBe(lines);
+    expect(await answer.locator('span.token.flagged').count()).toBeGreaterThan(0);
+
+    const struck = answer.locator('.tokens del');
+    const flagged = replaced.map(({ step }) => of('step.flagged').find((flag) => flag.step === step));
+    expect(await struck.allTextContents()).toEqual(flagged.map((flag) => String(flag?.text).trim()));
+    // Right before the first token of what took its place.
+    const next = await struck.evaluateAll((all) =>
+      all.map((each) =>
+        each.nextElementSibling instanceof HTMLElement ? each.nextElementSibling.dataset.index : '',
+      ),
+    );
+    expect(next.map(Number)).toEqual(flagged.map((flag) => flag?.from));
+    expect(await answer.locator('.corrections li').count()).toBe(of('rollback.done').length);
+    expect(await answer.locator('.candidate-chosen').count()).toBe(of('rollback.done').length);
+    await page.unrouteAll();
+    await picture('guard');
+  });
+
+  it('underlines each step by its risk, with a kind of line for each level', async () => {
+    const styles = await page.locator('article.answer .legend-level').evaluateAll((samples) =>
+      samples.map((sample) => {
+        const { textDecorationStyle, textDecorationThickness } = getComputedStyle(sample);
+        return `${textDecorationStyle} ${textDecorationThickness}`;
+      }),
+    );
+    expect(styles).toHaveLength(5);
+    expect(new Set(styles).size).toBe(5);
+    const flagged = page.locator('article.answer span.token.flagged').first();
+    expect(await flagged.evaluate((span) => getComputedStyle(span).textDecorationStyle)).toBe('wavy');
+    expect(await flagged.getAttribute('aria-label')).toContain('flagged');
+  });
+
+  it('draws a curve for each method, to be hidden and shown', async () => {
+    const answer = page.locator('article.answer').last();
+    const nll = answer.locator('.curve-plot .line-nll');
+    const box = answer.getByLabel('NLL');
+    expect(await nll.count()).toBeGreaterThan(0);
+    await box.focus();
+    await page.keyboard.press('Space');
+    expect(await nll.count()).toBe(0);
+    await page.keyboard.press('Space');
+    expect(await nll.count()).toBeGreaterThan(0);
+    await page.locator('#colours').selectOption('nll');
+    await answer.locator('.curve-plot .line-adversarial').first().waitFor({ state: 'attached' });
+    expect(await nll.count()).toBe(0); // it has the bars
+    await page.locator('#colours').selectOption('adversarial');
+  });
+
+  it('plays an answer again, from any moment', async () => {
+    const answer = page.locator('article.answer').last();
+    const tokens = answer.locator('span.token');
+    const whole = await tokens.allTextContents();
+    const slider = answer.getByLabel('Moment');
+    await slider.focus();
+    await page.keyboard.press('Home');
+    expect(await tokens.count()).toBe(0);
+    await answer.getByLabel('Speed').selectOption('4');
+    await answer.getByRole('button', { name: 'Play' }).click();
+    await answer.getByRole('button', { name: 'Pause' }).waitFor();
+    await answer.getByRole('button', { name: 'Replay' }).waitFor();
+    expect(await tokens.allTextContents()).toEqual(whole);
+  });
+
+  it('saves an answer, and opens it again', async () => {
+    const answers = page.locator('article.answer');
+    const [count, text] = [await answers.count(), await answers.last().locator('.tokens').textContent()];
+    const download = page.waitForEvent('download');
+    await answers.last().getByRole('button', { name: 'Save' }).click();
+    await page.locator('#recording').setInputFiles(await (await download).path());
+    await answers.nth(count).waitFor();
+    expect(await answers.nth(count).locator('.tokens').textContent()).toBe(text);
+    await page.locator('#recording').setInputFiles({
+      name: 'letter.jsonl',
+      mimeType: 'application/jsonl',
+      buffer: Buffer.from('{"type":"letter"}'),
+    });
+    await page.getByText('letter.jsonl: this is no recording of flinch').waitFor();
+  });
+
+  it('can be used with the keyboard alone', async () => {
+    await page.locator('#send').focus();
+    await page.keyboard.press('?');
+    const help = page.locator('#help-dialog');
+    await help.waitFor({ state: 'visible' });
+    await page.keyboard.press('Escape');
+    await help.waitFor({ state: 'hidden' });
+    await page.locator('#help').focus();
+    await page.keyboard.press('/');
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('question');
+    await page.keyboard.press('?'); // is a character there
+    expect(await page.locator('#question').inputValue()).toBe('?');
+    await page.locator('#question').fill('');
+
+    const answer = page.locator('article.answer').last();
+    await answer.locator('span.token[tabindex="0"]').focus();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('ArrowRight');
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('data-index'))).toBe('1');
+    await page.locator('#token-card').waitFor({ state: 'visible' });
+    expect(await page.locator('#token-card').textContent()).toMatch(/#1 ·.*Most probable here/);
+    await page.keyboard.press('Escape');
+    await page.locator('#token-card').waitFor({ state: 'hidden' });
+  });
+
+  it('has room for the answer beside the settings on a small screen, and one line of buttons', async () => {
+    const wide = page.viewportSize();
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.locator('#guard summary').click();
+    const heightOf = (selector: string) =>
+      page.locator(selector).evaluate(({ clientHeight }) => clientHeight);
+    expect(await heightOf('main')).toBeGreaterThan(120);
+    expect(await heightOf('.fields')).toBeGreaterThan(120);
+    const { scrollWidth, scrollHeight } = await page.evaluate(() => {
+      const { scrollWidth, scrollHeight } = document.documentElement;
+      return { scrollWidth, scrollHeight };
+    });
+    expect([scrollWidth, scrollHeight]).toEqual([360, 740]);
+    const topOf = (selector: string) =>
+      page.locator(selector).evaluate((each) => each.getBoundingClientRect().top);
+    expect(await topOf('#help')).toBe(await topOf('#theme'));
+    await picture('small');
+    await page.locator('#guard summary').click();
+    if (wide) await page.setViewportSize(wide);
+  });
+
+  it('is light or dark as the system or the button says', async () => {
+    const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    await page.emulateMedia({ colorScheme: 'light' });
+    const light = await paper();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    const dark = await paper();
+    expect(dark).not.toBe(light);
+    await picture('dark');
+    await page.locator('#theme').click();
+    expect(await paper()).toBe(light);
+    await page.locator('#theme').click();
+    await page.emulateMedia({ colorScheme: 'light' });
+    expect(await paper()).toBe(dark);
+    await page.locator('#theme').click();
+    expect(await paper()).toBe(light);
+  });
+
+  it('goes on with an answer whose connection was lost', async () => {
+    let sockets = 0;
+    await page.routeWebSocket('**/v1/stream', (socket) => {
+      const server = socket.connectToServer();
+      const first = sockets++ === 0;
+      let heard = 0;
+      server.onMessage((message) => {
+        if (first && heard++ === 20) {
+          void server.close({ code: 4001 });
+          void socket.close({ code: 4001 });
+        } else socket.send(message);
+      });
+    });
+    await reload();
+    await page.locator('#temperature').fill('0');
+    const answer = await ask(QUESTION);
+    await ended(answer);
+    expect(sockets).toBe(2);
+    expect((await answer.locator('span.token').allTextContents()).join('')).toMatch(/89\.$/);
+    expect(await page.locator('#connection-words').textContent()).toBe('Resumed');
+    await page.unrouteAll();
+  });
+
+  it('says which scores a model has, and that its scorer is the wrong one', async () => {
+    await page.routeWebSocket('**/v1/stream', (socket) => {
+      socket.onMessage((message) => {
+        const { request_id } = JSON.parse(String(message));
+        for (const event of withoutScorer(request_id)) socket.send(JSON.stringify(event));
+      });
+    });
+    await reload();
+    const answer = await ask(QUESTION);
+    await ended(answer);
+    expect(await answer.locator('.curve-toggles').textContent()).toBe('NLL');
+    expect(await answer.locator('.mismatch').textContent()).toContain('likely not the same model');
+    expect(await answer.locator('.notes').textContent()).toContain('there is no scorer');
+    await answer.locator('span.token').first().hover();
+    const card = await page.locator('#token-card').textContent();
+    expect(card).not.toMatch(/id|Probability|null|NaN/);
+    expect(card).toContain('NLL0.5');
+    await page.unrouteAll();
+  });
+
+  it('asks for a key where the server wants one, and gives it for a ticket', async () => {
+    const keys: (string | undefined)[] = [];
+    await page.route('**/v1/models', async (route) => {
+      const key = route.request().headers().authorization;
+      if (key === 'Bearer right') await route.continue();
+      else await route.fulfill({ status: 401, json: { error: { message: 'no', code: 'unauthorized' } } });
+    });
+    await page.route('**/v1/tickets', async (route) => {
+      keys.push(route.request().headers().authorization);
+      await route.fulfill({ json: { ticket: 'one-time', expires_at: 0 } });
+    });
+    const urls: string[] = [];
+    await page.routeWebSocket('**/v1/stream*', (socket) => {
+      urls.push(new URL(socket.url()).search);
+    });
+    await page.reload();
+    const dialog = page.locator('#key-dialog');
+    for (const key of ['wrong', 'right']) {
+      await dialog.waitFor({ state: 'visible' });
+      await page.locator('#key').fill(key);
+      await page.keyboard.press('Enter');
+    }
+    await page.locator('button#send:not([disabled])').waitFor();
+    await dialog.waitFor({ state: 'hidden' });
+    expect(keys).toEqual(['Bearer right']);
+    expect(urls).toEqual(['?ticket=one-time']);
+    expect(await page.evaluate(() => [Object.values(sessionStorage), Object.keys(localStorage)])).toEqual([
+      ['right'],
+      ['flinch.theme'],
+    ]);
+    await page.unrouteAll();
+    // The browser reports each refusal by itself.
+    problems.splice(0, problems.length, ...problems.filter((problem) => !problem.includes('401')));
+  });
+
+  it('had no errors of its own', () => {
+    expect(problems).toEqual([]);
+  });
+});

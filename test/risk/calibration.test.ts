@@ -1,0 +1,163 @@
+import { readdirSync, statSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_SCORING, METHODS, ModelError, readCalibration } from '#src/index.js';
+import { distributionOf } from '#src/numerics/distribution.js';
+import { parseCalibration, withCalibration } from '#src/risk/calibration.js';
+import { writeCalibration } from '#src/risk/calibration-file.js';
+import { aCalibration, MODEL } from '../support/calibration.js';
+import { useFolder } from '../support/cli.js';
+
+const folder = useFolder();
+const file = withCalibration(null, MODEL, aCalibration());
+const text = JSON.stringify(file);
+const whole = aCalibration();
+const { tokens } = whole.methods.adversarial!;
+
+function problem(broken: string): string {
+  expect(broken).not.toBe(text);
+  try {
+    parseCalibration(JSON.parse(broken), 'here/calibration.json');
+  } catch (error) {
+    expect(error).toBeInstanceOf(ModelError);
+    return error instanceof Error ? error.message : '';
+  }
+  return 'none';
+}
+
+describe('calibration.json', () => {
+  it('is read as it was written, with what was skipped', async () => {
+    const lazy = {
+      ...DEFAULT_SCORING,
+      schedule: { kind: 'lazy', block: 8, window: 'all', epsilon: 0.01 },
+    } as const;
+    const added = aCalibration(lazy, ['adversarial', 'nll']);
+    const { adversarial, nll } = added.methods;
+    const scores = Array.from({ length: 1000 }, (_, i) => (i < 250 ? Number.NEGATIVE_INFINITY : i / 100));
+    const skipping = { ...adversarial!, tokens: distributionOf(scores, added.levels) };
+    expect(skipping.tokens.skipped).toBe(250);
+    const both = withCalibration(file, MODEL, { ...added, methods: { adversarial: skipping, nll: nll! } });
+    await writeCalibration(folder.path('a.json'), both);
+    expect(await readCalibration(folder.path('a.json'))).toEqual(both);
+    expect(folder.read('a.json')).toContain('"quantiles":[null,null,null,2.99,');
+  });
+
+  it('is missing, or all there: nothing is left of an attempt that fails', async () => {
+    expect(await readCalibration(folder.path('missing.json'))).toBeNull();
+    await mkdir(folder.path('taken.json'));
+    await expect(writeCalibration(folder.path('taken.json'), file)).rejects.toThrow('EISDIR');
+    expect(readdirSync(folder.path('.')).filter((name) => name.includes('tmp'))).toEqual([]);
+  });
+
+  it('stays small, whatever it was collected from', async () => {
+    const scoring = { ...DEFAULT_SCORING, methods: METHODS };
+    await writeCalibration(
+      folder.path('large.json'),
+      withCalibration(null, MODEL, aCalibration(scoring, METHODS, 50_000)),
+    );
+    expect(statSync(folder.path('large.json')).size).toBeLessThan(30_000);
+  });
+
+  it('is refused by file and field', async () => {
+    folder.write('broken.json', '{"format": 1');
+    await expect(readCalibration(folder.path('broken.json'))).rejects.toThrow(/broken\.json: is not JSON/);
+    expect(problem(text.replace('"format":1', '"format":2'))).toMatch(
+      /^here\/calibration.json: format: must be 1/,
+    );
+    expect(problem(text.replace(MODEL, 'x'))).toContain('model: must be a SHA-256');
+    expect(problem(text.replace('"alpha":0.0001,', ''))).toContain(
+      'calibrations[0].settings: lacks what adversarial depends on',
+    );
+    expect(problem(text.replace('"perturb"', '"guess"'))).toContain(
+      'settings.form: "guess" is not supported',
+    );
+    expect(problem(text.replace('"count":1000', '"count":0'))).toContain('methods.adversarial.tokens.count');
+    expect(problem(text.replace('"skipped":0', '"skipped":1001'))).toContain('skipped: exceeds count');
+    expect(problem(text.replace('"quantiles":[0,', '"quantiles":[5,'))).toContain('quantiles: must not fall');
+    expect(problem(text.replace('"quantiles":[0,', '"quantiles":['))).toContain(
+      'quantiles: needs one for each',
+    );
+    expect(problem(text.replace('"levels":[0,', '"levels":[0.5,'))).toContain('levels: must ascend');
+    expect(problem(text.replace('"nll"', '"perplexity"'))).toContain('calibrations[0].methods');
+  });
+
+  const bin = (from: number, to: number | null) => ({ ...tokens, from, to });
+  it.each<[string, object, string]>([
+    [
+      'bins that overlap',
+      { positions: [bin(0, 9), bin(8, 20)] },
+      'positions[1].from: lies in the bin before',
+    ],
+    ['a bin after the last', { positions: [bin(0, null), bin(8, 20)] }, 'positions[1].from: lies in'],
+    ['a bin that ends before it begins', { positions: [bin(10, 5)] }, 'positions[0].to: must exceed from'],
+    ['more quantiles than scores', { tokens: { ...tokens, count: 1 } }, 'tokens.quantiles: holds more'],
+    [
+      'scores of what was skipped',
+      { tokens: { ...tokens, skipped: 1000 } },
+      'tokens.quantiles: must be null',
+    ],
+    [
+      'skipped scores where none was',
+      { tokens: { ...tokens, quantiles: tokens.quantiles.map(() => null) } },
+      'tokens.quantiles: must be null',
+    ],
+    [
+      'more lower scores than there are',
+      { tokens: { ...tokens, below: tokens.quantiles.map(() => 1000) } },
+      'tokens.below: needs for each',
+    ],
+    [
+      'fewer lower scores than the quantile before',
+      { tokens: { ...tokens, below: tokens.quantiles.map(() => 0) } },
+      'tokens.below: needs for each',
+    ],
+    ['too few of them', { tokens: { ...tokens, below: [0] } }, 'tokens.below: needs for each'],
+  ])('cannot hold %s', (_, changes, message) => {
+    const { adversarial, ...others } = whole.methods;
+    const methods = { ...others, adversarial: { ...adversarial, ...changes } };
+    expect(problem(JSON.stringify({ ...file, calibrations: [{ ...whole, methods }] }))).toContain(
+      `here/calibration.json: calibrations[0].methods.adversarial.${message}`,
+    );
+  });
+
+  it('is read with its ties', () => {
+    const scores = Array.from({ length: 1000 }, (_, i) => Math.floor(i / 30));
+    const ties = distributionOf(scores, whole.levels);
+    expect(ties.below).toBeDefined();
+    const methods = { adversarial: { ...whole.methods.adversarial!, tokens: ties } };
+    const made = { ...file, calibrations: [{ ...whole, methods }] };
+    expect(parseCalibration(JSON.parse(JSON.stringify(made)), 'here')).toEqual(made);
+  });
+});
+
+describe('withCalibration', () => {
+  const derivative = aCalibration({ ...DEFAULT_SCORING, form: 'derivative' });
+  const two = withCalibration(file, MODEL, derivative);
+
+  it('keeps calibrations with other settings and replaces the one with the same', () => {
+    expect(two.calibrations).toEqual([file.calibrations[0], derivative]);
+    const again = aCalibration(DEFAULT_SCORING, DEFAULT_SCORING.methods, 500);
+    expect(withCalibration(two, MODEL, again).calibrations).toEqual([derivative, again]);
+  });
+
+  it('keeps the methods that were not collected anew', () => {
+    const only = aCalibration(DEFAULT_SCORING, ['adversarial'], 500);
+    const [old, ...others] = withCalibration(two, MODEL, only).calibrations;
+    const { adversarial, ...rest } = file.calibrations[0]!.methods;
+    expect(adversarial).toBeDefined();
+    expect(old).toEqual({ ...file.calibrations[0], methods: rest });
+    expect(others).toEqual([derivative, only]);
+    const all = aCalibration(DEFAULT_SCORING, DEFAULT_SCORING.methods, 300);
+    const again = withCalibration(withCalibration(two, MODEL, only), MODEL, all);
+    expect(again.calibrations).toEqual([derivative, all]);
+  });
+
+  it('keeps none of another model', () => {
+    const other = 'cd'.repeat(32);
+    expect(withCalibration(two, other, derivative)).toEqual({
+      format: 1,
+      model: other,
+      calibrations: [derivative],
+    });
+  });
+});

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { MIN_STEPS, MIN_TOKENS, RunningRisk } from '#src/risk/running-risk.js';
+
+/** Evenly spread over [0, 1), in no order. */
+const spread = (i: number): number => (i * 0.6180339887498949) % 1;
+
+describe('RunningRisk', () => {
+  it('knows nothing until it has seen 200 tokens, or 50 steps, of a kind', () => {
+    const risks = new RunningRisk();
+    for (let i = 0; i < MIN_TOKENS; i++) expect(risks.ofToken('nll', spread(i))).toBeNull();
+    expect(risks.ofToken('nll', 2)).toBe(200 / 201);
+    expect(risks.ofToken('nll', -2)).toBe(0);
+    expect(risks.ofToken('entropy', 2)).toBeNull();
+    for (let i = 0; i < MIN_STEPS; i++) expect(risks.ofStep('nll', 'max', spread(i))).toBeNull();
+    expect(risks.ofStep('nll', 'max', 0.5)).toBeCloseTo(0.5, 1);
+    expect(risks.ofStep('nll', 'mean', 0.5)).toBeNull();
+    expect(risks.calibrated()).toBe(false);
+  });
+
+  it('ranks among the last scores only, as counting them does', () => {
+    const remembered = 300;
+    const risks = new RunningRisk(remembered);
+    const seen: number[] = [];
+    for (let i = 0; i < 2000; i++) {
+      const score = Math.round(50 * (spread(i) + i / 1000)) / 50; // drifts, and has ties
+      const recent = seen.slice(-remembered);
+      const expected = recent.filter((other) => other < score).length / (recent.length + 1);
+      expect(risks.ofToken('nll', score)).toBe(recent.length < MIN_TOKENS ? null : expected);
+      seen.push(score);
+    }
+  });
+
+  it('learns of what was skipped', () => {
+    const risks = new RunningRisk();
+    for (let i = 0; i < 300; i++)
+      risks.ofToken('adversarial', i % 3 === 0 ? spread(i) : Number.NEGATIVE_INFINITY);
+    expect(risks.ofToken('adversarial', -1)).toBe(200 / 301);
+    expect(risks.ofToken('adversarial', Number.NEGATIVE_INFINITY)).toBe(0);
+  });
+});

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { CalibratedRisk } from '#src/risk/calibrated-risk.js';
+import type { Calibration } from '#src/risk/calibration.js';
+import { FalseAlarmCheck } from '#src/risk/false-alarms.js';
+import { ScoreCollector, type ScoredAnswer, samplesOf } from '#src/risk/score-collector.js';
+import type { Method } from '#src/uncertainty/method.js';
+
+const METHODS = ['adversarial', 'nll'] as const satisfies readonly Method[];
+const SKIPPED = Number.NEGATIVE_INFINITY;
+
+const answer: ScoredAnswer = {
+  scores: [
+    { scores: { nll: 1, adversarial: 10 } },
+    { scores: { nll: 3 } },
+    { scores: { nll: 5 } },
+    { scores: { nll: 2, adversarial: 30 } },
+    { scores: { nll: 4, adversarial: 50 } },
+  ],
+  steps: [
+    { from: 0, to: 2 },
+    { from: 2, to: 3 },
+    { from: 3, to: 5 },
+  ],
+};
+
+describe('samplesOf', () => {
+  it('scores steps by their largest and by their mean token, of those that have a score', () => {
+    expect(samplesOf(answer, 'nll').steps).toEqual({ max: [3, 5, 4], mean: [2, 5, 3] });
+    const { tokens, steps } = samplesOf(answer, 'adversarial');
+    expect(tokens.map(({ score }) => score)).toEqual([10, SKIPPED, SKIPPED, 30, 50]);
+    expect(steps).toEqual({ max: [10, SKIPPED, 50], mean: [10, SKIPPED, 40] });
+  });
+
+  it('leaves out the steps that do not count, with their tokens', () => {
+    const { tokens, steps } = samplesOf(answer, 'nll', 1);
+    expect(tokens).toEqual([
+      { index: 0, score: 1 },
+      { index: 1, score: 3 },
+    ]);
+    expect(steps.max).toEqual([3]);
+    expect(samplesOf(answer, 'nll', 0)).toEqual({ tokens: [], steps: { max: [], mean: [] } });
+  });
+});
+
+describe('ScoreCollector', () => {
+  it('makes distributions of all scores, and knows the share that was skipped', () => {
+    const collector = new ScoreCollector(METHODS);
+    for (let i = 0; i < 10; i++) collector.add(answer);
+    expect(collector.counts).toEqual({ responses: 10, tokens: 50, steps: 30 });
+    const { levels, methods } = collector.distributions();
+    expect(levels.at(-1)).toBe(1);
+    expect(methods.nll?.tokens).toMatchObject({ count: 50, skipped: 0 });
+    expect(methods.nll?.tokens.quantiles.at(-1)).toBe(5);
+    expect(methods.adversarial?.tokens).toMatchObject({ count: 50, skipped: 20 });
+    expect(methods.adversarial?.steps.mean).toMatchObject({ count: 30, skipped: 10 });
+    expect(methods.adversarial?.steps.mean.quantiles.at(-1)).toBe(40);
+  });
+
+  it('refuses to make anything of nothing', () => {
+    expect(() => new ScoreCollector(METHODS).distributions()).toThrow('no steps');
+  });
+});
+
+/** Answers of 5 steps of 4 tokens; the scores depend on the answer, the later ones also on their position. */
+function answers(count: number, seed: number): ScoredAnswer[] {
+  let state = seed;
+  const uniform = (): number => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+  return Array.from({ length: count }, () => {
+    const mood = uniform();
+    const scores = Array.from({ length: 20 }, (_, index) => ({
+      scores: {
+        nll: -Math.log(uniform()) * (index < 8 ? 3 : 1) + mood,
+        ...(uniform() < 0.4 && { adversarial: uniform() ** 2 }),
+      },
+    }));
+    return { scores, steps: [0, 4, 8, 12, 16].map((from) => ({ from, to: from + 4 })) };
+  });
+}
+
+describe('a calibration', () => {
+  it('raises false alarms at its rate on answers that it has not seen, early in them and late', () => {
+    const collector = new ScoreCollector(METHODS);
+    for (const seen of answers(5000, 1)) collector.add(seen);
+    const { levels, methods } = collector.distributions();
+    expect(methods.nll?.positions.map(({ from }) => from)).toEqual([0, 8]);
+    const calibration: Calibration = {
+      settings: {},
+      collected: { answers: 'all', ...collector.counts, temperature: 1, topK: 0, topP: 1, seed: 1 },
+      levels,
+      methods,
+    };
+    const risks = new CalibratedRisk(new Map(METHODS.map((method) => [method, calibration])));
+    const check = new FalseAlarmCheck(risks, METHODS);
+    for (const fresh of answers(5000, 2)) check.add(fresh);
+    const table = check.table();
+    expect(table.map(({ method, of, count }) => `${method} ${of} ${count}`)).toEqual([
+      'adversarial token 100000',
+      'adversarial max 25000',
+      'adversarial mean 25000',
+      'nll token 100000',
+      'nll max 25000',
+      'nll mean 25000',
+    ]);
+    for (const { rates } of table) {
+      for (const { target, measured, low, high } of rates) {
+        expect(Math.abs(measured / target - 1)).toBeLessThan(0.2);
+        expect(low).toBeLessThan(measured);
+        expect(high).toBeGreaterThan(measured);
+      }
+    }
+    expect(risks.calibrated('nll')).toBe(true);
+    expect(risks.calibrated('random')).toBe(false);
+    expect(risks.ofToken('random', 1, 0)).toBeNull();
+    // The same score stands out more where scores are low.
+    expect(risks.ofToken('nll', 6, 12)!).toBeGreaterThan(risks.ofToken('nll', 6, 2)!);
+  });
+});

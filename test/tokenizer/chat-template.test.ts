@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest';
+import { TemplateError } from '#src/files/errors.js';
+import { ChatTemplate, openChatTemplate } from '#src/tokenizer/chat-template.js';
+import { strftime } from '#src/tokenizer/strftime.js';
+import { FIXTURES, fixture, folder, golden, modelError } from '../support/graphs.js';
+
+const NOW = new Date(2026, 1, 3, 14, 5, 9); // a Tuesday, local time
+const HELLO = [{ role: 'user', content: 'hi' }] as const;
+
+function render(source: string, addGenerationPrompt = false): string {
+  const namedTokens = new Map([['bos_token', '<s>']]);
+  const template = new ChatTemplate(source, { file: 'chat_template.jinja', namedTokens, now: () => NOW });
+  return template.render(HELLO, { addGenerationPrompt });
+}
+
+describe('ChatTemplate', () => {
+  it.each(FIXTURES)('%s: conversations become the prompts of transformers', async (name) => {
+    const template = await openChatTemplate(fixture(name));
+    for (const { messages, prompt } of await golden(name)) {
+      expect(template.render(messages, { addGenerationPrompt: true })).toBe(prompt);
+    }
+  });
+
+  it('ends with the opening of an answer only where asked to', async () => {
+    const template = await openChatTemplate(fixture('tiny-llama'));
+    const open = template.render(HELLO, { addGenerationPrompt: true });
+    expect(open).toBe(`${template.render(HELLO, { addGenerationPrompt: false })}<|im_start|>assistant\n`);
+  });
+
+  it.each([
+    ['named tokens', '{{ bos_token }}x', '<s>x'],
+    [
+      'tokens the checkpoint does not name, which are undefined',
+      '{{ eos_token }}{{ 1 if eos_token is defined else 0 }}',
+      '0',
+    ],
+    ['no tools', '{{ 1 if tools is none and documents is none else 0 }}', '1'],
+    [
+      'constants in both spellings',
+      '{{ 1 if true and True and not False and none is none and None is none else 0 }}',
+      '1',
+    ],
+    ['today', '{{ strftime_now("%d %b %Y") }}', '03 Feb 2026'],
+    ['ranges', '{% for i in range(3) %}{{ i }}{% endfor %}{{ range(4, 0, -2) | list | length }}', '0122'],
+    [
+      'namespaces',
+      '{% set ns = namespace(n=1) %}{% for m in messages %}{% set ns.n = ns.n + 1 %}{% endfor %}{{ ns.n }}',
+      '2',
+    ],
+    [
+      'block lines without their newlines and indents',
+      '{% if true %}\n  {% if true %}\na\n  {% endif %}\n{% endif %}\n',
+      'a\n',
+    ],
+  ])('knows %s', (_, source, output) => {
+    expect(render(source)).toBe(output);
+  });
+
+  it('tells what the template says when it refuses the messages', () => {
+    const attempt = () => render('{{ raise_exception("Roles must alternate") }}');
+    expect(attempt).toThrow(TemplateError);
+    expect(attempt).toThrow('chat_template.jinja: chat_template: Roles must alternate');
+  });
+
+  it('says that a model without template cannot chat, when it is to chat', async () => {
+    const template = new ChatTemplate(null, { file: 'tokenizer_config.json', namedTokens: new Map() });
+    expect(template.source).toBeNull();
+    const error = await modelError(() => template.render(HELLO, { addGenerationPrompt: true }));
+    expect(error).toMatchObject({ file: 'tokenizer_config.json', field: 'chat_template' });
+    expect(error.message).toMatch(/is missing/);
+  });
+
+  it.each([
+    ['broken syntax', '{% if %}'],
+    ['an unclosed block', '{% for m in messages %}'],
+    ['an unknown filter', '{{ messages | nonsense }}'],
+    ['a call of nothing', '{{ nothing() }}'],
+    ['a list that is far too long', '{{ range(100001) }}'],
+    ['a list that would exhaust memory', '{{ range(1000000000000) }}'],
+    ['a range without steps', '{{ range(1, 2, 0) }}'],
+    ['recursion without end', '{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}'],
+  ])('refuses %s', async (_, source) => {
+    expect(await modelError(() => render(source))).toMatchObject({
+      file: 'chat_template.jinja',
+      field: 'chat_template',
+    });
+  });
+});
+
+describe('openChatTemplate', () => {
+  const rendered = async (files: Record<string, string | object>) =>
+    (await openChatTemplate(await folder(files))).render(HELLO, { addGenerationPrompt: false });
+
+  it('passes named tokens, written as strings or objects', async () => {
+    const config = {
+      bos_token: { content: '<s>' },
+      eos_token: '</s>',
+      chat_template: '{{ bos_token }}|{{ eos_token }}',
+    };
+    expect(await rendered({ 'tokenizer_config.json': config })).toBe('<s>|</s>');
+  });
+
+  it('takes "default" of several templates', async () => {
+    const chat_template = [
+      { name: 'tool_use', template: 'tools' },
+      { name: 'default', template: 'plain' },
+    ];
+    expect(await rendered({ 'tokenizer_config.json': { chat_template } })).toBe('plain');
+  });
+
+  it('prefers chat_template.jinja to the configuration, and that to chat_template.json', async () => {
+    const files = { 'chat_template.json': { chat_template: 'json' } };
+    expect(await rendered(files)).toBe('json');
+    const more = { ...files, 'tokenizer_config.json': { chat_template: 'config' } };
+    expect(await rendered(more)).toBe('config');
+    expect(await rendered({ ...more, 'chat_template.jinja': 'jinja\n' })).toBe('jinja');
+  });
+
+  it('finds none in a base model', async () => {
+    expect((await openChatTemplate(await folder({ 'tokenizer_config.json': {} }))).source).toBeNull();
+    expect((await openChatTemplate(await folder({}))).source).toBeNull();
+  });
+
+  it.each([
+    [
+      'a template that is a number',
+      { 'tokenizer_config.json': { chat_template: 5 } },
+      'tokenizer_config.json',
+    ],
+    [
+      'several without a default',
+      { 'tokenizer_config.json': { chat_template: [{ name: 'rag', template: '' }] } },
+      'tokenizer_config.json',
+    ],
+    ['a broken file', { 'chat_template.jinja': '{% if %}' }, 'chat_template.jinja'],
+    ['a number in chat_template.json', { 'chat_template.json': { chat_template: 5 } }, 'chat_template.json'],
+  ])('refuses %s', async (_, files, file) => {
+    const dir = await folder(files);
+    expect(await modelError(() => openChatTemplate(dir))).toMatchObject({
+      file: `${dir}/${file}`,
+      field: 'chat_template',
+    });
+  });
+});
+
+describe('strftime', () => {
+  it.each([
+    ['%Y-%m-%d %H:%M:%S', '2026-02-03 14:05:09'],
+    ['%A, %d %B %y', 'Tuesday, 03 February 26'],
+    ['%a %-d %b, %I %p', 'Tue 3 Feb, 02 PM'],
+    ['100 %% %Q', '100 % %Q'],
+  ])('%s', (format, output) => {
+    expect(strftime(NOW, format)).toBe(output);
+  });
+
+  it('counts twelve hours from 12, not from 0', () => {
+    expect([0, 12, 23].map((hour) => strftime(new Date(2026, 1, 3, hour), '%I %p'))).toEqual([
+      '12 AM',
+      '12 PM',
+      '11 PM',
+    ]);
+  });
+});

@@ -1,0 +1,285 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Tokenizer as Library } from '@huggingface/tokenizers';
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { isRecord } from '#src/files/json.js';
+import { Retokenizer, type WrittenToken } from '#src/tokenizer/retokenizer.js';
+import { Tokenizer } from '#src/tokenizer/tokenizer.js';
+import { FIXTURES, fixture, REASONER, sentencePiece } from '../support/graphs.js';
+
+const LLAMA3 =
+  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true };
+const split = (Regex: string) => ({ type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false });
+const sequence = (...pretokenizers: object[]) => ({ type: 'Sequence', pretokenizers });
+
+/** Parts of words that are one token if they are encoded together: else nobody could tell how a text was cut. */
+const JOINED = [
+  ...[
+    "'re",
+    "'ll",
+    "'s",
+    "l'",
+    "'X",
+    '   ',
+    '\n\n\n',
+    ' \n\n',
+    '\r\n',
+    '!!!',
+    ' !!',
+    '!\n\n',
+    '123',
+    '7890',
+    ' 1',
+  ],
+  ...[
+    'e\u0301',
+    'e\u0323',
+    '\u1eb9\u0301',
+    '\u0323\u0301',
+    ' \u0301',
+    '각',
+    'が',
+    '我们',
+    '。我',
+    '<t',
+    ' <',
+    '!<',
+    '  <',
+  ],
+];
+
+/** The embedded model's vocabulary and those tokens, under the rules of other families. */
+async function changed(changes: object, added: object[] = []): Promise<Tokenizer> {
+  const json: unknown = JSON.parse(await readFile(join(REASONER, 'tokenizer.json'), 'utf8'));
+  if (!isRecord(json) || !Array.isArray(json.added_tokens) || !isRecord(json.model))
+    throw new TypeError('no tokenizer');
+  const { model } = json;
+  if (!isRecord(model.vocab) || !Array.isArray(model.merges)) throw new TypeError('no vocabulary');
+  const vocab = { ...model.vocab };
+  const merges: [string, string][] = [];
+  const parts = { added_tokens: [], normalizer: null, post_processor: null, decoder: null };
+  const { pre_tokenizer: bytes } = new Library(
+    { ...parts, model, pre_tokenizer: { ...byteLevel, use_regex: false } },
+    {},
+  );
+  const spellings: string[] = JOINED.flatMap((text) => bytes?.pre_tokenize(text) ?? []);
+  for (const spelling of spellings) {
+    for (let end = 1; end < spelling.length; end++) {
+      const [left, right] = [spelling.slice(0, end), spelling.slice(end, end + 1)];
+      vocab[left + right] ??= 700 + Object.keys(vocab).length;
+      merges.push([left, right]);
+    }
+  }
+  return new Tokenizer(
+    {
+      ...json,
+      model: {
+        ...model,
+        vocab,
+        merges: [
+          ...merges,
+          ...model.merges.map((merge) => (typeof merge === 'string' ? merge.split(' ') : merge)),
+        ],
+      },
+      ...changes,
+      added_tokens: [...json.added_tokens, ...added],
+    },
+    {},
+    'tokenizer.json',
+  );
+}
+
+async function opened(folder: string): Promise<Tokenizer> {
+  return new Tokenizer(JSON.parse(await readFile(join(folder, 'tokenizer.json'), 'utf8')), {}, folder);
+}
+
+const visible = { special: false, normalized: false, lstrip: false, rstrip: false, single_word: false };
+const piece = sentencePiece();
+
+const TOKENIZERS: Readonly<Record<string, () => Promise<Tokenizer>>> = {
+  ...Object.fromEntries(FIXTURES.map((name) => [name, () => opened(fixture(name))])),
+  reasoner: () => opened(REASONER),
+  'composed characters, as Qwen2': () => changed({}),
+  'digits in threes, as Llama 3': () =>
+    changed({ normalizer: null, pre_tokenizer: sequence(split(LLAMA3), { ...byteLevel, use_regex: false }) }),
+  'as GPT-2': () => changed({ normalizer: null, pre_tokenizer: { ...byteLevel, use_regex: true } }),
+  'digits apart, as SmolLM': () =>
+    changed({
+      normalizer: null,
+      pre_tokenizer: sequence({ type: 'Digits', individual_digits: true }, { ...byteLevel, use_regex: true }),
+    }),
+  'visible added tokens, as Qwen2.5': () =>
+    changed({}, [
+      { ...visible, id: 640, content: '<tool_call>' },
+      { ...visible, id: 641, content: '<tool_call><tool_call>!' },
+      { ...visible, id: 642, content: '</ tool>' },
+    ]),
+  'SentencePiece, as Llama 2': async () => new Tokenizer(piece, {}, 'tokenizer.json'),
+  'Metaspace, as newer Mistral': async () =>
+    new Tokenizer(
+      {
+        ...piece,
+        normalizer: null,
+        pre_tokenizer: { type: 'Metaspace', replacement: '▁', prepend_scheme: 'first', split: false },
+      },
+      {},
+      'tokenizer.json',
+    ),
+};
+
+/** Hard parts of texts: what normalisers compose, pre-tokenizers group and added tokens begin with. */
+const PARTS = [
+  ...[
+    'a',
+    'e',
+    'he',
+    'hello',
+    'll',
+    'o',
+    'X',
+    ' ',
+    '  ',
+    '\n',
+    '\n\n',
+    ' \n',
+    '\r\n',
+    '\t',
+    '\u00a0',
+    '\u2003',
+  ],
+  ...['1', '23', '456', '7890', '.', '...', '!', "'", "'s", "'re", "'l", "l'", '-', '(', '"', '$', '＝'],
+  ...[
+    'é',
+    'e\u0301',
+    '\u0301',
+    '\u0323',
+    '\u0327',
+    'ﬁ',
+    'Å',
+    '\u212b',
+    'ᄀ',
+    'ᅡ',
+    'ᆨ',
+    '각',
+    'が',
+    'か\u3099',
+    '我们',
+    '好。',
+    '，',
+  ],
+  ...[
+    '🎉',
+    '👩‍👩‍👧',
+    '\u200d',
+    '\ufeff',
+    '\ufffd',
+    '▁',
+    'ſ',
+    "'ſ",
+    '<',
+    '<tool',
+    '_call>',
+    '<tool_call>',
+    '!',
+    '</',
+    ' tool>',
+  ],
+];
+const text = fc.array(
+  fc.oneof(
+    { arbitrary: fc.constantFrom(...PARTS), weight: 8 },
+    { arbitrary: fc.string({ unit: 'grapheme', maxLength: 3 }), weight: 1 },
+  ),
+  { maxLength: 24 },
+);
+
+/** The text as it comes, and the tokens after each part of it. */
+function written(
+  tokenizer: Tokenizer,
+  parts: readonly string[],
+): { tokens: WrittenToken[]; counts: number[] } {
+  const retokenizer = new Retokenizer(tokenizer);
+  const tokens: WrittenToken[] = [];
+  const counts = parts.map((part) => tokens.push(...retokenizer.push(part)));
+  tokens.push(...retokenizer.end());
+  return { tokens, counts };
+}
+
+describe.each(Object.entries(TOKENIZERS))('Retokenizer: %s', (_name, open) => {
+  let tokenizer: Tokenizer;
+  beforeAll(async () => {
+    tokenizer = await open();
+  });
+
+  it('gives out, from whatever parts, the tokens of the whole text and all of its text', () => {
+    fc.assert(
+      fc.property(text, (parts) => {
+        const { tokens } = written(tokenizer, parts);
+        const whole = parts.join('');
+        // The space that SentencePiece puts before a text is not put twice.
+        const twice = tokenizer.units?.rules.prefix === 'sections' && /^[ ▁]/.test(whole);
+        const bare = twice ? whole.slice(1) : whole;
+        if (bare !== '') expect(tokens.map(({ id }) => id)).toEqual(tokenizer.encodePlain(bare));
+        expect(tokens.map((token) => token.text).join('')).toBe(whole);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe('Retokenizer', () => {
+  it('gives a word out as soon as the next has begun', async () => {
+    const tokenizer = await opened(REASONER);
+    const { counts } = written(tokenizer, ['Then', ' Maya', ' has', ' 1', '2', ' stones', '.\n', 'So']);
+    const whole = (text: string): number => tokenizer.encode(text).length;
+    expect(counts).toEqual([
+      0,
+      whole('Then'),
+      whole('Then Maya'),
+      whole('Then Maya has '),
+      whole('Then Maya has 1'),
+      whole('Then Maya has 12'),
+      whole('Then Maya has 12 stones'),
+      whole('Then Maya has 12 stones.\n'),
+    ]);
+  });
+
+  it('takes the name of a special token for text', async () => {
+    const tokenizer = await opened(REASONER);
+    const { tokens } = written(tokenizer, ['a <|im_', 'end|> b']);
+    expect(tokens.map(({ text }) => text).join('')).toBe('a <|im_end|> b');
+    expect(tokens.some(({ id }) => tokenizer.isSpecial(id))).toBe(false);
+    expect(tokenizer.encode('a <|im_end|> b').some((id) => tokenizer.isSpecial(id))).toBe(true);
+  });
+
+  it('goes on within a text without a space of its own', async () => {
+    const tokenizer = new Tokenizer(piece, {}, 'tokenizer.json');
+    const on = new Retokenizer(tokenizer, true);
+    const ids = [...on.push('hello'), ...on.end()].map(({ id }) => id);
+    expect(ids).toEqual([tokenizer.idOf('hello')]);
+    expect(tokenizer.encode('hello')).toEqual([tokenizer.idOf('▁hello')]);
+  });
+
+  it('waits for the end where it does not know the rules', async () => {
+    const odd = split('\\p{N}{1,3}(?=(?:\\p{N}{3})*$)|\\P{N}+');
+    const tokenizer = await changed({ pre_tokenizer: sequence(odd, { ...byteLevel, use_regex: false }) });
+    const { tokens, counts } = written(tokenizer, ['1234 and', ' more', ' of it']);
+    expect(counts).toEqual([0, 0, 0]);
+    expect(tokens.map(({ id }) => id)).toEqual(tokenizer.encode('1234 and more of it'));
+  });
+
+  it('looks at what waits alone, and seldom at much', async () => {
+    const tokenizer = await opened(REASONER);
+    const encode = vi.spyOn(tokenizer.units!, 'encode');
+    const count = (parts: readonly string[]): number => {
+      encode.mockClear();
+      written(tokenizer, parts);
+      return encode.mock.calls.reduce((sum, [text]) => sum + text.length, 0);
+    };
+    const words = Array.from({ length: 4000 }, () => ' word');
+    expect(count(words)).toBeLessThan(4 * words.join('').length);
+    expect(count(Array.from({ length: 4000 }, () => 'word'))).toBeLessThan(80 * 16_000);
+  });
+});

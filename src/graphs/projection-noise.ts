@@ -9,7 +9,7 @@ export interface LayerDirections {
 }
 
 /**
- * What the noise z of W x + B z is drawn for (EVALUATION.md section 3). At one position both have the same law.
+ * What the noise z of W x + B z is drawn for (docs/design/evaluation.md, section 3). At one position both have the same law.
  * - `weights`: z = Eᵀ x, that is, the weights are W + B Eᵀ at every position of a text.
  * - `positions`: z = ‖x‖ n, with a new n at every position.
  */

@@ -20,7 +20,7 @@ export interface ScoreGraphOptions {
 }
 
 /**
- * The score window of DESIGN.md section 3 as one graph: clean forward → f; backward → gradient on the window's
+ * The score window of docs/design/engine.md, section 3 as one graph: clean forward → f; backward → gradient on the window's
  * embeddings H; Ĥ = H − α·sgn; perturbed forward → f̂. With the whole text as window and all response tokens
  * attacked it is Adv. Pert. as published (arXiv 2602.02427).
  *

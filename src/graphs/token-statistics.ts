@@ -15,7 +15,7 @@ export interface Distribution {
 }
 
 /**
- * Entropy −Σ p log p, margin 1 − (p(x) − max over v ≠ x of p(v)) (EVALUATION.md section 1), each `[scored]`, and the
+ * Entropy −Σ p log p, margin 1 − (p(x) − max over v ≠ x of p(v)) (docs/design/evaluation.md, section 1), each `[scored]`, and the
  * most probable tokens, `[scored, top]`.
  * @param targets the token x that is there, `[scored]`
  * @param top at least 2: the margin needs them

@@ -16,7 +16,7 @@ export interface TokurGraphOptions {
 }
 
 /**
- * TokUR (EVALUATION.md section 3): one text through several samples of the model.
+ * TokUR (docs/design/evaluation.md, section 3): one text through several samples of the model.
  *
  * Inputs: those of {@link declareTexts}, with the same tokens for every sample, of the attention and of
  * {@link projectionNoise}; `rows` int64 `[samples · scored]`, the same rows of each sample.

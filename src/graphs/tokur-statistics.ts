@@ -2,7 +2,7 @@ import type { Graph } from '../onnx/graph.js';
 import type { Value } from '../onnx/types.js';
 
 /**
- * Token-level uncertainty of TokUR (EVALUATION.md section 3), each `[scored]`, natural log, full vocabulary, with
+ * Token-level uncertainty of TokUR (docs/design/evaluation.md, section 3), each `[scored]`, natural log, full vocabulary, with
  * p̄ the mean of the distributions p_m of M samples of the weights: total `tu` = H(p̄), aleatoric `au` = mean H(p_m)
  * and epistemic `eu` = mean KL(p_m ‖ p̄), which is their difference.
  *

@@ -1,6 +1,6 @@
 import { standardNormals } from './noise.js';
 
-/** How TokUR samples models (EVALUATION.md section 3). */
+/** How TokUR samples models (docs/design/evaluation.md, section 3). */
 export interface TokurSettings {
   /** M: how many models, the unperturbed one among them. */
   readonly samples: number;

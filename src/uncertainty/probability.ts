@@ -1,6 +1,6 @@
 import type { PassToken } from '../engine/protocol.js';
 
-/** Baselines that need one forward pass (EVALUATION.md section 1). Full vocabulary, temperature 1, natural log. */
+/** Baselines that need one forward pass (docs/design/evaluation.md, section 1). Full vocabulary, temperature 1, natural log. */
 
 /** −log p(x). */
 export const nll = ({ logprob }: PassToken): number => -logprob;

@@ -1,5 +1,5 @@
 /**
- * Which tokens one adversary attacks, and how far back it may move embeddings (DESIGN.md section 4).
+ * Which tokens one adversary attacks, and how far back it may move embeddings (docs/design/incremental-scoring.md).
  *
  * - `offline`: the paper's. One pass over the finished text, all response tokens attacked at once.
  * - `windowed`: one pass per block of new tokens, over the `window` positions before the last of them. Its scale

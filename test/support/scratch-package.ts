@@ -44,7 +44,8 @@ export function useScratchPackages() {
 function linkModules(folder: string): void {
   mkdirSync(join(folder, '.bin'), { recursive: true });
   for (const name of readdirSync('node_modules')) {
-    if (!name.startsWith('.')) symlinkSync(resolve('node_modules', name), join(folder, name));
+    if (!name.startsWith('.') && name !== 'flinch')
+      symlinkSync(resolve('node_modules', name), join(folder, name));
   }
   for (const name of readdirSync('node_modules/.bin')) {
     symlinkSync(resolve('node_modules/.bin', name), join(folder, '.bin', name));

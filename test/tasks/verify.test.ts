@@ -8,7 +8,7 @@ import { stepContent, verify } from '#src/tasks/verify.js';
 
 /** Responses of the embedded model with the verdicts of models/reasoner/reference_tasks.py. */
 const cases = parseJsonLines(
-  readFileSync(new URL('../../fixtures/tasks/verifier_cases.jsonl', import.meta.url), 'utf8'),
+  readFileSync(new URL('../fixtures/tasks/verifier_cases.jsonl', import.meta.url), 'utf8'),
   z.object({
     problem: problemSchema,
     response: z.string(),

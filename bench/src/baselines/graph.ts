@@ -5,7 +5,7 @@ import { cluster } from './k-means.js';
 /**
  * Graph Uncertainty (arXiv 2410.20783; Mingjianjiang-1/Graph-based-Uncertainty): responses and what they claim are the
  * nodes of a graph, and a claim is as certain as it is close to all others. Here claims are steps, those of like meaning
- * being one (arXiv 2602.02427; EVALUATION.md section 6.2).
+ * being one (arXiv 2602.02427; docs/design/evaluation.md, section 6.2).
  */
 
 export interface GraphOptions {

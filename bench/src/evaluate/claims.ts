@@ -33,7 +33,7 @@ interface ClaimedCase {
 }
 
 /**
- * All tables of a run whose suite is judged by claims: is a claim unsupported? (EVALUATION 9)
+ * All tables of a run whose suite is judged by claims: is a claim unsupported? (docs/design/evaluation.md, section 9)
  * @throws RangeError where a scored response has not the scores of all measures
  */
 export async function evaluateClaims(

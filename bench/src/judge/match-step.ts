@@ -7,7 +7,7 @@ export interface StepMatch {
   readonly similarity: number;
 }
 
-/** Below this a quotation is of nothing in the response (EVALUATION 7.2). */
+/** Below this a quotation is of nothing in the response (docs/design/evaluation.md, section 7.2). */
 export const ACCEPTED_SIMILARITY = 0.8;
 
 /** Texts beyond it are cut: the time of the search is the product of both lengths. */

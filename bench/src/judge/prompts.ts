@@ -1,5 +1,5 @@
 /**
- * What a judge is asked, in our own words: the paper's prompts are not public (EVALUATION 7.3). Whoever changes a word
+ * What a judge is asked, in our own words: the paper's prompts are not public (docs/design/evaluation.md, section 7.3). Whoever changes a word
  * counts the version up: it is part of a run's settings, and of what a cached answer is known by.
  */
 export const PROMPTS_VERSION = 1;

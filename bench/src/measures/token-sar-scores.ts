@@ -10,7 +10,7 @@ interface Text {
 }
 
 /**
- * TokenSAR of a response and of its steps (EVALUATION.md section 5). The score of the response is always the method's
+ * TokenSAR of a response and of its steps (docs/design/evaluation.md, section 5). The score of the response is always the method's
  * own: a token counts for what the whole response loses without it. Those of the tokens are weighed as the steps are.
  * @param compare texts of a pair; the lexical substitute where it is `null`
  */

@@ -11,7 +11,7 @@ export function configurationReference(): string {
   const { models, access } = schema.properties ?? {};
   const alternatives = alternativesOf(models?.additionalProperties);
   const keys = access?.properties?.keys?.items;
-  return page('Fields of the configuration', '[gateway/config.ts](../../gateway/config.ts)', [
+  return page('Fields of the configuration', '[gateway/config/config.ts](../../gateway/config/config.ts)', [
     'Where values come from, and which goes before which: [configuration.md](../configuration.md). Flags that describe one model: [flinch serve](cli.md#flinch-serve).',
     '## All fields',
     table(['field', 'type', 'default', 'flag, variable', 'meaning'], topFields(schema).map(topRow)),

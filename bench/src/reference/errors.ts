@@ -13,7 +13,7 @@ export function errorsReference(): string {
     meaning,
     codes.every(isFinal) ? 'stop' : 'reconnect',
   ]);
-  return page('Errors', '[gateway/error-meanings.ts](../../gateway/error-meanings.ts)', [
+  return page('Errors', '[gateway/errors/meanings.ts](../../gateway/errors/meanings.ts)', [
     'Every error is OpenAI\'s object `{"error": {"message", "type", "param", "code"}}`: `message` for people, `param` the field at fault or `null`, `code` for programs. As an answer it has the status; within a stream that has begun, and over WebSocket, it is an event.',
     '## Codes',
     table(['code', 'status', 'meaning'], errors),

@@ -20,7 +20,7 @@ export function eventsReference(version: string): string {
     messages
       .map(({ $ref }) => $ref.split('/').at(-1) ?? '')
       .map((type) => `### ${type}\n\n${fieldTable(components.messages[type]!.payload)}`);
-  return page('Events', `${REQUEST_SCHEMAS} and [src/client/protocol.ts](../../src/client/protocol.ts)`, [
+  return page('Events', `${REQUEST_SCHEMAS} and [client/src/protocol.ts](../../client/src/protocol.ts)`, [
     'The messages of the WebSocket `/v1/stream`; for tools the same is [gateway/asyncapi.json](../../gateway/asyncapi.json). In what order they come and what they mean: [PROTOCOL.md](../../gateway/PROTOCOL.md). What ends a connection: [errors.md](errors.md#close-codes).',
     '## From the client',
     ...describe(operations.ask),

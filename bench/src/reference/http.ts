@@ -30,7 +30,7 @@ const openApiSchema = z.object({
   components: z.object({ schemas: z.record(z.string(), jsonSchema) }),
 });
 
-export const REQUEST_SCHEMAS = '[gateway/request.ts](../../gateway/request.ts)';
+export const REQUEST_SCHEMAS = '[gateway/requests](../../gateway/requests)';
 
 /** Endpoints, and the fields of what they take and give. */
 export function httpReference(version: string): string {

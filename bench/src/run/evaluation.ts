@@ -15,7 +15,7 @@ export const estimateSchema = z.object({
 const scope = z.string();
 const measure = z.string();
 
-/** Share of wrong responses whose first wrong step holds one of the k highest tokens (EVALUATION 0.1). */
+/** Share of wrong responses whose first wrong step holds one of the k highest tokens (docs/design/evaluation.md, section 0.1). */
 const tokenRow = z.object({
   scope,
   measure,
@@ -35,7 +35,7 @@ const tokenRow = z.object({
   innerTop1pct: estimateSchema,
 });
 
-/** Share of wrong responses whose first wrong step is among the k highest, ties broken at random (EVALUATION 0.2). */
+/** Share of wrong responses whose first wrong step is among the k highest, ties broken at random (docs/design/evaluation.md, section 0.2). */
 const stepRow = z.object({
   scope,
   measure,

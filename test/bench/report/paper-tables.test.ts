@@ -8,7 +8,7 @@ import { renderPage } from '#bench/report/page.js';
 import { readPaper } from '#bench/report/paper/paper-tables.js';
 import { misnested } from '../../support/markup.js';
 
-const PRODUCT = 'src/bench/report/assets/paper-tables.json';
+const PRODUCT = 'bench/assets/paper-tables.json';
 const SHARED = '../shared/data/paper_tables.json';
 if (!existsSync(SHARED)) console.warn(`the paper's tables are not compared with ${SHARED}: it is not here`);
 

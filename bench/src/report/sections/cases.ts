@@ -57,7 +57,7 @@ function caseTokens({ tokenTexts, wrong }: CaseStudy): CaseToken[] {
   });
 }
 
-/** A score equal to the lowest is no doubt, however many share it (EVALUATION 0.1). */
+/** A score equal to the lowest is no doubt, however many share it (docs/design/evaluation.md, section 0.1). */
 export function tokenHeats(scores: readonly (number | null)[]): TokenHeat[] {
   const known = scores.filter((score) => score !== null).sort((a, b) => a - b);
   return scores.map((score) => {

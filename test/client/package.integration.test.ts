@@ -24,7 +24,7 @@ describe('the client as a package', () => {
   });
 
   it('needs nothing of Node in browsers, and little room', async () => {
-    const code = await bundle('src/client/index.ts');
+    const code = await bundle('client/src/index.ts');
     expect(new TextDecoder().decode(code)).not.toMatch(/["']node:/);
     expect(gzipSync(code).length).toBeLessThan(25_000);
     expect(gzipSync(await bundle('gateway/web/main.ts')).length).toBeLessThan(40_000);

@@ -187,7 +187,7 @@ describe('the configuration', () => {
   });
 
   it('is as the example says, which has every field', async () => {
-    const file = fileURLToPath(new URL('../../docs/flinch.example.yaml', import.meta.url));
+    const file = fileURLToPath(new URL('../../../docs/flinch.example.yaml', import.meta.url));
     const { models = {}, access, ...rest } = await loadConfig({ file });
     expect(Object.values(models).map((model) => 'checkpoint' in model)).toEqual([true, false]);
     expect(access.keys.map(({ name }) => name)).toEqual(['web', 'prometheus']);
@@ -202,7 +202,7 @@ describe('the configuration', () => {
 
 describe('the manuals', () => {
   it.each(['access.md', 'flinch.example.yaml'])('%s: have no hash of a key that can be guessed', (name) => {
-    const text = readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
+    const text = readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8');
     const hashes = text.match(/\b[0-9a-f]{64}\b/g) ?? [];
     const guesses = ['', 'a', 'key', 'test', 'secret', 'password', 'changeme'];
     const guessed = guesses.map((guess) => createHash('sha256').update(guess).digest('hex'));

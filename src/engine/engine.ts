@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { type Checkpoint, openCheckpoint } from '../checkpoint/checkpoint.js';
+import { debug } from './debug.js';
 import { candidates, type DeviceChoice } from './device.js';
 import { EngineError } from './errors.js';
 import { type GenerateRequest, Generation } from './generation.js';
@@ -121,6 +122,7 @@ export class Engine {
       this.#streams -= 1;
       release();
     });
+    debug('generate: %d prompt tokens, %d to write at most', request.promptIds.length, request.maxTokens);
     const letGo = share.hold();
     try {
       return await Generation.start(
@@ -142,6 +144,7 @@ export class Engine {
     const { window = positions, scored = positions, replicas = 0 } = size;
     const need = copies(scoreMemory(this.machine('score'), { positions, window, scored, replicas }), forks);
     const share = new Share(this.memory.admit('score', need, positions));
+    debug('score: a sequence of up to %d positions, windows of %d, %d replicas', positions, window, replicas);
     const letGo = share.hold();
     try {
       return await ScoreSequence.open({
@@ -149,6 +152,7 @@ export class Engine {
         vocabSize: this.checkpoint.config.vocabSize,
         share,
         passed: (ms) => {
+          debug('pass: %d ms', Math.round(ms));
           for (const listener of this.#passListeners) listener(ms);
         },
         now: this.#now,

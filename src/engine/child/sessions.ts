@@ -5,6 +5,7 @@ import { buildScoreGraph, type ScoreGraphOptions } from '../../graphs/score-grap
 import { buildTangentGraph, type TangentGraphOptions } from '../../graphs/tangent-graph.js';
 import { buildTokurGraph, type TokurGraphOptions } from '../../graphs/tokur-graph.js';
 import type { Graph } from '../../onnx/graph.js';
+import { debug } from '../debug.js';
 import { TokurBases } from '../low-rank-basis.js';
 import { openSession, type Session, type SessionOptions } from '../session.js';
 
@@ -54,7 +55,10 @@ export class Sessions {
   }
 
   async #open(spec: GraphSpec): Promise<Session> {
-    return openSession(this.#build(spec), this.#options);
+    const start = performance.now();
+    const session = await openSession(this.#build(spec), this.#options);
+    debug('session %j: opened in %d ms', spec, Math.round(performance.now() - start));
+    return session;
   }
 
   /**

@@ -3,13 +3,12 @@ import { z } from 'zod';
 import { type GuardFieldName, guardFields } from '../stream/guard-fields.js';
 
 const jsonSchema = z.object({ description: z.string(), enum: z.array(z.string()).optional() });
-const DEFAULT_WORDS = / \(default: .+\)$/;
 
 /**
  * The option for a field of the guard: `rollback_to` is `--rollback-to`. Description, choices, range and default are
  * the schema's.
  * @param placeholder of the value, such as `<number>`; `null` for a switch
- * @param defaultWords in place of the schema's words for a default that it does not set; `null` for none
+ * @param defaultWords in place of the schema's, for a default that depends on the command; `null` for none
  */
 export function fieldOption(
   name: GuardFieldName,
@@ -22,22 +21,22 @@ export function fieldOption(
   );
   const value = field.parse(undefined);
   const flag = `--${name.replaceAll('_', '-')}`;
-  const words = asHelp(description);
-  const sentence = words.replace(DEFAULT_WORDS, '');
-  if (placeholder === null) return new Option(flag, sentence);
-  const flags = `${flag} ${placeholder}`;
-  if (value === undefined) {
-    const said = defaultWords ? `${sentence} (default: ${defaultWords})` : sentence;
-    return restrict(new Option(flags, defaultWords === undefined ? words : said), field, choices);
-  }
-  const option = restrict(new Option(flags, sentence), field, choices);
+  // Commander itself adds a default that is set.
+  const meaning = withDefault(asHelp(description), value === undefined ? defaultWords : null);
+  if (placeholder === null) return new Option(flag, meaning);
+  const option = new Option(`${flag} ${placeholder}`, meaning);
+  if (choices) option.choices(choices);
+  else option.argParser((text) => checked(field, text));
+  if (value === undefined) return option;
   return typeof value === 'string' && !choices
     ? option.default(value, JSON.stringify(value))
     : option.default(value);
 }
 
-const restrict = (option: Option, field: z.ZodType, choices: readonly string[] | undefined): Option =>
-  choices ? option.choices(choices) : option.argParser((text) => checked(field, text));
+function withDefault(meaning: string, words: string | null | undefined): string {
+  if (words === undefined) return meaning;
+  return meaning.replace(/ \(default: .+\)$/, '') + (words === null ? '' : ` (default: ${words})`);
+}
 
 /** The value as a request would have it: a text, or a number. */
 function checked(field: z.ZodType, text: string): unknown {

@@ -17,27 +17,23 @@ import {
   TOKUR_LAWS,
 } from './settings.js';
 
-/** A whole number. Every rule has the same message: it is read on the wire and on the command line. */
-export function integer(min: number, max: number) {
-  const error = `must be a whole number from ${min} to ${max}`;
-  return z.int({ error }).min(min, { error }).max(max, { error });
-}
+/** A whole number. All its rules have the same message, on the wire and on the command line. */
+export const integer = (min: number, max: number, error = `must be a whole number from ${min} to ${max}`) =>
+  z.int({ error }).min(min, { error }).max(max, { error });
 
-export function real(min: number, max: number) {
-  const error = `must be a number from ${min} to ${max}`;
-  return z.number({ error }).min(min, { error }).max(max, { error });
-}
+export const real = (min: number, max: number, error = `must be a number from ${min} to ${max}`) =>
+  z.number({ error }).min(min, { error }).max(max, { error });
 
-const sizeError = `must be a number from ${MIN_ALPHA} to ${MAX_ALPHA}, or a multiple of the embeddings' RMS as "0.005rms"`;
+const sizeError = `must be a number from ${MIN_ALPHA} to ${MAX_ALPHA}, or a multiple of the embeddings' RMS such as 0.005rms`;
 
 /** A number, or a text such as `0.005rms`, whose value is checked once the model is known. */
 const size = z.union(
   [
-    z.number().min(MIN_ALPHA).max(MAX_ALPHA),
+    real(MIN_ALPHA, MAX_ALPHA, sizeError),
     z.string().transform((text, context) => {
       const scale = parseScale(text);
       if (scale !== null && typeof scale !== 'number' && scale.rms > 0) return scale;
-      context.addIssue('is no multiple of the RMS');
+      context.addIssue(sizeError);
       return z.NEVER;
     }),
   ],
@@ -45,6 +41,7 @@ const size = z.union(
 );
 
 const MAX_WINDOW = 65536;
+const windowError = `must be a whole number from 1 to ${MAX_WINDOW}, or "all"`;
 const share = 'must be a number from 0, and below 1';
 
 export const method = z.enum(METHODS, { error: `must be one of ${METHODS.join(', ')}` });
@@ -70,9 +67,7 @@ export const scoringFields = {
     .default(DEFAULT_BLOCK)
     .describe('Maximum number of new tokens scored by one pass.'),
   window: z
-    .union([z.int().min(1).max(MAX_WINDOW), z.literal('all')], {
-      error: `must be a whole number from 1 to ${MAX_WINDOW}, or "all"`,
-    })
+    .union([integer(1, MAX_WINDOW, windowError), z.literal('all')], { error: windowError })
     .optional()
     .describe(
       `Number of positions perturbed by one pass, at least \`block\`, or \`all\` (default: ${DEFAULT_WINDOW}, or \`block\` if that is larger).`,

@@ -45,7 +45,8 @@ export type {
 export { type FlagOptions, flagSteps } from './stream/flag-steps.js';
 export { FlowGate } from './stream/flow-gate.js';
 export { generate } from './stream/generate.js';
-export { checkGuard, DEFAULT_GUARD, type Guard, neverFires, policyOf } from './stream/guard.js';
+export { DEFAULT_GUARD, type Guard, neverFires, policyOf } from './stream/guard.js';
+export { checkGuard } from './stream/guard-fields.js';
 export {
   type GuardedBranchOptions,
   guardedBranch,

@@ -9,7 +9,7 @@ import { guardInForce } from '../models/guard-in-force.js';
 import { maxTokensOf, promptOf, roomAfter } from '../models/prompt.js';
 import { RiskModels } from '../models/risk-models.js';
 import type { GuardInForce, PrepareOptions } from '../models/served-model.js';
-import type { GenerationFields } from '../requests/request.js';
+import type { GenerationFields } from '../requests/generation-request.js';
 import { Agreement, type AgreementState } from './agreement.js';
 import { ScoredUpstreamBranch } from './scored-branch.js';
 import type { Capabilities, UpstreamRequest } from './upstream.js';

@@ -4,9 +4,11 @@ import { defer, finalize, from, identity, type Observable, switchMap, tap } from
 import { RunningRisk } from '../../src/risk/running-risk.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
-import { checkGuard, retracts } from '../../src/stream/guard.js';
+import { retracts } from '../../src/stream/guard.js';
+import { checkGuard, type GuardFields, guardOf } from '../../src/stream/guard-fields.js';
 import { guardedBranch, type Judging } from '../../src/stream/guarded-branch.js';
 import { DEFAULT_METHODS, type Method } from '../../src/uncertainty/method.js';
+import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
 import { checkScoring, DEFAULT_ALPHA, DEFAULT_RANDOM } from '../../src/uncertainty/settings.js';
 import type { UpstreamModelConfig } from '../config/config.js';
 import { ConfigError } from '../config/layer.js';
@@ -19,8 +21,8 @@ import type {
   PrepareOptions,
   ServedModel,
 } from '../models/served-model.js';
-import { guardOf, scoringOf } from '../requests/guard-settings.js';
-import { completeGuard, type GenerationFields, type GuardFields } from '../requests/request.js';
+import type { GenerationFields } from '../requests/generation-request.js';
+import { completeGuard } from '../requests/guard.js';
 import { UpstreamError } from './errors.js';
 import { Failover, type FailoverOptions } from './failover.js';
 import { ALTERNATIVES, methodsOf } from './logprob-scores.js';

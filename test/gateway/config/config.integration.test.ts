@@ -300,7 +300,7 @@ describe('flinch serve --check-config', () => {
   it('refuses what could not be served', async () => {
     const check = async (...args: string[]) => (await flinch(['serve', '--check-config', ...args])).stderr;
     expect(await check('--host', '0.0.0.0')).toMatch(
-      /listen\.host: 0\.0\.0\.0 can be reached.*--allow-anonymous/,
+      /listen\.host: 0\.0\.0\.0 is not a loopback address.*--allow-anonymous/,
     );
     expect(await check('--host', '0.0.0.0', '--allow-anonymous')).toBe('');
     const file = fileOf('access: {keys: [{name: a, env: FLINCH_KEY_A}]}');

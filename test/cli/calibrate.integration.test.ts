@@ -98,7 +98,7 @@ describe('flinch calibrate', () => {
     expect(await bad()).toContain('--input or --tasks is required');
     expect(await bad('--tasks', '3', '--input', 'x')).toContain('cannot be used with');
     const both = folder.write('both.jsonl', '{"prompt": "a"}\n{"prompt": "a", "question": "b"}\n');
-    expect(await bad('--input', both)).toContain('line 2: exactly one of prompt, messages, question');
+    expect(await bad('--input', both)).toContain('line 2: needs exactly one of prompt, messages, question');
     const long = folder.write('long.jsonl', JSON.stringify({ question: 'stone '.repeat(600) }));
     expect(await bad('--input', long)).toContain('fills the context length of 512');
     const broken = folder.write('broken.json', '{}');

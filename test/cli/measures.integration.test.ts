@@ -81,7 +81,7 @@ describe('flinch score --noise', () => {
 
   it.each([
     ['of half a number', new Uint8Array(401), 'bad.f32 is not a file of fp32 numbers'],
-    ['with an infinity', new Uint8Array([0, 0, 128, 127]), 'bad.f32 holds numbers that are not finite'],
+    ['with an infinity', new Uint8Array([0, 0, 128, 127]), 'bad.f32 contains numbers that are not finite'],
     ['with a NaN', Buffer.from(new Float32Array([1, Number.NaN]).buffer), 'that are not finite'],
   ])('refuses a file %s before anything is scored', async (_name, bytes, message) => {
     const { code, stdout, stderr } = await run(written(bytes), json({ id: 1, ...text }));

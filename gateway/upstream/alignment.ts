@@ -78,7 +78,7 @@ export class Alignment {
     }
     // llama.cpp describes of a character that takes several tokens the last alone.
     if (!tokens.some(({ id }) => isPart(tokenizer.tokenBytes(id)))) {
-      throw new VocabularyMismatch('its tokens do not spell the text');
+      throw new VocabularyMismatch('its tokens do not form the text');
     }
     return [...this.#retokenise(text, null), ...this.#settle()];
   }

@@ -132,7 +132,7 @@ class Prober {
     if (most) return most;
     const least: Asked = { usage: false, logprobs: null, tokenIds: 'none', limit: 'max_tokens' };
     let best = (await this.#take(least)) ?? (await this.#take({ ...least, limit: 'max_completion_tokens' }));
-    if (!best) throw this.#refusal ?? new UpstreamError('upstream_error', 'the upstream cannot be asked');
+    if (!best) throw this.#refusal ?? new UpstreamError('upstream_error', 'the upstream cannot be probed');
     // Then one by one, so that the number of requests is their sum and not their product.
     const fields: readonly (readonly Partial<Asked>[])[] = [
       [{ usage: true }],

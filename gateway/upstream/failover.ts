@@ -119,7 +119,7 @@ export class Failover {
         last = error;
       }
     }
-    throw last ?? new UpstreamError('upstream_error', 'no upstream can do what is asked for');
+    throw last ?? new UpstreamError('upstream_error', 'no upstream supports this request');
   }
 
   /** Notes a failure in the middle of an answer, which is nobody's to repeat. */

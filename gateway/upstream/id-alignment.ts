@@ -47,7 +47,7 @@ export class IdAlignment {
       this.#mayShowSpace = false;
       if (!this.#text.startsWith(next.text)) {
         if (next.text.startsWith(this.#text)) return tokens;
-        throw new VocabularyMismatch('its tokens do not spell the text');
+        throw new VocabularyMismatch('its tokens do not form the text');
       }
       for (const { id, text: own } of this.#waiting.splice(0, at + 1)) {
         tokens.push({ id, text: own, logprob: null, top: [] });
@@ -66,7 +66,7 @@ export class IdAlignment {
     this.#waiting.push({ id: -1, text: this.#detokenizer.flush() });
     const at = this.#waiting.findIndex((token) => token.text !== '');
     const last = this.#waiting[at];
-    if (!last?.text.startsWith(rest)) throw new VocabularyMismatch('it wrote more than its tokens spell');
+    if (!last?.text.startsWith(rest)) throw new VocabularyMismatch('its text is longer than its tokens');
     const tokens = this.#waiting.slice(0, at + 1).filter(({ id }) => id >= 0);
     return tokens.map(({ id }, i) => ({
       id,
@@ -80,5 +80,5 @@ export class IdAlignment {
 /** @throws VocabularyMismatch */
 export function known(tokenizer: Tokenizer, id: number): number {
   if (id < tokenizer.size) return id;
-  throw new VocabularyMismatch(`token ${id} is none of its ${tokenizer.size}`);
+  throw new VocabularyMismatch(`token ${id} is outside its vocabulary of ${tokenizer.size}`);
 }

@@ -80,7 +80,7 @@ export class ScoredUpstreamBranch implements Branch {
       const { server, answer } = await ask();
       opened.push(() => answer.cancel());
       const actual = answer.promptIds ?? promptIds;
-      if (!actual) throw new RangeError('promptIds: neither the server nor the scorer knows them');
+      if (!actual) throw new RangeError('promptIds: known neither to the server nor to the scorer');
       const shared = { options, server, promptIds: actual, room: roomOf(options, actual) };
       if (scorer && sameIds(actual, promptIds)) {
         return new ScoredUpstreamBranch(shared, answer, scorer, TextSoFar.begin());
@@ -127,7 +127,8 @@ export class ScoredUpstreamBranch implements Branch {
     const { request, prompt, signal } = options;
     const inserted = insert === undefined ? [] : this.#encode(insert);
     const left = room - keep - inserted.length;
-    if (left < 1) throw new RangeError(`keep: ${keep} and ${inserted.length} given leave none to write`);
+    if (left < 1)
+      throw new RangeError(`keep: ${keep} and ${inserted.length} given tokens leave none to write`);
     const text = this.#text.upTo({ keep, step, from });
     const begun = [...text.tokens.map((token) => ({ id: modelId(token), text: token.text })), ...inserted];
     const scorer = await this.#scorer.fork(keep);
@@ -249,7 +250,7 @@ async function openScorer(
   const room = roomOf(options, promptIds);
   if (room < 1) {
     const { contextLength } = engine;
-    const message = `messages: ${promptIds.length} tokens leave no room in the context of ${contextLength} of the scorer`;
+    const message = `messages: ${promptIds.length} tokens leave no room in the context length of ${contextLength} of the scorer`;
     throw new ApiError(400, 'context_length_exceeded', message, 'messages');
   }
   return SequenceScorer.open(engine, promptIds, scoring, promptIds.length + room, forks);

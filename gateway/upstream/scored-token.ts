@@ -17,7 +17,7 @@ export class HiddenReasoning extends ApiError {
     super(
       502,
       'scorer_mismatch',
-      'the upstream keeps the reasoning of its model apart from the text, so that the scorer cannot score what follows: have it leave the reasoning in the text, or disable the guard',
+      "the upstream separates its model's reasoning from the text, so the scorer cannot score what follows; make it keep the reasoning in the text, or disable the guard",
     );
     this.name = 'HiddenReasoning';
   }
@@ -26,7 +26,7 @@ export class HiddenReasoning extends ApiError {
 /** The server's tokens are not the scorer's: they have other vocabularies, so nothing it says can be scored. */
 export class VocabularyMismatch extends ApiError {
   constructor(problem: string) {
-    super(502, 'scorer_mismatch', `the scorer does not have the upstream's vocabulary: ${problem}`);
+    super(502, 'scorer_mismatch', `the scorer's vocabulary differs from the upstream's: ${problem}`);
     this.name = 'VocabularyMismatch';
   }
 }

@@ -46,13 +46,13 @@ export interface Writing {
 }
 
 const MISMATCH =
-  "the scorer does not agree with the upstream's log-probabilities: its weights are likely others";
+  "the scorer disagrees with the upstream's log-probabilities; its weights are probably different";
 
 const UNVERIFIED =
-  'not verified: the upstream tells no log-probabilities, so whether the scorer has its weights is not known';
+  'not verified: the upstream returns no log-probabilities, so it is unknown whether the scorer has the same weights';
 
 const WAITS =
-  "the upstream tells no token ids, and of the scorer's tokenizer it is not known when a token is final: all comes at the end";
+  "scores arrive only at the end: the upstream returns no token ids, and with the scorer's tokenizer it is unknown when a token is final";
 
 /** A checkpoint of the weights that an upstream's servers run: it scores what they write. */
 export class Scorer {

@@ -93,7 +93,7 @@ export class UpstreamBranch implements Branch {
     const { request, signal } = this.#options;
     const { server } = this.#opened;
     const { promptIds } = this.#past;
-    if (!this.fits(keep, insert)) throw new RangeError('the continuation leaves no token to write');
+    if (!this.fits(keep, insert)) throw new RangeError('the continuation leaves no tokens to write');
     const room = this.#room(keep, insert);
     const text = this.#past.text.upTo({ keep, step, from });
     const ids = insert === '' ? text.tokens.flatMap(({ id }) => id ?? []) : [];

@@ -133,7 +133,7 @@ export class UpstreamModel implements ServedModel {
       if (!server.due) return;
       server.renew().then(
         (capabilities) => this.#logger.info({ upstream, capabilities }, 'upstream answers'),
-        (error: unknown) => this.#warn(upstream, error, 'upstream cannot be asked what it can do'),
+        (error: unknown) => this.#warn(upstream, error, 'upstream capabilities cannot be probed'),
       );
     });
   }
@@ -236,7 +236,7 @@ export class UpstreamModel implements ServedModel {
   /** @throws ApiError 400 where no server can go on with a text of which this is known */
   #checkContinues({ action }: GuardInForce, begun: NonNullable<UpstreamRequest['begun']>): void {
     if (this.#failover.servers.some((server) => server.canContinue(begun))) return;
-    const problem = `${action} needs an upstream that can continue a text, which this model does not have`;
+    const problem = `${action} requires an upstream that can continue a text; this model has none`;
     throw invalid('guard.action', problem);
   }
 
@@ -254,7 +254,7 @@ export class UpstreamModel implements ServedModel {
     };
     if (!fields.enabled) return { ...fields, ...sizes, methods: [], method: fields.method ?? 'nll' };
     if (available.length === 0) {
-      const why = 'the upstream tells no log-probabilities, and the model has no scorer';
+      const why = 'the upstream returns no log-probabilities, and the model has no scorer';
       if (fields.methods ?? fields.method) throw invalid('guard.methods', `nothing can be computed: ${why}`);
       if (fields.action !== 'annotate') throw invalid('guard.action', `no step can be flagged: ${why}`);
       const warnings = [`nothing is scored and no step is judged: ${why}`];
@@ -265,8 +265,8 @@ export class UpstreamModel implements ServedModel {
     const warnings = [
       ...(fields.methods
         ? []
-        : [`${left.join(', ')}: not computed, as they need a scorer, which this model does not have`]),
-      'there is no calibration of an upstream without a scorer: flags go by a running estimate',
+        : [`${left.join(', ')}: not computed; this requires a scorer, which this model does not have`]),
+      'an upstream without a scorer cannot be calibrated; flags use a running estimate',
     ];
     return { ...guard, ...sizes, warnings };
   }
@@ -280,7 +280,7 @@ export class UpstreamModel implements ServedModel {
         throw new ApiError(
           503,
           'overloaded',
-          `at most ${this.#maxStreams} generations of this model at once`,
+          `at most ${this.#maxStreams} concurrent generations of this model`,
         );
       }
       this.#streams += 1;
@@ -350,7 +350,9 @@ function requestOf(
 function checkTopLogprobs(asked: number, { logprobs }: Capabilities): void {
   if (asked <= (logprobs ?? 0)) return;
   const problem =
-    logprobs === null ? 'the upstream tells no log-probabilities' : `the upstream tells at most ${logprobs}`;
+    logprobs === null
+      ? 'the upstream returns no log-probabilities'
+      : `the upstream returns at most ${logprobs}`;
   throw invalid('top_logprobs', problem);
 }
 

@@ -145,7 +145,7 @@ describe('what a server can do', () => {
     let now = 0;
     const upstream = await scriptedUpstream((_, reply) => reply.json(400, { error: { message: 'No.' } }));
     const server = clientOf(upstream.url, {}, { now: () => now });
-    const refused = { code: 'upstream_error', message: 'the upstream refuses the plainest request' };
+    const refused = { code: 'upstream_error', message: 'the upstream refuses the simplest request' };
     const waits: number[] = [];
     for (let i = 0; i < 8; i++) {
       await expect(server.probe()).rejects.toMatchObject(refused);

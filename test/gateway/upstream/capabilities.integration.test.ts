@@ -45,7 +45,7 @@ describe('what a server can do', () => {
     expect(text).toBe(ANSWER.join(''));
     const tokens = pieces.flatMap(({ tokens }) => tokens ?? []);
     expect(tokens.map(({ id }) => id)).not.toContain(null);
-    expect(tokens[0]!.top.map(({ id }) => id)).not.toContain(null);
+    expect(tokens[0]!.topLogprobs.map(({ id }) => id)).not.toContain(null);
   });
 
   it('is found out of Ollama, which continues raw prompts alone where a template ends every message', async () => {

@@ -242,7 +242,7 @@ describe('a text that has begun', () => {
     );
     expect(text).toBe(ANSWER.slice(3).join(''));
     expect(rest[0]!.tokens).toMatchObject([
-      { text: ' so', logprob: Math.log(0.8), top: [{ text: ' so' }, {}] },
+      { text: ' so', logprob: Math.log(0.8), topLogprobs: [{ text: ' so' }, {}] },
     ]);
     expect(last(upstream.requests)).toMatchObject({
       path: '/v1/completions',

@@ -21,10 +21,10 @@ export interface EngineOptions {
   readonly device?: DeviceChoice;
   /** Responses that may be under way at once; one more is refused. Default 16. */
   readonly maxStreams?: number;
-  /** The most positions of one text. By default the model's own limit, at most 8192. */
+  /** The most positions of one sequence. By default the model's own limit, at most 8192. */
   readonly contextLength?: number;
   /**
-   * Bytes of private memory that texts may be predicted to need, both processes together; one that does not fit is
+   * Bytes of private memory that sequences may be predicted to need, both processes together; one that does not fit is
    * refused. By default 70 % of what is available when the engine opens.
    */
   readonly memoryLimit?: number;
@@ -135,7 +135,7 @@ export class Engine {
   }
 
   /**
-   * @param size the longest that the text may become, and what its passes may cover; by default all of the context
+   * @param size the longest that the sequence may become, and what its passes may cover; by default all of the context
    * @param forks how many other continuations there may be at a time ({@link ScoreSequence.fork})
    * @throws EngineError `memory`, `overloaded`, `unavailable`, `closed`
    */
@@ -203,5 +203,5 @@ export class Engine {
   }
 }
 
-/** Of a text and its forks: runs come one after the other. */
+/** Of a sequence and its forks: runs come one after the other. */
 const copies = ({ kept, run }: MemoryNeed, forks = 0): MemoryNeed => ({ kept: kept * (1 + forks), run });

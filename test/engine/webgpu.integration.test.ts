@@ -154,13 +154,13 @@ describe.skipIf(!adapter).each(CHECKPOINTS)('%s on WebGPU', (name) => {
     const common = { source, threads: 1, contextLength: 128 };
     const decode = sessions('decode');
     await probeDecode({ ...common, sessions: decode });
-    const forward = await decode.get({ kind: 'forward', texts: 1, result: 'logprobs' });
+    const forward = await decode.get({ kind: 'forward', sequences: 1, result: 'logprobs' });
     expect(floatsOnCpu(forward, 'decode')).toEqual(allowed);
 
     for (const form of ['perturb', 'derivative'] as const) {
       const score = sessions(form);
       await probeScore({ ...common, sessions: score }, form);
-      const session = await score.get({ kind: 'score', texts: 1, form });
+      const session = await score.get({ kind: 'score', sequences: 1, form });
       expect(floatsOnCpu(session, form)).toEqual(allowed);
     }
   });

@@ -17,7 +17,7 @@ export type GraphSpec =
   | ({ readonly kind: 'tangent' } & TangentGraphOptions)
   | ({ readonly kind: 'tokur' } & Omit<TokurGraphOptions, 'fused' | 'directions'>);
 
-/** The numbers of texts that graphs are built for: a batch of another size is cut to the next smaller one. */
+/** The numbers of sequences that graphs are built for: a batch of another size is cut to the next smaller one. */
 const BATCH_SIZES = [16, 8, 4, 2, 1];
 
 /** The sessions of a process, opened on first use and kept: opening and releasing them again leaks. */
@@ -35,8 +35,8 @@ export class Sessions {
   }
 
   /**
-   * The largest number of texts, of those that wait, that go through in one run. A GPU holds the weights once more for
-   * every graph, and WebGPU promises a shader no more than eight buffers to take texts apart: there it is one.
+   * The largest number of sequences, of those that wait, that go through in one run. A GPU holds the weights once more for
+   * every graph, and WebGPU promises a shader no more than eight buffers to take sequences apart: there it is one.
    */
   batchSize(waiting: number, limit = Number.POSITIVE_INFINITY): number {
     const { device = 'cpu' } = this.#options;

@@ -1,4 +1,4 @@
-import { Retokenizer, type WrittenToken } from '../../src/tokenizer/retokenizer.js';
+import { type RetokenizedToken, Retokenizer } from '../../src/tokenizer/retokenizer.js';
 import type { Tokenizer } from '../../src/tokenizer/tokenizer.js';
 import { IdAlignment, known } from './id-alignment.js';
 import { HiddenReasoning, VocabularyMismatch } from './mismatch.js';
@@ -96,7 +96,7 @@ export class Alignment {
     return this.#withLogprobs(this.#written.push(text));
   }
 
-  #withLogprobs(written: readonly WrittenToken[]): KnownToken[] {
+  #withLogprobs(written: readonly RetokenizedToken[]): KnownToken[] {
     return written.map(({ id, text }) => {
       const from = this.#out;
       this.#out += text.length;

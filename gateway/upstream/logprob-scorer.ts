@@ -1,6 +1,6 @@
-import { concatMap } from 'rxjs';
+import { concatMap, identity } from 'rxjs';
 import type { BranchScorer } from '../../src/stream/branch.js';
-import type { GenerationEvent, ScoreEvent } from '../../src/stream/events.js';
+import type { DoneEvent, GenerationEvent, ScoreEvent, TokenEvent } from '../../src/stream/events.js';
 import type { Method } from '../../src/uncertainty/method.js';
 import { logprobScores } from './logprob-scores.js';
 import type { UpstreamToken } from './upstream.js';
@@ -11,13 +11,10 @@ import type { UpstreamToken } from './upstream.js';
  * @param methods those that they allow; none for a text that is not scored
  */
 export function logprobScorer(methods: readonly Method[]): BranchScorer {
+  const withScore = (event: TokenEvent | DoneEvent): GenerationEvent[] =>
+    event.type === 'token.delta' ? [event, scoreOf(event, event.index, methods)] : [event];
   const scorer: BranchScorer = {
-    score: () =>
-      concatMap((event): GenerationEvent[] =>
-        event.type === 'token.delta' && methods.length > 0
-          ? [event, scoreOf(event, event.index, methods)]
-          : [event],
-      ),
+    score: () => (methods.length === 0 ? identity : concatMap(withScore)),
     fork: async () => scorer,
     close: () => {},
   };

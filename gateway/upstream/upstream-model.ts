@@ -336,7 +336,8 @@ const withTop =
   (topLogprobs: number) =>
   (event: GuardEvent): GuardEvent => {
     if (event.type !== 'token.delta') return event;
-    const { bytes: _, ...token }: typeof event & UpstreamToken = event;
+    const { bytes, ...token }: typeof event & UpstreamToken = event;
+    if (!bytes && token.topLogprobs.length <= topLogprobs) return event;
     return { ...token, topLogprobs: token.topLogprobs.slice(0, topLogprobs) };
   };
 

@@ -70,13 +70,18 @@ export class UpstreamWriter implements BranchWriter {
   /** Errors with an UpstreamError, a VocabularyMismatch or a HiddenReasoning. */
   tokens(gate: FlowGate): Observable<TokenEvent | DoneEvent> {
     const { keep, inserted, left } = this.#past;
+    const { tokenizer } = this.#options;
     const begun = keep + inserted.length;
     return new Observable((subscriber) => {
       const read = async (): Promise<void> => {
+        // By hand: each generator in between would make further promises of every token.
+        const pieces = this.#opened.answer.pieces[Symbol.asyncIterator]();
+        const reader = tokenizer ? new Alignment(tokenizer, begun > 0) : AS_SENT;
         let index = keep;
-        for await (const tokens of this.#parts()) {
+        let tokens = inserted;
+        for (let over = false; ; ) {
           for (const token of tokens) {
-            // One part of an answer may be all of it.
+            // One piece of an answer may be all of it.
             if (!gate.open) await gate.opened();
             if (subscriber.closed) return;
             // Some servers write more than they were asked for, and a scorer may count other tokens.
@@ -87,7 +92,13 @@ export class UpstreamWriter implements BranchWriter {
             subscriber.next({ type: 'token.delta', index, ...token, ...given });
             index += 1;
           }
-          if (this.#cut) break;
+          if (over || this.#cut) break;
+          if (!gate.open) await gate.opened();
+          if (subscriber.closed) return;
+          const next = await pieces.next();
+          over = next.done ?? false;
+          if (!next.done) this.#reasoned ||= next.value.thinking ?? false;
+          tokens = next.done ? reader.end() : reader.push(next.value);
         }
         subscriber.next(this.#done(index));
         subscriber.complete();
@@ -131,19 +142,6 @@ export class UpstreamWriter implements BranchWriter {
     this.#opened.answer.cancel();
   }
 
-  /** Tokens that come together: the inserted ones, then those of each piece. */
-  async *#parts(): AsyncGenerator<readonly UpstreamToken[]> {
-    const { keep, inserted } = this.#past;
-    const { tokenizer } = this.#options;
-    const alignment = tokenizer && new Alignment(tokenizer, keep + inserted.length > 0);
-    yield inserted;
-    for await (const piece of this.#opened.answer.pieces) {
-      this.#reasoned ||= piece.thinking ?? false;
-      yield alignment ? alignment.push(piece) : asSent(piece);
-    }
-    if (alignment) yield alignment.end();
-  }
-
   #encode(insert: string): UpstreamToken[] {
     const { tokenizer } = this.#options;
     if (insert === '') return [];
@@ -172,9 +170,12 @@ export class UpstreamWriter implements BranchWriter {
   }
 }
 
-/** What a server does not tell apart is one token of which only the text is known. */
-const asSent = ({ tokens, text }: UpstreamPiece): readonly UpstreamToken[] =>
-  tokens ?? (text === '' ? [] : [unknown(null, text)]);
+/** Text that the server sends without tokens is one token of which nothing else is known. */
+const AS_SENT = {
+  push: ({ tokens, text }: UpstreamPiece): readonly UpstreamToken[] =>
+    tokens ?? (text === '' ? [] : [unknown(null, text)]),
+  end: (): readonly UpstreamToken[] => [],
+};
 
 const unknown = (id: number | null, text: string): UpstreamToken => ({
   id,

@@ -49,15 +49,20 @@ type Opened =
   | { readonly type: 'ready'; readonly device: Device }
   | { readonly type: 'unavailable'; readonly message: string };
 
+/** A token that was drawn, or given to the model. */
+export interface SampledToken {
+  readonly type: 'token';
+  readonly stream: number;
+  readonly id: number;
+  /** Natural log, temperature 1. */
+  readonly logprob: number;
+  /** Most probable first. */
+  readonly top: readonly TokenLogprob[];
+}
+
 export type FromDecode =
   | Opened
-  | {
-      readonly type: 'token';
-      readonly stream: number;
-      readonly id: number;
-      readonly logprob: number;
-      readonly top: readonly TokenLogprob[];
-    }
+  | SampledToken
   | { readonly type: 'end'; readonly stream: number; readonly reason: 'stop' | 'length' }
   | { readonly type: 'failed'; readonly stream: number; readonly message: string };
 

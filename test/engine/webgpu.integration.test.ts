@@ -75,7 +75,7 @@ describe.skipIf(!adapter).each(CHECKPOINTS)('%s on WebGPU agrees with float64 Py
       const limits = { maxTokens: greedyIds.length, endIds: [], stop: [], topLogprobs: 0 };
       const generation = await engine.generate({ promptIds, ...limits, sampling });
       const ids: number[] = [];
-      for (let item = await generation.next(); item.type === 'token'; item = await generation.next())
+      for (let item = await generation.next(); item.type !== 'end'; item = await generation.next())
         ids.push(item.id);
       return ids;
     });

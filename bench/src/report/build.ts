@@ -46,7 +46,7 @@ export function buildReport(runs: readonly Run[], paper: Paper): ReportDocument 
 /** The paper's tables with its own numbers, and nothing else. */
 export const buildPaper = ({ tables }: Paper): ReportDocument => ({
   title: 'The paper’s tables',
-  lead: ['Its own numbers, by the code that writes ours.'],
+  lead: ['The paper’s own numbers, rendered by the same code as ours.'],
   sections: [paperSection(tables, false)],
 });
 

@@ -73,7 +73,7 @@ describe('our numbers in the paper’s tables', () => {
     expect(
       cells.some((cell) => cell !== null && typeof cell === 'object' && 'paper' in cell && cell.paper),
     ).toBe(false);
-    expect(texts(report, 'whose')).toContain('None of these runs');
+    expect(texts(report, 'whose')).toContain('No run matches');
   });
 
   it('have a column for each run, told apart by its folder', () => {
@@ -103,7 +103,7 @@ describe('our numbers in the paper’s tables', () => {
     );
     expect(labelled).toContain('Whole response (AUROC');
     expect(labelled).not.toMatch(/Final answer: does|Final answer \(AUROC|Acc 0/);
-    expect(labelled).toContain('its final answer may be right where one is');
+    expect(labelled).toContain('The final answer of a wrong response may still be right');
     const asked = renderMarkdown(reportOf(base));
     expect(asked).toContain('Final answer: does the score tell wrong answers from right ones?');
     expect(asked).not.toContain('its final answer may be right');
@@ -160,7 +160,7 @@ describe('what the summary says', () => {
   it('is that nothing was shown where p is not small, and that nothing was compared where nothing was', () => {
     const tokens = [row('adversarial', 0.5), row('nll', 0.4)];
     expect(summary({ tokens, paired: [pair('adversarial', 'nll', 0.1, 0.06)] })).toContain(
-      'cannot be told apart',
+      'do not differ significantly',
     );
     expect(summary({ tokens, paired: [] })).toContain('were not compared case by case');
     expect(summary({ tokens: [row('nll', 0.4)] })).toContain(
@@ -188,13 +188,13 @@ describe('what the summary says', () => {
       ],
     });
     expect(text).toContain(
-      'Of the 3 measures that it was compared with, Adv. Pert. is better than 1, worse than 1, and not told apart from 1.',
+      'Of the 3 measures that it was compared with, Adv. Pert. is better than 1, worse than 1, and not significantly different from 1.',
     );
   });
 
   it('leaves out what has no value, and says so where nothing has', () => {
     const empty = { ...base.tokens[0]!, top3: { value: null, interval: null } };
-    expect(summary({ tokens: [empty] })).toContain('there is nothing to sum up');
+    expect(summary({ tokens: [empty] })).toContain('No measure has a value in these runs.');
   });
 });
 

@@ -25,7 +25,7 @@ export function ablationSection(runs: readonly Run[]): Section | null {
   );
   if (figures.length === 0) return null;
   const lead =
-    'Measures of one method that differ in one setting, the responses being the same; bands are 95 % intervals. The paper’s own ablations are pictures without numbers.';
+    'Measures of one method that differ in one setting, on the same responses. Bands are 95 % intervals. The paper’s ablations are figures without numbers.';
   return { id: 'ablations', title: 'Ablations', blocks: [{ kind: 'text', text: lead }, ...figures] };
 }
 

@@ -11,7 +11,7 @@ export function casesSection(runs: readonly Run[]): Section | null {
   const blocks = perRun(runs, ({ evaluation: { cases } }) => inOrder(cases).map(caseBlock));
   if (blocks.length === 0) return null;
   const lead =
-    'Examples, not statistics. The deeper a token’s colour, the higher its score ranks among the tokens of its response; ¹ ² ³ are the three highest. Between ⟦ and ⟧ stands what is wrong: the first wrong step, or the words of unsupported statements.';
+    'Examples, not statistics. A deeper colour means that the token’s score ranks higher within its response; ¹ ² ³ are the three highest. ⟦ and ⟧ enclose what is wrong: the first wrong step, or the words of unsupported statements.';
   return { id: 'cases', title: 'Case studies', blocks: [{ kind: 'text', text: lead }, ...blocks] };
 }
 

@@ -25,11 +25,11 @@ export function countsSection(runs: readonly Run[]): Section | null {
 }
 
 const ANSWERS_LEAD =
-  'Truncated responses are in no table. Of wrong ones, those are cases whose first wrong step was located; a spanning one covers more than one sentence.';
+  'Truncated responses are excluded from all tables. A wrong response is a case if its first wrong step was located; a spanning step covers more than one sentence.';
 const LABELS_LEAD =
-  'A response of ProcessBench is right where no step of it is labelled wrong; its final answer may be right where one is.';
+  'A ProcessBench response is right if none of its steps is labelled wrong. The final answer of a wrong response may still be right.';
 const CLAIMS_LEAD =
-  'Where statements are judged no response is right or wrong as a whole, and there is no accuracy. In its place is the mean over the responses of the share of statements that are supported (FActScore without its penalty of short responses). Statements without a label (opinions, and what nobody could tell) and those that are not in their response are left out; so is a response without any other. Intervals draw whole responses anew, as statements of one response depend on each other.';
+  'If statements are judged, no response is right or wrong as a whole, and there is no accuracy. The table shows the mean share of supported statements per response instead (FActScore without its penalty for short responses). Statements without a label (opinions and undecidable ones) and statements not found in their response are excluded; so are responses without any other statement. Intervals resample whole responses, because the statements of a response depend on each other.';
 
 function claimCountsTable(counts: Run['evaluation']['claimCounts']): TableBlock {
   const reasons = [...new Set(counts.flatMap(({ rejected }) => Object.keys(rejected)))];
@@ -98,8 +98,8 @@ function countsTable(counts: Run['evaluation']['counts']): TableBlock {
 const REASONS: ReadonlyMap<string, string> = new Map([
   ['none_named', 'no step was named'],
   ['no_match', 'its text is not in the response'],
-  ['unreadable', 'the judge could not be read'],
-  ['not_encoded', 'the tokenizer does not give it back'],
+  ['unreadable', 'the judge’s reply is unreadable'],
+  ['not_encoded', 'the tokenizer does not reproduce it'],
   ['unlisted', 'not in the file of statements'],
-  ['none_labelled', 'no statement that counts'],
+  ['none_labelled', 'no labelled statement'],
 ]);

@@ -15,7 +15,7 @@ export function curvesSection(runs: readonly Run[]): Section | null {
   );
   if (figures.length === 0) return null;
   const lead =
-    'Mean score at each place of a response, each response scaled to its highest score, right and wrong ones apart.';
+    'Mean score by position in the response, relative to the highest score of the response, for right and wrong responses.';
   return { id: 'curves', title: 'Score curves', blocks: [{ kind: 'text', text: lead }, ...figures] };
 }
 
@@ -30,8 +30,8 @@ function curveFigure(measure: string, curves: readonly Curve[]): FigureBlock {
   return {
     kind: 'figure',
     title: measureLabel(measure),
-    description: `Mean score against the place in the response: ${curves.map(name).join(', ')}.`,
-    spec: seriesPlot(series, { x: 'place in the response', y: 'mean score', places: 'quantitative' }),
+    description: `Mean score by position in the response: ${curves.map(name).join(', ')}.`,
+    spec: seriesPlot(series, { x: 'position in the response', y: 'mean score', places: 'quantitative' }),
     data: plainTable(
       'Mean score, relative to the highest of the response',
       ['Place', ...curves.map(name)],

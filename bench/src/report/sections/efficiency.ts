@@ -12,7 +12,7 @@ export function efficiencySection(runs: readonly Run[], { efficiency }: Paper): 
   );
   if (figures.length === 0) return null;
   const { random, adversarial, model, hardware } = efficiency;
-  const lead = `Added time of each measure alone, as a share of the time that generating the response took. The paper states ${random.seconds.toFixed(2)} s for Rand. Pert. (l = ${random.draws}) and ${adversarial.seconds.toFixed(2)} s for Adv. Pert. per case, ${model} on ${hardware}; its other bars are a picture without numbers, and it does not say how long generating took.`;
+  const lead = `Added time of each measure on its own, relative to the time of generating the response. The paper reports ${random.seconds.toFixed(2)} s for Rand. Pert. (l = ${random.draws}) and ${adversarial.seconds.toFixed(2)} s for Adv. Pert. per case, ${model} on ${hardware}; its other values are only in a figure, and it does not report the time of generation.`;
   return {
     id: 'efficiency',
     title: 'Efficiency',

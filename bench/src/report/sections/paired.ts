@@ -21,7 +21,7 @@ export function pairedSection(runs: readonly Run[]): Section | null {
   });
   if (blocks.length === 0) return null;
   const lead =
-    'The first minus the second, on the same cases. Hits are compared by McNemar’s exact test, areas and hits that are shared among ties by a paired bootstrap, whose p is never below 2 in the number of resamples plus one. Holm: p corrected for all comparisons of the same table and metric; those with measures at other than their usual settings are a family of their own. In a large family no p of a bootstrap can then be small.';
+    'The first minus the second, on the same cases. Hits are compared by McNemar’s exact test. Areas, and hits shared among ties, are compared by a paired bootstrap, whose p is at least 2 / (resamples + 1). Holm: p corrected for all comparisons of the same table and metric; comparisons with measures at non-default settings form a separate family. In a large family, a corrected bootstrap p cannot be small.';
   return { id: 'paired', title: 'Paired comparisons', blocks: [{ kind: 'text', text: lead }, ...blocks] };
 }
 

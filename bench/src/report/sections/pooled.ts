@@ -16,7 +16,7 @@ export function pooledSection(runs: readonly Run[]): Section | null {
   );
   if (blocks.length === 0) return null;
   const lead =
-    'Steps of right and wrong responses in one heap, up to and with the first wrong one, which is what is to be found. Unlike the tables above this asks whether scores of different responses can be compared, as one threshold for all of them supposes.';
+    'Steps of right and wrong responses pooled together, up to and including the first wrong step, which is to be detected. Unlike the tables above, this tests whether scores of different responses are comparable, which a single threshold assumes.';
   return { id: 'pooled', title: 'Pooled step detection', blocks: [{ kind: 'text', text: lead }, ...blocks] };
 }
 

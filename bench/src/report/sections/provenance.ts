@@ -15,13 +15,17 @@ export function provenanceSection(runs: readonly Run[], paper: Paper): Section {
   const missing = toldOnce(runs, (run) => missingMethods(run, paper));
   const unrun = unrunSentence(runs, paper);
   const items: Inline[] = [
-    'Numbers are ours, of the runs below, unless “paper” stands before them or “the paper” above their table. A dash is a number that was not measured. In brackets: 95 % intervals.',
+    'Numbers come from the runs below, unless they are marked “paper” or their table is titled “the paper”. A dash means not measured. Brackets contain 95 % intervals.',
     PAPER_SOURCE,
     ...substituted,
     ...missing,
     ...(unrun === null ? [] : [unrun]),
   ];
-  return { id: 'whose', title: 'Whose numbers, and what is missing', blocks: [{ kind: 'list', items }] };
+  return {
+    id: 'whose',
+    title: 'Sources of the numbers, and what is missing',
+    blocks: [{ kind: 'list', items }],
+  };
 }
 
 export const PAPER_SOURCE: Inline = [
@@ -32,7 +36,7 @@ export const PAPER_SOURCE: Inline = [
   },
   ', under ',
   { text: 'CC BY 4.0', href: 'https://creativecommons.org/licenses/by/4.0/' },
-  '; taken out of its tables unchanged.',
+  '; copied unchanged from its tables.',
 ];
 
 /** What is so in some of the runs only is told of each of them. */
@@ -78,6 +82,6 @@ function unrunSentence(runs: readonly Run[], paper: Paper): string | null {
   );
   if (missing.length === 0) return null;
   return all
-    ? 'None of these runs has the data, the temperature and the model of any of the paper’s columns.'
-    : `The paper’s columns that none of these runs has: ${missing.join('; ')}.`;
+    ? 'No run matches the data, temperature and model of a column of the paper.'
+    : `Columns of the paper without a matching run: ${missing.join('; ')}.`;
 }

@@ -72,8 +72,8 @@ function matchedTables(
     const dataset = match?.table.dataset;
     return comparisonTable(ourLayout(match?.table ?? genericTable(level, paper)), columns, {
       caption: dataset
-        ? `${dataset}: ours${compared.length > 0 ? ', the paper’s below them' : ''}`
-        : 'All of it, by run',
+        ? `${dataset}: ours${compared.length > 0 ? ', the paper’s below' : ''}`
+        : 'All subsets, by run',
       notes: dataset ? [compared.length > 0 ? besides(compared) : NO_SAME_MODEL] : [],
     });
   });
@@ -82,7 +82,7 @@ function matchedTables(
 const besides = (models: readonly string[]): string =>
   `“paper” is the paper’s number for ${models.join(', ')}, on its own responses and with its own judge.`;
 const NO_SAME_MODEL =
-  'The paper has this data at this temperature, but not with these models: its numbers are at the end, and not comparable cell by cell.';
+  'The paper uses this data at this temperature, but with other models. Its numbers are at the end and are not comparable cell by cell.';
 
 /** The same layout where the paper has no such data: all together, then each subset. */
 function scopeTables(level: Level, run: Run, paper: Paper, folded: boolean): TableBlock[] {
@@ -93,14 +93,14 @@ function scopeTables(level: Level, run: Run, paper: Paper, folded: boolean): Tab
   const subsets = scopes.filter((scope) => !WHOLE.includes(scope) && !isChoice(scope));
   const tables: (TableBlock | null)[] = [];
   if (!folded && whole.length > 0) {
-    tables.push(comparisonTable(layout, columns(whole), { caption: `${run.label}, all of it` }));
+    tables.push(comparisonTable(layout, columns(whole), { caption: `${run.label}, all subsets` }));
   }
   if (subsets.length > 0) {
     tables.push(comparisonTable(layout, columns(subsets), { caption: `${run.label}, by subset`, folded }));
   }
   tables.push(
     variantsTable(layout, columns(whole), {
-      caption: `${run.label}, other ways to put tokens together, other settings`,
+      caption: `${run.label}, other aggregations of tokens, other settings`,
     }),
   );
   tables.push(choicesTable(level, run, layout, scopes.filter(isChoice)));
@@ -119,7 +119,7 @@ function choicesTable(
   const rows = rowsOf(evaluation, level).filter(({ main }) => main);
   const measures = methods.filter(({ measure }) => rows.some((row) => row.measure === measure));
   return plainTable(
-    `${label}, ${metricLabel(metric)}: the mean over each choice of ten subsets`,
+    `${label}, ${metricLabel(metric)}: mean over each selection of ten subsets`,
     ['Subsets', ...measures.map((method) => method.label)],
     scopes.map((scope) => ({
       label: scope.replace('macro without', 'all without'),
@@ -176,7 +176,7 @@ function innerTable({ label, evaluation }: Run): TableBlock[] {
   );
   return [
     plainTable(
-      `${label}: among all tokens but the first word of each step, which is how a step is begun`,
+      `${label}: without the first word of each step`,
       ['Method', 'Top 3', 'Top 5', 'Top 1 %', ...(macro.size > 0 ? ['Top 3, mean over the subsets'] : [])],
       rows.map(({ measure, innerTop3, innerTop5, innerTop1pct }) => ({
         label: measureLabel(measure),
@@ -198,8 +198,8 @@ function roundingTable({ label, evaluation }: Run): TableBlock[] {
   }));
   return [
     plainTable(
-      `${label}: how 1 % of the tokens is rounded, which the paper does not say`,
-      ['Method', 'up (the main one)', 'down', 'to the nearest'],
+      `${label}: rounding of 1 % of the tokens, which the paper does not specify`,
+      ['Method', 'up (main result)', 'down', 'to the nearest'],
       estimates,
       { folded: true },
     ),

@@ -6,8 +6,7 @@ type Json = Run['evaluation']['settings'][string];
 
 /** All that the numbers depend on, and the command that makes them again. */
 export function settingsSection(runs: readonly Run[]): Section {
-  const lead =
-    'Every choice that the paper leaves open is a setting, and stands here with the rest that the numbers depend on.';
+  const lead = 'All settings that the numbers depend on, including every choice that the paper leaves open.';
   return {
     id: 'settings',
     title: 'Settings and commands',

@@ -39,13 +39,13 @@ export function summarySection(runs: readonly Run[]): Section {
     return items.length === 0 ? [] : [{ kind: 'list', items }];
   });
   const caution =
-    'Of each level the first metric of its tables; measures at their usual settings; steps and responses by a measure’s own score or the sum of their tokens. The best of many measures is partly the luckiest: its lead is smaller on new data. Better and worse are said where p, corrected for the number of comparisons (Holm), is below 0.05.';
+    'The first metric of each level, for measures at default settings. Steps and responses use a measure’s own score or the sum over their tokens. The best of many measures is partly lucky: expect a smaller lead on new data. “Better” and “worse” require p < 0.05, corrected for the number of comparisons (Holm).';
   return {
     id: 'summary',
     title: 'Summary',
     blocks:
       blocks.length === 0
-        ? [{ kind: 'text', text: 'No measure has a value in these runs: there is nothing to sum up.' }]
+        ? [{ kind: 'text', text: 'No measure has a value in these runs.' }]
         : [...blocks, { kind: 'text', text: caution }],
   };
 }
@@ -109,7 +109,7 @@ function subjectSentence(
   if (!compared) return `${place}The two were not compared case by case.`;
   const verdict = { better: `${label} is better than ${other}`, worse: `${label} is worse than ${other}` };
   const outcome = outcomeOf(compared);
-  const words = outcome === 'open' ? `${label} and ${other} cannot be told apart` : verdict[outcome];
+  const words = outcome === 'open' ? `${label} and ${other} do not differ significantly` : verdict[outcome];
   const difference = formatEstimate(compared.difference, true);
   return `${place}On the same ${compared.n} cases ${words}: difference ${difference}, p = ${formatP(compared.p)}, corrected ${formatP(compared.adjusted)}.`;
 }
@@ -129,7 +129,7 @@ function tallySentence(
     .map(outcomeOf);
   if (outcomes.length < 2) return null;
   const count = (outcome: string): number => outcomes.filter((one) => one === outcome).length;
-  return `Of the ${outcomes.length} measures that it was compared with, ${measureLabel(subject.measure)} is better than ${count('better')}, worse than ${count('worse')}, and not told apart from ${count('open')}.`;
+  return `Of the ${outcomes.length} measures that it was compared with, ${measureLabel(subject.measure)} is better than ${count('better')}, worse than ${count('worse')}, and not significantly different from ${count('open')}.`;
 }
 
 function outcomeOf({ adjusted, value }: Compared): 'better' | 'worse' | 'open' {

@@ -26,7 +26,7 @@ import { deviceOption, integer, modelOption, real } from './options.js';
 import { Progress } from './progress.js';
 import {
   addScoringOptions,
-  MEASURE_HELP,
+  METHOD_HELP,
   methodsOption,
   SCHEDULE_HEADING,
   SCHEDULE_HELP,
@@ -95,7 +95,7 @@ ${SCHEDULE_HEADING}
 ${SCHEDULE_HELP.windowed}
 ${SCHEDULE_HELP.lazy}
 
-${MEASURE_HELP}
+${METHOD_HELP}
 
 A line of input; other fields play no part:
   {"prompt" | "messages" | "question"}

@@ -37,7 +37,7 @@ import { addGuardOptions, GUARD_HELP, guardFieldsOf } from './guard-options.js';
 import { collectText, deviceOption, integer, modelOption, real } from './options.js';
 import {
   addScoringOptions,
-  MEASURE_HELP,
+  METHOD_HELP,
   SCHEDULE_HEADING,
   SCHEDULE_HELP,
   scoringOf,
@@ -119,10 +119,10 @@ ${SCHEDULE_HEADING}
 ${SCHEDULE_HELP.windowed}
 ${SCHEDULE_HELP.lazy}
 
-${MEASURE_HELP}
+${METHOD_HELP}
 
 ${GUARD_HELP}
-What rollback and reflect take back is shown with --json alone; else their --delivery is held.
+Only --json shows what rollback and reflect take back; otherwise their --delivery is held.
 
 Examples:
   $ flinch chat "What is (47 - 12) * 3 + 8?"

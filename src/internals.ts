@@ -78,7 +78,7 @@ export { type StepMode, StepSegmenter, segmentText } from './stream/step-segment
 export { extractFacts, type Span } from './tasks/facts.js';
 export { generateProblems } from './tasks/generate.js';
 export { type Problem, TASKS } from './tasks/problem.js';
-export { stepContent, verify } from './tasks/verify.js';
+export { statedFact, verify } from './tasks/verify.js';
 export type { ChatMessage } from './tokenizer/chat-template.js';
 export { Detokenizer } from './tokenizer/detokenizer.js';
 export { encodePrompt } from './tokenizer/prompt.js';

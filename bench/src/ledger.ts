@@ -159,7 +159,7 @@ export function claimFolder(
     return isNews;
   }
   const [was, is] = [other, mine].map((all) => JSON.stringify(all[differing]));
-  throw new UsageError(`--out: ${folder} holds a run with another ${differing}: ${was}, not ${is}`);
+  throw new UsageError(`--out: ${folder} contains a run with another ${differing}: ${was}, not ${is}`);
 }
 
 export const SETTINGS_FILE = 'settings.json';

@@ -53,7 +53,7 @@ export class Access {
   checkName({ host }: Headers): void {
     // HTTP/1.0 may leave the name out; no browser does.
     if (host === undefined || mayNameUs(host, this.#config.hosts)) return;
-    const text = 'Host: not a name of this gateway; its operator can add it to access.hosts';
+    const text = 'Host: not an allowed name of this gateway; its operator can add it to access.hosts';
     throw new ApiError(421, 'host_not_allowed', text, 'Host');
   }
 
@@ -65,7 +65,7 @@ export class Access {
   checkOrigin(headers: Headers): void {
     if (this.mayUse(headers)) return;
     const text =
-      'Origin: pages of other sites may not use this gateway; its operator can add them to access.origins';
+      'Origin: pages of this origin may not use the gateway; its operator can add it to access.origins';
     throw new ApiError(403, 'origin_not_allowed', text, 'Origin');
   }
 
@@ -79,14 +79,14 @@ export class Access {
       throw new ApiError(
         401,
         'missing_api_key',
-        'Authorization: Bearer and an API key are needed',
+        'Authorization: "Bearer" and an API key are required',
         'Authorization',
       );
     }
     const [, key = ''] = /^Bearer +(\S+) *$/i.exec(authorization) ?? [];
     const client = this.#keys.find(key);
     if (!client)
-      throw new ApiError(401, 'invalid_api_key', 'Authorization: not a key of this gateway', 'Authorization');
+      throw new ApiError(401, 'invalid_api_key', 'Authorization: unknown API key', 'Authorization');
     if (!client.rights[right])
       throw new ApiError(403, 'key_not_allowed', `the key ${client.name} may not do this`);
     return client;
@@ -106,7 +106,7 @@ export class Access {
     if (ticket === null) return this.byKey(headers, 'generate');
     const client = this.#tickets.redeem(ticket);
     if (client) return client;
-    throw new ApiError(401, 'invalid_ticket', 'ticket: used, too old, or not one of this gateway', 'ticket');
+    throw new ApiError(401, 'invalid_ticket', 'ticket: already used, expired or unknown', 'ticket');
   }
 }
 
@@ -125,8 +125,8 @@ export function checkAccess(
 ): void {
   for (const key of access.keys) keyHash(key, env);
   if (access.keys.length > 0 || access.allow_anonymous || isLoopback(listen.host)) return;
-  const problem = `${listen.host} can be reached from elsewhere, and whoever reaches it could use the models: \
-add access.keys to the configuration (docs/access.md), or allow it with access.allow_anonymous or --allow-anonymous`;
+  const problem = `${listen.host} is not a loopback address, and everyone who can reach it could use the models: \
+add access.keys to the configuration (docs/access.md), or set access.allow_anonymous or --allow-anonymous`;
   throw new ConfigError('listen.host', problem);
 }
 
@@ -136,6 +136,6 @@ add access.keys to the configuration (docs/access.md), or allow it with access.a
  */
 export function checkMounted({ keys, allow_anonymous }: Config['access']): void {
   if (keys.length > 0 || allow_anonymous) return;
-  const problem = 'a gateway within another application needs them, or allow_anonymous (docs/access.md)';
+  const problem = 'required in a mounted gateway, unless allow_anonymous is set (docs/access.md)';
   throw new ConfigError('access.keys', problem);
 }

@@ -49,7 +49,7 @@ export class Client implements Principal {
     } catch (rejection) {
       if (!(rejection instanceof RateLimiterRes)) throw rejection;
       const seconds = Math.ceil(rejection.msBeforeNext / 1000);
-      const message = `more than ${this.#limits.requestsPerMinute} requests in a minute; try again in ${seconds} s`;
+      const message = `more than ${this.#limits.requestsPerMinute} requests per minute; try again in ${seconds} s`;
       throw new ApiError(429, 'rate_limited', message, null, seconds);
     }
   }
@@ -58,7 +58,13 @@ export class Client implements Principal {
   admit(): () => void {
     const { generations } = this.#limits;
     if (this.#generations >= generations) {
-      throw new ApiError(429, 'too_many_generations', `at most ${generations} generations at once`, null, 1);
+      throw new ApiError(
+        429,
+        'too_many_generations',
+        `at most ${generations} concurrent generations`,
+        null,
+        1,
+      );
     }
     this.#generations += 1;
     let held = true;

@@ -39,7 +39,7 @@ export function keyHash({ name, sha256: hash, env: variable }: KeyConfig, env: N
   if (key.length < MIN_KEY_CHARACTERS) {
     throw new ConfigError(
       `access.keys: ${name}`,
-      `the variable ${variable} must hold at least ${MIN_KEY_CHARACTERS} characters`,
+      `the variable ${variable} must contain at least ${MIN_KEY_CHARACTERS} characters`,
     );
   }
   return sha256(key);

@@ -21,7 +21,7 @@ const json = (name: string, description: string): Json => ({
 });
 const refused = (description: string): Json => json('Error', description);
 
-/** The streamed answer; OpenAPI describes no events, so the schema is that of one event's `data:`. */
+/** The streamed answer. OpenAPI cannot describe events: the schema is that of one event's `data:`. */
 const streamed = (description: string): Json => ({
   description,
   content: {
@@ -32,19 +32,21 @@ const streamed = (description: string): Json => ({
 });
 
 const COMMON = {
-  '401': refused('No key, or one that is not known.'),
-  '403': refused('A page of an origin that may not use the gateway, or a key that may not do this.'),
+  '401': refused('The API key is missing or unknown.'),
+  '403': refused('The origin of the page is not allowed, or the key lacks this permission.'),
   '408': refused('The request took too long to arrive.'),
-  '421': refused('The `Host` is not a name of this gateway.'),
+  '421': refused('`Host` is not an allowed name of this gateway.'),
   '431': refused('The headers are too large.'),
-  '429': refused('More requests, or more generations at once, than the key may have; see `Retry-After`.'),
+  '429': refused(
+    'The limit of requests or concurrent generations of the key is exceeded; see `Retry-After`.',
+  ),
   '503': refused('Overloaded, starting or shutting down; see `Retry-After`.'),
 };
 
 const LAST_EVENT_ID = {
   name: 'Last-Event-ID',
   in: 'header',
-  description: 'The `id:` of the last event that arrived: the stream goes on after it.',
+  description: 'The `id:` of the last event received; the stream continues after it.',
   schema: { type: 'string' },
 };
 
@@ -55,8 +57,7 @@ export function openApi(version: string): Json {
     info: {
       title: 'flinch',
       version,
-      summary:
-        'A language model with its hesitation: OpenAI-compatible chat completions, with scores for each token.',
+      summary: 'OpenAI-compatible chat completions with uncertainty scores for each token.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: 'http://127.0.0.1:8787' }],
@@ -65,7 +66,7 @@ export function openApi(version: string): Json {
       '/v1/chat/completions': {
         post: {
           operationId: 'createChatCompletion',
-          summary: 'Write an answer, scored and guarded.',
+          summary: 'Create a chat completion, scored and guarded.',
           parameters: [{ ...LAST_EVENT_ID, required: false }],
           requestBody: {
             required: true,
@@ -73,15 +74,15 @@ export function openApi(version: string): Json {
           },
           responses: {
             '200': {
-              description: 'The answer; with `stream`, its events.',
+              description: 'The completion; with `stream`, its events.',
               content: { ...contentOf(json('ChatCompletion', '')), ...contentOf(streamed('')) },
             },
-            '400': refused('A field of the request is at fault; `param` names it.'),
-            '404': refused('There is no such model.'),
-            '410': refused('With `Last-Event-ID`: that stream cannot be continued.'),
+            '400': refused('A field of the request is invalid; `param` names it.'),
+            '404': refused('The model does not exist.'),
+            '410': refused('With `Last-Event-ID`: the stream cannot be resumed.'),
             '413': refused('The body is too large.'),
-            '415': refused('The body is compressed, or in another encoding than UTF-8.'),
-            '500': refused('The computation was lost, or the gateway is at fault.'),
+            '415': refused('The body is compressed, or its charset is not UTF-8.'),
+            '500': refused('The computation failed, or the gateway has a fault.'),
             '502': refused('The upstream failed.'),
             '504': refused('The upstream did not answer in time.'),
             ...COMMON,
@@ -91,15 +92,15 @@ export function openApi(version: string): Json {
       '/v1/chat/completions/{id}': {
         get: {
           operationId: 'resumeChatCompletion',
-          summary: 'Go on with a resumable stream that was cut.',
+          summary: 'Resume an interrupted resumable stream.',
           parameters: [
             { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
             { ...LAST_EVENT_ID, required: true },
           ],
           responses: {
-            '200': streamed('All events after the one that was named, then the live ones.'),
-            '400': refused('No usable `Last-Event-ID`.'),
-            '410': refused('The stream cannot be continued: code `not_recovered`.'),
+            '200': streamed('All events after the given one, then live events.'),
+            '400': refused('`Last-Event-ID` is missing or invalid.'),
+            '410': refused('The stream cannot be resumed: code `not_recovered`.'),
             ...COMMON,
           },
         },
@@ -107,56 +108,64 @@ export function openApi(version: string): Json {
       '/v1/models': {
         get: {
           operationId: 'listModels',
-          summary: 'The models that are served.',
-          responses: { '200': json('ModelList', 'All of them.'), ...COMMON },
+          summary: 'List the models.',
+          responses: { '200': json('ModelList', 'All models.'), ...COMMON },
         },
       },
       '/v1/models/{id}': {
         get: {
           operationId: 'retrieveModel',
-          summary: 'One model.',
+          summary: 'Retrieve one model.',
           parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
-          responses: { '200': json('Model', 'It is served.'), '404': refused('It is not.'), ...COMMON },
+          responses: {
+            '200': json('Model', 'The model.'),
+            '404': refused('The model does not exist.'),
+            ...COMMON,
+          },
         },
       },
       '/v1/tickets': {
         post: {
           operationId: 'createTicket',
-          summary: 'A ticket that opens one WebSocket, for browsers, which cannot send headers with it.',
-          responses: { '201': json('Ticket', 'Good for one connection, and not for long.'), ...COMMON },
+          summary:
+            'Create a ticket that opens one WebSocket, for browsers, which cannot send headers in the handshake.',
+          responses: {
+            '201': json('Ticket', 'A ticket for one connection, valid for a short time.'),
+            ...COMMON,
+          },
         },
       },
       '/healthz': {
         get: {
           operationId: 'health',
-          summary: 'What state the models are in.',
+          summary: 'State of the models.',
           security: [{}],
-          responses: { '200': json('Health', 'Also where it is degraded.') },
+          responses: { '200': json('Health', 'The state; also 200 if degraded.') },
         },
       },
       '/livez': {
         get: {
           operationId: 'live',
-          summary: 'That the process runs, also while it drains.',
+          summary: 'Whether the process runs, also while it drains.',
           security: [{}],
-          responses: { '200': json('Liveness', 'It does.') },
+          responses: { '200': json('Liveness', 'The process runs.') },
         },
       },
       '/readyz': {
         get: {
           operationId: 'ready',
-          summary: 'Whether new generations are taken on.',
+          summary: 'Whether new generations are accepted.',
           security: [{}],
-          responses: { '200': json('Readiness', 'They are.'), '503': json('Readiness', 'They are not.') },
+          responses: { '200': json('Readiness', 'Ready.'), '503': json('Readiness', 'Not ready.') },
         },
       },
       '/metrics': {
         get: {
           operationId: 'metrics',
-          summary: 'Metrics for Prometheus; not here where they have a listener of their own.',
+          summary: 'Metrics for Prometheus; not available here if `metrics.port` is set.',
           responses: {
             '200': {
-              description: 'The metrics; in OpenMetrics with exemplars, for those who ask for it.',
+              description: 'The metrics; OpenMetrics, with exemplars, if `Accept` asks for it.',
               content: {
                 'text/plain': { schema: { type: 'string' } },
                 'application/openmetrics-text': { schema: { type: 'string' } },

@@ -9,42 +9,42 @@ const count = (fallback: number, min = 1, max = 1_000_000) => z.int().min(min).m
 const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
   .refine((url) => !URL.canParse(url) || !(new URL(url).username || new URL(url).password), {
-    error: 'must not hold a password: use key_env',
+    error: 'must not contain a password; use key_env',
   })
   .refine((url) => !URL.canParse(url) || /^[^?#]*$/.test(url), {
-    error: 'must end with the path: what follows "?" or "#" would not be sent',
+    error: 'must not contain a query or fragment ("?", "#"); they would not be sent',
   });
 
 const device = z
   .enum(DEVICE_CHOICES)
   .default('cpu')
-  .describe('What computes; `auto` takes the best that works.');
+  .describe('Execution device; `auto` selects the best one available.');
 const memory = z
   .int()
   .min(1)
   .optional()
   .describe(
-    'Bytes that texts may be predicted to need; by default 70 % of what is free. Where several models share a machine, give each its part.',
+    'Limit for the predicted memory of all sequences, in bytes; default: 70 % of free memory. If several models share a machine, give each its share.',
   );
 const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/);
 
 const checkpointSchema = z
   .strictObject({
-    checkpoint: z.string().min(1).describe('Folder in the Hugging Face layout.'),
+    checkpoint: z.string().min(1).describe('Checkpoint folder in the Hugging Face layout.'),
     device,
-    max_streams: count(16, 1, 1024).describe('Responses under way at once.'),
+    max_streams: count(16, 1, 1024).describe('Maximum concurrent responses.'),
     memory,
   })
   .describe('A checkpoint that the gateway runs itself.');
 
 const upstreamSchema = z.strictObject({
-  url: httpUrl.describe('Address of the server, up to and with `/v1`.'),
+  url: httpUrl.describe('URL of the server, including `/v1`.'),
   model: z
     .string()
     .min(1)
     .optional()
-    .describe('What the server calls the model; by default as it is called here.'),
-  key_env: variable.optional().describe("Environment variable that holds the server's key."),
+    .describe("The model's name on the server; default: the name used here."),
+  key_env: variable.optional().describe("Environment variable with the server's API key."),
 });
 
 const upstreamModelSchema = z
@@ -53,38 +53,40 @@ const upstreamModelSchema = z
       .array(upstreamSchema)
       .min(1)
       .max(16)
-      .describe('OpenAI-compatible servers; the first that answers is used.'),
+      .describe('OpenAI-compatible servers; the first one that answers is used.'),
     scorer: z
       .string()
       .min(1)
       .optional()
-      .describe('Folder of the same weights, which score what the servers write; by default none.'),
-    device: device.describe('What computes the scores of `scorer`.'),
-    max_streams: count(64, 1, 4096).describe('Responses under way at once.'),
+      .describe(
+        "Checkpoint folder of the same weights, which scores the servers' output; default: no scorer.",
+      ),
+    device: device.describe('Execution device of `scorer`.'),
+    max_streams: count(64, 1, 4096).describe('Maximum concurrent responses.'),
     memory,
     timeouts: z
       .strictObject({
-        connect_s: seconds(5, 0.001).describe('Seconds until the connection stands.'),
+        connect_s: seconds(5, 0.001).describe('Time limit for connecting.'),
         first_byte_s: seconds(120, 0.001).describe(
-          'Seconds until the first byte of the body, which for a stream is the first token or a comment.',
+          'Time limit for the first byte of the body. In a stream, this is the first token or a comment.',
         ),
-        idle_s: seconds(60, 0.001).describe('Seconds between two parts of the body.'),
+        idle_s: seconds(60, 0.001).describe('Time limit between two parts of the body.'),
       })
       .prefault({})
-      .describe('How long a server may take.'),
+      .describe('Time limits for a server.'),
     retries: z
       .int()
       .min(0)
       .max(5)
       .default(1)
-      .describe('Further tries of each server, before its first byte alone.'),
+      .describe('Retries for each server; requests are only retried before the first byte of an answer.'),
     limits: z
       .strictObject({
-        line_bytes: count(MIB, 1024, 1 << 30).describe('Longest line, or event, of an answer.'),
-        response_bytes: count(64 * MIB, 1024, 2 ** 40).describe('Longest answer.'),
+        line_bytes: count(MIB, 1024, 1 << 30).describe('Maximum size of a line or event of an answer.'),
+        response_bytes: count(64 * MIB, 1024, 2 ** 40).describe('Maximum size of an answer.'),
       })
       .prefault({})
-      .describe('What is taken from a server, at most.'),
+      .describe("Limits for a server's answers."),
   })
   .describe('A model that other servers run.');
 
@@ -95,20 +97,24 @@ const keySchema = z.strictObject({
   name: z
     .string()
     .regex(/^[A-Za-z0-9_.-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, ".", "_" or "-"' })
-    .describe('Stands for the key in logs.'),
+    .describe('Name of the key in logs.'),
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional()
     .describe('SHA-256 of the key, in hexadecimal.'),
-  env: variable.optional().describe('Environment variable that holds the key; in place of `sha256`.'),
-  metrics: z.boolean().default(false).describe('Whether it may read `/metrics`.'),
+  env: variable.optional().describe('Environment variable with the key, instead of `sha256`.'),
+  metrics: z.boolean().default(false).describe('Whether the key may read `/metrics`.'),
   generate: z
     .boolean()
     .optional()
-    .describe('Whether it may use the models; by default what may not read `/metrics` may.'),
-  requests_per_minute: z.int().min(1).optional().describe('In place of `access.requests_per_minute`.'),
-  generations: z.int().min(1).optional().describe('In place of `access.generations`.'),
+    .describe('Whether the key may use the models; default: the opposite of `metrics`.'),
+  requests_per_minute: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('Overrides `access.requests_per_minute` for this key.'),
+  generations: z.int().min(1).optional().describe('Overrides `access.generations` for this key.'),
 });
 
 export type KeyConfig = z.output<typeof keySchema>;
@@ -127,10 +133,10 @@ const keys = z
     }),
   )
   .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, {
-    error: 'has the same name twice',
+    error: 'contains a duplicate name',
   });
 
-/** The configuration of `flinch serve`; every part has a default. What it says of its fields is their manual. */
+/** The configuration of `flinch serve`; every part has a default. docs/reference is generated from its descriptions. */
 export const configSchema = z.strictObject({
   listen: z
     .strictObject({
@@ -138,8 +144,8 @@ export const configSchema = z.strictObject({
         .string()
         .min(1)
         .default('127.0.0.1')
-        .describe('Address to listen on; others than loopback need keys, or `access.allow_anonymous`.'),
-      port: z.int().min(0).max(65_535).default(8787).describe('0 picks a free one.'),
+        .describe('Address to listen on. Non-loopback addresses require keys or `access.allow_anonymous`.'),
+      port: z.int().min(0).max(65_535).default(8787).describe('Port to listen on; 0 selects a free one.'),
     })
     .prefault({}),
   metrics: z
@@ -148,92 +154,89 @@ export const configSchema = z.strictObject({
         .string()
         .min(1)
         .default('127.0.0.1')
-        .describe('Address of the port for metrics, where no key is asked for.'),
+        .describe('Address of the separate metrics port, which requires no key.'),
       port: z
         .int()
         .min(0)
         .max(65_535)
         .optional()
-        .describe(
-          "A port of its own for `/metrics`; by default it is on the gateway's, where keys are asked for it.",
-        ),
+        .describe("Separate port for `/metrics`; default: the gateway's port, where keys apply."),
     })
     .prefault({}),
   models: z
     .record(
-      z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$/, { error: 'is no name for a model' }),
+      z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$/, { error: 'is not a valid model name' }),
       z.union([checkpointSchema, upstreamModelSchema]),
     )
-    .refine((models) => Object.keys(models).length > 0, { error: 'must name a model' })
+    .refine((models) => Object.keys(models).length > 0, { error: 'must contain at least one model' })
     .optional()
-    .describe('What is served, by the names that requests give; by default the embedded reasoner.'),
+    .describe('Models by the name that requests use; default: the embedded reasoner.'),
   access: z
     .strictObject({
-      keys: keys.default([]).describe('API keys. Without any, whoever reaches the gateway may use it.'),
-      allow_anonymous: z
-        .boolean()
-        .default(false)
-        .describe('Serve other addresses than loopback without keys.'),
+      keys: keys
+        .default([])
+        .describe('API keys. Without keys, everyone who can reach the gateway may use it.'),
+      allow_anonymous: z.boolean().default(false).describe('Allow non-loopback addresses without keys.'),
       origins: z
         .array(origin)
         .default([])
-        .describe('Origins, beside the gateway\'s own, whose pages may use it; `"*"` for all.'),
+        .describe('Allowed origins of web pages, in addition to the gateway itself; `"*"` allows all.'),
       hosts: z
         .array(z.string().regex(/^(\*|[a-z0-9.-]+)$/, { error: 'must be a host name without port, or "*"' }))
         .default([])
         .describe(
-          'Names by which clients may call it, beside `localhost` and addresses; `"*"` for all. Where there are keys, all.',
+          'Allowed host names, in addition to `localhost` and IP addresses; `"*"` allows all. If there are keys, all are allowed.',
         ),
-      ticket_s: seconds(30, 1).describe('Seconds that a ticket for a WebSocket is good.'),
+      ticket_s: seconds(30, 1).describe('Lifetime of a WebSocket ticket.'),
       requests_per_minute: count(6000).describe(
-        'Of each key that does not say; of everybody together where there are no keys.',
+        'Request rate limit of each key without its own; without keys, of all clients together.',
       ),
-      generations: count(64).describe('Under way at once, of the same.'),
+      generations: count(64).describe('Maximum concurrent generations, per key or together as above.'),
     })
     .prefault({}),
   limits: z
     .strictObject({
-      body_bytes: count(MIB, 1024, 1 << 30).describe('Of the body of an HTTP request.'),
-      message_bytes: count(MIB, 1024, 1 << 30).describe('Of a WebSocket message.'),
-      prompt_characters: count(1_000_000).describe('Of all messages of a request together.'),
+      body_bytes: count(MIB, 1024, 1 << 30).describe('Maximum size of an HTTP request body.'),
+      message_bytes: count(MIB, 1024, 1 << 30).describe('Maximum size of a WebSocket message.'),
+      prompt_characters: count(1_000_000).describe('Maximum total length of the messages of a request.'),
       response_tokens: z
         .int()
         .min(1)
         .optional()
         .describe(
-          'Tokens of a response: a request for more is refused, one that does not say gets at most these; by default no limit.',
+          'Maximum tokens of a response. Requests for more are refused; requests without a limit get this one. Default: no limit.',
         ),
-      connections: count(1024).describe('Open at once.'),
-      generations_per_connection: count(8, 1, 1024).describe('At once on a WebSocket.'),
-      messages_per_second: count(50).describe('On a WebSocket, pings too.'),
-      header_s: seconds(10, 0.1).describe('Seconds until the headers of a request are there.'),
-      body_s: seconds(30, 0.1).describe('Seconds until its body is, from then on.'),
+      connections: count(1024).describe('Maximum open connections.'),
+      generations_per_connection: count(8, 1, 1024).describe(
+        'Maximum concurrent generations on a WebSocket.',
+      ),
+      messages_per_second: count(50).describe('Maximum messages per second on a WebSocket, including pings.'),
+      header_s: seconds(10, 0.1).describe('Time limit for receiving the headers of a request.'),
+      body_s: seconds(30, 0.1).describe('Time limit for receiving its body, after the headers.'),
     })
     .prefault({}),
   streams: z
     .strictObject({
       heartbeat_s: seconds(15, 0.05, 20).describe(
-        'Seconds between signs of life where nothing else is said; clients give up a connection that is silent for 45.',
+        'Interval of heartbeats on an idle stream. Clients give up a connection after 45 s of silence.',
       ),
-      history_events: count(4096).describe('Events of a resumable generation that can be sent again.'),
-      history_bytes: count(MIB, 1024, 1 << 30).describe('Their bytes.'),
-      histories_bytes: count(64 * MIB, 1024, 2 ** 40).describe('Of all resumable generations together.'),
+      history_events: count(4096).describe('Maximum events kept for resuming a generation.'),
+      history_bytes: count(MIB, 1024, 1 << 30).describe('Maximum size of these events.'),
+      histories_bytes: count(64 * MIB, 1024, 2 ** 40).describe(
+        'Maximum size of these events for all generations together.',
+      ),
       resume_s: seconds(60, 0).describe(
-        'Seconds that a resumable generation outlives its connection, and its end; more than two heartbeats, after which a client may find out that the connection is gone.',
+        'How long a resumable generation is kept after its connection is lost, and after its end. Must exceed two heartbeats, because a client may notice a lost connection only then.',
       ),
       queue_bytes: count(256 << 10, 1024, 1 << 30).describe(
-        'Bytes that may wait for a client before its generations pause.',
+        'Maximum unsent data of a client; beyond it, its generations pause.',
       ),
-      stall_s: seconds(30, 0.05).describe(
-        'Seconds that a client may not read before its connection is closed.',
-      ),
+      stall_s: seconds(30, 0.05).describe('Time without reading after which a connection is closed.'),
     })
     .prefault({}),
   shutdown: z
     .strictObject({
-      drain_s: seconds(30, 0).describe(
-        'Seconds that responses under way may take once the gateway is to end.',
-      ),
+      drain_s: seconds(30, 0).describe('Time limit for running responses to finish at shutdown.'),
     })
     .prefault({}),
   log: z
@@ -241,7 +244,7 @@ export const configSchema = z.strictObject({
       level: z
         .enum(['debug', 'info', 'warn', 'error', 'silent'])
         .default('info')
-        .describe('What the log on standard error holds.'),
+        .describe('Minimum level logged on standard error.'),
       texts: z.boolean().default(false).describe('Whether prompts and responses may be logged.'),
     })
     .prefault({}),

@@ -45,7 +45,7 @@ async function readConfigFile(file: string): Promise<ConfigLayer> {
     throw new ConfigError(file, `cannot be read (${reasonOf(error)})`);
   });
   const parsed = parseYaml(text, file);
-  if (!isRecord(parsed)) throw new ConfigError(file, 'must hold fields, such as "listen: {port: 9000}"');
+  if (!isRecord(parsed)) throw new ConfigError(file, 'must contain fields, such as "listen: {port: 9000}"');
   const values = withoutEmpty(parsed);
   return { values, place: (path) => (path.length > 0 ? `${file}: ${fieldName(path)}` : file) };
 }
@@ -56,7 +56,8 @@ function parseYaml(text: string, file: string): unknown {
     return parse(text) ?? {};
   } catch (error) {
     // Its first line says what and where; the others show the text, which may hold what is no one's business.
-    if (error instanceof YAMLError) throw new ConfigError(file, error.message.split('\n')[0] ?? 'is no YAML');
+    if (error instanceof YAMLError)
+      throw new ConfigError(file, error.message.split('\n')[0] ?? 'is not valid YAML');
     throw error;
   }
 }
@@ -105,14 +106,14 @@ interface Problem {
 function describeIssue(issue: z.core.$ZodIssue, before: readonly PropertyKey[] = []): Problem {
   const path = [...before, ...issue.path];
   if (issue.code === 'unrecognized_keys') {
-    return { path: [...path, issue.keys[0] ?? ''], problem: 'is no field of the configuration' };
+    return { path: [...path, issue.keys[0] ?? ''], problem: 'is not a configuration field' };
   }
   if (issue.code === 'invalid_key') return { path, problem: issue.issues[0]?.message ?? issue.message };
   if (issue.code === 'invalid_union') {
     // The alternative that was meant: the one that has the field by which it is told from the others.
     const meant = issue.errors.find((issues) => !issues.some(isMissing));
     if (meant?.[0]) return describeIssue(meant[0], path);
-    return { path, problem: 'must have a checkpoint or upstreams' };
+    return { path, problem: 'must have either checkpoint or upstreams' };
   }
   return { path, problem: issue.message.replace(/^Invalid input: /, '') };
 }

@@ -66,7 +66,7 @@ export function checkVariables(env: NodeJS.ProcessEnv, allowed: ReadonlySet<stri
   for (const variable of Object.keys(env)) {
     const known = [CONFIG_VARIABLES, OF_CLIENTS, allowed].some((some) => some.has(variable));
     if (!variable.startsWith(PREFIX) || known) continue;
-    throw new ConfigError(variable, `is no variable of flinch; did you mean ${nearest(variable, names)}?`);
+    throw new ConfigError(variable, `is not a flinch variable; did you mean ${nearest(variable, names)}?`);
   }
 }
 

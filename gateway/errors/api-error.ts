@@ -72,7 +72,7 @@ export function toApiError(error: unknown): ApiError {
     const type = 'type' in error ? error.type : undefined;
     if (type === 'entity.too.large') return new ApiError(status, 'body_too_large', 'the body is too large');
     if (type === 'encoding.unsupported' && 'encoding' in error) {
-      const text = `Content-Encoding: ${error.encoding} is not supported, send the body as it is`;
+      const text = `Content-Encoding: ${error.encoding} is not supported; send the body uncompressed`;
       return new ApiError(status, 'unsupported_encoding', text, 'Content-Encoding');
     }
     return new ApiError(status, 'invalid_request', message);

@@ -6,104 +6,115 @@ interface Meaning {
   readonly meaning: string;
 }
 
-/** What docs/reference/errors.md says of each code. */
+/** The meaning of each code in docs/reference/errors.md. */
 export const ERROR_MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
-  body_too_large: { status: '413', meaning: 'The body is longer than `limits.body_bytes`.' },
+  body_too_large: { status: '413', meaning: 'The body is larger than `limits.body_bytes`.' },
   context_length_exceeded: {
     status: '400',
-    meaning: "The prompt, or the prompt and what is asked for, does not fit into the model's context.",
+    meaning: "The prompt, or the prompt plus the requested tokens, exceeds the model's context length.",
   },
   engine_crashed: {
     status: '500',
-    meaning: 'The process that computes was lost, and with it this computation; a new request may succeed.',
+    meaning: 'The engine process died during this computation. A new request may succeed.',
   },
   engine_failed: {
     status: '500',
-    meaning: 'The computation failed, its numbers were not finite for one; a new request may succeed.',
+    meaning:
+      'The computation failed, for example because of values that are not finite. A new request may succeed.',
   },
   engine_unavailable: {
     status: '503',
-    meaning: 'The process that computes is not there, or is being started again; try later.',
+    meaning: 'The engine process is not running or is restarting. Try again later.',
   },
-  headers_too_large: { status: '431', meaning: 'More than 16 KiB of headers, the address among them.' },
+  headers_too_large: { status: '431', meaning: 'The headers, including the request target, exceed 16 KiB.' },
   host_not_allowed: {
     status: '421',
-    meaning: '`Host` is no name of this gateway: see `access.hosts`.',
+    meaning: '`Host` is not an allowed name of this gateway; see `access.hosts`.',
   },
   insufficient_memory: {
     status: '503',
-    meaning: 'The text is predicted to need more memory than is left; try later, or a shorter one.',
+    meaning:
+      'The request is predicted to need more memory than is left. Try again later, or with fewer tokens.',
   },
-  internal_error: { status: '500', meaning: 'The gateway is at fault; its log says more.' },
-  invalid_api_key: { status: '401', meaning: 'Not a key of this gateway.' },
+  internal_error: { status: '500', meaning: 'A fault in the gateway; see its log.' },
+  invalid_api_key: { status: '401', meaning: 'The API key is not known.' },
   invalid_http: {
     status: '400',
-    meaning: 'What came is not HTTP/1.1, contradicts itself, or is no good WebSocket handshake.',
+    meaning: 'The request is not valid HTTP/1.1, contradicts itself, or is an invalid WebSocket handshake.',
   },
   invalid_json: {
     status: '400',
-    meaning: 'Not JSON in UTF-8, or without `Content-Type: application/json`.',
+    meaning: 'The body is not JSON in UTF-8, or lacks `Content-Type: application/json`.',
   },
-  invalid_message: { status: '', meaning: 'A WebSocket message that is no object, or of no known `type`.' },
-  invalid_request: { status: '400', meaning: 'An address whose encoding cannot be read.' },
-  invalid_ticket: { status: '401', meaning: 'The ticket was used, is too old, or is none of this gateway.' },
+  invalid_message: {
+    status: '',
+    meaning: 'The WebSocket message is not an object, or its `type` is unknown.',
+  },
+  invalid_request: { status: '400', meaning: 'The encoding of the request path is invalid.' },
+  invalid_ticket: { status: '401', meaning: 'The ticket was already used, has expired, or is unknown.' },
   invalid_value: {
     status: '400',
-    meaning: 'A field is of the wrong type or out of range; 426 for a WebSocket of another version than 13.',
+    meaning: 'A field has the wrong type or is out of range. 426: the WebSocket version is not 13.',
   },
-  key_not_allowed: { status: '403', meaning: 'The key may not do this: see `metrics` and `generate`.' },
-  method_not_allowed: { status: '405', meaning: 'Another method than the address has.' },
-  missing_api_key: { status: '401', meaning: 'The gateway asks for a key.' },
-  model_error: { status: '500', meaning: "The model's own files are at fault." },
-  model_not_found: { status: '404', meaning: 'No model of that name is served.' },
-  not_found: { status: '404', meaning: 'There is nothing at this address.' },
+  key_not_allowed: { status: '403', meaning: 'The key lacks this permission; see `metrics` and `generate`.' },
+  method_not_allowed: { status: '405', meaning: 'The path does not support this method.' },
+  missing_api_key: { status: '401', meaning: 'The gateway requires an API key.' },
+  model_error: { status: '500', meaning: "The model's files are faulty." },
+  model_not_found: { status: '404', meaning: 'No model with this name is served.' },
+  not_found: { status: '404', meaning: 'There is nothing at this path.' },
   not_recovered: {
     status: '410',
-    meaning: 'A stream cannot be continued: its events are gone, or it is unknown.',
+    meaning: 'The stream cannot be resumed: its events are no longer kept, or it is unknown.',
   },
-  origin_not_allowed: { status: '403', meaning: 'A page of another site: see `access.origins`.' },
-  overloaded: { status: '503', meaning: 'No further stream, or ticket, is admitted; try later.' },
+  origin_not_allowed: {
+    status: '403',
+    meaning: 'The origin of the page is not allowed; see `access.origins`.',
+  },
+  overloaded: { status: '503', meaning: 'No further stream or ticket is admitted. Try again later.' },
   prompt_too_long: {
     status: '400',
-    meaning: '`messages` have more characters than `limits.prompt_characters`.',
+    meaning: '`messages` exceed `limits.prompt_characters`.',
   },
-  rate_limited: { status: '429', meaning: 'More requests than the key may make: see `Retry-After`.' },
+  rate_limited: { status: '429', meaning: 'The rate limit of the key is exceeded; see `Retry-After`.' },
   request_timeout: { status: '408', meaning: 'The request took too long to arrive.' },
   scorer_mismatch: {
     status: '502',
     meaning:
-      'The scorer cannot score what the upstream writes: another vocabulary, or reasoning that it keeps out of the text.',
+      "The scorer cannot score the upstream's output: the vocabularies differ, or the upstream separates reasoning from the text.",
   },
-  shutting_down: { status: '503', meaning: 'The gateway is to end: refused, or ended before it was done.' },
+  shutting_down: {
+    status: '503',
+    meaning: 'The gateway is shutting down; the request was refused or aborted.',
+  },
   taken_over: { status: '', meaning: 'Another connection has resumed the generation.' },
   too_many_generations: {
     status: '429',
-    meaning: 'More at once than the key, or a connection, may have.',
+    meaning: 'Too many concurrent generations for the key or the connection.',
   },
-  unknown_parameter: { status: '400', meaning: 'A field that nobody knows; `param` names it.' },
+  unknown_parameter: { status: '400', meaning: 'Unknown field; `param` names it.' },
   unknown_response: {
     status: '',
-    meaning: '`generation.cancel` for what is not under way on this connection.',
+    meaning: '`generation.cancel` names a generation that is not running on this connection.',
   },
   unsupported_encoding: {
     status: '415',
-    meaning: 'A body that is compressed, or in another charset than UTF-8.',
+    meaning: 'The body is compressed, or its charset is not UTF-8.',
   },
-  unsupported_parameter: { status: '400', meaning: "A field of OpenAI's that flinch does not do." },
-  upstream_error: { status: '502', meaning: 'What the upstream sent is no answer, or ended in its midst.' },
+  unsupported_parameter: { status: '400', meaning: 'An OpenAI field that flinch does not support.' },
+  upstream_error: { status: '502', meaning: "The upstream's answer is invalid or incomplete." },
   upstream_not_found: {
     status: '502',
-    meaning: 'The upstream has no such model or address: the configuration is at fault.',
+    meaning: 'The upstream does not know the model or the path. The configuration is wrong.',
   },
-  upstream_overloaded: { status: '503', meaning: 'The upstream has too much to do; see `Retry-After`.' },
+  upstream_overloaded: { status: '503', meaning: 'The upstream is overloaded; see `Retry-After`.' },
   upstream_refused: {
     status: '400',
-    meaning: 'The upstream refused the request; `message` has its words, shortened.',
+    meaning: 'The upstream refused the request; `message` quotes its error, shortened.',
   },
-  upstream_timeout: { status: '504', meaning: 'The upstream did not answer, or go on, in time.' },
+  upstream_timeout: { status: '504', meaning: 'The upstream did not answer, or stalled.' },
   upstream_unauthorized: {
     status: '502',
-    meaning: "The upstream did not take the gateway's key: the configuration is at fault.",
+    meaning: "The upstream did not accept the gateway's key. The configuration is wrong.",
   },
-  upstream_unreachable: { status: '502', meaning: 'The upstream is not there.' },
+  upstream_unreachable: { status: '502', meaning: 'The upstream cannot be reached.' },
 };

@@ -21,6 +21,6 @@ export class Lifecycle {
    */
   checkOpen(resumes: () => boolean): void {
     if (!this.#draining || resumes()) return;
-    throw new ApiError(503, 'shutting_down', 'the gateway shuts down', null, RETRY_AFTER_S);
+    throw new ApiError(503, 'shutting_down', 'the gateway is shutting down', null, RETRY_AFTER_S);
   }
 }

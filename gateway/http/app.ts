@@ -77,7 +77,7 @@ export function createApp(options: AppOptions): Express {
   // Express answers it as GET: it would take the stream over, and read nothing of it.
   app.head('/v1/chat/completions/:id', (_req, res) => {
     res.set('Allow', 'GET');
-    throw new ApiError(405, 'method_not_allowed', 'the rest of a completion can be had by GET alone');
+    throw new ApiError(405, 'method_not_allowed', 'a completion can only be resumed with GET');
   });
   app.get('/v1/chat/completions/:id', user, resumeCompletion(resuming));
   app.post('/v1/tickets', user, refuseNewcomers(lifecycle, live), issueTicket(access));
@@ -115,7 +115,7 @@ export function createMetricsApp({ metrics, checkName }: MetricsAppOptions): Exp
   });
   app.get('/metrics', sendMetrics(metrics));
   app.use(() => {
-    throw new ApiError(404, 'not_found', 'there is nothing here but /metrics');
+    throw new ApiError(404, 'not_found', 'only /metrics is available on this port');
   });
   app.use(reportErrors(metrics));
   return app;

@@ -72,7 +72,7 @@ function goOn(
   metrics.resumed(recovered);
   if (generation) res.locals.responseId = generation.id;
   if (!recovered) {
-    throw new ApiError(410, 'not_recovered', `${LAST_EVENT_ID}: what followed it is no longer there`);
+    throw new ApiError(410, 'not_recovered', `${LAST_EVENT_ID}: the events after it are no longer kept`);
   }
   sink.open();
   generation.resume(sink);

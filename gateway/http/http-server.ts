@@ -92,11 +92,11 @@ function refusalOf({ code }: NodeJS.ErrnoException): ApiError {
     case 'HPE_HEADER_OVERFLOW':
       return new ApiError(431, 'headers_too_large', `at most ${MAX_HEADER_BYTES} bytes of headers`);
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new ApiError(408, 'request_timeout', 'the request did not come in time');
+      return new ApiError(408, 'request_timeout', 'the request took too long to arrive');
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return new ApiError(413, 'body_too_large', 'the extensions of its chunks are too large');
+      return new ApiError(413, 'body_too_large', 'chunk extensions are too large');
     default:
-      return new ApiError(400, 'invalid_http', 'this is not HTTP/1.1');
+      return new ApiError(400, 'invalid_http', 'not valid HTTP/1.1');
   }
 }
 
@@ -109,8 +109,9 @@ export function checkForm({
   url = '',
   headersDistinct,
 }: Pick<IncomingMessage, 'url' | 'headersDistinct'>): void {
-  if (!url.startsWith('/')) throw new ApiError(400, 'invalid_http', 'the target of a request must be a path');
-  if ((headersDistinct.host?.length ?? 0) > 1) throw new ApiError(400, 'invalid_http', 'Host: more than one');
+  if (!url.startsWith('/')) throw new ApiError(400, 'invalid_http', 'the request target must be a path');
+  if ((headersDistinct.host?.length ?? 0) > 1)
+    throw new ApiError(400, 'invalid_http', 'Host: given more than once');
 }
 
 /** Whether a request is to become a WebSocket. */

@@ -15,7 +15,12 @@ export function jsonBody(maxBytes: number): RequestHandler[] {
 const checkCharset: RequestHandler = (req, _res, next) => {
   const [, charset = 'utf-8'] = /;\s*charset="?([^";\s]*)/i.exec(req.headers['content-type'] ?? '') ?? [];
   if (charset.toLowerCase() !== 'utf-8') {
-    throw new ApiError(415, 'unsupported_encoding', 'Content-Type: JSON is UTF-8', 'Content-Type');
+    throw new ApiError(
+      415,
+      'unsupported_encoding',
+      'Content-Type: the charset must be UTF-8',
+      'Content-Type',
+    );
   }
   next();
 };
@@ -23,7 +28,7 @@ const checkCharset: RequestHandler = (req, _res, next) => {
 const parseBody: RequestHandler = (req, _res, next) => {
   if (req.body !== undefined && !Buffer.isBuffer(req.body)) {
     // For whoever builds the application; who else asks learns nothing of it.
-    const message = 'the body was read by the application: mount the gateway before what does that';
+    const message = 'the body was already read by the application; mount the gateway before body parsers';
     throw new ApiError(500, 'internal_error', message);
   }
   // Without a body, or with one of another type, express leaves none.

@@ -8,21 +8,21 @@ const RESUMES = ['recovered', 'lost'] as const;
 export const ACTIVE_GENERATIONS = {
   name: 'flinch_active_generations',
   type: 'gauge',
-  help: 'Generations under way or about to be.',
+  help: 'Generations that are running or being admitted.',
   labels: {},
 } as const satisfies Definition;
 
 export const CONNECTIONS = {
   name: 'flinch_connections',
   type: 'gauge',
-  help: 'Connections that are open; a WebSocket is one of both kinds.',
+  help: 'Open connections; a WebSocket counts for both kinds.',
   labels: { kind: KINDS },
 } as const satisfies Definition;
 
 export const RESUMED = {
   name: 'flinch_resumes_total',
   type: 'counter',
-  help: 'Requests to go on with a generation, by WebSocket or Server-Sent Events, by whether all that followed was still there.',
+  help: 'Requests to resume a generation, over WebSocket or Server-Sent Events, by whether all following events were still available.',
   labels: { outcome: RESUMES },
 } as const satisfies Definition;
 

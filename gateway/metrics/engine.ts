@@ -11,7 +11,7 @@ const LABELS = { model: MODEL, process: PROCESSES } as const;
 export const PASS_DURATION = {
   name: 'flinch_score_pass_duration_seconds',
   type: 'histogram',
-  help: 'Seconds from the question of a score pass, or of a sample of perturbed copies, to its answer: waiting in the process included. Those that fail are not among them.',
+  help: 'Seconds from the request of a score pass, or of a sample of perturbed copies, to its result, including waiting in the process. Excludes failed passes.',
   labels: { model: MODEL },
   buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30],
 } as const satisfies HistogramDefinition;
@@ -19,21 +19,21 @@ export const PASS_DURATION = {
 export const QUEUE_DEPTH = {
   name: 'flinch_queue_depth',
   type: 'gauge',
-  help: 'Texts that wait for an answer of the process, those that it works on included: a token of decode, a pass of score.',
+  help: 'Sequences that wait for a result of the process (decode: a token, score: a pass), including those in progress.',
   labels: LABELS,
 } as const satisfies Definition;
 
 export const RESTARTS = {
   name: 'flinch_engine_restarts_total',
   type: 'counter',
-  help: 'How often an engine process was started again after it had died, or could not be started.',
+  help: 'Restarts of an engine process after it died or failed to start.',
   labels: LABELS,
 } as const satisfies Definition;
 
 export const ENGINE_UP = {
   name: 'flinch_engine_up',
   type: 'gauge',
-  help: '1 while the process runs and has opened its model, else 0.',
+  help: '1 while the process runs and has opened its model, otherwise 0.',
   labels: LABELS,
 } as const satisfies Definition;
 

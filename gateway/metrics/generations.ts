@@ -26,7 +26,7 @@ const GEN_AI_LABELS = {
 export const REQUEST_DURATION = {
   name: 'gen_ai_server_request_duration_seconds',
   type: 'histogram',
-  help: 'Seconds from when a generation was taken on to its last event, or to its failure, whose code is in error_type; it waits for clients that do not read. Without those that were cancelled.',
+  help: 'Seconds from the admission of a generation to its last event, or to its failure (the code is in error_type). Includes waiting for clients that do not read. Excludes cancelled generations.',
   labels: { ...GEN_AI_LABELS, error_type: ERROR_CODES },
   buckets: [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92],
   exemplars: true,
@@ -35,7 +35,7 @@ export const REQUEST_DURATION = {
 export const TIME_TO_FIRST_TOKEN = {
   name: 'gen_ai_server_time_to_first_token_seconds',
   type: 'histogram',
-  help: 'Seconds from when a generation was taken on to its first token, as it goes to the client: where steps are held back, once the first of them is released; for answers that are not streamed, as if they were. Those that then fail or are cancelled are among them.',
+  help: 'Seconds from the admission of a generation to the first token sent to the client; with held delivery, to the release of the first step. Answers that are not streamed are measured as if they were. Includes generations that later fail or are cancelled.',
   labels: GEN_AI_LABELS,
   buckets: [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
   exemplars: true,
@@ -44,7 +44,7 @@ export const TIME_TO_FIRST_TOKEN = {
 export const TIME_PER_OUTPUT_TOKEN = {
   name: 'gen_ai_server_time_per_output_token_seconds',
   type: 'histogram',
-  help: 'Seconds per token of a response after its first, from when that was written, held back or not, to the last event; one value for each response of at least two tokens that was written to its end.',
+  help: 'Seconds per token after the first: from the writing of the first token, held back or not, to the last event. One value for each complete response of at least two tokens.',
   labels: GEN_AI_LABELS,
   buckets: [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5],
   exemplars: true,
@@ -53,7 +53,7 @@ export const TIME_PER_OUTPUT_TOKEN = {
 export const TOKEN_USAGE = {
   name: 'gen_ai_client_token_usage',
   type: 'histogram',
-  help: 'Tokens of the prompt (input) and of the response as it stands (output), one value of each for each response that was written to its end: its usage.',
+  help: 'Tokens of the prompt (input) and of the final response (output), as in its usage. One value of each for each complete response.',
   labels: { ...GEN_AI_LABELS, gen_ai_token_type: ['input', 'output'] },
   buckets: [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864],
 } as const satisfies HistogramDefinition;
@@ -61,14 +61,14 @@ export const TOKEN_USAGE = {
 export const GENERATIONS = {
   name: 'flinch_generations_total',
   type: 'counter',
-  help: 'Generations that were taken on and are over, by how they ended: as their finish_reason says, cancelled (also by a client that left and by a shutdown), or error.',
+  help: 'Admitted generations that have ended, by outcome: their finish_reason, cancelled (also if the client left or the gateway shut down), or error.',
   labels: { model: MODEL, outcome: OUTCOMES },
 } as const satisfies Definition;
 
 export const GENERATED_TOKENS = {
   name: 'flinch_generated_tokens_total',
   type: 'counter',
-  help: 'Tokens that were written for responses that came to their end, those of candidates and those that were retracted too; what corrections cost is what it has more than gen_ai_client_token_usage.',
+  help: 'Tokens written for complete responses, including candidates and retracted tokens. The excess over gen_ai_client_token_usage is the cost of corrections.',
   labels: { model: MODEL },
 } as const satisfies Definition;
 

@@ -17,7 +17,7 @@ const BY_MODEL = { model: MODEL } as const;
 export const TOKEN_SCORE = {
   name: 'flinch_token_score',
   type: 'histogram',
-  help: 'Scores of tokens under the streaming schedule, higher for less certain ones; the unit is that of the method (docs/guard.md).',
+  help: 'Scores of tokens under the streaming schedule; higher means less certain. The unit depends on the method (docs/guard.md).',
   labels: BY_METHOD,
   buckets: [1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1, 3, 10],
 } as const satisfies HistogramDefinition;
@@ -25,7 +25,7 @@ export const TOKEN_SCORE = {
 export const TOKEN_RISK = {
   name: 'flinch_token_risk',
   type: 'histogram',
-  help: 'Risks of tokens: the share of ordinary tokens that score lower, from 0 to 1. Tokens that cannot be rated yet are not among them, nor those that the schedule left out (flinch_skipped_tokens_total), which rank below all others.',
+  help: 'Risks of tokens: the share of ordinary tokens that score lower, from 0 to 1. Excludes tokens that cannot be rated yet, and tokens skipped by the schedule (flinch_skipped_tokens_total), which rank below all others.',
   labels: BY_METHOD,
   buckets: RISK_BUCKETS,
 } as const satisfies HistogramDefinition;
@@ -33,7 +33,7 @@ export const TOKEN_RISK = {
 export const STEP_RISK = {
   name: 'flinch_step_risk',
   type: 'histogram',
-  help: 'Risks of the steps of flinch_steps_total: the share of ordinary ones that score lower, from 0 to 1. Steps that cannot be rated yet are not among them.',
+  help: 'Risks of the steps in flinch_steps_total: the share of ordinary steps that score lower, from 0 to 1. Excludes steps that cannot be rated yet.',
   labels: BY_ACTION,
   buckets: RISK_BUCKETS,
   exemplars: true,
@@ -42,56 +42,56 @@ export const STEP_RISK = {
 export const SCORED_TOKENS = {
   name: 'flinch_scored_tokens_total',
   type: 'counter',
-  help: 'Tokens of the model that got a score by at least one method, those of a request to check put there by the guard not among them. One that is retracted and written anew counts again, also where steps are held back.',
+  help: 'Tokens of the model with a score of at least one method. Excludes tokens inserted by the guard (reflect). Tokens that are retracted and rewritten count again, also with held delivery.',
   labels: BY_MODEL,
 } as const satisfies Definition;
 
 export const SKIPPED_TOKENS = {
   name: 'flinch_skipped_tokens_total',
   type: 'counter',
-  help: 'Tokens that the schedule left out for a method: no score of zero.',
+  help: 'Tokens that the schedule skipped for a method. A skipped token is not a score of zero.',
   labels: BY_METHOD,
 } as const satisfies Definition;
 
 export const UNSCORED_TOKENS = {
   name: 'flinch_unscored_tokens_total',
   type: 'counter',
-  help: 'Tokens of which a method cannot be computed, as nobody tells their log-probability.',
+  help: 'Tokens for which a method cannot be computed, because their log-probability is unknown.',
   labels: BY_METHOD,
 } as const satisfies Definition;
 
 export const SPIKES = {
   name: 'flinch_spikes_total',
   type: 'counter',
-  help: 'Tokens whose risk passes the threshold of the guard, by the method that it goes by.',
+  help: "Tokens whose risk reaches the guard's threshold, by the guard's method.",
   labels: BY_METHOD,
 } as const satisfies Definition;
 
 export const STEPS = {
   name: 'flinch_steps_total',
   type: 'counter',
-  help: 'Steps that were judged, by the action that the guard is set to; also those that were then replaced or stopped at. Of a rejected candidate nothing counts.',
+  help: "Judged steps, by the guard's configured action. Includes steps that were then replaced or stopped at; excludes rejected candidates.",
   labels: BY_ACTION,
 } as const satisfies Definition;
 
 export const FLAGGED_STEPS = {
   name: 'flinch_flagged_steps_total',
   type: 'counter',
-  help: 'Those of flinch_steps_total that were flagged, replacements that are flagged again among them, by the action that the guard is set to; what was done is in flinch_stops_total, flinch_rollbacks_total and flinch_reflections_total.',
+  help: "Flagged steps among flinch_steps_total, by the guard's configured action. Includes replacements that are flagged again. The actions taken are in flinch_stops_total, flinch_rollbacks_total and flinch_reflections_total.",
   labels: BY_ACTION,
 } as const satisfies Definition;
 
 export const STOPS = {
   name: 'flinch_stops_total',
   type: 'counter',
-  help: 'Responses that the guard ended at a flagged step.',
+  help: 'Responses that the guard stopped at a flagged step.',
   labels: BY_MODEL,
 } as const satisfies Definition;
 
 export const ROLLBACKS = {
   name: 'flinch_rollbacks_total',
   type: 'counter',
-  help: 'Flagged steps for which other continuations were drawn, by whether one of them took the place of the step (replaced) or none did (kept).',
+  help: 'Flagged steps for which other continuations were sampled, by whether one of them replaced the step (replaced) or not (kept).',
   labels: { model: MODEL, outcome: ROLLBACK_OUTCOMES },
 } as const satisfies Definition;
 
@@ -105,14 +105,14 @@ export const REFLECTIONS = {
 export const RETRACTED_TOKENS = {
   name: 'flinch_retracted_tokens_total',
   type: 'counter',
-  help: 'Tokens that had gone to the client and were taken back; none where steps are held back.',
+  help: 'Tokens that were sent to the client and then retracted; none with held delivery.',
   labels: BY_MODEL,
 } as const satisfies Definition;
 
 export const LAG_TOKENS = {
   name: 'flinch_scoring_lag_tokens',
   type: 'histogram',
-  help: 'Tokens that went to the client after one of them before its scores did. Only of responses of which nothing is held back: there tokens wait for their scores.',
+  help: 'Tokens sent to the client between a token and its scores. Only for immediate delivery; with held delivery, tokens wait for their scores.',
   labels: BY_MODEL,
   buckets: [0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128, 512],
 } as const satisfies HistogramDefinition;
@@ -120,7 +120,7 @@ export const LAG_TOKENS = {
 export const LAG_SECONDS = {
   name: 'flinch_scoring_lag_seconds',
   type: 'histogram',
-  help: 'Seconds from when a token went to the client to its scores. Only of responses of which nothing is held back.',
+  help: 'Seconds from sending a token to the client to sending its scores. Only for immediate delivery.',
   labels: BY_MODEL,
   buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30],
 } as const satisfies HistogramDefinition;
@@ -128,7 +128,7 @@ export const LAG_SECONDS = {
 export const STEP_HOLD = {
   name: 'flinch_step_hold_seconds',
   type: 'histogram',
-  help: 'Seconds that a step was held back: from when its first token was written to when it was released.',
+  help: 'Seconds that a step was held back, from the writing of its first token to its release.',
   labels: BY_MODEL,
   buckets: [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60],
 } as const satisfies HistogramDefinition;

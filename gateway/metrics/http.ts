@@ -24,7 +24,7 @@ const STATUSES = ['1xx', '2xx', '3xx', '4xx', '5xx', 'aborted'] as const;
 export const REQUEST_DURATION = {
   name: 'flinch_http_request_duration_seconds',
   type: 'histogram',
-  help: 'Seconds from the head of an HTTP request to the end of its answer; streams last as long as they are read. The route is a template, `page` for the files of the page; the status `aborted` is of those whose client left before an answer began.',
+  help: "Seconds from the headers of an HTTP request to the end of its response; for streams, including the time of reading. The route is a template; `page` stands for the page's files. Status `aborted`: the client left before a response began.",
   labels: { method: VERBS, route: ROUTES, status: STATUSES },
   // From an answer out of memory to a long stream.
   buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 30, 120, 600],
@@ -33,14 +33,14 @@ export const REQUEST_DURATION = {
 export const REFUSED = {
   name: 'flinch_refused_requests_total',
   type: 'counter',
-  help: 'Errors that were answered to requests, handshakes and messages, by their code. Those within a stream that had begun are among flinch_generations_total.',
+  help: 'Error responses to requests, handshakes and messages, by code. Errors in a running stream are counted in flinch_generations_total.',
   labels: { code: ERROR_CODES },
 } as const satisfies Definition;
 
 export const ADMISSION = {
   name: 'flinch_admission_refusals_total',
   type: 'counter',
-  help: 'Those of flinch_refused_requests_total by which a generation was not taken on, by model; none where the request was refused before it was read.',
+  help: 'Refusals among flinch_refused_requests_total that rejected a generation, by model. Excludes requests refused before they were read.',
   labels: { model: MODEL, reason: ADMISSION_REFUSALS },
 } as const satisfies Definition;
 

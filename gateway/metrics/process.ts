@@ -6,8 +6,8 @@ import type { Families } from './families.js';
 export const BUILD_INFO = {
   name: 'flinch_build_info',
   type: 'gauge',
-  help: 'Always 1; which version of flinch this is.',
-  labels: { version: 'of the package' },
+  help: 'Always 1; the label is the version of flinch.',
+  labels: { version: 'the package version' },
 } as const satisfies Definition;
 
 /** Which flinch this is. */

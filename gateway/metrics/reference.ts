@@ -52,9 +52,9 @@ export const METRICS: Readonly<Record<string, readonly (Definition | HistogramDe
 
 const INTRODUCTION = `# Metrics
 
-\`/metrics\` writes these in Prometheus's text format, or in OpenMetrics for those who ask for it by \`Accept: application/openmetrics-text\`, as Prometheus does. In OpenMetrics the buckets of some histograms have an exemplar: the \`response_id\` of the last response that fell into them.
+All metrics of \`/metrics\`, with their exact meaning. The format is Prometheus text, or OpenMetrics with \`Accept: application/openmetrics-text\`, which Prometheus sends. In OpenMetrics, buckets of some histograms have an exemplar: the \`response_id\` of the last response in them.
 
-All labels are from closed sets. What a client sends, such as the name of a model that is not served, is never in one.`;
+All labels have a fixed set of values. Text sent by a client, such as the name of an unknown model, never appears in a label.`;
 
 /** docs/reference/metrics.md. */
 export function metricsReference(): string {
@@ -79,6 +79,6 @@ const valuesText = (values: LabelValues): string =>
 /** Which there are depends on the platform and on the version of Node. */
 function nodeSection(): string {
   const text =
-    "Beside these there are prom-client's of the process: CPU time and memory (`process_*`), event loop, heap and garbage collection (`nodejs_*`).";
+    'In addition, prom-client reports metrics of the process: CPU time and memory (`process_*`), event loop, heap and garbage collection (`nodejs_*`).';
   return `## Node\n\n${text}`;
 }

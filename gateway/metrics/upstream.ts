@@ -7,21 +7,21 @@ import type { Families } from './families.js';
 export const UPSTREAM_ERRORS = {
   name: 'flinch_upstream_errors_total',
   type: 'counter',
-  help: 'Faults of the servers of a model, by the code that a client would see; those that another try made good among them.',
+  help: "Faults of a model's servers, by the code that a client would see. Includes faults hidden by a retry.",
   labels: { model: MODEL, kind: UPSTREAM_ERROR_CODES },
 } as const satisfies Definition;
 
 export const UPSTREAM_UP = {
   name: 'flinch_upstream_up',
   type: 'gauge',
-  help: '1 where any of the servers of a model has answered and was there since, else 0. Those that were not heard of for half a minute are asked for their list of models when this is read, or the readiness.',
+  help: "1 if at least one of the model's servers has answered and has been available since, otherwise 0. When this metric or the readiness is read, servers that were not heard from for 30 s are asked for their list of models.",
   labels: { model: MODEL },
 } as const satisfies Definition;
 
 export const SCORER_MISMATCHES = {
   name: 'flinch_scorer_mismatches_total',
   type: 'counter',
-  help: 'Responses whose scorer disagreed with the log-probabilities of the server: its weights are likely others.',
+  help: "Responses whose scorer disagreed with the server's log-probabilities; its weights are probably different.",
   labels: { model: MODEL },
 } as const satisfies Definition;
 

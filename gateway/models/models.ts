@@ -33,7 +33,7 @@ export class Models {
     throw new ApiError(
       404,
       'model_not_found',
-      `model: "${name}" is not served here (served: ${known})`,
+      `model: "${name}" is not served (available models: ${known})`,
       'model',
     );
   }

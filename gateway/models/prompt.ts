@@ -14,14 +14,14 @@ export function promptOf(engine: Engine, { messages }: GenerationFields): number
   const { longestToken } = engine.checkpoint.tokenizer;
   const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
   if (characters > 4 * longestToken * engine.contextLength) {
-    const message = `messages: ${characters} characters cannot fit into the context of ${engine.contextLength} tokens`;
+    const message = `messages: ${characters} characters cannot fit into the context length of ${engine.contextLength} tokens`;
     throw new ApiError(400, 'context_length_exceeded', message, 'messages');
   }
   try {
     return encodePrompt(engine.checkpoint, messages);
   } catch (error) {
     if (error instanceof TemplateError) {
-      const message = `messages: the chat template refuses them: ${error.reason}`;
+      const message = `messages: the chat template rejects them: ${error.reason}`;
       throw new ApiError(400, 'invalid_value', message, 'messages');
     }
     throw error;
@@ -35,7 +35,7 @@ export function promptOf(engine: Engine, { messages }: GenerationFields): number
 export function roomAfter({ contextLength }: Engine, promptIds: readonly number[]): number {
   const room = contextLength - promptIds.length;
   if (room >= 1) return room;
-  const message = `messages: ${promptIds.length} tokens leave no room in the context of ${contextLength}`;
+  const message = `messages: ${promptIds.length} tokens leave no room in the context length of ${contextLength}`;
   throw new ApiError(400, 'context_length_exceeded', message, 'messages');
 }
 
@@ -49,7 +49,7 @@ export function maxTokensOf(request: GenerationFields, room: number, unasked = r
     const asked = request[field];
     if (asked === null || asked === undefined) continue;
     if (asked > room) {
-      const message = `${field}: ${asked} exceeds the ${room} tokens that the context has left after the prompt`;
+      const message = `${field}: ${asked} exceeds the ${room} tokens left in the context after the prompt`;
       throw new ApiError(400, 'context_length_exceeded', message, field);
     }
     return asked;

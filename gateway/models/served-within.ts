@@ -53,7 +53,7 @@ class BoundedModel implements ServedModel {
 function checkPrompt({ messages }: GenerationFields, limit: number): void {
   const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
   if (characters <= limit) return;
-  const text = `messages: ${characters} characters, and at most ${limit} are allowed`;
+  const text = `messages: ${characters} characters exceed the limit of ${limit}`;
   throw new ApiError(400, 'prompt_too_long', text, 'messages');
 }
 
@@ -62,7 +62,7 @@ function checkTokens(request: GenerationFields, limit: number): void {
   for (const field of ['max_completion_tokens', 'max_tokens'] as const) {
     const asked = request[field] ?? 0;
     if (asked <= limit) continue;
-    const text = `${field}: ${asked} tokens, and at most ${limit} are allowed`;
+    const text = `${field}: ${asked} tokens exceed the limit of ${limit}`;
     throw new ApiError(400, 'invalid_value', text, field);
   }
 }

@@ -30,7 +30,7 @@ export class ChunkReader {
     if (this.#over) return null;
     const message = await this.#messages.next();
     if (message === null) {
-      throw new UpstreamError('upstream_error', 'the upstream ended its answer before it was complete');
+      throw new UpstreamError('upstream_error', "the upstream's answer is incomplete");
     }
     if (message === DONE) return this.#end();
     const chunk = READERS[this.#call.format](message);
@@ -45,7 +45,7 @@ export class ChunkReader {
 
   #end(): null {
     if (!this.#finished) {
-      throw new UpstreamError('upstream_error', 'the upstream ended its answer without a reason');
+      throw new UpstreamError('upstream_error', 'the upstream sent no finish_reason');
     }
     this.#over = true;
     this.#exchange.leave();

@@ -73,7 +73,7 @@ export async function stillTakes(model: string, dialect: Dialect, ask: Ask): Pro
 function shown(asked: Dialect, chunks: readonly Chunk[]): Dialect {
   const tokens = chunks.flatMap((chunk) => chunk.tokens ?? []);
   const told = tokens.filter(({ logprob }) => logprob !== null);
-  const alternatives = Math.max(0, ...told.map(({ top }) => top.length));
+  const alternatives = Math.max(0, ...told.map(({ topLogprobs }) => topLogprobs.length));
   const beside = asked.capabilities.tokenIds === 'return_token_ids' && chunks.some(({ ids }) => ids?.length);
   const among = tokens.length > 0 && tokens.every(({ id }) => id !== null);
   return {
@@ -132,7 +132,7 @@ class Prober {
     if (most) return most;
     const least: Asked = { usage: false, logprobs: null, tokenIds: 'none', limit: 'max_tokens' };
     let best = (await this.#take(least)) ?? (await this.#take({ ...least, limit: 'max_completion_tokens' }));
-    if (!best) throw this.#refusal ?? new UpstreamError('upstream_error', 'the upstream cannot be asked');
+    if (!best) throw this.#refusal ?? new UpstreamError('upstream_error', 'the upstream cannot be probed');
     // Then one by one, so that the number of requests is their sum and not their product.
     const fields: readonly (readonly Partial<Asked>[])[] = [
       [{ usage: true }],

@@ -39,7 +39,7 @@ export function readChunk(message: string): Chunk {
     .find((each) => (each?.index ?? 0) === 0);
   const delta = asObject(choice?.delta);
   const usage = asObject(chunk.usage);
-  if (delta?.function_call || asList(delta?.tool_calls)?.length) throw noText('a call of a tool');
+  if (delta?.function_call || asList(delta?.tool_calls)?.length) throw noText('a tool call');
   const content = contentOf(delta?.content);
   const tokens = tokensOf(asObject(choice?.logprobs));
   const ids = asCounts(choice?.token_ids);
@@ -80,21 +80,21 @@ function contentOf(content: unknown): Pick<Chunk, 'text' | 'thinking'> {
   const texts = parts.map((part) => {
     if (part?.type === 'thinking') return '';
     const text = part?.type === 'text' ? asText(part.text) : null;
-    if (text === null) throw noText('content of a kind that is not known');
+    if (text === null) throw noText('content of an unknown type');
     return text;
   });
   return { text: texts.join(''), thinking: parts.some((part) => part?.type === 'thinking') };
 }
 
 const noText = (what: string): UpstreamError =>
-  new UpstreamError('upstream_error', `the upstream sent ${what} where text was asked for`);
+  new UpstreamError('upstream_error', `the upstream sent ${what} instead of text`);
 
 function checked(message: string): Json {
   const object = parseObject(message);
-  if (!object) throw new UpstreamError('upstream_error', 'the upstream sent something that is not a chunk');
+  if (!object) throw new UpstreamError('upstream_error', 'the upstream sent an invalid chunk');
   // Its text stays here: it may hold addresses, or what others asked.
   if (object.error !== undefined && object.error !== null) {
-    throw new UpstreamError('upstream_error', 'the upstream failed in the middle of its answer');
+    throw new UpstreamError('upstream_error', 'the upstream failed during its answer');
   }
   return object;
 }
@@ -111,7 +111,7 @@ function finishReasonOf(value: unknown): UpstreamEnd['finishReason'] | null {
   const reason = typeof value === 'string' && Object.hasOwn(FINISH_REASONS, value) ? value : '';
   const known = FINISH_REASONS[reason];
   if (known) return known;
-  throw new UpstreamError('upstream_error', 'the upstream ended its answer for a reason that is not known');
+  throw new UpstreamError('upstream_error', 'the upstream sent an unknown finish_reason');
 }
 
 function usageOf(prompt: unknown, completion: unknown): UpstreamEnd['usage'] {
@@ -132,12 +132,13 @@ function entriesOf(value: unknown): UpstreamToken[] | null {
   return entries.map((entry) => {
     const fields = asObject(entry) ?? {};
     const top = asList(fields.top_logprobs) ?? [];
+    const bytes = asCounts(fields.bytes);
     return {
       id: asCount(fields.id),
       text: asText(fields.token) ?? '',
-      bytes: asCounts(fields.bytes),
+      ...(bytes && { bytes }),
       logprob: logprobOf(fields.logprob),
-      top: top.flatMap((other) => topToken(asObject(other))),
+      topLogprobs: top.flatMap((other) => topToken(asObject(other))),
     };
   });
 }
@@ -159,9 +160,8 @@ function legacyTokens({ tokens, token_logprobs, top_logprobs }: Json): UpstreamT
   return texts.map((text, i) => ({
     id: null,
     text: asText(text) ?? '',
-    bytes: null,
     logprob: logprobOf(logprobs[i]),
-    top: Object.entries(asObject(tops[i]) ?? {})
+    topLogprobs: Object.entries(asObject(tops[i]) ?? {})
       .flatMap(([text, value]) => topToken({ token: text, logprob: value }))
       .sort((a, b) => b.logprob - a.logprob),
   }));

@@ -67,7 +67,7 @@ export function callOf(model: string, request: UpstreamRequest, dialect: Dialect
       ? generate(model, request, dialect, prompt)
       : completion(model, request, dialect, prompt);
   }
-  throw new UpstreamError('upstream_error', 'the upstream has no way to continue a text');
+  throw new UpstreamError('upstream_error', 'the upstream cannot continue a text');
 }
 
 const CONTINUATION = {

@@ -115,7 +115,7 @@ export class Exchange {
     this.#clock.stop();
     this.#received += chunk.length;
     if (this.#received > this.#options.responseBytes) {
-      this.#fail(new UpstreamError('upstream_error', 'the upstream sent more than is allowed'));
+      this.#fail(new UpstreamError('upstream_error', 'the answer of the upstream is too large'));
       return;
     }
     this.#chunks.push(chunk);
@@ -140,7 +140,7 @@ export class Exchange {
   }
 
   #timeout(): void {
-    const what = this.#hasBegun ? 'stopped sending in the middle of its answer' : 'did not answer in time';
+    const what = this.#hasBegun ? 'stopped sending during its answer' : 'did not answer in time';
     this.#fail(new UpstreamError('upstream_timeout', `the upstream ${what}`));
   }
 
@@ -170,10 +170,14 @@ function connectionError(error: Error, hasBegun: boolean): UpstreamError {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
   const options = { reason: code };
   if (hasBegun) {
-    return new UpstreamError('upstream_error', 'the upstream broke off in the middle of its answer', options);
+    return new UpstreamError(
+      'upstream_error',
+      'the upstream closed the connection during its answer',
+      options,
+    );
   }
   if (code.startsWith('HPE_')) {
-    return new UpstreamError('upstream_error', 'the upstream sent something that is not HTTP', options);
+    return new UpstreamError('upstream_error', 'the upstream sent invalid HTTP', options);
   }
   return new UpstreamError('upstream_unreachable', 'the upstream cannot be reached', options);
 }

@@ -2,8 +2,8 @@ import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { UpstreamError, type UpstreamErrorCode } from './errors.js';
 import type { Capabilities, UpstreamRequest, UpstreamResponse } from './upstream.js';
-import type { Opened } from './upstream-branch.js';
 import type { UpstreamServer } from './upstream-server.js';
+import type { Opened } from './upstream-writer.js';
 
 export interface FailoverOptions {
   /** Further tries of each server. */
@@ -119,7 +119,7 @@ export class Failover {
         last = error;
       }
     }
-    throw last ?? new UpstreamError('upstream_error', 'no upstream can do what is asked for');
+    throw last ?? new UpstreamError('upstream_error', 'no upstream supports this request');
   }
 
   /** Notes a failure in the middle of an answer, which is nobody's to repeat. */

@@ -72,7 +72,7 @@ export class UpstreamHttp {
     // What has come on unused connections is seen by then, such as their end.
     await setImmediate();
     signal.throwIfAborted();
-    if (this.#closed) throw new UpstreamError('upstream_error', 'the gateway shuts down');
+    if (this.#closed) throw new UpstreamError('upstream_error', 'the gateway is shutting down');
     const { timeouts, responseBytes } = this.#options;
     const options = { ...this.#origin, ...target, agent: this.#agent, headers: this.#headers() };
     const request = this.#module.request(options);
@@ -117,7 +117,7 @@ export class UpstreamHttp {
 function limitConnecting(request: ClientRequest, ms: number): void {
   request.once('socket', (socket) => {
     if (!socket.connecting) return;
-    const late = Object.assign(new Error('connecting took too long'), { code: 'ETIMEDOUT' });
+    const late = Object.assign(new Error('connecting timed out'), { code: 'ETIMEDOUT' });
     const timer = setTimeout(() => request.destroy(late), ms);
     for (const event of ['encrypted' in socket ? 'secureConnect' : 'connect', 'close']) {
       socket.once(event, () => clearTimeout(timer));

@@ -1,6 +1,7 @@
 import { Detokenizer } from '../../src/tokenizer/detokenizer.js';
 import type { Tokenizer } from '../../src/tokenizer/tokenizer.js';
-import { type ScoredToken, VocabularyMismatch } from './scored-token.js';
+import { VocabularyMismatch } from './mismatch.js';
+import type { KnownToken } from './upstream.js';
 
 /**
  * Finds the text of each token where a server gives ids beside its text, and not which of them wrote what. Ids may be
@@ -29,11 +30,11 @@ export class IdAlignment {
   }
 
   /** @throws VocabularyMismatch where the ids do not spell the text */
-  push(text: string, ids: readonly number[]): ScoredToken[] {
+  push(text: string, ids: readonly number[]): KnownToken[] {
     for (const id of ids)
       this.#waiting.push({ id: known(this.#tokenizer, id), text: this.#detokenizer.push(id) });
     this.#text += text;
-    const tokens: ScoredToken[] = [];
+    const tokens: KnownToken[] = [];
     for (;;) {
       // Those that hold only a part of a character come with the one that completes it.
       const at = this.#waiting.findIndex((token) => token.text !== '');
@@ -47,10 +48,10 @@ export class IdAlignment {
       this.#mayShowSpace = false;
       if (!this.#text.startsWith(next.text)) {
         if (next.text.startsWith(this.#text)) return tokens;
-        throw new VocabularyMismatch('its tokens do not spell the text');
+        throw new VocabularyMismatch('its tokens do not form the text');
       }
       for (const { id, text: own } of this.#waiting.splice(0, at + 1)) {
-        tokens.push({ id, text: own, logprob: null, top: [] });
+        tokens.push({ id, text: own, logprob: null, topLogprobs: [] });
       }
       this.#text = this.#text.slice(next.text.length);
     }
@@ -60,19 +61,19 @@ export class IdAlignment {
    * No more text comes. Tokens without text ended it, or were cut off with a stop string.
    * @throws VocabularyMismatch where text is left that no token spells
    */
-  end(): ScoredToken[] {
+  end(): KnownToken[] {
     const rest = this.#text;
     if (rest === '') return [];
     this.#waiting.push({ id: -1, text: this.#detokenizer.flush() });
     const at = this.#waiting.findIndex((token) => token.text !== '');
     const last = this.#waiting[at];
-    if (!last?.text.startsWith(rest)) throw new VocabularyMismatch('it wrote more than its tokens spell');
+    if (!last?.text.startsWith(rest)) throw new VocabularyMismatch('its text is longer than its tokens');
     const tokens = this.#waiting.slice(0, at + 1).filter(({ id }) => id >= 0);
     return tokens.map(({ id }, i) => ({
       id,
       text: i === tokens.length - 1 ? rest : '',
       logprob: null,
-      top: [],
+      topLogprobs: [],
     }));
   }
 }
@@ -80,5 +81,5 @@ export class IdAlignment {
 /** @throws VocabularyMismatch */
 export function known(tokenizer: Tokenizer, id: number): number {
   if (id < tokenizer.size) return id;
-  throw new VocabularyMismatch(`token ${id} is none of its ${tokenizer.size}`);
+  throw new VocabularyMismatch(`token ${id} is outside its vocabulary of ${tokenizer.size}`);
 }

@@ -7,7 +7,7 @@ export interface Bytes {
 }
 
 const notUtf8 = () => new UpstreamError('upstream_error', 'the upstream sent bytes that are not UTF-8');
-const tooLong = () => new UpstreamError('upstream_error', 'the upstream sent a line without end');
+const tooLong = () => new UpstreamError('upstream_error', 'the upstream sent a line that is too long');
 
 /** The messages of a body, one after the other: the `data:` of Server-Sent Events, or lines of JSON. */
 export class Messages {

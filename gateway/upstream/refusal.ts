@@ -22,14 +22,16 @@ export async function refusalOf(
   if (status === 400 || status === 413 || status === 422) {
     const text = clean(messageOf(await bodyOf(exchange)), secrets);
     const message =
-      text === '' ? 'the upstream refuses the request' : `the upstream refuses the request: ${text}`;
+      text === '' ? 'the upstream refused the request' : `the upstream refused the request: ${text}`;
     return new UpstreamError('upstream_refused', message, { reason });
   }
   if (status === 401 || status === 403) {
-    return new UpstreamError('upstream_unauthorized', 'the upstream does not accept the gateway', { reason });
+    return new UpstreamError('upstream_unauthorized', "the upstream did not accept the gateway's key", {
+      reason,
+    });
   }
   if (status === 404) {
-    const message = 'the upstream does not know the address or the model';
+    const message = 'the upstream does not know the path or the model';
     return new UpstreamError('upstream_not_found', message, { reason });
   }
   if (status === 429 || status === 503) {
@@ -37,7 +39,7 @@ export async function refusalOf(
     return new UpstreamError('upstream_overloaded', 'the upstream is overloaded', { reason, retryAfterS });
   }
   if (status >= 300 && status < 400) {
-    const message = 'the upstream answered with a redirect, which is not followed';
+    const message = 'the upstream answered with a redirect; redirects are not followed';
     return new UpstreamError('upstream_error', message, { reason });
   }
   return new UpstreamError('upstream_error', `the upstream answered with status ${status}`, { reason });

@@ -11,9 +11,9 @@ import { RiskModels } from '../models/risk-models.js';
 import type { GuardInForce, PrepareOptions } from '../models/served-model.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { Agreement, type AgreementState } from './agreement.js';
-import { ScoredUpstreamBranch } from './scored-branch.js';
+import { scoredBranch } from './scored-branch.js';
 import type { Capabilities, UpstreamRequest } from './upstream.js';
-import type { Opened } from './upstream-branch.js';
+import type { Opened } from './upstream-writer.js';
 
 export interface ScorerOptions {
   readonly logger: Logger;
@@ -46,13 +46,13 @@ export interface Writing {
 }
 
 const MISMATCH =
-  "the scorer does not agree with the upstream's log-probabilities: its weights are likely others";
+  "the scorer disagrees with the upstream's log-probabilities; its weights are probably different";
 
 const UNVERIFIED =
-  'not verified: the upstream tells no log-probabilities, so whether the scorer has its weights is not known';
+  'not verified: the upstream returns no log-probabilities, so it is unknown whether the scorer has the same weights';
 
 const WAITS =
-  "the upstream tells no token ids, and of the scorer's tokenizer it is not known when a token is final: all comes at the end";
+  "scores arrive only at the end: the upstream returns no token ids, and with the scorer's tokenizer it is unknown when a token is final";
 
 /** A checkpoint of the weights that an upstream's servers run: it scores what they write. */
 export class Scorer {
@@ -134,16 +134,8 @@ export class Scorer {
           const agreement = this.#agreement.begin();
           const { engine } = this;
           return guardedBranch(
-            (rest) =>
-              ScoredUpstreamBranch.open({
-                engine,
-                promptIds,
-                prompt,
-                scoring,
-                agreement,
-                ...writing,
-                ...rest,
-              }),
+            (judging) =>
+              scoredBranch({ engine, promptIds, prompt, scoring, agreement, ...writing, ...judging }),
             { scoring, guard, risks, seed, dispensable, ...(written && { written }) },
             gate,
           ).pipe(concatMap((event) => [...agreement.take(), event]));

@@ -178,7 +178,7 @@ export class UpstreamServer {
 
   /** Ends what is under way. */
   close(): void {
-    this.#closing.abort(new UpstreamError('upstream_error', 'the gateway shuts down'));
+    this.#closing.abort(new UpstreamError('upstream_error', 'the gateway is shutting down'));
     this.#http.close();
   }
 
@@ -211,7 +211,7 @@ export class UpstreamServer {
       const refused = error.code === 'upstream_refused';
       // Not a client's fault, so nothing that it is told.
       const told = refused
-        ? new UpstreamError('upstream_error', 'the upstream refuses the plainest request', {
+        ? new UpstreamError('upstream_error', 'the upstream refuses the simplest request', {
             reason: error.reason ?? 'refused',
           })
         : error;
@@ -289,7 +289,7 @@ function problemOf(exchange: Exchange, framing: Call['framing']): UpstreamError 
   const encoding = exchange.header('content-encoding') ?? 'identity';
   const expected = framing === 'sse' ? ['text/event-stream'] : ['application/x-ndjson', 'application/json'];
   if (expected.includes(type.trim().toLowerCase()) && encoding === 'identity') return null;
-  return new UpstreamError('upstream_error', 'the upstream answered with something that is not a stream');
+  return new UpstreamError('upstream_error', 'the upstream did not answer with a stream');
 }
 
 interface AnswerOptions {

@@ -47,7 +47,7 @@ export class AnswerView {
     this.#method = method;
     this.#card = card;
     this.#again.addEventListener('click', () => askAgain(exchange.question));
-    this.#save.title = 'Save this answer with all its events, to be opened again.';
+    this.#save.title = 'Save this answer with all its events. It can be opened again.';
     this.#save.addEventListener('click', () => save(this.#exchange));
     const foot = element('div', { class: 'foot' }, this.#status, this.#save, this.#again);
     const parts = [this.#curves, this.#legend, this.#corrections, this.#replay].map(({ element }) => element);

@@ -25,7 +25,7 @@ export class Corrections {
 
 function item({ step, drawn, outcome, chosen, candidates }: Rollback): HTMLElement {
   if (outcome === null) {
-    return element('li', {}, `Step ${step + 1}: drawing ${drawn} other continuations…`);
+    return element('li', {}, `Step ${step + 1}: sampling ${drawn} other continuations…`);
   }
   const said = outcome === 'replaced' ? 'replaced' : 'kept';
   const rows = candidates.map(({ text, tokens, score }, index) => {

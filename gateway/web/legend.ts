@@ -13,7 +13,7 @@ export class Legend {
   readonly element = element('div', { class: 'legend' });
   readonly #bottom = element('span');
   readonly #top = element('span', { class: 'legend-top' });
-  readonly #skipped = element('span', { class: 'legend-skipped', hidden: '' }, 'skipped: sure');
+  readonly #skipped = element('span', { class: 'legend-skipped', hidden: '' }, 'skipped: certain');
   readonly #steps = element('p', { class: 'legend-steps', hidden: '' }, 'Risk of a step:');
 
   constructor() {

@@ -30,6 +30,6 @@ export class Notes {
 }
 
 function mismatchWords({ tokens, difference, tolerance }: NonNullable<Answer['mismatch']>): string {
-  const by = `${formatScore(difference)} nats over ${tokens} tokens, where ${formatScore(tolerance)} would pass`;
-  return `The scorer does not agree with the model that writes (${by}): they are likely not the same model, and these scores say little.`;
+  const by = `${formatScore(difference)} nats over ${tokens} tokens, tolerance ${formatScore(tolerance)}`;
+  return `The scorer disagrees with the model that writes (${by}). They are probably different models, and these scores are not reliable.`;
 }

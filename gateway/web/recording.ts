@@ -72,7 +72,7 @@ export function fromLines(text: string): Recording {
     const { at_ms: atMs, event } = fieldsOf(line);
     const read = readEvent(JSON.stringify(event ?? null));
     if (typeof atMs !== 'number' || !isOfGeneration(read)) {
-      throw new ProtocolError('a line of the recording is no event with its time', line);
+      throw new ProtocolError('a line of the recording is not an event with a time', line);
     }
     return { atMs, event: read };
   });

@@ -5,9 +5,9 @@ import { METHOD_WORDS, USUAL_METHODS } from './words.js';
 
 const ACTION_WORDS = {
   annotate: 'Mark it',
-  stop: 'Stop there',
-  rollback: 'Draw it anew',
-  reflect: 'Have it checked',
+  stop: 'Stop the answer',
+  rollback: 'Roll back and rewrite',
+  reflect: 'Ask the model to check it',
 } as const;
 type Action = keyof typeof ACTION_WORDS;
 
@@ -25,7 +25,7 @@ export class SettingsPanel {
 
   constructor() {
     for (const [value, words] of Object.entries(ACTION_WORDS)) this.#action.append(option(value, words));
-    this.#method.append(option('', 'The usual'));
+    this.#method.append(option('', 'Default'));
     for (const [method, { name }] of Object.entries(METHOD_WORDS)) this.#method.append(option(method, name));
     this.#panel.addEventListener('input', () => this.#render());
     this.#render();

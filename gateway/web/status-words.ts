@@ -16,7 +16,7 @@ export function statusWords({ model, events }: Exchange, answer: Answer, method:
   if (skipped > 0) parts.push(`${countTokens(skipped)} skipped`);
   const drawing = answer.rollbacks.at(-1);
   if (answer.phase === 'streaming' && drawing?.outcome === null) {
-    parts.push(`drawing ${drawing.drawn} other continuations of step ${drawing.step + 1}`);
+    parts.push(`sampling ${drawing.drawn} other continuations of step ${drawing.step + 1}`);
   } else if (answer.phase === 'streaming') parts.push(`writing, scores ${countTokens(unscored)} behind`);
   else if (unscored > 0) parts.push(`${countTokens(unscored)} without ${METHOD_WORDS[method].noun}`);
   else if (answer.tokens.length > 0)

@@ -11,7 +11,7 @@ export function followTheme(): void {
   const apply = () => {
     document.documentElement.dataset.theme = theme;
     setText(words, `Colours: ${theme}`);
-    button.title = `Colours: ${theme}. Press for the next of ${THEMES.join(', ')}.`;
+    button.title = `Colours: ${theme}. Click to switch between ${THEMES.join(', ')}.`;
   };
   button.addEventListener('click', () => {
     theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? 'auto';

@@ -90,7 +90,7 @@ function scores(answer: Answer, token: Token, chosen: Method): HTMLElement {
 function rival({ rival: other }: Token): HTMLElement | null {
   if (!other) return null;
   const change = `${formatProbability(other.before)} → ${formatProbability(other.after)}`;
-  return section('Rival, under the nudge', row(quoted(other.text), change));
+  return section('Rival, under perturbation', row(quoted(other.text), change));
 }
 
 function alternatives({ topLogprobs, text }: Token): HTMLElement | null {
@@ -110,8 +110,8 @@ function step(answer: Answer, { index, inserted, spike }: Token): HTMLElement | 
     const risk = of.risk === null ? 'not rated' : `risk ${formatRisk(of.risk)}`;
     parts.push(`Step ${of.step + 1}: ${risk}${of.flagged ? ', flagged' : ''}`);
   }
-  if (spike) parts.push('A spike: this token alone passes the threshold');
-  if (inserted) parts.push('Put in by the guard');
+  if (spike) parts.push('Spike: this token alone reaches the threshold');
+  if (inserted) parts.push('Inserted by the guard');
   return parts.length === 0 ? null : element('p', { class: 'card-step' }, parts.join(' · '));
 }
 
@@ -127,7 +127,7 @@ const section = (title: string, ...rows: readonly HTMLElement[]): HTMLElement =>
   element('table', {}, element('caption', {}, title), element('tbody', {}, ...rows));
 
 function missing(answer: Answer, token: Token, method: Method): string {
-  if (token.skipped.includes(method)) return 'skipped: the model was sure';
+  if (token.skipped.includes(method)) return 'skipped: not doubtful';
   if (token.scores) return 'not computed';
   return answer.phase === 'streaming' ? 'not yet scored' : 'never scored';
 }

@@ -158,7 +158,7 @@ function labelOf(token: Token, method: Method, step: ReturnType<typeof stepAt>):
   parts.push(score === null ? without : `${METHOD_WORDS[method].noun} ${formatScore(score)}`);
   if (risk !== null) parts.push(`risk ${formatRisk(risk)}`);
   if (step?.flagged) parts.push('in a flagged step');
-  if (token.inserted) parts.push('put in by the guard');
+  if (token.inserted) parts.push('inserted by the guard');
   return parts.join(', ');
 }
 

@@ -5,23 +5,22 @@ export const METHOD_WORDS: Readonly<Record<Method, { name: string; noun: string;
   adversarial: {
     name: 'Adversarial',
     noun: 'adversarial score',
-    meaning:
-      'how far the token’s log-probability falls when the text before it is nudged in the worst direction',
+    meaning: 'fall of the token’s log-probability when the embeddings before it move in the worst direction',
   },
   random: {
     name: 'Random',
     noun: 'random score',
-    meaning: 'how far the token’s log-probability falls when the text before it is nudged at random',
+    meaning: 'variance of the token’s log-probability under random noise on the embeddings before it',
   },
   tokur_eu: {
     name: 'TokUR EU',
     noun: 'epistemic uncertainty',
-    meaning: 'how far models with noise on their weights disagree',
+    meaning: 'disagreement of models with noise on their weights',
   },
   tokur_tu: {
     name: 'TokUR TU',
     noun: 'total uncertainty',
-    meaning: 'entropy of what models with noise on their weights say together',
+    meaning: 'entropy of the mean prediction of models with noise on their weights',
   },
   tokur_au: {
     name: 'TokUR AU',
@@ -32,7 +31,7 @@ export const METHOD_WORDS: Readonly<Record<Method, { name: string; noun: string;
   entropy: {
     name: 'Entropy',
     noun: 'entropy',
-    meaning: 'spread of the distribution the token was drawn from, in nats',
+    meaning: 'entropy of the distribution that the token was drawn from, in nats',
   },
   margin: {
     name: 'Margin',
@@ -101,19 +100,18 @@ export function describeError({ message, code }: { message: string; code: string
 }
 
 const HINTS: Readonly<Record<string, string>> = {
-  overloaded: 'The model is busy with as many answers as it can write at once. Try again in a moment.',
-  too_many_generations: 'Too many answers are being written at once on this page.',
-  rate_limited: 'There were too many questions in a short time. Try again in a moment.',
+  overloaded: 'The model is at its limit of concurrent answers. Try again in a moment.',
+  too_many_generations: 'This page has too many answers in progress.',
+  rate_limited: 'Too many questions in a short time. Try again in a moment.',
   context_length_exceeded: 'The question is too long for this model.',
-  engine_crashed:
-    'The model stopped unexpectedly and the rest of this answer is lost. Asking again may work.',
-  engine_unavailable: 'The model cannot be reached at the moment. Try again in a moment.',
-  engine_failed: 'The computation failed and the rest of this answer is lost. Asking again may work.',
+  engine_crashed: 'The model process crashed, and the rest of this answer is lost. Asking again may work.',
+  engine_unavailable: 'The model is not available right now. Try again in a moment.',
+  engine_failed: 'The computation failed, and the rest of this answer is lost. Asking again may work.',
   shutting_down: 'The server is shutting down.',
-  connection_lost: 'The connection was lost, and with it the rest of this answer.',
+  connection_lost: 'The connection was lost, and the rest of this answer with it.',
   connection_closed: 'The server closed the connection.',
-  not_recovered: 'The connection was lost for too long: the rest of this answer is gone.',
-  taken_over: 'The rest of this answer goes to another page.',
-  events_lost: 'Part of the answer was lost on its way.',
-  protocol_error: 'The answer cannot be trusted.',
+  not_recovered: 'The connection was lost for too long, and the rest of this answer is no longer available.',
+  taken_over: 'Another page has taken over this answer.',
+  events_lost: 'Part of the answer was lost in transit.',
+  protocol_error: 'The server sent invalid data, so this answer cannot be trusted.',
 };

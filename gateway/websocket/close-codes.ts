@@ -20,22 +20,22 @@ export const isFinal = (code: number): boolean => !isTransient(code);
  */
 export const isMeant = (code: number): boolean => code === 1000 || code === 1001 || code === 1005;
 
-/** What docs/reference/errors.md says of close codes: those of the gateway, of WebSocket itself, and of what is between. */
+/** The meaning of close codes in docs/reference/errors.md: those of the gateway, of WebSocket and of proxies. */
 export const CLOSE_CODE_MEANINGS: readonly {
   readonly codes: readonly number[];
   readonly whose: string;
   readonly meaning: string;
 }[] = [
-  { codes: [CLOSE_CODES.goingAway], whose: 'server', meaning: 'it shuts down' },
-  { codes: [1006], whose: '', meaning: 'the connection was lost, or cut' },
-  { codes: [1011, 1012, 1013], whose: 'server, proxies', meaning: 'an error, a restart, overload' },
-  { codes: [CLOSE_CODES.slowReader], whose: 'server', meaning: 'the client did not read' },
-  { codes: [CLOSE_CODES.noPong], whose: 'server', meaning: 'no answer to pings' },
+  { codes: [CLOSE_CODES.goingAway], whose: 'server', meaning: 'shutdown' },
+  { codes: [1006], whose: '', meaning: 'connection lost' },
+  { codes: [1011, 1012, 1013], whose: 'server, proxies', meaning: 'error, restart or overload' },
+  { codes: [CLOSE_CODES.slowReader], whose: 'server', meaning: 'the client stopped reading' },
+  { codes: [CLOSE_CODES.noPong], whose: 'server', meaning: 'no response to pings' },
   { codes: [1000], whose: 'either', meaning: 'done' },
-  { codes: [1002], whose: 'server', meaning: "a frame that is not WebSocket's" },
-  { codes: [CLOSE_CODES.unsupportedData], whose: 'server', meaning: 'a binary frame' },
-  { codes: [1007], whose: 'server', meaning: 'text that is not UTF-8' },
+  { codes: [1002], whose: 'server', meaning: 'protocol error in a frame' },
+  { codes: [CLOSE_CODES.unsupportedData], whose: 'server', meaning: 'binary frame' },
+  { codes: [1007], whose: 'server', meaning: 'invalid UTF-8' },
   { codes: [1008], whose: 'server, proxies', meaning: 'not allowed' },
-  { codes: [1009], whose: 'server', meaning: 'a message over the limit' },
+  { codes: [1009], whose: 'server', meaning: 'message too large' },
   { codes: [CLOSE_CODES.tooManyMessages], whose: 'server', meaning: 'too many messages' },
 ];

@@ -95,7 +95,7 @@ export class StreamConnection {
 
   #receive(data: RawData, isBinary: boolean): void {
     if (isBinary) {
-      this.#close(CLOSE_CODES.unsupportedData, 'messages are JSON text');
+      this.#close(CLOSE_CODES.unsupportedData, 'messages must be JSON text');
       return;
     }
     let message: unknown;
@@ -177,7 +177,7 @@ export class StreamConnection {
     const { response_id: id } = parse(cancelSchema, message);
     const attached = this.#attached.get(id);
     if (!attached || attached.generation.over) {
-      const text = `response_id: no generation ${id} is under way on this connection`;
+      const text = `response_id: generation ${id} is not running on this connection`;
       throw new ApiError(404, 'unknown_response', text, 'response_id');
     }
     attached.generation.cancel();
@@ -186,7 +186,7 @@ export class StreamConnection {
   #checkRoom(): void {
     const most = this.#options.settings.limits.generations_per_connection;
     if (this.#attached.size + this.#preparing < most) return;
-    throw new ApiError(429, 'too_many_generations', `at most ${most} generations at once on a connection`);
+    throw new ApiError(429, 'too_many_generations', `at most ${most} concurrent generations per connection`);
   }
 
   #sinkOf({ id, model }: Pick<LiveGeneration, 'id' | 'model'>): Sink {
@@ -258,7 +258,7 @@ export class StreamConnection {
   #ping(): void {
     if (this.#backlog.full || this.#socket.readyState !== this.#socket.OPEN) return;
     if (this.#unanswered >= MAX_UNANSWERED) {
-      this.#close(CLOSE_CODES.noPong, 'no answer to pings');
+      this.#close(CLOSE_CODES.noPong, 'no response to pings');
     } else {
       this.#unanswered += 1;
       this.#socket.ping();
@@ -273,7 +273,7 @@ export class StreamConnection {
     this.#messages.count += 1;
     const most = this.#options.settings.limits.messages_per_second;
     if (this.#messages.count <= most) return true;
-    this.#close(CLOSE_CODES.tooManyMessages, `more than ${most} messages in a second`);
+    this.#close(CLOSE_CODES.tooManyMessages, `more than ${most} messages per second`);
     return false;
   }
 

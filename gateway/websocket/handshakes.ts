@@ -142,7 +142,7 @@ export class StreamServer {
 async function goAway(socket: WebSocket): Promise<void> {
   const timer = setTimeout(() => socket.terminate(), GOODBYE_TIMEOUT_MS);
   const closed = once(socket, 'close');
-  socket.close(CLOSE_CODES.goingAway, 'the server shuts down');
+  socket.close(CLOSE_CODES.goingAway, 'the server is shutting down');
   await closed;
   clearTimeout(timer);
 }

@@ -27,7 +27,7 @@ const promptLine = z
     question: z.string().optional(),
   })
   .refine((line) => Object.values(line).filter((value) => value !== undefined).length === 1, {
-    error: 'exactly one of prompt, messages, question is needed',
+    error: 'needs exactly one of prompt, messages, question',
   });
 
 /**
@@ -42,7 +42,7 @@ export async function readPrompts(
 ): Promise<CalibrationPrompt[]> {
   const lines = name === '-' ? await readAll(process.stdin) : await readFile(name, 'utf8');
   const prompts = parseJsonLines(lines, promptLine).slice(0, limit);
-  if (prompts.length === 0) throw new UsageError('--input: holds no prompt');
+  if (prompts.length === 0) throw new UsageError('--input: contains no prompts');
   return prompts.map(({ prompt, messages, question }) => ({
     promptIds:
       prompt === undefined

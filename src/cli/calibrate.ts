@@ -57,36 +57,28 @@ export function calibrateCommand(): Command {
   const command = new Command('calibrate')
     .addOption(modelOption())
     .addOption(deviceOption())
-    .option('--input <file>', 'prompts, one JSON object a line; - is standard input')
+    .option('--input <file>', 'file of prompts in JSON Lines; - reads standard input')
     .addOption(
       new Option(
         '--tasks [count]',
-        `the embedded reasoner's own problems instead (default: ${DEFAULT_TASKS})`,
+        `use generated problems of the embedded reasoner instead (default: ${DEFAULT_TASKS})`,
       )
         .argParser(integer(1, 1e6))
         .conflicts('input'),
     )
-    .option('--limit <prompts>', 'take no more prompts than this', integer(1, 1e9))
-    .option(
-      '--output <file>',
-      `where the calibration goes (default: ${CALIBRATION_FILE} in the folder of the model)`,
-    )
+    .option('--limit <prompts>', 'use at most this many prompts', integer(1, 1e9))
+    .option('--output <file>', `file to write (default: ${CALIBRATION_FILE} in the model folder)`)
     .option(
       '--check <prompts>',
-      'write nothing: measure the rates of false alarms on so many fresh prompts',
+      'write nothing; measure the false alarm rates on this many fresh prompts',
       integer(1, 1e6),
     )
     .option('--json', 'print the summary as JSON')
     .addOption(methodsOption())
     .optionsGroup('Answers:')
-    .option('--temperature <number>', 'sampling temperature (default: that of the model)', real(0, 2))
-    .option(
-      '--seed <number>',
-      'the same seed gives the same problems, answers and noise',
-      integer(0, 2 ** 30),
-      0,
-    )
-    .option('--max-tokens <number>', 'longest answer, in tokens', integer(1, 1 << 20), DEFAULT_MAX_TOKENS);
+    .option('--temperature <number>', 'sampling temperature (default: set by the model)', real(0, 2))
+    .option('--seed <number>', 'seed of problems, answers and noise', integer(0, 2 ** 30), 0)
+    .option('--max-tokens <number>', 'maximum length of an answer', integer(1, 1 << 20), DEFAULT_MAX_TOKENS);
   return addScoringOptions(command, ['windowed', 'lazy'])
     .addHelpText(
       'after',
@@ -97,14 +89,14 @@ ${SCHEDULE_HELP.lazy}
 
 ${METHOD_HELP}
 
-A line of input; other fields play no part:
+Each input line has exactly one of these fields; others are ignored:
   {"prompt" | "messages" | "question"}
-All of each answer counts as ordinary; of the reasoner's own problems, whose answers can be checked,
-what comes before the first wrong step.
+All tokens of an answer count as ordinary. Answers to the reasoner's own problems can be checked:
+there, only the steps before the first wrong step count.
 
-A calibration holds for the model and for the settings that the scores depend on. In the file the
-same methods under the same settings are replaced, all else is kept. Rates below one in the number
-of scores can never raise an alarm: a rate of 0.1 % per step needs thousands of steps.
+A calibration is valid for one model and for the settings that affect the scores. Entries in the
+file for the same methods and settings are replaced; others are kept. A rate below 1 / (number of
+scores) never raises an alarm: a rate of 0.1 % per step needs thousands of steps.
 
 Examples:
   $ flinch calibrate --tasks
@@ -146,12 +138,12 @@ async function promptsOf(engine: Engine, options: CalibrateOptions): Promise<Cal
     const count = Math.min(limit, check ?? (tasks === true ? DEFAULT_TASKS : tasks));
     return taskPrompts(checkpoint, count, firstSeed(options, count));
   }
-  if (input === undefined) throw new UsageError('one of --input, --tasks is needed');
+  if (input === undefined) throw new UsageError('--input or --tasks is required');
   const prompts = await readPrompts(input, checkpoint, Math.min(limit, check ?? limit));
   for (const [i, { promptIds }] of prompts.entries()) {
     if (promptIds.length === 0) throw new UsageError(`prompt ${i + 1}: needs at least one token`);
     if (promptIds.length < contextLength) continue;
-    const problem = `has ${promptIds.length} tokens and fills the context of ${contextLength}`;
+    const problem = `has ${promptIds.length} tokens and fills the context length of ${contextLength}`;
     throw new UsageError(`prompt ${i + 1}: ${problem}`);
   }
   return prompts;
@@ -198,7 +190,7 @@ async function collect(
   }
   const { responses, tokens, steps } = counts;
   process.stdout.write(
-    `${responses} answers, ${tokens} ordinary tokens, ${steps} steps. Scores above which an alarm is raised:\n`,
+    `${responses} answers, ${tokens} ordinary tokens, ${steps} steps. Scores above these thresholds raise an alarm:\n`,
   );
   process.stdout.write(`${formatThresholds(thresholds)}\n${file}\n`);
 }
@@ -229,7 +221,7 @@ async function check(
     process.stdout.write(`${JSON.stringify({ responses: prompts.length, falseAlarms: table })}\n`);
     return;
   }
-  process.stdout.write(`${prompts.length} fresh answers. False alarms measured, with intervals of 95 %:\n`);
+  process.stdout.write(`${prompts.length} fresh answers. Measured false alarm rates with 95 % intervals:\n`);
   process.stdout.write(`${formatFalseAlarms(table)}\n`);
 }
 

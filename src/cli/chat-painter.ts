@@ -59,7 +59,7 @@ function noteLines(
   if (!first) return [];
   const meaning = first.calibrated
     ? `calibrated: ${Number((100 * rate).toPrecision(3))} % of ordinary ${per}s would be flagged`
-    : 'not calibrated: compared with what this model has written so far (flinch calibrate)';
+    : 'not calibrated: relative to the scores of this chat so far (see flinch calibrate)';
   const notes = flagged.map((step) => {
     const risk = step.risk === null ? '' : `: risk ${step.risk.toFixed(3)}`;
     const deed = deedOf(
@@ -78,7 +78,7 @@ function deedOf({ action, text }: FlaggedEvent, rollback: RollbackDoneEvent | un
   if (action === 'reflect') return `, asked to check it${quoted}`;
   const chosen = rollback?.candidates[rollback.chosen]?.text ?? '';
   const others = rollback ? rollback.candidates.length - 1 : 0;
-  if (rollback?.outcome === 'kept') return `, kept against ${others} others${quoted}`;
+  if (rollback?.outcome === 'kept') return `, kept over ${others} candidates${quoted}`;
   return `, rolled back: ${quote(text)} → ${quote(chosen)}`;
 }
 

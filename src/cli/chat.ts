@@ -71,44 +71,38 @@ interface Watch {
 
 export function chatCommand(): Command {
   const command = new Command('chat')
-    .argument('[question]', 'without it: asked for at a terminal, else read from standard input')
+    .argument('[question]', 'default: prompt at a terminal, otherwise read standard input')
     .addOption(modelOption())
     .addOption(deviceOption())
     .option('--system <text>', 'system message')
-    .option('--json', 'print events as JSON lines')
+    .option('--json', 'print events as JSON Lines')
     .optionsGroup('Sampling:')
     .option(
       '--temperature <number>',
-      'sampling temperature; 0 is greedy (default: that of the model)',
+      'sampling temperature; 0 is greedy (default: set by the model)',
       real(0, 2),
     )
     .option(
       '--top-p <number>',
-      'sample from the most probable tokens that have this share together; 1 is all (default: that of the model)',
+      'sample from the most probable tokens with this cumulative probability; 1 is all (default: set by the model)',
       real(0.0001, 1),
     )
     .option(
       '--top-k <number>',
-      'how many of the most probable tokens to sample from; 0 is all (default: that of the model)',
+      'sample from this many most probable tokens; 0 is all (default: set by the model)',
       integer(0, 1 << 20),
     )
-    .option(
-      '--seed <number>',
-      'the same seed gives the same answer and noise (default: another each time)',
-      integer(0, 2 ** 31 - 1),
-    )
+    .option('--seed <number>', 'seed of sampling and noise (default: random)', integer(0, 2 ** 31 - 1))
     .option(
       '--max-tokens <number>',
-      'longest answer, in tokens (default: what the context has room for)',
+      'maximum length of the answer (default: the rest of the context)',
       integer(1, 1 << 20),
     )
-    .option('--stop <text>', 'end the answer before this; may be given several times', collectText)
+    .option('--stop <text>', 'stop before this text; can be repeated', collectText)
     .optionsGroup('Scoring:')
     .option('--no-score', 'generate without scoring')
     .addOption(
-      new Option('--color <method>', 'the score that colours the text')
-        .choices(METHODS)
-        .default('adversarial'),
+      new Option('--color <method>', 'score shown by the colours').choices(METHODS).default('adversarial'),
     );
   addScoringOptions(command, ['windowed', 'lazy']);
   return addGuardOptions(command, 'that of --color')
@@ -122,7 +116,7 @@ ${SCHEDULE_HELP.lazy}
 ${METHOD_HELP}
 
 ${GUARD_HELP}
-Only --json shows what rollback and reflect take back; otherwise their --delivery is held.
+Retracted text is only shown with --json; without it, rollback and reflect use --delivery held.
 
 Examples:
   $ flinch chat "What is (47 - 12) * 3 + 8?"

@@ -25,4 +25,6 @@ export function addGuardOptions(command: Command, defaultMethod: string): Comman
 
 /** The fields that options give, as a request would. */
 export const guardFieldsOf = (options: object): GuardFields => guardSchema.parse(fieldsOf(options));
-export const GUARD_HELP = `A step is flagged if its score is among the highest of ordinary scores (see flinch calibrate).`;
+
+export const GUARD_HELP =
+  'A step is flagged if its score is among the highest of ordinary scores (see flinch calibrate).';

@@ -41,7 +41,7 @@ export class Heat {
 
   legend(): string {
     const swatches = SHADES.map((_, shade) => this.#shade(shade)('  ')).join('');
-    return `certain ${swatches} hesitant (${this.#largest.toPrecision(3)})`;
+    return `certain ${swatches} uncertain (${this.#largest.toPrecision(3)})`;
   }
 
   #shade(shade: number): ChalkInstance {

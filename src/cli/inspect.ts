@@ -21,16 +21,16 @@ interface InspectOptions {
 
 export function inspectCommand(): Command {
   return new Command('inspect')
-    .argument('<model>', 'checkpoint folder, or a config.json alone')
+    .argument('<model>', 'checkpoint folder, or a config.json')
     .option(
       '--length <tokens>',
-      'length of the text, prompt and response (default: the context, at most 1024)',
+      'length of prompt plus response (default: the context length, at most 1024)',
       integer(2, 1 << 20),
     )
-    .option('--time', 'measure this machine (two seconds) and estimate the time of one response')
-    .option('--prompt <tokens>', 'how much of the text is the prompt, for --time', integer(1, 1 << 20), 200)
-    .option('--gflops <number>', 'of the machine in GFLOP/s, instead of measuring it', real(0.001, 1e9))
-    .option('--bandwidth <number>', 'of its memory in GB/s, instead of measuring it', real(0.001, 1e6))
+    .option('--time', 'measure this machine (2 s) and estimate the time of one response')
+    .option('--prompt <tokens>', 'prompt tokens within --length, for --time', integer(1, 1 << 20), 200)
+    .option('--gflops <number>', 'compute speed in GFLOP/s, instead of measuring it', real(0.001, 1e9))
+    .option('--bandwidth <number>', 'memory bandwidth in GB/s, instead of measuring it', real(0.001, 1e6))
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -55,7 +55,7 @@ async function inspect(model: string, options: InspectOptions): Promise<void> {
     return;
   }
   const needed = ({ kept, run }: MemoryNeed): string =>
-    `${formatBytes(kept)} + ${formatBytes(run)} for a run`;
+    `${formatBytes(kept)} + ${formatBytes(run)} during a run`;
   const memoryRows: [string, string][] = [
     ['write', needed(memory.decode)],
     [`score, block ${DEFAULT_BLOCK}, window ${DEFAULT_WINDOW}`, needed(memory.windowed)],
@@ -125,7 +125,7 @@ function rowsOf({ config, parameters, types, weightBytes, files }: ModelFacts): 
   ];
   if (files) rows.push(['embeddings', `root mean square ${files.embeddingRms.toPrecision(4)}`]);
   rows.push(['context', `${config.maxPositions} positions`]);
-  if (files) rows.push(['chat template', files.chatTemplate ? 'yes' : 'none: only raw prompts']);
+  if (files) rows.push(['chat template', files.chatTemplate ? 'yes' : 'none (raw prompts only)']);
   rows.push(['weights', `${formatBytes(weightBytes)}, mapped from the files and shared by both processes`]);
   return rows;
 }

@@ -14,7 +14,7 @@ export const modelOption = (): Option =>
   );
 
 export const deviceOption = (): Option =>
-  new Option('--device <name>', 'what computes; auto takes the best that works')
+  new Option('--device <name>', 'execution device; auto selects the best one available')
     .choices(DEVICE_CHOICES)
     .default('cpu');
 
@@ -51,7 +51,8 @@ export function parseMethods(text: string): Method[] {
   const names = new Set(text.split(',').map((name) => name.trim()));
   return [...names].map((name) => {
     const method = METHODS.find((known) => known === name);
-    if (!method) throw new InvalidArgumentError(`"${name}" is not one of ${METHODS.join(', ')}.`);
+    if (!method)
+      throw new InvalidArgumentError(`Unknown method "${name}". Supported: ${METHODS.join(', ')}.`);
     return method;
   });
 }

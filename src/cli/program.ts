@@ -11,37 +11,37 @@ interface Subcommand {
 const SUBCOMMANDS: readonly Subcommand[] = [
   {
     name: 'serve',
-    description: 'Serve models: OpenAI-compatible API, WebSocket stream, and a page to try them.',
+    description: 'Serve models: OpenAI-compatible API, WebSocket stream, web page.',
     load: async () => (await import('./serve.js')).serveCommand(),
   },
   {
     name: 'chat',
-    description: 'Ask a model and watch where it hesitates.',
+    description: 'Ask a model and see where it is uncertain.',
     load: async () => (await import('./chat.js')).chatCommand(),
   },
   {
     name: 'score',
-    description: 'Score finished responses, one JSON object per line.',
+    description: 'Score finished responses (JSON Lines).',
     load: async () => (await import('./score.js')).scoreCommand(),
   },
   {
     name: 'calibrate',
-    description: "Collect a model's ordinary scores, so that a guard can keep a false alarm rate.",
+    description: "Calibrate the guard's false alarm rate on a model's ordinary scores.",
     load: async () => (await import('./calibrate.js')).calibrateCommand(),
   },
   {
     name: 'inspect',
-    description: 'Show what a checkpoint is, and the memory and time it needs.',
+    description: 'Show the properties of a checkpoint, and estimate memory and time.',
     load: async () => (await import('./inspect.js')).inspectCommand(),
   },
   {
     name: 'bench',
-    description: 'Evaluate the uncertainty methods and the guard; measure speed and memory.',
+    description: 'Benchmark the uncertainty methods, the guard, speed and memory.',
     load: async () => (await benchPackage('bench')).benchCommand(),
   },
   {
     name: 'data',
-    description: 'List and download the data sets of the benchmark, which are not part of flinch.',
+    description: "List and download the benchmark's data sets, which are not part of flinch.",
     load: async () => (await benchPackage('data')).dataCommand(),
   },
 ];
@@ -75,9 +75,9 @@ async function benchPackage(command: string): Promise<BenchPackage> {
  */
 export async function flinchProgram(version: string, words?: readonly string[]): Promise<Command> {
   const program = new Command('flinch')
-    .description('Measures, token by token, how much a language model hesitates while it writes.')
+    .description('Measures the uncertainty of a language model, token by token, while it writes.')
     .version(version)
-    .showHelpAfterError('(--help shows the options)')
+    .showHelpAfterError('(see --help)')
     .configureHelp({ subcommandTerm: (command) => command.name() });
   for (const { name, description, load } of SUBCOMMANDS) {
     const command = !words || words.includes(name) ? await load() : new Command(name);

@@ -115,7 +115,7 @@ function oneOf(fields: Readonly<Record<string, unknown>>): void {
   if (given.length === 1) return;
   const names = Object.keys(fields).join(', ');
   throw new UsageError(
-    given.length === 0 ? `one of ${names} is needed` : `${given.join(', ')}: only one of ${names}`,
+    given.length === 0 ? `needs one of ${names}` : `${given.join(', ')}: only one of ${names} is allowed`,
   );
 }
 

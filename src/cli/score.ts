@@ -47,13 +47,13 @@ export function scoreCommand(): Command {
   const command = new Command('score')
     .addOption(modelOption())
     .addOption(deviceOption())
-    .requiredOption('--input <file>', 'JSON lines to score; - is standard input')
-    .option('--output <file>', 'where the scores go; - is standard output', '-')
+    .requiredOption('--input <file>', 'file of responses in JSON Lines; - reads standard input')
+    .option('--output <file>', 'file to write; - is standard output', '-')
     .addOption(methodsOption());
   return addScoringOptions(command, ['offline', 'windowed', 'lazy'])
     .option(
       '--seed <number>',
-      'random, tokur_*: the same seed gives the same noise',
+      'random, tokur_*: seed of the noise',
       integer(0, 2 ** 31 - 1),
       DEFAULT_RANDOM.seed,
     )
@@ -66,14 +66,14 @@ ${Object.values(SCHEDULE_HELP).join('\n')}
 
 ${METHOD_HELP}
 
-A line of input:
+Input line:
   {"id", "promptIds" | "prompt" | "messages", "responseIds" | "response"}
-A line of output, with the settings that the scores depend on:
+Output line, including the settings that affect the scores:
   {"id", "model", "schedule", "alpha", …, "positions", "tokens": [{"index", "id", "text", "logprob",
     "scores": {"adversarial", "nll", …}, "skipped": ["adversarial"],
     "rival": {"id", "text", "before", "after"}}]}
-Lines that cannot be scored are reported on standard error, the others are scored all the same, and
-the exit code is 1.
+Lines that cannot be scored are reported on standard error, and the exit code is 1. The other lines
+are scored.
 
 Examples:
   $ flinch score --input answers.jsonl --output scores.jsonl
@@ -127,7 +127,7 @@ async function scoreLines(
       number += 1;
       if (line.trim() === '') continue;
       if (scoring.random?.noise && scored > 0)
-        throw new UsageError('--noise: belongs to one line, and the input has more');
+        throw new UsageError('--noise: applies to one line only, but the input has more');
       scored += 1;
       const text = await scoreLine(engine, line, `${name === '-' ? 'input' : name}:${number}`, scoring);
       if (text === null) process.exitCode = 1;
@@ -160,7 +160,7 @@ async function scoreLine(
 }
 
 async function withNoise(scoring: Scoring, file: string): Promise<Scoring> {
-  if (!scoring.methods.includes('random')) throw new UsageError('--noise: needs random among --methods');
+  if (!scoring.methods.includes('random')) throw new UsageError('--noise: requires random in --methods');
   const { random = DEFAULT_RANDOM } = scoring;
   return { ...scoring, random: { ...random, noise: await readFloats(file) } };
 }
@@ -171,11 +171,11 @@ async function withNoise(scoring: Scoring, file: string): Promise<Scoring> {
  */
 async function readFloats(file: string): Promise<Float32Array> {
   const bytes = await readFile(file);
-  if (bytes.length % 4 !== 0) throw new UsageError(`--noise: ${file} is no file of fp32 numbers`);
+  if (bytes.length % 4 !== 0) throw new UsageError(`--noise: ${file} is not a file of fp32 numbers`);
   const numbers = new Float32Array(bytes.length / 4);
   for (let i = 0; i < numbers.length; i++) numbers[i] = bytes.readFloatLE(4 * i);
   if (!numbers.every(Number.isFinite))
-    throw new UsageError(`--noise: ${file} holds numbers that are not finite`);
+    throw new UsageError(`--noise: ${file} contains numbers that are not finite`);
   return numbers;
 }
 
@@ -193,5 +193,5 @@ async function refuseSameFile(input: string, output: string): Promise<void> {
   if (input === '-' || output === '-') return;
   const [from, to] = await Promise.all([stat(input), stat(output).catch(() => null)]);
   if (to && from.dev === to.dev && from.ino === to.ino)
-    throw new UsageError('--output: is the file of --input');
+    throw new UsageError('--output: is the same file as --input');
 }

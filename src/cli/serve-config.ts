@@ -42,7 +42,7 @@ export async function serveConfig(flags: ServeFlags, env: NodeJS.ProcessEnv): Pr
     if (stray && !flags.model && !flags.upstream) {
       throw new ConfigError(
         stray[0],
-        'goes with --model or --upstream; models of the configuration have their own',
+        'requires --model or --upstream; models in the configuration have their own settings',
       );
     }
     return { ...config, models: config.models };
@@ -99,13 +99,13 @@ function modelFlags(flags: ServeFlags): ConfigLayer[] {
   const settings = given(settingsOf(flags));
   if (upstream !== undefined) {
     if (model !== undefined) throw new ConfigError('--upstream', 'cannot be used with --model');
-    if (upstreamModel === undefined) throw new ConfigError('--upstream', 'needs --upstream-model');
+    if (upstreamModel === undefined) throw new ConfigError('--upstream', 'requires --upstream-model');
     const server = { url: upstream, ...(upstreamKeyEnv !== undefined && { key_env: upstreamKeyEnv }) };
     const entry = { upstreams: [server], ...(scorer !== undefined && { scorer }), ...settings };
     return [modelLayer(upstreamModel, entry, '--upstream', flags)];
   }
   const [stray] = ofUpstream(flags).filter(([, , value]) => value !== undefined);
-  if (stray) throw new ConfigError(stray[0], 'goes with --upstream');
+  if (stray) throw new ConfigError(stray[0], 'requires --upstream');
   if (model === undefined) return [];
   return [modelLayer(nameOf(model), { checkpoint: model, ...settings }, '--model', flags)];
 }

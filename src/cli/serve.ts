@@ -19,37 +19,38 @@ const EXIT_AT_ONCE = 130;
 
 export function serveCommand(): Command {
   return new Command('serve')
-    .option('--config <file>', 'configuration in YAML or JSON; flags and variables go before it')
-    .option('--check-config', 'print the configuration that results, and serve nothing')
-    .optionsGroup('Where:')
+    .option('--config <file>', 'configuration in YAML or JSON; flags and environment variables override it')
+    .option('--check-config', 'print the resulting configuration and exit')
+    .optionsGroup('Network:')
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
-    .option('--port <number>', 'port; 0 picks a free one (default: 8787)', integer(0, 65535))
-    .option('--metrics-port <number>', 'a port of its own for /metrics', integer(0, 65535))
-    .option('--allow-anonymous', 'listen on other addresses than loopback without any API key')
-    .optionsGroup('One model, in place of those of the configuration:')
+    .option('--port <number>', 'port; 0 selects a free one (default: 8787)', integer(0, 65535))
+    .option('--metrics-port <number>', 'separate port for /metrics', integer(0, 65535))
+    .option('--allow-anonymous', 'allow non-loopback addresses without API keys')
+    .optionsGroup('One model, instead of those in the configuration:')
     .option('--model <folder>', 'checkpoint in the Hugging Face layout (default: the embedded reasoner)')
-    .option('--upstream <url>', 'address of an OpenAI-compatible server that runs it, up to and with /v1')
-    .option('--upstream-model <name>', 'what that server calls it')
-    .option('--upstream-key-env <variable>', "environment variable that holds that server's key")
-    .option('--scorer <folder>', 'checkpoint of the same weights, which scores what that server writes')
+    .option('--upstream <url>', 'URL of an OpenAI-compatible server that runs the model, including /v1')
+    .option('--upstream-model <name>', "the model's name on that server")
+    .option('--upstream-key-env <variable>', "environment variable with that server's API key")
+    .option('--scorer <folder>', "checkpoint of the same weights that scores that server's output")
     .addOption(
-      new Option('--device <name>', 'what computes; auto takes the best that works (default: cpu)').choices(
-        DEVICE_CHOICES,
-      ),
+      new Option(
+        '--device <name>',
+        'execution device; auto selects the best one available (default: cpu)',
+      ).choices(DEVICE_CHOICES),
     )
     .option(
       '--max-streams <number>',
-      'responses under way at once (default: 16, or 64 with --upstream)',
+      'maximum concurrent responses (default: 16, or 64 with --upstream)',
       integer(1, 4096),
     )
     .option(
       '--memory <size>',
-      'most memory that texts may be predicted to need, such as 4GB (default: 70 % of what is free)',
+      'limit for the predicted memory of all sequences, such as 4GB (default: 70 % of free memory)',
       parseBytes,
     )
     .optionsGroup('Other:')
     .addOption(
-      new Option('--log-level <level>', 'what the log on standard error holds (default: info)').choices([
+      new Option('--log-level <level>', 'minimum level logged on standard error (default: info)').choices([
         'debug',
         'info',
         'warn',
@@ -60,8 +61,8 @@ export function serveCommand(): Command {
     .addHelpText(
       'after',
       `
-Every field of the configuration has an environment variable: FLINCH_LISTEN_PORT is listen.port.
-On SIGTERM or Ctrl-C responses under way may finish (shutdown.drain_s); a second one ends them.
+Every configuration field has an environment variable: FLINCH_LISTEN_PORT sets listen.port.
+On SIGTERM or Ctrl-C, running responses may finish (shutdown.drain_s); a second signal aborts them.
 
 Examples:
   $ flinch serve

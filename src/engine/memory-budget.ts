@@ -7,7 +7,7 @@ interface Admitted extends MemoryNeed {
 }
 
 /**
- * Admits texts as long as what they are predicted to need fits: what they keep, and for each of the two processes the
+ * Admits sequences as long as what they are predicted to need fits: what they keep, and for each of the two processes the
  * largest of its runs.
  */
 export class MemoryBudget {
@@ -27,17 +27,17 @@ export class MemoryBudget {
   /**
    * @param role the process that it is for
    * @returns the release; calling it twice does no harm
-   * @throws EngineError `memory` for a text that never fits, `overloaded` for one that does not fit beside the others
+   * @throws EngineError `memory` for a sequence that never fits, `overloaded` for one that does not fit beside the others
    */
   admit(role: Role, need: MemoryNeed, positions: number): () => void {
     const admitted = { ...need, role };
     const alone = total([admitted]);
     if (alone > this.limit) {
-      const message = `a text of up to ${positions} tokens needs about ${megabytes(alone)} of memory, more than the limit of ${megabytes(this.limit)}: ask for fewer tokens, samples or candidates`;
+      const message = `a sequence of up to ${positions} tokens needs about ${megabytes(alone)} of memory, more than the limit of ${megabytes(this.limit)}: ask for fewer tokens, samples or candidates`;
       throw new EngineError('memory', message);
     }
     if (total([...this.#admitted, admitted]) > this.limit) {
-      const message = `no memory for a text of up to ${positions} tokens: ${megabytes(this.used)} of ${megabytes(this.limit)} are taken`;
+      const message = `no memory for a sequence of up to ${positions} tokens: ${megabytes(this.used)} of ${megabytes(this.limit)} are taken`;
       throw new EngineError('overloaded', message);
     }
     this.#admitted.add(admitted);

@@ -95,12 +95,12 @@ describe('flinch calibrate', () => {
       expect(code).toBe(1);
       return stderr;
     };
-    expect(await bad()).toContain('one of --input, --tasks is needed');
+    expect(await bad()).toContain('--input or --tasks is required');
     expect(await bad('--tasks', '3', '--input', 'x')).toContain('cannot be used with');
     const both = folder.write('both.jsonl', '{"prompt": "a"}\n{"prompt": "a", "question": "b"}\n');
-    expect(await bad('--input', both)).toContain('line 2: exactly one of prompt, messages, question');
+    expect(await bad('--input', both)).toContain('line 2: needs exactly one of prompt, messages, question');
     const long = folder.write('long.jsonl', JSON.stringify({ question: 'stone '.repeat(600) }));
-    expect(await bad('--input', long)).toContain('fills the context of 512');
+    expect(await bad('--input', long)).toContain('fills the context length of 512');
     const broken = folder.write('broken.json', '{}');
     expect(await bad('--tasks', '3', '--output', broken)).toContain('broken.json: format');
     expect(folder.read('broken.json')).toBe('{}');

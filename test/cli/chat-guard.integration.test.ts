@@ -51,7 +51,7 @@ describe('flinch chat with a guard', () => {
     const { stdout } = await chat(drawn, inColour);
     const [text = '', notes = ''] = stripVTControlCharacters(stdout).split('\n\nadversarial:');
     expect(
-      notes.match(/⚑ step \d+: risk 0\.\d+, (rolled back: “.*” → “|kept against 3 others)/g),
+      notes.match(/⚑ step \d+: risk 0\.\d+, (rolled back: “.*” → “|kept over 3 candidates)/g),
     ).toHaveLength(2);
     // Steps end with a line: one that had been replaced in view would stand there twice.
     const steps = text.split('\n').map((line) => line.trim());

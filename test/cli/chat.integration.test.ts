@@ -31,7 +31,7 @@ describe('flinch chat', () => {
       COLORTERM: 'truecolor',
     });
     expect(stdout).toContain('\u001b[48;2;'); // a background in true colour
-    expect(stdout).toMatch(/adversarial:.*certain.*hesitant \(0\.\d+\)/);
+    expect(stdout).toMatch(/adversarial:.*certain.*uncertain \(0\.\d+\)/);
     const plain = await flinch(['chat', '--temperature', '0', QUESTION]);
     expect(stripVTControlCharacters(stdout)).toContain(plain.stdout.trim());
   });

@@ -80,8 +80,8 @@ describe('flinch score --noise', () => {
   });
 
   it.each([
-    ['of half a number', new Uint8Array(401), 'bad.f32 is no file of fp32 numbers'],
-    ['with an infinity', new Uint8Array([0, 0, 128, 127]), 'bad.f32 holds numbers that are not finite'],
+    ['of half a number', new Uint8Array(401), 'bad.f32 is not a file of fp32 numbers'],
+    ['with an infinity', new Uint8Array([0, 0, 128, 127]), 'bad.f32 contains numbers that are not finite'],
     ['with a NaN', Buffer.from(new Float32Array([1, Number.NaN]).buffer), 'that are not finite'],
   ])('refuses a file %s before anything is scored', async (_name, bytes, message) => {
     const { code, stdout, stderr } = await run(written(bytes), json({ id: 1, ...text }));
@@ -98,7 +98,7 @@ describe('flinch score --noise', () => {
     expect(await run(noise, json({ id: 1, ...text }), '--methods', 'nll')).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'flinch: --noise: needs random among --methods\n',
+      stderr: 'flinch: --noise: requires random in --methods\n',
     });
   });
 
@@ -110,7 +110,7 @@ describe('flinch score --noise', () => {
     expect(jsonLines(stdout).map(({ id }) => id)).toEqual([1]);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'flinch: --noise: belongs to one line, and the input has more\n',
+      stderr: 'flinch: --noise: applies to one line only, but the input has more\n',
     });
   });
 });
@@ -184,7 +184,7 @@ describe('flinch score', () => {
   });
 
   it.each([
-    [['--methods', 'tokur'], '"tokur" is not one of adversarial, random'],
+    [['--methods', 'tokur'], 'Unknown method "tokur". Supported: adversarial, random'],
     [['--sigma', '0'], '--sigma'],
     [['--sigma', 'much'], '--sigma'],
     [['--sigma', '1e6rms', '--methods', 'random'], 'sigma: must be from'],
@@ -232,10 +232,10 @@ describe('flinch chat', () => {
     const plain = await flinch([...greedy, QUESTION]);
     expect(stripVTControlCharacters(lazy.stdout)).toContain(plain.stdout.trim());
     expect(lazy.stdout).toContain(`${DIM}8`);
-    expect(stripVTControlCharacters(lazy.stdout)).toMatch(/hesitant \([^)]*\), skipped\n$/);
+    expect(stripVTControlCharacters(lazy.stdout)).toMatch(/uncertain \([^)]*\), skipped\n$/);
     const windowed = await flinch([...greedy, QUESTION], '', colours);
     expect(windowed.stdout).not.toContain(`${DIM}8`);
-    expect(stripVTControlCharacters(windowed.stdout)).toMatch(/hesitant \([^)]*\)\n$/);
+    expect(stripVTControlCharacters(windowed.stdout)).toMatch(/uncertain \([^)]*\)\n$/);
   });
 
   it.each(['random', 'tokur_eu'])('colours by %s, whose scores are small', async (method) => {
@@ -244,6 +244,6 @@ describe('flinch chat', () => {
     expect(code).toBe(0);
     const [text, legend] = stdout.split(`${DIM}${method}:`);
     expect(text).toContain(BACKGROUND);
-    expect(legend).toMatch(/hesitant \(\d/);
+    expect(legend).toMatch(/uncertain \(\d/);
   });
 });

@@ -133,7 +133,7 @@ describe('flinch score', () => {
     ['no JSON', '{', 'line: is not valid JSON'],
     ['no id', { prompt: 'a', response: 'b' }, 'id: '],
     ['an unknown field', { ...good, respons: 'x' }, 'respons: unknown field'],
-    ['no prompt', { id: 1, response: 'x' }, 'one of promptIds, prompt, messages is needed'],
+    ['no prompt', { id: 1, response: 'x' }, 'needs one of promptIds, prompt, messages'],
     ['two prompts', { ...good, promptIds: [1] }, 'promptIds, prompt: only one of'],
     ['two responses', { ...good, responseIds: [1] }, 'responseIds, response: only one of'],
     ['an empty prompt', { ...good, prompt: '' }, 'prompt: needs at least one token'],
@@ -208,7 +208,7 @@ describe('flinch score', () => {
     const same = await flinch(['score', '--input', input, '--output', input]);
     expect(same).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('--output: is the file of --input'),
+      stderr: expect.stringContaining('--output: is the same file as --input'),
     });
     expect(folder.read('in.jsonl')).toBe(json([good]));
   });

@@ -29,7 +29,7 @@ const panels = dashboard.panels.flatMap(({ title, targets = [] }) =>
 );
 /** Of what did not happen, or was over when Prometheus looked. */
 const QUIET = new Set([
-  'Generations under way',
+  'Running generations',
   'Engine processes down',
   'Upstream models down',
   'Queue depth',

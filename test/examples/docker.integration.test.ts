@@ -167,7 +167,7 @@ describe('the Dockerfile', () => {
     expect(image).toMatchObject({ NODE_ENV: 'production', FLINCH_LISTEN_HOST: '0.0.0.0' });
     const check = async (variables: NodeJS.ProcessEnv) =>
       checkAccess(await loadConfig({ env: variables }), variables);
-    await expect(check(image)).rejects.toThrow('listen.host: 0.0.0.0 can be reached from elsewhere');
+    await expect(check(image)).rejects.toThrow('listen.host: 0.0.0.0 is not a loopback address');
     const keys = '[{"name": "web", "env": "WEB_KEY"}]';
     await check({ ...image, FLINCH_ACCESS_KEYS: keys, WEB_KEY: 'a-key-for-these-tests' });
     await check({ ...image, FLINCH_ACCESS_ALLOW_ANONYMOUS: 'true' });

@@ -171,7 +171,7 @@ describe('the manifests for Kubernetes', () => {
   it('keep out variables of services, which flinch would refuse, and let the container do little', async () => {
     expect(pod.enableServiceLinks).toBe(false);
     const { stderr } = await flinch(['serve', '--check-config'], '', { FLINCH_PORT: 'tcp://10.0.0.1:8787' });
-    expect(stderr).toContain('FLINCH_PORT: is no variable of flinch');
+    expect(stderr).toContain('FLINCH_PORT: is not a flinch variable');
     expect(pod.securityContext).toMatchObject({
       runAsNonRoot: true,
       seccompProfile: { type: 'RuntimeDefault' },

@@ -72,33 +72,36 @@ const DEFAULT_SEED = 2_000_000;
 export function correctCommand(): Command {
   return new Command('correct')
     .description(
-      "Does rolling back help? Final answers to the embedded reasoner's own problems, with and without.",
+      'Measure whether rolling back helps: final answers of the embedded reasoner, with and without it.',
     )
     .addOption(modelOption())
     .addOption(deviceOption())
-    .option('--problems <number>', 'how many are answered', integer(1, 1e6), 2000)
+    .option('--problems <number>', 'number of problems', integer(1, 1e6), 2000)
     .option(
       '--seed <number>',
-      'seed of the first problem and its answer; each further one has the next',
+      'seed of the first problem and its answer; incremented for each further one',
       integer(0, 2 ** 30),
       DEFAULT_SEED,
     )
     .option(
       '--temperature <number>',
-      'sampling temperature of the answers (default: that of the model)',
+      'sampling temperature of the answers (default: set by the model)',
       real(0, 2),
     )
     .addOption(
-      new Option('--arms <names>', 'ways to flag and correct, with ; between; the first is the main one')
+      new Option(
+        '--arms <names>',
+        'arms (how to flag and correct), separated by semicolons; the first is the main arm',
+      )
         .argParser(parseArms)
         .default(ARMS, 'all'),
     )
-    .option('--samples <number>', 'further answers for self-consistency', integer(0, 32), 4)
-    .option('--held <problems>', 'problems to measure the delay of held delivery on', integer(0, 1e6), 100)
-    .option('--out <folder>', 'keep the answers there; a run that was interrupted goes on')
+    .option('--samples <number>', 'additional answers for self-consistency', integer(0, 32), 4)
+    .option('--held <problems>', 'problems used to measure the delay of held delivery', integer(0, 1e6), 100)
+    .option('--out <folder>', 'folder for the answers; an interrupted run continues there')
     .option(
       '--part <i/n>',
-      'answer every n-th problem only, beside other processes with the same --out',
+      'answer only every n-th problem, in parallel with other processes with the same --out',
       parsePart,
     )
     .option('--json', 'print the results as JSON')
@@ -112,9 +115,9 @@ export function correctCommand(): Command {
     .addHelpText(
       'after',
       `
-Every way answers the same problems with the same seeds; where a guard flags nothing, its answer is the unguarded one.
+All arms answer the same problems with the same seeds; if a guard flags nothing, its answer is the unguarded one.
 Differences are paired (McNemar's exact test, Newcombe's interval). The first arm flags by the guard's rate; every other
-measure, and chance, as many steps as that.
+measure, and chance, flags as many steps as the first arm.
 
 Examples:
   $ flinch bench correct --out /tmp/correct
@@ -158,18 +161,23 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
     claimFolder(out, { model, seed, temperature, methods: methodsOf(arms), guard });
   }
   const { part = WHOLE } = options;
-  if (part.of > 1 && out === null) throw new UsageError('--part: needs --out, where the parts meet');
+  if (part.of > 1 && out === null)
+    throw new UsageError('--part: requires --out, the folder that the parts share');
   const run: RunOptions = { engine, problems, seed, temperature, folder: out, part };
   const unguarded = await runUnguarded(run, guard, methodsOf(arms));
   if (unguarded.length < count)
-    throw new UsageError('--part: the other parts have not answered all problems yet: run it again then');
+    throw new UsageError(
+      '--part: the other parts have not answered all problems yet; run this command again afterwards',
+    );
   const flagShare = (trigger: Trigger, settings: ArmSettings): number => {
     const flags = unguarded.map((answer, i) => flagCount(trigger, answer, seed + i, settings));
     return total(flags) / total(unguarded.map(({ steps }) => steps.length));
   };
   const main = arms[0]!;
   if (main.trigger === 'chance')
-    throw new UsageError('--arms: chance flags as often as the first arm, which must be another');
+    throw new UsageError(
+      '--arms: chance cannot be the first arm, because it flags as often as the first arm',
+    );
   const share = flagShare(main.trigger, {
     guard,
     risks,
@@ -294,5 +302,5 @@ function parsePart(text: string): Part {
   const [, index, of] = /^(\d+)\/(\d+)$/.exec(text) ?? [];
   const part = { index: Number(index) - 1, of: Number(of) };
   if (part.index >= 0 && part.index < part.of) return part;
-  throw new InvalidArgumentError('Must be such as 1/2 or 2/2.');
+  throw new InvalidArgumentError('Must have the form i/n, such as 1/2.');
 }

@@ -80,8 +80,8 @@ function formatDelays({ answers, seconds, steps, tokensBeyond, ms }: Delays): st
     table(
       ['', 'median', '95 %', 'largest'],
       [
-        row('seconds of an answer, unguarded', seconds.unguarded, 2),
-        row('corrected, at once', seconds.immediate, 2),
+        row('seconds per answer, unguarded', seconds.unguarded, 2),
+        row('corrected, immediate', seconds.immediate, 2),
         row('corrected, held', seconds.held, 2),
         row('held: tokens beyond the step', tokensBeyond),
         row('held: ms from its first token', ms),

@@ -17,7 +17,7 @@ interface PullOptions extends DataOptions {
 
 /** The folder that holds a folder for each suite. */
 export const dataOption = (): Option =>
-  new Option('--data <folder>', 'folder of the data sets, one folder in it for each suite').default(
+  new Option('--data <folder>', 'folder of the data sets, with one subfolder per suite').default(
     defaultDataFolder(),
     '$XDG_DATA_HOME/flinch, or ~/.local/share/flinch',
   );
@@ -28,7 +28,7 @@ export function dataCommand(): Command {
 
 function listCommand(): Command {
   return new Command('list')
-    .description('Show the data sets, with origin and licence, and what is there of them.')
+    .description('List the data sets with origin, licence and downloaded files.')
     .addOption(dataOption())
     .addHelpText(
       'after',
@@ -46,15 +46,15 @@ Examples:
 
 function pullCommand(): Command {
   return new Command('pull')
-    .description('Download data sets; goes on where it was interrupted.')
+    .description('Download data sets; an interrupted download continues.')
     .argument('<names...>', `of ${names().join(', ')}; all`, collectNames)
     .addOption(dataOption())
     .addOption(
-      new Option('--base-url <url>', 'a mirror, with the files as <suite>/<file>')
+      new Option('--base-url <url>', 'mirror with the files as <suite>/<file>')
         .env('FLINCH_DATA_URL')
         .argParser(parseUrl),
     )
-    .option('--force', 'replace files that are not the published ones')
+    .option('--force', 'replace files that differ from the published ones')
     .addHelpText(
       'after',
       `
@@ -72,13 +72,13 @@ const names = (): string[] => DATA_SETS.map(({ suite }) => suite);
 
 function collectNames(name: string, before: readonly string[] = []): string[] {
   if (name === 'all') return names();
-  if (!names().includes(name)) throw new InvalidArgumentError(`It is none of ${names().join(', ')}, all.`);
+  if (!names().includes(name)) throw new InvalidArgumentError(`Must be one of ${names().join(', ')}, all.`);
   return [...before, name];
 }
 
 function parseUrl(text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
-    throw new InvalidArgumentError('Must be an address that begins with http:// or https://.');
+    throw new InvalidArgumentError('Must be a URL that begins with http:// or https://.');
   }
   return text;
 }
@@ -101,7 +101,7 @@ async function pullSet(set: DataSet, { data, baseUrl, force }: PullOptions): Pro
     const downloaded = done.filter((pulled) => pulled === 'downloaded').length;
     const present = done.length - downloaded;
     process.stdout.write(
-      `${await describe(set, data)}  ${downloaded} downloaded, ${present} there before: ${folder}\n`,
+      `${await describe(set, data)}  ${downloaded} downloaded, ${present} already there: ${folder}\n`,
     );
   } catch (error) {
     if (interrupted.signal.aborted) process.exitCode = 130;
@@ -119,7 +119,7 @@ async function describe(set: DataSet, data: string): Promise<string> {
   const { published, others } = await filesPresent(set, join(data, set.suite));
   const states = [
     published === set.files.length && 'there',
-    published + others === 0 && 'not there',
+    published + others === 0 && 'not downloaded',
     published > 0 && published < set.files.length && `${published} of ${set.files.length} files`,
     others > 0 && `${others} that ${others > 1 ? 'are' : 'is'} not as published`,
   ];

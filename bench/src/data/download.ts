@@ -56,7 +56,7 @@ export async function download(options: DownloadOptions): Promise<void> {
   try {
     await pRetry(attempt, { retries, minTimeout: retryDelayMs, factor: 2, ...(signal && { signal }) });
   } catch (error) {
-    if (signal?.aborted) throw new UsageError(`${url}: interrupted; the next download goes on from there`);
+    if (signal?.aborted) throw new UsageError(`${url}: interrupted; the next download continues from here`);
     throw new UsageError(`${url}: ${asError(error).message}`);
   }
   await rename(part, path);
@@ -137,7 +137,7 @@ const neverPaused: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (opti
 
 /** Errors that pass are thrown as such; others end the download. */
 async function refuse({ status, statusText }: Response, part: string): Promise<never> {
-  const error = new Error(`the server answers ${status} ${statusText}`.trim());
+  const error = new Error(`the server answered ${status} ${statusText}`.trim());
   if (status === 206 || status === 416) await discard(part);
   throw status >= 500 || [206, 408, 416, 429].includes(status) ? error : new AbortError(error);
 }

@@ -59,7 +59,7 @@ async function lock(folder: string): Promise<() => Promise<void>> {
     return await lockfile.lock(folder, { lockfilePath: join(folder, '.pull.lock'), stale: 30_000 });
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ELOCKED')) throw error;
-    throw new UsageError(`${folder}: another download is under way there`);
+    throw new UsageError(`${folder}: another download is running there`);
   }
 }
 

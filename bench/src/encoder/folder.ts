@@ -63,7 +63,7 @@ export async function readEncoderFolder(dir: string, use: EncoderUse, file?: str
     positionsOf(config),
     limit && limit < NO_LIMIT ? limit : Number.POSITIVE_INFINITY,
   );
-  if (maxTokens < 8) throw new ModelError(configFile, '', `leaves room for ${maxTokens} tokens only`);
+  if (maxTokens < 8) throw new ModelError(configFile, '', `leaves room for only ${maxTokens} tokens only`);
   const labels = Object.entries(config.id2label ?? {});
   const name = `${basename(folder)}/${model.slice(folder.length + 1)}`;
   const given = {
@@ -77,7 +77,7 @@ export async function readEncoderFolder(dir: string, use: EncoderUse, file?: str
   if (use === 'similarity') {
     // Without id2label a model of one label is meant to have it all the same.
     if (labels.length <= 1) return { ...given, head: { kind: 'logits', labels: 1 }, relations: [] };
-    const problem = `has ${labels.length} labels; a cross-encoder of similarity has one`;
+    const problem = `has ${labels.length} labels; a similarity cross-encoder has one`;
     throw new ModelError(configFile, 'id2label', problem);
   }
   const relations = relationsOf(labels, configFile);
@@ -111,7 +111,7 @@ function relationsOf(labels: readonly (readonly [string, string])[], file: strin
       throw new ModelError(file, `id2label.${id}`, problem);
     }
     if (relations.includes(relation))
-      throw new ModelError(file, `id2label.${id}`, `${show(label)} is there twice`);
+      throw new ModelError(file, `id2label.${id}`, `${show(label)} is given twice`);
     relations[Number(id)] = relation;
   }
   if (relations.length === 3 && labels.length === 3) return relations;

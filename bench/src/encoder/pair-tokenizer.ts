@@ -41,7 +41,8 @@ export class PairTokenizer {
       () => new Library(isRecord(json) ? json : {}, isRecord(config) ? config : {}),
     );
     const { post_processor: process } = this.#library;
-    if (!process) throw new ModelError(file, 'post_processor', 'is missing: it adds the special tokens');
+    if (!process)
+      throw new ModelError(file, 'post_processor', 'is missing; it is needed to add the special tokens');
     this.#process = process;
     const { pad_token: pad } = isRecord(config) ? config : {};
     const padding = isRecord(pad) ? pad.content : pad;
@@ -80,7 +81,7 @@ export class PairTokenizer {
     try {
       return work();
     } catch (cause) {
-      throw new ModelError(this.#file, '', `the tokenizer library refuses it (${reasonOf(cause)})`, {
+      throw new ModelError(this.#file, '', `the tokenizer library rejects it (${reasonOf(cause)})`, {
         cause,
       });
     }

@@ -5,7 +5,7 @@ import { soakCommand } from './soak-command.js';
 /** `flinch bench gateway` */
 export function gatewayCommand(): Command {
   return new Command('gateway')
-    .description('Measure what the gateway costs: as a proxy, and under many streams for a long time.')
+    .description('Measure the overhead of the gateway as a proxy, and under sustained load.')
     .addCommand(proxyCommand())
     .addCommand(soakCommand());
 }

@@ -54,14 +54,17 @@ interface ProxyReport {
 export function proxyCommand(): Command {
   return new Command('proxy')
     .description(
-      'What a proxy adds to each token: flinch without a scorer, a pipe that looks at nothing, Portkey.',
+      'Measure the latency that a proxy adds per token: flinch without a scorer, a plain pipe, Portkey.',
     )
-    .option('--rounds <number>', 'of every target in turn', integer(1, 1000), 5)
-    .option('--tokens <number>', 'of each stream', integer(1, 100_000), 64)
-    .option('--interval <ms>', 'between two tokens of a stream', integer(1, 10_000), 100)
-    .option('--streams <numbers>', 'at once', parseCounts, [1, 50, 500])
-    .option('--no-portkey', 'leave out @portkey-ai/gateway, which is installed from the registry if need be')
-    .option('--output <file>', 'where the JSON goes', 'bench-gateway.json')
+    .option('--rounds <number>', 'rounds over all targets', integer(1, 1000), 5)
+    .option('--tokens <number>', 'tokens per stream', integer(1, 100_000), 64)
+    .option('--interval <ms>', 'time between two tokens of a stream', integer(1, 10_000), 100)
+    .option('--streams <numbers>', 'concurrent streams, comma-separated', parseCounts, [1, 50, 500])
+    .option(
+      '--no-portkey',
+      'leave out @portkey-ai/gateway, which is otherwise installed from the registry if missing',
+    )
+    .option('--output <file>', 'write the results as JSON', 'bench-gateway.json')
     .addHelpText('after', '\nExample:\n  $ npx flinch bench gateway proxy --streams 1,50 --rounds 9')
     .action(bench);
 }
@@ -211,10 +214,8 @@ function format({ machine, settings, results }: ProxyReport): string {
     result.streamsPerSecond.toFixed(1),
   ]);
   return [
-    heading(
-      `Milliseconds from the sending of a token to its arrival; ${machine.cpu}, ${machine.cores} cores`,
-    ),
-    `A token each ${settings.interval} ms in every stream; ${settings.rounds} rounds, medians. The client and all servers share the cores; CPU time is the server's.`,
+    heading(`Milliseconds from sending a token to its arrival; ${machine.cpu}, ${machine.cores} cores`),
+    `One token every ${settings.interval} ms in every stream; ${settings.rounds} rounds, medians. The client and all servers share the cores; CPU time is of the server.`,
     '',
     table(header, rows),
   ].join('\n');

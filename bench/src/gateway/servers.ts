@@ -106,7 +106,7 @@ async function answering(
 
 async function gone(child: ChildProcess, name: string): Promise<never> {
   const [code] = await once(child, 'exit');
-  throw new Error(`${name} has ended (code ${code})`);
+  throw new Error(`${name} exited (code ${code})`);
 }
 
 function running(child: ChildProcess, url: string): RunningServer {

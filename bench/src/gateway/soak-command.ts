@@ -48,15 +48,13 @@ const PER_CONNECTION = 8;
 
 export function soakCommand(): Command {
   return new Command('soak')
-    .description(
-      'Many WebSocket streams of the embedded model at once: event loop delay, memory after a collection.',
-    )
+    .description('Run many concurrent WebSocket streams: event loop delay, memory after garbage collection.')
     .addOption(modelOption())
-    .option('--streams <number>', 'at once, each followed by the next', integer(1, 1000), 100)
-    .option('--minutes <number>', 'how long', real(0.05, 10_000), 10)
-    .option('--warm-up <minutes>', 'that do not count', real(0, 10_000), 2)
-    .option('--every <seconds>', 'between two samples', real(0.5, 3600), 5)
-    .option('--output <file>', 'where the JSON goes', 'bench-gateway-soak.json')
+    .option('--streams <number>', 'concurrent streams; each is followed by the next', integer(1, 1000), 100)
+    .option('--minutes <number>', 'duration', real(0.05, 10_000), 10)
+    .option('--warm-up <minutes>', 'warm-up time, excluded from the results', real(0, 10_000), 2)
+    .option('--every <seconds>', 'interval between samples', real(0.5, 3600), 5)
+    .option('--output <file>', 'write the results as JSON', 'bench-gateway-soak.json')
     .addHelpText(
       'after',
       '\nExamples:\n  $ npx flinch bench gateway soak\n  $ npx flinch bench gateway soak --streams 20 --minutes 0.6 --warm-up 0.1',
@@ -183,11 +181,14 @@ function format({ counts, loop, memory, settings }: SoakReport): string {
     : ['n/a', 'n/a', 'n/a'];
   return [
     heading(
-      `${settings.streams} streams at once for ${settings.minutes} minutes, ${settings.warmUp} of them to warm up`,
+      `${settings.streams} concurrent streams for ${settings.minutes} minutes, ${settings.warmUp} of them to warm up`,
     ),
     `${counts.finished} streams finished, ${counts.events} events, none lost, none out of order`,
     '',
-    table(['gateway process', 'after warm-up', 'end', 'growth'], [['memory after a collection', ...grown]]),
+    table(
+      ['gateway process', 'after warm-up', 'end', 'growth'],
+      [['memory after garbage collection', ...grown]],
+    ),
     '',
     `event loop delay: p99 ${loop.p99.toFixed(1)} ms in the worst ${settings.every} seconds, ${loop.max.toFixed(1)} ms at most`,
   ].join('\n');

@@ -115,7 +115,7 @@ export class Endpoint {
         }),
       });
       const content = choices?.[0]?.message?.content;
-      if (typeof content !== 'string') throw new JudgeError(`${this.#name}: its answer holds no message`);
+      if (typeof content !== 'string') throw new JudgeError(`${this.#name}: its answer contains no message`);
       return {
         content,
         promptTokens: usage?.prompt_tokens ?? 0,
@@ -134,7 +134,7 @@ export class Endpoint {
 
 function explain(cause: unknown): string {
   if (cause instanceof OpenAI.AuthenticationError || cause instanceof OpenAI.PermissionDeniedError) {
-    return `refused the key (${cause.status}); FLINCH_JUDGE_KEY holds it`;
+    return `rejected the key (${cause.status}); it is read from FLINCH_JUDGE_KEY`;
   }
   if (cause instanceof OpenAI.APIConnectionTimeoutError) return 'did not answer in time';
   if (cause instanceof OpenAI.APIConnectionError) return `cannot be reached (${innermost(cause)})`;

@@ -19,7 +19,7 @@ export function parseMeasure(text: string): Measure {
   const definition = METHODS.get(method);
   if (!definition) {
     const known = MEASURE_METHODS.join(', ');
-    throw new SettingsError(`measure "${text}"`, `there is no method "${method}" (there are: ${known})`);
+    throw new SettingsError(`measure "${text}"`, `unknown method "${method}" (available: ${known})`);
   }
   const given = rest.length === 0 ? {} : readPairs(text, rest.join(':'), definition);
   const { settings, measure } = read(text, definition, given);
@@ -75,8 +75,8 @@ function readPairs(text: string, list: string, { keys }: Definition): Record<str
     const [key, value] = at < 0 ? [part.trim(), ''] : [part.slice(0, at).trim(), part.slice(at + 1).trim()];
     const field = `measure "${text}": ${key || part}`;
     if (!keys.includes(key)) {
-      const known = keys.length === 0 ? 'the method has none' : `there are: ${keys.join(', ')}`;
-      throw new SettingsError(field, `is no setting of it (${known})`);
+      const known = keys.length === 0 ? 'the method has no settings' : `available: ${keys.join(', ')}`;
+      throw new SettingsError(field, `is not a setting of this method (${known})`);
     }
     if (value === '') throw new SettingsError(field, 'needs a value, as key=value');
     if (Object.hasOwn(given, key)) throw new SettingsError(field, 'is given twice');

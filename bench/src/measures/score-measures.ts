@@ -201,9 +201,9 @@ function checkGiven(measure: Measure, { samples }: Scorable, encoders: Encoders)
   const { name } = measure;
   const needed = { ccp: encoders.relate, token_sar: encoders.compare, graph: encoders.embed };
   if ('light' in measure && !measure.light && !needed[measure.kind]) {
-    throw new SettingsError(name, 'needs a model that is not given; its substitute needs none');
+    throw new SettingsError(name, 'needs a model, which was not given; its substitute needs none');
   }
   if ('samples' in measure && samples.length < measure.samples) {
-    throw new SettingsError(name, `needs ${measure.samples} samples, and there are ${samples.length}`);
+    throw new SettingsError(name, `needs ${measure.samples} samples, but there are ${samples.length}`);
   }
 }

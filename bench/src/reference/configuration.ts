@@ -20,17 +20,17 @@ export function configurationReference(): string {
   const alternatives = alternativesOf(models?.additionalProperties);
   const keys = access?.properties?.keys?.items;
   return page('Fields of the configuration', '[gateway/config/config.ts](../../gateway/config/config.ts)', [
-    'Where values come from, and which goes before which: [configuration.md](../configuration.md). Flags that describe one model: [flinch serve](cli.md#flinch-serve).',
+    'All fields of the configuration file, with their flags and environment variables. [configuration.md](../configuration.md) describes the sources and their order. Flags for a single model: [flinch serve](cli.md#flinch-serve).',
     '## All fields',
     table(['field', 'type', 'default', 'flag, variable', 'meaning'], topFields(schema).map(topRow)),
     '## A model',
-    'Under `models`, by its name:',
+    'An entry of `models`, under its name:',
     ...alternatives.flatMap((model) => [
       `### ${model.description?.replace(/\.$/, '')}`,
       table(HEAD, fieldsOf(model).map(row)),
     ]),
     '## A key',
-    'Each of `access.keys`:',
+    'An entry of `access.keys`:',
     table(HEAD, keys ? fieldsOf(keys).map(row) : []),
   ]);
 }

@@ -14,11 +14,11 @@ export function errorsReference(): string {
     codes.every(isFinal) ? 'stop' : 'reconnect',
   ]);
   return page('Errors', '[gateway/errors/meanings.ts](../../gateway/errors/meanings.ts)', [
-    'Every error is OpenAI\'s object `{"error": {"message", "type", "param", "code"}}`: `message` for people, `param` the field at fault or `null`, `code` for programs. As an answer it has the status; within a stream that has begun, and over WebSocket, it is an event.',
+    'All error codes and close codes, with their meaning. An error has the form of OpenAI\'s API, `{"error": {"message", "type", "param", "code"}}`: `message` is for people, `param` is the invalid field or `null`, `code` is for programs. An error response has the status below. In a running stream and over WebSocket, the error is an event.',
     '## Codes',
     table(['code', 'status', 'meaning'], errors),
     '## Close codes',
-    'What ends a WebSocket, and what the client should do then. [PROTOCOL.md](../../gateway/PROTOCOL.md#ending) says how to reconnect. Of codes for later versions, those from 4000 to 4499 mean to reconnect, those from 4500 to 4999 to stop.',
-    table(['code', 'whose', 'meaning', 'the client should'], closes),
+    'The codes that close a WebSocket, and the correct reaction of a client. [PROTOCOL.md](../../gateway/PROTOCOL.md#ending) describes how to reconnect. Codes of later versions: reconnect on 4000 to 4499, stop on 4500 to 4999.',
+    table(['code', 'sent by', 'meaning', 'client'], closes),
   ]);
 }

@@ -21,7 +21,7 @@ export function eventsReference(version: string): string {
       .map(({ $ref }) => $ref.split('/').at(-1) ?? '')
       .map((type) => `### ${type}\n\n${fieldTable(components.messages[type]!.payload)}`);
   return page('Events', `${REQUEST_SCHEMAS} and [client/src/protocol.ts](../../client/src/protocol.ts)`, [
-    'The messages of the WebSocket `/v1/stream`; for tools the same is [gateway/asyncapi.json](../../gateway/asyncapi.json). In what order they come and what they mean: [PROTOCOL.md](../../gateway/PROTOCOL.md). What ends a connection: [errors.md](errors.md#close-codes).',
+    'All messages of the WebSocket `/v1/stream` with their fields. For tools: [gateway/asyncapi.json](../../gateway/asyncapi.json). Meaning and order: [PROTOCOL.md](../../gateway/PROTOCOL.md). Close codes: [errors.md](errors.md#close-codes).',
     '## From the client',
     ...describe(operations.ask),
     '## From the server',

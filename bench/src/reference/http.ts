@@ -39,7 +39,7 @@ export function httpReference(version: string): string {
     Object.entries(methods).map(([method, each]) => describe(`${method.toUpperCase()} ${path}`, each)),
   );
   return page('HTTP', `${REQUEST_SCHEMAS} and [gateway/api](../../gateway/api)`, [
-    'For tools the same is [gateway/openapi.json](../../gateway/openapi.json). Where the gateway has keys, all but `/healthz`, `/livez`, `/readyz` and the page ask for one: [access.md](../access.md). Errors: [errors.md](errors.md). How the events of a streamed answer follow each other: [PROTOCOL.md](../../gateway/PROTOCOL.md#the-same-over-server-sent-events).',
+    'All HTTP endpoints, and the fields of requests and responses. For tools: [gateway/openapi.json](../../gateway/openapi.json). If the gateway has keys, all endpoints except `/healthz`, `/livez`, `/readyz` and the page require one: [access.md](../access.md). Errors: [errors.md](errors.md). Order of the events in a stream: [PROTOCOL.md](../../gateway/PROTOCOL.md#the-same-over-server-sent-events).',
     ...operations,
     ...Object.entries(components.schemas).map(([name, schema]) => `## ${name}\n\n${fieldTable(schema)}`),
   ]);

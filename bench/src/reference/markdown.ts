@@ -16,6 +16,6 @@ export const fence = (language: string, text: string): string =>
 
 /** @param source what is to be changed in place of the page */
 export function page(title: string, source: string, parts: readonly string[]): string {
-  const origin = `*Generated from ${source} by \`npm run reference\`; changes are made there.*`;
+  const origin = `*Generated from ${source} by \`npm run reference\`; edit it there.*`;
   return `${[`# ${title}`, origin, ...parts].join('\n\n')}\n`;
 }

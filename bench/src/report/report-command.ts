@@ -10,17 +10,17 @@ interface ReportOptions {
 
 export function reportCommand(): Command {
   return new Command('report')
-    .description('Write the tables, plots and case studies of one or several runs.')
+    .description('Write tables, plots and case studies of one or more runs.')
     .argument(
       '[folders...]',
-      'of `flinch bench run`; several models, temperatures or settings stand side by side',
+      'folders of `flinch bench run`; runs with different models, temperatures or settings are compared',
     )
-    .option('--out <folder>', 'write there instead of into the first folder')
-    .option('--paper', 'write the tables of the paper with its own numbers, of no run; needs --out')
+    .option('--out <folder>', 'output folder (default: the first run folder)')
+    .option('--paper', "write the paper's tables with its own numbers, without a run; requires --out")
     .addHelpText(
       'after',
       `
-Writes report.md, report.json and report.html, one page that needs no script and no network.
+Writes report.md, report.json and report.html. The page needs no scripts and no network.
 
 Examples:
   $ flinch bench report runs/math
@@ -32,10 +32,10 @@ Examples:
 
 async function writeReport(folders: readonly string[], { out, paper }: ReportOptions): Promise<void> {
   const [first] = folders;
-  if (paper && first !== undefined) throw new UsageError('--paper is of no run: name no folders with it');
-  if (!paper && first === undefined) throw new UsageError('name at least one folder of a run');
+  if (paper && first !== undefined) throw new UsageError('--paper: cannot be combined with run folders');
+  if (!paper && first === undefined) throw new UsageError('at least one run folder is required');
   const target = out ?? first;
-  if (target === undefined) throw new UsageError('--paper: name the folder to write to with --out');
+  if (target === undefined) throw new UsageError('--paper: requires --out');
   // Only here: vega takes a while to load, and other commands do not need it.
   const { renderReport, reportOf } = await import('./report.js');
   const files = await renderReport(reportOf(folders));

@@ -41,7 +41,7 @@ function readEvaluation(folder: string): Evaluation {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
-      throw new UsageError(`${path} is not there: \`flinch bench run\` writes it at its end`);
+      throw new UsageError(`${path} is missing; \`flinch bench run\` writes it at the end of a run`);
     }
     throw error;
   }
@@ -60,7 +60,7 @@ function parseEvaluation(text: string, path: string): Evaluation {
   const known = evaluationSchema.shape.format.value;
   const format = formatSchema.safeParse(value).data?.format;
   if (format !== undefined && format !== known) {
-    throw new UsageError(`${path}: has the format ${JSON.stringify(format)}, this version reads ${known}`);
+    throw new UsageError(`${path}: has the format ${JSON.stringify(format)}; this version reads ${known}`);
   }
   const result = evaluationSchema.safeParse(value);
   if (result.success) return result.data;

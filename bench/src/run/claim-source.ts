@@ -43,18 +43,17 @@ export function readClaimSource(
   const { claims, evidence, judge, judgeAccept: accepted, stages } = options;
   if (suite.judged !== 'claims') {
     const odd = claims !== undefined ? '--claims' : evidence !== undefined ? '--evidence' : null;
-    if (odd !== null) throw new UsageError(`${odd}: ${suite.name} is judged by its answers, not by claims`);
+    if (odd !== null) throw new UsageError(`${odd}: ${suite.name} is judged by final answers, not by claims`);
     return null;
   }
   if (claims !== undefined && judge !== undefined)
-    throw new UsageError('--claims: has the labels already; leave --judge out');
-  if (evidence !== undefined && judge === undefined)
-    throw new UsageError('--evidence: is for a judge; --judge says which');
+    throw new UsageError('--claims: already contains labels and cannot be used with --judge');
+  if (evidence !== undefined && judge === undefined) throw new UsageError('--evidence: requires --judge');
   if (claims !== undefined) {
     const { digest, rows } = readRows('--claims', claims, listedSchema);
     const listed = new Map(rows.map((row) => [row.id, row.claims]));
     if (!problems.some(({ id }) => listed.has(id)))
-      throw new UsageError(`--claims: ${claims}: lists none of the problems`);
+      throw new UsageError(`--claims: ${claims}: contains none of the problems`);
     return { source: { by: 'file', listed, accepted }, settings: { by: 'file', file: digest, accepted } };
   }
   if (judge === undefined) {
@@ -68,7 +67,7 @@ export function readClaimSource(
   const without = problems.find(({ id }) => !passages.has(id));
   if (without)
     throw new UsageError(
-      `--evidence: ${evidence}: has no line for ${JSON.stringify(without.id)}; one with no passages leaves it to what the judge knows`,
+      `--evidence: ${evidence}: has no line for ${JSON.stringify(without.id)}; add a line without passages to use the judge's own knowledge`,
     );
   return {
     source: { by: 'judge', evidence: passages },
@@ -78,7 +77,7 @@ export function readClaimSource(
 
 export const needsJudge = (suite: string): UsageError =>
   new UsageError(
-    `--judge, --claims: a judge or a file must tell which claims of a response to ${suite} are supported. Without either there are responses alone: --stages generate`,
+    `--judge, --claims: a judge or a file must label the claims of responses to ${suite}. To only generate responses: --stages generate`,
   );
 
 /** @throws UsageError that names option, file, line and field */
@@ -98,7 +97,7 @@ function readRows<T extends { readonly id: string }>(
   }
   const ids = new Set<string>();
   for (const { id } of rows) {
-    if (ids.has(id)) throw fail(`${JSON.stringify(id)} is there twice`);
+    if (ids.has(id)) throw fail(`${JSON.stringify(id)} is given twice`);
     ids.add(id);
   }
   return { digest: createHash('sha256').update(text).digest('hex'), rows };

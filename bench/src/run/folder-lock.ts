@@ -48,7 +48,8 @@ export async function lockFolder(
       realpath: false,
       stale: STALE_MS,
       update: STALE_MS / 12,
-      onCompromised: (cause) => onLost(new UsageError(`--out: ${folder} was taken over`, { cause })),
+      onCompromised: (cause) =>
+        onLost(new UsageError(`--out: ${folder} was taken over by another process`, { cause })),
     });
     writeWhole(ownerFile, JSON.stringify(mine));
     return release;
@@ -56,7 +57,7 @@ export async function lockFolder(
     if (!(error instanceof Error) || !('code' in error) || error.code !== 'ELOCKED') throw error;
     const owner = readOwner(ownerFile);
     const who = owner ? `process ${owner.pid} on ${owner.host}` : 'another process';
-    throw new UsageError(`--out: ${folder} is in use by ${who}: wait for it, or end it first`);
+    throw new UsageError(`--out: ${folder} is in use by ${who}; wait for it or stop it`);
   } finally {
     await leaveDoor();
   }

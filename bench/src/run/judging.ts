@@ -15,7 +15,7 @@ import { needsJudge } from './stages/locate.js';
 export function judgeSettings(options: RunOptions): RunSettings['judge'] {
   const { suite, stages, judge, judgeModel, judgeTemperature = null, judgeAccept } = options;
   if (judge !== undefined) {
-    if (!judgeModel) throw new UsageError('--judge-model: is needed beside --judge');
+    if (!judgeModel) throw new UsageError('--judge-model: is required with --judge');
     return {
       model: judgeModel,
       prompts: PROMPTS_VERSION,
@@ -23,13 +23,13 @@ export function judgeSettings(options: RunOptions): RunSettings['judge'] {
       temperature: judgeTemperature,
     };
   }
-  if (judgeModel !== undefined) throw new UsageError('--judge: is needed beside --judge-model');
+  if (judgeModel !== undefined) throw new UsageError('--judge: is required with --judge-model');
   const { judged, toldBy } = suites[suite];
   // Claims can come from a file.
   if (judged === 'claims') return null;
   if (stages.includes('locate') && toldBy === 'judge') throw new UsageError(needsJudge(suite));
   if (options.check === 'judge' && stages.includes('check') && toldBy !== 'labels')
-    throw new UsageError('--judge: --check judge needs one');
+    throw new UsageError('--judge: is required with --check judge');
   return null;
 }
 
@@ -58,7 +58,7 @@ export function openJudge(
     judge: endpointJudge(endpoint, options.suite === 'bbh' ? 'logic' : 'math', settings.accepted),
     usage: () => {
       const { requests, cached, promptTokens, completionTokens, unreadable } = endpoint.usage;
-      return `judge: ${requests} requests (${promptTokens} tokens read, ${completionTokens} written), ${cached} from earlier, ${unreadable} unreadable`;
+      return `judge: ${requests} requests (${promptTokens} tokens read, ${completionTokens} written), ${cached} cached, ${unreadable} unreadable`;
     },
   };
 }

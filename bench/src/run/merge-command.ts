@@ -29,14 +29,14 @@ interface MergeOptions {
 
 export function mergeCommand(): Command {
   return new Command('merge')
-    .description('Join the shards of a run, and evaluate them as one.')
-    .argument('<folders...>', 'one of each shard')
-    .requiredOption('--out <folder>', 'where the joined run is kept')
+    .description('Merge the shards of a run and evaluate them together.')
+    .argument('<folders...>', 'folder of each shard')
+    .requiredOption('--out <folder>', 'folder for the merged run')
     .option('--json', 'print the summary as JSON')
     .addHelpText(
       'after',
       `
-The joined run is the one that a single process would have made, but for times.
+The merged run equals that of a single process, except for times.
 
 Example:
   $ flinch bench merge /tmp/shard-1 /tmp/shard-2 --out /tmp/run`,
@@ -49,7 +49,7 @@ interface ShardRun extends Awaited<ReturnType<typeof readRun>> {
 }
 
 async function merge(folders: readonly string[], { out, json = false }: MergeOptions): Promise<void> {
-  await interruptible('the same command begins anew', async ({ signal }) => {
+  await interruptible('the same command starts again from the beginning', async ({ signal }) => {
     const shards: ShardRun[] = [];
     for (const folder of folders) shards.push({ folder, ...(await readRun(folder)) });
     checkShards(shards);
@@ -95,7 +95,7 @@ function checkShards(shards: readonly ShardRun[]): void {
     const name = `shard ${index + 1} of ${of}`;
     const [one, twin] = shards.filter(({ settings: { shard } }) => shard.index === index && shard.of === of);
     if (!one) throw new UsageError(`${name} is missing`);
-    if (twin) throw new UsageError(`${name} is there twice: ${one.folder} and ${twin.folder}`);
+    if (twin) throw new UsageError(`${name} is given twice: ${one.folder} and ${twin.folder}`);
   }
 }
 
@@ -108,7 +108,7 @@ function checkComplete({ folder, settings, problems }: ShardRun, records: RunRec
   const judged = suite.judged === 'claims' ? records.claims : records.checks;
   const mine = inShard(problems, settings.shard);
   const incomplete = (what: string, id: string): UsageError =>
-    new UsageError(`${folder}: ${what} ${id}; run it to its end first`);
+    new UsageError(`${folder}: ${what} ${id}; complete this run first`);
   for (const { id } of mine) {
     const response = records.responses.get(id);
     if (!response) throw incomplete('has no response to', id);

@@ -28,7 +28,7 @@ export function systemMessage(
     if (!(error instanceof TemplateError)) throw error;
   }
   if (asked === undefined) return null;
-  throw new UsageError("--system: the model's chat template has no place for a system message");
+  throw new UsageError("--system: the model's chat template does not support system messages");
 }
 
 /** The whole prompt of a problem: the template with the question, up to where the response begins. */

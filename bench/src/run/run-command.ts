@@ -36,7 +36,7 @@ import { printShard, printSummary } from './summary.js';
 
 export function runCommand(): Command {
   const command = new Command('run').description(
-    "The paper's evaluation: ask, check, find the first wrong step, score, and compare the measures.",
+    "Run the paper's evaluation: generate, check, locate the first wrong step, score, compare measures.",
   );
   return addRunOptions(command)
     .addHelpText(
@@ -44,13 +44,13 @@ export function runCommand(): Command {
       `
 Measures:
   ${MEASURE_NAMES}
-  with settings after a colon: adversarial:block=8,window=64 random:samples=40,sigma=1e-2
+  settings follow a colon: adversarial:block=8,window=64 random:samples=40,sigma=1e-2
   by default ${DEFAULT_MEASURES}
-  ccp, token_sar and graph take a substitute, named as such, where their model is not given
+  ccp, token_sar and graph use a named substitute if their model is not given
 
-Everything is kept line by line in --out; the same command goes on where it was, however it ended. What is drawn depends
-on --seed and the problem alone. Only the last digits of the model's probabilities depend on how many responses are
-written at once, and so might in rare cases a token: with --streams 1 they do not.
+All results are written line by line to --out; after an interruption, the same command continues. Sampling depends on
+--seed and the problem only. The last digits of the model's probabilities depend on the number of concurrent responses,
+which can change a token in rare cases. With --streams 1, they do not.
 
 Examples:
   $ flinch bench run --suite tasks --limit 400 --score all --out /tmp/tasks
@@ -63,7 +63,7 @@ Examples:
 }
 
 async function runBenchmark(options: RunOptions): Promise<void> {
-  await interruptible('the same command goes on where it stopped', async (interrupt) => {
+  await interruptible('the same command continues', async (interrupt) => {
     const { model, device, out } = options;
     checkStages(options);
     const threads = availableParallelism();
@@ -114,7 +114,7 @@ function checkStages(options: RunOptions): void {
     stages.includes('score') &&
     score !== 'all'
   )
-    throw new UsageError('--score: without the stage locate only all can be scored');
+    throw new UsageError('--score: must be all if the stage locate is left out');
 }
 
 interface Prepared {
@@ -133,7 +133,7 @@ async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptio
   const folder = suiteFolder(options.data ?? defaultDataFolder(), suite.name);
   const all = await suite.load({ folder, subsets, seed, count: limit ?? TASKS });
   const problems = limited(all, limit);
-  if (problems.length === 0) throw new UsageError('--subsets: hold no problem');
+  if (problems.length === 0) throw new UsageError('--subsets: matched no problems');
   const claims = readClaimSource(suite, options, problems);
   const chosen = withSubstitutes(askedMeasures(suite, options), encoders);
   const { checkpoint } = engine;
@@ -184,7 +184,7 @@ function askedMeasures({ name, judged }: Suite, options: RunOptions): Measure[] 
   if (!asked) return measures(DEFAULT_MEASURES).filter((measure) => !ofAnswers(measure));
   const odd = asked.find(ofAnswers);
   if (!odd) return asked;
-  throw new UsageError(`--measures: ${odd.name} compares final answers, of which ${name} has none`);
+  throw new UsageError(`--measures: ${odd.name} compares final answers, but ${name} has none`);
 }
 
 async function work(

@@ -124,7 +124,7 @@ function joinJudge(folder: string, { judge, ...settings }: RunSettings): boolean
 /** @throws UsageError where there is no run */
 export async function readRun(folder: string) {
   if (!existsSync(join(folder, SETTINGS_FILE)) || !existsSync(join(folder, ABOUT)))
-    throw new UsageError(`${folder}: holds no run of flinch bench`);
+    throw new UsageError(`${folder}: is not a run folder of flinch bench`);
   const problems: BenchProblem[] = [];
   for await (const problem of readResults(join(folder, PROBLEMS), problemSchema)) problems.push(problem);
   return {
@@ -143,6 +143,6 @@ export function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true });
   } catch (cause) {
-    throw new UsageError(`--out: ${folder} cannot be made a folder (${reasonOf(cause)})`, { cause });
+    throw new UsageError(`--out: ${folder} cannot be created (${reasonOf(cause)})`, { cause });
   }
 }

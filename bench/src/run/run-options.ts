@@ -56,52 +56,44 @@ export const DEFAULT_MEASURES =
 
 export function addRunOptions(command: Command): Command {
   return command
-    .addOption(new Option('--suite <name>', 'what is asked').choices(SUITES).makeOptionMandatory())
+    .addOption(new Option('--suite <name>', 'benchmark suite').choices(SUITES).makeOptionMandatory())
     .addOption(modelOption())
     .addOption(deviceOption())
-    .requiredOption('--out <folder>', 'where everything is kept; a run that was interrupted goes on there')
+    .requiredOption('--out <folder>', 'folder for all results; an interrupted run continues there')
     .addOption(
       new Option(
         '--measures <names>',
-        'of uncertainty, with commas between, each with settings if it has any: see below',
+        'comma-separated uncertainty measures, optionally with settings, see below',
       ).argParser(measures),
     )
-    .addOption(new Option('--methods <names>', 'another name of --measures').argParser(measures).hideHelp())
+    .addOption(new Option('--methods <names>', 'alias of --measures').argParser(measures).hideHelp())
     .option('--json', 'print the summary as JSON')
     .optionsGroup('Problems:')
-    .option('--data <folder>', 'files of the suites; by default where flinch data pull puts them')
+    .option('--data <folder>', 'folder of the data sets; by default that of flinch data pull')
     .addOption(
-      new Option(
-        '--suite-settings <json>',
-        'choices that nobody prescribes, such as {"math":{"drawings":true}}',
-      )
+      new Option('--suite-settings <json>', 'settings of the suite, such as {"math":{"drawings":true}}')
         .argParser(suiteSettings)
         .default(DEFAULT_SUITE_SETTINGS, 'see settings.json'),
     )
-    .option('--subsets <names>', 'these alone, with commas between', list)
-    .option('--limit <number>', 'so many problems, evenly of all subsets', integer(1, 1e6))
-    .option(
-      '--seed <number>',
-      'of the responses; of the problems too where these are made',
-      integer(0, 2 ** 30),
-      1,
-    )
+    .option('--subsets <names>', 'only these subsets, comma-separated', list)
+    .option('--limit <number>', 'number of problems, spread evenly over the subsets', integer(1, 1e6))
+    .option('--seed <number>', 'seed of the responses, and of generated problems', integer(0, 2 ** 30), 1)
     .optionsGroup('Responses:')
-    .option('--temperature <number>', 'that they are written at', real(0, 2), 0.2)
-    .option('--top-p <number>', 'of the probability they are drawn from', real(0.01, 1), 1)
+    .option('--temperature <number>', 'sampling temperature', real(0, 2), 0.2)
+    .option('--top-p <number>', 'cumulative probability to sample from', real(0.01, 1), 1)
     .option(
       '--max-tokens <number>',
-      'longer ones are cut, and left out of every table',
+      'maximum length of a response; truncated responses are excluded from all tables',
       integer(1, 65_536),
       1024,
     )
     .option(
       '--system <text>',
-      `the system message; empty for none. By default "${DEFAULT_SYSTEM}" where the template has a place for one`,
+      `system message; empty for none. Default: "${DEFAULT_SYSTEM}" if the template supports it`,
     )
     .option(
       '--sample-temperature <number>',
-      'of further responses, for graph and self_consistency',
+      'sampling temperature of the additional responses for graph and self_consistency',
       real(0, 2),
       0.7,
     )
@@ -109,64 +101,55 @@ export function addRunOptions(command: Command): Command {
     .addOption(
       new Option(
         '--score <which>',
-        'wrong: wrong responses with a known first wrong step; all; or a number: besides the wrong ones so many right ones of each subset',
+        'wrong: wrong responses with a known first wrong step; all; a number: also this many right responses per subset',
       )
         .argParser(whichScored)
         .default('wrong'),
     )
     .option(
       '--per-subset <number>',
-      'the most wrong responses of each subset, the first ones',
+      'score at most this many wrong responses per subset, the first ones',
       integer(1, 1e6),
     )
     .addOption(
-      new Option('--steps <mode>', 'given: as the suite has them, else sentences')
+      new Option('--steps <mode>', 'given: steps of the suite if it has any, otherwise sentences')
         .choices(STEP_MODES)
         .default('given'),
     )
-    .option('--nli <folder>', 'ONNX model of natural language inference, for ccp')
-    .option('--cross-encoder <folder>', 'ONNX model of the similarity of texts, for token_sar')
-    .option('--embedder <folder>', 'ONNX model of sentence embeddings, for graph')
+    .option('--nli <folder>', 'ONNX model for natural language inference, for ccp')
+    .option('--cross-encoder <folder>', 'ONNX model for text similarity, for token_sar')
+    .option('--embedder <folder>', 'ONNX model for sentence embeddings, for graph')
     .addOption(
-      new Option('--check <by>', 'who tells whether an answer is right')
-        .choices(['rules', 'judge'])
-        .default('rules'),
+      new Option('--check <by>', 'how answers are checked').choices(['rules', 'judge']).default('rules'),
     )
     .option(
       '--judge <url>',
-      'OpenAI-compatible API, up to and with /v1; its key is read from FLINCH_JUDGE_KEY',
+      'URL of an OpenAI-compatible API, including /v1; the key is read from FLINCH_JUDGE_KEY',
     )
-    .option('--judge-model <name>', 'what the judge is called there')
-    .option('--judge-temperature <number>', "by default the server's own", real(0, 2))
+    .option('--judge-model <name>', 'model name of the judge')
+    .option('--judge-temperature <number>', "temperature of the judge; by default the server's", real(0, 2))
     .option(
       '--judge-accept <number>',
-      'how alike a step that the judge quotes, or a claim of --claims, must be to a text of the response',
+      'minimum similarity between a quoted step or a claim of --claims and the text of the response',
       real(0.5, 1),
       ACCEPTED_SIMILARITY,
     )
     .optionsGroup('Claims, of factscore:')
-    .option(
-      '--evidence <file>',
-      'passages that the judge checks them against, JSON Lines: {"id", "passages"}',
-    )
+    .option('--evidence <file>', 'passages for checking claims, JSON Lines: {"id", "passages"}')
     .option(
       '--claims <file>',
-      'instead of a judge: those of the responses, JSON Lines: {"id", "claims": [{"claim", "words", "supported"}]}',
+      'labelled claims, instead of a judge, JSON Lines: {"id", "claims": [{"claim", "words", "supported"}]}',
     )
     .optionsGroup('Work:')
-    .option('--stages <names>', `only some of ${STAGES.join(', ')}`, stages, [...STAGES])
+    .option('--stages <names>', `stages to run, among ${STAGES.join(', ')}`, stages, [...STAGES])
+    .option('--shard <i/n>', 'run only shard i of n; flinch bench merge merges the shards', shard)
+    .option('--streams <number>', 'concurrent responses', integer(1, 1024), 8 * availableParallelism())
     .option(
-      '--shard <i/n>',
-      'every n-th problem only, from the i-th on; flinch bench merge joins them',
-      shard,
-    )
-    .option(
-      '--streams <number>',
-      'responses that are written at once',
-      integer(1, 1024),
-      8 * availableParallelism(),
-    )
-    .option('--time <number>', 'scored responses whose measures are timed one by one', integer(0, 1e6), 0);
+      '--time <number>',
+      'number of scored responses for which each measure is timed',
+      integer(0, 1e6),
+      0,
+    );
 }
 
 const list = (text: string): string[] => text.split(',').map((name) => name.trim());
@@ -184,7 +167,7 @@ function suiteSettings(text: string): SuiteSettings {
   try {
     return suiteSettingsSchema.parse(JSON.parse(text));
   } catch (error) {
-    if (error instanceof SyntaxError) throw new InvalidArgumentError('Is not valid JSON.');
+    if (error instanceof SyntaxError) throw new InvalidArgumentError('Must be valid JSON.');
     if (!(error instanceof ZodError)) throw error;
     const [issue] = error.issues;
     throw new InvalidArgumentError(`${issue?.path.join('.')}: ${issue?.message}.`);
@@ -208,7 +191,7 @@ function shard(text: string): Shard {
   const [, index, of] = /^(\d+)\/(\d+)$/.exec(text) ?? [];
   const shard = { index: Number(index) - 1, of: Number(of) };
   if (shard.index >= 0 && shard.index < shard.of) return shard;
-  throw new InvalidArgumentError('Must be such as 1/4 or 4/4.');
+  throw new InvalidArgumentError('Must have the form i/n, such as 1/4.');
 }
 
 export const MEASURE_NAMES = MEASURE_METHODS.join(', ');

@@ -19,7 +19,7 @@ export type Shard = z.output<typeof shardSchema>;
 export const settingsSchema = z.object({
   scoring: z.literal(SCORING, {
     error: ({ input }) =>
-      `the scores are of version ${input ?? 1}, and those made now of version ${SCORING}: run it again in a new folder`,
+      `the scores are of version ${input ?? 1}, but this program computes version ${SCORING}; use a new folder`,
   }),
   suite: z.enum(SUITES),
   suiteSettings: suiteSettingsSchema,

@@ -10,7 +10,7 @@ import type { Shard } from './settings.js';
 export function printShard(folder: string, { index, of }: Shard, json: boolean): void {
   const text = json
     ? JSON.stringify({ folder, shard: index + 1, of })
-    : `shard ${index + 1} of ${of} is done: flinch bench merge joins them`;
+    : `shard ${index + 1} of ${of} is done; merge all shards with flinch bench merge`;
   process.stdout.write(`${text}\n`);
 }
 
@@ -36,7 +36,7 @@ export function printSummary(folder: string, evaluation: Evaluation, json: boole
   const answered = counts && answersLine(counts, evaluation.suite);
   const claimed = claimCounts && claimsLine(claimCounts);
   const parts = [
-    answered ?? claimed ?? 'nothing was answered',
+    answered ?? claimed ?? 'no responses',
     table(
       ['the first wrong step holds one of the highest', '3 tokens', '5 tokens', '1 %'],
       tables.tokens.map((row) => [row.measure, show(row.top3), show(row.top5), show(row.top1pct)]),
@@ -72,7 +72,7 @@ export function printSummary(folder: string, evaluation: Evaluation, json: boole
       ['added', 'seconds', 'of the time to write'],
       tables.efficiency.map((row) => [row.measure, show(row.seconds), show(row.relative)]),
     ),
-    `flinch bench report ${folder} makes tables and a page of it`,
+    `flinch bench report ${folder} writes tables and a page`,
   ];
   // A table without a row has two lines.
   process.stdout.write(
@@ -91,5 +91,5 @@ function answersLine(counts: Evaluation['counts'][number], suite: string): strin
 }
 
 const claimsLine = (counts: Evaluation['claimCounts'][number]): string =>
-  `${counts.problems} responses, ${counts.truncated} cut off, ${counts.responses} with claims that count: ${counts.supported} supported, ${counts.unsupported} unsupported; mean share of supported ones ${show(counts.precision)}
+  `${counts.problems} responses, ${counts.truncated} cut off, ${counts.responses} with labelled claims: ${counts.supported} supported, ${counts.unsupported} unsupported; mean share of supported ones ${show(counts.precision)}
 ${counts.unlabelled} claims without a label, ${counts.unplaced} not found in their response`;

@@ -31,20 +31,23 @@ const SHORTEST_ANSWER = 2 * TOP;
 
 export function schedulesCommand(): Command {
   return new Command('schedules')
-    .description(
-      'How streaming schedules rank the tokens of generated answers, against scoring them offline.',
-    )
+    .description('Compare token rankings of streaming schedules with those of offline scoring.')
     .addOption(modelOption())
     .addOption(
-      new Option('--problems <file>', 'questions to answer, as JSON Lines').default(
+      new Option('--problems <file>', 'questions in JSON Lines').default(
         join(EMBEDDED_MODEL, 'problems.jsonl'),
-        "the embedded reasoner's own",
+        'problems of the embedded reasoner',
       ),
     )
-    .option('--answers <number>', 'of at least 10 tokens', integer(1, 100_000), 100)
-    .option('--temperature <number>', 'of sampling', real(0, 2), 0.5)
-    .option('--seed <number>', 'of the first answer; each further one has the next', integer(0, 2 ** 31), 1)
-    .option('--output <file>', 'where the JSON goes', 'bench-schedules.json')
+    .option('--answers <number>', 'number of answers of at least 10 tokens', integer(1, 100_000), 100)
+    .option('--temperature <number>', 'sampling temperature', real(0, 2), 0.5)
+    .option(
+      '--seed <number>',
+      'seed of the first answer; incremented for each further one',
+      integer(0, 2 ** 31),
+      1,
+    )
+    .option('--output <file>', 'write the results as JSON', 'bench-schedules.json')
     .addHelpText('after', '\nExample:\n  $ npx flinch bench schedules --answers 100')
     .action(compare);
 }
@@ -92,6 +95,6 @@ function format(results: readonly ScheduleResult[], { answers, temperature }: Op
       return [spearman.toFixed(3), percent(top), percent(kept)];
     }),
   ]);
-  const title = `${answers} answers at temperature ${temperature}: means of rank correlation and of the shares of the ${TOP} highest tokens that are the same, and that are attacked`;
+  const title = `${answers} answers at temperature ${temperature}: mean rank correlation, and mean shares of the ${TOP} highest tokens that agree and that are attacked`;
   return `${heading(title)}\n\n${table([...header, ...columns], rows)}`;
 }

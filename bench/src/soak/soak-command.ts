@@ -30,14 +30,21 @@ interface SoakReport {
 
 export function soakCommand(): Command {
   return new Command('soak')
-    .description('Whether memory grows under a long mixed load. Ctrl-C ends it early, with a report.')
+    .description(
+      'Check for memory growth under a long mixed load. Ctrl-C ends it early and prints the report.',
+    )
     .addOption(modelOption())
-    .option('--minutes <number>', 'how long', real(0.01, 10_000), 30)
-    .option('--warm-up <minutes>', 'that do not count; at most half of all', real(0, 10_000), 5)
-    .option('--users <number>', 'who each have one request under way', integer(1, 16), 6)
-    .option('--seed <number>', 'of the requests', integer(0, 2 ** 31), 1)
-    .option('--every <seconds>', 'between two samples', real(0.1, 3600), 10)
-    .option('--output <file>', 'where the JSON goes, anew at each sample', 'bench-soak.json')
+    .option('--minutes <number>', 'duration', real(0.01, 10_000), 30)
+    .option(
+      '--warm-up <minutes>',
+      'warm-up time, excluded from the results; at most half of the duration',
+      real(0, 10_000),
+      5,
+    )
+    .option('--users <number>', 'concurrent users with one request each', integer(1, 16), 6)
+    .option('--seed <number>', 'seed of the requests', integer(0, 2 ** 31), 1)
+    .option('--every <seconds>', 'interval between samples', real(0.1, 3600), 10)
+    .option('--output <file>', 'write the results as JSON, updated at each sample', 'bench-soak.json')
     .addHelpText('after', '\nExample:\n  $ npx flinch bench soak --minutes 30')
     .action(soak);
 }
@@ -130,7 +137,7 @@ function format({ counts, restarts, growth, settings }: SoakReport, minutes: num
   });
   return [
     heading(`${minutes.toFixed(1)} minutes, ${settings.users} users`),
-    `${counts.finished} streams finished, ${counts.cancelled} cancelled, ${counts.rescored} texts scored in one pass; ${counts.tokens} tokens, ${counts.scores} scores; ${restarts} restarts`,
+    `${counts.finished} streams finished, ${counts.cancelled} cancelled, ${counts.rescored} texts scored offline; ${counts.tokens} tokens, ${counts.scores} scores; ${restarts} restarts`,
     '',
     heading('Private memory, after the warm-up and at the end (medians of a minute)'),
     '',

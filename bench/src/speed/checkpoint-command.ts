@@ -44,22 +44,22 @@ const PROFILED_PASTS = [0, 2000];
 
 export function checkpointCommand(): Command {
   return new Command('checkpoint')
-    .description('Speed and memory of a model of real size: one of random weights, made for the occasion.')
-    .addArgument(new Argument('[name]', 'sizes and type of the weights').choices(NAMES).default('135m-fp32'))
-    .option('--model <folder>', 'a checkpoint that is there already, in the Hugging Face layout')
+    .description('Measure speed and memory of a realistically sized model, by default with random weights.')
+    .addArgument(new Argument('[name]', 'size and type of the weights').choices(NAMES).default('135m-fp32'))
+    .option('--model <folder>', 'existing checkpoint in the Hugging Face layout')
     .addOption(
-      new Option('--sections <names>', `some of ${SECTIONS.join(',')}`)
+      new Option('--sections <names>', `sections to run, among ${SECTIONS.join(',')}`)
         .argParser(parseSections)
         .default([...SECTIONS], 'all'),
     )
-    .option('--profile', 'only where the time of a score pass goes, by type of operator')
+    .option('--profile', 'only profile score passes, by operator type')
     .addOption(
-      new Option('--threads <number>', 'of each engine process')
+      new Option('--threads <number>', 'threads of each engine process')
         .argParser(integer(1, 1024))
-        .default(Math.max(1, Math.floor(availableParallelism() / 2)), 'half of the processors'),
+        .default(Math.max(1, Math.floor(availableParallelism() / 2)), 'half of the cores'),
     )
     .option('--rounds <number>', 'interleaved repetitions of each measurement', integer(1, 1000), 5)
-    .option('--output <file>', 'where the JSON goes', 'bench-checkpoint.json')
+    .option('--output <file>', 'write the results as JSON', 'bench-checkpoint.json')
     .addHelpText(
       'after',
       '\nExamples:\n  $ npx flinch bench checkpoint 135m-bf16\n  $ npx flinch bench checkpoint small-fp32 --sections decode,passes',

@@ -32,9 +32,9 @@ const CONTEXT = 1024;
 
 export function speedCommand(): Command {
   return new Command('speed')
-    .description('Speed and memory of generation and scoring, side by side in one run.')
+    .description('Measure speed and memory of generation and scoring in one run.')
     .addOption(modelOption())
-    .option('--output <file>', 'where the JSON goes', 'bench.json')
+    .option('--output <file>', 'write the results as JSON', 'bench.json')
     .option('--rounds <number>', 'interleaved repetitions of each measurement', integer(3, 1000), 15)
     .addHelpText('after', '\nExample:\n  $ npx flinch bench speed --rounds 30 --output results.json')
     .action(bench);

@@ -21,7 +21,7 @@ export const BBH_SUBSETS = [
 
 const target = z
   .string()
-  .refine((text) => bbhKind(text) !== null, 'is no (A) to (R), Yes, No, valid or invalid');
+  .refine((text) => bbhKind(text) !== null, 'must be (A) to (R), Yes, No, valid or invalid');
 const fileSchema = z.object({ examples: z.array(z.object({ input: z.string().min(1), target })).min(1) });
 
 /** BIG-Bench Hard, from `<subset>.json`. */

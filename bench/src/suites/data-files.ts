@@ -17,7 +17,7 @@ export function neededFolder(suite: SuiteName, { folder }: SuiteSource): string 
 export async function readDataFile(suite: SuiteName, folder: string, file: string): Promise<string> {
   const path = join(folder, file);
   if (existsSync(path)) return readFile(path, 'utf8');
-  throw new UsageError(`${path}: there is no such file; \`flinch data pull ${suite}\` downloads it`);
+  throw new UsageError(`${path}: file not found; \`flinch data pull ${suite}\` downloads it`);
 }
 
 /** Rows of JSON Lines. @throws UsageError that names file, line and field */

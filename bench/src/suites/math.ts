@@ -40,7 +40,7 @@ const rowSchema = z
   .transform((row, context) => {
     const subset = subsetOf(row.type ?? row.subject ?? '');
     const reference = lastBoxed(row.solution);
-    if (!subset) context.addIssue({ code: 'custom', path: ['type'], message: 'is no subject of MATH' });
+    if (!subset) context.addIssue({ code: 'custom', path: ['type'], message: 'is not a MATH subject' });
     if (reference === null)
       context.addIssue({ code: 'custom', path: ['solution'], message: 'has no \\boxed answer' });
     return subset && reference !== null ? { ...row, subset, reference } : z.NEVER;

@@ -35,6 +35,6 @@ export const tasksSuite: Suite = {
 /** @throws RangeError for a problem of another suite */
 function taskOf({ subset, question, reference, facts }: BenchProblem): Problem {
   const task = TASKS.find((name) => name === subset);
-  if (!task || reference === null || !facts) throw new RangeError(`${subset}: is none of the tasks`);
+  if (!task || reference === null || !facts) throw new RangeError(`${subset}: is not one of the tasks`);
   return { task, question, facts, answer: reference };
 }

@@ -56,7 +56,7 @@ describe('flinch bench correct', () => {
 
     const other = await flinch([...args, '--arms', arms, '--out', out, '--temperature', '1']);
     expect(other.code).toBe(1);
-    expect(other.stderr).toContain('holds a run with another temperature: 0.2, not 1');
+    expect(other.stderr).toContain('contains a run with another temperature: 0.2, not 1');
   }, 180_000);
 
   it('needs a calibration that holds', async () => {

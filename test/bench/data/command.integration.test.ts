@@ -39,7 +39,7 @@ describe('flinch data', () => {
     const { code, stderr } = await running.finished;
     expect([code, stderr]).toEqual([
       130,
-      `flinch: ${origin}/m/factscore/prompt_entities.txt: interrupted; the next download goes on from there\n`,
+      `flinch: ${origin}/m/factscore/prompt_entities.txt: interrupted; the next download continues from here\n`,
     ]);
 
     const second = await flinch(args);
@@ -65,12 +65,12 @@ describe('flinch data', () => {
     expect(stdout).toContain('1 downloaded');
     expect([code, stderr]).toEqual([
       1,
-      `flinch: ${origin}/gsm8k/test.jsonl: the server answers 404 Not Found\n`,
+      `flinch: ${origin}/gsm8k/test.jsonl: the server answered 404 Not Found\n`,
     ]);
   });
 
   it.each([
-    [['pull', 'snarks'], 'It is none of math, bbh, gsm8k, processbench, factscore, all.'],
+    [['pull', 'snarks'], 'Must be one of math, bbh, gsm8k, processbench, factscore, all.'],
     [['pull', 'math', '--base-url', 'ftp://x'], 'http:// or https://'],
   ])('refuses %j', async (args, message) => {
     const { code, stderr } = await flinch(['data', ...args, '--data', data]);

@@ -125,14 +125,14 @@ describe('download', () => {
 
   it('gives up at once where there is no such file', async () => {
     server.instead.push(server.status(404), server.status(404));
-    await expect(get()).rejects.toThrow(`${url}: the server answers 404 Not Found`);
+    await expect(get()).rejects.toThrow(`${url}: the server answered 404 Not Found`);
     expect(server.asked).toHaveLength(1);
     expect(readdirSync(folder)).toEqual([]);
   });
 
   it('gives up after as many tries as it has', async () => {
     for (let i = 0; i < 9; i += 1) server.instead.push(server.status(503));
-    await expect(get()).rejects.toThrow('the server answers 503 Service Unavailable');
+    await expect(get()).rejects.toThrow('the server answered 503 Service Unavailable');
     expect(server.asked).toHaveLength(4);
   });
 
@@ -162,7 +162,7 @@ describe('download', () => {
         if (bytes === 100_000) setTimeout(() => abort.abort(), 20);
       },
     });
-    await expect(stopped).rejects.toThrow('interrupted; the next download goes on from there');
+    await expect(stopped).rejects.toThrow('interrupted; the next download continues from here');
     await get();
     expect(server.asked[1]?.range).toBe('bytes=100000-');
     expect(readFileSync(path).equals(BODY)).toBe(true);

@@ -134,7 +134,7 @@ describe('pull', () => {
     server.instead.push((request, response) => setTimeout(() => server.serve(request, response), 300));
     const first = run(pinned);
     await expect.poll(() => server.asked.length).toBe(1);
-    await expect(run(pinned)).rejects.toThrow('another download is under way there');
+    await expect(run(pinned)).rejects.toThrow('another download is running there');
     expect(await first).toEqual(['downloaded']);
   });
 });

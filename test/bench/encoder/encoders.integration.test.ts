@@ -125,7 +125,7 @@ describe('openEncoders', () => {
     const nli = await write({ head: NLI_HEAD });
     const similarity = await write({ head: NLI_HEAD, config: { id2label: idsOf(['one']) } });
     await expect(openEncoders({ nli, similarity })).rejects.toThrow(
-      /similarity process could not be started: .*onnx: output logits: has 3 labels, where config.json has 1/,
+      /similarity process could not be started: .*onnx: output logits: has 3 labels, but config.json has 1/,
     );
   });
 });
@@ -166,13 +166,13 @@ describe('readEncoderFolder', () => {
       'a label twice',
       'nli',
       { id2label: idsOf(['entailment', 'neutral', 'not_entailment']) },
-      /id2label.2: "not_entailment" is there twice/,
+      /id2label.2: "not_entailment" is given twice/,
     ],
     [
       'several labels',
       'similarity',
       { id2label: idsOf(['a', 'b']) },
-      /id2label: has 2 labels; a cross-encoder/,
+      /id2label: has 2 labels; a similarity cross-encoder/,
     ],
     [
       'wrong types',
@@ -214,9 +214,9 @@ describe('a graph that does not fit', () => {
     [
       'another output',
       { head: 'sentence', output: 'logits' },
-      /output last_hidden_state or token_embeddings: is missing \(there is: logits\)/,
+      /output last_hidden_state or token_embeddings: is missing \(outputs: logits\)/,
     ],
-    ['no tokenizer', { head: 'sentence', tokenizer: {} }, /tokenizer.json: the tokenizer library refuses it/],
+    ['no tokenizer', { head: 'sentence', tokenizer: {} }, /tokenizer.json: the tokenizer library rejects it/],
   ])('is refused: %s', async (_, options, problem) => {
     const encoder = await Encoder.open(await write(options), 'sentence');
     await expect(encoder.start()).rejects.toThrow(problem);
@@ -227,7 +227,7 @@ describe('a graph that does not fit', () => {
     const folder = await write({ head: 'sentence' });
     await writeFile(join(folder, 'onnx/model.onnx'), 'version https://git-lfs.github.com/spec/v1');
     const encoder = await Encoder.open(folder, 'sentence');
-    await expect(encoder.start()).rejects.toThrow(/model.onnx: onnxruntime refuses it/);
+    await expect(encoder.start()).rejects.toThrow(/model.onnx: onnxruntime rejects it/);
     await encoder.close();
   });
 });

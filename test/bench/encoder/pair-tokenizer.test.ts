@@ -104,7 +104,7 @@ describe('PairTokenizer', () => {
   });
 
   it('refuses what it cannot use, by file and field', () => {
-    expect(() => open({})).toThrow(/^tokenizer.json: the tokenizer library refuses it/);
+    expect(() => open({})).toThrow(/^tokenizer.json: the tokenizer library rejects it/);
     expect(() => open({ ...wordPiece, post_processor: null })).toThrow(
       /^tokenizer.json: post_processor: is missing/,
     );

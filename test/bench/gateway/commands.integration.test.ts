@@ -10,7 +10,7 @@ describe('flinch bench gateway', () => {
     const args = ['--streams', '1,3', '--tokens', '4', '--interval', '5', '--rounds', '1', '--no-portkey'];
     const { code, stdout, stderr } = await flinch(['bench', 'gateway', 'proxy', ...args, '--output', output]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toContain('Milliseconds from the sending of a token to its arrival');
+    expect(stdout).toContain('Milliseconds from sending a token to its arrival');
     const { results } = JSON.parse(readFileSync(output, 'utf8'));
     const names = ['direct', 'null proxy', 'flinch', 'flinch, no guard'];
     expect(

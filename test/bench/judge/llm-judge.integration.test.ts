@@ -83,14 +83,14 @@ describe('judgeAnswer', () => {
   });
 
   it.each([
-    ['refuses the key', { status: 401 }, /judge judge at http.*: refused the key \(401\); FLINCH_JUDGE_KEY/],
+    ['refuses the key', { status: 401 }, /judge judge at http.*: rejected the key \(401\); FLINCH_JUDGE_KEY/],
     [
       'does not know the model',
       { status: 404, body: { error: { message: 'no such model' } } },
       /404 no such model/,
     ],
     ['fails for good', { status: 503 }, /503/],
-    ['sends something else', { status: 200, body: { hello: 1 } }, /its answer holds no message/],
+    ['sends something else', { status: 200, body: { hello: 1 } }, /its answer contains no message/],
   ])('says so when the server %s', async (_, reply, message) => {
     const { endpoint } = await useEndpoint(() => reply);
     await expect(judgeAnswer(endpoint, JUDGED)).rejects.toThrow(message);

@@ -42,11 +42,14 @@ describe('parseMeasure', () => {
   });
 
   it.each([
-    ['', /there is no method "" \(there are: adversarial, random, /],
-    ['adverserial', /"adverserial": there is no method "adverserial" \(there are: adversarial, /],
-    ['adversarial:blok=8', /blok: is no setting of it \(there are: block, window, epsilon, alpha, form\)/],
-    ['nll:x=1', /x: is no setting of it \(the method has none\)/],
-    ['adversarial:', /is no setting of it/],
+    ['', /unknown method "" \(available: adversarial, random, /],
+    ['adverserial', /"adverserial": unknown method "adverserial" \(available: adversarial, /],
+    [
+      'adversarial:blok=8',
+      /blok: is not a setting of this method \(available: block, window, epsilon, alpha, form\)/,
+    ],
+    ['nll:x=1', /x: is not a setting of this method \(the method has no settings\)/],
+    ['adversarial:', /is not a setting of this method/],
     ['adversarial:block', /block: needs a value/],
     ['adversarial:block=8,block=9', /block: is given twice/],
     ['adversarial:block=0', /block: must be a whole number from 1 to 65536/],
@@ -81,7 +84,7 @@ describe('parseMeasures', () => {
   });
 
   it('refuses a setting that no measure comes before', () => {
-    expect(() => parseMeasures('block=8,nll')).toThrow(/there is no method "block=8"/);
+    expect(() => parseMeasures('block=8,nll')).toThrow(/unknown method "block=8"/);
   });
 });
 

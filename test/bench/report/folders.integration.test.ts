@@ -21,7 +21,7 @@ describe('the folders of a report', () => {
     [
       'another format',
       { ...madeUpEvaluation(), format: 'flinch-bench/9' },
-      /has the format "flinch-bench\/9", this version reads flinch-bench\/2/,
+      /has the format "flinch-bench\/9"; this version reads flinch-bench\/2/,
     ],
     ['no format', { suite: 'tasks' }, /evaluation\.json: format: /],
     [
@@ -36,7 +36,7 @@ describe('the folders of a report', () => {
 
   it('without a finished run are refused', () => {
     expect(() => readRuns([path('nowhere')])).toThrow(
-      /nowhere.evaluation\.json is not there: `flinch bench run` writes it/,
+      /nowhere.evaluation\.json is missing; `flinch bench run` writes it/,
     );
   });
 
@@ -68,9 +68,9 @@ describe('flinch bench report', () => {
   });
 
   it.each([
-    [['bench', 'report'], /at least one folder/],
+    [['bench', 'report'], /at least one run folder/],
     [['bench', 'report', '--paper'], /--out/],
-    [['bench', 'report', 'x', '--paper'], /name no folders/],
+    [['bench', 'report', 'x', '--paper'], /cannot be combined with run folders/],
     [['bench', 'report', path('nowhere')], /is not there/],
   ])('%j fails in one line', async (args, message) => {
     const { code, stderr } = await flinch(args);

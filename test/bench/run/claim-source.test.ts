@@ -55,20 +55,22 @@ describe('readClaimSource', () => {
   const others = file('others', { id: 'Z', claims: [] });
   const few = file('few', { id: 'Ada', passages: [] });
   it.each<[string, Options, RegExp]>([
-    ['neither of the two', {}, /^--judge, --claims: a judge or a file must tell/],
-    ['both', { claims: CLAIMS, ...JUDGE }, /^--claims: .*leave --judge out/],
-    ['passages for nobody', { evidence: EVIDENCE }, /^--evidence: is for a judge/],
+    ['neither of the two', {}, /^--judge, --claims: a judge or a file must label/],
+    ['both', { claims: CLAIMS, ...JUDGE }, /^--claims: .*cannot be used with --judge/],
+    ['passages for nobody', { evidence: EVIDENCE }, /^--evidence: requires --judge/],
     ['passages for some', { evidence: few, ...JUDGE }, /^--evidence: .*few: has no line for "Emmy"/],
     ['no file', { claims: folder.path('no') }, /^--claims: .*no: there is no such file/],
     ['a line that does not fit', { claims: odd }, /^--claims: .*odd: line 1: claims\[0\]\.supported: /],
-    ['a response twice', { claims: twice }, /^--claims: .*twice: "Ada" is there twice/],
-    ['no response of the run', { claims: others }, /^--claims: .*others: lists none of the problems/],
+    ['a response twice', { claims: twice }, /^--claims: .*twice: "Ada" is given twice/],
+    ['no response of the run', { claims: others }, /^--claims: .*others: contains none of the problems/],
   ])('refuses %s', (_, options, message) => {
     expect(() => read(options)).toThrow(message);
   });
 
   it('refuses claims where answers are judged', () => {
-    expect(() => read({ claims: CLAIMS }, 'tasks')).toThrow('--claims: tasks is judged by its answers');
-    expect(() => read({ evidence: EVIDENCE }, 'tasks')).toThrow('--evidence: tasks is judged by its answers');
+    expect(() => read({ claims: CLAIMS }, 'tasks')).toThrow('--claims: tasks is judged by final answers');
+    expect(() => read({ evidence: EVIDENCE }, 'tasks')).toThrow(
+      '--evidence: tasks is judged by final answers',
+    );
   });
 });

@@ -163,7 +163,7 @@ describe('a run over FActScore', () => {
     // Said once it need not be said again, but cannot be unsaid.
     expect((await run('listed', '--stages', 'score,evaluate')).code).toBe(0);
     folder.write('claims.jsonl', folder.read('claims.jsonl').replace('true', 'false'));
-    expect((await run('listed', '--claims', file)).stderr).toContain('holds a run with another claims');
+    expect((await run('listed', '--claims', file)).stderr).toContain('contains a run with another claims');
   });
 
   it('is reported, with counts of statements for the accuracy', { timeout: 120_000 }, async () => {
@@ -182,9 +182,9 @@ describe('a run over FActScore', () => {
   });
 
   it('says what it needs before anything is asked', { timeout: 120_000 }, async () => {
-    expect((await run('none')).stderr).toContain('--judge, --claims: a judge or a file must tell');
+    expect((await run('none')).stderr).toContain('--judge, --claims: a judge or a file must label');
     const { stderr } = await run('none', '--stages', 'generate', '--measures', 'self_consistency');
-    expect(stderr).toContain('self_consistency compares final answers, of which factscore has none');
+    expect(stderr).toContain('self_consistency compares final answers, but factscore has none');
     expect(existsSync(folder.path('none'))).toBe(false);
   });
 });

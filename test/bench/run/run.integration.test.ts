@@ -97,7 +97,7 @@ describe('flinch bench run', () => {
       flinch(['bench', 'merge', ...names.map(folder.path), '--out', folder.path('joined')]);
     const [one, two] = ['shard-1', 'shard-2'];
     expect((await merge(two!)).stderr).toContain('shard 1 of 2 is missing');
-    expect((await merge(one!, two!, one!)).stderr).toContain('shard 1 of 2 is there twice');
+    expect((await merge(one!, two!, one!)).stderr).toContain('shard 1 of 2 is given twice');
     expect((await merge(one!, 'whole')).stderr).toContain('is one of 1 shards, not of 2');
     cpSync(folder.path(two!), folder.path('other'), { recursive: true });
     folder.write(
@@ -112,13 +112,13 @@ describe('flinch bench run', () => {
     const spans = folder.read('shard-1/spans.jsonl');
     truncateSync(folder.path('shard-1/spans.jsonl'), 0);
     expect((await merge(one!, two!)).stderr).toMatch(
-      /shard-1: has not looked for the first wrong step of tasks-\S+; run it to its end/,
+      /shard-1: has not looked for the first wrong step of tasks-\S+; complete this run first/,
     );
     folder.write('shard-1/spans.jsonl', spans);
 
     truncateSync(folder.path('shard-1/scores.jsonl'), 0);
     expect((await merge(one!, two!)).stderr).toMatch(
-      /shard-1: has no scores of tasks-\S+; run it to its end/,
+      /shard-1: has no scores of tasks-\S+; complete this run first/,
     );
   });
 
@@ -126,7 +126,7 @@ describe('flinch bench run', () => {
     const before = recordsIn('whole');
     const { code, stderr } = await run('whole', '--temperature', '0.6');
     expect(code).toBe(1);
-    expect(stderr).toContain('holds a run with another temperature: 0.5, not 0.6');
+    expect(stderr).toContain('contains a run with another temperature: 0.5, not 0.6');
     expect(recordsIn('whole')).toBe(before);
   });
 
@@ -147,7 +147,7 @@ describe('flinch bench run', () => {
 
   it('says that measures wait for further responses', { timeout: 120_000 }, async () => {
     const stages = ['--stages', 'generate,check,score', '--score', 'all', '--limit', '2'];
-    expect((await run('unsampled', ...stages)).stderr).toContain('need the stage sample before score');
+    expect((await run('unsampled', ...stages)).stderr).toContain('require the stage sample before score');
   });
 
   it('does not go on with scores of another version', { timeout: 120_000 }, async () => {
@@ -161,7 +161,7 @@ describe('flinch bench run', () => {
     for (const name of ['unversioned', 'versioned']) {
       const { code, stderr } = await run(name);
       expect(code).toBe(1);
-      expect(stderr).toContain('the scores are of version 1, and those made now of version');
+      expect(stderr).toContain('the scores are of version 1, but this program computes version');
       const merged = await flinch(['bench', 'merge', folder.path(name), '--out', folder.path('merged')]);
       expect(merged.code).toBe(1);
       expect(merged.stderr).toContain('settings.json: scoring: the scores are of version 1');
@@ -199,7 +199,7 @@ describe('flinch bench run', () => {
     while (child.exitCode === null && recordsIn('interrupted') < 3) await setTimeout(5);
     child.kill('SIGINT');
     const { code, stderr } = await finished;
-    expect([code, stderr]).toEqual([130, 'flinch: interrupted; the same command goes on where it stopped\n']);
+    expect([code, stderr]).toEqual([130, 'flinch: interrupted; the same command continues\n']);
     expect(existsSync(folder.path('interrupted/.run.lock'))).toBe(false);
   });
 
@@ -207,13 +207,15 @@ describe('flinch bench run', () => {
     const data = new URL('../../fixtures/bench/gsm8k', import.meta.url).pathname;
     const needs = (...more: string[]) =>
       flinch(['bench', 'run', '--suite', 'gsm8k', '--data', data, '--out', folder.path('none'), ...more]);
-    expect((await needs()).stderr).toContain('--judge: only a judge can tell the first wrong step');
-    expect((await needs('--stages', 'generate,check,score')).stderr).toContain('--score');
-    expect((await needs('--judge', 'http://localhost:9/v1')).stderr).toContain('--judge-model: is needed');
-    expect((await needs('--stages', 'generate,check', '--check', 'judge')).stderr).toContain(
-      '--judge: --check judge needs one',
+    expect((await needs()).stderr).toContain(
+      '--judge: is required, because only a judge can locate the first wrong step',
     );
-    expect((await needs('--measures', 'nll,nothing')).stderr).toContain('there is no method "nothing"');
+    expect((await needs('--stages', 'generate,check,score')).stderr).toContain('--score');
+    expect((await needs('--judge', 'http://localhost:9/v1')).stderr).toContain('--judge-model: is required');
+    expect((await needs('--stages', 'generate,check', '--check', 'judge')).stderr).toContain(
+      '--judge: is required with --check judge',
+    );
+    expect((await needs('--measures', 'nll,nothing')).stderr).toContain('unknown method "nothing"');
     expect(existsSync(folder.path('none'))).toBe(false);
   });
 

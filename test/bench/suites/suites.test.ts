@@ -219,7 +219,7 @@ describe('files of users', () => {
       'math',
       'test.jsonl',
       JSON.stringify({ ...row, type: 'Origami' }),
-      'line 1: type: is no subject of MATH',
+      'line 1: type: is not a MATH subject',
     ],
     [
       'math',
@@ -245,7 +245,7 @@ describe('files of users', () => {
       'bbh',
       'navigate.json',
       '{"examples": [{"input": "q", "target": "Maybe"}]}',
-      'navigate.json: examples[0].target: is no (A)',
+      'navigate.json: examples[0].target: must be (A)',
     ],
     ['bbh', 'navigate.json', '{"examples": [', 'navigate.json: is not valid JSON'],
     [
@@ -265,7 +265,7 @@ describe('files of users', () => {
 
   it('names how to get what is not there', async () => {
     await expect(load('gsm8k', { folder })).rejects.toThrow(
-      'test.jsonl: there is no such file; `flinch data pull gsm8k`',
+      'test.jsonl: file not found; `flinch data pull gsm8k`',
     );
     await expect(load('gsm8k', { folder: null })).rejects.toThrow('`flinch data pull gsm8k`');
   });

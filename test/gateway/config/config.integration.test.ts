@@ -104,28 +104,38 @@ describe('the configuration', () => {
     ['a text that is no boolean', '', { FLINCH_LOG_TEXTS: 'yes' }, 'FLINCH_LOG_TEXTS: must be true or false'],
     ['a variable that is not JSON', '', { FLINCH_MODELS: '{' }, 'FLINCH_MODELS: must be JSON'],
     ['a variable that nobody knows', '', { FLINCH_LISTEN_PROT: '1' }, 'did you mean FLINCH_LISTEN_PORT?'],
-    ['an unknown part', 'listn: {port: 1}', {}, 'file: listn: is no field'],
-    ['an unknown field', 'listen: {prot: 1}', {}, 'file: listen.prot: is no field'],
+    ['an unknown part', 'listn: {port: 1}', {}, 'file: listn: is not a configuration field'],
+    ['an unknown field', 'listen: {prot: 1}', {}, 'file: listen.prot: is not a configuration field'],
     ['a part that is no record', 'listen: 3', {}, 'file: listen: expected object'],
-    ['a file that is no record', '- 1', {}, 'file: must hold fields'],
+    ['a file that is no record', '- 1', {}, 'file: must contain fields'],
     ['a model with nothing but a name', 'models: {a: }', {}, 'file: models.a: '],
     ['a file that is no YAML', 'listen: {', {}, 'file: '],
     ['the same field twice', 'log: {}\nlog: {}', {}, 'file: Map keys must be unique'],
-    ['a prototype', '__proto__: {listen: {port: 1}}', {}, 'file: __proto__: is no field'],
+    ['a prototype', '__proto__: {listen: {port: 1}}', {}, 'file: __proto__: is not a configuration field'],
     [
       'a model of no kind',
       'models: {a: {device: cpu}}',
       {},
-      'file: models.a: must have a checkpoint or upstreams',
+      'file: models.a: must have either checkpoint or upstreams',
     ],
-    ['models without one', 'models: {}', {}, 'file: models: must name a model'],
-    ['a field of a model', 'models: {a: {checkpoint: x, port: 1}}', {}, 'file: models.a.port: is no field'],
-    ['the name of a model', 'models: {"a b": {checkpoint: x}}', {}, 'file: models.a b: is no name'],
+    ['models without one', 'models: {}', {}, 'file: models: must contain at least one model'],
+    [
+      'a field of a model',
+      'models: {a: {checkpoint: x, port: 1}}',
+      {},
+      'file: models.a.port: is not a configuration field',
+    ],
+    [
+      'the name of a model',
+      'models: {"a b": {checkpoint: x}}',
+      {},
+      'file: models.a b: is not a valid model name',
+    ],
     [
       'a password alone',
       'models: {a: {upstreams: [{url: "http://:p@x/v1"}]}}',
       {},
-      'must not hold a password',
+      'must not contain a password',
     ],
     [
       'a scheme',
@@ -137,13 +147,13 @@ describe('the configuration', () => {
       'a password',
       'models: {a: {upstreams: [{url: "http://u:p@x/v1"}]}}',
       {},
-      'url: must not hold a password',
+      'url: must not contain a password',
     ],
     [
       'a query',
       'models: {a: {upstreams: [{url: "https://x/v1?api-version=1"}]}}',
       {},
-      'file: models.a.upstreams[0].url: must end with the path',
+      'file: models.a.upstreams[0].url: must not contain a query or fragment',
     ],
     [
       'a key without a key',
@@ -155,7 +165,7 @@ describe('the configuration', () => {
       'two keys of a name',
       'access: {keys: [{name: a, env: A}, {name: a, env: B}]}',
       {},
-      'file: access.keys: has the same',
+      'file: access.keys: contains a duplicate name',
     ],
     [
       'an origin with a path',
@@ -254,10 +264,10 @@ describe('flags for one model', () => {
   });
 
   it.each([
-    [{ upstream: 'http://x/v1' }, '--upstream: needs --upstream-model'],
+    [{ upstream: 'http://x/v1' }, '--upstream: requires --upstream-model'],
     [{ upstream: 'x', upstreamModel: 'm' }, '--upstream: must be an http'],
     [{ upstream: 'http://x', model: '/a' }, '--upstream: cannot be used with --model'],
-    [{ scorer: '/a' }, '--scorer: goes with --upstream'],
+    [{ scorer: '/a' }, '--scorer: requires --upstream'],
     [{ model: '/a', maxStreams: 4000 }, '--max-streams: Too big'],
   ])('refuses %o', async (flags, message) => {
     expect(await refusal(models(flags))).toContain(message);
@@ -265,7 +275,7 @@ describe('flags for one model', () => {
 
   it('refuses settings of a model beside models that have their own', async () => {
     const env = { FLINCH_MODELS: '{"b": {"checkpoint": "y"}}' };
-    expect(await refusal(models({ device: 'auto' }, env))).toContain('--device: goes with --model');
+    expect(await refusal(models({ device: 'auto' }, env))).toContain('--device: requires --model');
   });
 });
 
@@ -290,7 +300,7 @@ describe('flinch serve --check-config', () => {
   it('refuses what could not be served', async () => {
     const check = async (...args: string[]) => (await flinch(['serve', '--check-config', ...args])).stderr;
     expect(await check('--host', '0.0.0.0')).toMatch(
-      /listen\.host: 0\.0\.0\.0 can be reached.*--allow-anonymous/,
+      /listen\.host: 0\.0\.0\.0 is not a loopback address.*--allow-anonymous/,
     );
     expect(await check('--host', '0.0.0.0', '--allow-anonymous')).toBe('');
     const file = fileOf('access: {keys: [{name: a, env: FLINCH_KEY_A}]}');

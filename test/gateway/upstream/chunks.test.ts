@@ -29,7 +29,7 @@ describe('the content of a chunk', () => {
     { content: [{ type: 'image_url', image_url: {} }] },
     { content: ['Hello'] },
   ])('what is no text is a fault, not an empty answer: %j', (delta) => {
-    expect(() => read({ delta })).toThrow(/where text was asked for/);
+    expect(() => read({ delta })).toThrow(/instead of text/);
   });
 
   it('is that of the choice that was asked for', () => {

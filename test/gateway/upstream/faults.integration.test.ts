@@ -152,7 +152,7 @@ describe('before the first byte a fault is a status of its own', () => {
 
   it('a refusal whose body is too large says nothing, and whose body stalls is a timeout', async () => {
     const large = await answered((_, reply) => reply.json(400, { error: { message: 'c'.repeat(70_000) } }));
-    expect(large).toMatchObject({ status: 400, error: { message: 'the upstream refuses the request' } });
+    expect(large).toMatchObject({ status: 400, error: { message: 'the upstream refused the request' } });
     const stalled = await answered((_, reply) => void reply.head(400, JSON_TYPE).write('{'), TIMEOUTS);
     expect(stalled).toMatchObject({ status: 504, error: { code: 'upstream_timeout' } });
   });

@@ -74,7 +74,7 @@ describe('without a scorer the response says what is computed', () => {
     });
     expect(guard.warnings).toEqual([
       expect.stringContaining('adversarial, entropy'),
-      expect.stringContaining('calibration'),
+      expect.stringContaining('calibrated'),
     ]);
     const scored = chunks.flatMap(({ flinch }) => flinch?.tokens ?? []).filter(({ scores }) => scores);
     expect(scored).toHaveLength(ANSWER.length);

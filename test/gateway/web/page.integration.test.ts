@@ -360,7 +360,7 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     const answer = await ask(QUESTION);
     await ended(answer);
     expect(await answer.locator('.curve-toggles').textContent()).toBe('NLL');
-    expect(await answer.locator('.mismatch').textContent()).toContain('likely not the same model');
+    expect(await answer.locator('.mismatch').textContent()).toContain('probably different models');
     expect(await answer.locator('.notes').textContent()).toContain('there is no scorer');
     await answer.locator('span.token').first().hover();
     const card = await page.locator('#token-card').textContent();

@@ -53,7 +53,7 @@ describe('what the page writes', () => {
 
   it('says what an error means before what the server said, and only the latter if it is unknown', () => {
     const words = (message: string, code: string) => describeError({ message, code });
-    expect(words('no slot', 'overloaded')).toMatch(/^The model is busy.*\(no slot\)$/);
+    expect(words('no slot', 'overloaded')).toMatch(/^The model is at its limit.*\(no slot\)$/);
     expect(words('no such model', 'model_not_found')).toBe('no such model');
   });
 });

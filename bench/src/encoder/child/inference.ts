@@ -50,7 +50,7 @@ export class Inference {
       return new Inference(session, tokenizer, message);
     } catch (cause) {
       if (cause instanceof ModelError) throw cause;
-      throw new ModelError(file, '', `onnxruntime refuses it (${reasonOf(cause)})`, { cause });
+      throw new ModelError(file, '', `onnxruntime rejects it (${reasonOf(cause)})`, { cause });
     }
   }
 
@@ -86,15 +86,15 @@ export class Inference {
     };
     const feeds = Object.fromEntries(this.#session.inputNames.map((name) => [name, all[name]!]));
     const output = (await this.#session.run(feeds, [this.#output]))[this.#output];
-    if (!output || !(output.data instanceof Float32Array)) throw new Error(`${this.#output} is no fp32`);
+    if (!output || !(output.data instanceof Float32Array)) throw new Error(`${this.#output} is not fp32`);
     const { data, dims } = output;
-    if (!data.every(Number.isFinite)) throw new Error(`${this.#output} holds numbers that are not finite`);
+    if (!data.every(Number.isFinite)) throw new Error(`${this.#output} contains numbers that are not finite`);
     const width = dims.at(-1)!;
     if (this.#head.kind === 'sentence') {
       return batch.map(({ ids }, i) => sentence(data.subarray(i * length * width), ids.length, width));
     }
     if (width !== this.#head.labels) {
-      throw new Error(`logits of ${width} labels, where config.json has ${this.#head.labels}`);
+      throw new Error(`logits of ${width} labels, but config.json has ${this.#head.labels}`);
     }
     return batch.map((_, i) => data.slice(i * width, (i + 1) * width));
   }
@@ -128,22 +128,22 @@ function checkGraph(session: ort.InferenceSession, file: string, head: OpenEncod
       throw new ModelError(file, field, `is not supported (supported: ${INPUTS.join(', ')})`);
     }
     const type = input.isTensor ? input.type : 'no tensor';
-    if (type !== 'int64') throw new ModelError(file, field, `is ${type}, where int64 is expected`);
+    if (type !== 'int64') throw new ModelError(file, field, `is ${type}, expected int64`);
   }
   if (!session.inputNames.includes('input_ids')) throw new ModelError(file, 'input input_ids', 'is missing');
   const names = OUTPUTS[head.kind];
   const output = session.outputMetadata.find(({ name }) => names.includes(name));
   if (!output) {
     const found = session.outputNames.join(', ');
-    throw new ModelError(file, `output ${names.join(' or ')}`, `is missing (there is: ${found})`);
+    throw new ModelError(file, `output ${names.join(' or ')}`, `is missing (outputs: ${found})`);
   }
   const type = output.isTensor ? output.type : 'no tensor';
   if (type !== 'float32') {
-    throw new ModelError(file, `output ${output.name}`, `is ${type}, where float32 is expected`);
+    throw new ModelError(file, `output ${output.name}`, `is ${type}, expected float32`);
   }
   const width = output.isTensor ? output.shape.at(-1) : undefined;
   if (head.kind === 'logits' && typeof width === 'number' && width !== head.labels) {
-    const problem = `has ${width} labels, where config.json has ${head.labels}`;
+    const problem = `has ${width} labels, but config.json has ${head.labels}`;
     throw new ModelError(file, 'output logits', problem);
   }
   return output.name;

@@ -31,10 +31,10 @@ async function check({ suite, settings, judge, records }: Run, problem: BenchPro
     return { id, ...checked, by };
   }
   if (!judge)
-    throw new UsageError('--judge: final answers can be checked by a judge alone, and none is given');
+    throw new UsageError('--judge: is required, because only a judge can check these final answers');
   const correct = await judge.check(problem, text);
   if (correct !== null) return { id, extracted: checked?.extracted ?? null, correct, by: 'judge' };
   // Nothing could be made of the judge's word.
   if (checked) return { id, ...checked, by: 'rules' };
-  throw new UsageError(`${id}: the judge's word on the final answer could not be read`);
+  throw new UsageError(`${id}: the judge's verdict on the final answer is unreadable`);
 }

@@ -46,4 +46,4 @@ async function locate({ suite, judge, records }: Run, problem: BenchProblem): Pr
 }
 
 export const needsJudge = (suite: string): string =>
-  `--judge: only a judge can tell the first wrong step of a response to ${suite}. Without one, leave that out: --stages generate,check,sample,score,evaluate --score all`;
+  `--judge: is required, because only a judge can locate the first wrong step of responses to ${suite}. Without a judge, skip this stage: --stages generate,check,sample,score,evaluate --score all`;

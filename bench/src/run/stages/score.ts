@@ -90,7 +90,7 @@ function storedSamples({ records, measures }: Run, id: string): SampleRecord[] {
   return Array.from({ length: samplesNeeded(measures) }, (_, i) => {
     const sample = records.samples.get(sampleKey({ id, sample: i + 1 }));
     if (sample) return sample;
-    throw new UsageError('--stages: some of the measures need the stage sample before score');
+    throw new UsageError('--stages: some measures require the stage sample before score');
   });
 }
 

@@ -7,7 +7,7 @@ import { unsupported } from './unsupported.js';
 
 const LIMITS = { metadata: 16, stops: 4, stopCharacters: 256, topLogprobs: 20 };
 
-/** OpenAI's limit. A map with more fields is not looked at. */
+/** OpenAI's limit. A map with more fields is refused before its values are looked at. */
 const metadata = z.preprocess(
   (value, context) => {
     if (typeof value !== 'object' || value === null || Object.keys(value).length <= LIMITS.metadata)
@@ -19,14 +19,19 @@ const metadata = z.preprocess(
 );
 
 const generationFields = {
-  model: z.string().describe('By its name in the configuration.'),
+  model: z.string().describe('Name of a model in the configuration.'),
   messages,
-  temperature: z.number().min(0).max(2).nullish().describe("0 is greedy; by default the model's own."),
+  temperature: z
+    .number()
+    .min(0)
+    .max(2)
+    .nullish()
+    .describe('Sampling temperature; 0 is greedy (default: that of the model).'),
   top_p: z.number().gt(0).max(1).nullish(),
-  top_k: z.int().min(0).nullish().describe('How many of the most probable tokens to sample from; 0 is all.'),
+  top_k: z.int().min(0).nullish().describe('Number of most probable tokens to sample from; 0 means all.'),
   seed: z.int().nullish().describe('The same seed gives the same response.'),
-  max_tokens: z.int().min(1).nullish().describe('The older name of `max_completion_tokens`.'),
-  max_completion_tokens: z.int().min(1).nullish().describe('Longest response, in tokens.'),
+  max_tokens: z.int().min(1).nullish().describe('Older name of `max_completion_tokens`.'),
+  max_completion_tokens: z.int().min(1).nullish().describe('Maximum length of the response, in tokens.'),
   stop: z
     .preprocess(
       upTo(LIMITS.stops, z.string()),
@@ -45,13 +50,13 @@ const generationFields = {
     .min(0)
     .max(LIMITS.topLogprobs)
     .nullish()
-    .describe('Alternatives of each token that are told.'),
+    .describe('Number of most probable alternatives reported for each token.'),
   guard: guardSchema
     .nullish()
     .transform((guard) => guard ?? guardSchema.parse({}))
     .describe('How tokens are scored, and what happens to doubtful steps.'),
 
-  // Of no consequence here.
+  // Accepted and ignored.
   user: z.string().nullish(),
   metadata: metadata.nullish(),
   store: z.boolean().nullish(),
@@ -128,7 +133,7 @@ export const resumeSchema = z.strictObject({
 
 export const cancelSchema = z.strictObject({ type: z.literal('generation.cancel'), response_id: z.string() });
 
-/** What a generation needs of either. */
+/** The fields that both have. */
 export type GenerationFields = Pick<ChatRequest, keyof typeof generationFields>;
 
 /** @throws ApiError 400 that names the field */

@@ -38,8 +38,8 @@ export const guardSchema = z
   .transform(withWindow);
 
 /**
- * Fills in the methods. Who asks for some alone need not say which of them the guard goes by; who names none gets, of
- * the usual ones, those that there are.
+ * Fills in the methods: by default the usual ones, as far as they are available. Steps are judged by `adversarial` if
+ * it is one of them, otherwise by the first, unless `method` says otherwise.
  * @param available what can be computed for the model
  * @throws ApiError 400 that names the field
  */

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 
 /**
- * Cuts a list off behind the first item that is wrong, or the first too many: zod looks at all of them and writes down
- * what is wrong with each, and a request has room for half a million.
+ * Cuts a list off after its first wrong item, or after the first one too many. Zod checks every item and records what is
+ * wrong with each, and a request has room for half a million.
  */
 export const upTo = (most: number, item: z.ZodType) => (value: unknown) => {
   if (!Array.isArray(value)) return value;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 
-/** A field of OpenAI's that flinch knows and does not do: its neutral values pass, others are refused. */
+/** A field of OpenAI's API that flinch does not support: neutral values are accepted, others are refused. */
 export const unsupported = (...neutral: unknown[]) =>
   z
     .unknown()

@@ -26,7 +26,7 @@ import { deviceOption, integer, modelOption, real } from './options.js';
 import { Progress } from './progress.js';
 import {
   addScoringOptions,
-  MEASURE_HELP,
+  METHOD_HELP,
   methodsOption,
   SCHEDULE_HEADING,
   SCHEDULE_HELP,
@@ -87,7 +87,7 @@ ${SCHEDULE_HEADING}
 ${SCHEDULE_HELP.windowed}
 ${SCHEDULE_HELP.lazy}
 
-${MEASURE_HELP}
+${METHOD_HELP}
 
 Each input line has exactly one of these fields; others are ignored:
   {"prompt" | "messages" | "question"}

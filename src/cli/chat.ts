@@ -37,7 +37,7 @@ import { addGuardOptions, GUARD_HELP, guardFieldsOf } from './guard-options.js';
 import { collectText, deviceOption, integer, modelOption, real } from './options.js';
 import {
   addScoringOptions,
-  MEASURE_HELP,
+  METHOD_HELP,
   SCHEDULE_HEADING,
   SCHEDULE_HELP,
   scoringOf,
@@ -113,7 +113,7 @@ ${SCHEDULE_HEADING}
 ${SCHEDULE_HELP.windowed}
 ${SCHEDULE_HELP.lazy}
 
-${MEASURE_HELP}
+${METHOD_HELP}
 
 ${GUARD_HELP}
 Retracted text is only shown with --json; without it, rollback and reflect use --delivery held.

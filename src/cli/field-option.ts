@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { type GuardFieldName, guardFields } from '../stream/guard-fields.js';
+import { camelCase, type GuardFieldName, guardFields } from '../stream/guard-fields.js';
 
 const jsonSchema = z.object({ description: z.string(), enum: z.array(z.string()).optional() });
 
@@ -56,7 +56,5 @@ function asHelp(description: string): string {
 /** The options that are fields of the guard, by the fields' names; others are left out. */
 export function fieldsOf(options: object): Readonly<Record<string, unknown>> {
   const values = new Map<string, unknown>(Object.entries(options));
-  const camelCase = (name: string): string =>
-    name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
   return Object.fromEntries(Object.keys(guardFields).map((name) => [name, values.get(camelCase(name))]));
 }

@@ -25,8 +25,6 @@ export function addGuardOptions(command: Command, defaultMethod: string): Comman
 
 /** The fields that options give, as a request would. */
 export const guardFieldsOf = (options: object): GuardFields => guardSchema.parse(fieldsOf(options));
-export const GUARD_HELP = `Actions on a step whose score is among the highest of ordinary ones (flinch calibrate says what is ordinary):
-  annotate     it is marked
-  stop         the answer ends there
-  rollback     other continuations are drawn from there, and the best of them goes on
-  reflect      a request to check it is put after it`;
+
+export const GUARD_HELP =
+  'A step is flagged if its score is among the highest of ordinary scores (see flinch calibrate).';

@@ -24,7 +24,7 @@ import { countLines, Progress } from './progress.js';
 import { outputLine, parseInputLine } from './score-lines.js';
 import {
   addScoringOptions,
-  MEASURE_HELP,
+  METHOD_HELP,
   methodsOption,
   SCHEDULE_HEADING,
   SCHEDULE_HELP,
@@ -64,7 +64,7 @@ export function scoreCommand(): Command {
 ${SCHEDULE_HEADING}
 ${Object.values(SCHEDULE_HELP).join('\n')}
 
-${MEASURE_HELP}
+${METHOD_HELP}
 
 Input line:
   {"id", "promptIds" | "prompt" | "messages", "responseIds" | "response"}

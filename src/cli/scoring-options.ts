@@ -16,7 +16,7 @@ export function addScoringOptions(command: Command, schedules: readonly Schedule
       fieldOption('window', '<positions>'),
       fieldOption('epsilon', '<number>'),
     ],
-    'Measures:': [
+    'Methods:': [
       fieldOption('alpha', '<size>'),
       fieldOption('sigma', '<size>'),
       fieldOption('samples', '<number>'),
@@ -38,24 +38,23 @@ export const methodsOption = (): Option =>
     .argParser(parseMethods)
     .default([...DEFAULT_METHODS], DEFAULT_METHODS.join(','));
 
-export const SCHEDULE_HEADING = 'Schedules of adversarial; the other measures are the same under each:';
+export const SCHEDULE_HEADING = 'Schedules of adversarial; the other methods are the same under each:';
 
 export const SCHEDULE_HELP: Readonly<Record<Schedule['kind'], string>> = {
-  offline: "  offline      one pass over the finished text attacks all of its tokens: the paper's score",
-  windowed:
-    '  windowed     a pass for each block of new tokens, over the window before them: what streams get',
-  lazy: '  lazy         a pass at once for each doubtful token; the others are marked as skipped',
+  offline: "  offline      one pass over the finished text perturbs all of it at once: the paper's score",
+  windowed: '  windowed     one pass per block of new tokens, over the window before them, as in streams',
+  lazy: '  lazy         one pass at once per doubtful token; the other tokens are marked as skipped',
 };
 
-export const MEASURE_HELP = `Measures of a token, natural logarithm; higher is less certain:
-  adversarial  fall of log P when the embeddings before it move in the worst direction (Adv. Pert.)
-  random       variance of log P under noise on the embeddings (Rand. Pert.): a pass for each sample
-  tokur_eu     what the models with noise on their weights disagree about (TokUR, epistemic)
+export const METHOD_HELP = `Methods, with natural logarithms; a higher score is less certain:
+  adversarial  fall of log P when the preceding embeddings move in the worst direction (Adv. Pert.)
+  random       variance of log P under noise on the embeddings (Rand. Pert.); one pass per sample
+  tokur_eu     disagreement of the models with noise on their weights (TokUR, epistemic)
   tokur_tu     entropy of their mean distribution (TokUR, total)
   tokur_au     mean of their entropies (TokUR, aleatoric)
   nll          −log P
-  entropy      of the distribution that the token was drawn from
-  margin       1 minus its lead over the most probable other token, 0 to 2`;
+  entropy      entropy of the distribution that the token was sampled from
+  margin       1 minus the lead over the most probable other token, 0 to 2`;
 
 /**
  * The settings that the options give. `offline` is a schedule of the command line alone.

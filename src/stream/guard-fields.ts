@@ -130,13 +130,9 @@ export function guardOf(fields: CompleteGuardFields, canRetract: boolean): Guard
   };
 }
 
-const { rollback_to, candidate_temperature, max_rollbacks, ...sameName } = judgingFields;
-const LIBRARY_FIELDS = {
-  ...sameName,
-  rollbackTo: rollback_to,
-  temperature: candidate_temperature,
-  maxRollbacks: max_rollbacks,
-} satisfies Readonly<Record<keyof Guard, z.ZodType>>;
+/** `rollback_to` is `rollbackTo` in the library and among the options of a command. */
+export const camelCase = (name: string): string =>
+  name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 /** @throws SettingsError that names the field */
 export function checkGuard(guard: Guard, { methods, schedule }: Scoring): void {
@@ -147,8 +143,9 @@ export function checkGuard(guard: Guard, { methods, schedule }: Scoring): void {
     throw new SettingsError('schedule', 'offline knows no score before the response has ended');
   }
   const values = new Map<string, unknown>(Object.entries(guard));
-  for (const [name, field] of Object.entries(LIBRARY_FIELDS)) {
-    const [issue] = field.safeParse(values.get(name)).error?.issues ?? [];
-    if (issue) throw new SettingsError(name, issue.message);
+  for (const [name, field] of Object.entries(judgingFields)) {
+    const property = name === 'candidate_temperature' ? 'temperature' : camelCase(name);
+    const [issue] = field.safeParse(values.get(property)).error?.issues ?? [];
+    if (issue) throw new SettingsError(property, issue.message);
   }
 }

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { checkGuard, DEFAULT_GUARD, DEFAULT_SCORING, type Guard } from '#src/index.js';
+import { guardOf, guardSchema } from '#src/stream/guard-fields.js';
+
+const judged = { methods: ['adversarial' as const], method: 'adversarial' as const };
+
+describe('guardOf', () => {
+  it('gives the default guard for no fields', () => {
+    expect(guardOf({ ...guardSchema.parse({}), ...judged }, true)).toEqual(DEFAULT_GUARD);
+  });
+
+  it('carries every field over', () => {
+    const fields = {
+      per: 'token',
+      statistic: 'mean',
+      rate: 0.5,
+      delivery: 'held',
+      action: 'rollback',
+      rollback_to: 'token',
+      candidates: 3,
+      choose: 'uncertainty',
+      candidate_temperature: 0.7,
+      reflection: 'Really?',
+      max_rollbacks: 2,
+    };
+    expect(guardOf({ ...guardSchema.parse(fields), ...judged }, true)).toEqual({
+      method: 'adversarial',
+      per: 'token',
+      statistic: 'mean',
+      rate: 0.5,
+      delivery: 'held',
+      action: 'rollback',
+      rollbackTo: 'token',
+      candidates: 3,
+      choose: 'uncertainty',
+      temperature: 0.7,
+      reflection: 'Really?',
+      maxRollbacks: 2,
+    });
+  });
+
+  it.each([
+    ['rollback', false, 'held'],
+    ['reflect', false, 'held'],
+    ['rollback', true, 'immediate'],
+    ['stop', false, 'immediate'],
+  ])('%s where tokens can be taken back (%s) is %s', (action, canRetract, delivery) => {
+    const fields = { ...guardSchema.parse({ action }), ...judged };
+    expect(guardOf(fields, canRetract).delivery).toBe(delivery);
+  });
+});
+
+describe('checkGuard', () => {
+  const wrong: readonly [Partial<Guard>, string][] = [
+    [{ method: 'random' }, 'method: random is not among the methods'],
+    [{ rate: 0 }, 'rate: must be a number above 0 and below 1'],
+    [{ rate: 1 }, 'rate: must be a number above 0 and below 1'],
+    [{ rate: Number.NaN }, 'rate: '],
+    [{ candidates: 0 }, 'candidates: must be a whole number from 1 to 16'],
+    [{ candidates: 1.5 }, 'candidates: '],
+    [{ maxRollbacks: 65 }, 'maxRollbacks: must be a whole number from 0 to 64'],
+    [{ temperature: 2.1 }, 'temperature: must be a number from 0 to 2'],
+    [{ reflection: '' }, 'reflection: must not be empty'],
+  ];
+
+  it.each(wrong)('refuses %j by name', (changes, message) => {
+    expect(() => checkGuard({ ...DEFAULT_GUARD, ...changes }, DEFAULT_SCORING)).toThrow(message);
+  });
+
+  it('refuses to judge what has no score yet', () => {
+    const offline = { ...DEFAULT_SCORING, schedule: { kind: 'offline' } } as const;
+    expect(() => checkGuard(DEFAULT_GUARD, offline)).toThrow('schedule: ');
+  });
+
+  it('accepts what makes sense', () => {
+    const guard = { ...DEFAULT_GUARD, temperature: 0, maxRollbacks: 0, candidates: 16 };
+    expect(() => checkGuard(guard, DEFAULT_SCORING)).not.toThrow();
+  });
+});

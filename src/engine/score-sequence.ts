@@ -114,7 +114,7 @@ export class ScoreSequence {
     handle.send({ type: 'release', stream: handle.stream });
     handle.detach();
     this.#letGo();
-    this.#inbox.fail(new EngineError('closed', 'the text was released'));
+    this.#inbox.fail(new EngineError('closed', 'the sequence was released'));
   }
 
   async #timed(message: Unaddressed<PassMessage | SampleMessage>): Promise<FromScore> {
@@ -126,7 +126,7 @@ export class ScoreSequence {
   }
 
   async #ask(message: Unaddressed<PassMessage | SampleMessage | ForkMessage>): Promise<FromScore> {
-    if (this.#asked) throw new EngineError('failed', 'a text answers one question at a time');
+    if (this.#asked) throw new EngineError('failed', 'a sequence handles one request at a time');
     this.#asked = true;
     try {
       this.#send(message);
@@ -142,7 +142,7 @@ export class ScoreSequence {
   }
 
   #open(): StreamHandle<ToScore> {
-    if (!this.#handle) throw new EngineError('closed', 'the text was released');
+    if (!this.#handle) throw new EngineError('closed', 'the sequence was released');
     return this.#handle;
   }
 }

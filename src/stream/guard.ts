@@ -65,7 +65,7 @@ export function checkGuard(guard: Guard, { methods, schedule }: Scoring): void {
   const { method, rate, statistic, candidates, maxRollbacks, temperature, reflection } = guard;
   if (!methods.includes(method)) throw new SettingsError('method', `${method} is not among the methods`);
   if (schedule.kind === 'offline') {
-    throw new SettingsError('schedule', 'offline knows no score before the response has ended');
+    throw new SettingsError('schedule', 'offline has no scores before the response has ended');
   }
   if (!(rate > 0 && rate < 1)) throw new SettingsError('rate', 'must be more than 0 and less than 1');
   if (!STATISTICS.includes(statistic)) {
@@ -93,7 +93,7 @@ export function neverFires({ method, per, statistic, rate }: Guard, risks: RiskM
   const known = largest.filter((risk) => risk !== null);
   if (known.length === 0 || known.some((risk) => isAlarm(risk, rate))) return null;
   const least = Number((1 - Math.max(...known)).toPrecision(3));
-  return `no ${per} is ever flagged by ${method} at a rate below ${least}: too few ordinary ones were collected`;
+  return `no ${per} is ever flagged by ${method} at a rate below ${least}: too few ordinary scores were collected`;
 }
 
 function whole(field: string, value: number, low: number, high: number): void {

@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 import {
   DEFAULT_SCORING,
   Engine,
-  EngineBranch,
   encodePrompt,
+  engineBranch,
   flagSteps,
   holdBack,
   intervene,
@@ -73,7 +73,7 @@ try {
     topLogprobs: 0,
     sampling: { temperature: 1, topK: 0, topP: 1, seed: 2 },
   };
-  const branch = EngineBranch.open(engine, request, {
+  const branch = engineBranch(engine, request, {
     scoring,
     forks: CANDIDATES,
     rate: rateRisk(risks),

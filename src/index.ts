@@ -17,11 +17,21 @@ export { isAlarm, type RiskModel, STATISTICS, type Statistic, stepScore } from '
 export { type RatedBy, riskModel } from './risk/risk-model.js';
 export { RunningRisk } from './risk/running-risk.js';
 export { ScoreCollector, type ScoredAnswer } from './risk/score-collector.js';
-export type { Branch, Continuation } from './stream/branch.js';
+export {
+  type Branch,
+  type BranchJudge,
+  type BranchScorer,
+  type BranchScoring,
+  type BranchWriter,
+  branchOf,
+} from './stream/branch.js';
 export { atRandom, lowestUncertainty, majority } from './stream/choose.js';
 export { type CollectedAnswer, collectScores } from './stream/collect-scores.js';
+export type { Continuation, Place } from './stream/continuation.js';
 export { detectSpikes, type SpikeOptions } from './stream/detect-spikes.js';
-export { EngineBranch, type EngineBranchOptions } from './stream/engine-branch.js';
+export { type EngineBranchOptions, engineBranch } from './stream/engine-branch.js';
+export { engineScorer, type ForkableScorer } from './stream/engine-scorer.js';
+export { engineWriter } from './stream/engine-writer.js';
 export type {
   CandidateSummary,
   DoneEvent,
@@ -45,12 +55,12 @@ export type {
 export { type FlagOptions, flagSteps } from './stream/flag-steps.js';
 export { FlowGate } from './stream/flow-gate.js';
 export { generate } from './stream/generate.js';
-export { checkGuard, DEFAULT_GUARD, type Guard, neverFires, policyOf } from './stream/guard.js';
+export { DEFAULT_GUARD, type Guard, neverFires, policyOf } from './stream/guard.js';
+export { checkGuard } from './stream/guard-fields.js';
 export {
   type GuardedBranchOptions,
   guardedBranch,
   type Judging,
-  type Place,
 } from './stream/guarded-branch.js';
 export { type GuardedRequest, guardedGeneration } from './stream/guarded-generation.js';
 export { type HoldOptions, holdBack } from './stream/hold-back.js';
@@ -58,10 +68,7 @@ export { type InterveneOptions, intervene } from './stream/intervene.js';
 export type { Candidate, Choose, Intervention, Policy, PolicyContext } from './stream/policy.js';
 export { rateRisk } from './stream/rate-risk.js';
 export {
-  byModel,
   modelId,
-  type ScorableToken,
-  type ScoredToken,
   type ScoreOptions,
   score,
   type TokenScorer,

@@ -17,6 +17,7 @@ export { readSafetensors } from './checkpoint/safetensors.js';
 export { expectedTensors } from './checkpoint/weights.js';
 export { formatDevices, reportDevices } from './cli/devices.js';
 export { reportError } from './cli/errors.js';
+export { fieldOption } from './cli/field-option.js';
 export { formatBytes, heading } from './cli/format.js';
 export { elements } from './cli/model-facts.js';
 export { deviceOption, EMBEDDED_MODEL, integer, modelOption, real } from './cli/options.js';
@@ -68,7 +69,7 @@ export { isAlarm, type RiskModel, STATISTICS, type Statistic, stepScore } from '
 export { riskModel } from './risk/risk-model.js';
 export { atRandom, lowestUncertainty, majority } from './stream/choose.js';
 export type { GenerationEvent, GuardEvent, RollbackDoneEvent, StepEvent } from './stream/events.js';
-export { DEFAULT_GUARD, type Guard, MAX_CANDIDATES, policyOf, TARGETS } from './stream/guard.js';
+export { DEFAULT_GUARD, type Guard, policyOf } from './stream/guard.js';
 export { type GuardedRequest, guardedGeneration } from './stream/guarded-generation.js';
 export type { Choose } from './stream/policy.js';
 export { scoredGeneration } from './stream/scored-generation.js';
@@ -77,7 +78,7 @@ export { type StepMode, StepSegmenter, segmentText } from './stream/step-segment
 export { extractFacts, type Span } from './tasks/facts.js';
 export { generateProblems } from './tasks/generate.js';
 export { type Problem, TASKS } from './tasks/problem.js';
-export { stepContent, verify } from './tasks/verify.js';
+export { statedFact, verify } from './tasks/verify.js';
 export type { ChatMessage } from './tokenizer/chat-template.js';
 export { Detokenizer } from './tokenizer/detokenizer.js';
 export { encodePrompt } from './tokenizer/prompt.js';

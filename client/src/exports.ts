@@ -3,6 +3,7 @@ export * from './answer.js';
 export { answerOf } from './answer-of.js';
 export type { ConnectionOptions, ConnectionState } from './connection.js';
 export { type ClientErrorCode, FlinchError } from './errors.js';
+export type { GuardRequest } from './guard-request.js';
 export {
   type ErrorBody,
   type EventOf,
@@ -17,5 +18,5 @@ export {
   type UnknownEvent,
   type Usage,
 } from './protocol.js';
-export type { GenerationRequest, GuardRequest, Message } from './requests.js';
+export type { GenerationRequest, Message } from './requests.js';
 export type { StreamOptions } from './stream-client.js';

@@ -1,5 +1,5 @@
 import { CONNECTION_EVENTS, GENERATION_EVENTS, SUBPROTOCOL } from 'flinch-client/protocol';
-import { cancelSchema, createSchema, resumeSchema } from '../requests/request.js';
+import { cancelSchema, createSchema, resumeSchema } from '../requests/generation-request.js';
 import { requestSchema, responseSchema } from './json-schema.js';
 
 type Json = Readonly<Record<string, unknown>>;

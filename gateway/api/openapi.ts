@@ -1,4 +1,4 @@
-import { chatSchema } from '../requests/request.js';
+import { chatSchema } from '../requests/generation-request.js';
 import { requestSchema, responseSchema } from './json-schema.js';
 import {
   chunk,

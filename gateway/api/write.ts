@@ -1,8 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { asyncApi } from './asyncapi.js';
+import { guardRequestType } from './client-types.js';
 import { openApi } from './openapi.js';
 
-/** `npm run schemas`: writes gateway/openapi.json and gateway/asyncapi.json, in the folder of the package. */
+/** `npm run schemas`: writes the files that follow from the schemas. The working directory is the repository. */
 const { version } = JSON.parse(await readFile('package.json', 'utf8'));
 await writeFile('gateway/openapi.json', `${JSON.stringify(openApi(version), null, 2)}\n`);
 await writeFile('gateway/asyncapi.json', `${JSON.stringify(asyncApi(version), null, 2)}\n`);
+await writeFile('client/src/guard-request.ts', guardRequestType());

@@ -10,7 +10,7 @@ import type { LiveGenerations } from '../generations/live-generations.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { Models } from '../models/models.js';
 import type { Prepared } from '../models/served-model.js';
-import { type ChatRequest, chatSchema, parse } from '../requests/request.js';
+import { type ChatRequest, chatSchema, parse } from '../requests/generation-request.js';
 import { Completion } from './completion.js';
 import { SseSink, sseEvent } from './sse.js';
 

@@ -4,7 +4,7 @@ import { toApiError } from '../errors/api-error.js';
 import type { ErrorCode } from '../errors/codes.js';
 import { Models } from '../models/models.js';
 import type { Prepared, PrepareOptions, ServedModel } from '../models/served-model.js';
-import type { GenerationFields } from '../requests/request.js';
+import type { GenerationFields } from '../requests/generation-request.js';
 import { isRefusal } from './admission.js';
 import { type Clock, GenerationObserver } from './generation-observer.js';
 import type { Metrics } from './metrics.js';

@@ -4,7 +4,7 @@ import type { Engine } from '../../src/engine/engine.js';
 import { samplingDefaults } from '../../src/engine/sampler.js';
 import { generate } from '../../src/stream/generate.js';
 import { guardedGeneration } from '../../src/stream/guarded-generation.js';
-import type { GenerationFields } from '../requests/request.js';
+import type { GenerationFields } from '../requests/generation-request.js';
 import { guardInForce } from './guard-in-force.js';
 import { maxTokensOf, promptOf, roomAfter } from './prompt.js';
 import { RiskModels } from './risk-models.js';

@@ -1,10 +1,11 @@
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
 import type { RiskModel } from '../../src/risk/risk.js';
-import { checkGuard, neverFires, type Guard as StreamGuard } from '../../src/stream/guard.js';
+import { neverFires, type Guard as StreamGuard } from '../../src/stream/guard.js';
+import { checkGuard, type GuardFields, guardOf } from '../../src/stream/guard-fields.js';
 import { METHODS } from '../../src/uncertainty/method.js';
+import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
 import { absoluteScoring, DEFAULT_RANDOM, type Scoring } from '../../src/uncertainty/settings.js';
-import { guardOf, scoringOf } from '../requests/guard-settings.js';
-import { completeGuard, type GuardFields } from '../requests/request.js';
+import { completeGuard } from '../requests/guard.js';
 import type { RiskModels } from './risk-models.js';
 import type { GuardInForce } from './served-model.js';
 

@@ -1,5 +1,5 @@
 import { ApiError } from '../errors/api-error.js';
-import type { GenerationFields } from '../requests/request.js';
+import type { GenerationFields } from '../requests/generation-request.js';
 import type { Prepared, PrepareOptions, ServedModel } from './served-model.js';
 
 /** The models that the gateway serves, by name. */

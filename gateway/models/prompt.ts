@@ -2,7 +2,7 @@ import type { Engine } from '../../src/engine/engine.js';
 import { TemplateError } from '../../src/files/errors.js';
 import { encodePrompt } from '../../src/tokenizer/prompt.js';
 import { ApiError } from '../errors/api-error.js';
-import type { GenerationFields } from '../requests/request.js';
+import type { GenerationFields } from '../requests/generation-request.js';
 
 /**
  * Token ids of a request's messages, by the model's template.

@@ -3,12 +3,13 @@ import type { Engine } from '../../src/engine/engine.js';
 import type { Role } from '../../src/engine/protocol.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
+import type { CompleteGuardFields } from '../../src/stream/guard-fields.js';
 import type { Vocabulary } from '../../src/stream/wire.js';
 import type { ErrorCode } from '../errors/codes.js';
-import type { GenerationFields, Guard } from '../requests/request.js';
+import type { GenerationFields } from '../requests/generation-request.js';
 
 /** The settings in force, as clients are told: relative sizes made absolute. */
-export interface GuardInForce extends Guard {
+export interface GuardInForce extends CompleteGuardFields {
   readonly alpha: number;
   readonly sigma: number;
   /** Whether flags go by a calibration of this model under these settings; not there without a guard. */

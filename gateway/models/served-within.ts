@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { tap } from 'rxjs';
 import type { Config } from '../config/config.js';
 import { ApiError } from '../errors/api-error.js';
-import type { GenerationFields } from '../requests/request.js';
+import type { GenerationFields } from '../requests/generation-request.js';
 import { Models } from './models.js';
 import type { Prepared, PrepareOptions, ServedModel } from './served-model.js';
 

@@ -1,8 +1,8 @@
-import { Retokenizer, type WrittenToken } from '../../src/tokenizer/retokenizer.js';
+import { type RetokenizedToken, Retokenizer } from '../../src/tokenizer/retokenizer.js';
 import type { Tokenizer } from '../../src/tokenizer/tokenizer.js';
 import { IdAlignment, known } from './id-alignment.js';
-import { HiddenReasoning, type ScoredToken, VocabularyMismatch } from './scored-token.js';
-import type { UpstreamPiece, UpstreamToken } from './upstream.js';
+import { HiddenReasoning, VocabularyMismatch } from './mismatch.js';
+import type { KnownToken, UpstreamPiece, UpstreamToken } from './upstream.js';
 
 /** What the server says of its own token, and where that stands among the characters that wait. */
 interface Told {
@@ -34,7 +34,7 @@ export class Alignment {
   }
 
   /** @throws VocabularyMismatch; HiddenReasoning */
-  push({ text, tokens, ids, thinking }: UpstreamPiece): ScoredToken[] {
+  push({ text, tokens, ids, thinking }: UpstreamPiece): KnownToken[] {
     if (thinking) throw new HiddenReasoning();
     const described = tokens?.every(hasId) ? tokens : null;
     if (described) return [...this.#settle(), ...this.#described(text, described)];
@@ -51,11 +51,11 @@ export class Alignment {
    * The text has ended: what was held.
    * @throws VocabularyMismatch
    */
-  end(): ScoredToken[] {
+  end(): KnownToken[] {
     return this.#settle();
   }
 
-  #settle(): ScoredToken[] {
+  #settle(): KnownToken[] {
     const tokens = [...(this.#ids?.end() ?? []), ...this.#withLogprobs(this.#written?.end() ?? [])];
     this.#ids = this.#written = null;
     this.#told = [];
@@ -64,7 +64,7 @@ export class Alignment {
   }
 
   /** Tokens with ids, whose texts together are the text. */
-  #described(text: string, tokens: readonly (UpstreamToken & { readonly id: number })[]): ScoredToken[] {
+  #described(text: string, tokens: readonly KnownToken[]): readonly KnownToken[] {
     const tokenizer = this.#tokenizer;
     const spelt = Buffer.concat(
       tokens.map(({ id, text }) => spelling(tokenizer, known(tokenizer, id), text)),
@@ -74,7 +74,7 @@ export class Alignment {
     const same = spelt.equals(Buffer.from(text)) || spelt.subarray(bare).equals(Buffer.from(text));
     if (same) {
       this.#begun ||= text !== '';
-      return tokens.map(({ id, text, logprob, top }) => ({ id, text, logprob, top }));
+      return tokens;
     }
     // llama.cpp describes of a character that takes several tokens the last alone.
     if (!tokens.some(({ id }) => isPart(tokenizer.tokenBytes(id)))) {
@@ -83,7 +83,7 @@ export class Alignment {
     return [...this.#retokenise(text, null), ...this.#settle()];
   }
 
-  #retokenise(text: string, tokens: readonly UpstreamToken[] | null): ScoredToken[] {
+  #retokenise(text: string, tokens: readonly UpstreamToken[] | null): KnownToken[] {
     this.#written ??= new Retokenizer(this.#tokenizer, this.#begun);
     this.#begun = true;
     let from = this.#in;
@@ -96,19 +96,20 @@ export class Alignment {
     return this.#withLogprobs(this.#written.push(text));
   }
 
-  #withLogprobs(written: readonly WrittenToken[]): ScoredToken[] {
+  #withLogprobs(written: readonly RetokenizedToken[]): KnownToken[] {
     return written.map(({ id, text }) => {
       const from = this.#out;
       this.#out += text.length;
       while (this.#told[0] && this.#told[0].from < from) this.#told.shift();
       const told = this.#told[0];
       const same = text !== '' && told?.from === from && told.to === this.#out;
-      return { id, text, logprob: same ? told.token.logprob : null, top: same ? told.token.top : [] };
+      const { logprob = null, topLogprobs = [] } = same ? told.token : {};
+      return { id, text, logprob, topLogprobs };
     });
   }
 }
 
-const hasId = (token: UpstreamToken): token is UpstreamToken & { readonly id: number } => token.id !== null;
+const hasId = (token: UpstreamToken): token is KnownToken => token.id !== null;
 
 /** What a token adds to the text; a special one its name, where the server shows it. */
 function spelling(tokenizer: Tokenizer, id: number, text: string): Uint8Array {

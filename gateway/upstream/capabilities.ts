@@ -73,7 +73,7 @@ export async function stillTakes(model: string, dialect: Dialect, ask: Ask): Pro
 function shown(asked: Dialect, chunks: readonly Chunk[]): Dialect {
   const tokens = chunks.flatMap((chunk) => chunk.tokens ?? []);
   const told = tokens.filter(({ logprob }) => logprob !== null);
-  const alternatives = Math.max(0, ...told.map(({ top }) => top.length));
+  const alternatives = Math.max(0, ...told.map(({ topLogprobs }) => topLogprobs.length));
   const beside = asked.capabilities.tokenIds === 'return_token_ids' && chunks.some(({ ids }) => ids?.length);
   const among = tokens.length > 0 && tokens.every(({ id }) => id !== null);
   return {

@@ -132,12 +132,13 @@ function entriesOf(value: unknown): UpstreamToken[] | null {
   return entries.map((entry) => {
     const fields = asObject(entry) ?? {};
     const top = asList(fields.top_logprobs) ?? [];
+    const bytes = asCounts(fields.bytes);
     return {
       id: asCount(fields.id),
       text: asText(fields.token) ?? '',
-      bytes: asCounts(fields.bytes),
+      ...(bytes && { bytes }),
       logprob: logprobOf(fields.logprob),
-      top: top.flatMap((other) => topToken(asObject(other))),
+      topLogprobs: top.flatMap((other) => topToken(asObject(other))),
     };
   });
 }
@@ -159,9 +160,8 @@ function legacyTokens({ tokens, token_logprobs, top_logprobs }: Json): UpstreamT
   return texts.map((text, i) => ({
     id: null,
     text: asText(text) ?? '',
-    bytes: null,
     logprob: logprobOf(logprobs[i]),
-    top: Object.entries(asObject(tops[i]) ?? {})
+    topLogprobs: Object.entries(asObject(tops[i]) ?? {})
       .flatMap(([text, value]) => topToken({ token: text, logprob: value }))
       .sort((a, b) => b.logprob - a.logprob),
   }));

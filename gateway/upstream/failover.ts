@@ -2,8 +2,8 @@ import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { UpstreamError, type UpstreamErrorCode } from './errors.js';
 import type { Capabilities, UpstreamRequest, UpstreamResponse } from './upstream.js';
-import type { Opened } from './upstream-branch.js';
 import type { UpstreamServer } from './upstream-server.js';
+import type { Opened } from './upstream-writer.js';
 
 export interface FailoverOptions {
   /** Further tries of each server. */

@@ -1,6 +1,7 @@
 import { Detokenizer } from '../../src/tokenizer/detokenizer.js';
 import type { Tokenizer } from '../../src/tokenizer/tokenizer.js';
-import { type ScoredToken, VocabularyMismatch } from './scored-token.js';
+import { VocabularyMismatch } from './mismatch.js';
+import type { KnownToken } from './upstream.js';
 
 /**
  * Finds the text of each token where a server gives ids beside its text, and not which of them wrote what. Ids may be
@@ -29,11 +30,11 @@ export class IdAlignment {
   }
 
   /** @throws VocabularyMismatch where the ids do not spell the text */
-  push(text: string, ids: readonly number[]): ScoredToken[] {
+  push(text: string, ids: readonly number[]): KnownToken[] {
     for (const id of ids)
       this.#waiting.push({ id: known(this.#tokenizer, id), text: this.#detokenizer.push(id) });
     this.#text += text;
-    const tokens: ScoredToken[] = [];
+    const tokens: KnownToken[] = [];
     for (;;) {
       // Those that hold only a part of a character come with the one that completes it.
       const at = this.#waiting.findIndex((token) => token.text !== '');
@@ -50,7 +51,7 @@ export class IdAlignment {
         throw new VocabularyMismatch('its tokens do not form the text');
       }
       for (const { id, text: own } of this.#waiting.splice(0, at + 1)) {
-        tokens.push({ id, text: own, logprob: null, top: [] });
+        tokens.push({ id, text: own, logprob: null, topLogprobs: [] });
       }
       this.#text = this.#text.slice(next.text.length);
     }
@@ -60,7 +61,7 @@ export class IdAlignment {
    * No more text comes. Tokens without text ended it, or were cut off with a stop string.
    * @throws VocabularyMismatch where text is left that no token spells
    */
-  end(): ScoredToken[] {
+  end(): KnownToken[] {
     const rest = this.#text;
     if (rest === '') return [];
     this.#waiting.push({ id: -1, text: this.#detokenizer.flush() });
@@ -72,7 +73,7 @@ export class IdAlignment {
       id,
       text: i === tokens.length - 1 ? rest : '',
       logprob: null,
-      top: [],
+      topLogprobs: [],
     }));
   }
 }

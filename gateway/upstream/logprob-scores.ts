@@ -19,7 +19,7 @@ const MEASURES: Readonly<Partial<Record<Method, (token: UpstreamToken) => number
 
 /** 1 − (p(x) − the largest p(v), v ≠ x); `null` where no other token is told. */
 function marginOf(token: UpstreamToken): number | null {
-  const { logprob, top } = token;
+  const { logprob, topLogprobs: top } = token;
   if (logprob === null) return null;
   const own = indexIn(top, token, logprob);
   const others = top.filter((_, i) => i !== own).map((other) => other.logprob);

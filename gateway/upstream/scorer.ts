@@ -9,11 +9,11 @@ import { guardInForce } from '../models/guard-in-force.js';
 import { maxTokensOf, promptOf, roomAfter } from '../models/prompt.js';
 import { RiskModels } from '../models/risk-models.js';
 import type { GuardInForce, PrepareOptions } from '../models/served-model.js';
-import type { GenerationFields } from '../requests/request.js';
+import type { GenerationFields } from '../requests/generation-request.js';
 import { Agreement, type AgreementState } from './agreement.js';
-import { ScoredUpstreamBranch } from './scored-branch.js';
+import { scoredBranch } from './scored-branch.js';
 import type { Capabilities, UpstreamRequest } from './upstream.js';
-import type { Opened } from './upstream-branch.js';
+import type { Opened } from './upstream-writer.js';
 
 export interface ScorerOptions {
   readonly logger: Logger;
@@ -134,16 +134,8 @@ export class Scorer {
           const agreement = this.#agreement.begin();
           const { engine } = this;
           return guardedBranch(
-            (rest) =>
-              ScoredUpstreamBranch.open({
-                engine,
-                promptIds,
-                prompt,
-                scoring,
-                agreement,
-                ...writing,
-                ...rest,
-              }),
+            (judging) =>
+              scoredBranch({ engine, promptIds, prompt, scoring, agreement, ...writing, ...judging }),
             { scoring, guard, risks, seed, dispensable, ...(written && { written }) },
             gate,
           ).pipe(concatMap((event) => [...agreement.take(), event]));

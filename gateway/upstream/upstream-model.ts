@@ -1,12 +1,15 @@
 import { randomInt } from 'node:crypto';
 import { type Logger, pino } from 'pino';
-import { defer, finalize, from, identity, type Observable, switchMap, tap } from 'rxjs';
+import { defer, finalize, from, identity, map, type Observable, switchMap, tap } from 'rxjs';
 import { RunningRisk } from '../../src/risk/running-risk.js';
+import { type Branch, type BranchJudge, branchOf } from '../../src/stream/branch.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
-import { checkGuard, retracts } from '../../src/stream/guard.js';
-import { guardedBranch, type Judging } from '../../src/stream/guarded-branch.js';
+import { retracts } from '../../src/stream/guard.js';
+import { checkGuard, type GuardFields, guardOf } from '../../src/stream/guard-fields.js';
+import { guardedBranch } from '../../src/stream/guarded-branch.js';
 import { DEFAULT_METHODS, type Method } from '../../src/uncertainty/method.js';
+import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
 import { checkScoring, DEFAULT_ALPHA, DEFAULT_RANDOM } from '../../src/uncertainty/settings.js';
 import type { UpstreamModelConfig } from '../config/config.js';
 import { ConfigError } from '../config/layer.js';
@@ -19,15 +22,16 @@ import type {
   PrepareOptions,
   ServedModel,
 } from '../models/served-model.js';
-import { guardOf, scoringOf } from '../requests/guard-settings.js';
-import { completeGuard, type GenerationFields, type GuardFields } from '../requests/request.js';
+import type { GenerationFields } from '../requests/generation-request.js';
+import { completeGuard } from '../requests/guard.js';
 import { UpstreamError } from './errors.js';
 import { Failover, type FailoverOptions } from './failover.js';
+import { logprobScorer } from './logprob-scorer.js';
 import { ALTERNATIVES, methodsOf } from './logprob-scores.js';
 import type { ScoredResponse, Scorer, Writing } from './scorer.js';
-import type { Capabilities, UpstreamRequest } from './upstream.js';
-import { type Opened, UpstreamBranch } from './upstream-branch.js';
+import type { Capabilities, UpstreamRequest, UpstreamToken } from './upstream.js';
 import { UpstreamServer } from './upstream-server.js';
+import { type Opened, UpstreamWriter } from './upstream-writer.js';
 
 export interface UpstreamModelOptions extends Partial<FailoverOptions> {
   /** Scores what the servers write; stays the caller's, with its engine. */
@@ -42,7 +46,7 @@ const BY_TEXT = { text: '', promptIds: null, ids: null } as const;
 /** Why a request is aborted whose generation has ended; made once, for every one would record where. */
 const OVER = new Error('the generation is over');
 
-const UNJUDGED: Pick<Judging, 'rate' | 'judge'> = { rate: identity, judge: () => identity };
+const UNJUDGED: BranchJudge = { rate: identity, judge: () => identity };
 
 /**
  * A model that the configuration gives upstreams. It is there at once; the servers are asked what they can do in the
@@ -184,10 +188,13 @@ export class UpstreamModel implements ServedModel {
       );
     };
     const generate = (start: (open: Open, dispensable: Dispensable) => Observable<GuardEvent>) =>
-      this.#generate({ asked, suits }, ({ ask, signal, dispensable }) =>
-        start(async ({ rate, judge }) => {
-          const options = { request: asked, methods, topLogprobs, rate, judge, signal };
-          return UpstreamBranch.begin(await ask(), options);
+      this.#generate({ asked, suits, topLogprobs }, ({ ask, signal, dispensable }) =>
+        start(async (judge) => {
+          const opened = await ask();
+          const { promptIds } = opened.answer;
+          const room = asked.maxTokens ?? Number.POSITIVE_INFINITY;
+          const options = { request: asked, tokenizer: null, promptIds, prompt: null, room, signal };
+          return branchOf(new UpstreamWriter(opened, options), logprobScorer(methods), judge);
         }, dispensable),
       );
     if (!settings.enabled) {
@@ -227,7 +234,9 @@ export class UpstreamModel implements ServedModel {
       promptTokens: promptIds?.length ?? null,
       guard,
       start: (gate) =>
-        this.#generate({ asked, suits }, (writing) => start({ ...writing, request: asked, seed }, gate)),
+        this.#generate({ asked, suits, topLogprobs: asked.topLogprobs }, (writing) =>
+          start({ ...writing, request: asked, seed }, gate),
+        ),
     };
   }
 
@@ -270,7 +279,7 @@ export class UpstreamModel implements ServedModel {
   }
 
   #generate(
-    { asked, suits }: Asking,
+    { asked, suits, topLogprobs }: Asking,
     run: (writing: Pick<Writing, 'ask' | 'signal' | 'dispensable'>) => Observable<GuardEvent>,
   ): Observable<GuardEvent> {
     return defer(() => {
@@ -295,6 +304,7 @@ export class UpstreamModel implements ServedModel {
         return true;
       };
       return run({ ask, signal: abort.signal, dispensable }).pipe(
+        map(withTop(topLogprobs)),
         tap({
           error: (error: unknown) => {
             if (opened && error instanceof UpstreamError) this.#failover.failed(opened.server, error);
@@ -311,13 +321,25 @@ export class UpstreamModel implements ServedModel {
 
 type Dispensable = Writing['dispensable'];
 
-type Open = (judging: Pick<Judging, 'rate' | 'judge'>) => Promise<UpstreamBranch>;
+type Open = (judge: BranchJudge) => Promise<Branch>;
 
 /** What is asked, and which of the servers can do it. */
 interface Asking {
   readonly asked: UpstreamRequest;
   readonly suits: (server: UpstreamServer) => boolean;
+  /** Alternatives of each token that the client wants: the scores may need more. */
+  readonly topLogprobs: number;
 }
+
+/** Leaves out what of a token only the scores need. */
+const withTop =
+  (topLogprobs: number) =>
+  (event: GuardEvent): GuardEvent => {
+    if (event.type !== 'token.delta') return event;
+    const { bytes, ...token }: typeof event & UpstreamToken = event;
+    if (!bytes && token.topLogprobs.length <= topLogprobs) return event;
+    return { ...token, topLogprobs: token.topLogprobs.slice(0, topLogprobs) };
+  };
 
 const tells = ({ capabilities }: UpstreamServer, topLogprobs: number): boolean =>
   capabilities !== null && topLogprobs <= (capabilities.logprobs ?? 0);

@@ -1,4 +1,4 @@
-import type { TopToken } from '../../src/stream/events.js';
+import type { TokenEvent } from '../../src/stream/events.js';
 
 /** What an upstream can do: found out by asking it, never guessed from a name. */
 export interface Capabilities {
@@ -44,13 +44,15 @@ export interface UpstreamRequest {
   };
 }
 
-/** A token as the server describes it. */
-export interface UpstreamToken {
-  readonly id: number | null;
-  readonly text: string;
-  readonly bytes: readonly number[] | null;
-  readonly logprob: number | null;
-  readonly top: readonly TopToken[];
+/** A token as the server describes it: what a `token.delta` says of it, and its bytes. */
+export interface UpstreamToken extends Pick<TokenEvent, 'id' | 'text' | 'logprob' | 'topLogprobs'> {
+  /** Of a part of a character, which has no text of its own. */
+  readonly bytes?: readonly number[];
+}
+
+/** A token of the scorer's vocabulary. The texts of all of them, joined, are what the server wrote. */
+export interface KnownToken extends UpstreamToken {
+  readonly id: number;
 }
 
 /** A part of the answer, as one event of the server brings it. */

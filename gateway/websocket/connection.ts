@@ -11,7 +11,7 @@ import type { LiveGeneration, Sink } from '../generations/live-generation.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { Models } from '../models/models.js';
-import { cancelSchema, createSchema, parse, resumeSchema } from '../requests/request.js';
+import { cancelSchema, createSchema, parse, resumeSchema } from '../requests/generation-request.js';
 import { CLOSE_CODES, type CloseCode, isFinal, isMeant } from './close-codes.js';
 import { StreamEncoding } from './encoding.js';
 

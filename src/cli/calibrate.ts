@@ -16,23 +16,26 @@ import { riskModel } from '../risk/risk-model.js';
 import { MIN_STEPS, MIN_TOKENS } from '../risk/running-risk.js';
 import { ScoreCollector } from '../risk/score-collector.js';
 import { type CollectedAnswer, collectScores } from '../stream/collect-scores.js';
-import { DEFAULT_METHODS, type Method } from '../uncertainty/method.js';
+import type { Method } from '../uncertainty/method.js';
+import type { Schedule } from '../uncertainty/schedule.js';
 import { type AbsoluteScoring, absoluteScoring } from '../uncertainty/settings.js';
 import { type CalibrationPrompt, readPrompts, taskPrompts } from './calibrate-prompts.js';
 import { formatFalseAlarms, formatThresholds, thresholdsOf } from './calibrate-report.js';
 import { reportDevices } from './devices.js';
-import { deviceOption, integer, modelOption, parseMethods, real } from './options.js';
+import { deviceOption, integer, modelOption, real } from './options.js';
 import { Progress } from './progress.js';
 import {
   addScoringOptions,
   MEASURE_HELP,
+  methodsOption,
   SCHEDULE_HEADING,
   SCHEDULE_HELP,
-  type ScoringOptions,
   scoringOf,
 } from './scoring-options.js';
 
-interface CalibrateOptions extends ScoringOptions {
+/** The options of scoring are read by {@link scoringOf}. */
+interface CalibrateOptions {
+  readonly schedule: Schedule['kind'];
   readonly model: string;
   readonly device: DeviceChoice;
   readonly input?: string;
@@ -71,11 +74,7 @@ export function calibrateCommand(): Command {
       integer(1, 1e6),
     )
     .option('--json', 'print the summary as JSON')
-    .addOption(
-      new Option('--methods <names>', 'comma-separated measures, see below')
-        .argParser(parseMethods)
-        .default([...DEFAULT_METHODS], DEFAULT_METHODS.join(',')),
-    )
+    .addOption(methodsOption())
     .optionsGroup('Answers:')
     .option('--temperature <number>', 'sampling temperature (default: set by the model)', real(0, 2))
     .option('--seed <number>', 'seed of problems, answers and noise', integer(0, 2 ** 30), 0)

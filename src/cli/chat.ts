@@ -16,7 +16,8 @@ import { riskModel } from '../risk/risk-model.js';
 import type { GuardEvent } from '../stream/events.js';
 import { FlowGate } from '../stream/flow-gate.js';
 import { generate } from '../stream/generate.js';
-import { checkGuard, type Guard, neverFires, retracts } from '../stream/guard.js';
+import { type Guard, neverFires } from '../stream/guard.js';
+import { checkGuard, guardOf } from '../stream/guard-fields.js';
 import { guardedGeneration } from '../stream/guarded-generation.js';
 import { eventFields } from '../stream/wire.js';
 import type { ChatMessage } from '../tokenizer/chat-template.js';
@@ -32,18 +33,18 @@ import {
 import { heatPainter, plainPainter } from './chat-painter.js';
 import { reportDevices } from './devices.js';
 import { reportError } from './errors.js';
-import { addGuardOptions, GUARD_HELP, type GuardOptions, guardOf } from './guard-options.js';
+import { addGuardOptions, GUARD_HELP, guardFieldsOf } from './guard-options.js';
 import { collectText, deviceOption, integer, modelOption, real } from './options.js';
 import {
   addScoringOptions,
   MEASURE_HELP,
   SCHEDULE_HEADING,
   SCHEDULE_HELP,
-  type ScoringOptions,
   scoringOf,
 } from './scoring-options.js';
 
-interface ChatOptions extends ScoringOptions, GuardOptions {
+/** The options of scoring and guard are read by {@link guardFieldsOf} and {@link scoringOf}. */
+interface ChatOptions {
   readonly model: string;
   readonly device: DeviceChoice;
   readonly system?: string;
@@ -55,6 +56,8 @@ interface ChatOptions extends ScoringOptions, GuardOptions {
   readonly maxTokens?: number;
   readonly score: boolean;
   readonly color: Method;
+  readonly method?: Method;
+  readonly schedule: 'windowed' | 'lazy';
   readonly json?: boolean;
 }
 
@@ -150,9 +153,8 @@ function scoringFor(options: ChatOptions): Scoring | null {
 async function watchOf(engine: Engine, options: ChatOptions, asked: Scoring): Promise<Watch> {
   const { checkpoint } = engine;
   const scoring = await absoluteScoring(asked, checkpoint.embeddingRms);
-  const given = guardOf(options, options.color);
-  const held = retracts(given.action) && !options.json;
-  const guard: Guard = held ? { ...given, delivery: 'held' } : given;
+  const { color, method = color, json = false } = options;
+  const guard = guardOf({ ...guardFieldsOf(options), methods: [...scoring.methods], method }, json);
   checkGuard(guard, scoring);
   const file = await readCalibration(join(checkpoint.dir, CALIBRATION_FILE));
   const { risks, warnings } = await riskModel(checkpoint, file, scoring, scoring.methods);

@@ -3,7 +3,6 @@ import { InvalidArgumentError, Option } from 'commander';
 import { DEVICE_CHOICES } from '../engine/device.js';
 import { PACKAGE_ROOT } from '../package-root.js';
 import { METHODS, type Method } from '../uncertainty/method.js';
-import { MAX_ALPHA, MIN_ALPHA, parseScale, type Scale } from '../uncertainty/settings.js';
 
 /** The model that comes with flinch. */
 export const EMBEDDED_MODEL = join(PACKAGE_ROOT, 'models/reasoner');
@@ -33,15 +32,6 @@ function numberBetween(low: number, high: number, whole: boolean) {
 export const integer = (low: number, high: number) => numberBetween(low, high, true);
 export const real = (low: number, high: number) => numberBetween(low, high, false);
 
-/** A size of a perturbation. */
-export function parseSize(text: string): Scale {
-  const scale = parseScale(text);
-  if (scale !== null && typeof scale !== 'number' && scale.rms > 0) return scale;
-  if (typeof scale === 'number' && scale >= MIN_ALPHA && scale <= MAX_ALPHA) return scale;
-  const relative = "a multiple of the embeddings' RMS, such as 0.005rms";
-  throw new InvalidArgumentError(`Must be a number from ${MIN_ALPHA} to ${MAX_ALPHA}, or ${relative}.`);
-}
-
 /** Bytes, as `800MB` or `4GB`. */
 export function parseBytes(text: string): number {
   const [, number, unit] = /^(\d+(?:\.\d+)?) ?(MB|GB)$/i.exec(text.trim()) ?? [];
@@ -55,10 +45,6 @@ export function parseBytes(text: string): number {
 export function collectText(text: string, before: readonly string[] = []): string[] {
   if (text === '') throw new InvalidArgumentError('Must not be empty.');
   return [...before, text];
-}
-
-export function parseWindow(text: string): number | 'all' {
-  return text === 'all' ? 'all' : integer(1, 65536)(text);
 }
 
 export function parseMethods(text: string): Method[] {

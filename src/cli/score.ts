@@ -3,11 +3,12 @@ import { readFile, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import type { DeviceChoice } from '../engine/device.js';
 import { Engine } from '../engine/engine.js';
 import { UsageError } from '../files/errors.js';
-import { DEFAULT_METHODS, type Method } from '../uncertainty/method.js';
+import type { Method } from '../uncertainty/method.js';
+import type { Schedule } from '../uncertainty/schedule.js';
 import { scoreResponse } from '../uncertainty/sequence-scorer.js';
 import {
   type AbsoluteScoring,
@@ -18,19 +19,21 @@ import {
 import { reportDevices } from './devices.js';
 import { reportError } from './errors.js';
 import { LineOutput } from './line-output.js';
-import { deviceOption, integer, modelOption, parseMethods } from './options.js';
+import { deviceOption, integer, modelOption } from './options.js';
 import { countLines, Progress } from './progress.js';
 import { outputLine, parseInputLine } from './score-lines.js';
 import {
   addScoringOptions,
   MEASURE_HELP,
+  methodsOption,
   SCHEDULE_HEADING,
   SCHEDULE_HELP,
-  type ScoringOptions,
   scoringOf,
 } from './scoring-options.js';
 
-interface ScoreOptions extends ScoringOptions {
+/** The options of scoring are read by {@link scoringOf}. */
+interface ScoreOptions {
+  readonly schedule: Schedule['kind'];
   readonly model: string;
   readonly device: DeviceChoice;
   readonly input: string;
@@ -46,11 +49,7 @@ export function scoreCommand(): Command {
     .addOption(deviceOption())
     .requiredOption('--input <file>', 'file of responses in JSON Lines; - reads standard input')
     .option('--output <file>', 'file to write; - is standard output', '-')
-    .addOption(
-      new Option('--methods <names>', 'comma-separated measures, see below')
-        .argParser(parseMethods)
-        .default([...DEFAULT_METHODS], DEFAULT_METHODS.join(',')),
-    );
+    .addOption(methodsOption());
   return addScoringOptions(command, ['offline', 'windowed', 'lazy'])
     .option(
       '--seed <number>',

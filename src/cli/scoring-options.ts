@@ -1,97 +1,42 @@
-import { type Command, Option } from 'commander';
-import type { TokurSettings } from '../numerics/tokur-noise.js';
+import type { Command, Option } from 'commander';
+import { guardSchema } from '../stream/guard-fields.js';
+import { DEFAULT_METHODS, type Method } from '../uncertainty/method.js';
 import type { Schedule } from '../uncertainty/schedule.js';
-import {
-  checkScoring,
-  DEFAULT_ALPHA,
-  DEFAULT_BLOCK,
-  DEFAULT_EPSILON,
-  DEFAULT_RANDOM,
-  DEFAULT_TOKUR,
-  DEFAULT_WINDOW,
-  MAX_ALPHA,
-  MAX_SAMPLES,
-  MAX_TOKUR_SAMPLES,
-  MIN_ALPHA,
-  type Scale,
-  type Scoring,
-  TOKUR_LAWS,
-} from '../uncertainty/settings.js';
-import { integer, parseSize, parseWindow, real } from './options.js';
+import { scoringOf as scoringOfFields } from '../uncertainty/scoring-fields.js';
+import { checkScoring, type Scoring } from '../uncertainty/settings.js';
+import { fieldOption, fieldsOf } from './field-option.js';
+import { parseMethods } from './options.js';
 
-/** Options that commands share: how tokens are scored. */
-export interface ScoringOptions {
-  readonly schedule: Schedule['kind'];
-  readonly block: number;
-  readonly window?: number | 'all';
-  readonly epsilon: number;
-  readonly alpha: Scale;
-  readonly derivative?: boolean;
-  readonly sigma: Scale;
-  readonly samples: number;
-  readonly tokurSigma: number;
-  readonly tokurSamples: number;
-  readonly tokurLaw: TokurSettings['law'];
-}
-
-/** Adds them, and leaves the group of the measures open. The first of the schedules is the default. */
+/** Adds the options that say how tokens are scored. The first of the schedules is the default. */
 export function addScoringOptions(command: Command, schedules: readonly Schedule['kind'][]): Command {
-  const relative = "0.005rms is relative to the embeddings' RMS";
-  return command
-    .optionsGroup('Schedule:')
-    .addOption(
-      new Option('--schedule <kind>', 'which tokens a pass attacks: see below')
-        .choices(schedules)
-        .default(schedules[0]),
-    )
-    .option('--block <tokens>', 'new tokens per score pass, at most', integer(1, 65536), DEFAULT_BLOCK)
-    .option(
-      '--window <positions>',
-      `positions that a pass covers, or all (default: ${DEFAULT_WINDOW}, at least the block)`,
-      parseWindow,
-    )
-    .option(
-      '--epsilon <number>',
-      'lazy: a token is doubtful when 1 − P exceeds it',
-      real(0, 1),
-      DEFAULT_EPSILON,
-    )
-    .optionsGroup('Measures:')
-    .option('--alpha <size>', `adversarial: size of the perturbation; ${relative}`, parseSize, DEFAULT_ALPHA)
-    .option(
-      '--sigma <size>',
-      `random: standard deviation of the noise; ${relative}`,
-      parseSize,
-      DEFAULT_RANDOM.sigma,
-    )
-    .option(
-      '--samples <number>',
-      'random: draws of the noise',
-      integer(2, MAX_SAMPLES),
-      DEFAULT_RANDOM.samples,
-    )
-    .option(
-      '--derivative',
-      'adversarial, random: the derivative along the perturbation instead of a pass with it',
-    )
-    .option(
-      '--tokur-sigma <number>',
-      'tokur_*: standard deviation of the noise on the weights',
-      real(MIN_ALPHA, MAX_ALPHA),
-      DEFAULT_TOKUR.sigma,
-    )
-    .option(
-      '--tokur-samples <number>',
-      'tokur_*: models that are sampled, the unperturbed one among them',
-      integer(2, MAX_TOKUR_SAMPLES),
-      DEFAULT_TOKUR.samples,
-    )
-    .addOption(
-      new Option('--tokur-law <law>', 'tokur_*: what the noise is drawn for')
-        .choices(TOKUR_LAWS)
-        .default(DEFAULT_TOKUR.law),
-    );
+  const groups = {
+    'Schedule:': [
+      fieldOption('schedule', '<kind>').choices(schedules).default(schedules[0]),
+      fieldOption('block', '<tokens>'),
+      fieldOption('window', '<positions>'),
+      fieldOption('epsilon', '<number>'),
+    ],
+    'Measures:': [
+      fieldOption('alpha', '<size>'),
+      fieldOption('sigma', '<size>'),
+      fieldOption('samples', '<number>'),
+      fieldOption('derivative', null),
+      fieldOption('tokur_sigma', '<number>'),
+      fieldOption('tokur_samples', '<number>'),
+      fieldOption('tokur_law', '<law>'),
+    ],
+  };
+  for (const [heading, options] of Object.entries(groups)) {
+    command.optionsGroup(heading);
+    for (const option of options) command.addOption(option);
+  }
+  return command;
 }
+
+export const methodsOption = (): Option =>
+  fieldOption('methods', '<names>', null)
+    .argParser(parseMethods)
+    .default([...DEFAULT_METHODS], DEFAULT_METHODS.join(','));
 
 export const SCHEDULE_HEADING = 'Schedules of adversarial; the other measures are the same under each:';
 
@@ -112,23 +57,19 @@ export const MEASURE_HELP = `Measures of a token, natural logarithm; higher is l
   entropy      of the distribution that the token was drawn from
   margin       1 minus its lead over the most probable other token, 0 to 2`;
 
-/** @throws SettingsError that names the field */
-export function scoringOf(options: ScoringOptions, methods: Scoring['methods'], seed: number): Scoring {
-  const { schedule, block, epsilon, alpha, derivative, sigma, samples } = options;
-  const { window = Math.max(DEFAULT_WINDOW, block) } = options;
-  const kinds: Readonly<Record<Schedule['kind'], Schedule>> = {
-    offline: { kind: 'offline' },
-    windowed: { kind: 'windowed', block, window },
-    lazy: { kind: 'lazy', block, window, epsilon },
-  };
-  const scoring: Scoring = {
-    methods,
-    schedule: kinds[schedule],
-    alpha,
-    form: derivative ? 'derivative' : 'perturb',
-    random: { sigma, samples, seed },
-    tokur: { sigma: options.tokurSigma, samples: options.tokurSamples, law: options.tokurLaw, seed },
-  };
-  checkScoring(scoring);
-  return scoring;
+/**
+ * The settings that the options give. `offline` is a schedule of the command line alone.
+ * @throws SettingsError that names the field
+ */
+export function scoringOf(
+  { schedule, ...options }: { readonly schedule: Schedule['kind'] },
+  methods: Method[],
+  seed: number,
+): Scoring {
+  const offline = schedule === 'offline';
+  const fields = guardSchema.parse(fieldsOf(offline ? options : { ...options, schedule }));
+  const scoring = scoringOfFields({ ...fields, methods }, seed);
+  const settings: Scoring = offline ? { ...scoring, schedule: { kind: 'offline' } } : scoring;
+  checkScoring(settings);
+  return settings;
 }

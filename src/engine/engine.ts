@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { type Checkpoint, openCheckpoint } from '../checkpoint/checkpoint.js';
+import { debug } from './debug.js';
 import { candidates, type DeviceChoice } from './device.js';
 import { EngineError } from './errors.js';
 import { type GenerateRequest, Generation } from './generation.js';
@@ -20,10 +21,10 @@ export interface EngineOptions {
   readonly device?: DeviceChoice;
   /** Responses that may be under way at once; one more is refused. Default 16. */
   readonly maxStreams?: number;
-  /** The most positions of one text. By default the model's own limit, at most 8192. */
+  /** The most positions of one sequence. By default the model's own limit, at most 8192. */
   readonly contextLength?: number;
   /**
-   * Bytes of private memory that texts may be predicted to need, both processes together; one that does not fit is
+   * Bytes of private memory that sequences may be predicted to need, both processes together; one that does not fit is
    * refused. By default 70 % of what is available when the engine opens.
    */
   readonly memoryLimit?: number;
@@ -121,6 +122,7 @@ export class Engine {
       this.#streams -= 1;
       release();
     });
+    debug('generate: %d prompt tokens, %d to write at most', request.promptIds.length, request.maxTokens);
     const letGo = share.hold();
     try {
       return await Generation.start(
@@ -133,7 +135,7 @@ export class Engine {
   }
 
   /**
-   * @param size the longest that the text may become, and what its passes may cover; by default all of the context
+   * @param size the longest that the sequence may become, and what its passes may cover; by default all of the context
    * @param forks how many other continuations there may be at a time ({@link ScoreSequence.fork})
    * @throws EngineError `memory`, `overloaded`, `unavailable`, `closed`
    */
@@ -142,6 +144,7 @@ export class Engine {
     const { window = positions, scored = positions, replicas = 0 } = size;
     const need = copies(scoreMemory(this.machine('score'), { positions, window, scored, replicas }), forks);
     const share = new Share(this.memory.admit('score', need, positions));
+    debug('score: a sequence of up to %d positions, windows of %d, %d replicas', positions, window, replicas);
     const letGo = share.hold();
     try {
       return await ScoreSequence.open({
@@ -149,6 +152,7 @@ export class Engine {
         vocabSize: this.checkpoint.config.vocabSize,
         share,
         passed: (ms) => {
+          debug('pass: %d ms', Math.round(ms));
           for (const listener of this.#passListeners) listener(ms);
         },
         now: this.#now,
@@ -199,5 +203,5 @@ export class Engine {
   }
 }
 
-/** Of a text and its forks: runs come one after the other. */
+/** Of a sequence and its forks: runs come one after the other. */
 const copies = ({ kept, run }: MemoryNeed, forks = 0): MemoryNeed => ({ kept: kept * (1 + forks), run });

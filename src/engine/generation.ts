@@ -3,7 +3,7 @@ import type { Tokenizer } from '../tokenizer/tokenizer.js';
 import { EngineError } from './errors.js';
 import { Inbox } from './inbox.js';
 import type { EngineProcess, StreamHandle } from './process.js';
-import type { FromDecode, GenerateMessage, ToDecode } from './protocol.js';
+import type { FromDecode, GenerateMessage, SampledToken, ToDecode } from './protocol.js';
 import type { Sampling, TokenLogprob } from './sampler.js';
 import type { Share } from './share.js';
 import { TextAssembler } from './text-assembler.js';
@@ -36,8 +36,9 @@ export interface GenerationFork {
   readonly sampling: Sampling;
 }
 
+/** A `token.delta` event whose id and log-probability are known: streams pass it on as it is. */
 export interface GeneratedToken {
-  readonly type: 'token';
+  readonly type: 'token.delta';
   /** Counts the tokens of the response from 0. */
   readonly index: number;
   readonly id: number;
@@ -56,10 +57,8 @@ export interface GenerationEnd {
   readonly tokens: number;
 }
 
-type Sampled = Extract<FromDecode, { type: 'token' }>;
-
 /** Of tokens that were kept only the id is known. */
-type Assembler = TextAssembler<Pick<Sampled, 'id'> & Partial<Sampled>>;
+type Assembler = TextAssembler<Pick<SampledToken, 'id'> & Partial<SampledToken>>;
 
 /** What the decode process is asked for, beside what does not depend on the request. */
 type Ask = Pick<GenerateMessage, 'promptIds' | 'past' | 'forced' | 'sampling' | 'maxTokens'>;
@@ -230,7 +229,7 @@ export class Generation {
       if (logprob === undefined || top === undefined) continue; // kept: whoever wrote it has given it out
       const index = this.#ids.length;
       const inserted = index < this.#kept + this.#inserted && { inserted: true as const };
-      this.#ready.push({ type: 'token', index, id, text, logprob, topLogprobs: top, ...inserted });
+      this.#ready.push({ type: 'token.delta', index, id, text, logprob, topLogprobs: top, ...inserted });
       this.#ids.push(id);
     }
   }

@@ -14,7 +14,7 @@ export function capacityFor(length: number, limit = Number.POSITIVE_INFINITY): n
 }
 
 /**
- * Keys and values of one text: per layer `[1, kvHeads, capacity, headDim]`, as fused attention reads and extends
+ * Keys and values of one sequence: per layer `[1, kvHeads, capacity, headDim]`, as fused attention reads and extends
  * them in place. It only ever appends; setting {@link length} cuts it.
  */
 export class KvCache {
@@ -32,7 +32,7 @@ export class KvCache {
     this.#buffers = Array.from({ length: 2 * shape.layers }, () => new Float32Array());
   }
 
-  /** Another one for texts of the same model. */
+  /** Another one for sequences of the same model. */
   empty(): KvCache {
     return new KvCache(this.#shape, this.#limit);
   }

@@ -7,7 +7,7 @@ interface Admitted extends MemoryNeed {
 }
 
 /**
- * Admits texts as long as what they are predicted to need fits: what they keep, and for each of the two processes the
+ * Admits sequences as long as what they are predicted to need fits: what they keep, and for each of the two processes the
  * largest of its runs.
  */
 export class MemoryBudget {
@@ -27,7 +27,7 @@ export class MemoryBudget {
   /**
    * @param role the process that it is for
    * @returns the release; calling it twice does no harm
-   * @throws EngineError `memory` for a text that never fits, `overloaded` for one that does not fit beside the others
+   * @throws EngineError `memory` for a sequence that never fits, `overloaded` for one that does not fit beside the others
    */
   admit(role: Role, need: MemoryNeed, positions: number): () => void {
     const admitted = { ...need, role };

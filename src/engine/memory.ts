@@ -2,27 +2,27 @@ import type { ModelConfig } from '../checkpoint/config.js';
 import { capacityFor } from './kv-cache.js';
 import { FLOAT, fitsOneRun, forwardRunBytes, type Machine, rowsPerRun, scoreRunBytes } from './run-limits.js';
 
-/** Private memory that one text needs beside the weights and the runtime itself (about 100 MB for each process). */
+/** Private memory that one sequence needs beside the weights and the runtime itself (about 100 MB for each process). */
 export interface MemoryNeed {
-  /** Bytes kept for as long as the text is open. */
+  /** Bytes kept for as long as the sequence is open. */
   readonly kept: number;
   /** Bytes at the height of one run; in a process runs come one after the other. */
   readonly run: number;
 }
 
-/** How a text is scored, as far as memory goes. */
+/** How a sequence is scored, as far as memory goes. */
 export interface ScoreSize {
   /** Prompt and response. */
   readonly positions: number;
   /** Positions that a pass covers, and tokens that it scores, at most. */
   readonly window: number;
   readonly scored: number;
-  /** Perturbed copies of the text. */
+  /** Perturbed copies of the sequence. */
   readonly replicas: number;
 }
 
 /**
- * Of a text that is being written.
+ * Of a sequence that is being written.
  *
  * These are estimates by counting the tensors that are alive at once: the runtime's allocator rounds up and keeps what
  * it got.
@@ -36,7 +36,7 @@ export function decodeMemory(machine: Machine, positions: number): MemoryNeed {
   };
 }
 
-/** Of a text that is being scored. */
+/** Of a sequence that is being scored. */
 export function scoreMemory(
   machine: Machine,
   { positions, window, scored, replicas }: ScoreSize,

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { debug } from './debug.js';
 import { adviceFor, type Device, environmentOf } from './device.js';
 import { EngineError } from './errors.js';
 
@@ -183,6 +184,7 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
       env: { ...process.env, ...environmentOf(device, this.#devices.length === 1) },
     });
     this.#pid = child.pid;
+    debug('%s process %d: started for %s', this.#open.role, child.pid, device);
     const ready = new Promise<void>((resolve, reject) => {
       let reason = '';
       child.on('message', (message: In) => {
@@ -201,7 +203,9 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
     });
     child.send({ ...this.#open, device }, () => {});
     await ready;
+    debug('%s process %d: ready', this.#open.role, child.pid);
     child.once('exit', (code, signal) => {
+      debug('%s process %d: gone (%s)', this.#open.role, child.pid, signal ?? `exit code ${code}`);
       this.#child = null;
       this.#lose('died', signal ?? `exit code ${code}`);
       if (!this.#closed) this.ready().catch(() => {}); // whoever listens, or needs it next, hears why it does not start

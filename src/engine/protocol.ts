@@ -13,7 +13,7 @@ export interface OpenMessage {
   readonly source: ModelSource;
   readonly threads: number;
   readonly device: Device;
-  /** The most positions that one text may have. */
+  /** The most positions that one sequence may have. */
   readonly contextLength: number;
 }
 
@@ -49,15 +49,20 @@ type Opened =
   | { readonly type: 'ready'; readonly device: Device }
   | { readonly type: 'unavailable'; readonly message: string };
 
+/** A token that was drawn, or given to the model. */
+export interface SampledToken {
+  readonly type: 'token';
+  readonly stream: number;
+  readonly id: number;
+  /** Natural log, temperature 1. */
+  readonly logprob: number;
+  /** Most probable first. */
+  readonly top: readonly TokenLogprob[];
+}
+
 export type FromDecode =
   | Opened
-  | {
-      readonly type: 'token';
-      readonly stream: number;
-      readonly id: number;
-      readonly logprob: number;
-      readonly top: readonly TokenLogprob[];
-    }
+  | SampledToken
   | { readonly type: 'end'; readonly stream: number; readonly reason: 'stop' | 'length' }
   | { readonly type: 'failed'; readonly stream: number; readonly message: string };
 
@@ -65,7 +70,7 @@ export type FromDecode =
 export interface PassMessage {
   readonly type: 'pass';
   readonly stream: number;
-  /** Tokens that the text has gained since the last pass; the first pass brings the prompt. */
+  /** Tokens that the sequence has gained since the last pass; the first pass brings the prompt. */
   readonly newIds: readonly number[];
   readonly start: number;
   readonly from: number;
@@ -84,7 +89,7 @@ export interface Adversary {
   readonly attacked?: readonly boolean[];
 }
 
-/** Copies of a text that run perturbed: their embeddings, or for TokUR the weights of the model. */
+/** Copies of a sequence that run perturbed: their embeddings, or for TokUR the weights of the model. */
 export type ReplicaOptions = NoiseOptions | ({ readonly kind: 'tokur' } & TokurSettings);
 
 export interface NoiseOptions {
@@ -98,7 +103,7 @@ export interface NoiseOptions {
     | { readonly values: Float32Array; readonly positions: number };
 }
 
-/** What the replicas of a text say of tokens `from` to `to − 1`. */
+/** What the replicas of a sequence say of tokens `from` to `to − 1`. */
 export interface SampleMessage {
   readonly type: 'sample';
   readonly stream: number;
@@ -120,11 +125,11 @@ export type ToScore =
   | OpenMessage
   | PassMessage
   | SampleMessage
-  /** A text that begins as the first `length` tokens of another one. */
+  /** A sequence that begins as the first `length` tokens of another one. */
   | ForkMessage
-  /** What the samples of a text are; before the first of them. */
+  /** What the samples of a sequence are; before the first of them. */
   | { readonly type: 'replicas'; readonly stream: number; readonly options: ReplicaOptions }
-  /** The text is done with: its cache is freed. */
+  /** The sequence is done with: its cache is freed. */
   | { readonly type: 'release'; readonly stream: number };
 
 export interface Rival {

@@ -3,7 +3,7 @@ import type { Device } from './device.js';
 
 /**
  * Floating-point operations that a run may take for each thread: about a second on a core with AVX-512 (96 GFLOP/s
- * measured), a few on others. A run cannot be interrupted: cancellation and other texts wait for it.
+ * measured), a few on others. A run cannot be interrupted: cancellation and other sequences wait for it.
  */
 const RUN_OPERATIONS = 1e11;
 /** On a GPU: a second of 10 TFLOP/s. */

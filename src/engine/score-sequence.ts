@@ -25,7 +25,7 @@ export interface PassResult {
 export interface ScoreContext {
   readonly process: EngineProcess<ToScore, FromScore>;
   readonly vocabSize: number;
-  /** Held by each text for as long as the process holds it. */
+  /** Held by each sequence for as long as the process holds it. */
   readonly share: Share;
   /** Told how long each pass took, and each sample, waiting for others included. */
   readonly passed: (ms: number) => void;
@@ -33,7 +33,7 @@ export interface ScoreContext {
   readonly now: () => number;
 }
 
-/** A text in the score process: its clean KV cache, and one pass at a time. */
+/** A sequence in the score process: its clean KV cache, and one pass at a time. */
 export class ScoreSequence {
   readonly #context: ScoreContext;
   readonly #inbox = new Inbox<FromScore>();
@@ -47,37 +47,37 @@ export class ScoreSequence {
 
   /** @throws EngineError `unavailable`, `closed` */
   static async open(context: ScoreContext): Promise<ScoreSequence> {
-    const text = new ScoreSequence(context);
-    text.#letGo = context.share.hold();
+    const sequence = new ScoreSequence(context);
+    sequence.#letGo = context.share.hold();
     try {
-      text.#handle = await context.process.attach({
-        receive: (message) => text.#inbox.put(message),
-        waits: () => text.#inbox.awaited,
+      sequence.#handle = await context.process.attach({
+        receive: (message) => sequence.#inbox.put(message),
+        waits: () => sequence.#inbox.awaited,
         fail: (error) => {
-          text.#letGo();
-          text.#inbox.fail(error);
+          sequence.#letGo();
+          sequence.#inbox.fail(error);
         },
       });
-      return text;
+      return sequence;
     } catch (error) {
-      text.#letGo();
+      sequence.#letGo();
       throw error;
     }
   }
 
   /**
-   * Another text that begins with the same `length` tokens; what is known of them is copied.
+   * Another sequence that begins with the same `length` tokens; what is known of them is copied.
    * @throws EngineError `failed` for more tokens than a pass has brought, `crashed`, `unavailable`, `closed`
    */
   async fork(length: number): Promise<ScoreSequence> {
     const { stream: of } = this.#open();
-    const text = await ScoreSequence.open(this.#context);
+    const sequence = await ScoreSequence.open(this.#context);
     try {
-      const message = await text.#ask({ type: 'fork', of, length });
+      const message = await sequence.#ask({ type: 'fork', of, length });
       if (message.type !== 'forked') throw unexpected(message);
-      return text;
+      return sequence;
     } catch (error) {
-      text.release();
+      sequence.release();
       throw error;
     }
   }
@@ -90,7 +90,7 @@ export class ScoreSequence {
     return { tokens: message.tokens, positions: message.positions };
   }
 
-  /** Replaces the perturbed copies of the text. */
+  /** Replaces the perturbed copies of the sequence. */
   openReplicas(options: ReplicaOptions): void {
     this.#send({ type: 'replicas', options });
   }
@@ -147,7 +147,7 @@ export class ScoreSequence {
   }
 }
 
-/** A message to a text, before it is known which. */
+/** A message to a sequence, before it is known which. */
 type Unaddressed<Message> = Message extends { readonly stream: number } ? Omit<Message, 'stream'> : never;
 
 function unexpected(message: FromScore): EngineError {

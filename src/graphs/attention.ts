@@ -11,8 +11,8 @@ import {
   splitRows,
 } from './sequence-batch.js';
 
-/** Receives the keys and values of the window, of one layer of one text, `[1, kvHeads, rows, headDim]`. */
-type OnPresent = (text: SequenceInputs, layer: number, present: KeyValue) => void;
+/** Receives the keys and values of the window, of one layer of one sequence, `[1, kvHeads, rows, headDim]`. */
+type OnPresent = (sequence: SequenceInputs, layer: number, present: KeyValue) => void;
 
 /** Makes them outputs of the graph, `window_key.t.layer` and `window_value.t.layer`. */
 export const outputWindow =
@@ -36,8 +36,8 @@ const batched = (g: Graph, x: Value): Value => g.reshape(x, [1, ...x.shape]);
 export function windowAttention(
   g: Graph,
   config: ModelConfig,
-  { rotary, texts }: SequenceBatch,
-  { past, inner, masks }: WindowTexts,
+  { rotary, sequences }: SequenceBatch,
+  { past, inner, masks }: WindowSequences,
   onPresent: OnPresent = () => {},
 ): Attention {
   const { heads, kvHeads, headDim } = config;
@@ -45,15 +45,15 @@ export function windowAttention(
 
   return (layer, projections) => {
     const query = g.op('Mul', [rotate(g, projections.query, heads, rotary), scale]);
-    const queries = splitRows(g, query, 1, texts);
-    const keys = splitRows(g, rotate(g, projections.key, kvHeads, rotary), 1, texts);
-    const values = splitRows(g, batched(g, projections.value), 1, texts);
-    const mixed = texts.map((text, t) => {
+    const queries = splitRows(g, query, 1, sequences);
+    const keys = splitRows(g, rotate(g, projections.key, kvHeads, rotary), 1, sequences);
+    const values = splitRows(g, batched(g, projections.value), 1, sequences);
+    const mixed = sequences.map((sequence, t) => {
       const present = { key: byHead(keys[t]!), value: byHead(values[t]!) };
-      onPresent(text, layer, present);
+      onPresent(sequence, layer, present);
       const before = inner[t]?.[layer];
       const recent = before ? joined(before, present) : present;
-      return attend(text, queries[t]!, past[t]![layer]!, recent, masks[t]![layer]!);
+      return attend(sequence, queries[t]!, past[t]![layer]!, recent, masks[t]![layer]!);
     });
     return g.reshape(concatRows(g, mixed, 1), projections.query.shape);
   };
@@ -74,15 +74,24 @@ export function windowAttention(
   }
 
   /** @param recent keys and values that may have a gradient, the last of all */
-  function attend(text: SequenceInputs, query: Value, past: KeyValue, recent: KeyValue, mask: Value): Value {
+  function attend(
+    sequence: SequenceInputs,
+    query: Value,
+    past: KeyValue,
+    recent: KeyValue,
+    mask: Value,
+  ): Value {
     const group = heads / kvHeads;
-    const grouped = g.transpose(g.reshape(query, [1, text.rows, kvHeads, group, headDim]), [0, 2, 3, 1, 4]);
-    const queries = g.reshape(grouped, [1, kvHeads, `queries.${text.index}`, headDim]);
+    const grouped = g.transpose(
+      g.reshape(query, [1, sequence.rows, kvHeads, group, headDim]),
+      [0, 2, 3, 1, 4],
+    );
+    const queries = g.reshape(grouped, [1, kvHeads, `queries.${sequence.index}`, headDim]);
     const { key: keys, value: values } = joined(past, recent);
     const total = keys.shape[2]!;
 
     const products = g.op('MatMul', [queries, swap(keys)]);
-    const scores = g.reshape(products, [1, kvHeads, group, text.rows, total]);
+    const scores = g.reshape(products, [1, kvHeads, group, sequence.rows, total]);
     const softmax = g.op('Softmax', [g.op('Add', [scores, mask])], { axis: -1 });
     const weights = g.reshape(softmax, products.shape);
     const mixed = g.op('MatMul', [weights, values]);
@@ -105,15 +114,15 @@ export function windowAttention(
     });
 
     const byPosition = g.transpose(
-      g.reshape(mixed, [1, kvHeads, group, text.rows, headDim]),
+      g.reshape(mixed, [1, kvHeads, group, sequence.rows, headDim]),
       [0, 3, 1, 2, 4],
     );
-    return g.reshape(byPosition, [1, text.rows, heads * headDim]);
+    return g.reshape(byPosition, [1, sequence.rows, heads * headDim]);
   }
 }
 
-/** What {@link windowAttention} needs of each text, per layer: the same in every forward pass of a graph. */
-export interface WindowTexts {
+/** What {@link windowAttention} needs of each sequence, per layer: the same in every forward pass of a graph. */
+export interface WindowSequences {
   /** Keys and values before the window, `[1, kvHeads, past, headDim]`: constants. */
   readonly past: readonly (readonly KeyValue[])[];
   /** Of an earlier part of the window, `[1, kvHeads, inner, headDim]`; nothing where a run has the whole window. */
@@ -123,22 +132,22 @@ export interface WindowTexts {
 }
 
 /**
- * Cuts the cache of every text to what lies before the rows of the run.
+ * Cuts the cache of every sequence to what lies before the rows of the run.
  *
- * Inputs per text t: `positions.t` int64 `[rows]`, `past_positions.t` int64 `[past]`: 0 to past − 1; and with parts
+ * Inputs per sequence t: `positions.t` int64 `[rows]`, `past_positions.t` int64 `[past]`: 0 to past − 1; and with parts
  * `inner_positions.t` int64 `[inner]`, what follows them up to the rows of the run.
  * @param parts whether a run may have a later part of a window whose earlier part is in the cache
  */
 export function declareWindows(
   g: Graph,
   { slidingWindow }: ModelConfig,
-  { texts }: SequenceBatch,
+  { sequences }: SequenceBatch,
   { parts }: { readonly parts: boolean } = { parts: false },
-): WindowTexts {
+): WindowSequences {
   const past: KeyValue[][] = [];
   const inner: KeyValue[][] = [];
   const masks: Value[][] = [];
-  for (const { index, rows, cache } of texts) {
+  for (const { index, rows, cache } of sequences) {
     const positions = g.input(`positions.${index}`, 'int64', [rows]);
     const cut = (from: Shape, size: Dim): KeyValue[] =>
       cache.map(({ key, value }) => ({
@@ -184,26 +193,26 @@ function causalMask(g: Graph, rowPositions: Value, keyPositions: Value, slidingW
 }
 
 /**
- * Attention as one fused operator per text, against the cache and into it: pass each input buffer as the output of
+ * Attention as one fused operator per sequence, against the cache and into it: pass each input buffer as the output of
  * the same name, and it is written in place. It has no gradient.
  *
- * Inputs per text t: `last_key.t` int32 `[1]`, the number of keys minus one, and `total_length.t` int32 `[]`, the
+ * Inputs per sequence t: `last_key.t` int32 `[1]`, the number of keys minus one, and `total_length.t` int32 `[]`, the
  * number of keys. Outputs `present_key.t.layer`, `present_value.t.layer`.
  */
 export function fusedAttention(
   g: Graph,
   { heads, kvHeads, headDim, slidingWindow }: ModelConfig,
-  { rotary, texts }: SequenceBatch,
+  { rotary, sequences }: SequenceBatch,
 ): Attention {
-  const lengths = texts.map(({ index }) => ({
+  const lengths = sequences.map(({ index }) => ({
     lastKey: g.input(`last_key.${index}`, 'int32', [1]),
     total: g.input(`total_length.${index}`, 'int32', []),
   }));
   return (layer, projections) => {
-    const queries = splitRows(g, rotate(g, projections.query, heads, rotary), 1, texts);
-    const keys = splitRows(g, rotate(g, projections.key, kvHeads, rotary), 1, texts);
-    const values = splitRows(g, batched(g, projections.value), 1, texts);
-    const mixed = texts.map(({ index, cache }, t) => {
+    const queries = splitRows(g, rotate(g, projections.query, heads, rotary), 1, sequences);
+    const keys = splitRows(g, rotate(g, projections.key, kvHeads, rotary), 1, sequences);
+    const values = splitRows(g, batched(g, projections.value), 1, sequences);
+    const mixed = sequences.map(({ index, cache }, t) => {
       const past = cache[layer]!;
       const [result, key, value] = g.node(
         'GroupQueryAttention',

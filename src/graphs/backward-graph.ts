@@ -3,14 +3,14 @@ import { Graph } from '../onnx/graph.js';
 import { gradients } from '../onnx/vjp.js';
 import { declareWindows, windowAttention } from './attention.js';
 import { Decoder, type ModelSource } from './decoder.js';
-import { declareTexts, type KeyValue } from './sequence-batch.js';
+import { declareSequences, type KeyValue } from './sequence-batch.js';
 
 /**
  * The gradient of a window's log-probabilities on a part of its embeddings: for windows that are too long for one run.
  * The last part comes first. What it owes to keys and values of earlier parts is handed on, part to part: backward
  * through the KV cache.
  *
- * Inputs: those of {@link declareTexts} and {@link declareWindows} for one text, in parts; `rows`, `targets` int64
+ * Inputs: those of {@link declareSequences} and {@link declareWindows} for one sequence, in parts; `rows`, `targets` int64
  * `[scored]`, `attacked` fp32 `[scored]`; per layer `d_key.0.layer`, `d_value.0.layer`
  * `[1, kvHeads, inner+rows, headDim]`: the gradient that later parts have on these positions, zero for the last part.
  * Outputs: `gradient` `[rows, hidden]`; and what to hand on, `d_inner_key.0.layer`, `d_inner_value.0.layer`
@@ -20,7 +20,7 @@ export function buildBackwardGraph(source: ModelSource): Graph {
   const { config } = source;
   const g = new Graph();
   const decoder = new Decoder(g, source);
-  const batch = declareTexts(g, config, 1);
+  const batch = declareSequences(g, config, 1);
   const windows = declareWindows(g, config, batch, { parts: true });
   const rows = g.input('rows', 'int64', ['scored']);
   const targets = g.input('targets', 'int64', ['scored']);

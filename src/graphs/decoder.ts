@@ -26,7 +26,7 @@ export type ProjectionHook = (output: Value, input: Value, layer: number, name: 
 
 /**
  * The decoder of the Llama, Qwen2 and Mistral families, written once. Activations are fp32 and two-dimensional,
- * `[rows, features]`; only the attention knows which row belongs to which text.
+ * `[rows, features]`; only the attention knows which row belongs to which sequence.
  */
 export class Decoder {
   readonly #g: Graph;

@@ -2,12 +2,12 @@ import { logSoftmax, pick } from '../onnx/functions.js';
 import { Graph } from '../onnx/graph.js';
 import { declareWindows, fusedAttention, outputWindow, windowAttention } from './attention.js';
 import { Decoder, type ModelSource } from './decoder.js';
-import { declareTexts } from './sequence-batch.js';
+import { declareSequences } from './sequence-batch.js';
 import { findRival, outputStatistics } from './token-statistics.js';
 
 export interface ForwardGraphOptions {
-  /** How many texts go through in one run. */
-  readonly texts: number;
+  /** How many sequences go through in one run. */
+  readonly sequences: number;
   /**
    * What is wanted of the scored rows.
    * - `logprobs`: of all tokens, `[scored, vocab]`
@@ -27,20 +27,20 @@ export interface ForwardGraphOptions {
 }
 
 /**
- * Tokens against the KV caches of several texts → the distribution of the next token of chosen rows.
+ * Tokens against the KV caches of several sequences → the distribution of the next token of chosen rows.
  *
- * Inputs: those of {@link declareTexts} and of the attention; `rows` int64 `[scored]`, numbers of rows whose
+ * Inputs: those of {@link declareSequences} and of the attention; `rows` int64 `[scored]`, numbers of rows whose
  * next token is wanted; but for `logprobs` and `hidden` also `targets` int64 `[scored]`, that token.
  * Outputs: the result, natural log, temperature 1; and what the attention puts out of keys and values.
  */
 export function buildForwardGraph(
   source: ModelSource,
-  { texts, result, noise, fused, top }: ForwardGraphOptions,
+  { sequences, result, noise, fused, top }: ForwardGraphOptions,
 ): Graph {
   const { config } = source;
   const g = new Graph();
   const decoder = new Decoder(g, source);
-  const batch = declareTexts(g, config, texts);
+  const batch = declareSequences(g, config, sequences);
   const rows = g.input('rows', 'int64', ['scored']);
   const attention = fused
     ? fusedAttention(g, config, batch)

@@ -10,14 +10,14 @@ export interface LayerDirections {
 
 /**
  * What the noise z of W x + B z is drawn for (docs/design/evaluation.md, section 3). At one position both have the same law.
- * - `weights`: z = Eᵀ x, that is, the weights are W + B Eᵀ at every position of a text.
+ * - `weights`: z = Eᵀ x, that is, the weights are W + B Eᵀ at every position of a sequence.
  * - `positions`: z = ‖x‖ n, with a new n at every position.
  */
 export type NoiseLaw = 'weights' | 'positions';
 
 /**
  * Noise on queries and values along a few directions of their projections. The rows are those of so many samples of
- * one text, equally many each; a sample whose noise is zero runs as if there were none.
+ * one sequence, equally many each; a sample whose noise is zero runs as if there were none.
  *
  * Adds inputs per layer N, `noise.N.q` and `noise.N.v`, which hold the factor σ: E `[samples, hidden, rank]` under
  * `weights`, n `[rows, rank]` under `positions`. The directions themselves become constants of the graph: they never

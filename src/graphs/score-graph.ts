@@ -5,12 +5,12 @@ import type { Value } from '../onnx/types.js';
 import { gradients } from '../onnx/vjp.js';
 import { declareWindows, fusedAttention, outputWindow, windowAttention } from './attention.js';
 import { type Attention, Decoder, type ModelSource } from './decoder.js';
-import { declareTexts } from './sequence-batch.js';
+import { declareSequences } from './sequence-batch.js';
 import { findRival, firstOrderGrowth, outputStatistics } from './token-statistics.js';
 
 export interface ScoreGraphOptions {
-  /** How many texts go through in one run. */
-  readonly texts: number;
+  /** How many sequences go through in one run. */
+  readonly sequences: number;
   /** Take the step and run the model again, or take the derivative along it: no difference of nearly equal numbers. */
   readonly form: 'perturb' | 'derivative';
   /** Whether the perturbed pass uses {@link fusedAttention}. */
@@ -21,10 +21,10 @@ export interface ScoreGraphOptions {
 
 /**
  * The score window of docs/design/engine.md, section 3 as one graph: clean forward → f; backward → gradient on the window's
- * embeddings H; Ĥ = H − α·sgn; perturbed forward → f̂. With the whole text as window and all response tokens
+ * embeddings H; Ĥ = H − α·sgn; perturbed forward → f̂. With the whole sequence as window and all response tokens
  * attacked it is Adv. Pert. as published (arXiv 2602.02427).
  *
- * Inputs: those of {@link declareTexts}, {@link declareWindows} and {@link fusedAttention}; `rows` int64 `[scored]`,
+ * Inputs: those of {@link declareSequences}, {@link declareWindows} and {@link fusedAttention}; `rows` int64 `[scored]`,
  * numbers of rows whose next token is scored; `targets` int64 `[scored]`, that token; `attacked` fp32 `[scored]`, 1
  * where the adversary attacks; `alpha` `[]`. The cache is read before the window, and what the perturbed pass
  * computes is written over the window: write the clean keys and values there afterwards.
@@ -34,11 +34,14 @@ export interface ScoreGraphOptions {
  * `rival_before`, `rival_after` (to first order with a derivative); and the clean keys and values of the window,
  * `window_key.t.layer`, `window_value.t.layer` `[1, kvHeads, rows, headDim]`.
  */
-export function buildScoreGraph(source: ModelSource, { texts, form, fused, top }: ScoreGraphOptions): Graph {
+export function buildScoreGraph(
+  source: ModelSource,
+  { sequences, form, fused, top }: ScoreGraphOptions,
+): Graph {
   const { config } = source;
   const g = new Graph();
   const decoder = new Decoder(g, source);
-  const batch = declareTexts(g, config, texts);
+  const batch = declareSequences(g, config, sequences);
   const rows = g.input('rows', 'int64', ['scored']);
   const targets = g.input('targets', 'int64', ['scored']);
   const attacked = g.input('attacked', 'float32', ['scored']);

@@ -14,7 +14,7 @@ export interface RotaryInputs {
   readonly sin: Value;
 }
 
-/** One text of a run: its share of the rows, and what its rows attend to. */
+/** One sequence of a run: its share of the rows, and what its rows attend to. */
 export interface SequenceInputs {
   /** Its number in the run; names of inputs and outputs end with it. */
   readonly index: number;
@@ -24,27 +24,27 @@ export interface SequenceInputs {
 }
 
 export interface SequenceBatch {
-  /** Of all texts, one after the other, `[rows]`. */
+  /** Of all sequences, one after the other, `[rows]`. */
   readonly ids: Value;
   readonly rotary: RotaryInputs;
-  readonly texts: readonly SequenceInputs[];
+  readonly sequences: readonly SequenceInputs[];
 }
 
 /**
- * The inputs of a run over several texts whose rows follow each other, without padding: what is done to a row alone
- * is done to all at once, only attention looks at one text after the other.
+ * The inputs of a run over several sequences whose rows follow each other, without padding: what is done to a row alone
+ * is done to all at once, only attention looks at one sequence after the other.
  *
- * Per text t: `ids.t` int64 `[rows of t]`, and per layer `key.t.layer` and `value.t.layer`
+ * Per sequence t: `ids.t` int64 `[rows of t]`, and per layer `key.t.layer` and `value.t.layer`
  * `[1, kvHeads, capacity, headDim]`. For all: `cos`, `sin` `[1, rows, headDim / 2]`.
  */
-export function declareTexts(g: Graph, config: ModelConfig, count: number): SequenceBatch {
+export function declareSequences(g: Graph, config: ModelConfig, count: number): SequenceBatch {
   const { layers, kvHeads, headDim } = config;
   const each = Array.from({ length: count }, (_, t) => t);
   const parts = each.map((t) => g.input(`ids.${t}`, 'int64', [`rows.${t}`]));
   const ids = concatRows(g, parts, 0);
   const angles = [1, ids.shape[0]!, headDim / 2] as const;
   const rotary = { cos: g.input('cos', 'float32', angles), sin: g.input('sin', 'float32', angles) };
-  const texts = each.map((index): SequenceInputs => {
+  const sequences = each.map((index): SequenceInputs => {
     const shape = [1, kvHeads, `capacity.${index}`, headDim] as const;
     const cache = Array.from({ length: layers }, (_, layer) => ({
       key: g.input(`key.${index}.${layer}`, 'float32', shape),
@@ -52,17 +52,22 @@ export function declareTexts(g: Graph, config: ModelConfig, count: number): Sequ
     }));
     return { index, rows: `rows.${index}`, cache };
   });
-  return { ids, rotary, texts };
+  return { ids, rotary, sequences };
 }
 
-/** The rows of every text, in order. */
-export function splitRows(g: Graph, value: Value, axis: number, texts: readonly SequenceInputs[]): Value[] {
-  return texts.length === 1
+/** The rows of every sequence, in order. */
+export function splitRows(
+  g: Graph,
+  value: Value,
+  axis: number,
+  sequences: readonly SequenceInputs[],
+): Value[] {
+  return sequences.length === 1
     ? [value]
     : g.split(
         value,
         axis,
-        texts.map(({ rows }) => rows),
+        sequences.map(({ rows }) => rows),
       );
 }
 

@@ -3,7 +3,7 @@ import { Graph } from '../onnx/graph.js';
 import { tangents } from '../onnx/jvp.js';
 import { declareWindows, windowAttention } from './attention.js';
 import { Decoder, type ModelSource } from './decoder.js';
-import { declareTexts, type KeyValue } from './sequence-batch.js';
+import { declareSequences, type KeyValue } from './sequence-batch.js';
 import { findRival, firstOrderGrowth, outputStatistics } from './token-statistics.js';
 
 export interface TangentGraphOptions {
@@ -14,10 +14,10 @@ export interface TangentGraphOptions {
 }
 
 /**
- * Directional derivatives of one text's log-probabilities along a change of all its embeddings, forward mode. What the
- * change does to keys and values is carried in a cache of its own, so a text may come in parts.
+ * Directional derivatives of one sequence's log-probabilities along a change of all its embeddings, forward mode. What the
+ * change does to keys and values is carried in a cache of its own, so a sequence may come in parts.
  *
- * Inputs: those of {@link declareTexts} and {@link declareWindows} for one text; `noise` `[rows, hidden]`, the change;
+ * Inputs: those of {@link declareSequences} and {@link declareWindows} for one sequence; `noise` `[rows, hidden]`, the change;
  * `rows`, `targets` int64 `[scored]`; per layer `tangent_key.0.layer`, `tangent_value.0.layer`
  * `[1, kvHeads, capacity, headDim]`.
  * Outputs: `derivative` `[scored]`, d log P(target); with `rival`, which takes `alpha` `[]` in, the outputs of
@@ -28,7 +28,7 @@ export function buildTangentGraph(source: ModelSource, { rival, top }: TangentGr
   const { config } = source;
   const g = new Graph();
   const decoder = new Decoder(g, source);
-  const batch = declareTexts(g, config, 1);
+  const batch = declareSequences(g, config, 1);
   const windows = declareWindows(g, config, batch);
   const rows = g.input('rows', 'int64', ['scored']);
   const targets = g.input('targets', 'int64', ['scored']);

@@ -3,7 +3,7 @@ import { Graph } from '../onnx/graph.js';
 import { declareWindows, fusedAttention, outputWindow, windowAttention } from './attention.js';
 import { Decoder, type ModelSource } from './decoder.js';
 import { type LayerDirections, type NoiseLaw, projectionNoise } from './projection-noise.js';
-import { declareTexts } from './sequence-batch.js';
+import { declareSequences } from './sequence-batch.js';
 import { tokurStatistics } from './tokur-statistics.js';
 
 export interface TokurGraphOptions {
@@ -16,9 +16,9 @@ export interface TokurGraphOptions {
 }
 
 /**
- * TokUR (docs/design/evaluation.md, section 3): one text through several samples of the model.
+ * TokUR (docs/design/evaluation.md, section 3): one sequence through several samples of the model.
  *
- * Inputs: those of {@link declareTexts}, with the same tokens for every sample, of the attention and of
+ * Inputs: those of {@link declareSequences}, with the same tokens for every sample, of the attention and of
  * {@link projectionNoise}; `rows` int64 `[samples · scored]`, the same rows of each sample.
  * Outputs: `eu`, `tu`, `au` `[scored]`; and what the attention puts out of keys and values.
  */
@@ -29,7 +29,7 @@ export function buildTokurGraph(
   const { config } = source;
   const g = new Graph();
   const decoder = new Decoder(g, source);
-  const batch = declareTexts(g, config, samples);
+  const batch = declareSequences(g, config, samples);
   const rows = g.input('rows', 'int64', ['rows_scored']);
   const attention = fused
     ? fusedAttention(g, config, batch)

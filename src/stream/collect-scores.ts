@@ -21,7 +21,7 @@ import type { Scoring } from '../uncertainty/settings.js';
 import type { DoneEvent, ScoreEvent, StepClosedEvent, TokenEvent } from './events.js';
 import { FlowGate } from './flow-gate.js';
 import { generate } from './generate.js';
-import { byModel, score } from './score.js';
+import { score } from './score.js';
 import { segmentSteps } from './segment-steps.js';
 import { StepAligner } from './step-aligner.js';
 
@@ -82,8 +82,7 @@ function answer(
     const aligner = new StepAligner();
     const gate = new FlowGate();
     const positions = request.promptIds.length + request.maxTokens;
-    const open = async () =>
-      byModel(await SequenceScorer.open(engine, request.promptIds, scoring, positions));
+    const open = () => SequenceScorer.open(engine, request.promptIds, scoring, positions);
     return generate(engine, request, gate).pipe(
       score({ open, block: blockOf(scoring.schedule), gate, begins: (text) => aligner.begins(text) }),
       segmentSteps(),

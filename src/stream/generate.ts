@@ -48,7 +48,7 @@ export function readTokens(
           subscriber.next({ type: 'generation.done', finishReason: item.reason, usage });
           subscriber.complete();
         } else {
-          subscriber.next({ ...item, type: 'token.delta' });
+          subscriber.next(item);
         }
       }
     };

@@ -1,7 +1,6 @@
 import { POSITIONS } from '../risk/positions.js';
-import { isAlarm, type RiskModel, STATISTICS, type Statistic } from '../risk/risk.js';
+import { isAlarm, type RiskModel, type Statistic } from '../risk/risk.js';
 import type { Method } from '../uncertainty/method.js';
-import { type Scoring, SettingsError } from '../uncertainty/settings.js';
 import { lowestUncertainty, majority } from './choose.js';
 import type { ActionName } from './events.js';
 import type { Choose, Policy } from './policy.js';
@@ -38,9 +37,6 @@ export interface Guard {
   readonly maxRollbacks: number;
 }
 
-export const MAX_CANDIDATES = 16;
-export const MAX_ROLLBACKS = 64;
-
 export const DEFAULT_GUARD: Guard = {
   method: 'adversarial',
   per: 'step',
@@ -60,25 +56,6 @@ export function retracts(action: ActionName): boolean {
   return action === 'rollback' || action === 'reflect';
 }
 
-/** @throws SettingsError that names the field */
-export function checkGuard(guard: Guard, { methods, schedule }: Scoring): void {
-  const { method, rate, statistic, candidates, maxRollbacks, temperature, reflection } = guard;
-  if (!methods.includes(method)) throw new SettingsError('method', `${method} is not among the methods`);
-  if (schedule.kind === 'offline') {
-    throw new SettingsError('schedule', 'offline has no scores before the response has ended');
-  }
-  if (!(rate > 0 && rate < 1)) throw new SettingsError('rate', 'must be more than 0 and less than 1');
-  if (!STATISTICS.includes(statistic)) {
-    throw new SettingsError('statistic', `must be one of ${STATISTICS.join(', ')}`);
-  }
-  whole('candidates', candidates, 1, MAX_CANDIDATES);
-  whole('maxRollbacks', maxRollbacks, 0, MAX_ROLLBACKS);
-  if (temperature !== undefined && !(temperature >= 0 && temperature <= 2)) {
-    throw new SettingsError('temperature', 'must be from 0 to 2');
-  }
-  if (reflection === '') throw new SettingsError('reflection', 'must not be empty');
-}
-
 /**
  * What is wrong with a rate at which no score whatever would be flagged, as fewer ordinary ones were collected than it
  * takes: for people. `null` for a rate that works, and where the scores to rank by are still coming in.
@@ -94,11 +71,6 @@ export function neverFires({ method, per, statistic, rate }: Guard, risks: RiskM
   if (known.length === 0 || known.some((risk) => isAlarm(risk, rate))) return null;
   const least = Number((1 - Math.max(...known)).toPrecision(3));
   return `no ${per} is ever flagged by ${method} at a rate below ${least}: too few ordinary scores were collected`;
-}
-
-function whole(field: string, value: number, low: number, high: number): void {
-  if (Number.isInteger(value) && value >= low && value <= high) return;
-  throw new SettingsError(field, `must be a whole number from ${low} to ${high}`);
 }
 
 const CHOOSE: Readonly<Record<Guard['choose'], Choose>> = {

@@ -1,33 +1,23 @@
-import { defer, finalize, from, type Observable, type OperatorFunction, tap } from 'rxjs';
+import { defer, finalize, from, type Observable, tap } from 'rxjs';
 import type { RiskModel } from '../risk/risk.js';
 import type { Scoring } from '../uncertainty/settings.js';
-import type { Branch } from './branch.js';
+import type { Branch, BranchJudge } from './branch.js';
 import { detectSpikes } from './detect-spikes.js';
-import type { GenerationEvent, GuardEvent } from './events.js';
+import type { GuardEvent } from './events.js';
 import { flagSteps } from './flag-steps.js';
 import { FlowGate } from './flow-gate.js';
-import { checkGuard, type Guard, policyOf } from './guard.js';
+import { type Guard, policyOf } from './guard.js';
+import { checkGuard } from './guard-fields.js';
 import { holdBack } from './hold-back.js';
 import { type InterveneOptions, intervene } from './intervene.js';
 import type { Policy } from './policy.js';
 import { rateRisk } from './rate-risk.js';
 import { segmentSteps } from './segment-steps.js';
 
-/** Where the first token of a branch stands. */
-export interface Place {
-  /** The step that it is of, and the index of that step's first token. */
-  readonly step: number;
-  readonly from: number;
-}
-
-/** How a branch is to rate and to judge what it writes. */
-export interface Judging {
+/** What a guard needs of a branch that is opened for it. */
+export interface Judging extends BranchJudge {
   /** How many other continuations there may be at a time: memory is set aside for them. */
   readonly forks: number;
-  /** Rates each score. */
-  readonly rate: OperatorFunction<GenerationEvent, GenerationEvent>;
-  /** Finds steps and judges them, from the first token of one on. */
-  readonly judge: (place: Place) => OperatorFunction<GenerationEvent, GuardEvent>;
 }
 
 export interface GuardedBranchOptions {

@@ -3,7 +3,7 @@ import type { Engine } from '../engine/engine.js';
 import type { GenerateRequest } from '../engine/generation.js';
 import type { RiskModel } from '../risk/risk.js';
 import type { Scoring } from '../uncertainty/settings.js';
-import { EngineBranch } from './engine-branch.js';
+import { engineBranch } from './engine-branch.js';
 import type { GuardEvent } from './events.js';
 import { FlowGate } from './flow-gate.js';
 import type { Guard } from './guard.js';
@@ -38,7 +38,7 @@ export function guardedGeneration(
 ): Observable<GuardEvent> {
   const { seed } = request.sampling;
   return guardedBranch(
-    (judging) => EngineBranch.open(engine, request, { scoring, ...judging }),
+    (judging) => engineBranch(engine, request, { scoring, ...judging }),
     { scoring, guard, risks, seed, ...(policy && { policy }), ...(written && { written }) },
     gate,
   );

@@ -17,7 +17,7 @@ export type { InterveneOptions } from './intervening.js';
  * Errors with what a branch fails with, unless a continuation that fails is done without. Unsubscribing closes all branches.
  *
  * @example
- * from(EngineBranch.open(engine, request, options)).pipe(intervene({ policy, seed: 1 })).subscribe(console.log);
+ * from(engineBranch(engine, request, options)).pipe(intervene({ policy, seed: 1 })).subscribe(console.log);
  */
 export function intervene({
   gate = new FlowGate(),

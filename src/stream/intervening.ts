@@ -1,7 +1,8 @@
 import { sum } from 'simple-statistics';
 import { EngineError } from '../engine/errors.js';
 import { hash32 } from '../numerics/noise.js';
-import type { Branch, Continuation } from './branch.js';
+import type { Branch } from './branch.js';
+import type { Continuation } from './continuation.js';
 import { EventReader } from './event-reader.js';
 import type { DoneEvent, GuardEvent, ScoreEvent, StepEvent } from './events.js';
 import { FlowGate } from './flow-gate.js';

@@ -1,36 +1,19 @@
 import { Observable, type OperatorFunction } from 'rxjs';
-import type { NewToken, SequenceScorer, TokenScore } from '../uncertainty/sequence-scorer.js';
-import type { DoneEvent, GenerationEvent, TokenEvent } from './events.js';
+import type { NewToken } from '../uncertainty/sequence-scorer.js';
+import type { DoneEvent, GenerationEvent, ScoreEvent, TokenEvent } from './events.js';
 import type { FlowGate } from './flow-gate.js';
 
-/** What scores one text; a {@link SequenceScorer} does it by a model, others by what the tokens bring along. */
+/** What scores one response, such as a `SequenceScorer`. */
 export interface TokenScorer {
-  /** @param tokens the next of the text; `token` is the event, `begins` as in {@link NewToken} */
-  push(tokens: readonly ScorableToken[]): Promise<ScoredToken[]>;
-  /** The text has ended: scores what is left. */
-  finish(): Promise<ScoredToken[]>;
+  /** Takes the next tokens of the response and scores those that are due. */
+  push(tokens: readonly NewToken[]): Promise<readonly Scored[]>;
+  /** The response has ended: scores what is left. */
+  finish(): Promise<readonly Scored[]>;
   close(): void;
 }
 
-export interface ScorableToken extends Pick<NewToken, 'begins'> {
-  readonly token: TokenEvent;
-}
-
-export type ScoredToken = Pick<TokenScore, 'index' | 'scores' | 'skipped' | 'rival'>;
-
-/** Scores tokens whose ids are known by a model. */
-export function byModel(scorer: Pick<SequenceScorer, 'push' | 'finish' | 'close'>): TokenScorer {
-  return {
-    push: (tokens) => scorer.push(tokens.map(newToken)),
-    finish: () => scorer.finish(),
-    close: () => scorer.close(),
-  };
-}
-
-function newToken({ token, begins = false }: ScorableToken): NewToken {
-  const { logprob } = token;
-  return { id: modelId(token), begins, ...(logprob !== null && { logprob }) };
-}
+/** What the scorer tells of a token; the event adds which pass it was. */
+type Scored = Pick<ScoreEvent, 'index' | 'scores' | 'skipped' | 'rival'>;
 
 /**
  * The id of a token whose vocabulary is known, as those are that an engine writes.
@@ -68,7 +51,7 @@ const MAX_WAITING_BLOCKS = 64;
  * failure of scoring is an error of the stream, and ends the generation.
  *
  * @example
- * const open = async () => byModel(await SequenceScorer.open(engine, request.promptIds, scoring));
+ * const open = () => SequenceScorer.open(engine, request.promptIds, scoring);
  * generate(engine, request, gate).pipe(score({ open, block: 8, gate }));
  */
 export function score(options: ScoreOptions): OperatorFunction<TokenEvent | DoneEvent, GenerationEvent> {
@@ -97,7 +80,7 @@ export function score(options: ScoreOptions): OperatorFunction<TokenEvent | Done
 
       // Passes run one after the other; a failure ends the chain and the stream.
       let passes: Promise<void> = opened.then(() => {});
-      const enqueue = (run: (scorer: TokenScorer) => Promise<ScoredToken[]>): void => {
+      const enqueue = (run: (scorer: TokenScorer) => Promise<readonly Scored[]>): void => {
         passes = passes.then(async () => {
           if (subscriber.closed) return;
           for (const { index, scores, skipped, rival } of await run(await opened)) {
@@ -117,8 +100,8 @@ export function score(options: ScoreOptions): OperatorFunction<TokenEvent | Done
           subscriber.error(new RangeError(message));
           return;
         }
-        const scorable = { token, begins: begins(token.text) };
-        enqueue((scorer) => scorer.push([scorable]));
+        const begin = begins(token.text);
+        enqueue((scorer) => scorer.push([newToken(token, begin)]));
         advance();
       };
 
@@ -150,4 +133,9 @@ export function score(options: ScoreOptions): OperatorFunction<TokenEvent | Done
         );
       };
     });
+}
+
+function newToken(token: TokenEvent, begins: boolean): NewToken {
+  const { logprob } = token;
+  return { id: modelId(token), begins, ...(logprob !== null && { logprob }) };
 }

@@ -7,7 +7,7 @@ import type { Scoring } from '../uncertainty/settings.js';
 import type { GenerationEvent } from './events.js';
 import { FlowGate } from './flow-gate.js';
 import { generate } from './generate.js';
-import { byModel, score } from './score.js';
+import { score } from './score.js';
 
 /**
  * The usual pipeline: a generation, scored while it is written unless `scoring` is `null`.
@@ -27,8 +27,7 @@ export function scoredGeneration(
   // The scorer first: a text that cannot be scored is refused before any token of it is out.
   return defer(() => {
     const opened = SequenceScorer.open(engine, request.promptIds, scoring, positions);
-    const open = async () => byModel(await opened);
-    const scored = () => generate(engine, request, gate).pipe(score({ open, block, gate }));
+    const scored = () => generate(engine, request, gate).pipe(score({ open: () => opened, block, gate }));
     return from(opened).pipe(
       switchMap(scored),
       finalize(() => {

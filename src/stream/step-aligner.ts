@@ -5,6 +5,9 @@ import { isCloser, isFullStop, isSpace, isStarter, isTerminator } from './senten
  * where a step is cut for its length, and some more (after "Dr.", or in a formula of several lines). Whoever works in
  * blocks of tokens can so end them where steps end.
  *
+ * It is not `StepSegmenter`: that says where a step ended once later text has made it certain, this one must
+ * answer before the next token is scored. Both know the same characters (`sentence-breaks.ts`).
+ *
  * Give it every token's text in order. What it remembers does not grow.
  *
  * @example

@@ -1,7 +1,6 @@
-import { concat, filter, from, type Observable, tap } from 'rxjs';
-import type { Continuation } from './branch.js';
+import { concat, filter, from, type Observable, type OperatorFunction, tap } from 'rxjs';
+import type { Continuation, Place } from './continuation.js';
 import type { GenerationEvent, GuardEvent, ScoreEvent, TokenEvent } from './events.js';
-import type { Judging, Place } from './guarded-branch.js';
 import { StepAligner } from './step-aligner.js';
 
 /** What has been said of a branch's text: by others, which it continues, and by itself. */
@@ -35,7 +34,7 @@ export class TextSoFar {
    */
   follow(
     live: (begins: (text: string) => boolean) => Observable<GenerationEvent>,
-    judge: Judging['judge'],
+    judge: (place: Place) => OperatorFunction<GenerationEvent, GuardEvent>,
   ): Observable<GuardEvent> {
     const place = this.#place;
     const aligner = new StepAligner();

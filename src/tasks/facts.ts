@@ -20,8 +20,9 @@ export interface Extraction {
 }
 
 /**
- * The checkable facts of a response, at most one a line. Patterns are those of models/reasoner/reference_tasks.py, which
- * is Python: `\d` and `\b` know all scripts there, and `.` takes everything but a newline.
+ * The checkable facts of a response, at most one a line: lines and not steps (src/stream), as the reference counts.
+ * Patterns are those of models/reasoner/reference_tasks.py, which is Python: `\d` and `\b` know all scripts there, and
+ * `.` takes everything but a newline.
  */
 export function extractFacts(task: Task, response: string): Extraction {
   const facts: Fact[] = [];

@@ -21,10 +21,11 @@ export function verify(problem: Problem, response: string): Verdict {
 }
 
 /**
- * What a step says however it is worded, for votes between candidates: its first fact, or else the answer that it
- * gives; `null` where it says neither, as an opening line.
+ * What a step of one of these tasks says however it is worded, for votes between candidates: its first fact, or else
+ * the answer that it gives; `null` where it says neither, as an opening line. `stepContent` (src/stream) compares steps
+ * of any text.
  */
-export function stepContent(task: Task, text: string): string | null {
+export function statedFact(task: Task, text: string): string | null {
   const { facts, answer } = extractFacts(task, text);
   return facts[0]?.text ?? answer;
 }

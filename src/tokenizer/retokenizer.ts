@@ -1,8 +1,8 @@
 import type { Tokenizer } from './tokenizer.js';
 import type { AddedToken } from './tokenizer-config.js';
 
-/** A token of a text that somebody else wrote. */
-export interface WrittenToken {
+/** A token of a text of which only the characters were known: encoding the text gave the id. */
+export interface RetokenizedToken {
   readonly id: number;
   /** The texts of all tokens, joined, are the text as it was written. */
   readonly text: string;
@@ -40,7 +40,7 @@ export class Retokenizer {
   }
 
   /** @param text what follows; never ends within a character */
-  push(text: string): WrittenToken[] {
+  push(text: string): RetokenizedToken[] {
     this.#waiting += text;
     if (this.#waiting.length < this.#lookAgain) return [];
     const tokens = this.#take(false);
@@ -50,14 +50,14 @@ export class Retokenizer {
   }
 
   /** The text has ended: what is left of it. */
-  end(): WrittenToken[] {
+  end(): RetokenizedToken[] {
     return this.#take(true);
   }
 
-  #take(ended: boolean): WrittenToken[] {
+  #take(ended: boolean): RetokenizedToken[] {
     const { units } = this.#tokenizer;
     if (!units) return ended ? this.#all() : [];
-    const tokens: WrittenToken[] = [];
+    const tokens: RetokenizedToken[] = [];
     for (;;) {
       const found = findAdded(this.#waiting, this.#added, ended);
       if (!found?.token) {
@@ -76,7 +76,7 @@ export class Retokenizer {
    * Of a text without added tokens.
    * @param open from where on it may be that it goes on with one; `null` for a text that has ended
    */
-  #section(text: string, open: number | null): WrittenToken[] {
+  #section(text: string, open: number | null): RetokenizedToken[] {
     const { units } = this.#tokenizer;
     if (!units || text === '') return [];
     const { composes, metaspace } = units.rules;
@@ -88,7 +88,7 @@ export class Retokenizer {
     const whole = prefix + spelt(text);
     // White space before an added token is grouped otherwise than before other text.
     const limit = open === null ? null : (prefix + spelt(text.slice(0, open).trimEnd())).length;
-    const tokens: WrittenToken[] = [];
+    const tokens: RetokenizedToken[] = [];
     let from = 0;
     let ids: number[] = [];
     for (const unit of units.encode(whole, limit)) {
@@ -112,7 +112,7 @@ export class Retokenizer {
     return /^[ ▁]/.test(text) ? '' : '▁';
   }
 
-  #spell(ids: readonly number[], text: string, prefixed: boolean): WrittenToken[] {
+  #spell(ids: readonly number[], text: string, prefixed: boolean): RetokenizedToken[] {
     const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
     const last = ids.length - 1;
     const texts = ids.map((id, i) => {
@@ -124,7 +124,7 @@ export class Retokenizer {
   }
 
   /** For a tokenizer of which it is not known where later text has no effect. */
-  #all(): WrittenToken[] {
+  #all(): RetokenizedToken[] {
     const text = this.#waiting;
     this.#waiting = '';
     if (text === '') return [];

@@ -28,7 +28,7 @@ export function replicaOptions(scoring: AbsoluteScoring, hidden: number): Replic
   return replicas.filter(({ kind }) => needsReplicas(kind, scoring));
 }
 
-/** What the passes of a text need memory for. */
+/** What the passes of a sequence need memory for. */
 export function sizeOf(
   { schedule, methods }: Scoring,
   positions: number,

@@ -1,9 +1,9 @@
 /**
  * Which tokens one adversary attacks, and how far back it may move embeddings (docs/design/incremental-scoring.md).
  *
- * - `offline`: the paper's. One pass over the finished text, all response tokens attacked at once.
+ * - `offline`: the paper's. One pass over the finished sequence, all response tokens attacked at once.
  * - `windowed`: one pass per block of new tokens, over the `window` positions before the last of them. Its scale
- *   does not drift as the text grows, and it needs no later token.
+ *   does not drift as the sequence grows, and it needs no later token.
  * - `lazy`: a pass for each doubtful token as soon as it is there, which attacks it alone; the others are skipped.
  *   The gradient of log P vanishes as P nears 1, so there is little to find in them.
  */

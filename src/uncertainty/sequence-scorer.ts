@@ -44,7 +44,7 @@ interface Block {
  * after a failure every further call fails alike.
  */
 export class SequenceScorer {
-  readonly #text: ScoreSequence;
+  readonly #sequence: ScoreSequence;
   readonly #scoring: AbsoluteScoring;
   readonly #promptIds: readonly number[];
   /** Tokens that the score process has not been told of. */
@@ -58,8 +58,8 @@ export class SequenceScorer {
   #positions = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  private constructor(text: ScoreSequence, promptIds: readonly number[], scoring: AbsoluteScoring) {
-    this.#text = text;
+  private constructor(sequence: ScoreSequence, promptIds: readonly number[], scoring: AbsoluteScoring) {
+    this.#sequence = sequence;
     this.#scoring = scoring;
     this.#promptIds = promptIds;
     this.#unsent = [...promptIds];
@@ -82,14 +82,14 @@ export class SequenceScorer {
     const { checkpoint } = engine;
     const absolute = await absoluteScoring(scoring, checkpoint.embeddingRms);
     const replicas = replicaOptions(absolute, checkpoint.config.hiddenSize);
-    const text = await engine.openSequence(sizeOf(absolute, positions, replicas), forks);
+    const sequence = await engine.openSequence(sizeOf(absolute, positions, replicas), forks);
     try {
-      for (const options of replicas) text.openReplicas(options);
+      for (const options of replicas) sequence.openReplicas(options);
     } catch (error) {
-      text.release();
+      sequence.release();
       throw error;
     }
-    return new SequenceScorer(text, [...promptIds], absolute);
+    return new SequenceScorer(sequence, [...promptIds], absolute);
   }
 
   /** Positions that score passes ran over so far, summed. */
@@ -127,7 +127,7 @@ export class SequenceScorer {
       }
       const known = this.#promptIds.length + this.#response.length - this.#unsent.length;
       const length = Math.min(known, this.#promptIds.length + keep);
-      const fork = new SequenceScorer(await this.#text.fork(length), this.#promptIds, this.#scoring);
+      const fork = new SequenceScorer(await this.#sequence.fork(length), this.#promptIds, this.#scoring);
       const shared = keep < this.#scored && !this.#blocks.includes(keep);
       fork.#scored = shared ? this.#blocks.findLast((start) => start < keep)! : Math.min(keep, this.#scored);
       fork.#blocks.push(...this.#blocks.filter((start) => start < fork.#scored));
@@ -140,7 +140,7 @@ export class SequenceScorer {
   }
 
   close(): void {
-    this.#text.release();
+    this.#sequence.release();
   }
 
   #append(token: NewToken): void {
@@ -186,7 +186,7 @@ export class SequenceScorer {
     return { count: doubtful + 1, attacked: block.slice(0, doubtful + 1).map((_, i) => i === doubtful) };
   }
 
-  /** The probabilities that tell which tokens are doubtful, where the writer of the text did not give them. */
+  /** The probabilities that tell which tokens are doubtful, where the writer of the sequence did not give them. */
   async #learnLogprobs(): Promise<void> {
     const unknown = this.#unscored.findIndex(({ logprob }) => logprob === undefined);
     if (unknown < 0) return;
@@ -194,7 +194,7 @@ export class SequenceScorer {
     const to = this.#promptIds.length + this.#scored + this.#unscored.length;
     const newIds = this.#unsent.splice(0);
     const request = { newIds, start: from - 1, from, to, adversary: null };
-    const { tokens, positions } = await this.#text.pass(request);
+    const { tokens, positions } = await this.#sequence.pass(request);
     this.#positions += positions;
     for (const [i, { logprob }] of tokens.entries()) {
       this.#unscored[unknown + i] = { ...this.#unscored[unknown + i]!, logprob };
@@ -209,9 +209,9 @@ export class SequenceScorer {
     const adversary = attacked && { alpha, form, attacked };
     const newIds = this.#unsent.splice(0);
     const request = { newIds, start, from, to, adversary, ...(top !== undefined && { top }) };
-    const { tokens, positions } = await this.#text.pass(request);
+    const { tokens, positions } = await this.#sequence.pass(request);
     const sample = async (kind: 'noise' | 'tokur') =>
-      needsReplicas(kind, this.#scoring) ? this.#text.sample({ kind, newIds: [], from, to }) : [];
+      needsReplicas(kind, this.#scoring) ? this.#sequence.sample({ kind, newIds: [], from, to }) : [];
     const [noise, tokur] = [await sample('noise'), await sample('tokur')];
     this.#positions += positions;
     const first = this.#scored;

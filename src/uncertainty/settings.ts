@@ -46,6 +46,7 @@ export const MIN_ALPHA = 1e-6;
 export const MAX_ALPHA = 1;
 
 export const DEFAULT_BLOCK = 8;
+export const MAX_BLOCK = 65536;
 export const DEFAULT_WINDOW = 64;
 
 /** A token is doubtful when 1 − P exceeds it; docs/results/engine.md has the curve. */
@@ -56,7 +57,13 @@ export const DEFAULT_RANDOM = { sigma: 1e-3, samples: 20, seed: 0 } as const sat
 export const MAX_SAMPLES = 256;
 
 /** M = 2, σ_q = 1e-3 are those of arXiv 2602.02427; the rank is 8. */
-export const DEFAULT_TOKUR: TokurSettings = { samples: 2, sigma: 1e-3, seed: 0, law: 'weights' };
+export const DEFAULT_TOKUR = {
+  samples: 2,
+  sigma: 1e-3,
+  seed: 0,
+  law: 'weights',
+} as const satisfies TokurSettings;
+
 /** Those that a pass lists cross to the parent, for every token. */
 export const MAX_TOP = 100;
 

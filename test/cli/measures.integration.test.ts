@@ -196,7 +196,7 @@ describe('flinch score', () => {
     [['--tokur-samples', '33'], '--tokur-samples'],
     [['--tokur-law', 'weight'], '--tokur-law'],
     [['--epsilon', '-0.1'], '--epsilon'],
-    [['--schedule', 'lazy', '--epsilon', '1'], 'epsilon: must be at least 0 and less than 1'],
+    [['--schedule', 'lazy', '--epsilon', '1'], 'Must be a number from 0, and below 1.'],
     [['--schedule', 'lazy', '--window', '4'], 'window: must be at least block'],
   ])('refuses %j by name', async (args, message) => {
     const { code, stdout, stderr } = await flinch(['score', '--input', '-', ...args], input);

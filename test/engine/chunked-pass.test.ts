@@ -35,7 +35,7 @@ describe.each(CHECKPOINTS)('a score pass in chunks, on %s', (name) => {
   }
 
   const whole = async (window: AttackedWindow, step: Step, most: Top = {}) => {
-    const session = await sessions.get({ kind: 'score', texts: 1, form: step.form, ...most });
+    const session = await sessions.get({ kind: 'score', sequences: 1, form: step.form, ...most });
     return (await runScorePass(session, runtime, [window], step))[0]!;
   };
 

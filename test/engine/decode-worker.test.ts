@@ -15,7 +15,7 @@ beforeAll(async () => {
   checkpoint = await openCheckpoint(checkpointFolder('tiny-llama'));
   sessions = new Sessions(checkpoint, { threads: 1 });
   // Opened ahead, so that a pause in the messages means that there is nothing to do.
-  for (const texts of [1, 2]) await sessions.get({ kind: 'forward', texts, result: 'logprobs' });
+  for (const texts of [1, 2]) await sessions.get({ kind: 'forward', sequences: texts, result: 'logprobs' });
 });
 
 beforeEach(() => {

@@ -24,7 +24,7 @@ afterEach(async () => {
 
 async function readAll(generation: Generation): Promise<GeneratedToken[]> {
   const tokens: GeneratedToken[] = [];
-  for (let item = await generation.next(); item.type === 'token'; item = await generation.next())
+  for (let item = await generation.next(); item.type !== 'end'; item = await generation.next())
     tokens.push(item);
   return tokens;
 }

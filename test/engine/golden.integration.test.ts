@@ -97,7 +97,7 @@ describe.each(CHECKPOINTS)('%s agrees with float64 PyTorch', (name) => {
       sampling: { temperature: 0, topK: 0, topP: 1, seed: 0 },
     });
     const ids: number[] = [];
-    for (let item = await generation.next(); item.type === 'token'; item = await generation.next())
+    for (let item = await generation.next(); item.type !== 'end'; item = await generation.next())
       ids.push(item.id);
     expect(ids).toEqual(greedyIds);
   });

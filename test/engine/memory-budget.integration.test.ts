@@ -80,7 +80,7 @@ describe('an engine with little memory', () => {
     const request = greedy(engine, { maxTokens: 5 });
     const generation = await engine.generate({ ...request, promptIds: [1, 2, 3] });
     expect(engine.memory.used).toBeGreaterThan(0);
-    while ((await generation.next()).type === 'token');
+    while ((await generation.next()).type !== 'end');
     expect(engine.memory.used).toBe(0);
     (await engine.generate({ ...request, promptIds: [1, 2, 3] })).cancel();
     expect(engine.memory.used).toBe(0);

@@ -13,7 +13,7 @@ describe.skipIf(!told)('the engine processes', () => {
   beforeAll(async () => {
     engine = await Engine.open(REASONER);
     const generation = await engine.generate(greedy(engine, { maxTokens: 5 }));
-    while ((await generation.next()).type === 'token');
+    while ((await generation.next()).type !== 'end');
     await scoreResponse(engine, [1, 2, 3], [4, 5, 6], DEFAULT_SCORING);
   });
   afterAll(async () => {

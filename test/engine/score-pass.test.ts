@@ -31,13 +31,13 @@ describe.each(CHECKPOINTS)('a score pass on %s', (name) => {
     windows: readonly AttackedWindow[],
     { form = 'perturb', alpha = 1e-3 }: Partial<Pick<Adversary, 'form' | 'alpha'>> = {},
   ) =>
-    runScorePass(await sessions.get({ kind: 'score', texts: windows.length, form }), runtime, windows, {
+    runScorePass(await sessions.get({ kind: 'score', sequences: windows.length, form }), runtime, windows, {
       form,
       alpha,
     });
   const forward = async (windows: readonly AttackedWindow[]) =>
     runForward(
-      await sessions.get({ kind: 'forward', texts: windows.length, result: 'statistics' }),
+      await sessions.get({ kind: 'forward', sequences: windows.length, result: 'statistics' }),
       runtime,
       windows,
     );

@@ -17,7 +17,7 @@ let worker: ScoreWorker;
 beforeAll(async () => {
   checkpoint = await openCheckpoint(checkpointFolder('tiny-llama'));
   sessions = new Sessions(checkpoint, { threads: 1 });
-  forward = await sessions.get({ kind: 'forward', texts: 1, result: 'statistics' });
+  forward = await sessions.get({ kind: 'forward', sequences: 1, result: 'statistics' });
 });
 
 beforeEach(() => {

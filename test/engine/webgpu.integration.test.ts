@@ -75,7 +75,7 @@ describe.skipIf(!adapter).each(CHECKPOINTS)('%s on WebGPU agrees with float64 Py
       const limits = { maxTokens: greedyIds.length, endIds: [], stop: [], topLogprobs: 0 };
       const generation = await engine.generate({ promptIds, ...limits, sampling });
       const ids: number[] = [];
-      for (let item = await generation.next(); item.type === 'token'; item = await generation.next())
+      for (let item = await generation.next(); item.type !== 'end'; item = await generation.next())
         ids.push(item.id);
       return ids;
     });
@@ -154,13 +154,13 @@ describe.skipIf(!adapter).each(CHECKPOINTS)('%s on WebGPU', (name) => {
     const common = { source, threads: 1, contextLength: 128 };
     const decode = sessions('decode');
     await probeDecode({ ...common, sessions: decode });
-    const forward = await decode.get({ kind: 'forward', texts: 1, result: 'logprobs' });
+    const forward = await decode.get({ kind: 'forward', sequences: 1, result: 'logprobs' });
     expect(floatsOnCpu(forward, 'decode')).toEqual(allowed);
 
     for (const form of ['perturb', 'derivative'] as const) {
       const score = sessions(form);
       await probeScore({ ...common, sessions: score }, form);
-      const session = await score.get({ kind: 'score', texts: 1, form });
+      const session = await score.get({ kind: 'score', sequences: 1, form });
       expect(floatsOnCpu(session, form)).toEqual(allowed);
     }
   });

@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import { Subject, take } from 'rxjs';
 import { beforeEach, describe, expect, it } from 'vitest';
 import {
-  byModel,
   type DoneEvent,
   FlowGate,
   type GenerationEvent,
@@ -104,13 +103,11 @@ beforeEach(() => {
   scorer = new ManualScorer();
   gate = new FlowGate();
   log = [];
-  const subscription = source
-    .pipe(score({ open: async () => byModel(scorer), block: BLOCK, gate }))
-    .subscribe({
-      next: (event) => log.push(write(event)),
-      error: (error: Error) => log.push(`error ${error.message}`),
-      complete: () => log.push('complete'),
-    });
+  const subscription = source.pipe(score({ open: async () => scorer, block: BLOCK, gate })).subscribe({
+    next: (event) => log.push(write(event)),
+    error: (error: Error) => log.push(`error ${error.message}`),
+    complete: () => log.push('complete'),
+  });
   unsubscribe = () => subscription.unsubscribe();
 });
 
@@ -184,7 +181,7 @@ describe('score', () => {
   it('leaves the gate open when its subscriber takes a few events and leaves', async () => {
     const events: string[] = [];
     const other = new ManualScorer();
-    const taken = source.pipe(score({ open: async () => byModel(other), block: 1, gate }), take(2));
+    const taken = source.pipe(score({ open: async () => other, block: 1, gate }), take(2));
     unsubscribe();
     taken.subscribe((event) => events.push(write(event)));
     await send(0, 1, 2, 3);

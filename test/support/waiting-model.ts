@@ -1,7 +1,8 @@
 import { Observable, Subject } from 'rxjs';
 import type { ServedModel } from '#gateway/index.js';
 import type { Prepared, PrepareOptions } from '#gateway/models/served-model.js';
-import { completeGuard, type GenerationFields } from '#gateway/requests/request.js';
+import type { GenerationFields } from '#gateway/requests/generation-request.js';
+import { completeGuard } from '#gateway/requests/guard.js';
 import type { GuardEvent } from '#src/stream/events.js';
 import { METHODS } from '#src/uncertainty/method.js';
 

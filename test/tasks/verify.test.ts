@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { parseJsonLines } from '#src/files/json-lines.js';
 import { extractFacts } from '#src/tasks/facts.js';
 import { type Problem, problemSchema, TASKS } from '#src/tasks/problem.js';
-import { stepContent, verify } from '#src/tasks/verify.js';
+import { statedFact, verify } from '#src/tasks/verify.js';
 
 /** Responses of the embedded model with the verdicts of models/reasoner/reference_tasks.py. */
 const cases = parseJsonLines(
@@ -99,13 +99,13 @@ describe('extractFacts', () => {
   });
 });
 
-describe('stepContent', () => {
+describe('statedFact', () => {
   it('is what a step states, however it is worded', () => {
-    expect(stepContent('arithmetic', 'Next, this gives 5 * 4 = 20.\n')).toBe('5 * 4 = 20');
-    expect(stepContent('navigate', 'with left we are at (3, -4) west.')).toBe('(3, -4) west');
-    expect(stepContent('web_of_lies', 'So what Eva says is true, so Eva tells the truth.')).toBe('Eva truth');
-    expect(stepContent('shuffled_objects', 'Ada and Ben swap: Ada red, Ben blue.')).toBe('Ada red, Ben blue');
-    expect(stepContent('word_problem', 'So the answer is 20.')).toBe('20');
-    expect(stepContent('word_problem', "Let's work through it.\n")).toBeNull();
+    expect(statedFact('arithmetic', 'Next, this gives 5 * 4 = 20.\n')).toBe('5 * 4 = 20');
+    expect(statedFact('navigate', 'with left we are at (3, -4) west.')).toBe('(3, -4) west');
+    expect(statedFact('web_of_lies', 'So what Eva says is true, so Eva tells the truth.')).toBe('Eva truth');
+    expect(statedFact('shuffled_objects', 'Ada and Ben swap: Ada red, Ben blue.')).toBe('Ada red, Ben blue');
+    expect(statedFact('word_problem', 'So the answer is 20.')).toBe('20');
+    expect(statedFact('word_problem', "Let's work through it.\n")).toBeNull();
   });
 });

@@ -4,7 +4,7 @@ import { Tokenizer as Library } from '@huggingface/tokenizers';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { isRecord } from '#src/files/json.js';
-import { Retokenizer, type WrittenToken } from '#src/tokenizer/retokenizer.js';
+import { type RetokenizedToken, Retokenizer } from '#src/tokenizer/retokenizer.js';
 import { Tokenizer } from '#src/tokenizer/tokenizer.js';
 import { FIXTURES, fixture, REASONER, sentencePiece } from '../support/graphs.js';
 
@@ -199,9 +199,9 @@ const text = fc.array(
 function written(
   tokenizer: Tokenizer,
   parts: readonly string[],
-): { tokens: WrittenToken[]; counts: number[] } {
+): { tokens: RetokenizedToken[]; counts: number[] } {
   const retokenizer = new Retokenizer(tokenizer);
-  const tokens: WrittenToken[] = [];
+  const tokens: RetokenizedToken[] = [];
   const counts = parts.map((part) => tokens.push(...retokenizer.push(part)));
   tokens.push(...retokenizer.end());
   return { tokens, counts };

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { from, lastValueFrom, type Observable, tap } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  byModel,
   DEFAULT_SCORING,
   Engine,
   FlowGate,
@@ -83,7 +82,7 @@ function rescored(engine: Engine, scoring: Scoring): Observable<GenerationEvent>
   const tokens = responseIds.map((id, index): TokenEvent => {
     return { type: 'token.delta', index, id, text: '', logprob: -1, topLogprobs: [] };
   });
-  const open = async () => byModel(await SequenceScorer.open(engine, promptIds, scoring));
+  const open = () => SequenceScorer.open(engine, promptIds, scoring);
   return from(tokens).pipe(score({ open, block: 4, gate: new FlowGate() }));
 }
 

@@ -18,6 +18,7 @@ export function afterAnswerIs(response: string): string | null {
   if (!last) return null;
   const rest = response.slice(last.index + last[0].length).replace(/^[*_`]+/, '');
   const formula = /^(?:\$\$?([^$]+)\$|\\\((.+?)\\\)|\\\[(.+?)\\\])/s.exec(rest);
+  // Not `segmentText`: an answer ends at its full stop, even before a lower-case word or after a list number.
   const sentence = rest.split(/\n|\.(?=\s|$)/, 1)[0] ?? '';
   const text = formula?.[1] ?? formula?.[2] ?? formula?.[3] ?? sentence;
   return text.replace(/[*_`.,;:!\s]+$/, '').trim() || null;

@@ -14,7 +14,7 @@ import {
   type RiskModel,
   type Scoring,
   type Statistic,
-  stepContent,
+  statedFact,
   stepScore,
 } from 'flinch/internals';
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
@@ -114,7 +114,7 @@ export function guarding(arm: Arm, problem: Problem, seed: number, settings: Arm
   const guard: Guard = { ...settings.guard, method, action };
   const choose: Readonly<Record<Remedy, Choose | undefined>> = {
     majority: majority(),
-    facts: majority((text) => stepContent(problem.task, text) ?? text),
+    facts: majority((text) => statedFact(problem.task, text) ?? text),
     uncertainty: lowestUncertainty,
     random: atRandom(uniforms(seed)),
     reflect: undefined,

@@ -9,11 +9,11 @@ import {
   DEFAULT_GUARD,
   deviceOption,
   Engine,
+  fieldOption,
   fingerprint,
   type Guard,
   generateProblems,
   integer,
-  MAX_CANDIDATES,
   modelOption,
   type Problem,
   type RiskModel,
@@ -21,9 +21,7 @@ import {
   real,
   reportDevices,
   riskModel,
-  STATISTICS,
   samplingDefaults,
-  TARGETS,
   TASKS,
   UsageError,
 } from 'flinch/internals';
@@ -108,35 +106,12 @@ export function correctCommand(): Command {
     )
     .option('--json', 'print the results as JSON')
     .optionsGroup('Guard:')
-    .option('--rate <number>', 'false alarm rate per step', real(0.0001, 0.9999), DEFAULT_GUARD.rate)
-    .addOption(
-      new Option('--statistic <name>', 'how the scores of its tokens are combined into the score of a step')
-        .choices(STATISTICS)
-        .default(DEFAULT_GUARD.statistic),
-    )
-    .option(
-      '--candidates <number>',
-      'continuations sampled for a flagged step',
-      integer(1, MAX_CANDIDATES),
-      DEFAULT_GUARD.candidates,
-    )
-    .option(
-      '--candidate-temperature <number>',
-      'sampling temperature of the candidates (default: --temperature)',
-      real(0, 2),
-      DEFAULT_GUARD.temperature,
-    )
-    .addOption(
-      new Option('--rollback-to <place>', 'start of the step or its highest-scoring token')
-        .choices(TARGETS)
-        .default(DEFAULT_GUARD.rollbackTo),
-    )
-    .option(
-      '--max-rollbacks <number>',
-      'maximum rollbacks per answer',
-      integer(0, 64),
-      DEFAULT_GUARD.maxRollbacks,
-    )
+    .addOption(fieldOption('rate', '<number>'))
+    .addOption(fieldOption('statistic', '<name>'))
+    .addOption(fieldOption('candidates', '<number>'))
+    .addOption(fieldOption('candidate_temperature', '<number>'))
+    .addOption(fieldOption('rollback_to', '<place>'))
+    .addOption(fieldOption('max_rollbacks', '<number>'))
     .addHelpText(
       'after',
       `

@@ -1,4 +1,5 @@
 import type { Argument, Command, Option } from 'commander';
+import { defaultWords, withoutDefault } from './json-schema.js';
 import { code, fence, page, table } from './markdown.js';
 
 /** Columns of the help texts, whatever the terminal that the page is made in. */
@@ -64,12 +65,8 @@ function argumentTable(args: readonly Argument[]): string[] {
 const meaning = (description: string, choices: readonly string[] | undefined): string =>
   choices ? `${description}: ${choices.map(code).join(', ')}` : description;
 
-/** Where the command itself does not set it, a description ends with it. */
-const SAID_DEFAULT = / \(default: (.+)\)$/;
-const withoutDefault = (description: string): string => description.replace(SAID_DEFAULT, '');
-
 function defaultOf({ description, defaultValue, defaultValueDescription }: Option | Argument): string {
-  const said = SAID_DEFAULT.exec(description)?.[1];
+  const said = defaultWords(description);
   if (said !== undefined) return said;
   if (defaultValueDescription !== undefined) return defaultValueDescription;
   if (defaultValue === undefined || typeof defaultValue === 'boolean') return '';

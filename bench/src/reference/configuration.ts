@@ -1,6 +1,14 @@
 import { CONFIG_VARIABLES, configSchema, FLAG_OF_FIELD } from 'flinch/internals';
 import { z } from 'zod';
-import { defaultOf, type Field, fieldsOf, type JsonSchema, jsonSchema, typeOf } from './json-schema.js';
+import {
+  defaultOf,
+  type Field,
+  fieldsOf,
+  type JsonSchema,
+  jsonSchema,
+  typeOf,
+  withoutDefault,
+} from './json-schema.js';
 import { code, page, table } from './markdown.js';
 
 const HEAD = ['field', 'type', 'default', 'meaning'] as const;
@@ -43,7 +51,7 @@ function topRow({ path, schema }: Field): string[] {
     path === 'access.keys' ? 'list of [keys](#a-key)' : type,
     defaultOf(schema),
     names.join(', '),
-    schema.description ?? '',
+    withoutDefault(schema.description),
   ];
 }
 
@@ -52,7 +60,7 @@ const row = ({ path, schema, required }: Field): string[] => [
   code(path),
   typeOf(schema),
   required ? '(required)' : defaultOf(schema),
-  schema.description ?? '',
+  withoutDefault(schema.description),
 ];
 
 const alternativesOf = (schema: JsonSchema['additionalProperties']): readonly JsonSchema[] =>

@@ -1,6 +1,6 @@
 import { openApi } from 'flinch/internals';
 import { z } from 'zod';
-import { defaultOf, fieldsOf, type JsonSchema, jsonSchema, typeOf } from './json-schema.js';
+import { defaultOf, fieldsOf, type JsonSchema, jsonSchema, typeOf, withoutDefault } from './json-schema.js';
 import { code, page, table } from './markdown.js';
 
 const content = z.record(z.string(), z.object({ schema: jsonSchema }));
@@ -78,6 +78,6 @@ export const fieldTable = (schema: JsonSchema): string =>
       code(path),
       typeOf(field),
       required ? '(required)' : defaultOf(field),
-      field.description ?? '',
+      withoutDefault(field.description),
     ]),
   );

@@ -132,8 +132,13 @@ function sizeOf(least: number | undefined, most: number | undefined, unit: strin
   return least === undefined || least === 1 ? '' : ` (at least ${least} ${unit}s)`;
 }
 
-export const defaultOf = (schema: JsonSchema): string =>
-  schema.default === undefined || isRecord(schema.default) ? '' : code(JSON.stringify(schema.default));
+/** A description ends with a default that the schema, or the command, does not set by itself. */
+const DEFAULT_WORDS = / \(default: (.+)\)(?=\.?$)/;
+export const defaultWords = (description = ''): string | undefined => DEFAULT_WORDS.exec(description)?.[1];
+export const withoutDefault = (description = ''): string => description.replace(DEFAULT_WORDS, '');
+
+export const defaultOf = ({ default: value, description }: JsonSchema): string =>
+  value === undefined || isRecord(value) ? (defaultWords(description) ?? '') : code(JSON.stringify(value));
 
 const isRecord = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -72,6 +72,6 @@ async function timeDecode(engine: Engine, tokens: number): Promise<number> {
   const generation = await engine.generate(endlessRequest(engine, tokens));
   await generation.next();
   return timed(async () => {
-    while ((await generation.next()).type === 'token');
+    while ((await generation.next()).type !== 'end');
   })();
 }

@@ -29,8 +29,8 @@ export async function measurePasses(
   const { config } = checkpoint;
   const runtime = { config, rotary: new RotaryEmbedding(config), threads: options.threads };
   const sessions = new Sessions(checkpoint, options);
-  const forward = await sessions.get({ kind: 'forward', texts: 1, result: 'statistics' });
-  const score = await sessions.get({ kind: 'score', texts: 1, form: 'perturb' });
+  const forward = await sessions.get({ kind: 'forward', sequences: 1, result: 'statistics' });
+  const score = await sessions.get({ kind: 'score', sequences: 1, form: 'perturb' });
   const costs: PassCost[] = [];
   for (const positions of lengths) {
     const ids = Array.from({ length: positions + 1 }, (_, i) => (i * 7919) % config.vocabSize);

@@ -13,7 +13,7 @@ import {
   type Top,
   type Window,
 } from './score-pass.js';
-import { cacheNames, count, type Runtime, runTexts } from './sequence-run.js';
+import { cacheNames, count, type Runtime, runSequences } from './sequence-run.js';
 import type { Sessions } from './sessions.js';
 
 /** A part of a window. */
@@ -119,10 +119,10 @@ export class ChunkedPass {
 
   /** What the last layer says of the scored rows, `[scored, hidden]`. */
   async #hidden(chunk: Chunk): Promise<Float32Array> {
-    const session = await this.#sessions.get({ kind: 'forward', texts: 1, result: 'hidden' });
+    const session = await this.#sessions.get({ kind: 'forward', sequences: 1, result: 'hidden' });
     const scored = atLeastOne(chunk);
     const { rows } = scoredFeeds([scored]);
-    const result = await runTexts(session, this.#runtime, [scored], { rows: rows! }, ['hidden']);
+    const result = await runSequences(session, this.#runtime, [scored], { rows: rows! }, ['hidden']);
     return result.floats('hidden');
   }
 
@@ -145,14 +145,14 @@ export class ChunkedPass {
       ...Object.fromEntries(names.map((name) => [`d_${name}`, later?.[`d_${name}`] ?? none()])),
     };
     const wanted = ['gradient', ...names.map((name) => `d_inner_${name}`)];
-    const result = await runTexts(session, this.#runtime, [scored], feeds, wanted);
+    const result = await runSequences(session, this.#runtime, [scored], feeds, wanted);
     const earlier = names.map((name) => [`d_${name}`, result.tensor(`d_inner_${name}`)] as const);
     return { rows: result.floats('gradient'), earlier: Object.fromEntries(earlier) };
   }
 
   async #perturb(chunk: Chunk, hidden: Float32Array, noise: Float32Array): Promise<PassToken[]> {
     const { hiddenSize } = this.#runtime.config;
-    const spec = { kind: 'forward', texts: 1, result: 'compare', noise: true, ...this.#top } as const;
+    const spec = { kind: 'forward', sequences: 1, result: 'compare', noise: true, ...this.#top } as const;
     const session = await this.#sessions.get(spec);
     const scored = atLeastOne(chunk);
     const feeds: Feeds = {
@@ -161,7 +161,7 @@ export class ChunkedPass {
       clean_hidden: floats(hidden, [scored.targets.length, hiddenSize]),
     };
     const wanted = [...STATISTICS, ...ADVERSARY.perturb];
-    const result = await runTexts(session, this.#runtime, [scored], feeds, wanted);
+    const result = await runSequences(session, this.#runtime, [scored], feeds, wanted);
     return chunk.targets.length > 0 ? readTokens(result, [chunk], this.#step)[0]! : [];
   }
 
@@ -180,7 +180,7 @@ export class ChunkedPass {
     };
     const changes = cacheNames('window_tangent_', 0, layers);
     const wanted = [...STATISTICS, ...ADVERSARY.derivative, ...changes];
-    const result = await runTexts(session, this.#runtime, [scored], feeds, wanted);
+    const result = await runSequences(session, this.#runtime, [scored], feeds, wanted);
     tangents.write(
       start,
       ids.length,

@@ -6,7 +6,7 @@ import type { FromDecode, GenerateMessage } from '../protocol.js';
 import { rowsPerRun } from '../run-limits.js';
 import { Sampler, topTokens } from '../sampler.js';
 import { longs } from '../session.js';
-import { type Runtime, runTexts, runtimeOf } from './sequence-run.js';
+import { type Runtime, runSequences, runtimeOf } from './sequence-run.js';
 import type { Sessions } from './sessions.js';
 
 /** Prompt tokens in a run in which others write. */
@@ -38,7 +38,7 @@ export interface DecodeWorkerOptions {
 }
 
 /**
- * Generates several texts, as many as may go on in each run. Between two runs the event loop is free: that is when
+ * Generates several sequences, as many as may go on in each run. Between two runs the event loop is free: that is when
  * cancellations and credit arrive.
  */
 export class DecodeWorker {
@@ -127,7 +127,7 @@ export class DecodeWorker {
     return writing ? Math.min(rows, PREFILL_BESIDE) : rows;
   }
 
-  /** What keeps a text from growing, found before others share a run with it. */
+  /** What keeps a sequence from growing, found before others share a run with it. */
   #refusal({ cache }: Stream, more: number): string | null {
     try {
       cache.reserve(cache.length + more);
@@ -154,17 +154,21 @@ export class DecodeWorker {
 
   /** Of what follows the last token that each brought, `[vocab]`. */
   async #logprobs(turns: readonly Turn[]): Promise<Float32Array[]> {
-    const spec = { kind: 'forward', texts: turns.length, result: 'logprobs' } as const;
+    const spec = { kind: 'forward', sequences: turns.length, result: 'logprobs' } as const;
     const session = await this.#options.sessions.get(spec);
     let end = 0;
     const rows = turns.map(({ ids }) => {
       end += ids.length;
       return end - 1;
     });
-    const texts = turns.map(({ stream: { cache }, ids }) => ({ cache, start: cache.length, ids }));
-    const result = await runTexts(session, this.#runtime, texts, { rows: longs(rows, [rows.length]) }, [
-      'logprobs',
-    ]);
+    const sequences = turns.map(({ stream: { cache }, ids }) => ({ cache, start: cache.length, ids }));
+    const result = await runSequences(
+      session,
+      this.#runtime,
+      sequences,
+      { rows: longs(rows, [rows.length]) },
+      ['logprobs'],
+    );
     const logprobs = result.floats('logprobs');
     const size = logprobs.length / turns.length;
     return turns.map((_, i) => logprobs.subarray(i * size, (i + 1) * size));

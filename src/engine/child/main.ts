@@ -32,7 +32,7 @@ async function open(message: OpenMessage): Promise<void> {
 
 async function openDecode({ source, threads, device, contextLength }: OpenMessage): Promise<void> {
   const sessions = new Sessions(source, { threads, device });
-  await sessions.get({ kind: 'forward', texts: 1, result: 'logprobs' });
+  await sessions.get({ kind: 'forward', sequences: 1, result: 'logprobs' });
   if (device !== 'cpu') await probeDecode({ sessions, source, threads, contextLength });
   const worker = new DecodeWorker({ sessions, source, threads, device, contextLength, send });
   process.on('message', (message: ToDecode) => {
@@ -44,7 +44,7 @@ async function openDecode({ source, threads, device, contextLength }: OpenMessag
 
 async function openScore({ source, threads, device, contextLength }: OpenMessage): Promise<void> {
   const sessions = new Sessions(source, { threads, device });
-  await sessions.get({ kind: 'score', texts: 1, form: 'perturb' });
+  await sessions.get({ kind: 'score', sequences: 1, form: 'perturb' });
   if (device !== 'cpu') await probeScore({ sessions, source, threads, contextLength });
   const worker = new ScoreWorker({ sessions, source, threads, device, contextLength, send });
   process.on('message', (message: ToScore) => {

@@ -4,7 +4,7 @@ import type { NoiseOptions } from '../protocol.js';
 import { floats } from '../session.js';
 import { type ReplicaContext, type Replicas, replicaCaches, replicaEnd, replicaTargets } from './replicas.js';
 import { scoredFeeds, type Window } from './score-pass.js';
-import { cacheNames, count, runTexts } from './sequence-run.js';
+import { cacheNames, count, runSequences } from './sequence-run.js';
 
 interface Replica {
   readonly index: number;
@@ -68,11 +68,11 @@ export class NoiseReplicas implements Replicas {
   }
 
   async #perturb(replicas: readonly Replica[], rows: Omit<Window, 'cache'>): Promise<Float32Array[]> {
-    const spec = { kind: 'forward', texts: replicas.length, result: 'logprob', noise: true } as const;
+    const spec = { kind: 'forward', sequences: replicas.length, result: 'logprob', noise: true } as const;
     const session = await this.#context.sessions.get(spec);
     const windows = replicas.map(({ cache }) => ({ ...rows, cache }));
     const feeds = { ...scoredFeeds(windows), noise: this.#noise(replicas, rows) };
-    const logprob = (await runTexts(session, this.#context.runtime, windows, feeds, ['logprob'])).floats(
+    const logprob = (await runSequences(session, this.#context.runtime, windows, feeds, ['logprob'])).floats(
       'logprob',
     );
     const size = rows.targets.length;
@@ -92,7 +92,7 @@ export class NoiseReplicas implements Replicas {
       ...Object.fromEntries(tangents),
     };
     const changes = cacheNames('window_tangent_', 0, layers);
-    const result = await runTexts(session, this.#context.runtime, [window], feeds, [
+    const result = await runSequences(session, this.#context.runtime, [window], feeds, [
       'derivative',
       ...changes,
     ]);
@@ -123,7 +123,7 @@ export class NoiseReplicas implements Replicas {
 function rowOf(noise: NoiseOptions['noise'], replica: number, position: number, size: number): Float32Array {
   if ('values' in noise) {
     if (position >= noise.positions) {
-      throw new RangeError(`noise: holds ${noise.positions} positions, and the text has more`);
+      throw new RangeError(`noise: holds ${noise.positions} positions, and the sequence has more`);
     }
     const start = (replica * noise.positions + position) * size;
     return noise.values.subarray(start, start + size);

@@ -4,19 +4,19 @@ import type { Runtime } from './sequence-run.js';
 import type { Sessions } from './sessions.js';
 
 /**
- * Copies of one text that run perturbed, each with its own KV cache. The noise of a position never changes: so replicas
- * grow with the text, and a streamed value equals that of the finished text.
+ * Copies of one sequence that run perturbed, each with its own KV cache. The noise of a position never changes: so replicas
+ * grow with the sequence, and a streamed value equals that of the finished sequence.
  */
 export interface Replicas {
-  /** Whether they read the keys and values of the text itself. */
+  /** Whether they read the keys and values of the sequence itself. */
   readonly needsClean: boolean;
   /** Forgets what lies behind the first `length` positions. */
   cut(length: number): void;
-  /** The same replicas of a text that begins with the same `length` positions. */
+  /** The same replicas of a sequence that begins with the same `length` positions. */
   fork(length: number): Replicas;
   /**
-   * Brings the replicas up to the end of a text, run by run.
-   * @param clean cache of the text itself; where it is needed, it must hold all but the last token
+   * Brings the replicas up to the end of a sequence, run by run.
+   * @param clean cache of the sequence itself; where it is needed, it must hold all but the last token
    * @returns numbers of each token from `from` on
    */
   advance(ids: readonly number[], from: number, clean: KvCache): Generator<() => Promise<void>, number[][]>;

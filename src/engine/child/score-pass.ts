@@ -1,8 +1,8 @@
 import type { Adversary, PassMessage, PassToken } from '../protocol.js';
 import { type Feeds, floats, longs, type Session } from '../session.js';
-import { count, type RunResult, type Runtime, runTexts, type SequenceRows } from './sequence-run.js';
+import { count, type RunResult, type Runtime, runSequences, type SequenceRows } from './sequence-run.js';
 
-/** A text's share of a pass. */
+/** A sequence's share of a pass. */
 export interface Window extends SequenceRows {
   /** The tokens that follow its last `targets.length` rows. */
   readonly targets: readonly number[];
@@ -30,7 +30,7 @@ export type Step = Pick<Adversary, 'form' | 'alpha'>;
 
 /**
  * A plain forward pass: the caches end up holding the windows.
- * @param session of a forward graph with `statistics`, for as many texts
+ * @param session of a forward graph with `statistics`, for as many sequences
  * @returns what the pass says of the targets of each window
  */
 export async function runForward(
@@ -38,13 +38,13 @@ export async function runForward(
   runtime: Runtime,
   windows: readonly Window[],
 ): Promise<PassToken[][]> {
-  const result = await runTexts(session, runtime, windows, scoredFeeds(windows), STATISTICS);
+  const result = await runSequences(session, runtime, windows, scoredFeeds(windows), STATISTICS);
   return readTokens(result, windows, null);
 }
 
 /**
  * A score pass, of one form and with one step size for all windows.
- * @param session of a score graph of that form for as many texts
+ * @param session of a score graph of that form for as many sequences
  */
 export async function runScorePass(
   session: Session,
@@ -59,7 +59,7 @@ export async function runScorePass(
     alpha: floats(Float32Array.of(step.alpha), []),
   };
   const wanted = [...STATISTICS, ...ADVERSARY[step.form]];
-  const result = await runTexts(session, runtime, windows, feeds, wanted);
+  const result = await runSequences(session, runtime, windows, feeds, wanted);
   return readTokens(result, windows, step);
 }
 

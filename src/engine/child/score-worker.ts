@@ -22,12 +22,12 @@ import type { Sessions } from './sessions.js';
 
 /**
  * Score passes that go through together. More than four gain nothing, and onnxruntime plans a graph in a time that grows
- * with the square of its nodes: for 30 layers 3 s for one text, 17 s for four, to save a fifth of each pass.
+ * with the square of its nodes: for 30 layers 3 s for one sequence, 17 s for four, to save a fifth of each pass.
  */
 const MAX_BATCH_TEXTS = 4;
 const MAX_BATCH_LAYERS = 32;
 
-interface Text {
+interface Sequence {
   readonly ids: number[];
   cache: KvCache;
   readonly replicas: Map<ReplicaOptions['kind'], Replicas>;
@@ -58,13 +58,13 @@ export interface ScoreWorkerOptions {
 }
 
 /**
- * Serves all texts in turn, one run each, and several in one run where their runs are alike. Nothing perturbed is kept
- * between passes: only the clean keys and values of the text.
+ * Serves all sequences in turn, one run each, and several in one run where their runs are alike. Nothing perturbed is kept
+ * between passes: only the clean keys and values of the sequence.
  */
 export class ScoreWorker {
   readonly #options: ScoreWorkerOptions;
   readonly #runtime: Runtime;
-  readonly #texts = new Map<number, Text>();
+  readonly #sequences = new Map<number, Sequence>();
   #jobs: Job[] = [];
   #running = false;
 
@@ -74,29 +74,29 @@ export class ScoreWorker {
   }
 
   pass(message: PassMessage): void {
-    const text = this.#text(message);
+    const sequence = this.#sequence(message);
     const context = { runtime: this.#runtime, sessions: this.#options.sessions };
-    this.#advance(message.stream, scoreText(message, text, context));
+    this.#advance(message.stream, scoreSequence(message, sequence, context));
     void this.#run();
   }
 
-  /** Replaces the perturbed copies of a text, of one kind. */
+  /** Replaces the perturbed copies of a sequence, of one kind. */
   replicas(stream: number, options: ReplicaOptions): void {
     const { sessions, contextLength } = this.#options;
-    const text = this.#text({ stream, newIds: [] });
-    text.replicas.set(
+    const sequence = this.#sequence({ stream, newIds: [] });
+    sequence.replicas.set(
       options.kind,
       openReplicas(options, { runtime: this.#runtime, sessions, limit: contextLength }),
     );
   }
 
   fork({ stream, of, length }: ForkMessage): void {
-    const source = this.#texts.get(of);
-    const text = this.#text({ stream, newIds: source?.ids.slice(0, length) ?? [] });
-    if (text.ids.length < length) {
-      this.#fail(stream, new Error(`text ${of} does not hold ${length} tokens to continue`));
+    const source = this.#sequences.get(of);
+    const sequence = this.#sequence({ stream, newIds: source?.ids.slice(0, length) ?? [] });
+    if (sequence.ids.length < length) {
+      this.#fail(stream, new Error(`sequence ${of} does not hold ${length} tokens to continue`));
     } else if (source) {
-      this.#advance(stream, forkText(stream, source, text));
+      this.#advance(stream, forkSequence(stream, source, sequence));
       void this.#run();
     } else {
       this.#options.send({ type: 'forked', stream }); // of one of which nothing is known yet
@@ -104,26 +104,26 @@ export class ScoreWorker {
   }
 
   sample(message: SampleMessage): void {
-    const text = this.#text(message);
-    this.#advance(message.stream, sampleText(message, text, this.#runtime));
+    const sequence = this.#sequence(message);
+    this.#advance(message.stream, sampleSequence(message, sequence, this.#runtime));
     void this.#run();
   }
 
   release(stream: number): void {
-    this.#texts.delete(stream);
+    this.#sequences.delete(stream);
     this.#jobs = this.#jobs.filter((job) => job.stream !== stream);
   }
 
-  #text({ stream, newIds }: Pick<PassMessage, 'stream' | 'newIds'>): Text {
+  #sequence({ stream, newIds }: Pick<PassMessage, 'stream' | 'newIds'>): Sequence {
     const { source, contextLength } = this.#options;
-    const text: Text = this.#texts.get(stream) ?? {
+    const sequence: Sequence = this.#sequences.get(stream) ?? {
       ids: [],
       cache: new KvCache(source.config, contextLength),
       replicas: new Map(),
     };
-    this.#texts.set(stream, text);
-    for (const id of newIds) text.ids.push(id); // so many may not be arguments of one call
-    return text;
+    this.#sequences.set(stream, sequence);
+    for (const id of newIds) sequence.ids.push(id); // so many may not be arguments of one call
+    return sequence;
   }
 
   async #run(): Promise<void> {
@@ -146,7 +146,7 @@ export class ScoreWorker {
 
   /** Lets a job go on until it asks for another run, or has its answer. */
   #advance(stream: number, steps: Steps, result: readonly PassToken[] = []): void {
-    if (!this.#texts.has(stream)) return; // released during the run
+    if (!this.#sequences.has(stream)) return; // released during the run
     try {
       const { done, value } = steps.next(result);
       if (done) this.#options.send(value);
@@ -172,19 +172,22 @@ export class ScoreWorker {
       size = more;
       return true;
     });
-    const chosen = alike.slice(0, this.#options.sessions.batchSize(alike.length, this.#mostTexts(first.run)));
+    const chosen = alike.slice(
+      0,
+      this.#options.sessions.batchSize(alike.length, this.#mostSequences(first.run)),
+    );
     this.#jobs = this.#jobs.filter((job) => !chosen.includes(job));
     return chosen;
   }
 
-  #mostTexts({ kind }: Run): number {
+  #mostSequences({ kind }: Run): number {
     if (kind === 'own') return 1;
     if (kind === 'forward') return MAX_BATCH_TEXTS;
     return Math.min(MAX_BATCH_TEXTS, Math.floor(MAX_BATCH_LAYERS / this.#runtime.config.layers));
   }
 
   async #execute(runs: readonly Run[]): Promise<PassToken[][]> {
-    const texts = runs.length;
+    const sequences = runs.length;
     const own = runs.find((run) => run.kind === 'own');
     if (own) {
       await own.execute();
@@ -193,13 +196,13 @@ export class ScoreWorker {
     const attacked = runs.filter((run) => run.kind === 'score');
     if (attacked[0]) {
       const { adversary } = attacked[0];
-      const spec = { kind: 'score', texts, form: adversary.form, ...topOf(attacked[0]) } as const;
+      const spec = { kind: 'score', sequences, form: adversary.form, ...topOf(attacked[0]) } as const;
       const session = await this.#options.sessions.get(spec);
       const windows = attacked.map(({ window }) => window);
       return runScorePass(session, this.#runtime, windows, adversary);
     }
     const plain = runs.filter((run) => run.kind === 'forward');
-    const spec = { kind: 'forward', texts, result: 'statistics', ...topOf(plain[0] ?? {}) } as const;
+    const spec = { kind: 'forward', sequences, result: 'statistics', ...topOf(plain[0] ?? {}) } as const;
     const session = await this.#options.sessions.get(spec);
     const windows = plain.map(({ window }) => window);
     return runForward(session, this.#runtime, windows);
@@ -228,20 +231,20 @@ function together(a: Run, b: Run): boolean {
 const topOf = ({ top }: Top): Top => (top === undefined || top === TOP_TOKENS ? {} : { top });
 
 /** Between two runs: during one the cache holds perturbed keys and values. */
-function* forkText(stream: number, source: Text, text: Text): Steps {
-  const length = text.ids.length;
+function* forkSequence(stream: number, source: Sequence, sequence: Sequence): Steps {
+  const length = sequence.ids.length;
   const execute = async (): Promise<void> => {
-    text.cache = source.cache.fork(length);
-    for (const [kind, replicas] of source.replicas) text.replicas.set(kind, replicas.fork(length));
+    sequence.cache = source.cache.fork(length);
+    for (const [kind, replicas] of source.replicas) sequence.replicas.set(kind, replicas.fork(length));
   };
   yield { kind: 'own', execute };
   return { type: 'forked', stream };
 }
 
 /** A pass, after what lies before its window. Room is made first: what does not fit fails before others join. */
-function* scoreText(
+function* scoreSequence(
   message: PassMessage,
-  { ids, cache }: Text,
+  { ids, cache }: Sequence,
   context: { readonly runtime: Runtime; readonly sessions: Sessions },
 ): Steps {
   const { stream, start, from, to, adversary } = message;
@@ -252,7 +255,7 @@ function* scoreText(
   const positions = to - 1 - start;
   const targets = ids.slice(from, to);
   if (!adversary) {
-    const tokens = yield* forwardText({ ids, cache }, { from, to, ...most }, context.runtime);
+    const tokens = yield* forwardSequence({ ids, cache }, { from, to, ...most }, context.runtime);
     return { type: 'scored', stream, tokens, positions };
   }
   const attacked = adversary.attacked ?? targets.map(() => true);
@@ -266,8 +269,8 @@ function* scoreText(
 }
 
 /** A plain forward pass over tokens `from` to `to − 1`, in as many runs as it takes. */
-function* forwardText(
-  { ids, cache }: Pick<Text, 'ids' | 'cache'>,
+function* forwardSequence(
+  { ids, cache }: Pick<Sequence, 'ids' | 'cache'>,
   { from, to, ...most }: { readonly from: number; readonly to: number } & Top,
   runtime: Runtime,
 ): Generator<Run, PassToken[], readonly PassToken[]> {
@@ -282,10 +285,14 @@ function* forwardText(
   return tokens;
 }
 
-function* sampleText({ stream, kind, from, to }: SampleMessage, text: Text, runtime: Runtime): Steps {
-  const { ids, cache } = text;
-  const replicas = text.replicas.get(kind);
-  if (!replicas) throw new Error(`the text has no replicas of kind ${kind}`);
+function* sampleSequence(
+  { stream, kind, from, to }: SampleMessage,
+  sequence: Sequence,
+  runtime: Runtime,
+): Steps {
+  const { ids, cache } = sequence;
+  const replicas = sequence.replicas.get(kind);
+  if (!replicas) throw new Error(`the sequence has no replicas of kind ${kind}`);
   cache.reserve(to - 1);
   if (replicas.needsClean) yield* fill({ ids, cache }, to - 1, runtime);
   replicas.cut(from - 1);
@@ -295,7 +302,7 @@ function* sampleText({ stream, kind, from, to }: SampleMessage, text: Text, runt
 
 /** Clean keys and values of the first `end` positions, as far as they are not held yet. */
 function* fill(
-  { ids, cache }: Pick<Text, 'ids' | 'cache'>,
+  { ids, cache }: Pick<Sequence, 'ids' | 'cache'>,
   end: number,
   runtime: Runtime,
 ): Generator<Run, void, readonly PassToken[]> {

@@ -6,7 +6,7 @@ import type { KvCache } from '../kv-cache.js';
 import type { Machine } from '../run-limits.js';
 import { type Feeds, type Fetches, floats, ints, longs, type Session } from '../session.js';
 
-/** One text's share of a run: tokens `start` to `start + ids.length − 1`, against what its cache holds before. */
+/** One sequence's share of a run: tokens `start` to `start + ids.length − 1`, against what its cache holds before. */
 export interface SequenceRows {
   readonly cache: KvCache;
   readonly start: number;
@@ -57,20 +57,20 @@ export class RunResult {
 }
 
 /**
- * Runs a graph over the rows of several texts. Afterwards the caches hold their clean keys and values, and no more.
- * @param more inputs that are not those of the texts, or differ from what these usually are
+ * Runs a graph over the rows of several sequences. Afterwards the caches hold their clean keys and values, and no more.
+ * @param more inputs that are not those of the sequences, or differ from what these usually are
  * @param outputs names of the outputs that are wanted
  */
-export async function runTexts(
+export async function runSequences(
   session: Session,
   { config, rotary }: Runtime,
-  texts: readonly SequenceRows[],
+  sequences: readonly SequenceRows[],
   more: Feeds,
   outputs: readonly string[],
 ): Promise<RunResult> {
   const takes = new Set(session.inputNames);
   const gives = new Set(session.outputNames);
-  const positions = texts.map(({ start, ids }) => count(start, ids.length));
+  const positions = sequences.map(({ start, ids }) => count(start, ids.length));
   const { cos, sin } = rotary.angles(positions.flat());
   const angles = [1, positions.flat().length, config.headDim / 2];
   const feeds: Record<string, Feeds[string]> = {
@@ -79,11 +79,11 @@ export async function runTexts(
     sin: floats(sin, angles),
   };
   const fetches: Record<string, Fetches[string]> = Object.fromEntries(outputs.map((name) => [name, null]));
-  const windows = texts.map((_, t) =>
+  const windows = sequences.map((_, t) =>
     cacheNames('window_', t, config.layers).filter((name) => gives.has(name)),
   );
 
-  for (const [t, { cache, start, ids }] of texts.entries()) {
+  for (const [t, { cache, start, ids }] of sequences.entries()) {
     const total = start + ids.length;
     cache.length = start; // what follows is overwritten
     cache.reserve(total);
@@ -106,7 +106,7 @@ export async function runTexts(
   }
 
   const result = new RunResult(await session.run({ ...feeds, ...more }, fetches));
-  for (const [t, { cache, start, ids }] of texts.entries()) {
+  for (const [t, { cache, start, ids }] of sequences.entries()) {
     cache.length = start + ids.length;
     const parts = windows[t]!.map((name) => result.floats(name));
     if (parts.length > 0) cache.write(start, ids.length, parts);

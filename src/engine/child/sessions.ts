@@ -5,6 +5,7 @@ import { buildScoreGraph, type ScoreGraphOptions } from '../../graphs/score-grap
 import { buildTangentGraph, type TangentGraphOptions } from '../../graphs/tangent-graph.js';
 import { buildTokurGraph, type TokurGraphOptions } from '../../graphs/tokur-graph.js';
 import type { Graph } from '../../onnx/graph.js';
+import { debug } from '../debug.js';
 import { TokurBases } from '../low-rank-basis.js';
 import { openSession, type Session, type SessionOptions } from '../session.js';
 
@@ -16,7 +17,7 @@ export type GraphSpec =
   | ({ readonly kind: 'tangent' } & TangentGraphOptions)
   | ({ readonly kind: 'tokur' } & Omit<TokurGraphOptions, 'fused' | 'directions'>);
 
-/** The numbers of texts that graphs are built for: a batch of another size is cut to the next smaller one. */
+/** The numbers of sequences that graphs are built for: a batch of another size is cut to the next smaller one. */
 const BATCH_SIZES = [16, 8, 4, 2, 1];
 
 /** The sessions of a process, opened on first use and kept: opening and releasing them again leaks. */
@@ -34,8 +35,8 @@ export class Sessions {
   }
 
   /**
-   * The largest number of texts, of those that wait, that go through in one run. A GPU holds the weights once more for
-   * every graph, and WebGPU promises a shader no more than eight buffers to take texts apart: there it is one.
+   * The largest number of sequences, of those that wait, that go through in one run. A GPU holds the weights once more for
+   * every graph, and WebGPU promises a shader no more than eight buffers to take sequences apart: there it is one.
    */
   batchSize(waiting: number, limit = Number.POSITIVE_INFINITY): number {
     const { device = 'cpu' } = this.#options;
@@ -54,7 +55,10 @@ export class Sessions {
   }
 
   async #open(spec: GraphSpec): Promise<Session> {
-    return openSession(this.#build(spec), this.#options);
+    const start = performance.now();
+    const session = await openSession(this.#build(spec), this.#options);
+    debug('session %j: opened in %d ms', spec, Math.round(performance.now() - start));
+    return session;
   }
 
   /**

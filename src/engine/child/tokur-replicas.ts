@@ -3,7 +3,7 @@ import type { KvCache } from '../kv-cache.js';
 import { TOKUR_RANK } from '../low-rank-basis.js';
 import { type Feeds, floats, longs } from '../session.js';
 import { type ReplicaContext, type Replicas, replicaCaches, replicaEnd, replicaTargets } from './replicas.js';
-import { count, runTexts } from './sequence-run.js';
+import { count, runSequences } from './sequence-run.js';
 
 const PROJECTIONS = ['q', 'v'] as const;
 
@@ -63,9 +63,9 @@ export class TokurReplicas implements Replicas {
       law: law === 'weights' ? 'weights' : 'positions',
     });
     const rows = this.#caches.flatMap((_, replica) => count((replica + 1) * ids.length - scored, scored));
-    const texts = this.#caches.map((cache) => ({ cache, start, ids }));
+    const sequences = this.#caches.map((cache) => ({ cache, start, ids }));
     const feeds = { ...this.#noise(count(start, ids.length)), rows: longs(rows, [rows.length]) };
-    const result = await runTexts(session, runtime, texts, feeds, ['eu', 'tu', 'au']);
+    const result = await runSequences(session, runtime, sequences, feeds, ['eu', 'tu', 'au']);
     const [eu, tu, au] = ['eu', 'tu', 'au'].map((name) => result.floats(name));
     return Array.from(eu!, (value, i) => [value, tu![i]!, au![i]!]);
   }

@@ -4,6 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { asyncApi } from '#gateway/api/asyncapi.js';
+import { guardRequestType } from '#gateway/api/client-types.js';
 import { openApi } from '#gateway/api/openapi.js';
 
 const readJson = async (file: string): Promise<unknown> => JSON.parse(await readFile(file, 'utf8'));
@@ -30,5 +31,11 @@ describe('gateway/asyncapi.json', () => {
     const schema: object = JSON.parse(await readFile(folder, 'utf8'));
     const check = new Ajv({ strict: false, validateFormats: false, meta: false }).compile(schema);
     expect({ valid: check(asyncApi(version)), errors: check.errors }).toEqual({ valid: true, errors: null });
+  });
+});
+
+describe('client/src/guard-request.ts', () => {
+  it('is what the schema of the guard says (npm run schemas)', async () => {
+    expect(await readFile('client/src/guard-request.ts', 'utf8')).toBe(guardRequestType());
   });
 });

@@ -6,7 +6,7 @@ import { Models } from '#gateway/index.js';
 import { metered } from '#gateway/metrics/metered.js';
 import { Metrics } from '#gateway/metrics/metrics.js';
 import type { Prepared } from '#gateway/models/served-model.js';
-import { chatSchema } from '#gateway/requests/request.js';
+import { chatSchema } from '#gateway/requests/generation-request.js';
 import { EngineError, FlowGate, type GuardEvent } from '#src/index.js';
 import { doneEvent, tokenEvent } from '../../support/events.js';
 import { Scrape } from '../../support/metrics.js';

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { EngineModel } from '#gateway/index.js';
 import { RiskModels } from '#gateway/models/risk-models.js';
-import { chatSchema } from '#gateway/requests/request.js';
+import { chatSchema } from '#gateway/requests/generation-request.js';
 import { type Checkpoint, DEFAULT_SCORING, Engine, ModelError, openCheckpoint } from '#src/index.js';
 import { useFolder } from '../../support/cli.js';
 import { chatBody } from '../../support/gateway.js';

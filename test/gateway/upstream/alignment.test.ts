@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Alignment } from '#gateway/upstream/alignment.js';
-import { HiddenReasoning, VocabularyMismatch } from '#gateway/upstream/scored-token.js';
+import { HiddenReasoning, VocabularyMismatch } from '#gateway/upstream/mismatch.js';
 import type { UpstreamPiece } from '#gateway/upstream/upstream.js';
 import { openCheckpoint } from '#src/index.js';
 import { Detokenizer } from '#src/tokenizer/detokenizer.js';
@@ -43,9 +43,8 @@ const untold = (text: string, some: readonly number[] | null = null): UpstreamPi
 const token = (id: number | null, text: string, logprob = -1) => ({
   id,
   text,
-  bytes: null,
   logprob,
-  top: [],
+  topLogprobs: [],
 });
 const idsOf = (tokens: readonly { readonly id: number }[]) => tokens.map(({ id }) => id);
 const textOf = (tokens: readonly { readonly text: string }[]) => tokens.map(({ text }) => text).join('');
@@ -79,8 +78,8 @@ describe('Alignment', () => {
       { text: ' has', tokens: [token(b!, ' has', -0.25)], ids: null },
     ]);
     expect(tokens).toEqual([
-      { id: a, text: 'Maya', logprob: -0.5, top: [] },
-      { id: b, text: ' has', logprob: -0.25, top: [] },
+      { id: a, text: 'Maya', logprob: -0.5, topLogprobs: [] },
+      { id: b, text: ' has', logprob: -0.25, topLogprobs: [] },
     ]);
   });
 

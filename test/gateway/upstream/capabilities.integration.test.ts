@@ -45,7 +45,7 @@ describe('what a server can do', () => {
     expect(text).toBe(ANSWER.join(''));
     const tokens = pieces.flatMap(({ tokens }) => tokens ?? []);
     expect(tokens.map(({ id }) => id)).not.toContain(null);
-    expect(tokens[0]!.top.map(({ id }) => id)).not.toContain(null);
+    expect(tokens[0]!.topLogprobs.map(({ id }) => id)).not.toContain(null);
   });
 
   it('is found out of Ollama, which continues raw prompts alone where a template ends every message', async () => {
@@ -242,7 +242,7 @@ describe('a text that has begun', () => {
     );
     expect(text).toBe(ANSWER.slice(3).join(''));
     expect(rest[0]!.tokens).toMatchObject([
-      { text: ' so', logprob: Math.log(0.8), top: [{ text: ' so' }, {}] },
+      { text: ' so', logprob: Math.log(0.8), topLogprobs: [{ text: ' so' }, {}] },
     ]);
     expect(last(upstream.requests)).toMatchObject({
       path: '/v1/completions',

@@ -7,9 +7,8 @@ const METHODS = ['nll', 'margin'] as const;
 const token = (fields: Partial<UpstreamToken>): UpstreamToken => ({
   id: null,
   text: 'a',
-  bytes: null,
   logprob: Math.log(0.5),
-  top: [],
+  topLogprobs: [],
   ...fields,
 });
 
@@ -22,7 +21,7 @@ const top = (text: string, probability: number, id: number | null = null) => ({
 describe('scores by log-probabilities', () => {
   it('nll is −log p, margin 1 − (p − the largest of the others)', () => {
     const { scores, missing } = logprobScores(
-      token({ top: [top('a', 0.5), top('b', 0.3), top('c', 0.1)] }),
+      token({ topLogprobs: [top('a', 0.5), top('b', 0.3), top('c', 0.1)] }),
       METHODS,
     );
     expect(scores.nll).toBeCloseTo(Math.LN2, 12);
@@ -33,34 +32,34 @@ describe('scores by log-probabilities', () => {
   it.each([
     [
       'a token that is not the most probable',
-      token({ logprob: Math.log(0.2), top: [top('b', 0.6), top('a', 0.2)] }),
+      token({ logprob: Math.log(0.2), topLogprobs: [top('b', 0.6), top('a', 0.2)] }),
       1.4,
     ],
     [
       'one that is not among those told',
-      token({ logprob: Math.log(0.1), top: [top('b', 0.6), top('c', 0.2)] }),
+      token({ logprob: Math.log(0.1), topLogprobs: [top('b', 0.6), top('c', 0.2)] }),
       1.5,
     ],
-    ['one other that is told', token({ logprob: Math.log(0.1), top: [top('b', 0.6)] }), 1.5],
+    ['one other that is told', token({ logprob: Math.log(0.1), topLogprobs: [top('b', 0.6)] }), 1.5],
     [
       'two tokens of one text, told apart by ids',
-      token({ id: 1, top: [top('a', 0.5, 1), top('a', 0.3, 2)] }),
+      token({ id: 1, topLogprobs: [top('a', 0.5, 1), top('a', 0.3, 2)] }),
       0.8,
     ],
     [
       'two tokens of one text, told apart by probability',
-      token({ top: [top('a', 0.3), top('a', 0.5)] }),
+      token({ topLogprobs: [top('a', 0.3), top('a', 0.5)] }),
       0.8,
     ],
-    ['ids of the others alone', token({ top: [top('a', 0.5, 1), top('b', 0.3, 2)] }), 0.8],
+    ['ids of the others alone', token({ topLogprobs: [top('a', 0.5, 1), top('b', 0.3, 2)] }), 0.8],
   ])('margin: %s', (_, each, expected) => {
     expect(logprobScores(each, METHODS).scores.margin).toBeCloseTo(expected, 12);
   });
 
   it.each([
-    ['no log-probability', token({ logprob: null, top: [top('b', 0.3)] }), ['nll', 'margin']],
+    ['no log-probability', token({ logprob: null, topLogprobs: [top('b', 0.3)] }), ['nll', 'margin']],
     ['no alternatives', token({}), ['margin']],
-    ['none but itself', token({ top: [top('a', 0.5)] }), ['margin']],
+    ['none but itself', token({ topLogprobs: [top('a', 0.5)] }), ['margin']],
   ])('what cannot be computed is missing, not zero: %s', (_, each, missing) => {
     const said = logprobScores(each, METHODS);
     expect(said.missing).toEqual(missing);

@@ -8,7 +8,7 @@ import { configSchema } from '#gateway/config/config.js';
 import { EngineModel, Models, type ServedModel, startGateway } from '#gateway/index.js';
 import { Metrics } from '#gateway/metrics/metrics.js';
 import { openModels } from '#gateway/open-models.js';
-import { chatSchema, parse } from '#gateway/requests/request.js';
+import { chatSchema, parse } from '#gateway/requests/generation-request.js';
 import { Scorer } from '#gateway/upstream/scorer.js';
 import { openUpstreamModel, type UpstreamModel } from '#gateway/upstream/upstream-model.js';
 import {

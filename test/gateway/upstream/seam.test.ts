@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Seam } from '#gateway/upstream/seam.js';
 import type { UpstreamPiece, UpstreamToken } from '#gateway/upstream/upstream.js';
 
-const token = (text: string): UpstreamToken => ({ id: 1, text, bytes: null, logprob: -1, top: [] });
+const token = (text: string): UpstreamToken => ({ id: 1, text, logprob: -1, topLogprobs: [] });
 const told = (...texts: string[]): UpstreamPiece => ({
   text: texts.join(''),
   tokens: texts.map(token),

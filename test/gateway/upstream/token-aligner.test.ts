@@ -5,9 +5,8 @@ import type { UpstreamPiece, UpstreamToken } from '#gateway/upstream/upstream.js
 const token = (text: string, fields: Partial<UpstreamToken> = {}): UpstreamToken => ({
   id: null,
   text,
-  bytes: null,
   logprob: -1,
-  top: [],
+  topLogprobs: [],
   ...fields,
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chatSchema } from '#gateway/requests/request.js';
+import { chatSchema } from '#gateway/requests/generation-request.js';
 
 const body = { model: 'm', messages: [{ role: 'user', content: 'x' }] };
 const many = (item: unknown) => Array.from({ length: 50_000 }, () => item);

@@ -1,15 +1,4 @@
-import type { TopToken } from '../../src/stream/events.js';
 import { ApiError } from '../errors/api-error.js';
-
-/** A token of an upstream's answer, as the scorer's vocabulary has it. */
-export interface ScoredToken {
-  readonly id: number;
-  /** The texts of all tokens, joined, are what the server wrote. */
-  readonly text: string;
-  /** As the server says; `null` where it does not. */
-  readonly logprob: number | null;
-  readonly top: readonly TopToken[];
-}
 
 /** The server's model has read what the scorer does not see. */
 export class HiddenReasoning extends ApiError {

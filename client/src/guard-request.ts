@@ -1,0 +1,56 @@
+// Written by `npm run schemas` from src/stream/guard-fields.ts; changes are made there.
+import type { Method } from './protocol.js';
+
+/** How tokens are scored, and what happens to doubtful steps. Absent fields have the server's defaults. */
+export interface GuardRequest {
+  /** Score the tokens and judge the steps; if false, all other fields are ignored. Default: `true`. */
+  readonly enabled?: boolean;
+  /** Scores computed for each token (default: `adversarial`, `nll`, `entropy` and `margin`, or those of them that the model supports). */
+  readonly methods?: readonly Method[];
+  /** Maximum number of new tokens scored by one pass. Default: `8`. */
+  readonly block?: number;
+  /** Number of positions perturbed by one pass, at least `block`, or `all` (default: 64, or `block` if that is larger). */
+  readonly window?: number | 'all';
+  /** When scores are computed: one pass per block of new tokens (`windowed`), or one pass per doubtful token and none for the others (`lazy`). Default: `"windowed"`. */
+  readonly schedule?: 'windowed' | 'lazy';
+  /** `lazy`: a token is doubtful if 1 − P exceeds this value. Default: `0.01`. */
+  readonly epsilon?: number;
+  /** `adversarial`: size of the perturbation, absolute, or relative to the embeddings' root mean square as in `0.005rms` (default: 0.0001). */
+  readonly alpha?: number | string;
+  /** `adversarial`, `random`: use the derivative along the perturbation instead of a perturbed forward pass. Default: `false`. */
+  readonly derivative?: boolean;
+  /** `random`: standard deviation of the noise, absolute, or relative to the embeddings' root mean square as in `0.005rms` (default: 0.001). */
+  readonly sigma?: number | string;
+  /** `random`: number of draws of the noise, each with its own forward pass. Default: `20`. */
+  readonly samples?: number;
+  /** `tokur_*`: standard deviation of the noise on the weights. Default: `0.001`. */
+  readonly tokur_sigma?: number;
+  /** `tokur_*`: number of sampled models, including the unperturbed one. Default: `2`. */
+  readonly tokur_samples?: 2 | 4 | 8;
+  /** `tokur_*`: the noise is drawn once per weight (`weights`), once per position (`positions`), or once per position for queries and values together (`shared-positions`). Default: `"weights"`. */
+  readonly tokur_law?: 'weights' | 'positions' | 'shared-positions';
+  /** Score that steps are judged by (default: `adversarial` if it is one of `methods`, otherwise the first of them). */
+  readonly method?: Method;
+  /** A step is flagged by its own risk (`step`), or by the largest risk of its tokens (`token`). Default: `"step"`. */
+  readonly per?: 'step' | 'token';
+  /** Score of a step: the largest (`max`) or the mean (`mean`) of its tokens' scores. Default: `"max"`. */
+  readonly statistic?: 'max' | 'mean';
+  /** Target false-alarm rate of steps, or of tokens if `per` is `token`: a risk of at least 1 − `rate` is flagged, and a token with such a risk is a spike. Default: `0.02`. */
+  readonly rate?: number;
+  /** Tokens are sent at once (`immediate`), or in whole steps once they are settled (`held`); `rollback` and `reflect` are always `held` where nothing can be taken back: Server-Sent Events, whole responses, terminals. Default: `"immediate"`. */
+  readonly delivery?: 'immediate' | 'held';
+  /** What happens to a flagged step: it is marked (`annotate`), the response ends (`stop`), the step is sampled again (`rollback`), or a request to check it is inserted after it (`reflect`). Default: `"annotate"`. */
+  readonly action?: 'annotate' | 'stop' | 'rollback' | 'reflect';
+  /** `rollback`: go back to the start of the step (`step`), or to its token with the highest score (`token`). Default: `"step"`. */
+  readonly rollback_to?: 'step' | 'token';
+  /** `rollback`: number of continuations sampled in addition to the flagged one. Default: `4`. */
+  readonly candidates?: number;
+  /** `rollback`: keep the continuation with the lowest mean score (`uncertainty`), or what most of them say (`majority`). Default: `"majority"`. */
+  readonly choose?: 'uncertainty' | 'majority';
+  /** `rollback`: sampling temperature of these continuations (default: that of the response). */
+  readonly candidate_temperature?: number;
+  /** `reflect`: text inserted after the step. Default: `"Wait, let me check that step.\n"`. */
+  readonly reflection?: string;
+  /** `rollback`, `reflect`: maximum number of them in a response; steps flagged later are only marked. Default: `8`. */
+  readonly max_rollbacks?: number;
+}

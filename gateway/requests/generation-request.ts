@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { fromZod } from '../errors/api-error.js';
+import { guardSchema } from './guard.js';
+import { upTo } from './limited-list.js';
+import { messages } from './messages.js';
+import { unsupported } from './unsupported.js';
+
+const LIMITS = { metadata: 16, stops: 4, stopCharacters: 256, topLogprobs: 20 };
+
+/** OpenAI's limit. A map with more fields is not looked at. */
+const metadata = z.preprocess(
+  (value, context) => {
+    if (typeof value !== 'object' || value === null || Object.keys(value).length <= LIMITS.metadata)
+      return value;
+    context.addIssue(`must have at most ${LIMITS.metadata} fields`);
+    return z.NEVER;
+  },
+  z.record(z.string(), z.string()),
+);
+
+const generationFields = {
+  model: z.string().describe('By its name in the configuration.'),
+  messages,
+  temperature: z.number().min(0).max(2).nullish().describe("0 is greedy; by default the model's own."),
+  top_p: z.number().gt(0).max(1).nullish(),
+  top_k: z.int().min(0).nullish().describe('How many of the most probable tokens to sample from; 0 is all.'),
+  seed: z.int().nullish().describe('The same seed gives the same response.'),
+  max_tokens: z.int().min(1).nullish().describe('The older name of `max_completion_tokens`.'),
+  max_completion_tokens: z.int().min(1).nullish().describe('Longest response, in tokens.'),
+  stop: z
+    .preprocess(
+      upTo(LIMITS.stops, z.string()),
+      z
+        .union([z.string(), z.array(z.string()).max(LIMITS.stops)], {
+          error: `must be a string or a list of at most ${LIMITS.stops}`,
+        })
+        .transform((stop) => (typeof stop === 'string' ? [stop] : stop))
+        .refine((stops) => stops.every((stop) => stop.length > 0 && stop.length <= LIMITS.stopCharacters), {
+          error: `must be strings of 1 to ${LIMITS.stopCharacters} characters`,
+        }),
+    )
+    .nullish(),
+  top_logprobs: z
+    .int()
+    .min(0)
+    .max(LIMITS.topLogprobs)
+    .nullish()
+    .describe('Alternatives of each token that are told.'),
+  guard: guardSchema
+    .nullish()
+    .transform((guard) => guard ?? guardSchema.parse({}))
+    .describe('How tokens are scored, and what happens to doubtful steps.'),
+
+  // Of no consequence here.
+  user: z.string().nullish(),
+  metadata: metadata.nullish(),
+  store: z.boolean().nullish(),
+  service_tier: z.string().nullish(),
+  safety_identifier: z.string().nullish(),
+  prompt_cache_key: z.string().nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+
+  n: unsupported(1),
+  frequency_penalty: unsupported(0),
+  presence_penalty: unsupported(0),
+  logit_bias: unsupported({}),
+  tools: unsupported([]),
+  tool_choice: unsupported('none', 'auto'),
+  functions: unsupported([]),
+  function_call: unsupported('none', 'auto'),
+  response_format: unsupported({ type: 'text' }),
+  modalities: unsupported(['text']),
+  audio: unsupported(),
+  prediction: unsupported(),
+  reasoning_effort: unsupported('none'),
+  web_search_options: unsupported(),
+};
+
+const resumable = z.boolean().nullish().describe('Whether the generation outlives its connection.');
+
+/** The body of `POST /v1/chat/completions`. */
+export const chatSchema = z
+  .strictObject({
+    ...generationFields,
+    stream: z.boolean().nullish(),
+    stream_options: z
+      .strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
+      .nullish(),
+    logprobs: z.boolean().nullish(),
+    resumable,
+  })
+  .refine(({ logprobs, top_logprobs }) => logprobs || !top_logprobs, {
+    path: ['top_logprobs'],
+    error: 'needs logprobs: true',
+  })
+  .refine(({ stream, stream_options }) => stream || !stream_options, {
+    path: ['stream_options'],
+    error: 'needs stream: true',
+  })
+  .refine(({ stream, resumable }) => stream || !resumable, {
+    path: ['resumable'],
+    error: 'needs stream: true',
+  });
+
+export type ChatRequest = z.output<typeof chatSchema>;
+
+const requestId = z
+  .string()
+  .max(128)
+  .optional()
+  .describe('Chosen by the client; echoed in the answer, and in errors about this message.');
+
+/** The message `generation.create` of the stream protocol. */
+export const createSchema = z.strictObject({
+  ...generationFields,
+  type: z.literal('generation.create'),
+  request_id: requestId,
+  resumable,
+});
+
+export const resumeSchema = z.strictObject({
+  type: z.literal('generation.resume'),
+  response_id: z.string(),
+  epoch: z.string(),
+  offset: z.int().min(0),
+  request_id: requestId,
+});
+
+export const cancelSchema = z.strictObject({ type: z.literal('generation.cancel'), response_id: z.string() });
+
+/** What a generation needs of either. */
+export type GenerationFields = Pick<ChatRequest, keyof typeof generationFields>;
+
+/** @throws ApiError 400 that names the field */
+export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (!result.success) throw fromZod(result.error);
+  return result.data;
+}

@@ -1,0 +1,185 @@
+import { Observable } from 'rxjs';
+import type { BranchWriter } from '../../src/stream/branch.js';
+import type { Continuation } from '../../src/stream/continuation.js';
+import type { DoneEvent, TokenEvent } from '../../src/stream/events.js';
+import type { FlowGate } from '../../src/stream/flow-gate.js';
+import { Retokenizer } from '../../src/tokenizer/retokenizer.js';
+import type { Tokenizer } from '../../src/tokenizer/tokenizer.js';
+import { Alignment } from './alignment.js';
+import { continuationOf, stoppedAcross } from './continuation.js';
+import type { UpstreamPiece, UpstreamRequest, UpstreamResponse, UpstreamToken } from './upstream.js';
+import type { UpstreamServer } from './upstream-server.js';
+
+/** A server that has begun to answer. */
+export interface Opened {
+  readonly server: Pick<UpstreamServer, 'open'>;
+  readonly answer: UpstreamResponse;
+}
+
+export interface UpstreamWriterOptions {
+  readonly request: Omit<UpstreamRequest, 'begun'>;
+  /** The scorer's: tokens are those of its vocabulary. `null` without a scorer: tokens are those that the server sends. */
+  readonly tokenizer: Tokenizer | null;
+  /** The prompt as the server read it; `null` if nobody knows its ids. */
+  readonly promptIds: readonly number[] | null;
+  /** The same as text; `null` if it is not known, or would be read as other tokens. */
+  readonly prompt: string | null;
+  /** Tokens that the response may have, counted as `tokenizer` says. */
+  readonly room: number;
+  /** Aborted when nobody wants the response any more. */
+  readonly signal: AbortSignal;
+}
+
+/** What comes before the tokens that a writer draws. */
+interface Past {
+  /** Tokens that stay. */
+  readonly keep: number;
+  readonly inserted: readonly UpstreamToken[];
+  /** Tokens that it may draw. */
+  readonly left: number;
+}
+
+/** A server writes. Each continuation is a request of its own to the same server, which is sent the text so far. */
+export class UpstreamWriter implements BranchWriter {
+  readonly #options: UpstreamWriterOptions;
+  readonly #opened: Opened;
+  readonly #past: Past;
+  #written = 0;
+  #cut = false;
+  #reasoned = false;
+
+  constructor(
+    opened: Opened,
+    options: UpstreamWriterOptions,
+    past: Past = { keep: 0, inserted: [], left: options.room },
+  ) {
+    this.#options = options;
+    this.#opened = opened;
+    this.#past = past;
+  }
+
+  /** 0 if the server sends the number only at the end. */
+  get promptTokens(): number {
+    return this.#options.promptIds?.length ?? 0;
+  }
+
+  get written(): number {
+    return this.#written;
+  }
+
+  /** Errors with an UpstreamError, a VocabularyMismatch or a HiddenReasoning. */
+  tokens(gate: FlowGate): Observable<TokenEvent | DoneEvent> {
+    const { keep, inserted, left } = this.#past;
+    const { tokenizer } = this.#options;
+    const begun = keep + inserted.length;
+    return new Observable((subscriber) => {
+      const read = async (): Promise<void> => {
+        // By hand: each generator in between would make further promises of every token.
+        const pieces = this.#opened.answer.pieces[Symbol.asyncIterator]();
+        const reader = tokenizer ? new Alignment(tokenizer, begun > 0) : AS_SENT;
+        let index = keep;
+        let tokens = inserted;
+        for (let over = false; ; ) {
+          for (const token of tokens) {
+            // One piece of an answer may be all of it.
+            if (!gate.open) await gate.opened();
+            if (subscriber.closed) return;
+            // Some servers write more than they were asked for, and a scorer may count other tokens.
+            this.#cut = index >= begun + left;
+            if (this.#cut) break;
+            this.#written += 1;
+            const given = index < begun && { inserted: true as const };
+            subscriber.next({ type: 'token.delta', index, ...token, ...given });
+            index += 1;
+          }
+          if (over || this.#cut) break;
+          if (!gate.open) await gate.opened();
+          if (subscriber.closed) return;
+          const next = await pieces.next();
+          over = next.done ?? false;
+          if (!next.done) this.#reasoned ||= next.value.thinking ?? false;
+          tokens = next.done ? reader.end() : reader.push(next.value);
+        }
+        subscriber.next(this.#done(index));
+        subscriber.complete();
+      };
+      read().catch((error: unknown) => subscriber.error(error));
+    });
+  }
+
+  /** After reasoning that the server keeps apart nothing fits: a continuation of the text alone would not have read it. */
+  fits(keep: number, insert: string): boolean {
+    return !this.#reasoned && keep + this.#sizeOf(insert) < this.#options.room;
+  }
+
+  /** @throws UpstreamError; RangeError */
+  async fork(
+    kept: readonly TokenEvent[],
+    { keep, insert = '', temperature, seed }: Continuation,
+  ): Promise<UpstreamWriter> {
+    const { request, promptIds, prompt, room, signal } = this.#options;
+    const { server } = this.#opened;
+    if (!this.fits(keep, insert)) throw new RangeError('the continuation leaves no token to write');
+    const inserted = this.#encode(insert);
+    const taken = keep + this.#sizeOf(insert);
+    const { maxTokens = room } = request;
+    const tokens = [...kept, ...inserted];
+    const text = tokens.map((token) => token.text).join('');
+    const ids = tokens.flatMap(({ id }) => id ?? []);
+    const known = ids.length === tokens.length ? ids : null;
+    const continued = continuationOf(request, {
+      begun: { text, promptIds, ids: known, ...(prompt !== null && { prompt }) },
+      // Of the tokens that the server counts, which may be fewer.
+      room: Math.max(1, maxTokens - taken),
+      temperature,
+      seed,
+    });
+    const answer = stoppedAcross(await server.open(continued, signal), text, request.stop);
+    return new UpstreamWriter({ server, answer }, this.#options, { keep, inserted, left: room - taken });
+  }
+
+  close(): void {
+    this.#opened.answer.cancel();
+  }
+
+  #encode(insert: string): UpstreamToken[] {
+    const { tokenizer } = this.#options;
+    if (insert === '') return [];
+    if (!tokenizer) return [unknown(null, insert)];
+    const retokenizer = new Retokenizer(tokenizer, true);
+    return [...retokenizer.push(insert), ...retokenizer.end()].map(({ id, text }) => unknown(id, text));
+  }
+
+  /** In tokens. Without a tokenizer they cannot be counted, and are taken for short ones. */
+  #sizeOf(insert: string): number {
+    return this.#options.tokenizer ? this.#encode(insert).length : Math.ceil(insert.length / 2);
+  }
+
+  /** Without a scorer as the server counts: what it continues is part of its prompt. */
+  #done(tokens: number): DoneEvent {
+    const { keep } = this.#past;
+    const end = this.#cut ? { finishReason: 'length' as const, usage: null } : this.#opened.answer.end();
+    const counted = this.#options.tokenizer ? null : end.usage;
+    const usage = counted
+      ? {
+          promptTokens: Math.max(0, counted.promptTokens - keep),
+          completionTokens: keep + counted.completionTokens,
+        }
+      : { promptTokens: this.promptTokens, completionTokens: tokens };
+    return { type: 'generation.done', finishReason: end.finishReason, usage };
+  }
+}
+
+/** Text that the server sends without tokens is one token of which nothing else is known. */
+const AS_SENT = {
+  push: ({ tokens, text }: UpstreamPiece): readonly UpstreamToken[] =>
+    tokens ?? (text === '' ? [] : [unknown(null, text)]),
+  end: (): readonly UpstreamToken[] => [],
+};
+
+const unknown = (id: number | null, text: string): UpstreamToken => ({
+  id,
+  text,
+  logprob: null,
+  topLogprobs: [],
+});

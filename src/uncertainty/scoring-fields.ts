@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { METHODS, type Method } from './method.js';
+import {
+  DEFAULT_ALPHA,
+  DEFAULT_BLOCK,
+  DEFAULT_EPSILON,
+  DEFAULT_RANDOM,
+  DEFAULT_TOKUR,
+  DEFAULT_WINDOW,
+  MAX_ALPHA,
+  MAX_BLOCK,
+  MAX_SAMPLES,
+  MAX_TOKUR_SAMPLES,
+  MIN_ALPHA,
+  parseScale,
+  type Scoring,
+  TOKUR_LAWS,
+} from './settings.js';
+
+/** A whole number. All its rules have the same message, on the wire and on the command line. */
+export const integer = (min: number, max: number, error = `must be a whole number from ${min} to ${max}`) =>
+  z.int({ error }).min(min, { error }).max(max, { error });
+
+export const real = (min: number, max: number, error = `must be a number from ${min} to ${max}`) =>
+  z.number({ error }).min(min, { error }).max(max, { error });
+
+const sizeError = `must be a number from ${MIN_ALPHA} to ${MAX_ALPHA}, or a multiple of the embeddings' RMS such as 0.005rms`;
+
+/** A number, or a text such as `0.005rms`, whose value is checked once the model is known. */
+const size = z.union(
+  [
+    real(MIN_ALPHA, MAX_ALPHA, sizeError),
+    z.string().transform((text, context) => {
+      const scale = parseScale(text);
+      if (scale !== null && typeof scale !== 'number' && scale.rms > 0) return scale;
+      context.addIssue(sizeError);
+      return z.NEVER;
+    }),
+  ],
+  { error: sizeError },
+);
+
+const MAX_WINDOW = 65536;
+const windowError = `must be a whole number from 1 to ${MAX_WINDOW}, or "all"`;
+const share = 'must be a number from 0, and below 1';
+
+export const method = z.enum(METHODS, { error: `must be one of ${METHODS.join(', ')}` });
+
+/** Without duplicates. */
+export const methods = z
+  .array(method)
+  .min(1)
+  .max(METHODS.length)
+  .transform((names) => [...new Set(names)]);
+
+/**
+ * How tokens are scored, as requests and the command line name it: type, range, default and description of each field.
+ * `(default: …)` at the end of a description says what a schema cannot. A request may have narrower ranges.
+ */
+export const scoringFields = {
+  methods: methods
+    .optional()
+    .describe(
+      'Scores computed for each token (default: `adversarial`, `nll`, `entropy` and `margin`, or those of them that the model supports).',
+    ),
+  block: integer(1, MAX_BLOCK)
+    .default(DEFAULT_BLOCK)
+    .describe('Maximum number of new tokens scored by one pass.'),
+  window: z
+    .union([integer(1, MAX_WINDOW, windowError), z.literal('all')], { error: windowError })
+    .optional()
+    .describe(
+      `Number of positions perturbed by one pass, at least \`block\`, or \`all\` (default: ${DEFAULT_WINDOW}, or \`block\` if that is larger).`,
+    ),
+  schedule: z
+    .enum(['windowed', 'lazy'])
+    .default('windowed')
+    .describe(
+      'When scores are computed: one pass per block of new tokens (`windowed`), or one pass per doubtful token and none for the others (`lazy`).',
+    ),
+  epsilon: z
+    .number({ error: share })
+    .min(0, { error: share })
+    .lt(1, { error: share })
+    .default(DEFAULT_EPSILON)
+    .describe('`lazy`: a token is doubtful if 1 − P exceeds this value.'),
+  alpha: size
+    .default(DEFAULT_ALPHA)
+    .describe(
+      `\`adversarial\`: size of the perturbation, absolute, or relative to the embeddings' root mean square as in \`0.005rms\` (default: ${DEFAULT_ALPHA}).`,
+    ),
+  derivative: z
+    .boolean()
+    .default(false)
+    .describe(
+      '`adversarial`, `random`: use the derivative along the perturbation instead of a perturbed forward pass.',
+    ),
+  sigma: size
+    .default(DEFAULT_RANDOM.sigma)
+    .describe(
+      `\`random\`: standard deviation of the noise, absolute, or relative to the embeddings' root mean square as in \`0.005rms\` (default: ${DEFAULT_RANDOM.sigma}).`,
+    ),
+  samples: integer(2, MAX_SAMPLES)
+    .default(DEFAULT_RANDOM.samples)
+    .describe('`random`: number of draws of the noise, each with its own forward pass.'),
+  tokur_sigma: real(MIN_ALPHA, MAX_ALPHA)
+    .default(DEFAULT_TOKUR.sigma)
+    .describe('`tokur_*`: standard deviation of the noise on the weights.'),
+  tokur_samples: integer(2, MAX_TOKUR_SAMPLES)
+    .default(DEFAULT_TOKUR.samples)
+    .describe('`tokur_*`: number of sampled models, including the unperturbed one.'),
+  tokur_law: z
+    .enum(TOKUR_LAWS)
+    .default(DEFAULT_TOKUR.law)
+    .describe(
+      '`tokur_*`: the noise is drawn once per weight (`weights`), once per position (`positions`), or once per position for queries and values together (`shared-positions`).',
+    ),
+};
+
+type Fields = { readonly [Name in keyof typeof scoringFields]: z.output<(typeof scoringFields)[Name]> };
+
+/** With the methods, and a window. */
+export interface ScoringFields extends Fields {
+  readonly methods: Method[];
+  readonly window: number | 'all';
+}
+
+/**
+ * The library's settings. `checkScoring` says whether they fit together.
+ * @param seed of the noise
+ */
+export function scoringOf(fields: ScoringFields, seed: number = DEFAULT_RANDOM.seed): Scoring {
+  const { methods, schedule, block, window, epsilon, alpha, derivative, sigma, samples } = fields;
+  return {
+    methods,
+    alpha,
+    schedule:
+      schedule === 'lazy' ? { kind: schedule, block, window, epsilon } : { kind: schedule, block, window },
+    form: derivative ? 'derivative' : 'perturb',
+    random: { sigma, samples, seed },
+    tokur: { sigma: fields.tokur_sigma, samples: fields.tokur_samples, law: fields.tokur_law, seed },
+  };
+}

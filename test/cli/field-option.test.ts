@@ -1,0 +1,170 @@
+import { readFileSync } from 'node:fs';
+import type { Option } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { guardSchema as requestSchema } from '#gateway/requests/guard.js';
+import { fieldOption, fieldsOf } from '#src/cli/field-option.js';
+import { flinchProgram } from '#src/cli/program.js';
+import { type GuardFieldName, guardFields, guardSchema } from '#src/stream/guard-fields.js';
+import { scoringFields, scoringOf } from '#src/uncertainty/scoring-fields.js';
+import { checkScoring } from '#src/uncertainty/settings.js';
+
+const program = await flinchProgram('0.0.0', ['chat', 'score', 'calibrate']);
+const optionsOf = (name: string): readonly Option[] =>
+  program.commands.find((command) => command.name() === name)?.options ?? [];
+const names = Object.keys(guardFields);
+const scoring = Object.keys(scoringFields);
+
+/** Fields that a command has no option for, and why. */
+const NOT_APPLICABLE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  chat: { enabled: 'is --no-score', methods: 'follows from --color and --method' },
+  score: {},
+  calibrate: {},
+};
+
+describe('every field of the guard', () => {
+  it.each([
+    ['chat', names],
+    ['score', scoring],
+    ['calibrate', scoring],
+  ])('is an option of flinch %s, or is listed as not applicable', (command, fields) => {
+    const flags = optionsOf(command).map(({ long }) => long?.slice(2).replaceAll('-', '_'));
+    const missing = fields.filter((name) => !flags.includes(name));
+    expect(missing).toEqual(Object.keys(NOT_APPLICABLE[command] ?? {}));
+  });
+
+  it.each(['http.md', 'events.md'])('is in docs/reference/%s', (page) => {
+    const text = readFileSync(`docs/reference/${page}`, 'utf8');
+    expect(names.filter((name) => !text.includes(`| \`guard.${name}\` |`))).toEqual([]);
+  });
+
+  it('is in PROTOCOL.md, with the type that the client has', () => {
+    const protocol = readFileSync('gateway/PROTOCOL.md', 'utf8');
+    const aliases = new Map(
+      [...protocol.matchAll(/^type (Delivery|Action) = (.+);$/gm)].map(([, name, type]) => [name, type]),
+    );
+    const fieldsIn = (text: string): Record<string, string | undefined> => {
+      const [, body = ''] = /interface GuardRequest \{\n([^}]*)\}/.exec(text) ?? [];
+      const fields = [...body.matchAll(/^ {2}(?:readonly )?(\w+)\?: (?:readonly )?(.+);$/gm)];
+      return Object.fromEntries(fields.map(([, name, type]) => [name, aliases.get(type) ?? type]));
+    };
+    const client = fieldsIn(readFileSync('client/src/guard-request.ts', 'utf8'));
+    expect(fieldsIn(protocol)).toEqual(client);
+    expect(Object.keys(client)).toEqual(names);
+  });
+
+  it('has a description of one sentence', () => {
+    for (const [name, { description = '' }] of Object.entries(guardFields)) {
+      expect({ name, description }).toEqual({ name, description: expect.stringMatching(/^[^.].*[^.]\.$/) });
+      expect(description.replaceAll(/\d\.\d/g, '').split('. ')).toHaveLength(1);
+    }
+  });
+});
+
+describe('an option for a field', () => {
+  const parse = (name: GuardFieldName, text: string): unknown =>
+    fieldOption(name, '<value>').parseArg?.(text, undefined);
+
+  it('has words, choices and default of the schema', () => {
+    expect(fieldOption('rollback_to', '<target>')).toMatchObject({
+      flags: '--rollback-to <target>',
+      description:
+        'rollback: go back to the start of the step (step), or to its token with the highest score (token)',
+      argChoices: ['step', 'token'],
+      defaultValue: 'step',
+    });
+    expect(fieldOption('reflection', '<text>').defaultValueDescription).toMatch(/^".+\\n"$/);
+    expect(fieldOption('method', '<name>').description).toMatch(/ \(default: adversarial if .+\)$/);
+    expect(fieldOption('method', '<name>', 'mine').description).toMatch(/ judged by \(default: mine\)$/);
+    expect(fieldOption('alpha', '<size>')).toMatchObject({
+      defaultValue: 1e-4,
+      description: expect.not.stringContaining('default'),
+    });
+  });
+
+  it.each([
+    ['candidates', '16', 16],
+    ['rate', '0.5', 0.5],
+    ['window', 'all', 'all'],
+    ['window', '65536', 65536],
+    ['alpha', '1e-4', 1e-4],
+    ['alpha', '0.005rms', '0.005rms'],
+    ['reflection', '7', '7'],
+    ['candidate_temperature', '0', 0],
+  ] as const)('reads --%s %s as a request has it', (name, text, value) => {
+    expect(parse(name, text)).toBe(value);
+  });
+
+  it.each([
+    ['candidates', '17', 'Must be a whole number from 1 to 16.'],
+    ['candidates', '1.5', 'Must be a whole number from 1 to 16.'],
+    ['candidates', '', 'Must be a whole number from 1 to 16.'],
+    ['rate', '0', 'Must be a number above 0 and below 1.'],
+    ['rate', '1', 'Must be a number above 0 and below 1.'],
+    ['epsilon', '1', 'Must be a number from 0, and below 1.'],
+    ['samples', '257', 'Must be a whole number from 2 to 256.'],
+    ['tokur_samples', '33', 'Must be a whole number from 2 to 32.'],
+    ['window', '0', 'Must be a whole number from 1 to 65536, or "all".'],
+    ['alpha', '-1rms', 'Must be a number from 0.000001 to 1'],
+    ['candidate_temperature', '2.1', 'Must be a number from 0 to 2.'],
+    ['reflection', '', 'Must not be empty.'],
+  ] as const)('refuses --%s "%s"', (name, text, message) => {
+    expect(() => parse(name, text)).toThrow(message);
+  });
+
+  it('finds the fields among the options of a command', () => {
+    const options = { tokurSigma: 0.5, rollbackTo: 'token', model: 'm', temperature: 1, derivative: true };
+    expect(guardSchema.parse(fieldsOf(options))).toEqual({
+      ...guardSchema.parse({}),
+      tokur_sigma: 0.5,
+      rollback_to: 'token',
+      derivative: true,
+    });
+  });
+});
+
+describe('the ranges', () => {
+  const valid = { ...guardSchema.parse({ schedule: 'lazy' }), methods: ['nll' as const] };
+  const check = (changes: object): void => checkScoring(scoringOf({ ...valid, ...changes }));
+  const accepts = (test: () => void): boolean => {
+    try {
+      test();
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  it.each([
+    ['block', [0, 1, 1.5, 64]],
+    ['window', [0, 7, 8, 8.5, 65536, 'all']],
+    ['epsilon', [-0.1, 0, 0.99, 1, Number.NaN]],
+    ['alpha', [0, 1e-7, 1e-6, 1, 1.1, Number.NaN]],
+    ['sigma', [0, 1e-7, 1e-6, 1, 1.1]],
+    ['samples', [1, 2, 2.5, 256, 257]],
+    ['tokur_sigma', [0, 1e-7, 1e-6, 1, 1.1]],
+    ['tokur_samples', [1, 2, 2.5, 32, 33]],
+  ] as const)('of %s are those of checkScoring', (name, values) => {
+    const field = guardFields[name];
+    // A window below the block is none that the field alone could refuse.
+    for (const value of values.filter((each) => name !== 'window' || each !== 7)) {
+      const engine = accepts(() => check({ [name]: value }));
+      expect({ name, value, engine }).toEqual({ name, value, engine: field.safeParse(value).success });
+    }
+    expect(values.some((value) => accepts(() => check({ [name]: value })))).toBe(true);
+  });
+
+  it('of a request are within them, with the same defaults', () => {
+    expect(requestSchema.parse({})).toEqual(guardSchema.parse({}));
+    const most = { block: 64, samples: 64, tokur_samples: 8, reflection: 'x'.repeat(500) };
+    expect(requestSchema.parse(most)).toEqual(guardSchema.parse(most));
+    for (const more of [
+      { block: 65 },
+      { samples: 65 },
+      { tokur_samples: 3 },
+      { reflection: 'x'.repeat(501) },
+    ]) {
+      expect(requestSchema.safeParse(more).success).toBe(false);
+      expect(guardSchema.safeParse(more).success).toBe(true);
+    }
+  });
+});

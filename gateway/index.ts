@@ -1,4 +1,4 @@
-/** The gateway: models of flinch behind HTTP, Server-Sent Events and WebSocket. */
+/** The gateway: serves models over HTTP, Server-Sent Events and WebSocket. */
 export { checkAccess } from './access/access.js';
 export type { Config, ConfigInput } from './config/config.js';
 export { ConfigError } from './config/layer.js';

@@ -1,4 +1,4 @@
-/** flinch as a library: a model that writes, and how much it hesitates. No HTTP, no sockets. */
+/** flinch as a library: text generation with uncertainty scores for each token. No HTTP, no sockets. */
 
 export { type Checkpoint, openCheckpoint } from './checkpoint/checkpoint.js';
 export type { Device, DeviceChoice } from './engine/device.js';

@@ -138,14 +138,14 @@ type Own<Type extends GenerationEvent['type']> = Omit<EventOf<Type>, 'response_i
 
 function append({ tokens }: Answer, event: Own<'token.delta'>): readonly Token[] {
   const { index, id, text, logprob, top_logprobs: topLogprobs = [], inserted = false } = event;
-  if (index !== tokens.length) throw misfit(`token ${index} came in place of token ${tokens.length}`);
+  if (index !== tokens.length) throw misfit(`received token ${index} instead of token ${tokens.length}`);
   const unscored = { scores: null, risk: {}, skipped: [], rival: null, spike: false };
   return [...tokens, { index, id, text, logprob, topLogprobs, inserted, ...unscored }];
 }
 
 function tokenAt({ tokens }: Answer, index: number): Token {
   const token = tokens[index];
-  if (!token) throw misfit(`a score came for token ${index}, which was never written`);
+  if (!token) throw misfit(`received a score for token ${index}, which does not exist`);
   return token;
 }
 

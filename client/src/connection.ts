@@ -136,7 +136,7 @@ export class Connection {
       // A dead connection takes its time to close: nobody waits for that.
       this.#socket?.close(SILENT_CONNECTION, 'no heartbeat');
       this.#retry(
-        new FlinchError('connection_lost', `nothing came from the server for ${silenceMs / 1000} s`),
+        new FlinchError('connection_lost', `received nothing from the server for ${silenceMs / 1000} s`),
       );
     }, silenceMs);
   }

@@ -1,13 +1,13 @@
 import type { ErrorBody } from './protocol.js';
 
 /**
- * Why a generation or a connection ended, where it was this side that found out:
- * - `connection_lost`: the connection broke, and did not come back in time or nothing could be resumed
- * - `connection_closed`: the server closed it for good; `closeCode` says how
- * - `connection_refused`: the server does not let this client in
+ * Why a generation or a connection ended, for errors detected by the client:
+ * - `connection_lost`: the connection was lost, and did not come back in time or could not be resumed
+ * - `connection_closed`: the server closed it permanently; see `closeCode`
+ * - `connection_refused`: the server rejected the client
  * - `not_recovered`: the server no longer has the rest of the generation
- * - `events_lost`: an event is missing among those that came
- * - `protocol_error`: the server sent what the protocol does not allow
+ * - `events_lost`: an event is missing
+ * - `protocol_error`: the server violated the protocol
  * - `client_closed`: {@link FlinchClient.close} was called
  */
 export type ClientErrorCode =
@@ -30,7 +30,7 @@ export interface FlinchErrorDetails {
   readonly cause?: unknown;
 }
 
-/** What a generation ends with where it does not end well; `code` is for programs. */
+/** The error of a generation or a connection; `code` is for programs. */
 export class FlinchError extends Error {
   override readonly name = 'FlinchError';
   /** One of this side's, or the server's own (gateway/PROTOCOL.md). */

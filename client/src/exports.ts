@@ -1,4 +1,4 @@
-/** What the client is in browsers and in Node alike. */
+/** Exports that are the same in browsers and in Node. */
 export * from './answer.js';
 export { answerOf } from './answer-of.js';
 export type { ConnectionOptions, ConnectionState } from './connection.js';

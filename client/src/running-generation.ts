@@ -105,7 +105,7 @@ export class RunningGeneration {
     if (offset === undefined || offset < this.#nextOffset) return; // it came before
     if (offset > this.#nextOffset) {
       this.#sendCancel();
-      this.fail(this.#error('events_lost', `event ${this.#nextOffset} never came, ${offset} did`));
+      this.fail(this.#error('events_lost', `event ${this.#nextOffset} is missing; received ${offset}`));
       return;
     }
     this.#nextOffset += 1;

@@ -25,7 +25,7 @@ export async function fetchTicket(gateway: string | URL, apiKey: string): Promis
   const text = await response.text();
   if (!response.ok) throw httpError(response.status, text);
   const body = ticketBody.safeParse(json(text));
-  if (!body.success) throw new FlinchError('protocol_error', 'the server gave no ticket');
+  if (!body.success) throw new FlinchError('protocol_error', 'the server returned no ticket');
   return body.data.ticket;
 }
 

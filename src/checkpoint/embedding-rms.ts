@@ -11,7 +11,7 @@ const CHUNK = 1 << 20;
  * Root mean square of the embedding matrix as stored, all rows alike: the unit of a perturbation that is to mean the
  * same for models whose embeddings differ in size. Reads the file in chunks; the sum is in float64.
  *
- * @throws ModelError where the file cannot be read, or the matrix holds NaN or infinity
+ * @throws ModelError where the file cannot be read, or the matrix contains NaN or infinity
  */
 export async function embeddingRms(tensors: TensorIndex): Promise<number> {
   const tensor = tensors.get(EMBEDDING);
@@ -22,7 +22,7 @@ export async function embeddingRms(tensors: TensorIndex): Promise<number> {
     handle = await open(file);
     const squares = await sumOfSquares(handle, tensor);
     const rms = Math.sqrt(squares / (tensor.byteLength / ELEMENT_BYTES[tensor.type]));
-    if (!Number.isFinite(rms)) throw new ModelError(file, EMBEDDING, 'holds NaN or infinity');
+    if (!Number.isFinite(rms)) throw new ModelError(file, EMBEDDING, 'contains NaN or infinity');
     return rms;
   } catch (cause) {
     if (cause instanceof ModelError) throw cause;

@@ -97,7 +97,7 @@ export function parseHeader(
   let end = dataStart;
   for (const entry of entries.toSorted((a, b) => a.offset - b.offset || a.byteLength - b.byteLength)) {
     if (entry.offset !== end) {
-      const problem = entry.offset < end ? 'overlaps the tensor before it' : 'leaves a hole before it';
+      const problem = entry.offset < end ? 'overlaps the tensor before it' : 'leaves a gap before it';
       throw new ModelError(file, `${entry.name}.data_offsets`, `${entry.offset - dataStart} ${problem}`);
     }
     end += entry.byteLength;
@@ -111,7 +111,7 @@ export function parseHeader(
     }
   }
   if (end !== fileSize)
-    throw new ModelError(file, 'header', `leaves ${fileSize - end} bytes at the end unclaimed`);
+    throw new ModelError(file, 'header', `leaves ${fileSize - end} bytes at the end unused`);
   return entries;
 }
 

@@ -40,12 +40,12 @@ export async function readSafetensors(dir: string): Promise<TensorIndex> {
 
   const file = join(dir, INDEX);
   const json = await readOptionalJson(dir, INDEX);
-  if (json === undefined) throw new ModelError(dir, '', `holds neither ${SINGLE} nor ${INDEX}`);
+  if (json === undefined) throw new ModelError(dir, '', `contains neither ${SINGLE} nor ${INDEX}`);
   const weightMap = parseWeightMap(json, file);
   const shards: Shard[] = [];
   for (const name of new Set(weightMap.values())) {
     const shard = await readHeader(dir, name);
-    if (!shard) throw new ModelError(file, 'weight_map', `names ${show(name)}, which is missing`);
+    if (!shard) throw new ModelError(file, 'weight_map', `names ${show(name)}, which does not exist`);
     shards.push(shard);
   }
   const present = new Map(
@@ -53,7 +53,7 @@ export async function readSafetensors(dir: string): Promise<TensorIndex> {
   );
   for (const [tensor, shard] of weightMap) {
     if (!present.get(shard)?.has(tensor)) {
-      throw new ModelError(file, `weight_map.${tensor}`, `${show(shard)} does not hold this tensor`);
+      throw new ModelError(file, `weight_map.${tensor}`, `${show(shard)} does not contain this tensor`);
     }
   }
   return indexOf(shards);
@@ -126,7 +126,7 @@ function indexOf(shards: readonly Shard[]): TensorIndex {
   for (const { entries, file, path } of shards) {
     for (const { dtype, type, ...entry } of entries) {
       if (tensors.has(entry.name) || unsupported.has(entry.name)) {
-        throw new ModelError(file, entry.name, 'is in another shard too');
+        throw new ModelError(file, entry.name, 'is also in another shard');
       }
       if (type === null) unsupported.set(entry.name, dtype);
       else tensors.set(entry.name, { ...entry, type, file: path });

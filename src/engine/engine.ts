@@ -108,11 +108,11 @@ export class Engine {
     if (positions > this.contextLength) {
       throw new EngineError(
         'too_long',
-        `${request.promptIds.length} prompt tokens and ${request.maxTokens} to be written exceed the context of ${this.contextLength}`,
+        `${request.promptIds.length} prompt tokens plus ${request.maxTokens} new tokens exceed the context length of ${this.contextLength}`,
       );
     }
     if (this.#streams >= this.#maxStreams) {
-      throw new EngineError('overloaded', `${this.#maxStreams} responses are under way already`);
+      throw new EngineError('overloaded', `${this.#maxStreams} responses are already running`);
     }
     checkIds('promptIds', request.promptIds, this.checkpoint.config.vocabSize);
     const need = copies(decodeMemory(this.machine('decode'), positions), request.forks);

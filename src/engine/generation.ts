@@ -134,7 +134,7 @@ export class Generation {
   async fork({ keep, insert = [], sampling }: GenerationFork): Promise<Generation> {
     const handle = this.#handle;
     const { promptIds, forks = 0 } = this.#request;
-    if (!handle) throw this.#failure ?? new EngineError('closed', 'the generation is over');
+    if (!handle) throw this.#failure ?? new EngineError('closed', 'the generation has ended');
     if (this.#context.share.holders > forks) {
       throw new RangeError(`forks: memory is set aside for ${forks} at a time`);
     }

@@ -33,11 +33,11 @@ export class MemoryBudget {
     const admitted = { ...need, role };
     const alone = total([admitted]);
     if (alone > this.limit) {
-      const message = `a sequence of up to ${positions} tokens needs about ${megabytes(alone)} of memory, more than the limit of ${megabytes(this.limit)}: ask for fewer tokens, samples or candidates`;
+      const message = `a sequence of up to ${positions} tokens needs about ${megabytes(alone)} of memory, more than the limit of ${megabytes(this.limit)}; use fewer tokens, samples or candidates`;
       throw new EngineError('memory', message);
     }
     if (total([...this.#admitted, admitted]) > this.limit) {
-      const message = `no memory for a sequence of up to ${positions} tokens: ${megabytes(this.used)} of ${megabytes(this.limit)} are taken`;
+      const message = `not enough memory for a sequence of up to ${positions} tokens: ${megabytes(this.used)} of ${megabytes(this.limit)} are in use`;
       throw new EngineError('overloaded', message);
     }
     this.#admitted.add(admitted);

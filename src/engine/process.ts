@@ -38,7 +38,7 @@ export interface ProcessStatus {
 /** An engine process that died, or that could not be started. */
 export interface ProcessLoss {
   readonly role: string;
-  /** `died`: it ran; a new one is being started. */
+  /** `died`: it ran; it is being restarted. */
   readonly what: 'died' | 'unavailable';
   /** Its signal or exit code, or why it does not start. */
   readonly reason: string;
@@ -228,10 +228,7 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
     this.#device = undefined;
     const error = this.#closed
       ? new EngineError('closed', 'the engine was closed')
-      : new EngineError(
-          'crashed',
-          `the ${this.#open.role} process died (${how}); a new one is being started`,
-        );
+      : new EngineError('crashed', `the ${this.#open.role} process died (${how}); it is being restarted`);
     const listeners = [...this.#listeners.values()];
     this.#listeners.clear();
     for (const listener of listeners) listener.fail(error);

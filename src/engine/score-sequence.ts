@@ -126,7 +126,7 @@ export class ScoreSequence {
   }
 
   async #ask(message: Unaddressed<PassMessage | SampleMessage | ForkMessage>): Promise<FromScore> {
-    if (this.#asked) throw new EngineError('failed', 'a sequence answers one question at a time');
+    if (this.#asked) throw new EngineError('failed', 'a sequence handles one request at a time');
     this.#asked = true;
     try {
       this.#send(message);

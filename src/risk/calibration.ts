@@ -67,7 +67,7 @@ const calibration = z
   .superRefine(({ settings, levels, methods }, context) => {
     const refuse = (path: PropertyKey[], message: string): void =>
       context.addIssue({ code: 'custom', path, message });
-    if (!isAscending(levels) || levels.at(-1) !== 1) refuse(['levels'], 'must ascend to 1');
+    if (!isAscending(levels) || levels.at(-1) !== 1) refuse(['levels'], 'must be ascending and end with 1');
     for (const [name, { tokens, positions, steps }] of entries(methods)) {
       if (Object.values(settingsOf(name, settings)).includes(undefined)) {
         refuse(['settings'], `lacks what ${name} depends on`);
@@ -78,7 +78,7 @@ const calibration = z
         check(bin, [...at, 'positions', i]);
         const before = positions[i - 1];
         if (before && (before.to === null || bin.from < before.to)) {
-          refuse([...at, 'positions', i, 'from'], 'lies in the bin before');
+          refuse([...at, 'positions', i, 'from'], 'lies in the previous bin');
         }
         if (bin.to !== null && bin.to <= bin.from) {
           refuse([...at, 'positions', i, 'to'], `must exceed from, which is ${bin.from}`);
@@ -91,21 +91,22 @@ const calibration = z
       const ranks = levels.map((level) => rankAt(level, count));
       const isSkipped = (i: number): boolean => quantiles[i] === Number.NEGATIVE_INFINITY;
       if (skipped > count) refuse([...path, 'skipped'], `exceeds count, which is ${count}`);
-      if (quantiles.length !== levels.length) refuse([...path, 'quantiles'], 'needs one for each of levels');
-      else if (!isAscending(quantiles)) refuse([...path, 'quantiles'], 'must not fall');
+      if (quantiles.length !== levels.length)
+        refuse([...path, 'quantiles'], 'must have one entry for each of levels');
+      else if (!isAscending(quantiles)) refuse([...path, 'quantiles'], 'must not decrease');
       else if (quantiles.some((score, i) => ranks[i] === ranks[i - 1] && score !== quantiles[i - 1])) {
         refuse([...path, 'quantiles'], `holds more different scores than there are among ${count}`);
       } else if (ranks.some((rank, i) => isSkipped(i) !== rank <= skipped)) {
-        refuse([...path, 'quantiles'], 'must be null for those skipped, and for no others');
+        refuse([...path, 'quantiles'], 'must be null for skipped tokens, and only for these');
       }
       if (below && !fits(below, ranks, quantiles)) {
-        refuse([...path, 'below'], 'needs for each of quantiles how many scores are lower');
+        refuse([...path, 'below'], 'must have, for each of quantiles, the number of lower scores');
       }
     }
   });
 
 const calibrationFile = z.strictObject({
-  format: z.literal(FORMAT, { error: `must be ${FORMAT}: the file is of another version of flinch` }),
+  format: z.literal(FORMAT, { error: `must be ${FORMAT}; the file was made by another version of flinch` }),
   /** Fingerprint of the checkpoint. */
   model: z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hexadecimal digits'),
   calibrations: z.array(calibration),

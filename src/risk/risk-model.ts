@@ -20,7 +20,7 @@ export interface RatedBy {
   readonly warnings: readonly string[];
 }
 
-const INSTEAD = 'go by a running estimate';
+const INSTEAD = 'use a running estimate';
 
 /**
  * What rates the scores of each method: a calibration of this model under these settings, else a running estimate.
@@ -37,7 +37,7 @@ export async function riskModel(
 ): Promise<RatedBy> {
   const running = new RunningRisk();
   const only = (warning: string): RatedBy => ({ risks: running, warnings: [`${warning}: flags ${INSTEAD}`] });
-  if (file === null) return only(`there is no ${CALIBRATION_FILE} (flinch calibrate makes one)`);
+  if (file === null) return only(`there is no ${CALIBRATION_FILE} (create one with flinch calibrate)`);
   if (file.model !== (await fingerprint(checkpoint)))
     return only(`${CALIBRATION_FILE} was made for another model`);
 
@@ -70,7 +70,7 @@ function problemOf(
   nearest: Calibration | undefined,
   used: CalibrationSettings,
 ): string | null {
-  if (!nearest) return `does not hold ${method}`;
+  if (!nearest) return `does not contain ${method}`;
   const differing = differences(method, nearest.settings, used);
   return differing.length === 0 ? null : `was made for ${differing.join(', ')}`;
 }

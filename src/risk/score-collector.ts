@@ -76,7 +76,7 @@ export class ScoreCollector {
     readonly methods: Partial<Record<Method, MethodCalibration>>;
   } {
     const { tokens, steps } = this.counts;
-    if (steps === 0) throw new RangeError('there are no steps to calibrate by');
+    if (steps === 0) throw new RangeError('there are no steps to calibrate with');
     const levels = levelsFor(tokens);
     const methods = this.#methods.map((method): [Method, MethodCalibration] => {
       const of = (statistic: Statistic) => distributionOf(this.#steps.get(`${method} ${statistic}`)!, levels);

@@ -29,7 +29,7 @@ export function majority(content: (text: string) => string = stepContent): Choos
   };
 }
 
-/** What better founded choices are compared with. */
+/** A random choice, as a control for other choices. */
 export const atRandom =
   (random: () => number): Choose =>
   (candidates) =>

@@ -12,8 +12,8 @@ export interface SpikeOptions {
 }
 
 /**
- * Adds `spike.detected` right after each streaming score whose risk passes the threshold. Tokens that the guard
- * inserted never spike: what they say is not the model's.
+ * Adds `spike.detected` right after each streaming score whose risk reaches the threshold, except for tokens inserted
+ * by the guard.
  *
  * @example
  * scores.pipe(detectSpikes({ method: 'adversarial', rate: 0.01, calibrated: true }));

@@ -7,7 +7,7 @@ export interface FlagOptions {
   readonly method: Method;
   /** What of its tokens' scores is the step's. */
   readonly statistic: Statistic;
-  /** `token`: a step is flagged for one of its tokens, and has the largest risk of them. `step`: for its score. */
+  /** `token`: a step is flagged by the largest risk of its tokens. `step`: by the risk of its own score. */
   readonly per: 'token' | 'step';
   /** Target false-alarm rate per token or per step, in [0, 1]. */
   readonly rate: number;
@@ -16,12 +16,11 @@ export interface FlagOptions {
 
 /**
  * Turns each `step.closed` into `step.done`, the verdict, once all its tokens are scored or skipped by the schedule.
- * Steps come in order, before `generation.done`. Tokens that the guard inserted do not count; without any score, and
- * while risks cannot be told yet, a step is not flagged. One with a token whose score is `missing` has no score and no
- * risk: what is known of the others would pass for all. Only streaming scores count.
+ * Steps come in order, before `generation.done`. Tokens inserted by the guard do not count. A step without scores, or
+ * whose risk cannot be computed yet, is not flagged. A step with a token whose score is `missing` has no score and no
+ * risk, because the other tokens do not represent the whole step. Only streaming scores count.
  *
- * Errors if the stream ends while a score is missing, or if scores come without the method: what was not measured is
- * not clean.
+ * Errors if the stream ends while a score is outstanding, or if scores lack the method: unmeasured is not clean.
  *
  * @example
  * events.pipe(segmentSteps(), flagSteps({ method: 'adversarial', statistic: 'max', per: 'step', rate: 0.05, risks }));

@@ -5,8 +5,8 @@ import type { DoneEvent, TokenEvent } from './events.js';
 import type { FlowGate } from './flow-gate.js';
 
 /**
- * A generation as an Observable: its tokens, then `generation.done`. Every subscription generates anew;
- * unsubscribing cancels. While the gate is held no token is taken from the engine, and the engine soon pauses.
+ * A generation as an Observable: its tokens, then `generation.done`. Each subscription starts a new generation;
+ * unsubscribing cancels it. While the gate is held, no tokens are taken from the engine, and the engine soon pauses.
  *
  * Errors with an EngineError.
  *

@@ -140,7 +140,7 @@ export function checkGuard(guard: Guard, { methods, schedule }: Scoring): void {
     throw new SettingsError('method', `${guard.method} is not among the methods`);
   }
   if (schedule.kind === 'offline') {
-    throw new SettingsError('schedule', 'offline knows no score before the response has ended');
+    throw new SettingsError('schedule', 'offline has no scores before the response has ended');
   }
   const values = new Map<string, unknown>(Object.entries(guard));
   for (const [name, field] of Object.entries(judgingFields)) {

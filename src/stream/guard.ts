@@ -70,7 +70,7 @@ export function neverFires({ method, per, statistic, rate }: Guard, risks: RiskM
   const known = largest.filter((risk) => risk !== null);
   if (known.length === 0 || known.some((risk) => isAlarm(risk, rate))) return null;
   const least = Number((1 - Math.max(...known)).toPrecision(3));
-  return `no ${per} is ever flagged by ${method} at a rate below ${least}: too few ordinary ones were collected`;
+  return `no ${per} is ever flagged by ${method} at a rate below ${least}: too few ordinary scores were collected`;
 }
 
 const CHOOSE: Readonly<Record<Guard['choose'], Choose>> = {

@@ -7,8 +7,8 @@ export interface HoldOptions {
 }
 
 /**
- * Holds a guarded generation back step by step: everything about a step is released at its `step.done`, which then
- * says how long that took. So no token that is retracted is passed on, nor is `token.retracted`; `step.flagged` and
+ * Holds a guarded generation back step by step: all events of a step are released at its `step.done`, which reports
+ * how long the step was held. Retracted tokens and `token.retracted` are never passed on; `step.flagged` and
  * `rollback.done` still describe what was replaced.
  *
  * Where the guard ends the generation (`content_filter`), what is held is dropped. Its `step.flagged` is passed on

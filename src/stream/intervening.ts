@@ -141,7 +141,7 @@ export class Intervening {
     const candidates = attempts.map(({ text, tokens, score }) => ({ text, tokens, score }));
     const chosen = rollback.choose(candidates);
     const attempt = attempts[chosen];
-    if (!attempt) throw new RangeError(`choose: ${chosen} is none of ${attempts.length} candidates`);
+    if (!attempt) throw new RangeError(`choose: ${chosen} is not one of ${attempts.length} candidates`);
     const done = { type: 'rollback.done', rollback: number, step: step.step, candidates } as const;
     const same = attempt.text === step.text;
     const next = same ? null : await this.#goOn(attempt, current);

@@ -29,7 +29,7 @@ export type Intervention =
       readonly text: string;
     };
 
-/** What a policy may go by beside the step. */
+/** What a policy can use, in addition to the step. */
 export interface PolicyContext {
   /** Rollbacks and reflections of this response so far. */
   readonly corrections: number;

@@ -4,9 +4,9 @@ import { METHODS, type Method, type Scores } from '../uncertainty/method.js';
 import type { GenerationEvent, ScoreEvent } from './events.js';
 
 /**
- * Adds to each streaming score where it stands among ordinary ones: `risk`, of every method that has a score and a
- * rank. What the guard inserted is not the model's own: it is neither rated, nor does the model of the risk learn of it.
- * Final scores are of another scale and pass unrated.
+ * Adds `risk`, the rank among ordinary scores, to each streaming score, for every method with a score and a rank.
+ * Tokens inserted by the guard are not rated, and the risk model does not learn from them. Final scores have another
+ * scale and pass unrated.
  *
  * Ranks compare like with like only where passes end as they did when the ordinary scores were collected: under the
  * settings of the calibration, and where steps may begin ({@link StepAligner}, as `flinch calibrate` and

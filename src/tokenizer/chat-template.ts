@@ -55,7 +55,8 @@ export class ChatTemplate {
   render(messages: readonly ChatMessage[], { addGenerationPrompt }: RenderOptions): string {
     const { file, namedTokens, now = () => new Date() } = this.#context;
     const program = this.#program;
-    if (program === null) throw new ModelError(file, 'chat_template', 'is missing, this model cannot chat');
+    if (program === null)
+      throw new ModelError(file, 'chat_template', 'is missing; this model does not support chat');
     const variables: Readonly<Record<string, unknown>> = {
       ...Object.fromEntries(namedTokens),
       messages,

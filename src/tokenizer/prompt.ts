@@ -32,7 +32,7 @@ function unusedIn(messages: readonly ChatMessage[]): string {
     const char = String.fromCharCode(code);
     if (!messages.some(({ content }) => content.includes(char))) return char;
   }
-  throw new TemplateError('messages', 'they hold all of the private use area, and names of special tokens');
+  throw new TemplateError('messages', 'contain the whole private use area and names of special tokens');
 }
 
 /** With the mark inside each name of a special token, so that the template's own can be told from them. */

@@ -112,7 +112,7 @@ export class Tokenizer {
   #encode(library: Library, text: string): number[] {
     const { ids } = this.#guard(() => library.encode(text, { add_special_tokens: false }));
     if (ids.every(Number.isInteger)) return ids;
-    throw new ModelError(this.#file, 'model', 'gives no id for a part of the text');
+    throw new ModelError(this.#file, 'model', 'has no token for a part of the text');
   }
 
   /** The text of token ids, special tokens left out. Bytes that are not UTF-8 become U+FFFD. */
@@ -156,7 +156,7 @@ export class Tokenizer {
     try {
       return work();
     } catch (cause) {
-      throw new ModelError(this.#file, '', `the tokenizer library refuses it (${reasonOf(cause)})`, {
+      throw new ModelError(this.#file, '', `the tokenizer library rejects it (${reasonOf(cause)})`, {
         cause,
       });
     }
@@ -176,7 +176,7 @@ export async function openTokenizer(dir: string, config: { readonly vocabSize: n
   const tokenizer = new Tokenizer(json, await readOptionalJson(dir, 'tokenizer_config.json'), file);
   if (tokenizer.size > config.vocabSize) {
     const last = tokenizer.size - 1;
-    const problem = `${tokenizer.tokenText(last)} has id ${last}, the model ends before ${config.vocabSize}`;
+    const problem = `${tokenizer.tokenText(last)} has id ${last}, but the model's vocabulary ends before ${config.vocabSize}`;
     throw new ModelError(file, 'model.vocab', problem);
   }
   return tokenizer;

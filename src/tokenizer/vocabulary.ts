@@ -85,7 +85,7 @@ function parseIds(vocab: unknown, file: string): ReadonlyMap<string, number> {
     }
     const other = taken.get(id);
     if (other !== undefined)
-      throw new ModelError(file, `model.vocab.${token}`, `has id ${id}, as ${show(other)} has`);
+      throw new ModelError(file, `model.vocab.${token}`, `has id ${id}, as does ${show(other)}`);
     taken.set(id, token);
     ids.set(token, id);
   }

@@ -48,5 +48,5 @@ function noiseOf(
   const positions = noise.length / (samples * hidden);
   if (Number.isInteger(positions)) return { values: noise, positions };
   const shape = `${samples} samples × ${hidden} entries of an embedding`;
-  throw new SettingsError('noise', `holds ${noise.length} numbers, no multiple of ${shape}`);
+  throw new SettingsError('noise', `contains ${noise.length} numbers, which is not a multiple of ${shape}`);
 }

@@ -254,14 +254,17 @@ export async function scoreResponse(
 ): Promise<ScoredResponse> {
   const length = promptIds.length + response.length;
   if (length > engine.contextLength) {
-    throw new EngineError('too_long', `${length} tokens exceed the context of ${engine.contextLength}`);
+    throw new EngineError(
+      'too_long',
+      `${length} tokens exceed the context length of ${engine.contextLength}`,
+    );
   }
   const { random } = scoring;
   if (random?.noise) {
     const needed = random.samples * (length - 1) * engine.checkpoint.config.hiddenSize;
     if (random.noise.length !== needed) {
       const shape = `samples × (tokens − 1) × hidden = ${needed}`;
-      throw new SettingsError('noise', `holds ${random.noise.length} numbers instead of ${shape}`);
+      throw new SettingsError('noise', `contains ${random.noise.length} numbers instead of ${shape}`);
     }
   }
   const scorer = await SequenceScorer.open(engine, promptIds, scoring, length);

@@ -137,7 +137,7 @@ export function checkScoring({ methods, schedule, alpha, random, tokur, top }: S
   }
   if (schedule.kind === 'offline') return;
   if (schedule.kind === 'lazy' && !(schedule.epsilon >= 0 && schedule.epsilon < 1)) {
-    throw new SettingsError('epsilon', 'must be from 0 to less than 1');
+    throw new SettingsError('epsilon', 'must be at least 0 and less than 1');
   }
   const { block, window } = schedule;
   if (!Number.isInteger(block) || block < 1) {
@@ -168,7 +168,7 @@ function checkTokur({ sigma, samples, seed, law }: TokurSettings): void {
 
 /** Noise is a function of 32 bits of it. */
 function checkSeed(field: string, seed: number): void {
-  if ((seed | 0) !== seed) throw new SettingsError(field, 'must be a whole number of 32 bits');
+  if ((seed | 0) !== seed) throw new SettingsError(field, 'must be a 32-bit integer');
 }
 
 /** A relative size can only be checked for its sign until the model is known. */

@@ -72,7 +72,7 @@ describe('a folder that is no checkpoint is refused by file', () => {
   it('no weights', async () => {
     const { 'model.safetensors': _, ...files } = await filesOf(REASONER);
     const dir = await folder(files);
-    expect((await modelError(() => openCheckpoint(dir))).message).toMatch(/holds neither/);
+    expect((await modelError(() => openCheckpoint(dir))).message).toMatch(/contains neither/);
   });
 
   it.each(['config.json', 'generation_config.json', 'tokenizer.json', 'tokenizer_config.json'])(

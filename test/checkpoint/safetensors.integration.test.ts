@@ -281,13 +281,13 @@ describe('a broken index is refused by file and tensor', () => {
       'a missing shard',
       { weight_map: { w: 'b.safetensors' } },
       'weight_map',
-      /"b\.safetensors", which is missing/,
+      /"b\.safetensors", which does not exist/,
     ],
     [
       'a shard without the tensor',
       { weight_map: { w: 'a.safetensors', x: 'a.safetensors' } },
       'weight_map.x',
-      /does not hold/,
+      /does not contain/,
     ],
   ])('%s', async (_, index, field, message) => {
     const dir = await folder({ 'a.safetensors': shard, [INDEX]: index });
@@ -320,7 +320,7 @@ describe('files that are no files', () => {
   it('a folder without weights', async () => {
     const dir = await folder({});
     const error = await modelError(() => readSafetensors(dir));
-    expect(error.message).toMatch(/holds neither model\.safetensors nor model\.safetensors\.index\.json/);
+    expect(error.message).toMatch(/contains neither model\.safetensors nor model\.safetensors\.index\.json/);
     expect(error.file).toBe(dir);
   });
 

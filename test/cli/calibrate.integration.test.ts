@@ -36,7 +36,7 @@ describe('flinch calibrate', () => {
       'adversarial,nll,random',
       '--json',
     );
-    expect(check.stderr).toContain('calibration.json does not hold random');
+    expect(check.stderr).toContain('calibration.json does not contain random');
     const { falseAlarms } = JSON.parse(check.stdout);
     expect(falseAlarms.map(({ method, of }: Record<string, unknown>) => `${method} ${of}`)).toEqual([
       'adversarial token',

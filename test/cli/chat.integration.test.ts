@@ -76,6 +76,8 @@ describe('flinch chat', () => {
       stderr: expect.stringContaining('question is empty'),
     });
     expect((await flinch(['chat', '--temperature', '9', 'x'])).stderr).toContain('--temperature');
-    expect((await flinch(['chat', 'stone '.repeat(600)])).stderr).toContain('exceed the context of 512');
+    expect((await flinch(['chat', 'stone '.repeat(600)])).stderr).toContain(
+      'exceed the context length of 512',
+    );
   });
 });

@@ -73,7 +73,7 @@ describe('flinch score --noise', () => {
     const { code, stdout, stderr } = await run(written(new Uint8Array(400)), json({ id: 1, ...text }));
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toBe(
-      'flinch: input:1: noise: holds 100 numbers instead of samples × (tokens − 1) × hidden = 14848\n',
+      'flinch: input:1: noise: contains 100 numbers instead of samples × (tokens − 1) × hidden = 14848\n',
     );
     const otherSamples = await run(noise, json({ id: 1, ...text }), '--samples', '5');
     expect(otherSamples.stderr).toContain('hidden = 18560');

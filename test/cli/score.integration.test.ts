@@ -156,7 +156,7 @@ describe('flinch score', () => {
     [
       'a text beyond the context',
       { id: 1, prompt: 'a', response: 'stone '.repeat(600) },
-      'exceed the context of 512',
+      'exceed the context length of 512',
     ],
   ])('reports a line with %s by its number, and scores the others', async (_name, bad, message) => {
     const line = typeof bad === 'string' ? bad : JSON.stringify(bad);

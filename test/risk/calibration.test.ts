@@ -73,11 +73,13 @@ describe('calibration.json', () => {
     );
     expect(problem(text.replace('"count":1000', '"count":0'))).toContain('methods.adversarial.tokens.count');
     expect(problem(text.replace('"skipped":0', '"skipped":1001'))).toContain('skipped: exceeds count');
-    expect(problem(text.replace('"quantiles":[0,', '"quantiles":[5,'))).toContain('quantiles: must not fall');
-    expect(problem(text.replace('"quantiles":[0,', '"quantiles":['))).toContain(
-      'quantiles: needs one for each',
+    expect(problem(text.replace('"quantiles":[0,', '"quantiles":[5,'))).toContain(
+      'quantiles: must not decrease',
     );
-    expect(problem(text.replace('"levels":[0,', '"levels":[0.5,'))).toContain('levels: must ascend');
+    expect(problem(text.replace('"quantiles":[0,', '"quantiles":['))).toContain(
+      'quantiles: must have one entry for each',
+    );
+    expect(problem(text.replace('"levels":[0,', '"levels":[0.5,'))).toContain('levels: must be ascending');
     expect(problem(text.replace('"nll"', '"perplexity"'))).toContain('calibrations[0].methods');
   });
 
@@ -86,7 +88,7 @@ describe('calibration.json', () => {
     [
       'bins that overlap',
       { positions: [bin(0, 9), bin(8, 20)] },
-      'positions[1].from: lies in the bin before',
+      'positions[1].from: lies in the previous bin',
     ],
     ['a bin after the last', { positions: [bin(0, null), bin(8, 20)] }, 'positions[1].from: lies in'],
     ['a bin that ends before it begins', { positions: [bin(10, 5)] }, 'positions[0].to: must exceed from'],
@@ -104,14 +106,14 @@ describe('calibration.json', () => {
     [
       'more lower scores than there are',
       { tokens: { ...tokens, below: tokens.quantiles.map(() => 1000) } },
-      'tokens.below: needs for each',
+      'tokens.below: must have, for each',
     ],
     [
       'fewer lower scores than the quantile before',
       { tokens: { ...tokens, below: tokens.quantiles.map(() => 0) } },
-      'tokens.below: needs for each',
+      'tokens.below: must have, for each',
     ],
-    ['too few of them', { tokens: { ...tokens, below: [0] } }, 'tokens.below: needs for each'],
+    ['too few of them', { tokens: { ...tokens, below: [0] } }, 'tokens.below: must have, for each'],
   ])('cannot hold %s', (_, changes, message) => {
     const { adversarial, ...others } = whole.methods;
     const methods = { ...others, adversarial: { ...adversarial, ...changes } };

@@ -67,7 +67,7 @@ describe('riskModel', () => {
       schedule: { kind: 'windowed', block: 4, window: 64 },
     });
     expect(warnings).toEqual([
-      'calibration.json was made for block 8, not 4, alpha 0.0001, not 0.001: flags by adversarial go by a running estimate',
+      'calibration.json was made for block 8, not 4, alpha 0.0001, not 0.001: flags by adversarial use a running estimate',
     ]);
     expect(risks.calibrated('adversarial')).toBe(false);
     expect(risks.ofToken('adversarial', 0.5, 0)).toBeNull();
@@ -80,7 +80,7 @@ describe('riskModel', () => {
   it('says which methods were never calibrated', async () => {
     const { risks, warnings } = await using({}, ['random', 'entropy']);
     expect(warnings).toEqual([
-      'calibration.json does not hold random: flags by random go by a running estimate',
+      'calibration.json does not contain random: flags by random use a running estimate',
     ]);
     expect(risks.calibrated('entropy')).toBe(true);
   });
@@ -117,7 +117,7 @@ describe('riskModel', () => {
   it('goes by nothing that was made for another model, nor by nothing at all', async () => {
     const other = await opened('other', 'model-00002-of-00002.safetensors');
     const { risks, warnings } = await riskModel(other, file, DEFAULT_SCORING, ['nll']);
-    expect(warnings).toEqual(['calibration.json was made for another model: flags go by a running estimate']);
+    expect(warnings).toEqual(['calibration.json was made for another model: flags use a running estimate']);
     expect(risks.calibrated('nll')).toBe(false);
     const none = await riskModel(checkpoint, null, DEFAULT_SCORING, ['nll']);
     expect(none.warnings[0]).toContain('there is no calibration.json');

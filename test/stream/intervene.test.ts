@@ -397,7 +397,7 @@ describe('intervene', () => {
     ).rejects.toThrow('no policy');
     const fork = () => [['x', 0.1]] satisfies Script;
     await expect(collect(new ScriptedBranch(WRONG, fork), rollback({ choose: () => 7 }))).rejects.toThrow(
-      'choose: 7 is none of 3 candidates',
+      'choose: 7 is not one of 3 candidates',
     );
   });
 });

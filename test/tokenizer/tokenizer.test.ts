@@ -247,7 +247,7 @@ describe('refusals name file and field', () => {
     ['a negative id', withVocab({ x: -1 }), 'model.vocab.x', /found -1/],
     ['a fractional id', withVocab({ x: 0.5 }), 'model.vocab.x', /found 0.5/],
     ['an id that would exhaust memory', withVocab({ x: 2 ** 40 }), 'model.vocab.x', /token id/],
-    ['an id twice', withVocab({ zz: 260 }), 'model.vocab.zz', /has id 260, as "a" has/],
+    ['an id twice', withVocab({ zz: 260 }), 'model.vocab.zz', /has id 260, as does "a"/],
     [
       'an unknown token that is not there',
       withModel({ unk_token: '<x>' }),
@@ -350,15 +350,15 @@ describe('refusals name file and field', () => {
       'a pre-tokenizer that the library lacks',
       { ...base, pre_tokenizer: { type: 'Nonsense' } },
       '',
-      /library refuses it.*Nonsense/,
+      /library rejects it.*Nonsense/,
     ],
     [
       'a regular expression that is none',
       { ...base, pre_tokenizer: split('Isolated', { Regex: '(' }) },
       '',
-      /library refuses it/,
+      /library rejects it/,
     ],
-    ['merges that are none', withModel({ merges: ['a b', 5] }), '', /library refuses it/],
+    ['merges that are none', withModel({ merges: ['a b', 5] }), '', /library rejects it/],
   ];
 
   it.each(cases)('%s', async (_, source, field, message) => {
@@ -388,7 +388,7 @@ describe('refusals name file and field', () => {
   it('a token that the model has no row for', async () => {
     const error = await modelError(() => openTokenizer(REASONER, { vocabSize: 639 }));
     expect(error).toMatchObject({ file: `${REASONER}/tokenizer.json`, field: 'model.vocab' });
-    expect(error.message).toMatch(/<\|im_end\|> has id 639, the model ends before 639/);
+    expect(error.message).toMatch(/<\|im_end\|> has id 639, but the model's vocabulary ends before 639/);
   });
 
   it.each([

@@ -18,7 +18,9 @@ describe('flinch data', () => {
   it('lists data sets with origin and licence', async () => {
     const { code, stdout } = await flinch(['data', 'list', '--data', data]);
     expect(code).toBe(0);
-    expect(stdout).toContain('processbench  ProcessBench; not there\n  Apache-2.0; QwenLM/ProcessBench\n');
+    expect(stdout).toContain(
+      'processbench  ProcessBench; not downloaded\n  Apache-2.0; QwenLM/ProcessBench\n',
+    );
     expect(stdout).toContain('never appear in training corpora');
   });
 

@@ -56,7 +56,7 @@ describe('parseMeasure', () => {
     ['adversarial:window=some', /window: must be a whole number, or all/],
     ['adversarial:block=9,window=8', /window: must be at least block, which is 9/],
     ['adversarial:alpha=2', /alpha: must be from 0.000001 to 1, not 2/],
-    ['adversarial:epsilon=1', /epsilon: must be from 0 to less than 1/],
+    ['adversarial:epsilon=1', /epsilon: must be at least 0 and less than 1/],
     ['adversarial:form=other', /form: must be one of perturb, derivative/],
     ['random:samples=1', /samples: must be a whole number from 2 to 256/],
     ['random:sigma=x', /sigma: must be a number, or a multiple of the RMS/],

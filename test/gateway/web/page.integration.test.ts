@@ -143,7 +143,7 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     expect(await answer.locator('p.status').textContent()).toContain(`${sure} tokens skipped`);
     expect(await answer.innerHTML()).not.toContain('NaN');
     await skipped.first().hover();
-    expect(await page.locator('#token-card').textContent()).toMatch(/Adversarialskipped: the model was sure/);
+    expect(await page.locator('#token-card').textContent()).toMatch(/Adversarialskipped: not doubtful/);
     await page.locator('#guard-schedule').selectOption('windowed');
   });
 

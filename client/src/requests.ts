@@ -1,4 +1,4 @@
-import type { Method } from './protocol.js';
+import type { Method } from './events.js';
 
 /** What a client asks for, as gateway/PROTOCOL.md says; what the server does not know it refuses by name. */
 

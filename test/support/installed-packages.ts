@@ -8,7 +8,9 @@ const listing = z.tuple([z.object({ files: z.array(z.object({ path: z.string() }
 /** The paths of what `npm publish` would send of a folder. */
 export function packedFiles(cwd = '.'): string[] {
   const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--silent'];
-  const [{ files }] = listing.parse(JSON.parse(execFileSync('npm', args, { cwd, encoding: 'utf8' })));
+  // npm is no program of ours: it does not run from the sources.
+  const options = { cwd, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '' } } as const;
+  const [{ files }] = listing.parse(JSON.parse(execFileSync('npm', args, options)));
   return files.map(({ path }) => path);
 }
 

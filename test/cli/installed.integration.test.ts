@@ -77,6 +77,6 @@ describe('flinch-bench, installed next to flinch', () => {
     const args = ['--suite', 'tasks', '--limit', '2', '--measures', 'nll', '--out', join(withBench, 'run')];
     const outcome = await run(withBench, 'bench', 'run', ...args);
     expect(outcome).toMatchObject({ code: 0 });
-    expect(outcome.stdout).toContain('nll');
+    expect(outcome.stdout).toContain('2 problems: 2 right');
   });
 });

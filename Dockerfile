@@ -5,20 +5,24 @@ ARG NODE_IMAGE=node:22.23.2-bookworm-slim
 # CUDA 12 and cuDNN 9, as onnxruntime-node's CUDA libraries need them; Node comes from the image above.
 ARG CUDA_IMAGE=nvidia/cuda:12.8.1-cudnn-runtime-ubuntu24.04
 
-FROM ${NODE_IMAGE} AS build
+FROM ${NODE_IMAGE} AS manifests
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# `prepare` would build, and what is to be built comes below.
+# Without that of the benchmark, so that npm does not install what only the benchmark needs.
+COPY client/package.json client/package.json
+
+FROM manifests AS build
+# Without `prepare`, which would build: the sources come below.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
+COPY client/tsconfig.json client/tsconfig.json
+COPY client/src client/src
 COPY src src
 COPY gateway gateway
-RUN npm run build
+RUN npm run build:server
 
-FROM ${NODE_IMAGE} AS dependencies
-WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
-# onnxruntime-node brings the libraries of all platforms; one of them is this one's.
+FROM manifests AS dependencies
+# onnxruntime-node brings the libraries of all platforms; the image needs those of one.
 RUN npm ci --omit=dev --ignore-scripts \
   && find node_modules/onnxruntime-node/bin/napi-v6 -mindepth 2 -maxdepth 2 \
     ! -path "*/$(node -p 'process.platform + "/" + process.arch')" -exec rm -r {} +
@@ -33,8 +37,11 @@ RUN ldd node_modules/onnxruntime-node/bin/napi-v6/linux/x64/libonnxruntime_provi
 FROM scratch AS files
 WORKDIR /app
 COPY package.json LICENSE ./
+COPY client/package.json client/package.json
 COPY models models
 COPY gateway/web/public gateway/web/public
+# node_modules/flinch-client links to client.
+COPY --from=build /app/client/dist client/dist
 COPY --from=build /app/dist dist
 
 FROM ${CUDA_IMAGE} AS cuda

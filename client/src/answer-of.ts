@@ -1,7 +1,8 @@
-import { catchError, concat, defer, type Observable, type OperatorFunction, of, scan } from 'rxjs';
+import { catchError, concat, defer, of, scan } from 'rxjs';
 import { type Answer, EMPTY_ANSWER, failAnswer, foldAnswer } from './answer.js';
 import { FlinchError } from './errors.js';
-import type { GenerationEvent } from './protocol.js';
+import type { GenerationEvent } from './events.js';
+import type { Observable } from './observable.js';
 
 /**
  * What is known of an answer after each of its events, the empty answer first. It takes back what is retracted, and
@@ -13,8 +14,8 @@ import type { GenerationEvent } from './protocol.js';
  * @example
  * client.generate(request).pipe(answerOf()).subscribe(({ tokens, steps }) => draw(tokens, steps));
  */
-export function answerOf(): OperatorFunction<GenerationEvent, Answer> {
-  return (events): Observable<Answer> =>
+export function answerOf(): (events: Observable<GenerationEvent>) => Observable<Answer> {
+  return (events) =>
     defer(() => {
       let last = EMPTY_ANSWER;
       const answers = events.pipe(

@@ -1,5 +1,5 @@
 import { FlinchError } from './errors.js';
-import type { EventOf, FinishReason, GenerationEvent, Method, Rival, Scores, Usage } from './protocol.js';
+import type { EventOf, FinishReason, GenerationEvent, Method, Rival, Scores, Usage } from './events.js';
 
 type TopLogprob = NonNullable<EventOf<'token.delta'>['top_logprobs']>[number];
 

@@ -1,8 +1,10 @@
-import { asyncScheduler, BehaviorSubject, type Observable, type SchedulerLike, Subscription } from 'rxjs';
+import { asyncScheduler, BehaviorSubject, Subscription } from 'rxjs';
 import { type Backoff, DEFAULT_BACKOFF, fullJitter } from './backoff.js';
 import { isTransient, NORMAL_CLOSURE, SILENT_CONNECTION } from './close-codes.js';
 import { FlinchError } from './errors.js';
-import { ProtocolError, readEvent, type ServerEvent, type UnknownEvent } from './protocol.js';
+import type { ServerEvent, UnknownEvent } from './events.js';
+import type { Observable, SchedulerLike } from './observable.js';
+import { ProtocolError, readEvent } from './read-event.js';
 import type { ClientMessage } from './requests.js';
 import type { OpenSocket, Socket } from './socket.js';
 

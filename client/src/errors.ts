@@ -1,4 +1,4 @@
-import type { ErrorBody } from './protocol.js';
+import type { ErrorBody } from './events.js';
 
 /**
  * Why a generation or a connection ended, for errors detected by the client:

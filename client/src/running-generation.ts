@@ -1,6 +1,6 @@
 import { type SchedulerLike, type Subscriber, Subscription } from 'rxjs';
 import { FlinchError } from './errors.js';
-import type { EventOf, GenerationEvent, ServerEvent, UnknownEvent } from './protocol.js';
+import type { EventOf, GenerationEvent, ServerEvent, UnknownEvent } from './events.js';
 import type { ClientMessage, GenerationRequest } from './requests.js';
 
 /** Events that concern one generation. */

@@ -1,7 +1,8 @@
-import { asyncScheduler, Observable, Subject } from 'rxjs';
+import { asyncScheduler, Observable as RxObservable, Subject } from 'rxjs';
 import { Connection, type ConnectionOptions, type ConnectionState } from './connection.js';
 import { FlinchError } from './errors.js';
-import type { GenerationEvent, ServerEvent, UnknownEvent } from './protocol.js';
+import type { GenerationEvent, ServerEvent, UnknownEvent } from './events.js';
+import type { Observable } from './observable.js';
 import type { GenerationRequest } from './requests.js';
 import { type OwnEvent, RunningGeneration } from './running-generation.js';
 import type { OpenSocket } from './socket.js';
@@ -74,7 +75,7 @@ export class StreamClient {
    *   .subscribe((answer) => console.log(answerText(answer)));
    */
   generate(request: GenerationRequest): Observable<GenerationEvent> {
-    return new Observable((subscriber) => {
+    return new RxObservable((subscriber) => {
       if (this.#closed) {
         subscriber.error(closedError());
         return;

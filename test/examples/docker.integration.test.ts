@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { loadConfig } from '#gateway/config/load-config.js';
 import { checkAccess } from '#gateway/index.js';
 import { useFolder } from '../support/cli.js';
+import { readManifest } from '../support/installed-packages.js';
 import { useTestGateway } from '../support/waiting-gateway.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -57,7 +58,11 @@ const list = (text: string | undefined): string[] => z.array(z.string()).parse(J
 const IMAGES = ['cuda', 'cpu'];
 
 const manifest = z
-  .object({ version: z.string(), scripts: z.record(z.string(), z.string()) })
+  .object({
+    version: z.string(),
+    scripts: z.record(z.string(), z.string()),
+    workspaces: z.array(z.string()),
+  })
   .parse(JSON.parse(read('package.json')));
 
 /** Whether the build gets a file; the last pattern that fits decides. The file has `*` and plain names alone. */
@@ -67,7 +72,7 @@ function sent(path: string): boolean {
     .filter((line) => /^[^#]/.test(line));
   return patterns.reduce((is, line) => {
     const pattern = line.replace('!', '');
-    expect(pattern).toMatch(/^(\*|[\w.-]+)$/);
+    expect(pattern).toMatch(/^(\*|[\w./-]+)$/);
     const fits = pattern === '*' || path === pattern || path.startsWith(`${pattern}/`);
     return fits ? line.startsWith('!') : is;
   }, true);
@@ -102,14 +107,33 @@ describe('the Dockerfile', () => {
     const inContext = readdirSync(ROOT).filter(sent);
     // What is sent and never copied would have every change of it build anew.
     expect(inContext.filter((name) => !sources.some((source) => source.split('/')[0] === name))).toEqual([]);
-    for (const name of ['node_modules', '.git', 'dist', 'test', 'docs', '.env'])
+    for (const name of ['node_modules', '.git', 'dist', 'client/dist', 'bench', 'test', 'docs', '.env'])
       expect(sent(name)).toBe(false);
+  });
+
+  it('installs the client and not the benchmark, and has what node_modules links to', () => {
+    const manifests = stage('manifests');
+    expect(texts(manifests, 'COPY').join(' ')).not.toContain('bench');
+    for (const name of ['build', 'dependencies']) {
+      expect(stage(name).base).toBe('manifests');
+      expect(texts(stage(name), 'RUN')[0]).toMatch(/^npm ci /);
+    }
+    const workspaces = manifest.workspaces.filter((folder) => folder !== 'bench');
+    expect(workspaces.map((folder) => readManifest(folder).name)).toEqual(
+      Object.keys(readManifest('.').dependencies).filter((name) => name.startsWith('flinch-')),
+    );
+    for (const folder of workspaces) {
+      const copy = `${folder}/package.json ${folder}/package.json`;
+      expect(texts(manifests, 'COPY')).toContain(copy);
+      expect(texts(stage('files'), 'COPY')).toContain(copy);
+      expect(texts(stage('files'), 'COPY')).toContain(`--from=build /app/${folder}/dist ${folder}/dist`);
+    }
   });
 
   it('runs scripts that exist, and keeps the libraries of one platform', () => {
     const runs = stages.flatMap((each) => texts(each, 'RUN'));
     const scripts = runs.flatMap((text) => [...text.matchAll(/npm run (\S+)/g)].map(([, name = '']) => name));
-    expect(scripts.sort()).toEqual(['build', 'setup:cuda']);
+    expect(scripts.sort()).toEqual(['build:server', 'setup:cuda']);
     for (const name of scripts) expect(Object.keys(manifest.scripts)).toContain(name);
 
     const [, prune = ''] = (texts(stage('dependencies'), 'RUN')[0] ?? '').split('&&');
@@ -118,7 +142,7 @@ describe('the Dockerfile', () => {
       mkdirSync(join(libraries, other), { recursive: true });
       writeFileSync(join(libraries, other, 'library'), '');
     }
-    execFileSync('sh', ['-c', prune], { cwd: folder.path('') });
+    execFileSync('sh', ['-c', prune], { cwd: folder.path(''), env: { ...env, NODE_OPTIONS: '' } });
     const left = readdirSync(libraries, { recursive: true }).filter((name) =>
       String(name).endsWith('library'),
     );

@@ -1,0 +1,82 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { startScript, useFolder } from '../support/cli.js';
+import { installPackages, readManifest } from '../support/installed-packages.js';
+
+/** What only the benchmark, or a front end of OpenAI's, needs. */
+const NOT_OF_FLINCH = ['vega', 'vega-lite', 'graphology', 'ml-kmeans', '@cortex-js/compute-engine', 'openai'];
+
+const alone = useFolder().path('');
+const withBench = useFolder().path('');
+
+/** Runs the installed command as a user does, not from the sources. */
+const run = (folder: string, ...args: string[]) =>
+  startScript(join(folder, 'node_modules/flinch/dist/src/cli/main.js'), args, '', { NODE_OPTIONS: '' })
+    .finished;
+
+describe('flinch and flinch-client, installed from their tarballs', () => {
+  beforeAll(() => installPackages(alone, ['client', '.']));
+
+  it("does without the benchmark's packages", () => {
+    for (const name of NOT_OF_FLINCH) {
+      expect(existsSync(join(alone, 'node_modules', name)), name).toBe(false);
+      expect(Object.keys(readManifest('bench').dependencies)).toContain(name);
+    }
+  });
+
+  it('has help, and inspects the embedded model', async () => {
+    expect(await run(alone, '--help')).toMatchObject({ code: 0, stderr: '' });
+    const model = join(alone, 'node_modules/flinch/models/reasoner');
+    const outcome = await run(alone, 'inspect', model);
+    expect(outcome).toMatchObject({ code: 0, stderr: '' });
+    expect(outcome.stdout).toContain('llama');
+  });
+
+  it('answers with the embedded model', async () => {
+    const outcome = await run(alone, 'chat', '--json', 'What is 12 + 30 - 5?');
+    expect(outcome).toMatchObject({ code: 0, stderr: '' });
+    expect(outcome.stdout).toContain('37');
+  });
+
+  it.each(['bench', 'data'])('says in one line how to install `flinch %s`', async (command) => {
+    const { code, stdout, stderr } = await run(alone, command);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^.*npm install flinch-bench\n$/);
+  });
+
+  it.each(['flinch', 'flinch/gateway', 'flinch/client', 'flinch/internals'])('exports %s', async (name) => {
+    const code = `console.log(Object.keys(await import('${name}')).length > 5)`;
+    const program = join(alone, 'program.js');
+    writeFileSync(program, code);
+    const outcome = await startScript(program, [], '', { NODE_OPTIONS: '' }).finished;
+    expect(outcome).toMatchObject({ code: 0, stdout: 'true\n', stderr: '' });
+  });
+});
+
+describe('flinch-bench, installed next to flinch', () => {
+  beforeAll(() => installPackages(withBench, ['client', '.', 'bench']));
+
+  it.each(['flinch', 'flinch-client', 'flinch-bench'])('is like %s: licence, README, no maps', (name) => {
+    const folder = join(withBench, 'node_modules', name);
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'package.json']));
+    expect(files.filter((file) => /\.map$|node_modules/.test(file))).toEqual([]);
+  });
+
+  it('adds `flinch bench` and `flinch data`', async () => {
+    const help = await run(withBench, 'bench', '--help');
+    expect(help).toMatchObject({ code: 0, stderr: '' });
+    expect(help.stdout).toContain('speed');
+    const list = await run(withBench, 'data', 'list');
+    expect(list).toMatchObject({ code: 0 });
+    expect(list.stdout).toContain('gsm8k');
+  });
+
+  it('evaluates the embedded model', async () => {
+    const args = ['--suite', 'tasks', '--limit', '2', '--measures', 'nll', '--out', join(withBench, 'run')];
+    const outcome = await run(withBench, 'bench', 'run', ...args);
+    expect(outcome).toMatchObject({ code: 0 });
+    expect(outcome.stdout).toContain('2 problems: 2 right');
+  });
+});

@@ -1,0 +1,17 @@
+import { describe, expectTypeOf, it } from 'vitest';
+import type { z } from 'zod';
+import type { EventOf, ServerEvent } from '#client/events.js';
+import type { CONNECTION_EVENTS, GENERATION_EVENTS } from '#client/schemas.js';
+
+type Schemas = typeof GENERATION_EVENTS & typeof CONNECTION_EVENTS;
+/** Whether two types are identical, optional and undefined fields included. */
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+
+/** The compiler checks these, in `npm run check`. */
+describe("the types of the server's messages", () => {
+  it('are those of their schemas', () => {
+    type Compared = { -readonly [Type in keyof Schemas]: Same<z.output<Schemas[Type]>, EventOf<Type>> };
+    expectTypeOf<Compared>().toEqualTypeOf<{ [Type in ServerEvent['type']]: true }>();
+    expectTypeOf<Same<{ a?: 1 }, { a?: 1 | undefined }>>().toEqualTypeOf<false>();
+  });
+});

@@ -87,8 +87,9 @@ export class UpstreamWriter implements BranchWriter {
             // Some servers write more than they were asked for, and a scorer may count other tokens.
             this.#cut = index >= begun + left;
             if (this.#cut) break;
-            this.#written += 1;
             const given = index < begun && { inserted: true as const };
+            // Without a scorer as the server counts: to it, an insertion is part of the prompt.
+            if (tokenizer || !given) this.#written += 1;
             subscriber.next({ type: 'token.delta', index, ...token, ...given });
             index += 1;
           }
@@ -155,7 +156,7 @@ export class UpstreamWriter implements BranchWriter {
     return this.#options.tokenizer ? this.#encode(insert).length : Math.ceil(insert.length / 2);
   }
 
-  /** Without a scorer as the server counts: what it continues is part of its prompt. */
+  /** Without a scorer as the server counts: to it, what it continues is part of the prompt. */
   #done(tokens: number): DoneEvent {
     const { keep } = this.#past;
     const end = this.#cut ? { finishReason: 'length' as const, usage: null } : this.#opened.answer.end();

@@ -181,7 +181,7 @@ describe('download', () => {
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     const { port } = proxy.address() as AddressInfo;
     const script = join(folder, 'get.mjs');
-    const module = new URL('../../../dist/src/bench/data/download.js', import.meta.url);
+    const module = new URL('../../../bench/src/data/download.ts', import.meta.url);
     const options = `{ url: 'http://data.invalid/file', path: ${JSON.stringify(path)}, verify: async () => {} }`;
     writeFileSync(script, `import { download } from '${module}';\nawait download(${options});\n`);
     const env = { http_proxy: `http://127.0.0.1:${port}`, no_proxy: '' };

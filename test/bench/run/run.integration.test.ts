@@ -177,11 +177,11 @@ describe('flinch bench run', () => {
       mkdirSync(lock);
       writeFileSync(owner, JSON.stringify({ pid, host }));
     };
-    hold(process.pid);
+    hold(process.ppid); // its own number would be that of one before it
     const refused = await run('whole');
     expect([refused.code, refused.stderr]).toEqual([
       1,
-      expect.stringContaining(`is in use by process ${process.pid} on ${hostname()}`),
+      expect.stringContaining(`is in use by process ${process.ppid} on ${hostname()}`),
     ]);
     rmdirSync(lock);
     hold(process.pid, 'elsewhere');

@@ -20,6 +20,8 @@ export default defineConfig({
           exclude: ['test/**/*.integration.test.ts'],
           // A worker loads each module once, not once a file. Tests here leave nothing behind in their process.
           isolate: false,
+          // Milliseconds on a quiet machine; a loaded one is many times slower.
+          testTimeout: 30_000,
           setupFiles: ['test/support/unit-setup.ts'],
         },
       },

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { bundledProcesses } from './test/support/bundled-processes.js';
 
 /** Tests run the sources: `#imports` and the packages of this repository resolve to `src` instead of `dist`. */
 const conditions = ['flinch-source'];
@@ -9,6 +10,7 @@ export default defineConfig({
   test: {
     // Two cores: engine processes of parallel files would only slow each other down.
     maxWorkers: 2,
+    reporters: ['default', './test/support/slowest-files.ts'],
     projects: [
       {
         extends: true,
@@ -16,16 +18,19 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/**/*.integration.test.ts'],
+          // A worker loads each module once, not once a file. Tests here leave nothing behind in their process.
+          isolate: false,
+          // Milliseconds on a quiet machine; a loaded one is many times slower.
+          testTimeout: 30_000,
           setupFiles: ['test/support/unit-setup.ts'],
         },
       },
       {
         extends: true,
+        plugins: [bundledProcesses()],
         test: {
           name: 'integration',
           include: ['test/**/*.integration.test.ts'],
-          // Engine processes that tests start run the sources, too.
-          env: { NODE_OPTIONS: `--import tsx --conditions=${conditions}` },
           testTimeout: 60_000,
           hookTimeout: 60_000,
           // A machine under load is slow; what never comes true fails all the same.

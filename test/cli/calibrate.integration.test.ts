@@ -1,9 +1,14 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { fingerprint } from '#src/checkpoint/fingerprint.js';
 import { stepsBefore } from '#src/cli/calibrate-prompts.js';
-import { readCalibration, type TokenEvent } from '#src/index.js';
+import { openCheckpoint, readCalibration, type TokenEvent } from '#src/index.js';
+import { withCalibration } from '#src/risk/calibration.js';
+import { writeCalibration } from '#src/risk/calibration-file.js';
+import { aCalibration } from '../support/calibration.js';
 import { flinch, jsonLines, start, useFolder } from '../support/cli.js';
+import { REASONER } from '../support/golden.js';
 import { QUESTION } from '../support/requests.js';
 
 const folder = useFolder();
@@ -12,7 +17,7 @@ const calibrate = (...args: string[]) => flinch(['calibrate', '--output', file, 
 
 describe('flinch calibrate', () => {
   it("collects scores of the reasoner's own problems, and checks them on fresh ones", async () => {
-    const { code, stdout, stderr } = await calibrate('--tasks', '20', '--seed', '3', '--json');
+    const { code, stdout, stderr } = await calibrate('--tasks', '12', '--seed', '3', '--json');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const [summary] = jsonLines(stdout);
     const written = await readCalibration(file);
@@ -28,14 +33,7 @@ describe('flinch calibrate', () => {
       form: 'perturb',
     });
 
-    const check = await calibrate(
-      '--tasks',
-      '--check',
-      '10',
-      '--methods',
-      'adversarial,nll,random',
-      '--json',
-    );
+    const check = await calibrate('--tasks', '--check', '8', '--methods', 'adversarial,nll,random', '--json');
     expect(check.stderr).toContain('calibration.json does not contain random');
     const { falseAlarms } = JSON.parse(check.stdout);
     expect(falseAlarms.map(({ method, of }: Record<string, unknown>) => `${method} ${of}`)).toEqual([
@@ -55,8 +53,8 @@ describe('flinch calibrate', () => {
   });
 
   it('takes prompts of a file, keeps what was calibrated with other settings, and prints a table', async () => {
-    await calibrate('--tasks', '15');
-    const before = await readCalibration(file);
+    const before = withCalibration(null, await fingerprint(await openCheckpoint(REASONER)), aCalibration());
+    await writeCalibration(file, before);
     const questions = Array.from({ length: 12 }, () => JSON.stringify({ question: QUESTION, answer: '89' }));
     const input = folder.write('questions.jsonl', [...questions, '{"prompt": "Hello"}'].join('\n'));
     const lazy = ['--schedule', 'lazy', '--methods', 'adversarial,nll', '--temperature', '1'];
@@ -65,7 +63,7 @@ describe('flinch calibrate', () => {
     expect(stdout).toMatch(/^12 answers, \d+ ordinary tokens/);
     expect(stdout).toMatch(/adversarial {2}token +\d+ +\d\d(\.\d)? %/); // some were skipped
     const after = await readCalibration(file);
-    expect(after?.calibrations[0]).toEqual(before?.calibrations[0]);
+    expect(after?.calibrations[0]).toEqual(before.calibrations[0]);
     expect(after?.calibrations[1]?.collected).toMatchObject({
       answers: 'all',
       responses: 12,

@@ -1,7 +1,6 @@
-import { execFile } from 'node:child_process';
-import { promisify, stripVTControlCharacters } from 'node:util';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { flinch, jsonLines, start } from '../support/cli.js';
+import { flinch, jsonLines, shell, start } from '../support/cli.js';
 import { chatBody, mergeTokens, post, readChunks, useGateway } from '../support/gateway.js';
 import { LONG_QUESTION, QUESTION } from '../support/requests.js';
 
@@ -45,8 +44,7 @@ describe('flinch chat', () => {
   });
 
   it('ends quietly when its reader has seen enough', async () => {
-    const command = `"${process.execPath}" dist/src/cli/main.js chat --json "${QUESTION}" | head -n 1`;
-    const { stdout, stderr } = await promisify(execFile)('bash', ['-c', command]);
+    const { stdout, stderr } = await shell(`chat --json "${QUESTION}" | head -n 1`);
     expect([jsonLines(stdout).length, stderr]).toEqual([1, '']);
   });
 

@@ -15,7 +15,7 @@ describe('flinch', () => {
   });
 
   it('refuses what it does not know', async () => {
-    expect(await flinch(['scor'])).toMatchObject({
+    expect(await start(['scor']).finished).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("unknown command 'scor'"),
     });
@@ -57,7 +57,7 @@ describe('flinch inspect', () => {
   });
 
   it('names a folder that is no checkpoint', async () => {
-    expect(await flinch(['inspect', '/nowhere'])).toMatchObject({
+    expect(await start(['inspect', '/nowhere']).finished).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('/nowhere'),
     });

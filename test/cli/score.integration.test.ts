@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
 import { setTimeout } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { flinch, jsonLines, start, useFolder } from '../support/cli.js';
+import { flinch, jsonLines, shell, start, useFolder } from '../support/cli.js';
 import {
   CHECKPOINTS,
   checkpointFolder,
@@ -191,8 +189,7 @@ describe('flinch score', () => {
 
   it('reads what can be read only once', async () => {
     const input = folder.write('once.jsonl', json([good, good]));
-    const command = `"${process.execPath}" dist/src/cli/main.js score --methods nll --input <(cat "${input}")`;
-    const { stdout } = await promisify(execFile)('bash', ['-c', command]);
+    const { stdout } = await shell(`score --methods nll --input <(cat "${input}")`);
     expect(lines(stdout)).toHaveLength(2);
   });
 
@@ -215,14 +212,9 @@ describe('flinch score', () => {
 
   it('ends quietly when its reader has seen enough, and says that a disk is full', async () => {
     const input = folder.write('more.jsonl', json(Array.from({ length: 50 }, (_, id) => ({ ...good, id }))));
-    const run = (tail: string) =>
-      promisify(execFile)('bash', [
-        '-c',
-        `"${process.execPath}" dist/src/cli/main.js score --input "${input}" ${tail}`,
-      ]);
-    const { stdout, stderr } = await run('| head -n 1');
+    const { stdout, stderr } = await shell(`score --input "${input}" | head -n 1`);
     expect([lines(stdout).length, stderr]).toEqual([1, '']);
-    await expect(run('--output /dev/full')).rejects.toMatchObject({
+    await expect(shell(`score --input "${input}" --output /dev/full`)).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^flinch: ENOSPC[^\n]*\n$/),
     });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Endpoint, type EndpointOptions } from '#bench/judge/endpoint.js';
 import { longestQuoted } from '#bench/judge/json-in.js';
+import { JudgeError } from '#bench/judge/judge-error.js';
 import { judgeAnswer, judgeStep } from '#bench/judge/llm-judge.js';
 import { type JudgeReply, judgeServer, memoryCache } from '../../support/judge-server.js';
 
@@ -94,7 +95,7 @@ describe('judgeAnswer', () => {
   ])('says so when the server %s', async (_, reply, message) => {
     const { endpoint } = await useEndpoint(() => reply);
     await expect(judgeAnswer(endpoint, JUDGED)).rejects.toThrow(message);
-    await expect(judgeAnswer(endpoint, JUDGED)).rejects.toMatchObject({ type: 'judge' });
+    await expect(judgeAnswer(endpoint, JUDGED)).rejects.toBeInstanceOf(JudgeError);
   });
 
   it('says so when there is no server', async () => {

@@ -4,7 +4,8 @@ import { defineConfig } from 'vitest/config';
 const conditions = ['flinch-source'];
 
 export default defineConfig({
-  ssr: { resolve: { conditions: [...conditions, 'node', 'import', 'module', 'default'] } },
+  // Not `import`: Node would apply it to `require`, too.
+  ssr: { resolve: { conditions: [...conditions, 'node', 'module'] } },
   test: {
     // Two cores: engine processes of parallel files would only slow each other down.
     maxWorkers: 2,

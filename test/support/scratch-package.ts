@@ -48,7 +48,8 @@ function linkModules(folder: string): void {
       symlinkSync(resolve('node_modules', name), join(folder, name));
   }
   for (const name of readdirSync('node_modules/.bin')) {
-    symlinkSync(resolve('node_modules/.bin', name), join(folder, '.bin', name));
+    // Its own is written below: through a link, it would replace the build.
+    if (name !== 'flinch') symlinkSync(resolve('node_modules/.bin', name), join(folder, '.bin', name));
   }
   symlinkSync(resolve('.'), join(folder, 'flinch'));
   const bin = join(folder, '.bin', 'flinch');

@@ -4,8 +4,7 @@ import { defineConfig } from 'vitest/config';
 const conditions = ['flinch-source'];
 
 export default defineConfig({
-  // Not `import`: Node would apply it to `require`, too.
-  ssr: { resolve: { conditions: [...conditions, 'node', 'module'] } },
+  ssr: { resolve: { conditions: [...conditions, 'node'] } },
   test: {
     // Two cores: engine processes of parallel files would only slow each other down.
     maxWorkers: 2,

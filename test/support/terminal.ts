@@ -124,10 +124,13 @@ function signal({ pid }: ChildProcess, name: NodeJS.Signals): void {
   if (pid !== undefined && pid > 1) process.kill(-pid, name);
 }
 
-/** Without what npm tells the scripts that it runs, as this test is one: it would have npx look here. */
+/**
+ * Without what npm tells the scripts that it runs, as this test is one: it would have npx look here. And without
+ * NODE_OPTIONS, with which programs would run the sources instead of the package.
+ */
 function environment(): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(
-    ([name]) => !/^npm_|^INIT_CWD$|^NODE_ENV$|^VITEST|^FLINCH_|^PORT$/.test(name),
+    ([name]) => !/^npm_|^INIT_CWD$|^NODE_ENV$|^VITEST|^FLINCH_|^PORT$|^NODE_OPTIONS$/.test(name),
   );
   return { ...Object.fromEntries(inherited), FORCE_COLOR: '0', npm_config_update_notifier: 'false' };
 }

@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
@@ -160,7 +159,10 @@ describe('a connection', () => {
     for (let i = 0; i < 4; i++) socket.send(wordy);
     await socket.event(ofType('token.delta'));
     socket.pause();
-    await setTimeout(5000); // enough for all four, if nothing held them; a slow machine finds less, but nothing wrong
+    const reader = await TestSocket.open(gateway.url);
+    reader.send(wordy);
+    await reader.event(done); // by then they would be over, too, if nothing held them
+    reader.close();
     expect(gateway.engine.status().streams).toBe(4);
     socket.resume();
     await expect.poll(() => socket.events.filter(done).length, { timeout: 280_000 }).toBe(4);

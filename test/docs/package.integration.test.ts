@@ -12,8 +12,9 @@ const folder = useFolder();
 
 /** What `npm publish` would send of a folder. */
 function packed(cwd = '.'): string[] {
+  const env = { ...process.env, NODE_OPTIONS: '' };
   const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--silent'];
-  const [{ files }] = listing.parse(JSON.parse(execFileSync('npm', args, { cwd, encoding: 'utf8' })));
+  const [{ files }] = listing.parse(JSON.parse(execFileSync('npm', args, { cwd, env, encoding: 'utf8' })));
   return files.map(({ path }) => path);
 }
 

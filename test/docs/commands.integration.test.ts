@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { transform } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -35,6 +35,15 @@ const notRun = documents.flatMap(({ blocks }) => blocks.filter((block) => block.
 afterAll(() => {
   const lines = notRun.map((block) => `  ${placeOf(block)}: ${block.notRun}`);
   console.info(`Documented, and not run here:\n${lines.join('\n')}`);
+});
+
+describe('npx', () => {
+  it('finds the command', async () => {
+    const terminal = new Terminal(scratch(), '');
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+    expect(await terminal.run('command npx flinch --version')).toContain(version);
+    await terminal.close();
+  });
 });
 
 describe.each(documents.filter(({ blocks }) => blocks.some(isRun)))('$file', ({ blocks }) => {

@@ -182,7 +182,7 @@ describe('SequenceScorer.fork', () => {
     await scorer.push(first);
     for (const keep of [0, 5, 8, 21, first.length]) {
       const fork = await scorer.fork(keep);
-      const rest = second.slice(0, 30).map(({ id }) => ({ id })); // their log-probabilities were others
+      const rest = second.slice(0, 12).map(({ id }) => ({ id })); // their log-probabilities were others
       const scores = [...(await fork.push(rest)), ...(await fork.finish())];
       fork.close();
       const ids = [...first.slice(0, keep), ...rest].map(({ id }) => id);
@@ -231,7 +231,7 @@ describe('SequenceScorer.fork', () => {
 
   async function answer(seed: number) {
     const { tokens } = await read(
-      await engine.generate({ ...endless(engine, 60), sampling: { ...GREEDY, temperature: 1, seed } }),
+      await engine.generate({ ...endless(engine, 32), sampling: { ...GREEDY, temperature: 1, seed } }),
     );
     return tokens.map(({ id, logprob }) => ({ id, logprob }));
   }

@@ -28,11 +28,23 @@ const gateway = useGateway(undefined, {
   settings: { access: { origins: [`http://127.0.0.1:${pagePort}`] } },
 });
 
+let browser: Browser | null = null;
+beforeAll(async () => {
+  if (executablePath) browser = await launchChromium(executablePath);
+});
+afterAll(async () => {
+  await browser?.close();
+});
+
 function start(name: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
-  const running = startScript(fileURLToPath(new URL(name, EXAMPLES)), args, '', env);
+  const running = startInstalled(name, args, env);
   onTestFinished(() => void running.child.kill('SIGKILL'));
   return running;
 }
+
+/** With the package as it is built: without NODE_OPTIONS, which have it run the sources. */
+const startInstalled = (name: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Running =>
+  startScript(fileURLToPath(new URL(name, EXAMPLES)), args, '', { NODE_OPTIONS: '', ...env });
 
 const run = (name: string, args: readonly string[] = [gateway.url], env?: NodeJS.ProcessEnv) =>
   start(name, args, env).finished;
@@ -85,8 +97,15 @@ describe('examples/', () => {
     await gateway.idle();
   });
 
+  /** It waits for seconds, and other tests meanwhile. */
+  let withoutGateway: Running;
+  beforeAll(async () => {
+    withoutGateway = startInstalled('terminal.js', [`http://127.0.0.1:${await freePort()}`]);
+  });
+  afterAll(() => void withoutGateway.child.kill('SIGKILL'));
+
   it('terminal.js says that there is no gateway', async () => {
-    const { code, stderr } = await run('terminal.js', [`http://127.0.0.1:${pagePort}`]);
+    const { code, stderr } = await withoutGateway.finished;
     expect([code, stderr]).toEqual([1, 'there was no connection for 5 s\n']);
   });
 
@@ -150,7 +169,7 @@ describe('examples/express-app.js', () => {
   let running: Running;
   let url: string;
   beforeAll(async () => {
-    running = startScript(fileURLToPath(new URL('express-app.js', EXAMPLES)), ['0']);
+    running = startInstalled('express-app.js', ['0']);
     url = await addressIn(running);
   });
   afterAll(() => void running.child.kill('SIGKILL'));
@@ -164,9 +183,7 @@ describe('examples/express-app.js', () => {
   });
 
   it.skipIf(!executablePath)('has the page there, which connects', async () => {
-    const browser = await launchChromium(executablePath!);
-    onTestFinished(() => browser.close());
-    const page = await browser.newPage();
+    const page = await browser!.newPage();
     await page.goto(`${url}/ai`);
     await page.locator('button#send:not([disabled])').waitFor();
     expect(await page.locator('#connection-words').textContent()).toBe('Connected');
@@ -188,14 +205,9 @@ describe('examples/page.js', () => {
 });
 
 describe.skipIf(!executablePath)('examples/page.html, in headless Chromium', () => {
-  let browser: Browser;
   let page: Page;
   beforeAll(async () => {
-    browser = await launchChromium(executablePath!);
-    page = await browser.newPage();
-  });
-  afterAll(async () => {
-    await browser?.close();
+    page = await browser!.newPage();
   });
 
   it('colours the tokens of an answer from another origin, and shows what was struck out', async () => {
@@ -223,9 +235,11 @@ describe.skipIf(!executablePath)('examples/page.html, in headless Chromium', () 
 
   it('says what is amiss where the gateway does not let it in', async () => {
     const origin = await addressIn(start('page.js', [gateway.url, String(await freePort())]));
+    await page.clock.install();
     await page.goto(origin);
     const answer = page.locator('#answer');
     await expect.poll(() => answer.textContent()).toBe('Waiting for the gateway …');
+    await page.clock.fastForward(5000); // of patience
     await page.locator('body[data-phase="failed"]').waitFor();
     expect(await answer.textContent()).toContain(`does its access.origins name ${origin}?`);
   });

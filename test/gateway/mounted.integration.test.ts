@@ -13,7 +13,7 @@ import { post, TestSocket } from '../support/gateway.js';
 import { chatRequest, exchange, handshake, request } from '../support/raw.js';
 import { ask, WaitingModel } from '../support/waiting-model.js';
 
-const GATEWAY = new URL('../../dist/gateway/index.js', import.meta.url).href;
+const GATEWAY = new URL('../../gateway/index.ts', import.meta.url).href;
 const folder = useFolder();
 const openssl = spawnSync('openssl', ['version']).status === 0;
 if (!openssl) console.warn('mounted.test.ts: no openssl, the test over TLS is skipped');

@@ -8,7 +8,7 @@ const engine = await Engine.open(REASONER, { maxStreams: 3 });
 afterAll(() => engine.close());
 
 const requests = [1, 2, 3, 4, 5].map((seed) =>
-  greedy(engine, { maxTokens: 50, sampling: { temperature: 1, topK: 0, topP: 1, seed } }),
+  greedy(engine, { maxTokens: 30, sampling: { temperature: 1, topK: 0, topP: 1, seed } }),
 );
 
 const collected = async (concurrency: number): Promise<CollectedAnswer[]> => {

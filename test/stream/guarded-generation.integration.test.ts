@@ -1,5 +1,4 @@
 import { setTimeout } from 'node:timers/promises';
-import fc from 'fast-check';
 import { lastValueFrom, take, tap, toArray } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -33,15 +32,14 @@ afterAll(async () => {
   await engine.close();
 });
 
-/** Flags many steps: about a third of the model's own at temperature 1. */
+/** Flags two or three of the three or four steps of an answer at temperature 1. */
 const risks: RiskModel = {
   calibrated: () => true,
-  ofToken: (_method, score) => (score > 0.002 ? 1 : 0),
-  ofStep: (_method, _statistic, score) => (score > 0.002 ? 1 : 0),
+  ofToken: (_method, score) => (score > 0.001 ? 1 : 0),
+  ofStep: (_method, _statistic, score) => (score > 0.001 ? 1 : 0),
 };
 
-const QUESTION =
-  'You stand at (0, 0) facing north. Turn left. Walk 7 steps. Turn around. Take 12 steps. Turn left. Where are you?';
+const QUESTION = 'What is 12 + 30 - 5?';
 
 /** A guarded answer at temperature 1, with rollbacks unless the guard says otherwise. */
 function guardedAnswer(
@@ -106,37 +104,32 @@ async function idle(): Promise<void> {
 
 describe('guardedGeneration', () => {
   it.each([
-    ['to the step, windowed', {}, DEFAULT_SCORING],
-    ['to the token, windowed', { rollbackTo: 'token' }, DEFAULT_SCORING],
-    ['to the step, every method', {}, { ...DEFAULT_SCORING, methods: METHODS }],
-    ['to the token, every method', { rollbackTo: 'token' }, { ...DEFAULT_SCORING, methods: METHODS }],
+    ['to the step, windowed', 4, {}, DEFAULT_SCORING],
+    ['to the token, windowed', 5, { rollbackTo: 'token' }, DEFAULT_SCORING],
+    ['to the step, every method', 3, {}, { ...DEFAULT_SCORING, methods: METHODS }],
+    ['to the token, every method', 6, { rollbackTo: 'token' }, { ...DEFAULT_SCORING, methods: METHODS }],
     [
       'to the token, lazy',
+      2,
       { rollbackTo: 'token' },
       { ...DEFAULT_SCORING, schedule: { kind: 'lazy', block: 8, window: 64, epsilon: 0.01 } },
     ],
-  ] as const)('leaves no trace of what was retracted in the scores: %s', async (_, guard, scoring) => {
-    let rollbacks = 0;
-    for (const seed of [1, 2]) {
-      const events = await collect(seed, guard, scoring);
-      rollbacks += events.filter(
-        (event) => event.type === 'rollback.done' && event.outcome === 'replaced',
-      ).length;
-      const { tokens, scores } = follow(events);
-      const alone = await scoreAlone(tokens, scoring);
-      expect(scores).toHaveLength(tokens.length);
-      for (const [i, { scores: streamed, skipped }] of scores.entries()) {
-        expect(skipped).toEqual(alone[i]!.skipped);
-        for (const [method, value] of Object.entries(alone[i]!.scores)) {
-          const tolerance = 1e-5 + 1e-3 * Math.abs(value);
-          expect(
-            Math.abs(streamed[method as keyof typeof streamed]! - value),
-            `${method} of ${i}`,
-          ).toBeLessThan(tolerance);
-        }
+  ] as const)('leaves no trace of what was retracted in the scores: %s', async (_, seed, guard, scoring) => {
+    const events = await collect(seed, guard, scoring);
+    expect(events).toContainEqual(expect.objectContaining({ type: 'rollback.done', outcome: 'replaced' }));
+    const { tokens, scores } = follow(events);
+    const alone = await scoreAlone(tokens, scoring);
+    expect(scores).toHaveLength(tokens.length);
+    for (const [i, { scores: streamed, skipped }] of scores.entries()) {
+      expect(skipped).toEqual(alone[i]!.skipped);
+      for (const [method, value] of Object.entries(alone[i]!.scores)) {
+        const tolerance = 1e-5 + 1e-3 * Math.abs(value);
+        expect(
+          Math.abs(streamed[method as keyof typeof streamed]! - value),
+          `${method} of ${i}`,
+        ).toBeLessThan(tolerance);
       }
     }
-    expect(rollbacks).toBeGreaterThan(1);
   });
 
   it('goes through the same steps as the whole text', async () => {
@@ -146,28 +139,25 @@ describe('guardedGeneration', () => {
     expect(steps).toEqual(segmentText(text).map((step) => step.text));
   });
 
-  it('ends in the same text held as at once, and shows nothing held that is retracted', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.integer({ min: 0, max: 1e6 }),
-        fc.constantFrom<Guard['rollbackTo']>('step', 'token'),
-        async (seed, rollbackTo) => {
-          const [immediate, held] = [
-            await collect(seed, { rollbackTo }),
-            await collect(seed, { rollbackTo, delivery: 'held' }),
-          ];
-          expect(typesOf(held)).not.toContain('token.retracted');
-          expect(follow(held).text).toBe(follow(immediate).text);
-          const spent = (events: readonly GuardEvent[]) => events.at(-1);
-          expect(spent(held)).toMatchObject({
-            type: 'generation.done',
-            usage: { completionTokens: follow(held).tokens.length },
-          });
-        },
-      ),
-      { numRuns: 8 },
-    );
-  }, 180_000);
+  it.each([
+    ['step', 4],
+    ['step', 5],
+    ['token', 4],
+    ['token', 5],
+  ] as const)(
+    'ends in the same text held as at once, and shows nothing held that is retracted: to the %s, seed %i',
+    async (rollbackTo, seed) => {
+      const immediate = await collect(seed, { rollbackTo });
+      const held = await collect(seed, { rollbackTo, delivery: 'held' });
+      expect(typesOf(immediate)).toContain('token.retracted');
+      expect(typesOf(held)).not.toContain('token.retracted');
+      expect(follow(held).text).toBe(follow(immediate).text);
+      expect(held.at(-1)).toMatchObject({
+        type: 'generation.done',
+        usage: { completionTokens: follow(held).tokens.length },
+      });
+    },
+  );
 
   it('says how long a step was held', async () => {
     const events = await collect(4, { delivery: 'held', action: 'annotate' });
@@ -217,18 +207,20 @@ describe('guardedGeneration', () => {
   });
 
   it('leaves nothing behind, whenever it is cancelled', async () => {
-    const count = (await collect(6)).length;
-    for (const at of [1, 5, 20, ...Array.from({ length: 12 }, (_, i) => Math.round((i * count) / 12) + 1)]) {
+    const types = (await collect(6)).map(({ type }) => type);
+    const started = types.indexOf('rollback.started') + 1;
+    const third = Math.round(types.length / 3);
+    for (const at of [1, 5, third, started, started + 1, started + 2, 2 * third, types.length - 1]) {
       await lastValueFrom(guardedAnswer(6).pipe(take(at)));
     }
     guardedAnswer(6).subscribe().unsubscribe();
-    for (const ms of [0, 1, 3, 10, 30, 100]) {
+    for (const ms of [0, 3, 30, 100]) {
       const subscription = guardedAnswer(6).subscribe();
       await setTimeout(ms);
       subscription.unsubscribe();
     }
     await idle();
-  }, 180_000);
+  });
 
   it('waits for a reader, in the middle of a rollback too', async () => {
     const gate = new FlowGate();

@@ -52,7 +52,7 @@ describe('scoredGeneration', () => {
         alpha: 1e-4,
         schedule: { kind: 'windowed', block, window },
       };
-      const request = greedy(engine);
+      const request = greedy(engine, { maxTokens: 24 });
       const events = await collect(scoring, request);
       const ids = tokensOf(events).map(modelId);
       const { tokens } = await scoreResponse(engine, request.promptIds, ids, scoring);
@@ -62,13 +62,13 @@ describe('scoredGeneration', () => {
   );
 
   it('lets at most a block of tokens pass between a token and its score', async () => {
-    const events = await collect(DEFAULT_SCORING, endless(engine, 100));
+    const events = await collect(DEFAULT_SCORING, endless(engine, 40));
     let written = 0;
     for (const event of events) {
       if (event.type === 'token.delta') written = event.index;
       if (event.type === 'score.delta') expect(written - event.index).toBeLessThanOrEqual(8);
     }
-    expect(scoresOf(events)).toHaveLength(100);
+    expect(scoresOf(events)).toHaveLength(40);
   });
 
   it('needs no adversary when only probabilities are asked for', async () => {

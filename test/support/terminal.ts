@@ -8,6 +8,8 @@ import { freePort } from './free-port.js';
 /** Of one command; the slowest opens an engine several times. */
 const LIMIT_MS = 180_000;
 const DEFAULT_PORT = '8787';
+/** What npx does with a command that is installed, without the start of npm. `command npx` is npx itself. */
+const NPX = 'npx() { "$@"; }';
 
 interface Server {
   readonly child: ChildProcess;
@@ -26,13 +28,18 @@ export const isServer = (commands: string): boolean =>
  */
 export class Terminal {
   readonly #folder: string;
+  readonly #programs: string;
   readonly #state = mkdtempSync(join(tmpdir(), 'flinch-terminal-'));
   readonly #servers = new Map<string, Server>();
   readonly #sharedPort: string;
 
-  /** @param sharedPort of a gateway that runs, which documents know by the default port */
+  /**
+   * @param folder of a scratch package
+   * @param sharedPort of a gateway that runs, which documents know by the default port
+   */
   constructor(folder: string, sharedPort: string) {
     this.#folder = folder;
+    this.#programs = join(folder, '../node_modules/.bin');
     this.#sharedPort = sharedPort;
     writeFileSync(this.#environment, '');
     // A request that is refused is a command that failed.
@@ -48,7 +55,7 @@ export class Terminal {
    * @throws Error with the output where the exit status is not 0, or they take longer
    */
   async run(commands: string, limitMs = LIMIT_MS): Promise<string> {
-    const script = `set -euo pipefail\n. ${this.#environment}\n${this.withPorts(commands)}\nexport -p >${this.#environment}`;
+    const script = `set -euo pipefail\n${NPX}\n. ${this.#environment}\n${this.withPorts(commands)}\nexport -p >${this.#environment}`;
     const { child, output, ended } = this.#spawn(script);
     const timer = globalThis.setTimeout(() => signal(child, 'SIGKILL'), limitMs);
     const code = await ended;
@@ -63,7 +70,7 @@ export class Terminal {
     await this.#stop(documented);
     const port = String(await freePort());
     const given = this.withPorts(commands).replaceAll(/((?:--port[ =]|\bPORT=))\d+/g, `$1${port}`);
-    const script = `set -euo pipefail\n. ${this.#environment}\nexport PORT=${port}\n${given}`;
+    const script = `set -euo pipefail\n${NPX}\n. ${this.#environment}\nexport PORT=${port}\n${given}`;
     const { child, output, ended } = this.#spawn(script);
     const server: Server = { child, port, output, ended };
     this.#servers.set(documented, server);
@@ -107,7 +114,7 @@ export class Terminal {
   #spawn(script: string): { child: ChildProcess; output: () => string; ended: Promise<number | null> } {
     const child = spawn('bash', ['-c', script], {
       cwd: this.#folder,
-      env: { ...environment(), CURL_HOME: this.#state },
+      env: { ...environment(), CURL_HOME: this.#state, PATH: `${this.#programs}:${process.env.PATH}` },
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -124,10 +131,13 @@ function signal({ pid }: ChildProcess, name: NodeJS.Signals): void {
   if (pid !== undefined && pid > 1) process.kill(-pid, name);
 }
 
-/** Without what npm tells the scripts that it runs, as this test is one: it would have npx look here. */
+/**
+ * Without what npm tells the scripts that it runs, as this test is one: it would have npx look here. And without
+ * NODE_OPTIONS, with which programs would run the sources instead of the package.
+ */
 function environment(): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(
-    ([name]) => !/^npm_|^INIT_CWD$|^NODE_ENV$|^VITEST|^FLINCH_|^PORT$/.test(name),
+    ([name]) => !/^npm_|^INIT_CWD$|^NODE_ENV$|^VITEST|^FLINCH_|^PORT$|^NODE_OPTIONS$/.test(name),
   );
   return { ...Object.fromEntries(inherited), FORCE_COLOR: '0', npm_config_update_notifier: 'false' };
 }

@@ -37,8 +37,8 @@ async function expectListed(response: Response, path: string, method: 'get' | 'p
 const EVENTFUL = {
   temperature: 1,
   seed: 1,
-  max_tokens: 60,
-  guard: { action: 'rollback', rate: 0.9, candidates: 4, choose: 'uncertainty', max_rollbacks: 4 },
+  max_tokens: 40,
+  guard: { action: 'rollback', rate: 0.9, candidates: 3, choose: 'uncertainty', max_rollbacks: 4 },
 };
 
 describe('answers over HTTP are as openapi.json says', () => {

@@ -19,8 +19,8 @@ const completion = z.object({
 });
 type Completion = z.output<typeof completion>['flinch'];
 
-async function whole(guard: object): Promise<Completion> {
-  const response = await post(gateway.url, chatBody({ guard }));
+async function whole(guard: object, changes: object = {}): Promise<Completion> {
+  const response = await post(gateway.url, chatBody({ guard, ...changes }));
   return completion.parse(await response.json()).flinch;
 }
 
@@ -42,15 +42,17 @@ describe('the measures of the guard', () => {
     tokur_law: 'positions',
   };
 
+  const short = { max_tokens: 24 };
+
   it('are there for every token, always the same, and the settings in force beside them', async () => {
-    const first = await whole(guard);
+    const first = await whole(guard, short);
     expect(first.guard).toMatchObject({ ...guard, sigma: expect.closeTo(0.005 * 0.1823, 6) });
     for (const { scores, skipped } of first.tokens) {
       expect(Object.keys(scores!)).toEqual(guard.methods);
       expect(scores!.tokur_tu).toBeCloseTo(scores!.tokur_au! + scores!.tokur_eu!, 4);
       expect(skipped).toBeUndefined();
     }
-    const again = await whole(guard);
+    const again = await whole(guard, short);
     for (const method of ['random', 'tokur_eu']) {
       const [before, after] = [first, again].map(({ tokens }) =>
         tokens.map(({ scores }) => scores![method]!),
@@ -69,7 +71,7 @@ describe('the measures of the guard', () => {
     ['tokur_eu', { tokur_law: 'weights' }],
   ])('depend on their settings: %s on %j', async (method, changes) => {
     const column = async (settings: object) =>
-      (await whole({ ...guard, methods: [method], ...settings })).tokens.map(
+      (await whole({ ...guard, methods: [method], ...settings }, short)).tokens.map(
         ({ scores }) => scores![method]!,
       );
     expect(scoreErrors(await column(changes), await column({})).all).toBeGreaterThan(0.01);
@@ -77,7 +79,7 @@ describe('the measures of the guard', () => {
 
   it('have with the derivative the scores of the step to first order', async () => {
     const column = async (derivative: boolean) =>
-      (await whole({ methods: ['adversarial'], derivative })).tokens.map(
+      (await whole({ methods: ['adversarial'], derivative }, short)).tokens.map(
         ({ scores }) => scores!.adversarial!,
       );
     const { all } = scoreErrors(await column(true), await column(false));

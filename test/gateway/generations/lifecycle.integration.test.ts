@@ -162,6 +162,7 @@ describe('flinch serve', () => {
     temperature: 0,
     stream: true,
     messages: [{ role: 'user', content: LONG_QUESTION }],
+    max_tokens: 100,
     guard,
   });
   /** Scores that take far longer to compute than a test waits. */

@@ -219,7 +219,7 @@ describe('a connection', () => {
 
   it('that is not read for too long is closed, and then cut; another is not harmed', async () => {
     const { gateway, model, url } = await scriptedGateway(
-      { streams: { queue_bytes: 4096, stall_s: 1 } },
+      { streams: { queue_bytes: 4096, stall_s: 0.3 } },
       { text: () => 'x'.repeat(2000) },
     );
     const unix = `http+unix:${await unixEntrance(gateway)}:`;
@@ -249,13 +249,13 @@ describe('a connection', () => {
 
   it('that reads slowly, but reads, is left alone', async () => {
     const { gateway } = await scriptedGateway(
-      { streams: { queue_bytes: 4096, stall_s: 2.5 } },
+      { streams: { queue_bytes: 4096, stall_s: 1 } },
       { text: () => 'x'.repeat(2000) },
     );
     const { socket } = await begin(`http+unix:${await unixEntrance(gateway)}:`, { max_tokens: 1000 });
     for (let i = 0; i < 15; i++) {
       socket.pause();
-      await setTimeout(200);
+      await setTimeout(100);
       socket.resume();
       await setTimeout(5);
     }

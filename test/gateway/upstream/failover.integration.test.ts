@@ -61,7 +61,7 @@ describe('before the first byte', () => {
     const { url, generations } = await models([failing(fault), good], {
       retries: 0,
       // Long enough for the probe of a server that is only slow.
-      timeouts: { first_byte_s: 2 },
+      timeouts: { first_byte_s: 0.5 },
     });
     expect(await streamed(url)).toMatchObject({ text: TEXT, done: true, error: null });
     expect([generations(0), generations(1)]).toEqual([1, 1]);
@@ -143,7 +143,7 @@ describe('before the first byte', () => {
     const options = { now: () => now };
     const { url, generations, status } = await models(
       [hole, good],
-      { retries: 3, timeouts: { first_byte_s: 3 } },
+      { retries: 3, timeouts: { first_byte_s: 0.5 } },
       options,
     );
     // What it can do it still says.
@@ -274,7 +274,7 @@ describe('after the first byte', () => {
   ])('no other server is asked: %s', async (_, fault) => {
     const { url, generations } = await models([failing(fault), good], {
       retries: 3,
-      timeouts: { idle_s: 2 },
+      timeouts: { idle_s: 0.5 },
     });
     const answer = await streamed(url);
     expect(answer).toMatchObject({ status: 200, done: false });
@@ -376,7 +376,7 @@ describe('a client that does not read', () => {
   it('is no fault of the server, however long it takes; the server waits, too', async () => {
     const tokens = Array.from({ length: 2000 }, (_, i) => ` ${i}${'.'.repeat(100)}`);
     const upstream = await scriptedUpstream(ollamaDouble({ answer: tokens }));
-    const model = openUpstreamModel('m', upstreamConfig([upstream.url], { timeouts: { idle_s: 1 } }));
+    const model = openUpstreamModel('m', upstreamConfig([upstream.url], { timeouts: { idle_s: 0.2 } }));
     const { stream: _, ...request } = body();
     const prepared = await model.prepare(parse(createSchema, { type: 'generation.create', ...request }), {
       canRetract: true,
@@ -392,7 +392,7 @@ describe('a client that does not read', () => {
         toArray(),
       ),
     );
-    await setTimeout(2500);
+    await setTimeout(500);
     expect(received).toBe(0);
     release();
     const texts = (await events).flatMap((event) => (event.type === 'token.delta' ? [event.text] : []));

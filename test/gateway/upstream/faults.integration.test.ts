@@ -11,7 +11,7 @@ import { answering, chunk, stopChunk } from '../../support/upstream-doubles.js';
 import { streamed, upstreamGateway } from '../../support/upstream-gateway.js';
 
 /** Some tests wait for them to pass; long enough for the probe of a server that is only slow. */
-const TIMEOUTS = { timeouts: { connect_s: 5, first_byte_s: 2, idle_s: 2 }, retries: 0 };
+const TIMEOUTS = { timeouts: { connect_s: 5, first_byte_s: 0.5, idle_s: 0.5 }, retries: 0 };
 const PATIENT = { retries: 0 };
 
 const answered = async (script: Script, changes: object = PATIENT, request: object = {}) => {

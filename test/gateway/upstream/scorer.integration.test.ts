@@ -107,7 +107,11 @@ const DIALECTS: Readonly<Record<string, EngineUpstreamOptions>> = {
 };
 
 describe('an upstream with a scorer', () => {
-  const changes = { guard: { methods: [...METHODS] } };
+  const changes = { guard: { methods: [...METHODS] }, max_tokens: 24 };
+  let own: ReturnType<typeof ending>;
+  beforeAll(async () => {
+    own = ending(await embedded(changes));
+  });
 
   it.each(Object.entries(DIALECTS))('is scored like the embedded model: %s', async (_name, upstream) => {
     const events = await collect({ upstream, changes });
@@ -125,7 +129,6 @@ describe('an upstream with a scorer', () => {
   });
 
   async function expectAsEmbedded(events: readonly GuardEvent[], logprobs: boolean): Promise<void> {
-    const own = ending(await embedded(changes));
     const { tokens, scores, text } = ending(events);
     expect(text).toBe(own.text);
     expect(tokens.map(({ id }) => id)).toEqual(own.tokens.map(({ id }) => id));
@@ -148,38 +151,32 @@ describe('an upstream with a scorer', () => {
 });
 
 describe('rollback through an upstream', () => {
-  const RESUMING: Readonly<Record<string, EngineUpstreamOptions>> = {
-    'ids of prompt and text': { tokenIds: true, logprobs: true, completions: true },
-    continue_final_message: { tokenIds: true, logprobs: true, continues: true },
-    'continue_final_message, text alone': { continues: true },
-    'a prompt as text': { logprobs: true, completions: true },
-  };
+  const messages = [{ role: 'user', content: 'What is 12 + 30 - 5?' }] as const;
+  const toStep = { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2, choose: 'uncertainty' };
+  const byMajority = { ...toStep, candidates: 3, choose: 'majority' };
+  const toToken = { ...toStep, rollback_to: 'token' };
+  const held = { ...toToken, delivery: 'held' };
 
-  it.each(Object.entries(RESUMING))(
-    'ends in a text whose scores are those of the text alone: %s',
-    async (_name, upstream) => {
-      const guard = { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2, choose: 'uncertainty' };
-      const guards = [
-        guard,
-        { ...guard, candidates: 4, choose: 'majority' },
-        { ...guard, rollback_to: 'token' },
-        { ...guard, rollback_to: 'token', delivery: 'held' },
-      ];
-      let replaced = 0;
-      for (const [seed, guard] of guards.entries()) {
-        const events = await collect({ upstream, changes: { guard, temperature: 1, seed } });
-        if (seed === 3) expect(events.some(({ type }) => type === 'token.retracted')).toBe(false);
-        replaced += events.filter(
-          (event) => event.type === 'rollback.done' && event.outcome === 'replaced',
-        ).length;
-        expect(events.some(({ type }) => type === 'scorer.mismatch')).toBe(false);
-        expect(events.at(-1)?.type).toBe('generation.done');
-        const { tokens, scores } = ending(events);
-        await expectScoredAlone(tokens, scores);
-      }
-      expect(replaced).toBeGreaterThan(0);
-    },
-  );
+  it.each<[string, EngineUpstreamOptions, object[]]>([
+    ['ids of prompt and text', { tokenIds: true, logprobs: true, completions: true }, [toStep, held]],
+    ['continue_final_message', { tokenIds: true, logprobs: true, continues: true }, [byMajority, toToken]],
+    ['continue_final_message, text alone', { continues: true }, [toStep, held]],
+    ['a prompt as text', { logprobs: true, completions: true }, [byMajority, toToken]],
+  ])('ends in a text whose scores are those of the text alone: %s', async (_name, upstream, guards) => {
+    let replaced = 0;
+    for (const [seed, guard] of guards.entries()) {
+      const events = await collect({ upstream, changes: { messages, guard, temperature: 1, seed } });
+      if (guard === held) expect(events.some(({ type }) => type === 'token.retracted')).toBe(false);
+      replaced += events.filter(
+        (event) => event.type === 'rollback.done' && event.outcome === 'replaced',
+      ).length;
+      expect(events.some(({ type }) => type === 'scorer.mismatch')).toBe(false);
+      expect(events.at(-1)?.type).toBe('generation.done');
+      const { tokens, scores } = ending(events);
+      await expectScoredAlone(tokens, scores, encodePrompt(engine.checkpoint, messages));
+    }
+    expect(replaced).toBeGreaterThan(0);
+  });
 });
 
 describe('a generation of a scored upstream', () => {

@@ -15,7 +15,17 @@ const ROOMS = {
   'src/engine': ['src/files', 'src/onnx', 'src/numerics', 'src/tokenizer', 'src/checkpoint', 'src/graphs'],
   'src/uncertainty': ['src/numerics', 'src/engine'],
   'src/risk': ['src/files', 'src/numerics', 'src/checkpoint', 'src/uncertainty'],
-  'src/stream': ['src/numerics', 'src/tokenizer', 'src/engine', 'src/uncertainty', 'src/risk'],
+  'src/steps': [],
+  'src/stream': ['src/tokenizer', 'src/engine', 'src/uncertainty', 'src/risk', 'src/steps'],
+  'src/guard': [
+    'src/numerics',
+    'src/tokenizer',
+    'src/engine',
+    'src/uncertainty',
+    'src/risk',
+    'src/steps',
+    'src/stream',
+  ],
   'src/tasks': ['src/files'],
   'src/cost': ['src/onnx', 'src/checkpoint', 'src/graphs', 'src/engine', 'src/uncertainty'],
 

@@ -9,10 +9,10 @@ import { mergeConfig } from './config/load-config.js';
 import { Lifecycle } from './generations/lifecycle.js';
 import { LiveGenerations } from './generations/live-generations.js';
 import { createApp } from './http/app.js';
-import { metered } from './metrics/metered.js';
+import { metered } from './metrics/metered-models.js';
 import { Metrics } from './metrics/metrics.js';
+import { servedWithin } from './models/limited-models.js';
 import type { Models } from './models/models.js';
-import { servedWithin } from './models/served-within.js';
 import { StreamConnection } from './websocket/connection.js';
 import { StreamServer } from './websocket/handshakes.js';
 

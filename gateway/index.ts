@@ -1,7 +1,7 @@
 /** The gateway: serves models over HTTP, Server-Sent Events and WebSocket. */
 export { checkAccess } from './access/access.js';
 export type { Config, ConfigInput } from './config/config.js';
-export { ConfigError } from './config/layer.js';
+export { ConfigError } from './config/config-error.js';
 export {
   createGateway,
   type GatewayParts,

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { openCheckpoint } from '../src/checkpoint/checkpoint.js';
 import { Engine } from '../src/engine/engine.js';
 import type { CheckpointConfig, Config, UpstreamModelConfig } from './config/config.js';
-import { ConfigError } from './config/layer.js';
+import { ConfigError } from './config/config-error.js';
 import type { Metrics } from './metrics/metrics.js';
 import { EngineModel } from './models/engine-model.js';
 import { Models } from './models/models.js';

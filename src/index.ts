@@ -9,6 +9,29 @@ export type { ProcessLoss } from './engine/process.js';
 export type { Rival } from './engine/protocol.js';
 export type { Sampling, TokenLogprob } from './engine/sampler.js';
 export { ModelError } from './files/errors.js';
+export {
+  type Branch,
+  type BranchJudge,
+  type BranchScorer,
+  type BranchScoring,
+  type BranchWriter,
+  branchOf,
+} from './guard/branch.js';
+export { atRandom, lowestUncertainty, majority } from './guard/choose.js';
+export type { Continuation, Place } from './guard/continuation.js';
+export { type EngineBranchOptions, engineBranch } from './guard/engine-branch.js';
+export { engineScorer, type ForkableScorer } from './guard/engine-scorer.js';
+export { engineWriter } from './guard/engine-writer.js';
+export { DEFAULT_GUARD, type Guard, neverFires, policyOf } from './guard/guard.js';
+export { checkGuard } from './guard/guard-fields.js';
+export {
+  type GuardedBranchOptions,
+  guardedBranch,
+  type Judging,
+} from './guard/guarded-branch.js';
+export { type GuardedRequest, guardedGeneration } from './guard/guarded-generation.js';
+export { type InterveneOptions, intervene } from './guard/intervene.js';
+export type { Candidate, Choose, Intervention, Policy, PolicyContext } from './guard/policy.js';
 export type { TokurSettings } from './numerics/tokur-noise.js';
 export { CalibratedRisk } from './risk/calibrated-risk.js';
 export type { Calibration, CalibrationFile, MethodCalibration } from './risk/calibration.js';
@@ -17,21 +40,12 @@ export { isAlarm, type RiskModel, STATISTICS, type Statistic, stepScore } from '
 export { type RatedBy, riskModel } from './risk/risk-model.js';
 export { RunningRisk } from './risk/running-risk.js';
 export { ScoreCollector, type ScoredAnswer } from './risk/score-collector.js';
-export {
-  type Branch,
-  type BranchJudge,
-  type BranchScorer,
-  type BranchScoring,
-  type BranchWriter,
-  branchOf,
-} from './stream/branch.js';
-export { atRandom, lowestUncertainty, majority } from './stream/choose.js';
+export { StepAligner } from './steps/step-aligner.js';
+export { stepContent } from './steps/step-content.js';
+export { type StepMode, StepSegmenter, segmentText, type TextStep } from './steps/step-segmenter.js';
+export { type StepSpan, TokenSteps, type TokenStepsOptions } from './steps/token-steps.js';
 export { type CollectedAnswer, collectScores } from './stream/collect-scores.js';
-export type { Continuation, Place } from './stream/continuation.js';
 export { detectSpikes, type SpikeOptions } from './stream/detect-spikes.js';
-export { type EngineBranchOptions, engineBranch } from './stream/engine-branch.js';
-export { engineScorer, type ForkableScorer } from './stream/engine-scorer.js';
-export { engineWriter } from './stream/engine-writer.js';
 export type {
   CandidateSummary,
   DoneEvent,
@@ -47,7 +61,6 @@ export type {
   SpikeEvent,
   StepClosedEvent,
   StepEvent,
-  StepSpan,
   TokenEvent,
   TopToken,
   Usage,
@@ -55,17 +68,7 @@ export type {
 export { type FlagOptions, flagSteps } from './stream/flag-steps.js';
 export { FlowGate } from './stream/flow-gate.js';
 export { generate } from './stream/generate.js';
-export { DEFAULT_GUARD, type Guard, neverFires, policyOf } from './stream/guard.js';
-export { checkGuard } from './stream/guard-fields.js';
-export {
-  type GuardedBranchOptions,
-  guardedBranch,
-  type Judging,
-} from './stream/guarded-branch.js';
-export { type GuardedRequest, guardedGeneration } from './stream/guarded-generation.js';
 export { type HoldOptions, holdBack } from './stream/hold-back.js';
-export { type InterveneOptions, intervene } from './stream/intervene.js';
-export type { Candidate, Choose, Intervention, Policy, PolicyContext } from './stream/policy.js';
 export { rateRisk } from './stream/rate-risk.js';
 export {
   modelId,
@@ -75,13 +78,9 @@ export {
 } from './stream/score.js';
 export { scoredGeneration } from './stream/scored-generation.js';
 export { segmentSteps } from './stream/segment-steps.js';
-export { StepAligner } from './stream/step-aligner.js';
-export { stepContent } from './stream/step-content.js';
-export { type StepMode, StepSegmenter, segmentText, type TextStep } from './stream/step-segmenter.js';
-export { TokenSteps, type TokenStepsOptions } from './stream/token-steps.js';
 export type { ChatMessage } from './tokenizer/chat-template.js';
 export { encodePrompt } from './tokenizer/prompt.js';
-export { DEFAULT_METHODS, METHODS, type Method, type Scores } from './uncertainty/method.js';
+export { DEFAULT_METHODS, METHODS, type Method, type Scores } from './uncertainty/method-names.js';
 export type { Schedule } from './uncertainty/schedule.js';
 export {
   type NewToken,

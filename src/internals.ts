@@ -25,7 +25,6 @@ export { flinchProgram } from './cli/program.js';
 export { Progress } from './cli/progress.js';
 export { FLAG_OF_FIELD } from './cli/serve-config.js';
 export { bytesPerSecond, openReaders } from './cost/bandwidth.js';
-export { interleave, interleaveTimed, type Sample, timed } from './cost/measure.js';
 export {
   type Operations,
   openProducts,
@@ -33,8 +32,9 @@ export {
   passOperations,
   weightMatrices,
 } from './cost/products.js';
+export { interleave, interleaveTimed, type Sample, timed } from './cost/timing.js';
+export { Sessions } from './engine/child/graph-sessions.js';
 export { runForward, runScorePass } from './engine/child/score-pass.js';
-export { Sessions } from './engine/child/sessions.js';
 export { candidates, type Device, type DeviceChoice, executionProviders } from './engine/device.js';
 export { Engine } from './engine/engine.js';
 export { EngineError } from './engine/errors.js';
@@ -42,8 +42,6 @@ export type { GenerateRequest } from './engine/generation.js';
 export { Inbox } from './engine/inbox.js';
 export { KvCache } from './engine/kv-cache.js';
 export { decodeMemory, type MemoryNeed, scoreMemory } from './engine/memory.js';
-export { EngineProcess } from './engine/process.js';
-export { samplingDefaults, type TokenLogprob } from './engine/sampler.js';
 export {
   type Feeds,
   floats,
@@ -51,7 +49,9 @@ export {
   openSession,
   type Session,
   type SessionOptions,
-} from './engine/session.js';
+} from './engine/ort-session.js';
+export { EngineProcess } from './engine/process.js';
+export { samplingDefaults, type TokenLogprob } from './engine/sampler.js';
 export { ModelError, reasonOf, show, TemplateError, UsageError } from './files/errors.js';
 export { isMissing, isRecord, parseJson, readJson, readOptionalJson } from './files/json.js';
 export { parseJsonLines } from './files/json-lines.js';
@@ -59,6 +59,10 @@ export { parseJsonText, readJsonFile } from './files/json-text.js';
 export type { ModelSource } from './graphs/decoder.js';
 export { RotaryEmbedding } from './graphs/rope.js';
 export { buildScoreGraph } from './graphs/score-graph.js';
+export { atRandom, lowestUncertainty, majority } from './guard/choose.js';
+export { DEFAULT_GUARD, type Guard, policyOf } from './guard/guard.js';
+export { type GuardedRequest, guardedGeneration } from './guard/guarded-generation.js';
+export type { Choose } from './guard/policy.js';
 export { hash32 } from './numerics/noise.js';
 export { wilson } from './numerics/proportion.js';
 export { Graph } from './onnx/graph.js';
@@ -67,14 +71,10 @@ export { CLI_ENTRY } from './package-root.js';
 export { CALIBRATION_FILE, readCalibration } from './risk/calibration-file.js';
 export { isAlarm, type RiskModel, STATISTICS, type Statistic, stepScore } from './risk/risk.js';
 export { riskModel } from './risk/risk-model.js';
-export { atRandom, lowestUncertainty, majority } from './stream/choose.js';
+export { StepAligner } from './steps/step-aligner.js';
+export { type StepMode, StepSegmenter, segmentText } from './steps/step-segmenter.js';
 export type { GenerationEvent, GuardEvent, RollbackDoneEvent, StepEvent } from './stream/events.js';
-export { DEFAULT_GUARD, type Guard, policyOf } from './stream/guard.js';
-export { type GuardedRequest, guardedGeneration } from './stream/guarded-generation.js';
-export type { Choose } from './stream/policy.js';
 export { scoredGeneration } from './stream/scored-generation.js';
-export { StepAligner } from './stream/step-aligner.js';
-export { type StepMode, StepSegmenter, segmentText } from './stream/step-segmenter.js';
 export { extractFacts, type Span } from './tasks/facts.js';
 export { generateProblems } from './tasks/generate.js';
 export { type Problem, TASKS } from './tasks/problem.js';
@@ -82,9 +82,9 @@ export { statedFact, verify } from './tasks/verify.js';
 export type { ChatMessage } from './tokenizer/chat-template.js';
 export { Detokenizer } from './tokenizer/detokenizer.js';
 export { encodePrompt } from './tokenizer/prompt.js';
+export { checkTextSteps } from './tokenizer/supported-pipeline.js';
 export type { Tokenizer } from './tokenizer/tokenizer.js';
-export { checkTextSteps } from './tokenizer/tokenizer-steps.js';
-export { DEFAULT_METHODS, METHODS, type Method, type Scores } from './uncertainty/method.js';
+export { DEFAULT_METHODS, METHODS, type Method, type Scores } from './uncertainty/method-names.js';
 export type { Schedule } from './uncertainty/schedule.js';
 export { type ScoredResponse, scoreResponse, type TokenScore } from './uncertainty/sequence-scorer.js';
 export {

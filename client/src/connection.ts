@@ -1,10 +1,10 @@
 import { asyncScheduler, BehaviorSubject, Subscription } from 'rxjs';
 import { type Backoff, DEFAULT_BACKOFF, fullJitter } from './backoff.js';
-import { isTransient, NORMAL_CLOSURE, SILENT_CONNECTION } from './close-codes.js';
 import { FlinchError } from './errors.js';
 import type { ServerEvent, UnknownEvent } from './events.js';
 import type { Observable, SchedulerLike } from './observable.js';
 import { ProtocolError, readEvent } from './read-event.js';
+import { isTransient, NORMAL_CLOSURE, SILENT_CONNECTION } from './reconnect-codes.js';
 import type { ClientMessage } from './requests.js';
 import type { OpenSocket, Socket } from './socket.js';
 

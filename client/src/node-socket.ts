@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { WebSocket } from 'ws';
-import { SILENT_CONNECTION } from './close-codes.js';
 import { SUBPROTOCOL } from './events.js';
+import { SILENT_CONNECTION } from './reconnect-codes.js';
 import type { OpenSocket } from './socket.js';
 import { errorOf, httpError } from './ticket.js';
 import { streamUrl } from './urls.js';

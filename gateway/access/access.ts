@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config/config.js';
-import { ConfigError } from '../config/layer.js';
+import { ConfigError } from '../config/config-error.js';
 import { ApiError } from '../errors/api-error.js';
 import { isLoopback, mayNameUs, mayUseUs } from './addresses.js';
 import { Client, type ClientRights } from './client.js';

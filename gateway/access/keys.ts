@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { KeyConfig } from '../config/config.js';
-import { ConfigError } from '../config/layer.js';
+import { ConfigError } from '../config/config-error.js';
 
 /** Shorter ones can be guessed. */
 const MIN_KEY_CHARACTERS = 16;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { METHODS } from '../../src/uncertainty/method.js';
-import { guardSchema } from '../requests/guard.js';
+import { METHODS } from '../../src/uncertainty/method-names.js';
+import { guardSchema } from '../requests/guard-limits.js';
 import { requestSchema } from './json-schema.js';
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);

@@ -4,7 +4,8 @@ import type { z } from 'zod';
 import { reasonOf } from '../../src/files/errors.js';
 import { fieldName } from '../../src/files/json.js';
 import { type Config, configSchema } from './config.js';
-import { ConfigError, type ConfigLayer } from './layer.js';
+import { ConfigError } from './config-error.js';
+import type { ConfigLayer } from './layer.js';
 import { checkVariables, readVariables } from './variables.js';
 
 export interface ConfigSources {

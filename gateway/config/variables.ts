@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { configSchema } from './config.js';
-import { ConfigError, type ConfigLayer } from './layer.js';
+import { ConfigError } from './config-error.js';
+import type { ConfigLayer } from './layer.js';
 
 type Path = readonly string[];
 type Kind = 'number' | 'boolean' | 'text' | 'texts' | 'json';

@@ -1,6 +1,6 @@
+import { ACTIONS } from '../../src/guard/guard.js';
 import type { RollbackDoneEvent } from '../../src/stream/events.js';
-import { ACTIONS } from '../../src/stream/guard.js';
-import { METHODS } from '../../src/uncertainty/method.js';
+import { METHODS } from '../../src/uncertainty/method-names.js';
 import { type Definition, type HistogramDefinition, MODEL } from './definition.js';
 
 export const ROLLBACK_OUTCOMES = [

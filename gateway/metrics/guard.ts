@@ -1,7 +1,7 @@
 import type { Counter } from 'prom-client';
+import { ACTIONS } from '../../src/guard/guard.js';
 import type { ActionName, Rating, RollbackDoneEvent, ScoreEvent } from '../../src/stream/events.js';
-import { ACTIONS } from '../../src/stream/guard.js';
-import { METHODS, type Method } from '../../src/uncertainty/method.js';
+import { METHODS, type Method } from '../../src/uncertainty/method-names.js';
 import type { Exemplar } from './exposition.js';
 import type { Families } from './families.js';
 import {

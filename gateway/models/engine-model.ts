@@ -2,11 +2,11 @@ import { randomInt } from 'node:crypto';
 import { type Logger, pino } from 'pino';
 import type { Engine } from '../../src/engine/engine.js';
 import { samplingDefaults } from '../../src/engine/sampler.js';
+import { guardedGeneration } from '../../src/guard/guarded-generation.js';
 import { generate } from '../../src/stream/generate.js';
-import { guardedGeneration } from '../../src/stream/guarded-generation.js';
 import type { GenerationFields } from '../requests/generation-request.js';
-import { guardInForce } from './guard-in-force.js';
 import { maxTokensOf, promptOf, roomAfter } from './prompt.js';
+import { guardInForce } from './resolve-guard.js';
 import { RiskModels } from './risk-models.js';
 import type { ModelInside, ModelStatus, Prepared, PrepareOptions, ServedModel } from './served-model.js';
 

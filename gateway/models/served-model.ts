@@ -1,9 +1,9 @@
 import type { Observable } from 'rxjs';
 import type { Engine } from '../../src/engine/engine.js';
 import type { Role } from '../../src/engine/protocol.js';
+import type { CompleteGuardFields } from '../../src/guard/guard-fields.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
-import type { CompleteGuardFields } from '../../src/stream/guard-fields.js';
 import type { Vocabulary } from '../../src/stream/wire.js';
 import type { ErrorCode } from '../errors/codes.js';
 import type { GenerationFields } from '../requests/generation-request.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fromZod } from '../errors/api-error.js';
-import { guardSchema } from './guard.js';
+import { guardSchema } from './guard-limits.js';
 import { upTo } from './limited-list.js';
 import { messages } from './messages.js';
 import { unsupported } from './unsupported.js';

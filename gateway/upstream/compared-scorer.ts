@@ -1,6 +1,6 @@
-import type { ForkableScorer } from '../../src/stream/engine-scorer.js';
+import type { ForkableScorer } from '../../src/guard/engine-scorer.js';
 import type { SequenceScorer, TokenScore } from '../../src/uncertainty/sequence-scorer.js';
-import type { GenerationAgreement } from './agreement.js';
+import type { GenerationAgreement } from './alignment/agreement.js';
 
 /**
  * A sequence scorer whose log-probabilities are compared with those that the server sent for the same tokens. It does

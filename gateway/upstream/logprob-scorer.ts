@@ -1,7 +1,7 @@
 import { concatMap, identity } from 'rxjs';
-import type { BranchScorer } from '../../src/stream/branch.js';
+import type { BranchScorer } from '../../src/guard/branch.js';
 import type { DoneEvent, GenerationEvent, ScoreEvent, TokenEvent } from '../../src/stream/events.js';
-import type { Method } from '../../src/uncertainty/method.js';
+import type { Method } from '../../src/uncertainty/method-names.js';
 import { logprobScores } from './logprob-scores.js';
 import type { UpstreamToken } from './upstream.js';
 

@@ -1,5 +1,5 @@
 import type { TopToken } from '../../src/stream/events.js';
-import type { Method, Scores } from '../../src/uncertainty/method.js';
+import type { Method, Scores } from '../../src/uncertainty/method-names.js';
 import type { Capabilities, UpstreamToken } from './upstream.js';
 
 /** Alternatives that {@link logprobScores} needs of each token: the token itself may be one of two. */

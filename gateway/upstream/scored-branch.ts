@@ -1,12 +1,12 @@
 import type { Engine } from '../../src/engine/engine.js';
-import { type Branch, type BranchScorer, branchOf, closeOnFailure } from '../../src/stream/branch.js';
-import { engineScorer } from '../../src/stream/engine-scorer.js';
-import type { Judging } from '../../src/stream/guarded-branch.js';
+import { type Branch, type BranchScorer, branchOf, closeOnFailure } from '../../src/guard/branch.js';
+import { engineScorer } from '../../src/guard/engine-scorer.js';
+import type { Judging } from '../../src/guard/guarded-branch.js';
 import { blockOf } from '../../src/uncertainty/schedule.js';
 import { SequenceScorer } from '../../src/uncertainty/sequence-scorer.js';
 import type { Scoring } from '../../src/uncertainty/settings.js';
 import { ApiError } from '../errors/api-error.js';
-import type { GenerationAgreement } from './agreement.js';
+import type { GenerationAgreement } from './alignment/agreement.js';
 import { comparedScorer } from './compared-scorer.js';
 import { type Opened, UpstreamWriter, type UpstreamWriterOptions } from './upstream-writer.js';
 

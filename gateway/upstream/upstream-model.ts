@@ -1,18 +1,18 @@
 import { randomInt } from 'node:crypto';
 import { type Logger, pino } from 'pino';
 import { defer, finalize, from, identity, map, type Observable, switchMap, tap } from 'rxjs';
+import { type Branch, type BranchJudge, branchOf } from '../../src/guard/branch.js';
+import { retracts } from '../../src/guard/guard.js';
+import { checkGuard, type GuardFields, guardOf } from '../../src/guard/guard-fields.js';
+import { guardedBranch } from '../../src/guard/guarded-branch.js';
 import { RunningRisk } from '../../src/risk/running-risk.js';
-import { type Branch, type BranchJudge, branchOf } from '../../src/stream/branch.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
-import { retracts } from '../../src/stream/guard.js';
-import { checkGuard, type GuardFields, guardOf } from '../../src/stream/guard-fields.js';
-import { guardedBranch } from '../../src/stream/guarded-branch.js';
-import { DEFAULT_METHODS, type Method } from '../../src/uncertainty/method.js';
+import { DEFAULT_METHODS, type Method } from '../../src/uncertainty/method-names.js';
 import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
 import { checkScoring, DEFAULT_ALPHA, DEFAULT_RANDOM } from '../../src/uncertainty/settings.js';
 import type { UpstreamModelConfig } from '../config/config.js';
-import { ConfigError } from '../config/layer.js';
+import { ConfigError } from '../config/config-error.js';
 import { ApiError } from '../errors/api-error.js';
 import type {
   GuardInForce,
@@ -23,7 +23,7 @@ import type {
   ServedModel,
 } from '../models/served-model.js';
 import type { GenerationFields } from '../requests/generation-request.js';
-import { completeGuard } from '../requests/guard.js';
+import { completeGuard } from '../requests/guard-limits.js';
 import { UpstreamError } from './errors.js';
 import { Failover, type FailoverOptions } from './failover.js';
 import { logprobScorer } from './logprob-scorer.js';

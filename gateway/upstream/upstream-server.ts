@@ -1,14 +1,9 @@
 import type { UpstreamModelConfig } from '../config/config.js';
-import { ChunkReader } from './answer.js';
-import { probe, stillTakes } from './capabilities.js';
-import type { Chunk } from './chunks.js';
+import { Seam } from './alignment/repeated-space.js';
+import { TokenAligner } from './alignment/token-aligner.js';
 import { type Call, callOf, type Dialect, seamOf, wayOf } from './dialect.js';
 import { UpstreamError, type UpstreamErrorCode } from './errors.js';
-import type { Exchange } from './exchange.js';
-import { UpstreamHttp } from './http.js';
-import { refusalOf } from './refusal.js';
-import { Seam } from './seam.js';
-import { TokenAligner } from './token-aligner.js';
+import { probe, stillTakes } from './probe.js';
 import type {
   Capabilities,
   UpstreamEnd,
@@ -16,6 +11,11 @@ import type {
   UpstreamRequest,
   UpstreamResponse,
 } from './upstream.js';
+import { ChunkReader } from './wire/chunk-reader.js';
+import type { Chunk } from './wire/chunks.js';
+import type { Exchange } from './wire/exchange.js';
+import { UpstreamHttp } from './wire/http.js';
+import { refusalOf } from './wire/refusal.js';
 
 export interface UpstreamServerOptions {
   /** Up to and with `/v1`. */

@@ -1,11 +1,11 @@
 import { Observable } from 'rxjs';
-import type { BranchWriter } from '../../src/stream/branch.js';
-import type { Continuation } from '../../src/stream/continuation.js';
+import type { BranchWriter } from '../../src/guard/branch.js';
+import type { Continuation } from '../../src/guard/continuation.js';
 import type { DoneEvent, TokenEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { Retokenizer } from '../../src/tokenizer/retokenizer.js';
 import type { Tokenizer } from '../../src/tokenizer/tokenizer.js';
-import { Alignment } from './alignment.js';
+import { Alignment } from './alignment/alignment.js';
 import { continuationOf, stoppedAcross } from './continuation.js';
 import type { UpstreamPiece, UpstreamRequest, UpstreamResponse, UpstreamToken } from './upstream.js';
 import type { UpstreamServer } from './upstream-server.js';

@@ -3,7 +3,7 @@ import type { Method } from 'flinch-client/protocol';
 import { riskLevel } from './colour.js';
 import { element } from './dom.js';
 import { riskOf, rollbackAt, type Scale, scoreOf, scoreState, stepAt } from './queries.js';
-import { Strikes } from './strikes.js';
+import { Strikes } from './struck-text.js';
 import { TOKEN_CARD_ID } from './token-card.js';
 import { formatRisk, formatScore, METHOD_WORDS, visibleText } from './words.js';
 

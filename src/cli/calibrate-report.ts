@@ -1,7 +1,7 @@
 import { type Distribution, thresholdAt } from '../numerics/distribution.js';
 import type { Calibration } from '../risk/calibration.js';
 import type { FalseAlarms } from '../risk/false-alarms.js';
-import { METHODS, type Method } from '../uncertainty/method.js';
+import { METHODS, type Method } from '../uncertainty/method-names.js';
 
 /** Rates that a summary shows thresholds for. */
 const RATES = [0.01, 0.05] as const;

@@ -16,7 +16,7 @@ import { riskModel } from '../risk/risk-model.js';
 import { MIN_STEPS, MIN_TOKENS } from '../risk/running-risk.js';
 import { ScoreCollector } from '../risk/score-collector.js';
 import { type CollectedAnswer, collectScores } from '../stream/collect-scores.js';
-import type { Method } from '../uncertainty/method.js';
+import type { Method } from '../uncertainty/method-names.js';
 import type { Schedule } from '../uncertainty/schedule.js';
 import { type AbsoluteScoring, absoluteScoring } from '../uncertainty/settings.js';
 import { type CalibrationPrompt, readPrompts, taskPrompts } from './calibrate-prompts.js';

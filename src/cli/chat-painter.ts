@@ -1,7 +1,7 @@
 import chalk from 'chalk';
+import type { Guard } from '../guard/guard.js';
 import type { FlaggedEvent, GuardEvent, RollbackDoneEvent, TokenEvent } from '../stream/events.js';
-import type { Guard } from '../stream/guard.js';
-import type { Method } from '../uncertainty/method.js';
+import type { Method } from '../uncertainty/method-names.js';
 import { Heat } from './heat.js';
 
 /** Writes text alone: each token as it comes. What comes must not be retracted. */

@@ -10,19 +10,19 @@ import { Engine } from '../engine/engine.js';
 import type { GenerateRequest } from '../engine/generation.js';
 import { samplingDefaults } from '../engine/sampler.js';
 import { UsageError } from '../files/errors.js';
+import { type Guard, neverFires } from '../guard/guard.js';
+import { checkGuard, guardOf } from '../guard/guard-fields.js';
+import { guardedGeneration } from '../guard/guarded-generation.js';
 import { CALIBRATION_FILE, readCalibration } from '../risk/calibration-file.js';
 import type { RiskModel } from '../risk/risk.js';
 import { riskModel } from '../risk/risk-model.js';
 import type { GuardEvent } from '../stream/events.js';
 import { FlowGate } from '../stream/flow-gate.js';
 import { generate } from '../stream/generate.js';
-import { type Guard, neverFires } from '../stream/guard.js';
-import { checkGuard, guardOf } from '../stream/guard-fields.js';
-import { guardedGeneration } from '../stream/guarded-generation.js';
 import { eventFields } from '../stream/wire.js';
 import type { ChatMessage } from '../tokenizer/chat-template.js';
 import { encodePrompt } from '../tokenizer/prompt.js';
-import { DEFAULT_METHODS, METHODS, type Method } from '../uncertainty/method.js';
+import { DEFAULT_METHODS, METHODS, type Method } from '../uncertainty/method-names.js';
 import {
   type AbsoluteScoring,
   absoluteScoring,

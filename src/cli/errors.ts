@@ -1,5 +1,5 @@
 import { chalkStderr } from 'chalk';
-import { ConfigError } from '../../gateway/config/layer.js';
+import { ConfigError } from '../../gateway/config/config-error.js';
 import { EngineError } from '../engine/errors.js';
 import { ModelError, TemplateError, UsageError } from '../files/errors.js';
 import { SettingsError } from '../uncertainty/settings.js';

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { camelCase, type GuardFieldName, guardFields } from '../stream/guard-fields.js';
+import { camelCase, type GuardFieldName, guardFields } from '../guard/guard-fields.js';
 
 const jsonSchema = z.object({ description: z.string(), enum: z.array(z.string()).optional() });
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type GuardFields, guardSchema } from '../stream/guard-fields.js';
+import { type GuardFields, guardSchema } from '../guard/guard-fields.js';
 import { fieldOption, fieldsOf } from './field-option.js';
 
 /** Adds the options that say when a step is doubtful and what happens then. They conflict with `--no-score`. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
 import { DEVICE_CHOICES } from '../engine/device.js';
 import { PACKAGE_ROOT } from '../package-root.js';
-import { METHODS, type Method } from '../uncertainty/method.js';
+import { METHODS, type Method } from '../uncertainty/method-names.js';
 
 /** The model that comes with flinch. */
 export const EMBEDDED_MODEL = join(PACKAGE_ROOT, 'models/reasoner');

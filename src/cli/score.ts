@@ -7,7 +7,7 @@ import { Command } from 'commander';
 import type { DeviceChoice } from '../engine/device.js';
 import { Engine } from '../engine/engine.js';
 import { UsageError } from '../files/errors.js';
-import type { Method } from '../uncertainty/method.js';
+import type { Method } from '../uncertainty/method-names.js';
 import type { Schedule } from '../uncertainty/schedule.js';
 import { scoreResponse } from '../uncertainty/sequence-scorer.js';
 import {

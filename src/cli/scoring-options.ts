@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
-import { guardSchema } from '../stream/guard-fields.js';
-import { DEFAULT_METHODS, type Method } from '../uncertainty/method.js';
+import { guardSchema } from '../guard/guard-fields.js';
+import { DEFAULT_METHODS, type Method } from '../uncertainty/method-names.js';
 import type { Schedule } from '../uncertainty/schedule.js';
 import { scoringOf as scoringOfFields } from '../uncertainty/scoring-fields.js';
 import { checkScoring, type Scoring } from '../uncertainty/settings.js';

@@ -1,6 +1,7 @@
 import { basename, resolve } from 'node:path';
 import type { Config } from '../../gateway/config/config.js';
-import { ConfigError, type ConfigLayer } from '../../gateway/config/layer.js';
+import { ConfigError } from '../../gateway/config/config-error.js';
+import type { ConfigLayer } from '../../gateway/config/layer.js';
 import { EMBEDDED_MODEL } from './options.js';
 
 /** Characters of a model's name, as gateway/config.ts has it. */

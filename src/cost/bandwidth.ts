@@ -1,4 +1,4 @@
-import { floats, openSession, type SessionOptions } from '../engine/session.js';
+import { floats, openSession, type SessionOptions } from '../engine/ort-session.js';
 import type { ModelSource } from '../graphs/decoder.js';
 import { Graph } from '../onnx/graph.js';
 import { openProducts, weightMatrices } from './products.js';

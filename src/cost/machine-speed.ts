@@ -1,7 +1,7 @@
-import { floats, openSession } from '../engine/session.js';
+import { floats, openSession } from '../engine/ort-session.js';
 import { Graph } from '../onnx/graph.js';
 import { bytesPerSecond, openSum } from './bandwidth.js';
-import { interleave } from './measure.js';
+import { interleave } from './timing.js';
 
 /** How fast a machine computes and reads: what the time of a model is estimated from. */
 export interface MachineSpeed {

@@ -1,6 +1,6 @@
 import type { ModelConfig } from '../checkpoint/config.js';
 import { expectedTensors } from '../checkpoint/weights.js';
-import { type Feeds, floats, openSession, type Session, type SessionOptions } from '../engine/session.js';
+import { type Feeds, floats, openSession, type Session, type SessionOptions } from '../engine/ort-session.js';
 import type { ModelSource } from '../graphs/decoder.js';
 import { Graph } from '../onnx/graph.js';
 import type { Value } from '../onnx/types.js';

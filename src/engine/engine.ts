@@ -10,7 +10,7 @@ import { EngineProcess, type ProcessLoss, type ProcessStatus } from './process.j
 import type { FromDecode, FromScore, OpenMessage, Role, ToDecode, ToScore } from './protocol.js';
 import type { Machine } from './run-limits.js';
 import { ScoreSequence } from './score-sequence.js';
-import { Share } from './share.js';
+import { Share } from './shared-hold.js';
 import { checkIds } from './token-ids.js';
 
 export interface EngineOptions {

@@ -5,7 +5,7 @@ import { Inbox } from './inbox.js';
 import type { EngineProcess, StreamHandle } from './process.js';
 import type { FromDecode, GenerateMessage, SampledToken, ToDecode } from './protocol.js';
 import type { Sampling, TokenLogprob } from './sampler.js';
-import type { Share } from './share.js';
+import type { Share } from './shared-hold.js';
 import { TextAssembler } from './text-assembler.js';
 
 /**

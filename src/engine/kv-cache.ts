@@ -1,6 +1,6 @@
 import type * as ort from 'onnxruntime-node';
 import type { ModelConfig } from '../checkpoint/config.js';
-import { floats } from './session.js';
+import { floats } from './ort-session.js';
 
 type CacheShape = Pick<ModelConfig, 'layers' | 'kvHeads' | 'headDim'>;
 

@@ -2,7 +2,7 @@ import { externalTensor, type ModelSource } from '../graphs/decoder.js';
 import { buildGramGraph } from '../graphs/gram-graph.js';
 import { leadingEigenvectors } from '../numerics/subspace-iteration.js';
 import type { ExternalTensor } from '../onnx/graph.js';
-import { floats, openSession, type SessionOptions } from './session.js';
+import { floats, openSession, type SessionOptions } from './ort-session.js';
 
 /** The top singular directions of one projection. */
 export interface LowRankBasis {

@@ -10,7 +10,7 @@ import type {
   SampleMessage,
   ToScore,
 } from './protocol.js';
-import type { Share } from './share.js';
+import type { Share } from './shared-hold.js';
 import { checkIds } from './token-ids.js';
 
 export type PassRequest = Omit<PassMessage, 'type' | 'stream'>;

@@ -1,5 +1,5 @@
 import { conformalRank } from '../numerics/distribution.js';
-import type { Method } from '../uncertainty/method.js';
+import type { Method } from '../uncertainty/method-names.js';
 import type { Calibration } from './calibration.js';
 import { isWithin } from './positions.js';
 import type { RiskModel, Statistic } from './risk.js';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TokurSettings } from '../numerics/tokur-noise.js';
-import type { Method } from '../uncertainty/method.js';
+import type { Method } from '../uncertainty/method-names.js';
 import type { Schedule } from '../uncertainty/schedule.js';
 import { type AbsoluteScoring, DEFAULT_RANDOM, DEFAULT_TOKUR } from '../uncertainty/settings.js';
 import { TOKUR_METHODS } from '../uncertainty/tokur.js';

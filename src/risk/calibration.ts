@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { oneOf, parseJson } from '../files/json.js';
 import { type Distribution, rankAt } from '../numerics/distribution.js';
-import { METHODS, type Method } from '../uncertainty/method.js';
+import { METHODS, type Method } from '../uncertainty/method-names.js';
 import { TOKUR_LAWS } from '../uncertainty/settings.js';
 import { type CalibrationSettings, sameSettings, settingsOf } from './calibration-settings.js';
 import type { TokenDistributions } from './positions.js';

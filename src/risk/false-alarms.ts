@@ -1,5 +1,5 @@
 import { groupedWilson, type Interval } from '../numerics/proportion.js';
-import type { Method } from '../uncertainty/method.js';
+import type { Method } from '../uncertainty/method-names.js';
 import { isAlarm, type RiskModel, STATISTICS, type Statistic } from './risk.js';
 import { type ScoredAnswer, samplesOf } from './score-collector.js';
 

@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import { fingerprint } from '../checkpoint/fingerprint.js';
-import type { Method } from '../uncertainty/method.js';
+import type { Method } from '../uncertainty/method-names.js';
 import type { AbsoluteScoring } from '../uncertainty/settings.js';
 import { CalibratedRisk } from './calibrated-risk.js';
 import type { Calibration, CalibrationFile } from './calibration.js';

@@ -1,4 +1,4 @@
-import type { Method } from '../uncertainty/method.js';
+import type { Method } from '../uncertainty/method-names.js';
 
 /** What of a step's token scores stands for the step. `mean` is length-normalised; a sum would favour short steps. */
 export const STATISTICS = ['max', 'mean'] as const;

@@ -1,5 +1,5 @@
 import { lowerBound } from '../numerics/distribution.js';
-import { METHODS, type Method } from '../uncertainty/method.js';
+import { METHODS, type Method } from '../uncertainty/method-names.js';
 import { type RiskModel, STATISTICS, type Statistic } from './risk.js';
 
 /** With fewer a rank says next to nothing; what flags need is a rank among the rarest. */

@@ -1,5 +1,5 @@
 import { distributionOf, levelsFor } from '../numerics/distribution.js';
-import type { Method, Scores } from '../uncertainty/method.js';
+import type { Method, Scores } from '../uncertainty/method-names.js';
 import type { MethodCalibration } from './calibration.js';
 import { byPosition, type TokenSample } from './positions.js';
 import { STATISTICS, type Statistic, stepScore } from './risk.js';

@@ -15,6 +15,7 @@ import type { Engine } from '../engine/engine.js';
 import { EngineError } from '../engine/errors.js';
 import type { GenerateRequest } from '../engine/generation.js';
 import type { ScoredAnswer } from '../risk/score-collector.js';
+import { StepAligner } from '../steps/step-aligner.js';
 import { blockOf } from '../uncertainty/schedule.js';
 import { SequenceScorer } from '../uncertainty/sequence-scorer.js';
 import type { Scoring } from '../uncertainty/settings.js';
@@ -23,7 +24,6 @@ import { FlowGate } from './flow-gate.js';
 import { generate } from './generate.js';
 import { score } from './score.js';
 import { segmentSteps } from './segment-steps.js';
-import { StepAligner } from './step-aligner.js';
 
 /** An answer that was written to be looked at, not to be read. */
 export interface CollectedAnswer extends ScoredAnswer {

@@ -1,6 +1,6 @@
 import { concatMap, defer, type OperatorFunction } from 'rxjs';
 import { isAlarm } from '../risk/risk.js';
-import type { Method } from '../uncertainty/method.js';
+import type { Method } from '../uncertainty/method-names.js';
 import type { GuardEvent, ScoreEvent, SpikeEvent, StepClosedEvent } from './events.js';
 
 export interface SpikeOptions {

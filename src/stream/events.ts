@@ -1,5 +1,6 @@
 import type { Rival } from '../engine/protocol.js';
-import type { Method, Scores } from '../uncertainty/method.js';
+import type { StepSpan } from '../steps/token-steps.js';
+import type { Method, Scores } from '../uncertainty/method-names.js';
 
 /** A token of the vocabulary with its log-probability. An upstream may name it by its text alone. */
 export interface TopToken {
@@ -73,15 +74,6 @@ export interface Rating {
 export interface SpikeEvent extends Rating {
   readonly type: 'spike.detected';
   readonly index: number;
-}
-
-/** Tokens `from` to `to − 1` of the response. */
-export interface StepSpan {
-  /** Counts the steps of the response from 0. */
-  readonly step: number;
-  readonly from: number;
-  readonly to: number;
-  readonly text: string;
 }
 
 /** All tokens of a step are there; its scores may not be. */

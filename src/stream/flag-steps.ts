@@ -1,6 +1,6 @@
 import { concat, concatMap, defer, type OperatorFunction } from 'rxjs';
 import { isAlarm, type RiskModel, type Statistic, stepScore } from '../risk/risk.js';
-import type { Method } from '../uncertainty/method.js';
+import type { Method } from '../uncertainty/method-names.js';
 import type { GuardEvent, Rating, ScoreEvent, StepClosedEvent, StepEvent } from './events.js';
 
 export interface FlagOptions {

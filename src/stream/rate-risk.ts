@@ -1,6 +1,6 @@
 import { defer, type MonoTypeOperatorFunction, map } from 'rxjs';
 import type { RiskModel } from '../risk/risk.js';
-import { METHODS, type Method, type Scores } from '../uncertainty/method.js';
+import { METHODS, type Method, type Scores } from '../uncertainty/method-names.js';
 import type { GenerationEvent, ScoreEvent } from './events.js';
 
 /**

@@ -1,6 +1,6 @@
 import { concat, concatMap, defer, type OperatorFunction } from 'rxjs';
-import type { GuardEvent, StepClosedEvent, StepSpan } from './events.js';
-import { TokenSteps, type TokenStepsOptions } from './token-steps.js';
+import { type StepSpan, TokenSteps, type TokenStepsOptions } from '../steps/token-steps.js';
+import type { GuardEvent, StepClosedEvent } from './events.js';
 
 /**
  * Adds `step.closed` once no continuation can change which tokens a step has, at the latest before

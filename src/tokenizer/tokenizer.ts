@@ -4,8 +4,8 @@ import { ModelError, reasonOf } from '../files/errors.js';
 import { isRecord, readJson, readOptionalJson } from '../files/json.js';
 import { type ByteDecoder, parseDecoder } from './byte-decoder.js';
 import { stableUnits } from './stable-units.js';
+import { checkTextSteps } from './supported-pipeline.js';
 import type { AddedToken } from './tokenizer-config.js';
-import { checkTextSteps } from './tokenizer-steps.js';
 import { UnitEncoder } from './unit-encoder.js';
 import { parseVocabulary } from './vocabulary.js';
 

@@ -1,6 +1,6 @@
 import type { ScoreSize } from '../engine/memory.js';
 import type { NoiseOptions, ReplicaOptions } from '../engine/protocol.js';
-import type { Method } from './method.js';
+import type { Method } from './method-names.js';
 import { blockOf } from './schedule.js';
 import {
   type AbsoluteScoring,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { METHODS, type Method } from './method.js';
+import { METHODS, type Method } from './method-names.js';
 import {
   DEFAULT_ALPHA,
   DEFAULT_BLOCK,

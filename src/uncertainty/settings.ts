@@ -1,5 +1,5 @@
 import type { TokurSettings } from '../numerics/tokur-noise.js';
-import { DEFAULT_METHODS, METHODS, type Method } from './method.js';
+import { DEFAULT_METHODS, METHODS, type Method } from './method-names.js';
 import type { Schedule } from './schedule.js';
 
 /** A size in the unit of the embeddings, or a multiple of their root mean square. */

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { claimFolder, Ledger, readResults } from '#bench/ledger.js';
+import { claimFolder, Ledger, readResults } from '#bench/result-log.js';
 import { UsageError } from '#src/files/errors.js';
 import { useFolder } from '../support/cli.js';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { areas } from '#bench/statistics/areas.js';
 import { rank } from '#bench/statistics/ranking.js';
 import { chanceToHoldTop, holdsTops, onePercent } from '#bench/steps/token-hits.js';
-import { floats, longs, openSession } from '#src/engine/session.js';
+import { floats, longs, openSession } from '#src/engine/ort-session.js';
 import { statistics } from '#src/graphs/token-statistics.js';
 import { tokurStatistics } from '#src/graphs/tokur-statistics.js';
 import { logSoftmax, pick } from '#src/onnx/functions.js';

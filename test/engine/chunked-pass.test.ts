@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { ChunkedPass } from '#src/engine/child/chunked-pass.js';
+import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { type AttackedWindow, runScorePass, type Step, type Top } from '#src/engine/child/score-pass.js';
 import type { Runtime } from '#src/engine/child/sequence-run.js';
-import { Sessions } from '#src/engine/child/sessions.js';
 import { KvCache } from '#src/engine/kv-cache.js';
 import { RotaryEmbedding } from '#src/graphs/rope.js';
 import { CHECKPOINTS, checkpointFolder, goldenCases, largestDifference } from '../support/golden.js';

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { DecodeWorker } from '#src/engine/child/decode-worker.js';
-import { Sessions } from '#src/engine/child/sessions.js';
+import { Sessions } from '#src/engine/child/graph-sessions.js';
 import type { FromDecode, GenerateMessage } from '#src/engine/protocol.js';
 import { checkpointFolder } from '../support/golden.js';
 

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
+import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { type AttackedWindow, runForward, runScorePass } from '#src/engine/child/score-pass.js';
 import type { Runtime } from '#src/engine/child/sequence-run.js';
-import { Sessions } from '#src/engine/child/sessions.js';
 import { KvCache } from '#src/engine/kv-cache.js';
 import type { Adversary } from '#src/engine/protocol.js';
 import { RotaryEmbedding } from '#src/graphs/rope.js';

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
+import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { ScoreWorker } from '#src/engine/child/score-worker.js';
-import { Sessions } from '#src/engine/child/sessions.js';
+import type { Session } from '#src/engine/ort-session.js';
 import type { FromScore, PassMessage } from '#src/engine/protocol.js';
-import type { Session } from '#src/engine/session.js';
 import { checkpointFolder } from '../support/golden.js';
 
 let checkpoint: Checkpoint;

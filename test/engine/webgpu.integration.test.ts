@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { probeDecode, probeScore } from '#src/engine/child/probe.js';
-import { Sessions } from '#src/engine/child/sessions.js';
-import type { Session } from '#src/engine/session.js';
+import type { Session } from '#src/engine/ort-session.js';
 import {
   DEFAULT_METHODS,
   Engine,

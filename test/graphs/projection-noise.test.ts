@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Feeds, floats, openSession } from '#src/engine/session.js';
+import { type Feeds, floats, openSession } from '#src/engine/ort-session.js';
 import { type NoiseLaw, projectionNoise } from '#src/graphs/projection-noise.js';
 import { standardNormals } from '#src/numerics/noise.js';
 import { Graph } from '#src/onnx/graph.js';

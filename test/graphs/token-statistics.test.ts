@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { floats, longs, openSession } from '#src/engine/session.js';
+import { floats, longs, openSession } from '#src/engine/ort-session.js';
 import { findRival, statistics } from '#src/graphs/token-statistics.js';
 import { pick } from '#src/onnx/functions.js';
 import { Graph } from '#src/onnx/graph.js';

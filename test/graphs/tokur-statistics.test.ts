@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { floats, openSession } from '#src/engine/session.js';
+import { floats, openSession } from '#src/engine/ort-session.js';
 import { tokurStatistics } from '#src/graphs/tokur-statistics.js';
 import { standardNormals } from '#src/numerics/noise.js';
 import { logSoftmax } from '#src/onnx/functions.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { floats, openSession } from '#src/engine/session.js';
+import { floats, openSession } from '#src/engine/ort-session.js';
 import { pick, sign } from '#src/onnx/functions.js';
 import { Graph } from '#src/onnx/graph.js';
 import { serialize } from '#src/onnx/serialize.js';

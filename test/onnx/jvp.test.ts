@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { floats, openSession } from '#src/engine/session.js';
+import { floats, openSession } from '#src/engine/ort-session.js';
 import { logSoftmax, pick } from '#src/onnx/functions.js';
 import { Graph } from '#src/onnx/graph.js';
 import { FORWARD_DIFFERENTIABLE, tangents } from '#src/onnx/jvp.js';

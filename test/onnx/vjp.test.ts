@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { floats, openSession } from '#src/engine/session.js';
+import { floats, openSession } from '#src/engine/ort-session.js';
 import { Graph } from '#src/onnx/graph.js';
 import { OPERATORS } from '#src/onnx/operators.js';
 import { DIFFERENTIABLE, gradients } from '#src/onnx/vjp.js';

@@ -3,7 +3,7 @@ import { CalibratedRisk } from '#src/risk/calibrated-risk.js';
 import type { Calibration } from '#src/risk/calibration.js';
 import { FalseAlarmCheck } from '#src/risk/false-alarms.js';
 import { ScoreCollector, type ScoredAnswer, samplesOf } from '#src/risk/score-collector.js';
-import type { Method } from '#src/uncertainty/method.js';
+import type { Method } from '#src/uncertainty/method-names.js';
 
 const METHODS = ['adversarial', 'nll'] as const satisfies readonly Method[];
 const SKIPPED = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { guardOf, guardSchema } from '#src/guard/guard-fields.js';
 import { checkGuard, DEFAULT_GUARD, DEFAULT_SCORING, type Guard } from '#src/index.js';
-import { guardOf, guardSchema } from '#src/stream/guard-fields.js';
 
 const judged = { methods: ['adversarial' as const], method: 'adversarial' as const };
 

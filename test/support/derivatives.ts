@@ -1,6 +1,6 @@
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
-import { floats, openSession } from '#src/engine/session.js';
+import { floats, openSession } from '#src/engine/ort-session.js';
 import { logSoftmax, silu } from '#src/onnx/functions.js';
 import { Graph } from '#src/onnx/graph.js';
 import type { Value } from '#src/onnx/types.js';

@@ -2,7 +2,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import { Observable } from 'rxjs';
 import { onTestFinished } from 'vitest';
 import { Models, type Prepared, type ServedModel, startGateway } from '#gateway/index.js';
-import { guardSchema } from '#gateway/requests/guard.js';
+import { guardSchema } from '#gateway/requests/guard-limits.js';
 import type { FlowGate, GuardEvent } from '#src/index.js';
 import { doneEvent, tokenEvent } from './events.js';
 import type { SettingsChanges } from './gateway.js';

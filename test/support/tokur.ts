@@ -1,5 +1,5 @@
 import { type LayerBasis, TokurBases } from '#src/engine/low-rank-basis.js';
-import type { SessionOptions } from '#src/engine/session.js';
+import type { SessionOptions } from '#src/engine/ort-session.js';
 import type { ModelSource } from '#src/graphs/decoder.js';
 
 /** All bases at once. */

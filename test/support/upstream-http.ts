@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
-import type { Exchange } from '#gateway/upstream/exchange.js';
-import { UpstreamHttp } from '#gateway/upstream/http.js';
+import type { Exchange } from '#gateway/upstream/wire/exchange.js';
+import { UpstreamHttp } from '#gateway/upstream/wire/http.js';
 import { upstreamConfig } from './upstream-server.js';
 
 /** Requests to one server, until the test has ended. */

@@ -2,9 +2,9 @@ import { Observable, Subject } from 'rxjs';
 import type { ServedModel } from '#gateway/index.js';
 import type { Prepared, PrepareOptions } from '#gateway/models/served-model.js';
 import type { GenerationFields } from '#gateway/requests/generation-request.js';
-import { completeGuard } from '#gateway/requests/guard.js';
+import { completeGuard } from '#gateway/requests/guard-limits.js';
 import type { GuardEvent } from '#src/stream/events.js';
-import { METHODS } from '#src/uncertainty/method.js';
+import { METHODS } from '#src/uncertainty/method-names.js';
 
 const ANSWER = ['Hello', ' there'];
 const DONE: GuardEvent = {

@@ -25,8 +25,8 @@ import {
   TASKS,
   UsageError,
 } from 'flinch/internals';
-import { claimFolder } from '../ledger.js';
 import { thisMachine } from '../markdown-table.js';
+import { claimFolder } from '../result-log.js';
 import type { Trial } from './answer-task.js';
 import {
   ARMS,

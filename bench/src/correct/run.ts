@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import type { Engine, Guard, Method, Problem } from 'flinch/internals';
 import { extractFacts } from 'flinch/internals';
 import { z } from 'zod';
-import { each } from '../each.js';
-import { Ledger } from '../ledger.js';
+import { each } from '../concurrent-map.js';
+import { Ledger } from '../result-log.js';
 import {
   answerTask,
   type Observed,

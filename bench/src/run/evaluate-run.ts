@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { CONTROLS } from '../evaluate/case.js';
 import { evaluateClaims } from '../evaluate/claims.js';
 import { type EvaluationRule, evaluate } from '../evaluate/evaluate.js';
-import { writeWhole } from '../ledger.js';
+import { writeWhole } from '../result-log.js';
 import { suites } from '../suites/suites.js';
 import { type Evaluation, evaluationSchema } from './evaluation.js';
 import { stepsOf } from './run-context.js';

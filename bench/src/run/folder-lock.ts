@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isMissing, readJsonFile, UsageError } from 'flinch/internals';
 import { lock } from 'proper-lockfile';
 import { z } from 'zod';
-import { writeWhole } from '../ledger.js';
+import { writeWhole } from '../result-log.js';
 
 const ownerSchema = z.object({
   pid: z.int(),

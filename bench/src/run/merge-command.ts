@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Command } from 'commander';
 import { UsageError } from 'flinch/internals';
-import { differingSetting } from '../ledger.js';
+import { differingSetting } from '../result-log.js';
 import { suites } from '../suites/suites.js';
 import { evaluateRun } from './evaluate-run.js';
 import { lockFolder } from './folder-lock.js';

@@ -12,7 +12,7 @@ import {
   SETTINGS_FILE,
   toLine,
   writeWhole,
-} from '../ledger.js';
+} from '../result-log.js';
 import type { BenchProblem } from '../suites/suite.js';
 import {
   checkSchema,

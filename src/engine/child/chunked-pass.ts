@@ -1,8 +1,9 @@
 import type * as ort from 'onnxruntime-node';
 import type { KvCache } from '../kv-cache.js';
+import { type Feeds, floats, longs } from '../ort-session.js';
 import type { PassToken } from '../protocol.js';
 import { rowsPerRun } from '../run-limits.js';
-import { type Feeds, floats, longs } from '../session.js';
+import type { Sessions } from './graph-sessions.js';
 import {
   ADVERSARY,
   type AttackedWindow,
@@ -14,7 +15,6 @@ import {
   type Window,
 } from './score-pass.js';
 import { cacheNames, count, type Runtime, runSequences } from './sequence-run.js';
-import type { Sessions } from './sessions.js';
 
 /** A part of a window. */
 interface Chunk extends Window {

@@ -2,12 +2,12 @@ import { setImmediate } from 'node:timers/promises';
 import type { ModelSource } from '../../graphs/decoder.js';
 import type { Device } from '../device.js';
 import { KvCache } from '../kv-cache.js';
+import { longs } from '../ort-session.js';
 import type { FromDecode, GenerateMessage } from '../protocol.js';
 import { rowsPerRun } from '../run-limits.js';
 import { Sampler, topTokens } from '../sampler.js';
-import { longs } from '../session.js';
+import type { Sessions } from './graph-sessions.js';
 import { type Runtime, runSequences, runtimeOf } from './sequence-run.js';
-import type { Sessions } from './sessions.js';
 
 /** Prompt tokens in a run in which others write. */
 const PREFILL_BESIDE = 32;

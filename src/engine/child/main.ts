@@ -1,8 +1,8 @@
 import type { FromDecode, FromScore, OpenMessage, ToDecode, ToScore } from '../protocol.js';
 import { DecodeWorker } from './decode-worker.js';
+import { Sessions } from './graph-sessions.js';
 import { probeDecode, probeScore } from './probe.js';
 import { ScoreWorker } from './score-worker.js';
-import { Sessions } from './sessions.js';
 
 /**
  * Entry of an engine process. It owns its sessions and dies with its parent; Ctrl-C in the terminal, and a service

@@ -1,7 +1,7 @@
 import { KvCache } from '../kv-cache.js';
 import { rowsPerRun } from '../run-limits.js';
+import type { Sessions } from './graph-sessions.js';
 import type { Runtime } from './sequence-run.js';
-import type { Sessions } from './sessions.js';
 
 /**
  * Copies of one sequence that run perturbed, each with its own KV cache. The noise of a position never changes: so replicas

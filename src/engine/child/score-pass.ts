@@ -1,5 +1,5 @@
+import { type Feeds, floats, longs, type Session } from '../ort-session.js';
 import type { Adversary, PassMessage, PassToken } from '../protocol.js';
-import { type Feeds, floats, longs, type Session } from '../session.js';
 import { count, type RunResult, type Runtime, runSequences, type SequenceRows } from './sequence-run.js';
 
 /** A sequence's share of a pass. */

@@ -14,11 +14,11 @@ import type {
 } from '../protocol.js';
 import { fitsOneRun, type RunSize, rowsPerRun } from '../run-limits.js';
 import { ChunkedPass } from './chunked-pass.js';
+import type { Sessions } from './graph-sessions.js';
 import { openReplicas } from './open-replicas.js';
 import type { Replicas } from './replicas.js';
 import { type AttackedWindow, runForward, runScorePass, type Top, type Window } from './score-pass.js';
 import { type Runtime, runtimeOf } from './sequence-run.js';
-import type { Sessions } from './sessions.js';
 
 /**
  * Score passes that go through together. More than four gain nothing, and onnxruntime plans a graph in a time that grows

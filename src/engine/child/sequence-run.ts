@@ -3,8 +3,8 @@ import type { ModelSource } from '../../graphs/decoder.js';
 import { RotaryEmbedding } from '../../graphs/rope.js';
 import type { Device } from '../device.js';
 import type { KvCache } from '../kv-cache.js';
+import { type Feeds, type Fetches, floats, ints, longs, type Session } from '../ort-session.js';
 import type { Machine } from '../run-limits.js';
-import { type Feeds, type Fetches, floats, ints, longs, type Session } from '../session.js';
 
 /** One sequence's share of a run: tokens `start` to `start + ids.length − 1`, against what its cache holds before. */
 export interface SequenceRows {

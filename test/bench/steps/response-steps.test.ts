@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { innerTokens, responseSteps, tokensIn } from '#bench/steps/response-steps.js';
-import { TokenSteps } from '#src/stream/token-steps.js';
+import { TokenSteps } from '#src/steps/token-steps.js';
 
 const tokens = fc.array(
   fc.constantFrom('', ' ', '\n', '\n\n', 'So', ' 2', '+', '3', '.', '. A', '.\n', '1.', '$', 'x', '\nThe'),

@@ -3,7 +3,7 @@ import { lastValueFrom, NEVER, Observable, of, throwError, toArray } from 'rxjs'
 import { describe, expect, it, vi } from 'vitest';
 import { ApiError } from '#gateway/errors/api-error.js';
 import { Models } from '#gateway/index.js';
-import { metered } from '#gateway/metrics/metered.js';
+import { metered } from '#gateway/metrics/metered-models.js';
 import { Metrics } from '#gateway/metrics/metrics.js';
 import type { Prepared } from '#gateway/models/served-model.js';
 import { chatSchema } from '#gateway/requests/generation-request.js';

@@ -2,7 +2,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toApiError } from '#gateway/errors/api-error.js';
 import { EngineModel, Models } from '#gateway/index.js';
-import { guardSchema } from '#gateway/requests/guard.js';
+import { guardSchema } from '#gateway/requests/guard-limits.js';
 import { Engine } from '#src/index.js';
 import { useFolder } from '../../support/cli.js';
 import { checkpointFolder } from '../../support/golden.js';

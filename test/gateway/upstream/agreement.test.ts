@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Agreement } from '#gateway/upstream/agreement.js';
+import { Agreement } from '#gateway/upstream/alignment/agreement.js';
 
 /** Generations of so many tokens each, of which scorer and server say what differs by so much; events of each. */
 function generations(agreement: Agreement, count: number, tokens: number, difference: number) {

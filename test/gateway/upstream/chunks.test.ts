@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readChunk, readGenerateLine } from '#gateway/upstream/chunks.js';
+import { readChunk, readGenerateLine } from '#gateway/upstream/wire/chunks.js';
 
 const read = (choice: object) => readChunk(JSON.stringify({ choices: [{ index: 0, ...choice }] }));
 const logprobs = [{ token: 'No', logprob: -1, top_logprobs: [] }];

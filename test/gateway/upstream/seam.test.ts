@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Seam } from '#gateway/upstream/seam.js';
+import { Seam } from '#gateway/upstream/alignment/repeated-space.js';
 import type { UpstreamPiece, UpstreamToken } from '#gateway/upstream/upstream.js';
 
 const token = (text: string): UpstreamToken => ({ id: 1, text, logprob: -1, topLogprobs: [] });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TokenAligner } from '#gateway/upstream/token-aligner.js';
+import { TokenAligner } from '#gateway/upstream/alignment/token-aligner.js';
 import type { UpstreamPiece, UpstreamToken } from '#gateway/upstream/upstream.js';
 
 const token = (text: string, fields: Partial<UpstreamToken> = {}): UpstreamToken => ({

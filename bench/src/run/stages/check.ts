@@ -1,5 +1,5 @@
 import { UsageError } from 'flinch/internals';
-import { each } from '../../each.js';
+import { each } from '../../concurrent-map.js';
 import type { BenchProblem } from '../../suites/suite.js';
 import type { CheckRecord } from '../records.js';
 import { type Run, textOf } from '../run-context.js';

@@ -1,4 +1,4 @@
-import { each } from '../../each.js';
+import { each } from '../../concurrent-map.js';
 import { placeClaim } from '../../judge/place-claim.js';
 import type { BenchProblem } from '../../suites/suite.js';
 import { needsJudge } from '../claim-source.js';

@@ -1,6 +1,6 @@
 import { EngineError } from 'flinch/internals';
 import pRetry from 'p-retry';
-import { each } from '../../each.js';
+import { each } from '../../concurrent-map.js';
 import type { BenchProblem } from '../../suites/suite.js';
 import { encodeGiven, promptOf } from '../prompt.js';
 import type { ResponseRecord } from '../records.js';

@@ -1,4 +1,4 @@
-import { each } from '../../each.js';
+import { each } from '../../concurrent-map.js';
 import { samplesNeeded } from '../../measures/measure.js';
 import type { Run } from '../run-context.js';
 import { sampleKey } from '../run-folder.js';

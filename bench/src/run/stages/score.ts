@@ -1,5 +1,5 @@
 import { type StepMode, StepSegmenter, UsageError } from 'flinch/internals';
-import { each } from '../../each.js';
+import { each } from '../../concurrent-map.js';
 import { samplesNeeded } from '../../measures/measure.js';
 import { type Scorable, type ScorableSample, scoreMeasures } from '../../measures/score-measures.js';
 import type { BenchProblem, Suite } from '../../suites/suite.js';

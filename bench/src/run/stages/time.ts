@@ -1,4 +1,4 @@
-import { each } from '../../each.js';
+import { each } from '../../concurrent-map.js';
 import { samplesNeeded } from '../../measures/measure.js';
 import { timeMeasure } from '../../measures/score-measures.js';
 import type { BenchProblem } from '../../suites/suite.js';

@@ -1,0 +1,54 @@
+import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
+import { neverFires, type Guard as StreamGuard } from '../../src/guard/guard.js';
+import { checkGuard, type GuardFields, guardOf } from '../../src/guard/guard-fields.js';
+import type { RiskModel } from '../../src/risk/risk.js';
+import { METHODS } from '../../src/uncertainty/method-names.js';
+import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
+import { absoluteScoring, DEFAULT_RANDOM, type Scoring } from '../../src/uncertainty/settings.js';
+import { completeGuard } from '../requests/guard-limits.js';
+import type { RiskModels } from './risk-models.js';
+import type { GuardInForce } from './served-model.js';
+
+/** How a response is scored and judged by a checkpoint. */
+export interface Judging {
+  readonly scoring: Scoring;
+  readonly guard: StreamGuard;
+  readonly risks: RiskModel;
+}
+
+export interface JudgedBy {
+  /** What scores. */
+  readonly checkpoint: Checkpoint;
+  readonly risks: RiskModels;
+  readonly canRetract: boolean;
+}
+
+/**
+ * The settings in force for a request.
+ * @returns `judging`: `null` where the guard is not enabled
+ * @throws ApiError 400; SettingsError for settings that do not fit together, or not to the model
+ */
+export async function guardInForce(
+  asked: GuardFields,
+  { checkpoint, risks: models, canRetract }: JudgedBy,
+): Promise<{ readonly settings: GuardInForce; readonly judging: Judging | null }> {
+  const fields = completeGuard(asked, METHODS);
+  const scoring = await absoluteScoring(scoringOf(fields), checkpoint.embeddingRms);
+  const settings = { ...fields, alpha: scoring.alpha, sigma: scoring.random?.sigma ?? DEFAULT_RANDOM.sigma };
+  if (!settings.enabled) return { settings, judging: null };
+  const guard = guardOf(settings, canRetract);
+  checkGuard(guard, scoring);
+  const { risks, warnings: uncalibrated } = await models.of(scoring);
+  const useless = neverFires(guard, risks);
+  if (useless !== null) models.warn(useless);
+  const warnings = useless === null ? uncalibrated : [...uncalibrated, useless];
+  return {
+    settings: {
+      ...settings,
+      delivery: guard.delivery,
+      calibrated: risks.calibrated(guard.method),
+      ...(warnings.length > 0 && { warnings }),
+    },
+    judging: { scoring, guard, risks },
+  };
+}

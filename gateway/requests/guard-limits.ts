@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { DEFAULT_GUARD } from '../../src/guard/guard.js';
+import {
+  type CompleteGuardFields,
+  type GuardFields,
+  guardFields,
+  withWindow,
+} from '../../src/guard/guard-fields.js';
+import { DEFAULT_METHODS, METHODS, type Method } from '../../src/uncertainty/method-names.js';
+import { integer, method, methods } from '../../src/uncertainty/scoring-fields.js';
+import { DEFAULT_BLOCK, DEFAULT_RANDOM, DEFAULT_TOKUR } from '../../src/uncertainty/settings.js';
+import { ApiError } from '../errors/api-error.js';
+import { upTo } from './limited-list.js';
+
+const MAX_REFLECTION = 500;
+const reflection = `must have 1 to ${MAX_REFLECTION} characters`;
+const described = <Schema extends z.ZodType>(name: keyof typeof guardFields, schema: Schema): Schema =>
+  schema.describe(guardFields[name].description ?? '');
+
+/** The guard of a request: its fields, with narrower ranges where a client decides what the server spends. */
+export const guardSchema = z
+  .strictObject({
+    ...guardFields,
+    methods: described('methods', z.preprocess(upTo(METHODS.length, method), methods).optional()),
+    block: described('block', integer(1, 64).default(DEFAULT_BLOCK)),
+    samples: described('samples', integer(2, 64).default(DEFAULT_RANDOM.samples)),
+    // Few choices: for each of them the engine keeps a graph.
+    tokur_samples: described('tokur_samples', z.literal([2, 4, 8]).default(DEFAULT_TOKUR.samples)),
+    reflection: described(
+      'reflection',
+      z
+        .string()
+        .min(1, { error: reflection })
+        .max(MAX_REFLECTION, { error: reflection })
+        .default(DEFAULT_GUARD.reflection),
+    ),
+  })
+  .transform(withWindow);
+
+/**
+ * Fills in the methods: by default the usual ones, as far as they are available. Steps are judged by `adversarial` if
+ * it is one of them, otherwise by the first, unless `method` says otherwise.
+ * @param available what can be computed for the model
+ * @throws ApiError 400 that names the field
+ */
+export function completeGuard(fields: GuardFields, available: readonly Method[]): CompleteGuardFields {
+  const { methods = DEFAULT_METHODS.filter((method) => available.includes(method)) } = fields;
+  const missing = methods.find((method) => !available.includes(method));
+  if (missing !== undefined) {
+    throw invalid('guard.methods', `${missing} needs a scorer, which this model does not have`);
+  }
+  const [first = DEFAULT_GUARD.method] = methods;
+  const { method = methods.includes(DEFAULT_GUARD.method) ? DEFAULT_GUARD.method : first } = fields;
+  if (!methods.includes(method)) throw invalid('guard.method', 'is not among guard.methods');
+  return { ...fields, methods: [...methods], method };
+}
+
+const invalid = (param: string, problem: string): ApiError =>
+  new ApiError(400, 'invalid_value', `${param}: ${problem}`, param);

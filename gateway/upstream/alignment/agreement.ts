@@ -1,0 +1,139 @@
+import type { ScorerMismatchEvent } from '../../../src/stream/events.js';
+
+/** Tokens that are compared before anything is said. */
+const LEAST_TOKENS = 16;
+/** Of the latest generations: what answers that are each too short to be judged come to. */
+const WINDOW = 200;
+/** A token that one side holds for all but impossible says no more than this. In nats. */
+const MOST_PER_TOKEN = 2;
+/** In nats: see docs/upstreams.md for what rounding and quantisation come to. */
+export const TOLERANCE = 0.2;
+
+export interface AgreementState {
+  /** Compared so far, in all generations. */
+  readonly tokens: number;
+  /** Mean absolute difference of their log-probabilities, in nats; `null` before the first. */
+  readonly difference: number | null;
+  readonly tolerance: number;
+  /** Generations in which the two did not agree. */
+  readonly mismatches: number;
+}
+
+/** Whether a model's scorer agrees with its servers. */
+export class Agreement {
+  readonly #onMismatch: (mismatch: ScorerMismatchEvent) => void;
+  readonly #all = new Difference();
+  readonly #latest = new Difference(WINDOW);
+  #mismatches = 0;
+  /** Tokens compared since the last mismatch. */
+  #since = 0;
+
+  /** @param onMismatch called once for each generation in which they do not */
+  constructor(onMismatch: (mismatch: ScorerMismatchEvent) => void) {
+    this.#onMismatch = onMismatch;
+  }
+
+  get state(): AgreementState {
+    const { tokens, mean } = this.#all;
+    return {
+      tokens,
+      difference: tokens === 0 ? null : mean,
+      tolerance: TOLERANCE,
+      mismatches: this.#mismatches,
+    };
+  }
+
+  /** Whether they did not agree, and have not agreed again over as many tokens as are looked back upon. */
+  get doubtful(): boolean {
+    return this.#mismatches > 0 && (this.#since < WINDOW || this.#latest.mean > TOLERANCE);
+  }
+
+  /** Of one generation with all its continuations. */
+  begin(): GenerationAgreement {
+    return new GenerationAgreement(
+      (difference) => {
+        this.#all.add(difference);
+        this.#since += 1;
+        return this.#latest.add(difference);
+      },
+      (mismatch) => {
+        this.#mismatches += 1;
+        this.#since = 0;
+        this.#onMismatch(mismatch);
+      },
+    );
+  }
+}
+
+/**
+ * Compares what scorer and server say of the same tokens, both at temperature 1. The mean absolute difference of their
+ * log-probabilities is near 0 for the same weights, however the tokens were sampled; other weights differ most where a
+ * token was doubtful.
+ */
+export class GenerationAgreement {
+  readonly #addToLatest: (difference: number) => Difference;
+  readonly #onMismatch: (mismatch: ScorerMismatchEvent) => void;
+  readonly #own = new Difference();
+  #mismatch: ScorerMismatchEvent | null = null;
+  #told = false;
+
+  /** @param addToLatest gives the differences of the latest tokens of all generations, with this one */
+  constructor(
+    addToLatest: (difference: number) => Difference,
+    onMismatch: (mismatch: ScorerMismatchEvent) => void,
+  ) {
+    this.#addToLatest = addToLatest;
+    this.#onMismatch = onMismatch;
+  }
+
+  /** @param told by the server; `null` where it does not say */
+  compare(scored: number, told: number | null): void {
+    if (told === null) return;
+    const difference = Math.min(Math.abs(scored - told), MOST_PER_TOKEN);
+    this.#own.add(difference);
+    const latest = this.#addToLatest(difference);
+    // One that is too short by itself is judged by those before it, unless it is itself in agreement.
+    const { tokens, mean } = this.#own.tokens < LEAST_TOKENS ? latest : this.#own;
+    if (this.#mismatch || tokens < LEAST_TOKENS || mean <= TOLERANCE || this.#own.mean <= TOLERANCE) return;
+    this.#mismatch = { type: 'scorer.mismatch', tokens, difference: mean, tolerance: TOLERANCE };
+    this.#onMismatch(this.#mismatch);
+  }
+
+  /** The event, the first time that it is asked for after they were found not to agree. */
+  take(): ScorerMismatchEvent[] {
+    if (!this.#mismatch || this.#told) return [];
+    this.#told = true;
+    return [this.#mismatch];
+  }
+}
+
+/** Mean of differences: of all, or of the latest. */
+class Difference {
+  readonly #window: number;
+  readonly #values: number[] = [];
+  #tokens = 0;
+  #mean = 0;
+
+  constructor(window = Number.POSITIVE_INFINITY) {
+    this.#window = window;
+  }
+
+  get tokens(): number {
+    return this.#tokens;
+  }
+
+  get mean(): number {
+    return this.#mean;
+  }
+
+  add(difference: number): this {
+    if (this.#tokens < this.#window) {
+      this.#tokens += 1;
+      this.#mean += (difference - this.#mean) / this.#tokens;
+    } else {
+      this.#mean += (difference - this.#values.shift()!) / this.#tokens;
+    }
+    if (Number.isFinite(this.#window)) this.#values.push(difference);
+    return this;
+  }
+}

@@ -1,0 +1,128 @@
+import { type RetokenizedToken, Retokenizer } from '../../../src/tokenizer/retokenizer.js';
+import type { Tokenizer } from '../../../src/tokenizer/tokenizer.js';
+import type { KnownToken, UpstreamPiece, UpstreamToken } from '../upstream.js';
+import { IdAlignment, known } from './id-alignment.js';
+import { HiddenReasoning, VocabularyMismatch } from './mismatch.js';
+
+/** What the server says of its own token, and where that stands among the characters that wait. */
+interface Told {
+  readonly from: number;
+  readonly to: number;
+  readonly token: UpstreamToken;
+}
+
+/**
+ * The tokens of an answer in the scorer's vocabulary: by the server's ids as far as it gives them, else by its text,
+ * tokenised anew and held until no later text changes the token. Their texts, joined, are the server's text.
+ *
+ * Where only the text is known, a log-probability is taken over for those tokens that the server has too.
+ */
+export class Alignment {
+  readonly #tokenizer: Tokenizer;
+  #begun: boolean;
+  #ids: IdAlignment | null = null;
+  #written: Retokenizer | null = null;
+  #told: Told[] = [];
+  /** Characters that were put into `#written`, and those that came out. */
+  #in = 0;
+  #out = 0;
+
+  /** @param continues whether the text goes on after tokens that are known already */
+  constructor(tokenizer: Tokenizer, continues: boolean) {
+    this.#tokenizer = tokenizer;
+    this.#begun = continues;
+  }
+
+  /** @throws VocabularyMismatch; HiddenReasoning */
+  push({ text, tokens, ids, thinking }: UpstreamPiece): KnownToken[] {
+    if (thinking) throw new HiddenReasoning();
+    const described = tokens?.every(hasId) ? tokens : null;
+    if (described) return [...this.#settle(), ...this.#described(text, described)];
+    if (ids?.length || this.#ids?.pending) {
+      const before = this.#written ? this.#settle() : [];
+      this.#ids ??= new IdAlignment(this.#tokenizer, this.#begun);
+      this.#begun ||= text !== '';
+      return [...before, ...this.#ids.push(text, ids ?? [])];
+    }
+    return text === '' ? [] : this.#retokenise(text, tokens);
+  }
+
+  /**
+   * The text has ended: what was held.
+   * @throws VocabularyMismatch
+   */
+  end(): KnownToken[] {
+    return this.#settle();
+  }
+
+  #settle(): KnownToken[] {
+    const tokens = [...(this.#ids?.end() ?? []), ...this.#withLogprobs(this.#written?.end() ?? [])];
+    this.#ids = this.#written = null;
+    this.#told = [];
+    this.#in = this.#out = 0;
+    return tokens;
+  }
+
+  /** Tokens with ids, whose texts together are the text. */
+  #described(text: string, tokens: readonly KnownToken[]): readonly KnownToken[] {
+    const tokenizer = this.#tokenizer;
+    const spelt = Buffer.concat(
+      tokens.map(({ id, text }) => spelling(tokenizer, known(tokenizer, id), text)),
+    );
+    // Servers differ in whether they show the space that a tokenizer puts before a text.
+    const bare = this.#begun ? 0 : Math.min(tokenizer.leadingSpaces, spelt.toString().search(/[^ ]|$/));
+    const same = spelt.equals(Buffer.from(text)) || spelt.subarray(bare).equals(Buffer.from(text));
+    if (same) {
+      this.#begun ||= text !== '';
+      return tokens;
+    }
+    // llama.cpp describes of a character that takes several tokens the last alone.
+    if (!tokens.some(({ id }) => isPart(tokenizer.tokenBytes(id)))) {
+      throw new VocabularyMismatch('its tokens do not form the text');
+    }
+    return [...this.#retokenise(text, null), ...this.#settle()];
+  }
+
+  #retokenise(text: string, tokens: readonly UpstreamToken[] | null): KnownToken[] {
+    this.#written ??= new Retokenizer(this.#tokenizer, this.#begun);
+    this.#begun = true;
+    let from = this.#in;
+    for (const token of tokens ?? []) {
+      const to = from + token.text.length;
+      if (to > from) this.#told.push({ from, to, token });
+      from = to;
+    }
+    this.#in += text.length;
+    return this.#withLogprobs(this.#written.push(text));
+  }
+
+  #withLogprobs(written: readonly RetokenizedToken[]): KnownToken[] {
+    return written.map(({ id, text }) => {
+      const from = this.#out;
+      this.#out += text.length;
+      while (this.#told[0] && this.#told[0].from < from) this.#told.shift();
+      const told = this.#told[0];
+      const same = text !== '' && told?.from === from && told.to === this.#out;
+      const { logprob = null, topLogprobs = [] } = same ? told.token : {};
+      return { id, text, logprob, topLogprobs };
+    });
+  }
+}
+
+const hasId = (token: UpstreamToken): token is KnownToken => token.id !== null;
+
+/** What a token adds to the text; a special one its name, where the server shows it. */
+function spelling(tokenizer: Tokenizer, id: number, text: string): Uint8Array {
+  if (tokenizer.isSpecial(id)) return Buffer.from(text === tokenizer.tokenText(id) ? text : '');
+  return tokenizer.tokenBytes(id);
+}
+
+/** Whether the bytes begin or end within a character. */
+function isPart(bytes: Uint8Array): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return false;
+  } catch {
+    return true;
+  }
+}

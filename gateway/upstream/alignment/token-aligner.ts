@@ -1,0 +1,135 @@
+import type { UpstreamPiece, UpstreamToken } from '../upstream.js';
+import type { Chunk } from '../wire/chunks.js';
+
+/**
+ * Finds out which of the tokens that a server describes have written its text, chunk by chunk. Texts decide: a token
+ * counts only where its text is what stands there, so that no log-probability is ever given to another token.
+ *
+ * What it allows for:
+ * - Tokens before their text. vLLM holds back as many characters as a stop string has; both hold back the first
+ *   tokens of a character, whose bytes may make no text by themselves: such a token has the text '', the last one the
+ *   character.
+ * - Tokens without text: those that end the answer, or are special.
+ * - Reasoning that a server keeps apart, with the tokens that begin and end it, which may be told in chunks without text.
+ *
+ * What does not fit, and text of which no tokens are described, passes without tokens.
+ *
+ * @example
+ * const aligner = new TokenAligner({ lags: false });
+ * aligner.push(chunk); // pieces
+ * aligner.end();
+ */
+export class TokenAligner {
+  /** Whether text may come in later chunks than its tokens: then what once does not fit is not trusted again. */
+  readonly #lags: boolean;
+  #queue: UpstreamToken[] = [];
+  #text = '';
+  #lost = false;
+  #decoder = new TextDecoder();
+  /** Bytes of a character that has begun. */
+  #partial = 0;
+
+  constructor({ lags }: { readonly lags: boolean }) {
+    this.#lags = lags;
+  }
+
+  push({
+    text,
+    tokens,
+    ids,
+    thinking,
+  }: Pick<Chunk, 'text' | 'tokens' | 'ids' | 'thinking'>): UpstreamPiece[] {
+    if (thinking) return this.#passOver(text);
+    // Ids alone stay with the text they came with: whoever has the vocabulary aligns them.
+    if (this.#lost || (!tokens && this.#queue.length === 0)) return untold(text, ids);
+    const own = (tokens ?? []).map((token) => this.#withText(token));
+    // Where text does not lag, a whole token without it never gets it, as one that the server swallows: it may look
+    // like the next one.
+    const swallowed = text === '' && !this.#lags;
+    this.#queue.push(...(swallowed ? own.filter((token) => !isWhole(token.text)) : own));
+    this.#text += text;
+    const pieces = this.#take();
+    if (!this.#stuck()) return pieces;
+    // Tokens whose text never came, such as special ones, may stand in the way of those of this chunk.
+    const fits = this.#text === text && own.map((token) => token.text).join('') === text;
+    if (!fits || this.#lags) return [...pieces, ...this.#giveUp()];
+    this.#clear();
+    return [...pieces, { text, tokens: own, ids: null }];
+  }
+
+  /** No more text comes. What is left of the tokens was cut off, or ended the answer. */
+  end(): UpstreamPiece[] {
+    const text = this.#text;
+    this.#queue = [];
+    this.#text = '';
+    return untold(text, null);
+  }
+
+  /** Tokens of the reasoning cannot be told from those of the text: where text lags, not from later ones either. */
+  #passOver(text: string): UpstreamPiece[] {
+    const before = this.end();
+    this.#clear();
+    this.#lost = this.#lags;
+    return [...before, { text, tokens: null, ids: null, thinking: true }];
+  }
+
+  #take(): UpstreamPiece[] {
+    const taken: UpstreamToken[] = [];
+    let at = 0;
+    for (const { text } of this.#queue) {
+      // Without text at the end of what is there: it may end the answer, or begin the next character.
+      if (text === '' ? at === this.#text.length && this.#text !== '' : !this.#text.startsWith(text, at))
+        break;
+      if (at >= this.#text.length) break;
+      at += text.length;
+      taken.push(this.#queue[taken.length]!);
+    }
+    while (taken.at(-1)?.text === '') taken.pop();
+    const text = this.#text.slice(0, at);
+    this.#queue.splice(0, taken.length);
+    this.#text = this.#text.slice(at);
+    const pieces: UpstreamPiece[] = taken.length > 0 ? [{ text, tokens: taken, ids: null }] : [];
+    // Tokens come with their text or before it: that of which none are left is described by none.
+    if (this.#queue.length === 0) return [...pieces, ...this.end()];
+    return pieces;
+  }
+
+  /** Whether what is there cannot become right by what comes. */
+  #stuck(): boolean {
+    if (this.#text === '') return false;
+    const next = this.#queue.find(({ text }) => text !== '');
+    return !next?.text.startsWith(this.#text);
+  }
+
+  #giveUp(): UpstreamPiece[] {
+    const text = this.#text;
+    const ids = this.#queue.flatMap(({ id }) => id ?? []);
+    const all = ids.length === this.#queue.length;
+    this.#lost = this.#lags;
+    this.#clear();
+    return untold(text, all ? ids : null);
+  }
+
+  #clear(): void {
+    this.end();
+    if (this.#partial !== 0) this.#decoder = new TextDecoder();
+    this.#partial = 0;
+  }
+
+  /** The text that a token adds to those before it. */
+  #withText(token: UpstreamToken): UpstreamToken {
+    const { text, bytes } = token;
+    if (!bytes) return token;
+    const whole = !text.includes('\uFFFD') && Buffer.byteLength(text) === bytes.length;
+    if (whole && this.#partial === 0) return token;
+    const decoded = this.#decoder.decode(Uint8Array.from(bytes), { stream: true });
+    this.#partial += bytes.length - Buffer.byteLength(decoded);
+    return { ...token, text: decoded };
+  }
+}
+
+/** No part of a character. */
+const isWhole = (text: string): boolean => text !== '' && !text.includes('\uFFFD');
+
+const untold = (text: string, ids: readonly number[] | null): UpstreamPiece[] =>
+  text === '' && !ids?.length ? [] : [{ text, tokens: null, ids }];

@@ -1,0 +1,54 @@
+import type { Call } from '../dialect.js';
+import { UpstreamError } from '../errors.js';
+import { type Chunk, readChunk, readGenerateLine } from './chunks.js';
+import type { Exchange } from './exchange.js';
+import { Messages } from './messages.js';
+
+const DONE = '[DONE]';
+
+const READERS = { chunk: readChunk, generate: readGenerateLine } as const;
+
+/** The chunks of an answer, of which no more come once the server has said that it is over. */
+export class ChunkReader {
+  readonly #messages: Messages;
+  readonly #exchange: Exchange;
+  readonly #call: Pick<Call, 'format'>;
+  #finished = false;
+  #over = false;
+
+  constructor(exchange: Exchange, call: Pick<Call, 'format' | 'framing'>, lineBytes: number) {
+    this.#exchange = exchange;
+    this.#call = call;
+    this.#messages = new Messages(exchange, call.framing, lineBytes);
+  }
+
+  /**
+   * The next chunk, `null` after the last.
+   * @throws UpstreamError also for an answer that ends without a reason, or in the middle
+   */
+  async next(): Promise<Chunk | null> {
+    if (this.#over) return null;
+    const message = await this.#messages.next();
+    if (message === null) {
+      throw new UpstreamError('upstream_error', "the upstream's answer is incomplete");
+    }
+    if (message === DONE) return this.#end();
+    const chunk = READERS[this.#call.format](message);
+    if (chunk.finishReason !== null) {
+      this.#finished = true;
+      // Its last line is the end; Server-Sent Events have a mark of their own.
+      this.#over = this.#call.format === 'generate';
+      if (this.#over) this.#exchange.leave();
+    }
+    return chunk;
+  }
+
+  #end(): null {
+    if (!this.#finished) {
+      throw new UpstreamError('upstream_error', 'the upstream sent no finish_reason');
+    }
+    this.#over = true;
+    this.#exchange.leave();
+    return null;
+  }
+}

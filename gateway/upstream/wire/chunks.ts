@@ -1,0 +1,177 @@
+import type { TopToken } from '../../../src/stream/events.js';
+import { UpstreamError } from '../errors.js';
+import type { UpstreamEnd, UpstreamToken } from '../upstream.js';
+import { asCount, asCounts, asList, asNumber, asObject, asText, type Json, parseObject } from './json.js';
+
+/** One message of a server, whatever its dialect. */
+export interface Chunk {
+  readonly text: string;
+  /** Whether it tells of a reasoning that is no part of the text; tokens and ids may be those of that. */
+  readonly thinking: boolean;
+  /** Of tokens as far as it describes any; their texts need not be those of `text`. */
+  readonly tokens: readonly UpstreamToken[] | null;
+  readonly ids: readonly number[] | null;
+  readonly promptIds: readonly number[] | null;
+  readonly finishReason: UpstreamEnd['finishReason'] | null;
+  readonly usage: UpstreamEnd['usage'];
+}
+
+/**
+ * Reads a chunk of `/chat/completions` or `/completions` (OpenAI's API reference, "Streaming"), with what servers add:
+ *
+ * - vLLM (`return_token_ids`): `choices[].token_ids` of each chunk; `prompt_token_ids` beside `choices` in the first
+ *   of a chat, within the choice of a completion (vllm/entrypoints/openai/chat_completion/protocol.py,
+ *   ChatCompletionStreamResponse; completion/protocol.py, CompletionResponseStreamChoice).
+ * - llama.cpp: `id` in each entry of `logprobs.content` and of its `top_logprobs` (tools/server/server-task.cpp,
+ *   completion_token_output::probs_vector_to_json), for completions too, which OpenAI shapes otherwise.
+ * - Ollama: `logprobs.content` without ids (openai/openai.go, ChoiceLogprobs).
+ * - vLLM, llama.cpp, DeepSeek: `delta.reasoning_content`, `delta.reasoning` for what is no part of the answer.
+ * - OpenAI: `delta.refusal` in place of `delta.content`, with `logprobs.refusal`.
+ * - Mistral: `delta.content` as a list of parts (docs.mistral.ai, "Reasoning"); the reason `model_length`.
+ *
+ * @throws UpstreamError for what is no chunk, for an error object, and for content that is no text
+ */
+export function readChunk(message: string): Chunk {
+  const chunk = checked(message);
+  // One was asked for, the first.
+  const choice = asList(chunk.choices)
+    ?.map(asObject)
+    .find((each) => (each?.index ?? 0) === 0);
+  const delta = asObject(choice?.delta);
+  const usage = asObject(chunk.usage);
+  if (delta?.function_call || asList(delta?.tool_calls)?.length) throw noText('a tool call');
+  const content = contentOf(delta?.content);
+  const tokens = tokensOf(asObject(choice?.logprobs));
+  const ids = asCounts(choice?.token_ids);
+  return {
+    text: content.text || asText(delta?.refusal) || asText(choice?.text) || '',
+    thinking: content.thinking || Boolean(asText(delta?.reasoning_content) || asText(delta?.reasoning)),
+    tokens:
+      tokens && ids?.length === tokens.length ? tokens.map((token, i) => withId(token, ids[i])) : tokens,
+    ids,
+    promptIds: asCounts(chunk.prompt_token_ids ?? choice?.prompt_token_ids),
+    finishReason: finishReasonOf(choice?.finish_reason),
+    usage: usageOf(usage?.prompt_tokens, usage?.completion_tokens),
+  };
+}
+
+/**
+ * Reads a line of Ollama's `/api/generate` (docs/api.md, "Generate a completion").
+ * @throws UpstreamError as {@link readChunk}
+ */
+export function readGenerateLine(message: string): Chunk {
+  const line = checked(message);
+  const done = line.done === true;
+  return {
+    text: asText(line.response) ?? '',
+    thinking: Boolean(asText(line.thinking)),
+    tokens: entriesOf(line.logprobs),
+    ids: null,
+    promptIds: null,
+    finishReason: done ? finishReasonOf(line.done_reason ?? 'stop') : null,
+    usage: done ? usageOf(line.prompt_eval_count, line.eval_count) : null,
+  };
+}
+
+/** @throws UpstreamError for a part that is neither text nor thought: who asks would take the rest for all of it */
+function contentOf(content: unknown): Pick<Chunk, 'text' | 'thinking'> {
+  const parts = asList(content)?.map(asObject);
+  if (!parts) return { text: asText(content) ?? '', thinking: false };
+  const texts = parts.map((part) => {
+    if (part?.type === 'thinking') return '';
+    const text = part?.type === 'text' ? asText(part.text) : null;
+    if (text === null) throw noText('content of an unknown type');
+    return text;
+  });
+  return { text: texts.join(''), thinking: parts.some((part) => part?.type === 'thinking') };
+}
+
+const noText = (what: string): UpstreamError =>
+  new UpstreamError('upstream_error', `the upstream sent ${what} instead of text`);
+
+function checked(message: string): Json {
+  const object = parseObject(message);
+  if (!object) throw new UpstreamError('upstream_error', 'the upstream sent an invalid chunk');
+  // Its text stays here: it may hold addresses, or what others asked.
+  if (object.error !== undefined && object.error !== null) {
+    throw new UpstreamError('upstream_error', 'the upstream failed during its answer');
+  }
+  return object;
+}
+
+const FINISH_REASONS: Readonly<Record<string, UpstreamEnd['finishReason']>> = {
+  stop: 'stop',
+  length: 'length',
+  model_length: 'length',
+  content_filter: 'content_filter',
+};
+
+function finishReasonOf(value: unknown): UpstreamEnd['finishReason'] | null {
+  if (value === null || value === undefined || value === '') return null;
+  const reason = typeof value === 'string' && Object.hasOwn(FINISH_REASONS, value) ? value : '';
+  const known = FINISH_REASONS[reason];
+  if (known) return known;
+  throw new UpstreamError('upstream_error', 'the upstream sent an unknown finish_reason');
+}
+
+function usageOf(prompt: unknown, completion: unknown): UpstreamEnd['usage'] {
+  const promptTokens = asCount(prompt);
+  const completionTokens = asCount(completion);
+  return promptTokens === null || completionTokens === null ? null : { promptTokens, completionTokens };
+}
+
+function tokensOf(logprobs: Json | null): UpstreamToken[] | null {
+  if (!logprobs) return null;
+  return entriesOf(logprobs.content) ?? entriesOf(logprobs.refusal) ?? legacyTokens(logprobs);
+}
+
+/** Entries of `logprobs.content`; `null` for none at all. */
+function entriesOf(value: unknown): UpstreamToken[] | null {
+  const entries = asList(value);
+  if (!entries || entries.length === 0) return null;
+  return entries.map((entry) => {
+    const fields = asObject(entry) ?? {};
+    const top = asList(fields.top_logprobs) ?? [];
+    const bytes = asCounts(fields.bytes);
+    return {
+      id: asCount(fields.id),
+      text: asText(fields.token) ?? '',
+      ...(bytes && { bytes }),
+      logprob: logprobOf(fields.logprob),
+      topLogprobs: top.flatMap((other) => topToken(asObject(other))),
+    };
+  });
+}
+
+function topToken(fields: Json | null): TopToken[] {
+  const logprob = logprobOf(fields?.logprob);
+  const text = asText(fields?.token);
+  if (logprob === null || text === null) return [];
+  const bytes = asCounts(fields?.bytes);
+  return [{ id: asCount(fields?.id), text, ...(bytes && { bytes }), logprob }];
+}
+
+/** `logprobs` of OpenAI's older completions: lists side by side. */
+function legacyTokens({ tokens, token_logprobs, top_logprobs }: Json): UpstreamToken[] | null {
+  const texts = asList(tokens);
+  const logprobs = asList(token_logprobs);
+  if (!texts || texts.length === 0 || texts.length !== logprobs?.length) return null;
+  const tops = asList(top_logprobs) ?? [];
+  return texts.map((text, i) => ({
+    id: null,
+    text: asText(text) ?? '',
+    logprob: logprobOf(logprobs[i]),
+    topLogprobs: Object.entries(asObject(tops[i]) ?? {})
+      .flatMap(([text, value]) => topToken({ token: text, logprob: value }))
+      .sort((a, b) => b.logprob - a.logprob),
+  }));
+}
+
+/** Rounding may make it positive; what is above that is no log-probability. */
+function logprobOf(value: unknown): number | null {
+  const logprob = asNumber(value);
+  return logprob === null || logprob > 1e-3 ? null : Math.min(0, logprob);
+}
+
+const withId = (token: UpstreamToken, id: number | undefined): UpstreamToken =>
+  id === undefined ? token : { ...token, id };

@@ -1,0 +1,222 @@
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { UpstreamError } from '../errors.js';
+
+export interface ExchangeOptions {
+  /** From the request to the first byte of the body. */
+  readonly firstByteMs: number;
+  /** That a reader waits for more of the body. */
+  readonly idleMs: number;
+  readonly responseBytes: number;
+  readonly signal: AbortSignal;
+}
+
+/** How long the end of an answer may take that is whole; after that its connection is closed. */
+const LEAVE_MS = 2000;
+
+/** Bytes that may wait for the reader before the socket has to; Node's buffers take as many again. */
+const HIGH_WATER_BYTES = 64 << 10;
+
+/** One request, which is to be sent by whoever made it, and its answer, read chunk by chunk. */
+export class Exchange {
+  /** Resolves with the first byte of the body, or with its end. */
+  readonly begun: Promise<void>;
+  status = 0;
+  headers: Readonly<IncomingHttpHeaders> = {};
+  readonly #request: ClientRequest;
+  readonly #options: ExchangeOptions;
+  readonly #clock: Clock;
+  #response: IncomingMessage | null = null;
+  #resolveBegun: () => void = () => {};
+  #rejectBegun: (error: unknown) => void = () => {};
+  #chunks: Uint8Array[] = [];
+  #waitingBytes = 0;
+  #received = 0;
+  #hasBegun = false;
+  #ended = false;
+  #left = false;
+  #failure: { readonly error: unknown } | null = null;
+  #wake: (() => void) | null = null;
+  readonly #onAbort = (): void => this.#fail(this.#options.signal.reason);
+
+  constructor(request: ClientRequest, options: ExchangeOptions) {
+    this.#request = request;
+    this.#options = options;
+    this.begun = new Promise((resolve, reject) => {
+      this.#resolveBegun = resolve;
+      this.#rejectBegun = reject;
+    });
+    this.#clock = new Clock(() => this.#timeout());
+    this.#clock.set(options.firstByteMs);
+    options.signal.addEventListener('abort', this.#onAbort, { once: true });
+    request.on('response', (response) => this.#receive(response));
+    request.on('error', (error) => this.#fail(connectionError(error, this.#hasBegun)));
+    request.on('close', () => {
+      // Without an error: where the server goes over to another protocol, which it was not asked for.
+      if (!this.#response) this.#fail(connectionError(new Error('no answer'), false));
+    });
+  }
+
+  /**
+   * The next bytes of the body, `null` after the last.
+   * @throws UpstreamError; what the signal was aborted with
+   */
+  async read(): Promise<Uint8Array | null> {
+    if (this.#chunks.length === 0 && !this.#ended && !this.#failure) {
+      this.#clock.set(this.#left ? Math.min(LEAVE_MS, this.#options.idleMs) : this.#options.idleMs);
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    const chunk = this.#chunks.shift();
+    if (chunk) {
+      this.#waitingBytes -= chunk.length;
+      if (this.#waitingBytes < HIGH_WATER_BYTES / 2 && this.#response?.isPaused()) this.#response.resume();
+      return chunk;
+    }
+    if (this.#failure) throw this.#failure.error;
+    return null;
+  }
+
+  /**
+   * The answer is whole, whatever the body still holds: that is read and dropped, and cannot be cancelled any more, so
+   * that the connection serves the next request.
+   */
+  leave(): void {
+    this.#left = true;
+    this.#options.signal.removeEventListener('abort', this.#onAbort);
+    const drop = async (): Promise<void> => {
+      while ((await this.read()) !== null);
+    };
+    drop().catch(() => {}); // how its connection ends is of no consequence to an answer that is whole
+  }
+
+  /** Nobody reads on: closes the connection, unless the answer is whole. */
+  cancel(): void {
+    if (!this.#ended && !this.#left)
+      this.#fail(new UpstreamError('upstream_error', 'the request was cancelled'));
+  }
+
+  header(name: string): string | undefined {
+    const value = this.headers[name];
+    return typeof value === 'object' ? value[0] : value;
+  }
+
+  #receive(response: IncomingMessage): void {
+    this.#response = response;
+    this.status = response.statusCode ?? 0;
+    this.headers = response.headers;
+    response.on('data', (chunk: Uint8Array) => this.#take(chunk));
+    response.on('end', () => this.#end());
+    response.on('error', (error) => this.#fail(connectionError(error, this.#hasBegun)));
+  }
+
+  #take(chunk: Uint8Array): void {
+    if (this.#failure) return;
+    this.#clock.stop();
+    this.#received += chunk.length;
+    if (this.#received > this.#options.responseBytes) {
+      this.#fail(new UpstreamError('upstream_error', 'the answer of the upstream is too large'));
+      return;
+    }
+    this.#chunks.push(chunk);
+    this.#waitingBytes += chunk.length;
+    if (this.#waitingBytes > HIGH_WATER_BYTES) this.#response?.pause();
+    this.#begin();
+    this.#wakeUp();
+  }
+
+  #end(): void {
+    if (this.#failure) return;
+    this.#ended = true;
+    this.#finish();
+    this.#begin();
+    this.#wakeUp();
+  }
+
+  #begin(): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    this.#resolveBegun();
+  }
+
+  #timeout(): void {
+    const what = this.#hasBegun ? 'stopped sending during its answer' : 'did not answer in time';
+    this.#fail(new UpstreamError('upstream_timeout', `the upstream ${what}`));
+  }
+
+  /** What was received before is still read. */
+  #fail(error: unknown): void {
+    if (this.#failure || this.#ended) return;
+    this.#failure = { error };
+    this.#finish();
+    this.#rejectBegun(error);
+    this.#request.destroy();
+    this.#wakeUp();
+  }
+
+  #finish(): void {
+    this.#clock.stop(true);
+    this.#options.signal.removeEventListener('abort', this.#onAbort);
+  }
+
+  #wakeUp(): void {
+    this.#wake?.();
+    this.#wake = null;
+  }
+}
+
+/** The errors of sockets and of Node's parser, without their texts: these hold addresses. */
+function connectionError(error: Error, hasBegun: boolean): UpstreamError {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  const options = { reason: code };
+  if (hasBegun) {
+    return new UpstreamError(
+      'upstream_error',
+      'the upstream closed the connection during its answer',
+      options,
+    );
+  }
+  if (code.startsWith('HPE_')) {
+    return new UpstreamError('upstream_error', 'the upstream sent invalid HTTP', options);
+  }
+  return new UpstreamError('upstream_unreachable', 'the upstream cannot be reached', options);
+}
+
+/** A deadline that is moved with every part of an answer, and makes a timer only when the last one is over. */
+class Clock {
+  readonly #expired: () => void;
+  #due = Number.POSITIVE_INFINITY;
+  #timer: NodeJS.Timeout | null = null;
+  #timerDue = Number.POSITIVE_INFINITY;
+
+  constructor(expired: () => void) {
+    this.#expired = expired;
+  }
+
+  set(ms: number): void {
+    this.#due = performance.now() + ms;
+    if (this.#timer && this.#timerDue <= this.#due) return;
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#arm(ms);
+  }
+
+  /** @param forGood the timer goes too: it would keep the process alive */
+  stop(forGood = false): void {
+    this.#due = Number.POSITIVE_INFINITY;
+    if (!forGood || !this.#timer) return;
+    clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #arm(ms: number): void {
+    this.#timerDue = performance.now() + ms;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      if (this.#due === Number.POSITIVE_INFINITY) return;
+      const left = this.#due - performance.now();
+      // Timers may be early by a part of a millisecond.
+      if (left > 1) this.#arm(left);
+      else this.#expired();
+    }, ms);
+  }
+}

@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import http, { type Agent, type ClientRequest, type RequestOptions } from 'node:http';
+import https from 'node:https';
+import { setImmediate } from 'node:timers/promises';
+import { urlToHttpOptions } from 'node:url';
+import type { UpstreamModelConfig } from '../../config/config.js';
+import { UpstreamError } from '../errors.js';
+import { Exchange } from './exchange.js';
+
+export interface UpstreamHttpOptions {
+  /** Up to and with `/v1`. */
+  readonly url: string;
+  readonly key: string | null;
+  readonly timeouts: UpstreamModelConfig['timeouts'];
+  readonly responseBytes: number;
+}
+
+const USER_AGENT = 'flinch';
+
+/** A connection that is not used for so long is closed: before servers do, of which many take 5 s. */
+const UNUSED_MS = 4000;
+
+/**
+ * By node:http: undici 7, and so the fetch of Node 20 to 24, ends the process where a server closes its connection
+ * while nobody reads the answer (nodejs/undici#5360).
+ *
+ * Requests to one server. Nothing of a client's request decides where they go or which headers they have; redirects
+ * are not followed, and compressed answers not asked for.
+ */
+export class UpstreamHttp {
+  readonly #options: UpstreamHttpOptions;
+  readonly #module: typeof http | typeof https;
+  readonly #agent: Agent;
+  readonly #origin: RequestOptions;
+  readonly #base: string;
+  #closed = false;
+
+  constructor(options: UpstreamHttpOptions) {
+    const { origin, pathname, protocol } = new URL(options.url);
+    this.#options = options;
+    this.#base = pathname.replace(/\/+$/, '');
+    this.#origin = urlToHttpOptions(new URL(origin));
+    this.#module = protocol === 'https:' ? https : http;
+    this.#agent = new this.#module.Agent({
+      keepAlive: true,
+      keepAliveMsecs: 60_000, // by default it is each second that the other side must show that it is there
+      maxFreeSockets: Number.POSITIVE_INFINITY,
+      timeout: UNUSED_MS,
+    });
+  }
+
+  /**
+   * Resolves with the first byte of the answer's body, or its end, whatever the status is.
+   * @param path below the configured address; with a leading `/../` beside its last part
+   * @param signal closes the connection
+   * @throws UpstreamError `upstream_unreachable`, `upstream_timeout`; what the signal is aborted with
+   */
+  post(path: string, body: object, signal: AbortSignal): Promise<Exchange> {
+    return this.#send({ method: 'POST', path: this.#path(path) }, JSON.stringify(body), signal);
+  }
+
+  /** The same without a body. */
+  get(path: string, signal: AbortSignal): Promise<Exchange> {
+    return this.#send({ method: 'GET', path: this.#path(path) }, '', signal);
+  }
+
+  async #send(
+    target: Pick<RequestOptions, 'method' | 'path'>,
+    body: string,
+    signal: AbortSignal,
+  ): Promise<Exchange> {
+    // What has come on unused connections is seen by then, such as their end.
+    await setImmediate();
+    signal.throwIfAborted();
+    if (this.#closed) throw new UpstreamError('upstream_error', 'the gateway is shutting down');
+    const { timeouts, responseBytes } = this.#options;
+    const options = { ...this.#origin, ...target, agent: this.#agent, headers: this.#headers() };
+    const request = this.#module.request(options);
+    const exchange = new Exchange(request, {
+      firstByteMs: timeouts.first_byte_s * 1000,
+      idleMs: timeouts.idle_s * 1000,
+      responseBytes,
+      signal,
+    });
+    limitConnecting(request, timeouts.connect_s * 1000);
+    request.end(body);
+    await exchange.begun;
+    return exchange;
+  }
+
+  /** Ends what is under way. */
+  close(): void {
+    this.#closed = true;
+    this.#agent.destroy();
+  }
+
+  #path(path: string): string {
+    return path.startsWith('/../')
+      ? `${this.#base.slice(0, this.#base.lastIndexOf('/'))}${path.slice(3)}`
+      : `${this.#base}${path}`;
+  }
+
+  /** All that leave: there is no way for others to be added. */
+  #headers(): Record<string, string> {
+    const { key } = this.#options;
+    return {
+      'content-type': 'application/json',
+      accept: 'text/event-stream, application/json',
+      'user-agent': USER_AGENT,
+      'x-request-id': randomUUID(),
+      ...(key !== null && { authorization: `Bearer ${key}` }),
+    };
+  }
+}
+
+/** Until a connection stands, with TLS where that is used. An agent's `timeout` does nothing while it is in use. */
+function limitConnecting(request: ClientRequest, ms: number): void {
+  request.once('socket', (socket) => {
+    if (!socket.connecting) return;
+    const late = Object.assign(new Error('connecting timed out'), { code: 'ETIMEDOUT' });
+    const timer = setTimeout(() => request.destroy(late), ms);
+    for (const event of ['encrypted' in socket ? 'secureConnect' : 'connect', 'close']) {
+      socket.once(event, () => clearTimeout(timer));
+    }
+  });
+}

@@ -1,0 +1,86 @@
+import { retryAfterSeconds, UpstreamError } from '../errors.js';
+import type { Exchange } from './exchange.js';
+import { asList, asObject, asText, parseObject } from './json.js';
+
+const MAX_BODY_BYTES = 64 << 10;
+const MAX_TEXT = 300;
+
+export interface RefusalOptions {
+  /** What must not stand in a text that clients see: the key, the host. */
+  readonly secrets: readonly string[];
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** What an answer of another status than 200 says. Reads its body only where clients are told what it says. */
+export async function refusalOf(
+  exchange: Exchange,
+  { secrets, now }: RefusalOptions,
+): Promise<UpstreamError> {
+  const { status } = exchange;
+  const reason = `HTTP ${status}`;
+  if (status === 400 || status === 413 || status === 422) {
+    const text = clean(messageOf(await bodyOf(exchange)), secrets);
+    const message =
+      text === '' ? 'the upstream refused the request' : `the upstream refused the request: ${text}`;
+    return new UpstreamError('upstream_refused', message, { reason });
+  }
+  if (status === 401 || status === 403) {
+    return new UpstreamError('upstream_unauthorized', "the upstream did not accept the gateway's key", {
+      reason,
+    });
+  }
+  if (status === 404) {
+    const message = 'the upstream does not know the path or the model';
+    return new UpstreamError('upstream_not_found', message, { reason });
+  }
+  if (status === 429 || status === 503) {
+    const retryAfterS = retryAfterSeconds(exchange.header('retry-after'), now);
+    return new UpstreamError('upstream_overloaded', 'the upstream is overloaded', { reason, retryAfterS });
+  }
+  if (status >= 300 && status < 400) {
+    const message = 'the upstream answered with a redirect; redirects are not followed';
+    return new UpstreamError('upstream_error', message, { reason });
+  }
+  return new UpstreamError('upstream_error', `the upstream answered with status ${status}`, { reason });
+}
+
+async function bodyOf(exchange: Exchange): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for (;;) {
+    const chunk = await exchange.read();
+    if (chunk === null) break;
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES) return '';
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+/** OpenAI and llama.cpp: `error.message`. Ollama: `error`. Older vLLM: `message`. FastAPI: `detail`. */
+function messageOf(body: string): string {
+  const object = parseObject(body);
+  const detail = asObject(asList(object?.detail)?.[0]);
+  return (
+    asText(asObject(object?.error)?.message) ??
+    asText(object?.error) ??
+    asText(object?.message) ??
+    asText(object?.detail) ??
+    asText(detail?.msg) ??
+    ''
+  );
+}
+
+function clean(text: string, secrets: readonly string[]): string {
+  let cleaned = text;
+  for (const secret of secrets) {
+    // Servers write host names as they like.
+    if (secret !== '') cleaned = cleaned.replaceAll(new RegExp(escaped(secret), 'gi'), '***');
+  }
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is taken out
+  cleaned = cleaned.replaceAll(/[\u0000-\u001f\u007f]+/g, ' ').trim();
+  return cleaned.length > MAX_TEXT ? `${cleaned.slice(0, MAX_TEXT)}…` : cleaned;
+}
+
+const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');

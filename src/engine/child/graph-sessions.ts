@@ -1,0 +1,87 @@
+import { buildBackwardGraph } from '../../graphs/backward-graph.js';
+import type { ModelSource } from '../../graphs/decoder.js';
+import { buildForwardGraph, type ForwardGraphOptions } from '../../graphs/forward-graph.js';
+import { buildScoreGraph, type ScoreGraphOptions } from '../../graphs/score-graph.js';
+import { buildTangentGraph, type TangentGraphOptions } from '../../graphs/tangent-graph.js';
+import { buildTokurGraph, type TokurGraphOptions } from '../../graphs/tokur-graph.js';
+import type { Graph } from '../../onnx/graph.js';
+import { debug } from '../debug.js';
+import { TokurBases } from '../low-rank-basis.js';
+import { openSession, type Session, type SessionOptions } from '../ort-session.js';
+
+/** A graph by its options. */
+export type GraphSpec =
+  | ({ readonly kind: 'forward' } & Omit<ForwardGraphOptions, 'fused'>)
+  | ({ readonly kind: 'score' } & Omit<ScoreGraphOptions, 'fused'>)
+  | { readonly kind: 'backward' }
+  | ({ readonly kind: 'tangent' } & TangentGraphOptions)
+  | ({ readonly kind: 'tokur' } & Omit<TokurGraphOptions, 'fused' | 'directions'>);
+
+/** The numbers of sequences that graphs are built for: a batch of another size is cut to the next smaller one. */
+const BATCH_SIZES = [16, 8, 4, 2, 1];
+
+/** The sessions of a process, opened on first use and kept: opening and releasing them again leaks. */
+export class Sessions {
+  readonly #source: ModelSource;
+  readonly #options: SessionOptions;
+  readonly #opened = new Map<string, Promise<Session>>();
+  /** What `tokur` graphs need first. */
+  readonly tokurBases: TokurBases;
+
+  constructor(source: ModelSource, options: SessionOptions) {
+    this.#source = source;
+    this.#options = options;
+    this.tokurBases = new TokurBases(source, { threads: options.threads });
+  }
+
+  /**
+   * The largest number of sequences, of those that wait, that go through in one run. A GPU holds the weights once more for
+   * every graph, and WebGPU promises a shader no more than eight buffers to take sequences apart: there it is one.
+   */
+  batchSize(waiting: number, limit = Number.POSITIVE_INFINITY): number {
+    const { device = 'cpu' } = this.#options;
+    if (device !== 'cpu') return 1;
+    return BATCH_SIZES.find((size) => size <= Math.min(waiting, limit)) ?? 1;
+  }
+
+  get(spec: GraphSpec): Promise<Session> {
+    const key = JSON.stringify(spec);
+    const known = this.#opened.get(key);
+    if (known) return known;
+    const session = this.#open(spec);
+    this.#opened.set(key, session);
+    session.catch(() => this.#opened.delete(key));
+    return session;
+  }
+
+  async #open(spec: GraphSpec): Promise<Session> {
+    const start = performance.now();
+    const session = await openSession(this.#build(spec), this.#options);
+    debug('session %j: opened in %d ms', spec, Math.round(performance.now() - start));
+    return session;
+  }
+
+  /**
+   * The fused attention is the CPU's alone: CUDA has it in half precision only, and on WebGPU (onnxruntime 1.30.0) it
+   * gave wrong results for heads of 8.
+   */
+  #build(spec: GraphSpec): Graph {
+    const { device = 'cpu' } = this.#options;
+    const fused = device === 'cpu';
+    switch (spec.kind) {
+      case 'forward':
+        return buildForwardGraph(this.#source, { ...spec, fused });
+      case 'score':
+        return buildScoreGraph(this.#source, { ...spec, fused });
+      case 'backward':
+        return buildBackwardGraph(this.#source);
+      case 'tangent':
+        return buildTangentGraph(this.#source, spec);
+      case 'tokur': {
+        const directions = this.tokurBases.layers;
+        if (!directions) throw new Error('the bases of TokUR are not found yet');
+        return buildTokurGraph(this.#source, { ...spec, fused, directions });
+      }
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import type { Observable, OperatorFunction } from 'rxjs';
+import type { DoneEvent, GenerationEvent, GuardEvent, TokenEvent } from '../stream/events.js';
+import type { FlowGate } from '../stream/flow-gate.js';
+import type { Continuation, Place } from './continuation.js';
+import { TextSoFar } from './text-so-far.js';
+
+/** One continuation of a response, which can be continued in other ways from any of its tokens. */
+export interface Branch {
+  readonly promptTokens: number;
+  /** Tokens that were written for it, read or not. */
+  readonly written: number;
+  /** Its own tokens, their scores and spikes, and a verdict on each step. Subscribed to once; unsubscribing leaves the branch open. */
+  events(gate: FlowGate): Observable<GuardEvent>;
+  /** Whether tokens are left to write after `keep` tokens and the text `insert`, which may be empty. */
+  fits(keep: number, insert: string): boolean;
+  /** @throws what writer and scorer throw; RangeError for a continuation that leaves no token to write */
+  fork(continuation: Continuation): Promise<Branch>;
+  close(): void;
+}
+
+/** What writes a branch. */
+export interface BranchWriter extends Pick<Branch, 'promptTokens' | 'written' | 'fits'> {
+  /** Inserted tokens, then drawn ones, then the end. Subscribed to once; unsubscribing leaves the writer open. */
+  tokens(gate: FlowGate): Observable<TokenEvent | DoneEvent>;
+  /** @param kept the tokens that stay, `continuation.keep` of them */
+  fork(kept: readonly TokenEvent[], continuation: Continuation): Promise<BranchWriter>;
+  close(): void;
+}
+
+export interface BranchScoring {
+  readonly gate: FlowGate;
+  /** Index of the branch's first own token. */
+  readonly from: number;
+  /** As in {@link ScoreOptions.begins}. */
+  readonly begins: (text: string) => boolean;
+}
+
+/** What scores a branch. */
+export interface BranchScorer {
+  /** Adds scores to tokens. Applied once; unsubscribing leaves the scorer open. */
+  score(scoring: BranchScoring): OperatorFunction<TokenEvent | DoneEvent, GenerationEvent>;
+  /** @param keep tokens of the response that stay */
+  fork(keep: number): Promise<BranchScorer>;
+  close(): void;
+}
+
+/** How the events of a branch are rated and judged. */
+export interface BranchJudge {
+  /** Rates each score. */
+  readonly rate: OperatorFunction<GenerationEvent, GenerationEvent>;
+  /** Finds steps and judges them, from the first token of one on. */
+  readonly judge: (place: Place) => OperatorFunction<GenerationEvent, GuardEvent>;
+}
+
+/**
+ * A branch is what writes × what scores. It closes both.
+ *
+ * @param text what precedes the branch; by default nothing
+ *
+ * @example
+ * branchOf(writer, scorer, { rate: rateRisk(risks), judge: (place) => segmentSteps(place) });
+ */
+export function branchOf(
+  writer: BranchWriter,
+  scorer: BranchScorer,
+  judge: BranchJudge,
+  text: TextSoFar = TextSoFar.begin(),
+): Branch {
+  return {
+    promptTokens: writer.promptTokens,
+    get written() {
+      return writer.written;
+    },
+    events: (gate) => {
+      const live = (begins: BranchScoring['begins']) =>
+        writer.tokens(gate).pipe(scorer.score({ gate, from: text.keep, begins }), judge.rate);
+      return text.follow(live, judge.judge);
+    },
+    fits: (keep, insert) => writer.fits(keep, insert),
+    fork: async (continuation) => {
+      const kept = text.upTo(continuation);
+      const forked = await scorer.fork(continuation.keep);
+      const written = await closeOnFailure(forked, () => writer.fork(kept.tokens, continuation));
+      return branchOf(written, forked, judge, kept);
+    },
+    close: () => {
+      writer.close();
+      scorer.close();
+    },
+  };
+}
+
+/** What `open` resolves to; if it fails, what was opened before is closed. */
+export async function closeOnFailure<T>(
+  opened: { readonly close: () => void } | null,
+  open: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    opened?.close();
+    throw error;
+  }
+}

@@ -1,0 +1,151 @@
+import { z } from 'zod';
+import { STATISTICS } from '../risk/risk.js';
+import type { Method } from '../uncertainty/method-names.js';
+import { integer, method, real, scoringFields } from '../uncertainty/scoring-fields.js';
+import { DEFAULT_WINDOW, type Scoring, SettingsError } from '../uncertainty/settings.js';
+import { ACTIONS, CHOICES, DEFAULT_GUARD, DELIVERIES, type Guard, retracts, TARGETS } from './guard.js';
+
+const rate = 'must be a number above 0 and below 1';
+const text = 'must not be empty';
+
+/** The fields of the library's {@link Guard}, named as requests and the command line name them. */
+const judgingFields = {
+  method: method
+    .optional()
+    .describe(
+      'Score that steps are judged by (default: `adversarial` if it is one of `methods`, otherwise the first of them).',
+    ),
+  per: z
+    .enum(TARGETS)
+    .default(DEFAULT_GUARD.per)
+    .describe('A step is flagged by its own risk (`step`), or by the largest risk of its tokens (`token`).'),
+  statistic: z
+    .enum(STATISTICS)
+    .default(DEFAULT_GUARD.statistic)
+    .describe("Score of a step: the largest (`max`) or the mean (`mean`) of its tokens' scores."),
+  rate: z
+    .number({ error: rate })
+    .gt(0, { error: rate })
+    .lt(1, { error: rate })
+    .default(DEFAULT_GUARD.rate)
+    .describe(
+      'Target false-alarm rate of steps, or of tokens if `per` is `token`: a risk of at least 1 − `rate` is flagged, and a token with such a risk is a spike.',
+    ),
+  delivery: z
+    .enum(DELIVERIES)
+    .default(DEFAULT_GUARD.delivery)
+    .describe(
+      'Tokens are sent at once (`immediate`), or in whole steps once they are settled (`held`); `rollback` and `reflect` are always `held` where nothing can be taken back: Server-Sent Events, whole responses, terminals.',
+    ),
+  action: z
+    .enum(ACTIONS)
+    .default(DEFAULT_GUARD.action)
+    .describe(
+      'What happens to a flagged step: it is marked (`annotate`), the response ends (`stop`), the step is sampled again (`rollback`), or a request to check it is inserted after it (`reflect`).',
+    ),
+  rollback_to: z
+    .enum(TARGETS)
+    .default(DEFAULT_GUARD.rollbackTo)
+    .describe(
+      '`rollback`: go back to the start of the step (`step`), or to its token with the highest score (`token`).',
+    ),
+  candidates: integer(1, 16)
+    .default(DEFAULT_GUARD.candidates)
+    .describe('`rollback`: number of continuations sampled in addition to the flagged one.'),
+  choose: z
+    .enum(CHOICES)
+    .default(DEFAULT_GUARD.choose)
+    .describe(
+      '`rollback`: keep the continuation with the lowest mean score (`uncertainty`), or what most of them say (`majority`).',
+    ),
+  candidate_temperature: real(0, 2)
+    .optional()
+    .describe('`rollback`: sampling temperature of these continuations (default: that of the response).'),
+  reflection: z
+    .string({ error: text })
+    .min(1, { error: text })
+    .default(DEFAULT_GUARD.reflection)
+    .describe('`reflect`: text inserted after the step.'),
+  max_rollbacks: integer(0, 64)
+    .default(DEFAULT_GUARD.maxRollbacks)
+    .describe(
+      '`rollback`, `reflect`: maximum number of them in a response; steps flagged later are only marked.',
+    ),
+};
+
+/**
+ * The guard's fields, once for all: requests, the command line, the client's types and docs/reference follow from them.
+ * How they fit together is checked by {@link checkGuard} and `checkScoring`.
+ */
+export const guardFields = {
+  enabled: z
+    .boolean()
+    .default(true)
+    .describe('Score the tokens and judge the steps; if false, all other fields are ignored.'),
+  ...scoringFields,
+  ...judgingFields,
+};
+
+export type GuardFieldName = keyof typeof guardFields;
+
+/** The window covers the block by default. */
+export const withWindow = <
+  Fields extends { readonly block: number; readonly window?: number | 'all' | undefined },
+>(
+  fields: Fields,
+) => ({ ...fields, window: fields.window ?? Math.max(DEFAULT_WINDOW, fields.block) });
+
+/** In the ranges of the engine; every field has a default. */
+export const guardSchema = z.strictObject(guardFields).transform(withWindow);
+
+/** As it was asked for. */
+export type GuardFields = z.output<typeof guardSchema>;
+
+/** With the methods, which depend on the model. */
+export interface CompleteGuardFields extends GuardFields {
+  readonly methods: Method[];
+  readonly method: Method;
+}
+
+/**
+ * The library's guard.
+ * @param canRetract whether tokens that were sent can be taken back; otherwise they are held until they are settled
+ */
+export function guardOf(fields: CompleteGuardFields, canRetract: boolean): Guard {
+  const { method, per, statistic, rate, action, candidates, choose, reflection } = fields;
+  const temperature = fields.candidate_temperature;
+  return {
+    method,
+    per,
+    statistic,
+    rate,
+    delivery: retracts(action) && !canRetract ? 'held' : fields.delivery,
+    action,
+    rollbackTo: fields.rollback_to,
+    candidates,
+    choose,
+    ...(temperature !== undefined && { temperature }),
+    reflection,
+    maxRollbacks: fields.max_rollbacks,
+  };
+}
+
+/** `rollback_to` is `rollbackTo` in the library and among the options of a command. */
+export const camelCase = (name: string): string =>
+  name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** @throws SettingsError that names the field */
+export function checkGuard(guard: Guard, { methods, schedule }: Scoring): void {
+  if (!methods.includes(guard.method)) {
+    throw new SettingsError('method', `${guard.method} is not among the methods`);
+  }
+  if (schedule.kind === 'offline') {
+    throw new SettingsError('schedule', 'offline has no scores before the response has ended');
+  }
+  const values = new Map<string, unknown>(Object.entries(guard));
+  for (const [name, field] of Object.entries(judgingFields)) {
+    const property = name === 'candidate_temperature' ? 'temperature' : camelCase(name);
+    const [issue] = field.safeParse(values.get(property)).error?.issues ?? [];
+    if (issue) throw new SettingsError(property, issue.message);
+  }
+}

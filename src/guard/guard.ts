@@ -1,0 +1,99 @@
+import { POSITIONS } from '../risk/positions.js';
+import { isAlarm, type RiskModel, type Statistic } from '../risk/risk.js';
+import type { ActionName } from '../stream/events.js';
+import type { Method } from '../uncertainty/method-names.js';
+import { lowestUncertainty, majority } from './choose.js';
+import type { Choose, Policy } from './policy.js';
+
+export const DELIVERIES = ['immediate', 'held'] as const;
+export const ACTIONS = ['annotate', 'stop', 'rollback', 'reflect'] as const satisfies readonly ActionName[];
+export const CHOICES = ['uncertainty', 'majority'] as const;
+export const TARGETS = ['step', 'token'] as const;
+
+/** When a step counts as doubtful, and what is done then. */
+export interface Guard {
+  /** The measure that steps are judged by. */
+  readonly method: Method;
+  /** A step is flagged by its own risk, or by that of one of its tokens. */
+  readonly per: (typeof TARGETS)[number];
+  /** What of its tokens' scores stands for a step; where the rate is one of steps. */
+  readonly statistic: Statistic;
+  /** Target share of false alarms, of steps or of tokens: what has a risk of at least 1 − rate is flagged. */
+  readonly rate: number;
+  /** Tokens pass at once, or a step at a time once its verdict is known and nothing of it can be retracted. */
+  readonly delivery: (typeof DELIVERIES)[number];
+  readonly action: ActionName;
+  /** `rollback`: to the start of the step, or to the token of it that scored highest. */
+  readonly rollbackTo: (typeof TARGETS)[number];
+  /** `rollback`: continuations that are drawn beside the flagged one. */
+  readonly candidates: number;
+  /** `rollback`: the lowest mean score, or what most say. */
+  readonly choose: (typeof CHOICES)[number];
+  /** `rollback`: of the candidates; by default that of the response. */
+  readonly temperature?: number;
+  /** `reflect`: what is put after the step. */
+  readonly reflection: string;
+  /** `rollback`, `reflect`: after so many the response goes on, flagged or not. */
+  readonly maxRollbacks: number;
+}
+
+export const DEFAULT_GUARD: Guard = {
+  method: 'adversarial',
+  per: 'step',
+  statistic: 'max',
+  rate: 0.02,
+  delivery: 'immediate',
+  action: 'annotate',
+  rollbackTo: 'step',
+  candidates: 4,
+  choose: 'majority',
+  reflection: 'Wait, let me check that step.\n',
+  maxRollbacks: 8,
+};
+
+/** Whether an action voids tokens that may have been shown: who cannot take them back needs `held`. */
+export function retracts(action: ActionName): boolean {
+  return action === 'rollback' || action === 'reflect';
+}
+
+/**
+ * What is wrong with a rate at which no score whatever would be flagged, as fewer ordinary ones were collected than it
+ * takes: for people. `null` for a rate that works, and where the scores to rank by are still coming in.
+ */
+export function neverFires({ method, per, statistic, rate }: Guard, risks: RiskModel): string | null {
+  if (!risks.calibrated(method)) return null; // a running estimate would learn from being asked
+  const infinite = Number.POSITIVE_INFINITY;
+  const largest =
+    per === 'step'
+      ? [risks.ofStep(method, statistic, infinite)]
+      : POSITIONS.map((index) => risks.ofToken(method, infinite, index));
+  const known = largest.filter((risk) => risk !== null);
+  if (known.length === 0 || known.some((risk) => isAlarm(risk, rate))) return null;
+  const least = Number((1 - Math.max(...known)).toPrecision(3));
+  return `no ${per} is ever flagged by ${method} at a rate below ${least}: too few ordinary scores were collected`;
+}
+
+const CHOOSE: Readonly<Record<Guard['choose'], Choose>> = {
+  uncertainty: lowestUncertainty,
+  majority: majority(),
+};
+
+/**
+ * Does with each flagged step what the guard says, as long as corrections are left.
+ * @param choose in place of the guard's choice
+ */
+export function policyOf(guard: Guard, choose: Choose = CHOOSE[guard.choose]): Policy {
+  const { action, candidates, temperature, rollbackTo, reflection, maxRollbacks } = guard;
+  return (step, { corrections, peak }) => {
+    if (action === 'annotate' || action === 'stop') return { action };
+    if (corrections >= maxRollbacks) return { action: 'annotate' };
+    if (action === 'reflect') return { action, text: reflection };
+    return {
+      action,
+      from: rollbackTo === 'step' ? step.from : peak,
+      candidates,
+      choose,
+      ...(temperature !== undefined && { temperature }),
+    };
+  };
+}

@@ -1,0 +1,76 @@
+import { defer, finalize, from, type Observable, tap } from 'rxjs';
+import type { RiskModel } from '../risk/risk.js';
+import { detectSpikes } from '../stream/detect-spikes.js';
+import type { GuardEvent } from '../stream/events.js';
+import { flagSteps } from '../stream/flag-steps.js';
+import { FlowGate } from '../stream/flow-gate.js';
+import { holdBack } from '../stream/hold-back.js';
+import { rateRisk } from '../stream/rate-risk.js';
+import { segmentSteps } from '../stream/segment-steps.js';
+import type { Scoring } from '../uncertainty/settings.js';
+import type { Branch, BranchJudge } from './branch.js';
+import { type Guard, policyOf } from './guard.js';
+import { checkGuard } from './guard-fields.js';
+import { type InterveneOptions, intervene } from './intervene.js';
+import type { Policy } from './policy.js';
+
+/** What a guard needs of a branch that is opened for it. */
+export interface Judging extends BranchJudge {
+  /** How many other continuations there may be at a time: memory is set aside for them. */
+  readonly forks: number;
+}
+
+export interface GuardedBranchOptions {
+  readonly scoring: Scoring;
+  readonly guard: Guard;
+  /** What is ordinary: from a calibration, or learnt while running. */
+  readonly risks: RiskModel;
+  /** Other continuations are drawn by seeds that follow from it. */
+  readonly seed: number;
+  /** In place of what the guard says. */
+  readonly policy?: Policy;
+  /** Told of each event before steps are held back: also of those that then are not passed on. */
+  readonly written?: (event: GuardEvent) => void;
+  readonly dispensable?: NonNullable<InterveneOptions['dispensable']>;
+}
+
+/**
+ * Follows a text, whoever writes it, judges its steps and corrects it as the guard says. The branch is opened on
+ * subscription, and closed at the end.
+ *
+ * Errors with what a branch fails with, or a SettingsError that names the field.
+ */
+export function guardedBranch(
+  open: (judging: Judging) => Promise<Branch>,
+  { scoring, guard, risks, policy = policyOf(guard), written, ...correcting }: GuardedBranchOptions,
+  gate: FlowGate = new FlowGate(),
+): Observable<GuardEvent> {
+  const { action, candidates, delivery, method, per, rate, statistic } = guard;
+  return defer(() => {
+    checkGuard(guard, scoring);
+    const root = open({
+      // Beside the text that a rollback may return to: its candidates, then the chosen one and what follows it.
+      forks: action === 'rollback' ? Math.max(2, candidates) : action === 'reflect' ? 1 : 0,
+      rate: rateRisk(risks),
+      judge: (place) => (events) =>
+        events.pipe(
+          segmentSteps(place),
+          flagSteps({ method, statistic, per, rate, risks }),
+          // After the verdicts: a spike stands beside its score, and a step's verdict comes last.
+          detectSpikes<GuardEvent>({ method, rate, calibrated: risks.calibrated(method) }),
+        ),
+    });
+    const guarded = from(root).pipe(
+      intervene({ ...correcting, policy, gate }),
+      // Also where nobody waits any longer when it opens.
+      finalize(() => {
+        root.then(
+          (branch) => branch.close(),
+          () => {}, // it never opened; the subscriber was told
+        );
+      }),
+    );
+    const told = written ? guarded.pipe(tap(written)) : guarded;
+    return delivery === 'held' ? told.pipe(holdBack({ now: () => performance.now() })) : told;
+  });
+}

@@ -1,0 +1,45 @@
+import type { Observable } from 'rxjs';
+import type { Engine } from '../engine/engine.js';
+import type { GenerateRequest } from '../engine/generation.js';
+import type { RiskModel } from '../risk/risk.js';
+import type { GuardEvent } from '../stream/events.js';
+import { FlowGate } from '../stream/flow-gate.js';
+import type { Scoring } from '../uncertainty/settings.js';
+import { engineBranch } from './engine-branch.js';
+import type { Guard } from './guard.js';
+import { guardedBranch } from './guarded-branch.js';
+import type { Policy } from './policy.js';
+
+export interface GuardedRequest extends GenerateRequest {
+  readonly scoring: Scoring;
+  readonly guard: Guard;
+  /** What is ordinary: from a calibration, or learnt while running. */
+  readonly risks: RiskModel;
+  /** In place of what the guard says. */
+  readonly policy?: Policy;
+  /** Told of each event before steps are held back. */
+  readonly written?: (event: GuardEvent) => void;
+}
+
+/**
+ * The usual pipeline: a generation that is scored, cut into steps and judged while it is written, and corrected as the
+ * guard says.
+ *
+ * Errors with an EngineError, or a SettingsError that names the field.
+ *
+ * @example
+ * const guard = { ...DEFAULT_GUARD, action: 'rollback' };
+ * guardedGeneration(engine, { ...request, scoring: DEFAULT_SCORING, guard, risks }).subscribe(console.log);
+ */
+export function guardedGeneration(
+  engine: Engine,
+  { scoring, guard, risks, policy, written, ...request }: GuardedRequest,
+  gate: FlowGate = new FlowGate(),
+): Observable<GuardEvent> {
+  const { seed } = request.sampling;
+  return guardedBranch(
+    (judging) => engineBranch(engine, request, { scoring, ...judging }),
+    { scoring, guard, risks, seed, ...(policy && { policy }), ...(written && { written }) },
+    gate,
+  );
+}

@@ -1,0 +1,47 @@
+import type { ActionName, StepEvent } from '../stream/events.js';
+
+/** A continuation in place of a flagged step; the flagged step itself is the first of them. */
+export interface Candidate {
+  readonly text: string;
+  readonly tokens: number;
+  /** Mean over its tokens of the scores that the guard goes by; `null` where none was scored. */
+  readonly score: number | null;
+}
+
+/** @returns the index of the one to keep */
+export type Choose = (candidates: readonly Candidate[]) => number;
+
+/** What to do about a flagged step. */
+export type Intervention =
+  | { readonly action: Extract<ActionName, 'annotate' | 'stop'> }
+  | {
+      readonly action: 'rollback';
+      /** The first token that is drawn anew, one of the step's. */
+      readonly from: number;
+      /** How many continuations are drawn. */
+      readonly candidates: number;
+      readonly temperature?: number;
+      readonly choose: Choose;
+    }
+  | {
+      readonly action: 'reflect';
+      /** What is put after the step, such as a request to check it. */
+      readonly text: string;
+    };
+
+/** What a policy can use, in addition to the step. */
+export interface PolicyContext {
+  /** Rollbacks and reflections of this response so far. */
+  readonly corrections: number;
+  /** The token of the step that scored highest. */
+  readonly peak: number;
+}
+
+/**
+ * Decides about each flagged step.
+ *
+ * @example
+ * // Stop at a step that hardly any ordinary one exceeds, else only say so.
+ * const policy: Policy = ({ risk }) => ({ action: risk !== null && risk > 0.999 ? 'stop' : 'annotate' });
+ */
+export type Policy = (step: StepEvent, context: PolicyContext) => Intervention | Promise<Intervention>;

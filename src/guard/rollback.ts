@@ -1,0 +1,316 @@
+import { sum } from 'simple-statistics';
+import { EngineError } from '../engine/errors.js';
+import { hash32 } from '../numerics/noise.js';
+import type { DoneEvent, GuardEvent, ScoreEvent, StepEvent } from '../stream/events.js';
+import { FlowGate } from '../stream/flow-gate.js';
+import type { Branch } from './branch.js';
+import type { Continuation } from './continuation.js';
+import { EventReader } from './event-reader.js';
+import type { Candidate, Intervention, Policy } from './policy.js';
+
+type Rollback = Extract<Intervention, { action: 'rollback' }>;
+
+export interface InterveneOptions {
+  readonly policy: Policy;
+  /** Other continuations are drawn by seeds that follow from it. */
+  readonly seed: number;
+  /** Held by a reader that does not keep up. */
+  readonly gate?: FlowGate;
+  /**
+   * Whether a continuation that fails with this error is done without: the response goes on as it stands. By default
+   * none is.
+   */
+  readonly dispensable?: (error: unknown) => boolean;
+}
+
+/** A branch that is being read. */
+interface Followed {
+  readonly branch: Branch;
+  readonly gate: FlowGate;
+  readonly reader: EventReader<GuardEvent>;
+}
+
+/** What a branch says of one step. */
+interface Attempt extends Candidate {
+  readonly followed: Followed;
+  /** Of the step's tokens from the cut on. */
+  readonly events: readonly GuardEvent[];
+  /** `null` where the response ended without a further token. */
+  readonly step: StepEvent | null;
+  /** Where the response ended with the step. */
+  readonly done: DoneEvent | null;
+}
+
+/** One guarded response: which branch is followed, and what has been emitted of it. */
+export class Interventions {
+  readonly #options: Required<InterveneOptions>;
+  readonly #emit: (event: GuardEvent) => void;
+  readonly #open = new Set<Followed>();
+  /** The latest of each token. */
+  readonly #scores = new Map<number, ScoreEvent>();
+  /** Tokens that have been emitted and not retracted. */
+  #tokens = 0;
+  /** Tokens written for branches that are closed. */
+  #written = 0;
+  #corrections = 0;
+  #promptTokens = 0;
+  #closed = false;
+
+  constructor(options: Required<InterveneOptions>, emit: (event: GuardEvent) => void) {
+    this.#options = options;
+    this.#emit = emit;
+  }
+
+  /** Resolves once the response is over. */
+  async follow(root: Branch): Promise<void> {
+    this.#promptTokens = root.promptTokens;
+    for (let current: Followed | null = this.#read(root); current; ) {
+      const event: GuardEvent | null = await current.reader.next();
+      if (event === null) return; // closed
+      if (event.type === 'generation.done') return this.#finish(event);
+      if (event.type === 'step.done') current = await this.#settle(event, current);
+      else this.#pass(event);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const followed of this.#open) this.#leave(followed);
+  }
+
+  #pass(event: GuardEvent): void {
+    if (event.type === 'token.delta') this.#tokens = event.index + 1;
+    if (event.type === 'score.delta') this.#scores.set(event.index, event);
+    this.#emit(event);
+  }
+
+  /** @returns what to follow from there on; `null` when the response is over */
+  async #settle(step: StepEvent, current: Followed): Promise<Followed | null> {
+    if (step.flagged) {
+      const peak = this.#peak(step);
+      const asked = await this.#options.policy(step, { corrections: this.#corrections, peak });
+      const intervention = fitting(asked, step, current.branch);
+      const { type: _, flagged: __, ...verdict } = step;
+      this.#emit({ type: 'step.flagged', ...verdict, action: intervention.action });
+      if (intervention.action === 'stop') return this.#stop();
+      if (intervention.action === 'rollback') return this.#rollback(step, intervention, current);
+      if (intervention.action === 'reflect')
+        return this.#reflect(step, requestAfter(step, intervention.text), current);
+    }
+    this.#emit(step);
+    return current;
+  }
+
+  #stop(): null {
+    const usage = { promptTokens: this.#promptTokens, completionTokens: this.#tokens };
+    this.#finish({ type: 'generation.done', finishReason: 'content_filter', usage });
+    return null;
+  }
+
+  /** The request to check the step takes the place of what was written after it. */
+  async #reflect(step: StepEvent, insert: string, current: Followed): Promise<Followed> {
+    const { branch } = current;
+    this.#corrections += 1;
+    const place = { keep: step.to, step: step.step + 1, from: step.to };
+    const next = await this.#attempt(this.#fork(branch, { ...place, insert, seed: this.#seed(0) }));
+    if (next) {
+      this.#leaveOthers(next);
+      this.#retract(step.to);
+    }
+    this.#emit(step);
+    return next ?? current;
+  }
+
+  async #rollback(step: StepEvent, rollback: Rollback, current: Followed): Promise<Followed | null> {
+    const { from, candidates: count } = rollback;
+    const number = this.#corrections;
+    this.#corrections += 1;
+    this.#emit({ type: 'rollback.started', rollback: number, step: step.step, from, candidates: count });
+    const original: Attempt = {
+      ...this.#summary(step, from, this.#scores),
+      followed: current,
+      events: [],
+      step,
+      done: null,
+    };
+    const resume = current.gate.hold();
+    const drawn = Array.from({ length: count }, (_, i) =>
+      this.#attempt(this.#draw(step, rollback, current.branch, i + 1)),
+    );
+    const attempts = [original, ...(await Promise.all(drawn)).filter((attempt) => attempt !== null)];
+    const candidates = attempts.map(({ text, tokens, score }) => ({ text, tokens, score }));
+    const chosen = rollback.choose(candidates);
+    const attempt = attempts[chosen];
+    if (!attempt) throw new RangeError(`choose: ${chosen} is not one of ${attempts.length} candidates`);
+    const done = { type: 'rollback.done', rollback: number, step: step.step, candidates } as const;
+    const same = attempt.text === step.text;
+    const next = same ? null : await this.#goOn(attempt, current);
+    resume();
+    if (next === null) {
+      this.#leaveOthers(current);
+      this.#emit({ ...done, chosen: same ? chosen : 0, outcome: 'kept' });
+      this.#emit(step);
+      return current;
+    }
+    if (next !== 'over') this.#leaveOthers(next);
+    this.#retract(from);
+    for (const event of attempt.events) this.#pass(event);
+    this.#emit({ ...done, chosen, outcome: 'replaced' });
+    if (attempt.step) this.#emit(attempt.step);
+    if (next !== 'over') return next;
+    const usage = { promptTokens: this.#promptTokens, completionTokens: this.#tokens };
+    this.#finish({ type: 'generation.done', finishReason: attempt.done?.finishReason ?? 'stop', usage });
+    return null;
+  }
+
+  /** A candidate for a step: a branch that is read up to the step's end. */
+  async #draw(step: StepEvent, rollback: Rollback, branch: Branch, candidate: number): Promise<Attempt> {
+    const { from, temperature } = rollback;
+    const followed = await this.#fork(branch, {
+      keep: from,
+      step: step.step,
+      from: step.from,
+      seed: this.#seed(candidate),
+      ...(temperature !== undefined && { temperature }),
+    });
+    const events: GuardEvent[] = [];
+    let drawn: StepEvent | null = null;
+    let further = false;
+    // A step is known to be over when a later token is there, or the response has ended.
+    for (;;) {
+      const event = await followed.reader.next();
+      if (event === null) throw new EngineError('closed', 'the response was cancelled');
+      const done = event.type === 'generation.done' ? event : null;
+      if (event.type !== 'step.done') events.push(event);
+      // What stays of the step may by itself end one, now that something else follows it.
+      else if (!drawn || drawn.to <= from) drawn = drawn ? joined(drawn, event) : event;
+      const end = drawn && drawn.to > from ? drawn.to : null;
+      further ||= end !== null && events.some((other) => other.type === 'token.delta' && other.index >= end);
+      if (!done && !further) continue;
+      const own = events.filter((other) => 'index' in other && other.index < (end ?? from));
+      const scores = new Map(
+        own.flatMap((other) => (other.type === 'score.delta' ? [[other.index, other]] : [])),
+      );
+      const summary = drawn ? this.#summary(drawn, from, scores) : { text: '', tokens: 0, score: null };
+      return { ...summary, followed, events: own, step: drawn, done: further ? null : done };
+    }
+  }
+
+  /**
+   * After the chosen candidate the response goes on as it was asked for.
+   * @returns `null` where it cannot: then nothing was taken back yet
+   */
+  async #goOn({ followed, step, done }: Attempt, current: Followed): Promise<Followed | 'over' | null> {
+    if (done || !step) return 'over';
+    if (!followed.branch.fits(step.to, '')) return null;
+    this.#leaveOthers(current, followed);
+    const place = { keep: step.to, step: step.step + 1, from: step.to };
+    return this.#attempt(this.#fork(followed.branch, { ...place, seed: this.#seed(0) }));
+  }
+
+  /** @returns `null` for a continuation that fails and is done without */
+  async #attempt<T>(continuation: Promise<T>): Promise<T | null> {
+    try {
+      return await continuation;
+    } catch (error) {
+      if (this.#options.dispensable(error)) return null;
+      throw error;
+    }
+  }
+
+  #finish(done: DoneEvent): void {
+    this.#leaveOthers();
+    this.#emit({ ...done, usage: { ...done.usage, generatedTokens: this.#written } });
+  }
+
+  #retract(from: number): void {
+    if (this.#tokens > from) this.#emit({ type: 'token.retracted', from, tokens: this.#tokens - from });
+    this.#tokens = Math.min(this.#tokens, from);
+    for (const index of this.#scores.keys()) if (index >= from) this.#scores.delete(index);
+  }
+
+  /**
+   * Of the tokens of a step from the cut on. Those that the schedule skipped count, as ones without doubt; with one that
+   * cannot be scored the step is the last choice.
+   */
+  #summary(
+    { text, to, method }: StepEvent,
+    from: number,
+    scores: ReadonlyMap<number, ScoreEvent>,
+  ): Candidate {
+    const values: number[] = [];
+    for (let index = from; index < to; index++) {
+      const event = scores.get(index);
+      if (event?.missing?.includes(method))
+        return { text, tokens: to - from, score: Number.POSITIVE_INFINITY };
+      const value = event?.scores[method];
+      if (value !== undefined) values.push(value);
+    }
+    const score = values.length > 0 ? sum(values) / (to - from) : null;
+    return { text, tokens: to - from, score };
+  }
+
+  #peak({ from, to, method }: StepEvent): number {
+    let peak = from;
+    const at = (index: number): number => this.#scores.get(index)?.scores[method] ?? Number.NEGATIVE_INFINITY;
+    for (let index = from; index < to; index++) if (at(index) > at(peak)) peak = index;
+    return peak;
+  }
+
+  /** Of a candidate of the latest correction, or of what follows it. */
+  #seed(candidate: number): number {
+    return hash32(this.#options.seed, this.#corrections, candidate);
+  }
+
+  #read(branch: Branch): Followed {
+    const gate = new FlowGate(this.#options.gate);
+    const followed = { branch, gate, reader: new EventReader(branch.events(gate), gate) };
+    this.#open.add(followed);
+    return followed;
+  }
+
+  async #fork(branch: Branch, continuation: Continuation): Promise<Followed> {
+    const fork = await branch.fork(continuation);
+    if (!this.#closed) return this.#read(fork);
+    fork.close();
+    throw new EngineError('closed', 'the response was cancelled');
+  }
+
+  #leaveOthers(...stay: readonly Followed[]): void {
+    for (const followed of this.#open) if (!stay.includes(followed)) this.#leave(followed);
+  }
+
+  #leave(followed: Followed): void {
+    this.#open.delete(followed);
+    followed.reader.close();
+    this.#written += followed.branch.written;
+    followed.branch.close();
+  }
+}
+
+/** What the branch cannot go on after is not done, such as a request that leaves no room to answer. */
+function fitting(intervention: Intervention, step: StepEvent, branch: Branch): Intervention {
+  const fits =
+    intervention.action === 'rollback'
+      ? branch.fits(intervention.from, '')
+      : intervention.action !== 'reflect' || branch.fits(step.to, requestAfter(step, intervention.text));
+  return fits ? intervention : { action: 'annotate' };
+}
+
+/** On a line of its own, or at least apart. */
+const requestAfter = ({ text }: StepEvent, request: string): string =>
+  /\s$/.test(text) ? request : `\n${request}`;
+
+/** Two steps as one, with the verdict of the worse. */
+function joined(first: StepEvent, second: StepEvent): StepEvent {
+  const worse = (second.risk ?? 0) >= (first.risk ?? 0) ? second : first;
+  const flagged = first.flagged || second.flagged;
+  return {
+    ...worse,
+    step: first.step,
+    from: first.from,
+    to: second.to,
+    text: first.text + second.text,
+    flagged,
+  };
+}

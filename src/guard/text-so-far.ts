@@ -1,0 +1,60 @@
+import { concat, filter, from, type Observable, type OperatorFunction, tap } from 'rxjs';
+import { StepAligner } from '../steps/step-aligner.js';
+import type { GenerationEvent, GuardEvent, ScoreEvent, TokenEvent } from '../stream/events.js';
+import type { Continuation, Place } from './continuation.js';
+
+/** What has been said of a branch's text: by others, which it continues, and by itself. */
+export class TextSoFar {
+  readonly #place: Place;
+  /** Tokens that others wrote. */
+  readonly keep: number;
+  /** Of the whole response. */
+  readonly tokens: TokenEvent[];
+  readonly #scores: ScoreEvent[];
+
+  private constructor(place: Place, tokens: TokenEvent[], scores: ScoreEvent[]) {
+    this.#place = place;
+    this.keep = tokens.length;
+    this.tokens = tokens;
+    this.#scores = scores;
+  }
+
+  static begin(): TextSoFar {
+    return new TextSoFar({ step: 0, from: 0 }, [], []);
+  }
+
+  /** Its first `keep` tokens, to be continued in another way. */
+  upTo({ keep, step, from }: Pick<Continuation, 'keep' | keyof Place>): TextSoFar {
+    return new TextSoFar({ step, from }, this.tokens.slice(0, keep), this.#scores.slice(0, keep));
+  }
+
+  /**
+   * Judges what the branch itself says, together with what stands before it of the same step.
+   * @param live its own tokens and their scores; `begins` is to be asked of each token (`ScoreOptions.begins`)
+   */
+  follow(
+    live: (begins: (text: string) => boolean) => Observable<GenerationEvent>,
+    judge: (place: Place) => OperatorFunction<GenerationEvent, GuardEvent>,
+  ): Observable<GuardEvent> {
+    const place = this.#place;
+    const aligner = new StepAligner();
+    for (const { text } of this.tokens) aligner.begins(text);
+    // What others wrote of the step counts in its verdict, and is not said again.
+    const kept = [...this.tokens.slice(place.from), ...this.#scores.slice(place.from)];
+    const again = new Set<GuardEvent>(kept);
+    const own = live((text) => aligner.begins(text)).pipe(
+      tap((event) => {
+        if (event.type === 'token.delta') this.tokens[event.index] = event;
+        if (event.type === 'score.delta') this.#scores[event.index] = event;
+      }),
+    );
+    return concat(from<GenerationEvent[]>(kept), own).pipe(
+      judge(place),
+      filter((event) => {
+        if (again.has(event) || (event.type === 'spike.detected' && event.index < this.keep)) return false;
+        // Where a step was cut for its length, a pass may span the cut: what is settled stays as it is.
+        return !(event.type === 'score.delta' && event.index < place.from);
+      }),
+    );
+  }
+}

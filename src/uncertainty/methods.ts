@@ -1,0 +1,58 @@
+import { EngineError } from '../engine/errors.js';
+import type { PassToken } from '../engine/protocol.js';
+import { adversarial } from './adversarial.js';
+import type { Method, Scores } from './method-names.js';
+import { entropy, margin, nll } from './probability.js';
+import { random } from './random.js';
+
+/** What the passes say of one token. */
+export interface Measured extends PassToken {
+  /** Of each copy with noise on its embeddings. */
+  readonly noise: readonly number[];
+  /** In the order of `TOKUR_METHODS`. */
+  readonly tokur: readonly number[];
+}
+
+const tokur =
+  (index: number) =>
+  (token: Measured): number =>
+    token.tokur[index] ?? Number.NaN;
+
+export const MEASURES: Readonly<Record<Method, (token: Measured, form: 'perturb' | 'derivative') => number>> =
+  {
+    adversarial,
+    random: ({ noise }, form) => random(noise, form),
+    tokur_eu: tokur(0),
+    tokur_tu: tokur(1),
+    tokur_au: tokur(2),
+    nll,
+    entropy,
+    margin,
+  };
+
+/**
+ * A number that is not finite is a failure of scoring, never a score. All that the pass says of a token counts, asked
+ * for or not: next to a logit of −∞ the token's own log-probability is finite, and its entropy, 0 · −∞, is not.
+ */
+export function checkFinite(
+  { logprob, entropy, margin, adversary }: PassToken,
+  scores: Scores,
+  index: number,
+): void {
+  const numbers: Readonly<Record<string, number>> = {
+    logprob,
+    entropy,
+    margin,
+    ...(adversary && {
+      'fall of the log-probability': adversary.fall,
+      'probability of the rival before': adversary.rival.before,
+      'probability of the rival after': adversary.rival.after,
+    }),
+    ...scores,
+  };
+  for (const [name, value] of Object.entries(numbers)) {
+    if (!Number.isFinite(value)) {
+      throw new EngineError('failed', `scoring failed: ${name} of token ${index} is ${value}`);
+    }
+  }
+}

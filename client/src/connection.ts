@@ -18,7 +18,7 @@ export type ConnectionState =
   /** It does not come back by itself. `error` is null where this side closed it. */
   | { readonly status: 'closed'; readonly error: FlinchError | null };
 
-/** Two heartbeats of any gateway (`streams.heartbeat_s` in gateway/config.ts), and time to spare. */
+/** Two heartbeats of any gateway (`streams.heartbeat_s` in gateway/config/config.ts), and time to spare. */
 export const DEFAULT_SILENCE_MS = 45_000;
 
 export interface ConnectionOptions {

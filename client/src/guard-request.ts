@@ -1,4 +1,4 @@
-// Written by `npm run schemas` from src/stream/guard-fields.ts; changes are made there.
+// Written by `npm run schemas` from src/guard/guard-fields.ts; changes are made there.
 import type { Method } from './events.js';
 
 /** How tokens are scored, and what happens to doubtful steps. Absent fields have the server's defaults. */

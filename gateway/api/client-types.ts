@@ -30,7 +30,7 @@ export function guardRequestType(): string {
   const fields = Object.entries(properties).map(
     ([name, field]) => `  /** ${commentOf(field)} */\n  readonly ${name}?: ${typeOf(field)};\n`,
   );
-  return `// Written by \`npm run schemas\` from src/stream/guard-fields.ts; changes are made there.
+  return `// Written by \`npm run schemas\` from src/guard/guard-fields.ts; changes are made there.
 import type { Method } from './events.js';
 
 /** How tokens are scored, and what happens to doubtful steps. Absent fields have the server's defaults. */

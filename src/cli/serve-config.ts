@@ -4,7 +4,7 @@ import { ConfigError } from '../../gateway/config/config-error.js';
 import type { ConfigLayer } from '../../gateway/config/layer.js';
 import { EMBEDDED_MODEL } from './options.js';
 
-/** Characters of a model's name, as gateway/config.ts has it. */
+/** Characters of a model's name, as gateway/config/config.ts has it. */
 const MAX_NAME = 128;
 
 /** Flags of `flinch serve` that set a field of the configuration; those that were not given are not there. */

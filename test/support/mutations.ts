@@ -8,7 +8,7 @@ const { FUZZ_RUNS = '500' } = process.env;
 
 /**
  * How often a property is tried: seconds for all in a test run. Offline, 10^5 times for most, in some 12 minutes:
- * `FUZZ_RUNS=100000 npx vitest run test/model/fuzz --testTimeout 0`
+ * `FUZZ_RUNS=100000 npx vitest run test/checkpoint/fuzz.test.ts --testTimeout 0`
  * @param share of {@link MOST}
  */
 export const runs = (share: number): number => Math.ceil((share / MOST) * Number(FUZZ_RUNS));

@@ -12,8 +12,8 @@ import {
   goldenCases,
   largestDifference,
   scoreErrors,
-} from '../support/golden.js';
-import { keysAndValues } from '../support/kv-cache.js';
+} from '../../support/golden.js';
+import { keysAndValues } from '../../support/kv-cache.js';
 
 describe.each(CHECKPOINTS)('a score pass on %s', (name) => {
   let checkpoint: Checkpoint;

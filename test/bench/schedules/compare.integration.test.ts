@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Comparison, scoreAnswer, summarize } from '#bench/schedules/compare.js';
 import { REFERENCES, VARIANTS } from '#bench/schedules/variants.js';
 import { Engine } from '#src/index.js';
-import { checkpointFolder, goldenCases } from '../support/golden.js';
+import { checkpointFolder, goldenCases } from '../../support/golden.js';
 
 const variants = VARIANTS.filter(({ name }) => REFERENCES.some((reference) => reference === name));
 

@@ -6,8 +6,8 @@ import { type AttackedWindow, runScorePass, type Step, type Top } from '#src/eng
 import type { Runtime } from '#src/engine/child/sequence-run.js';
 import { KvCache } from '#src/engine/kv-cache.js';
 import { RotaryEmbedding } from '#src/graphs/rope.js';
-import { CHECKPOINTS, checkpointFolder, goldenCases, largestDifference } from '../support/golden.js';
-import { keysAndValues } from '../support/kv-cache.js';
+import { CHECKPOINTS, checkpointFolder, goldenCases, largestDifference } from '../../support/golden.js';
+import { keysAndValues } from '../../support/kv-cache.js';
 
 describe.each(CHECKPOINTS)('a score pass in chunks, on %s', (name) => {
   const { promptIds, responseIds } = goldenCases(name)[0]!;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type ScriptedReply, scriptedUpstream } from '../../support/scripted-upstream.js';
-import { ask, httpOf } from '../../support/upstream-http.js';
+import { type ScriptedReply, scriptedUpstream } from '../../../support/scripted-upstream.js';
+import { ask, httpOf } from '../../../support/upstream-http.js';
 
 /** Those of sockets go on. */
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));

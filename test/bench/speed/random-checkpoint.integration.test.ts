@@ -2,7 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { type Shape, type WeightType, writeRandomCheckpoint } from '#bench/speed/random-checkpoint.js';
 import { DEFAULT_SCORING, Engine, openCheckpoint, scoreResponse } from '#src/index.js';
-import { useFolder } from '../support/cli.js';
+import { useFolder } from '../../support/cli.js';
 
 const TINY: Shape = {
   hidden_size: 32,

@@ -4,7 +4,7 @@ import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { DecodeWorker } from '#src/engine/child/decode-worker.js';
 import { Sessions } from '#src/engine/child/graph-sessions.js';
 import type { FromDecode, GenerateMessage } from '#src/engine/protocol.js';
-import { checkpointFolder } from '../support/golden.js';
+import { checkpointFolder } from '../../support/golden.js';
 
 let checkpoint: Checkpoint;
 let sessions: Sessions;

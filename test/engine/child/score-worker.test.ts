@@ -5,7 +5,7 @@ import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { ScoreWorker } from '#src/engine/child/score-worker.js';
 import type { Session } from '#src/engine/ort-session.js';
 import type { FromScore, PassMessage } from '#src/engine/protocol.js';
-import { checkpointFolder } from '../support/golden.js';
+import { checkpointFolder } from '../../support/golden.js';
 
 let checkpoint: Checkpoint;
 let sessions: Sessions;

@@ -6,8 +6,8 @@ import type { UpstreamPiece } from '#gateway/upstream/upstream.js';
 import { openCheckpoint } from '#src/index.js';
 import { Detokenizer } from '#src/tokenizer/detokenizer.js';
 import { Tokenizer } from '#src/tokenizer/tokenizer.js';
-import { REASONER } from '../../support/golden.js';
-import { sentencePiece } from '../../support/graphs.js';
+import { REASONER } from '../../../support/golden.js';
+import { sentencePiece } from '../../../support/graphs.js';
 
 let tokenizer: Tokenizer;
 let end: number;

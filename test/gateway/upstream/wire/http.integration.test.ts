@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Script, type ScriptedReply, scriptedUpstream } from '../../support/scripted-upstream.js';
-import { chunk, stopChunk } from '../../support/upstream-doubles.js';
-import { ask, bodyOf, httpOf } from '../../support/upstream-http.js';
-import { clientOf, open, readAll } from '../../support/upstream-server.js';
+import { type Script, type ScriptedReply, scriptedUpstream } from '../../../support/scripted-upstream.js';
+import { chunk, stopChunk } from '../../../support/upstream-doubles.js';
+import { ask, bodyOf, httpOf } from '../../../support/upstream-http.js';
+import { clientOf, open, readAll } from '../../../support/upstream-server.js';
 
 /** More than waits for a reader, and no more than comes at once after that: all is read when the connection ends. */
 const BODY = 'x'.repeat(100_000);

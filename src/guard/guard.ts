@@ -12,7 +12,7 @@ export const TARGETS = ['step', 'token'] as const;
 
 /** When a step counts as doubtful, and what is done then. */
 export interface Guard {
-  /** The measure that steps are judged by. */
+  /** The method that steps are judged by. */
   readonly method: Method;
   /** A step is flagged by its own risk, or by that of one of its tokens. */
   readonly per: (typeof TARGETS)[number];

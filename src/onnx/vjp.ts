@@ -81,7 +81,7 @@ export const VJP_RULES: Partial<Record<OperatorName, VjpRule>> = {
     g.op('Mul', [dy, g.op('Mul', [output, g.op('Sub', [g.scalar(1), output])])]),
   ],
 
-  // dx = y ⊙ (dy − Σ dy ⊙ y)
+  // dx = y ⊙ (dy − Σ dy ⊙ y). Attention defines a gradient of its own: graphs/attention.ts.
   Softmax: (dy, context) => {
     const { g, output } = context;
     const inner = g.reduce('ReduceSum', g.op('Mul', [dy, output]), [axisOf(context, -1)]);

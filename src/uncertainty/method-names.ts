@@ -1,6 +1,6 @@
 import { TOKUR_METHODS } from './tokur.js';
 
-/** The token-level measures, by the names that inputs, outputs and metrics use. Higher is less certain. */
+/** The uncertainty methods of tokens, by the names that inputs, outputs and metrics use. Higher is less certain. */
 export const METHODS = ['adversarial', 'random', ...TOKUR_METHODS, 'nll', 'entropy', 'margin'] as const;
 export type Method = (typeof METHODS)[number];
 

@@ -18,7 +18,7 @@ const tokur =
   (token: Measured): number =>
     token.tokur[index] ?? Number.NaN;
 
-export const MEASURES: Readonly<Record<Method, (token: Measured, form: 'perturb' | 'derivative') => number>> =
+export const SCORE_OF: Readonly<Record<Method, (token: Measured, form: 'perturb' | 'derivative') => number>> =
   {
     adversarial,
     random: ({ noise }, form) => random(noise, form),

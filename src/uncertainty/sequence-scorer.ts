@@ -4,7 +4,7 @@ import type { Rival } from '../engine/protocol.js';
 import type { TokenLogprob } from '../engine/sampler.js';
 import type { ScoreSequence } from '../engine/score-sequence.js';
 import type { Method, Scores } from './method-names.js';
-import { checkFinite, MEASURES, type Measured } from './methods.js';
+import { checkFinite, type Measured, SCORE_OF } from './methods.js';
 import { needsReplicas, replicaOptions, sizeOf } from './replicas.js';
 import { blockOf, isDoubtful, windowStart } from './schedule.js';
 import { type AbsoluteScoring, absoluteScoring, type Scoring, SettingsError } from './settings.js';
@@ -228,7 +228,7 @@ export class SequenceScorer {
   #measure(token: Measured, index: number): Pick<TokenScore, 'scores' | 'skipped' | 'rival'> {
     const { methods, form = 'perturb' } = this.#scoring;
     const given = methods.filter((method) => method !== 'adversarial' || token.adversary);
-    const scores = Object.fromEntries(given.map((method) => [method, MEASURES[method](token, form)]));
+    const scores = Object.fromEntries(given.map((method) => [method, SCORE_OF[method](token, form)]));
     checkFinite(token, scores, index);
     const skipped = methods.filter((method) => !given.includes(method));
     return { scores, skipped, rival: token.adversary?.rival ?? null };

@@ -6,6 +6,15 @@ import { parseDocument, readDocuments } from '../support/documents.js';
 const documents = readDocuments();
 const anchors = new Map(documents.map((document) => [document.file, document.anchors]));
 
+/** Files that CONTRIBUTING.md adds in its examples. */
+const NEW_FILES = new Set([
+  'bench/src/suites/svamp.ts',
+  'src/stream/keep-methods.ts',
+  'test/fixtures/bench/svamp',
+  'test/fixtures/tiny-qwen3',
+  'test/stream/keep-methods.test.ts',
+]);
+
 /** @returns what is wrong with a link, if anything is; addresses of the web are not asked for */
 function faultOf(file: string, link: string): string | null {
   if (/^[a-z]+:/.test(link)) return null;
@@ -21,6 +30,16 @@ describe('links of the documentation', () => {
     const faults = documents.flatMap(({ file, links }) => links.map((link) => faultOf(file, link)));
     expect(faults.length).toBeGreaterThan(50);
     expect(faults.filter((fault) => fault !== null)).toEqual([]);
+  });
+
+  it('name files of the repository that exist', () => {
+    const named = documents.flatMap(({ file, codeSpans }) =>
+      codeSpans
+        .filter((span) => /^(src|gateway|bench|client|test)\/[\w./-]+$/.test(span) && !NEW_FILES.has(span))
+        .map((path) => ({ file, path })),
+    );
+    expect(named.length).toBeGreaterThan(50);
+    expect(named.filter(({ path }) => !existsSync(path))).toEqual([]);
   });
 
   it('are found faulty where they are', () => {

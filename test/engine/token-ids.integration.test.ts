@@ -35,7 +35,7 @@ describe('what the engine is asked', () => {
     const text = await engine.openSequence();
     const pass = { newIds: [1, 2, 3, 4], start: 0, from: 2, to: 4, adversary: null };
     const first = text.pass(pass);
-    await expect(text.pass({ ...pass, newIds: [] })).rejects.toThrow('one question at a time');
+    await expect(text.pass({ ...pass, newIds: [] })).rejects.toThrow('one request at a time');
     expect((await first).tokens).toHaveLength(2);
     text.release();
   });

@@ -63,6 +63,6 @@ describe.each(CHECKPOINTS)('Rand. Pert. on %s', (name) => {
   it('refuses noise of another size', async () => {
     const { noise, ...random } = goldenNoise(cases[0]!);
     const score1 = score(cases[0]!, { random: { ...random, noise: noise.subarray(1) } });
-    await expect(score1).rejects.toThrow(/^noise: holds \d+ numbers instead of samples × \(tokens − 1\)/);
+    await expect(score1).rejects.toThrow(/^noise: contains \d+ numbers instead of samples × \(tokens − 1\)/);
   });
 });

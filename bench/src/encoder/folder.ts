@@ -63,7 +63,7 @@ export async function readEncoderFolder(dir: string, use: EncoderUse, file?: str
     positionsOf(config),
     limit && limit < NO_LIMIT ? limit : Number.POSITIVE_INFINITY,
   );
-  if (maxTokens < 8) throw new ModelError(configFile, '', `leaves room for only ${maxTokens} tokens only`);
+  if (maxTokens < 8) throw new ModelError(configFile, '', `leaves room for only ${maxTokens} tokens`);
   const labels = Object.entries(config.id2label ?? {});
   const name = `${basename(folder)}/${model.slice(folder.length + 1)}`;
   const given = {

@@ -51,7 +51,7 @@ describe('flinch data', () => {
       ifRange: '"1"',
     });
     expect(second.stdout).toContain('factscore  ');
-    expect(second.stdout).toContain('1 downloaded, 0 there before');
+    expect(second.stdout).toContain('1 downloaded, 0 already there');
     expect(second.stdout).toContain('MIT; shmsw25/FActScore');
     expect(readFileSync(join(data, 'factscore', 'prompt_entities.txt'), 'utf8')).toBe(ENTITIES);
     expect(readdirSync(join(data, 'factscore')).toSorted()).toEqual([

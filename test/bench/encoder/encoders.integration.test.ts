@@ -180,7 +180,7 @@ describe('readEncoderFolder', () => {
       { max_position_embeddings: 'many' },
       /config.json: max_position_embeddings: expected/,
     ],
-    ['no room', 'nli', { max_position_embeddings: 4 }, /config.json: leaves room for 4 tokens only/],
+    ['no room', 'nli', { max_position_embeddings: 4 }, /config.json: leaves room for only 4 tokens/],
   ])('refuses %s', async (_, use, config, problem) => {
     const folder = await write({ head: 'sentence', config });
     await expect(readEncoderFolder(folder, use)).rejects.toThrow(problem);

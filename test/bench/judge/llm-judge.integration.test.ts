@@ -84,7 +84,11 @@ describe('judgeAnswer', () => {
   });
 
   it.each([
-    ['refuses the key', { status: 401 }, /judge judge at http.*: rejected the key \(401\); FLINCH_JUDGE_KEY/],
+    [
+      'refuses the key',
+      { status: 401 },
+      /judge judge at http.*: rejected the key \(401\); it is read from FLINCH_JUDGE_KEY/,
+    ],
     [
       'does not know the model',
       { status: 404, body: { error: { message: 'no such model' } } },

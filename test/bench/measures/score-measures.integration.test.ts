@@ -191,7 +191,7 @@ describe('scoreMeasures', () => {
   });
 
   it('refuses a measure whose model is missing, or whose samples', async () => {
-    await expect(score('ccp')).rejects.toThrow(/^ccp: needs a model that is not given/);
+    await expect(score('ccp')).rejects.toThrow(/^ccp: needs a model, which was not given/);
     await expect(score('self_consistency')).rejects.toThrow(/needs 10 samples, but there are 4/);
   });
 

@@ -71,7 +71,7 @@ describe('flinch bench report', () => {
     [['bench', 'report'], /at least one run folder/],
     [['bench', 'report', '--paper'], /--out/],
     [['bench', 'report', 'x', '--paper'], /cannot be combined with run folders/],
-    [['bench', 'report', path('nowhere')], /is not there/],
+    [['bench', 'report', path('nowhere')], /is missing/],
   ])('%j fails in one line', async (args, message) => {
     const { code, stderr } = await flinch(args);
     expect(code).toBe(1);

@@ -357,7 +357,7 @@ describe('the weights of a scorer', () => {
     const onMismatch = ({ difference }: ScorerMismatchEvent) => mismatches.push(difference);
     return { scorer: await Scorer.open(other, { logger, onMismatch }), lines, mismatches };
   }
-  const disagrees = /does not agree/;
+  const disagrees = /disagrees with the upstream/;
 
   it.each(['ids and log-probabilities', 'log-probabilities alone'])(
     'are found to be others by what the server says: %s',

@@ -1,6 +1,6 @@
 /**
- * What flinch-bench needs of the engine beside the public API. It is the one door to the inside: flinch-bench imports
- * nothing past it. No other package should: names may change in any release.
+ * `flinch/internals`: everything that flinch-bench uses beyond the public API. It is the only way in: flinch-bench imports
+ * nothing else of `src` and `gateway`. Not for other packages: names may change in any release.
  */
 export { asyncApi } from '../gateway/api/asyncapi.js';
 export { openApi } from '../gateway/api/openapi.js';
@@ -11,7 +11,7 @@ export { ERROR_MEANINGS } from '../gateway/errors/meanings.js';
 export { metricsReference } from '../gateway/metrics/reference.js';
 export { CLOSE_CODE_MEANINGS, isFinal } from '../gateway/websocket/close-codes.js';
 export type { Checkpoint } from './checkpoint/checkpoint.js';
-export { type ModelConfig, parseConfig } from './checkpoint/config.js';
+export { parseConfig } from './checkpoint/config.js';
 export { digestLarge, fingerprint } from './checkpoint/fingerprint.js';
 export { readSafetensors } from './checkpoint/safetensors.js';
 export { expectedTensors } from './checkpoint/weights.js';
@@ -43,12 +43,8 @@ export { Inbox } from './engine/inbox.js';
 export { KvCache } from './engine/kv-cache.js';
 export { decodeMemory, type MemoryNeed, scoreMemory } from './engine/memory.js';
 export {
-  type Feeds,
-  floats,
   longs,
   openSession,
-  type Session,
-  type SessionOptions,
 } from './engine/ort-session.js';
 export { EngineProcess } from './engine/process.js';
 export { samplingDefaults, type TokenLogprob } from './engine/sampler.js';
@@ -69,7 +65,7 @@ export { Graph } from './onnx/graph.js';
 export type { Value } from './onnx/types.js';
 export { CLI_ENTRY } from './package-root.js';
 export { CALIBRATION_FILE, readCalibration } from './risk/calibration-file.js';
-export { isAlarm, type RiskModel, STATISTICS, type Statistic, stepScore } from './risk/risk.js';
+export { isAlarm, type RiskModel, type Statistic, stepScore } from './risk/risk.js';
 export { riskModel } from './risk/risk-model.js';
 export { StepAligner } from './steps/step-aligner.js';
 export { type StepMode, StepSegmenter, segmentText } from './steps/step-segmenter.js';

@@ -15,8 +15,6 @@ import { cancelSchema, createSchema, parse, resumeSchema } from '../requests/gen
 import { CLOSE_CODES, type CloseCode, isFinal, isMeant } from './close-codes.js';
 import { StreamEncoding } from './encoding.js';
 
-export { SUBPROTOCOL } from 'flinch-client/protocol';
-
 export interface StreamOptions {
   readonly models: Models;
   readonly live: LiveGenerations;

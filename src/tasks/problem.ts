@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { parseJsonLines } from '../files/json-lines.js';
 
@@ -27,7 +26,3 @@ export const problemSchema = z.object({
  * @throws UsageError that names the first line and field that do not fit
  */
 export const parseProblems = (text: string): Problem[] => parseJsonLines(text, problemSchema);
-
-/** @throws UsageError as {@link parseProblems}, or Node's error for a file that cannot be read */
-export const readProblems = async (file: string): Promise<Problem[]> =>
-  parseProblems(await readFile(file, 'utf8'));

@@ -13,8 +13,6 @@ export interface Encoders {
   readonly embed: ((texts: readonly string[]) => Promise<number[][]>) | null;
 }
 
-export const NO_ENCODERS: Encoders = { relate: null, compare: null, embed: null };
-
 /** Folders in the layout of Transformers.js. */
 export interface EncoderFolders {
   /** Such as microsoft/deberta-large-mnli. */

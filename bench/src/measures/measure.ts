@@ -62,21 +62,3 @@ export interface PassNeeds {
 export function samplesNeeded(measures: readonly Measure[]): number {
   return Math.max(0, ...measures.map((measure) => ('samples' in measure ? measure.samples : 0)));
 }
-
-/** What a measure scores of itself, before anything is summed. */
-export function levelsOf({ kind }: MeasureKind): readonly ('tokens' | 'steps' | 'response')[] {
-  switch (kind) {
-    case 'engine':
-      return ['tokens'];
-    case 'ccp':
-    case 'token_sar':
-      return ['tokens', 'steps', 'response'];
-    case 'graph':
-    case 'longest':
-      return ['steps'];
-    case 'self_consistency':
-      return ['response'];
-    case 'chance':
-      return [];
-  }
-}

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NO_ENCODERS } from '#bench/encoder/encoders.js';
-import { levelsOf, samplesNeeded } from '#bench/measures/measure.js';
+import { samplesNeeded } from '#bench/measures/measure.js';
 import {
   MEASURE_METHODS,
   parseMeasure,
@@ -8,6 +7,7 @@ import {
   withSubstitutes,
 } from '#bench/measures/parse-measure.js';
 import { sharedPasses } from '#bench/measures/passes.js';
+import { NO_ENCODERS } from '../../support/encoders.js';
 
 describe('parseMeasure', () => {
   it.each(MEASURE_METHODS)('knows %s without settings', (name) => {
@@ -108,17 +108,6 @@ describe('withSubstitutes', () => {
 it('knows how many samples the measures need', () => {
   expect(samplesNeeded(parseMeasures('nll,graph,self_consistency:samples=7'))).toBe(7);
   expect(samplesNeeded(parseMeasures('nll'))).toBe(0);
-});
-
-it('says of each what it scores itself', () => {
-  expect(parseMeasures('nll,ccp,graph,self_consistency,longest,chance').map(levelsOf)).toEqual([
-    ['tokens'],
-    ['tokens', 'steps', 'response'],
-    ['steps'],
-    ['response'],
-    ['steps'],
-    [],
-  ]);
 });
 
 describe('sharedPasses', () => {

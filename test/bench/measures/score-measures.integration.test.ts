@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { graphUncertainty } from '#bench/baselines/graph.js';
-import { type Encoders, NO_ENCODERS, openEncoders, type TextPair } from '#bench/encoder/encoders.js';
+import { type Encoders, openEncoders, type TextPair } from '#bench/encoder/encoders.js';
 import { parseMeasure, parseMeasures } from '#bench/measures/parse-measure.js';
 import { type Scorable, scoreMeasures, timeMeasure } from '#bench/measures/score-measures.js';
 import { tokenSarScores } from '#bench/measures/token-sar-scores.js';
@@ -15,6 +15,7 @@ import {
   scoreResponse,
   segmentText,
 } from '#src/index.js';
+import { NO_ENCODERS } from '../../support/encoders.js';
 import { REASONER } from '../../support/golden.js';
 import { NLI_HEAD, SIMILARITY_HEAD, writeTinyEncoder } from '../../support/tiny-encoder.js';
 

@@ -8,8 +8,10 @@ export default defineConfig({
   // Not `import`: Node would apply it to `require`, too.
   ssr: { resolve: { conditions: [...conditions, 'node', 'module'] } },
   test: {
-    // Two cores: engine processes of parallel files would only slow each other down.
-    maxWorkers: 2,
+    // One more than the two cores of a small machine: tests also wait.
+    maxWorkers: 3,
+    // A worker loads each module once, not once per file. Tests leave nothing behind in their process.
+    isolate: false,
     reporters: ['default', './test/support/slowest-files.ts'],
     projects: [
       {
@@ -18,8 +20,6 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/**/*.integration.test.ts'],
-          // A worker loads each module once, not once a file. Tests here leave nothing behind in their process.
-          isolate: false,
           // Milliseconds on a quiet machine; a loaded one is many times slower.
           testTimeout: 30_000,
           setupFiles: ['test/support/unit-setup.ts'],
@@ -31,6 +31,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/**/*.integration.test.ts'],
+          setupFiles: ['test/support/integration-setup.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           // A machine under load is slow; what never comes true fails all the same.

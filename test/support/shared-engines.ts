@@ -1,6 +1,5 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { afterAll } from 'vitest';
 import { Engine, type EngineOptions } from '#src/engine/engine.js';
 import { CALIBRATION_FILE } from '#src/risk/calibration-file.js';
 
@@ -17,10 +16,10 @@ export async function openShared(folder: string, options: EngineOptions = {}): P
   return engine;
 }
 
-afterAll(async () => {
+export async function closeSharedEngines(): Promise<void> {
   await Promise.all([...engines.values()].map((engine) => close.call(engine)));
   engines.clear();
-});
+}
 
 /** Which files an engine opens, as far as sizes and times tell. */
 async function contents(folder: string): Promise<unknown> {

@@ -49,8 +49,8 @@ const choose = (candidates) => {
  * Goes back to where the step wavered most; gives up on an answer that wavers again and again.
  * @type {import('flinch').Policy}
  */
-const policy = (_step, { corrections, peak }) =>
-  corrections < 4
+const policy = (_step, { interventions, peak }) =>
+  interventions < 4
     ? { action: 'rollback', from: peak, candidates: CANDIDATES, temperature: 1, choose }
     : { action: 'stop' };
 

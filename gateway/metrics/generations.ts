@@ -68,7 +68,7 @@ export const GENERATIONS = {
 export const GENERATED_TOKENS = {
   name: 'flinch_generated_tokens_total',
   type: 'counter',
-  help: 'Tokens written for complete responses, including candidates and retracted tokens. The excess over gen_ai_client_token_usage is the cost of corrections.',
+  help: 'Tokens written for complete responses, including candidates and retracted tokens. The excess over gen_ai_client_token_usage is the cost of interventions.',
   labels: { model: MODEL },
 } as const satisfies Definition;
 

@@ -27,7 +27,7 @@ export const METRICS: Readonly<Record<string, readonly (Definition | HistogramDe
     guard.LAG_TOKENS,
     guard.LAG_SECONDS,
   ],
-  'Steps and corrections': [
+  'Steps and interventions': [
     guard.STEP_RISK,
     guard.STEPS,
     guard.FLAGGED_STEPS,

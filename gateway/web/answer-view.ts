@@ -1,6 +1,5 @@
 import { type Answer, isOver } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
-import { Corrections } from './corrections.js';
 import { Curves } from './curves.js';
 import { element, setText } from './dom.js';
 import { Legend } from './legend.js';
@@ -8,13 +7,14 @@ import { Notes } from './notes.js';
 import { methodsOf, scaleOf } from './queries.js';
 import { toLines } from './recording.js';
 import { ReplayBar } from './replay-bar.js';
+import { Rollbacks } from './rollbacks.js';
 import { type Exchange, recordingOf } from './session.js';
 import { statusWords } from './status-words.js';
 import type { Anchor, TokenCard } from './token-card.js';
 import { TokenText } from './token-text.js';
 import { describeError } from './words.js';
 
-/** A question and its answer on the page: text, corrections, curves, legend, replay, status. */
+/** A question and its answer on the page: text, rollbacks, curves, legend, replay, status. */
 export class AnswerView {
   readonly element: HTMLElement;
   readonly #answer = element('article', { class: 'answer', 'aria-label': 'Answer' });
@@ -23,7 +23,7 @@ export class AnswerView {
     (index) => this.#point(index, 'below', (at) => this.#curves.place(at)),
     () => this.#draw(),
   );
-  readonly #corrections = new Corrections();
+  readonly #rollbacks = new Rollbacks();
   readonly #legend = new Legend();
   readonly #notes = new Notes();
   readonly #replay = new ReplayBar((answer) => {
@@ -50,7 +50,7 @@ export class AnswerView {
     this.#save.title = 'Save this answer with all its events. It can be opened again.';
     this.#save.addEventListener('click', () => save(this.#exchange));
     const foot = element('div', { class: 'foot' }, this.#status, this.#save, this.#again);
-    const parts = [this.#curves, this.#legend, this.#corrections, this.#replay].map(({ element }) => element);
+    const parts = [this.#curves, this.#legend, this.#rollbacks, this.#replay].map(({ element }) => element);
     this.#answer.append(this.#notes.element, this.#text.element, this.#failure, ...parts, foot);
     const question = element('p', { class: 'question' }, exchange.question);
     this.element = element('section', { class: 'exchange' }, question, this.#answer);
@@ -88,7 +88,7 @@ export class AnswerView {
     this.#text.update(answer, method, scale);
     this.#curves.update(answer, method);
     this.#legend.update(answer, method, scale);
-    this.#corrections.update(answer);
+    this.#rollbacks.update(answer);
     setText(this.#status, statusWords(this.#exchange, answer, method));
     this.#failure.hidden = answer.error === null;
     setText(this.#failure, answer.error ? describeError(answer.error) : '');

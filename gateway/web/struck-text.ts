@@ -3,7 +3,7 @@ import { element, setText } from './dom.js';
 
 /**
  * What the guard struck out, in the text where it stood: right before what replaced it. Hidden from screen readers, to
- * whom the answer is what stands; the list of corrections below it says the same.
+ * whom the answer is what stands; the list of rollbacks below it says the same.
  */
 export class Strikes {
   readonly #text: HTMLElement;

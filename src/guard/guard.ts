@@ -79,14 +79,14 @@ const CHOOSE: Readonly<Record<Guard['choose'], Choose>> = {
 };
 
 /**
- * Does with each flagged step what the guard says, as long as corrections are left.
+ * Does with each flagged step what the guard says, as long as interventions are left.
  * @param choose in place of the guard's choice
  */
 export function policyOf(guard: Guard, choose: Choose = CHOOSE[guard.choose]): Policy {
   const { action, candidates, temperature, rollbackTo, reflection, maxRollbacks } = guard;
-  return (step, { corrections, peak }) => {
+  return (step, { interventions, peak }) => {
     if (action === 'annotate' || action === 'stop') return { action };
-    if (corrections >= maxRollbacks) return { action: 'annotate' };
+    if (interventions >= maxRollbacks) return { action: 'annotate' };
     if (action === 'reflect') return { action, text: reflection };
     return {
       action,

@@ -32,7 +32,7 @@ export type Intervention =
 /** What a policy can use, in addition to the step. */
 export interface PolicyContext {
   /** Rollbacks and reflections of this response so far. */
-  readonly corrections: number;
+  readonly interventions: number;
   /** The token of the step that scored highest. */
   readonly peak: number;
 }

@@ -52,7 +52,7 @@ export class Interventions {
   #tokens = 0;
   /** Tokens written for branches that are closed. */
   #written = 0;
-  #corrections = 0;
+  #interventions = 0;
   #promptTokens = 0;
   #closed = false;
 
@@ -88,7 +88,7 @@ export class Interventions {
   async #settle(step: StepEvent, current: Followed): Promise<Followed | null> {
     if (step.flagged) {
       const peak = this.#peak(step);
-      const asked = await this.#options.policy(step, { corrections: this.#corrections, peak });
+      const asked = await this.#options.policy(step, { interventions: this.#interventions, peak });
       const intervention = fitting(asked, step, current.branch);
       const { type: _, flagged: __, ...verdict } = step;
       this.#emit({ type: 'step.flagged', ...verdict, action: intervention.action });
@@ -110,7 +110,7 @@ export class Interventions {
   /** The request to check the step takes the place of what was written after it. */
   async #reflect(step: StepEvent, insert: string, current: Followed): Promise<Followed> {
     const { branch } = current;
-    this.#corrections += 1;
+    this.#interventions += 1;
     const place = { keep: step.to, step: step.step + 1, from: step.to };
     const next = await this.#attempt(this.#fork(branch, { ...place, insert, seed: this.#seed(0) }));
     if (next) {
@@ -123,8 +123,8 @@ export class Interventions {
 
   async #rollback(step: StepEvent, rollback: Rollback, current: Followed): Promise<Followed | null> {
     const { from, candidates: count } = rollback;
-    const number = this.#corrections;
-    this.#corrections += 1;
+    const number = this.#interventions;
+    this.#interventions += 1;
     this.#emit({ type: 'rollback.started', rollback: number, step: step.step, from, candidates: count });
     const original: Attempt = {
       ...this.#summary(step, from, this.#scores),
@@ -257,9 +257,9 @@ export class Interventions {
     return peak;
   }
 
-  /** Of a candidate of the latest correction, or of what follows it. */
+  /** Of a candidate of the latest intervention, or of what follows it. */
   #seed(candidate: number): number {
-    return hash32(this.#options.seed, this.#corrections, candidate);
+    return hash32(this.#options.seed, this.#interventions, candidate);
   }
 
   #read(branch: Branch): Followed {

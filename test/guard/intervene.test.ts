@@ -102,8 +102,8 @@ const guarded = (root: Branch, policy: Policy): Observable<GuardEvent> =>
   of(root).pipe(intervene({ policy, seed: 1, dispensable: (error) => error instanceof Lost }));
 
 const rollback = (changes: Partial<Extract<Intervention, { action: 'rollback' }>> = {}): Policy => {
-  return (step, { corrections }) =>
-    corrections > 0
+  return (step, { interventions }) =>
+    interventions > 0
       ? { action: 'annotate' }
       : { action: 'rollback', from: step.from, candidates: 2, choose: lowestUncertainty, ...changes };
 };
@@ -295,8 +295,8 @@ describe('intervene', () => {
 
   it('draws anew from a token within the step', async () => {
     const root = new ScriptedBranch(WRONG, ({ keep }) => [[`from ${keep}.`, 0.1]]);
-    const events = await collect(root, (step, { peak, corrections }) =>
-      rollback({ from: peak })(step, { peak, corrections }),
+    const events = await collect(root, (step, { peak, interventions }) =>
+      rollback({ from: peak })(step, { peak, interventions }),
     );
     expect(finalText(events)).toBe('A. B. from 3.');
   });
@@ -356,8 +356,8 @@ describe('intervene', () => {
           ]
         : [['D.', 0.1]];
     });
-    const events = await collect(root, (step, { peak, corrections }) =>
-      rollback({ from: peak, choose: () => 1 })(step, { peak, corrections }),
+    const events = await collect(root, (step, { peak, interventions }) =>
+      rollback({ from: peak, choose: () => 1 })(step, { peak, interventions }),
     );
     expect(finalText(events)).toBe('A. B. better D.');
     expect(events.filter(({ type }) => type === 'step.done')).toMatchObject([

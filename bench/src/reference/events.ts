@@ -20,7 +20,7 @@ export function eventsReference(version: string): string {
     messages
       .map(({ $ref }) => $ref.split('/').at(-1) ?? '')
       .map((type) => `### ${type}\n\n${fieldTable(components.messages[type]!.payload)}`);
-  return page('Events', `${REQUEST_SCHEMAS} and [client/src/protocol.ts](../../client/src/protocol.ts)`, [
+  return page('Events', `${REQUEST_SCHEMAS} and [client/src/schemas.ts](../../client/src/schemas.ts)`, [
     'All messages of the WebSocket `/v1/stream` with their fields. For tools: [gateway/asyncapi.json](../../gateway/asyncapi.json). Meaning and order: [PROTOCOL.md](../../gateway/PROTOCOL.md). Close codes: [errors.md](errors.md#close-codes).',
     '## From the client',
     ...describe(operations.ask),

@@ -196,7 +196,7 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
       ),
     );
     expect(next.map(Number)).toEqual(flagged.map((flag) => flag?.from));
-    expect(await answer.locator('.corrections li').count()).toBe(of('rollback.done').length);
+    expect(await answer.locator('.rollbacks li').count()).toBe(of('rollback.done').length);
     expect(await answer.locator('.candidate-chosen').count()).toBe(of('rollback.done').length);
     await page.unrouteAll();
     await picture('guard');

@@ -3,8 +3,8 @@ import { element } from './dom.js';
 import { countTokens, formatScore } from './words.js';
 
 /** What the guard corrected: each flagged step with what was considered in its place. */
-export class Corrections {
-  readonly element = element('details', { class: 'corrections', open: '', hidden: '' });
+export class Rollbacks {
+  readonly element = element('details', { class: 'rollbacks', open: '', hidden: '' });
   readonly #summary = element('summary');
   readonly #list = element('ol');
   #drawn: readonly Rollback[] = [];
@@ -18,7 +18,7 @@ export class Corrections {
     this.#drawn = rollbacks;
     this.element.hidden = rollbacks.length === 0;
     const replaced = rollbacks.filter(({ outcome }) => outcome === 'replaced').length;
-    this.#summary.textContent = `Corrections: ${rollbacks.length} flagged, ${replaced} replaced`;
+    this.#summary.textContent = `Rollbacks: ${rollbacks.length} flagged, ${replaced} replaced`;
     this.#list.replaceChildren(...rollbacks.map(item));
   }
 }

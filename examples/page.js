@@ -1,5 +1,5 @@
 /**
- * Serves page.html from an origin of its own, as any other site would. The gateway must let that in:
+ * Serves page.html from its own origin, like any other site. The gateway must allow that origin:
  *
  *   FLINCH_ACCESS_ORIGINS=http://127.0.0.1:8080 npm start
  *   node examples/page.js [URL] [PORT]

@@ -21,4 +21,5 @@ export type {
 } from './models/served-model.js';
 export { checkModels, type OpenModel, type OpenModels, openModels } from './open-models.js';
 export { type Gateway, type GatewayOptions, startGateway } from './start-gateway.js';
-export { openUpstreamModel, UpstreamModel, type UpstreamModelOptions } from './upstream/upstream-model.js';
+export { openUpstreamModel, type UpstreamModelOptions } from './upstream/open-upstream-model.js';
+export { UpstreamModel } from './upstream/upstream-model.js';

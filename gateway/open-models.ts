@@ -8,8 +8,8 @@ import { EngineModel } from './models/engine-model.js';
 import { Models } from './models/models.js';
 import type { ServedModel } from './models/served-model.js';
 import type { UpstreamErrorCode } from './upstream/errors.js';
+import { openUpstreamModel } from './upstream/open-upstream-model.js';
 import { Scorer } from './upstream/scorer.js';
-import { openUpstreamModel } from './upstream/upstream-model.js';
 
 export interface OpenOptions {
   readonly logger: Logger;

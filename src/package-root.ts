@@ -9,5 +9,5 @@ export const PACKAGE_ROOT = dirname(createRequire(import.meta.url).resolve('flin
 export const packageVersion = (): string =>
   String(JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')).version);
 
-/** The command `flinch`, for who starts it as a process. */
+/** The entry of the command `flinch`, for callers that start it as a process. */
 export const CLI_ENTRY = fileURLToPath(new URL(`./cli/main${extname(import.meta.url)}`, import.meta.url));

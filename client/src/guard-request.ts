@@ -5,7 +5,7 @@ import type { Method } from './events.js';
 export interface GuardRequest {
   /** Score the tokens and judge the steps; if false, all other fields are ignored. Default: `true`. */
   readonly enabled?: boolean;
-  /** Scores computed for each token (default: `adversarial`, `nll`, `entropy` and `margin`, or those of them that the model supports). */
+  /** Scores computed for each token (default: `adversarial`, `nll`, `entropy` and `margin`, without those that the model cannot compute). */
   readonly methods?: readonly Method[];
   /** Maximum number of new tokens scored by one pass. Default: `8`. */
   readonly block?: number;

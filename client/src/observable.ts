@@ -3,8 +3,8 @@
  * mixed with those of another rxjs: its classes have private fields. So the declarations use the application's own rxjs
  * if there is one, and the interfaces below if not.
  */
-// biome-ignore lint/suspicious/noTsIgnore: no error here, where rxjs is installed
-/** @ts-ignore: without rxjs both are `any` */
+// biome-ignore lint/suspicious/noTsIgnore: `@ts-expect-error` fails here, where rxjs is installed
+/** @ts-ignore: tsc keeps this line in the declarations. For an application without rxjs, both types are `any` there. */
 import type { Observable as RxObservable, SchedulerLike as RxSchedulerLike } from 'rxjs';
 
 /** Within tuples: a conditional type over an unresolved type itself would be `any`. */

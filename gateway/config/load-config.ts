@@ -77,7 +77,7 @@ function withoutEmpty(values: Record<string, unknown>): Record<string, unknown> 
 function merge(before: unknown, after: unknown, path: readonly string[]): unknown {
   if (!isRecord(before) || !isRecord(after) || path[0] === 'models') return after;
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
-  // fromEntries, for that makes a field of "__proto__" too, which the schema then refuses as any unknown one.
+  // `fromEntries` also makes a field named "__proto__", which the schema then refuses like any unknown field.
   return Object.fromEntries(
     [...names].map((name) => [
       name,

@@ -59,7 +59,7 @@ export interface ServedModel {
 /** What is watched of an engine. */
 export interface WatchedEngine {
   readonly engine: Pick<Engine, 'status' | 'onPass'>;
-  /** Those that are used. */
+  /** The processes in use. */
   readonly processes: readonly Role[];
 }
 

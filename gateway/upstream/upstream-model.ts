@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { defer, finalize, from, identity, map, type Observable, switchMap, tap } from 'rxjs';
 import { type Branch, type BranchJudge, branchOf } from '../../src/guard/branch.js';
 import { retracts } from '../../src/guard/guard.js';
@@ -11,8 +11,6 @@ import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { DEFAULT_METHODS, type Method } from '../../src/uncertainty/method-names.js';
 import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
 import { checkScoring, DEFAULT_ALPHA, DEFAULT_RANDOM } from '../../src/uncertainty/settings.js';
-import type { UpstreamModelConfig } from '../config/config.js';
-import { ConfigError } from '../config/config-error.js';
 import { ApiError } from '../errors/api-error.js';
 import type {
   GuardInForce,
@@ -25,20 +23,14 @@ import type {
 import type { GenerationFields } from '../requests/generation-request.js';
 import { completeGuard } from '../requests/guard-limits.js';
 import { UpstreamError } from './errors.js';
-import { Failover, type FailoverOptions } from './failover.js';
+import type { Failover } from './failover.js';
 import { logprobScorer } from './logprob-scorer.js';
 import { ALTERNATIVES, methodsOf } from './logprob-scores.js';
 import type { ScoredResponse, Scorer, Writing } from './scorer.js';
-import type { Capabilities, UpstreamRequest, UpstreamToken } from './upstream.js';
-import { UpstreamServer } from './upstream-server.js';
+import type { UpstreamRequest } from './upstream.js';
+import { checkTopLogprobs, invalid, requestOf, tells, withTop } from './upstream-request.js';
+import type { UpstreamServer } from './upstream-server.js';
 import { type Opened, UpstreamWriter } from './upstream-writer.js';
-
-export interface UpstreamModelOptions extends Partial<FailoverOptions> {
-  /** Scores what the servers write; stays the caller's, with its engine. */
-  readonly scorer?: Scorer;
-  /** Where the keys are. */
-  readonly env?: Readonly<Record<string, string | undefined>>;
-}
 
 /** What is known of a text whose tokens have no ids. */
 const BY_TEXT = { text: '', promptIds: null, ids: null } as const;
@@ -47,35 +39,6 @@ const BY_TEXT = { text: '', promptIds: null, ids: null } as const;
 const OVER = new Error('the generation is over');
 
 const UNJUDGED: BranchJudge = { rate: identity, judge: () => identity };
-
-/**
- * A model that the configuration gives upstreams. It is there at once; the servers are asked what they can do in the
- * meantime, and may be down.
- * @throws ConfigError that names the environment variable, for a key that is not there
- */
-export function openUpstreamModel(
-  name: string,
-  config: UpstreamModelConfig,
-  options: UpstreamModelOptions = {},
-): UpstreamModel {
-  const { env = process.env, logger = pino({ level: 'silent' }), scorer = null, ...rest } = options;
-  const servers = config.upstreams.map(({ url, model = name, key_env }, i) => {
-    const key = key_env === undefined ? null : env[key_env];
-    if (key === undefined || key === '')
-      throw new ConfigError(`models.${name}.upstreams[${i}].key_env`, `the variable ${key_env} is not set`);
-    const { timeouts, limits } = config;
-    return new UpstreamServer({ url, model, key, timeouts, limits, ...(rest.now && { now: rest.now }) });
-  });
-  const bound = logger.child({ model: name });
-  const failover = new Failover(servers, { retries: config.retries, logger: bound, ...rest });
-  const model = new UpstreamModel(name, failover, {
-    maxStreams: config.max_streams,
-    logger: bound,
-    scorer,
-  });
-  model.refresh();
-  return model;
-}
 
 /** A model that other servers run, scored by a checkpoint of the same weights, else by what log-probabilities allow. */
 export class UpstreamModel implements ServedModel {
@@ -331,52 +294,6 @@ interface Asking {
   readonly topLogprobs: number;
 }
 
-/** Leaves out what of a token only the scores need. */
-const withTop =
-  (topLogprobs: number) =>
-  (event: GuardEvent): GuardEvent => {
-    if (event.type !== 'token.delta') return event;
-    const { bytes, ...token }: typeof event & UpstreamToken = event;
-    if (!bytes && token.topLogprobs.length <= topLogprobs) return event;
-    return { ...token, topLogprobs: token.topLogprobs.slice(0, topLogprobs) };
-  };
-
-const tells = ({ capabilities }: UpstreamServer, topLogprobs: number): boolean =>
-  capabilities !== null && topLogprobs <= (capabilities.logprobs ?? 0);
-
 function plain(open: Open, gate: FlowGate): Observable<GuardEvent> {
   return from(open(UNJUDGED)).pipe(switchMap((branch) => branch.events(gate)));
 }
-
-function requestOf(
-  request: GenerationFields,
-  unasked: number | undefined,
-): Omit<UpstreamRequest, 'topLogprobs'> {
-  const { messages, temperature, top_p, top_k, seed, stop } = request;
-  const maxTokens = request.max_completion_tokens ?? request.max_tokens ?? unasked;
-  return {
-    messages: messages.map(({ role, content }) => ({ role, content })),
-    sampling: {
-      ...(isGiven(temperature) && { temperature }),
-      ...(isGiven(top_p) && { topP: top_p }),
-      ...(isGiven(top_k) && { topK: top_k }),
-      ...(isGiven(seed) && { seed }),
-    },
-    ...(isGiven(maxTokens) && { maxTokens }),
-    stop: stop ?? [],
-  };
-}
-
-function checkTopLogprobs(asked: number, { logprobs }: Capabilities): void {
-  if (asked <= (logprobs ?? 0)) return;
-  const problem =
-    logprobs === null
-      ? 'the upstream returns no log-probabilities'
-      : `the upstream returns at most ${logprobs}`;
-  throw invalid('top_logprobs', problem);
-}
-
-const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined;
-
-const invalid = (param: string, problem: string): ApiError =>
-  new ApiError(400, 'invalid_value', `${param}: ${problem}`, param);

@@ -61,7 +61,7 @@ export const scoringFields = {
   methods: methods
     .optional()
     .describe(
-      'Scores computed for each token (default: `adversarial`, `nll`, `entropy` and `margin`, or those of them that the model supports).',
+      'Scores computed for each token (default: `adversarial`, `nll`, `entropy` and `margin`, without those that the model cannot compute).',
     ),
   block: integer(1, MAX_BLOCK)
     .default(DEFAULT_BLOCK)

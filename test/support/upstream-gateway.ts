@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { Models, startGateway } from '#gateway/index.js';
-import { openUpstreamModel, type UpstreamModelOptions } from '#gateway/upstream/upstream-model.js';
+import { openUpstreamModel, type UpstreamModelOptions } from '#gateway/upstream/open-upstream-model.js';
 import { post, sseData } from './gateway.js';
 import { upstreamConfig } from './upstream-server.js';
 

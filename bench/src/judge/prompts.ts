@@ -1,6 +1,6 @@
 /**
- * What a judge is asked, in our own words: the paper's prompts are not public (docs/design/evaluation.md, section 7.3). Whoever changes a word
- * counts the version up: it is part of a run's settings, and of what a cached answer is known by.
+ * Version of the judge's prompts. They are in our own words: the paper's are not public (docs/design/evaluation.md,
+ * section 7.3). Increase it when a word changes: it is part of a run's settings and of the key of a cached answer.
  */
 export const PROMPTS_VERSION = 1;
 

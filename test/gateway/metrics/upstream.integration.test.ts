@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Metrics, Models, openModels, startGateway } from '#gateway/index.js';
-import { openUpstreamModel } from '#gateway/upstream/upstream-model.js';
+import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
 import { expectClosedLabels, Scrape } from '../../support/metrics.js';
 import { type Script, scriptedUpstream } from '../../support/scripted-upstream.js';
 import { ANSWER, answering, chunk, ollamaDouble } from '../../support/upstream-doubles.js';

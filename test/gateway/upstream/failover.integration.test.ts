@@ -4,7 +4,7 @@ import { lastValueFrom, tap, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { Metrics, openModels, startGateway } from '#gateway/index.js';
 import { createSchema, parse } from '#gateway/requests/generation-request.js';
-import { openUpstreamModel } from '#gateway/upstream/upstream-model.js';
+import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
 import { FlowGate } from '#src/index.js';
 import { TestSocket } from '../../support/gateway.js';
 import { type Script, type ScriptedUpstream, scriptedUpstream } from '../../support/scripted-upstream.js';

@@ -9,8 +9,9 @@ import { EngineModel, Models, type ServedModel, startGateway } from '#gateway/in
 import { Metrics } from '#gateway/metrics/metrics.js';
 import { openModels } from '#gateway/open-models.js';
 import { chatSchema, parse } from '#gateway/requests/generation-request.js';
+import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
 import { Scorer } from '#gateway/upstream/scorer.js';
-import { openUpstreamModel, type UpstreamModel } from '#gateway/upstream/upstream-model.js';
+import type { UpstreamModel } from '#gateway/upstream/upstream-model.js';
 import {
   DEFAULT_SCORING,
   Engine,

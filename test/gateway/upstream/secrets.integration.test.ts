@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openUpstreamModel } from '#gateway/upstream/upstream-model.js';
+import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
 import { post } from '../../support/gateway.js';
 import { type Script, scriptedUpstream } from '../../support/scripted-upstream.js';
 import { answering, chunk, isProbe, ollamaDouble } from '../../support/upstream-doubles.js';

@@ -1,0 +1,58 @@
+import type { GuardEvent } from '../../src/stream/events.js';
+import { ApiError } from '../errors/api-error.js';
+import type { GenerationFields } from '../requests/generation-request.js';
+import type { Capabilities, UpstreamRequest, UpstreamToken } from './upstream.js';
+import type { UpstreamServer } from './upstream-server.js';
+
+/**
+ * The request to a server, without its log-probabilities.
+ * @param unasked the largest number of tokens if the client sets none
+ */
+export function requestOf(
+  request: GenerationFields,
+  unasked: number | undefined,
+): Omit<UpstreamRequest, 'topLogprobs'> {
+  const { messages, temperature, top_p, top_k, seed, stop } = request;
+  const maxTokens = request.max_completion_tokens ?? request.max_tokens ?? unasked;
+  return {
+    messages: messages.map(({ role, content }) => ({ role, content })),
+    sampling: {
+      ...(isGiven(temperature) && { temperature }),
+      ...(isGiven(top_p) && { topP: top_p }),
+      ...(isGiven(top_k) && { topK: top_k }),
+      ...(isGiven(seed) && { seed }),
+    },
+    ...(isGiven(maxTokens) && { maxTokens }),
+    stop: stop ?? [],
+  };
+}
+
+/** @throws ApiError 400 if no server returns so many alternatives */
+export function checkTopLogprobs(asked: number, { logprobs }: Capabilities): void {
+  if (asked <= (logprobs ?? 0)) return;
+  const problem =
+    logprobs === null
+      ? 'the upstream returns no log-probabilities'
+      : `the upstream returns at most ${logprobs}`;
+  throw invalid('top_logprobs', problem);
+}
+
+const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined;
+
+/** @param param the field of the request that is at fault */
+export const invalid = (param: string, problem: string): ApiError =>
+  new ApiError(400, 'invalid_value', `${param}: ${problem}`, param);
+
+/** Whether a server returns so many alternatives of each token. */
+export const tells = ({ capabilities }: UpstreamServer, topLogprobs: number): boolean =>
+  capabilities !== null && topLogprobs <= (capabilities.logprobs ?? 0);
+
+/** Leaves out what only the scores need of a token. */
+export const withTop =
+  (topLogprobs: number) =>
+  (event: GuardEvent): GuardEvent => {
+    if (event.type !== 'token.delta') return event;
+    const { bytes, ...token }: typeof event & UpstreamToken = event;
+    if (!bytes && token.topLogprobs.length <= topLogprobs) return event;
+    return { ...token, topLogprobs: token.topLogprobs.slice(0, topLogprobs) };
+  };

@@ -19,7 +19,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/**/*.integration.test.ts'],
+          exclude: ['test/**/*.integration.test.ts', 'test/**/*.peers.test.ts'],
           // Milliseconds on a quiet machine; a loaded one is many times slower.
           testTimeout: 30_000,
           setupFiles: ['test/support/unit-setup.ts'],
@@ -36,6 +36,19 @@ export default defineConfig({
           hookTimeout: 60_000,
           // A machine under load is slow; what never comes true fails all the same.
           expect: { poll: { timeout: 30_000 } },
+        },
+      },
+      {
+        // Needs real servers and pretrained models (docs/how-to/peers.md); not a part of `npm test`.
+        extends: true,
+        plugins: [bundledProcesses()],
+        test: {
+          name: 'peers',
+          include: ['test/**/*.peers.test.ts'],
+          setupFiles: ['test/support/integration-setup.ts'],
+          fileParallelism: false,
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
         },
       },
     ],

@@ -1,0 +1,20 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { MODELS } from './models.js';
+
+/** Where peers are set up: `$FLINCH_PEERS`, else the user's cache. Never in the repository. */
+export function peersFolder(): string {
+  const { FLINCH_PEERS, XDG_CACHE_HOME } = process.env;
+  return FLINCH_PEERS || join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'flinch', 'peers');
+}
+
+/** The Python of an environment. */
+export const pythonOf = (environment: string): string =>
+  join(peersFolder(), 'environments', environment, 'bin', 'python');
+
+/** The server of llama.cpp. */
+export const llamaServer = (): string => join(peersFolder(), 'llama-cpp', 'llama-server');
+
+/** A model's checkpoint (a folder in the Hugging Face layout) or GGUF file. */
+export const checkpointOf = (model: keyof typeof MODELS): string => MODELS[model].checkpoint(peersFolder());
+export const ggufOf = (model: keyof typeof MODELS): string => MODELS[model].gguf(peersFolder());

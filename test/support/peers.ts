@@ -1,0 +1,32 @@
+import { existsSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { checkpointOf, ggufOf, llamaServer, peersFolder, pythonOf } from '#bench/peers/folder.js';
+import type { PeerModel } from '#bench/peers/models.js';
+import { type PeerServer, type PeerServerName, startPeer } from '#bench/peers/server.js';
+import { freePort } from './free-port.js';
+
+/** What a test needs of the peers; `reason` says what is missing, for its name. */
+export function needs(...paths: readonly string[]): { readonly missing: boolean; readonly reason: string } {
+  const absent = paths
+    .filter((path) => !existsSync(path))
+    .map((path) => path.replace(`${peersFolder()}/`, ''));
+  return {
+    missing: absent.length > 0,
+    reason: absent.length > 0 ? ` (skipped: ${absent.join(', ')} not set up)` : '',
+  };
+}
+
+/** What a server with a model needs. */
+export const needsServer = (name: PeerServerName, model: PeerModel) =>
+  name === 'vllm' ? needs(pythonOf('vllm'), checkpointOf(model)) : needs(llamaServer(), ggufOf(model));
+
+/** A real server on a free port. The caller closes it. */
+export async function startServer(
+  name: PeerServerName,
+  model: PeerModel,
+  args: readonly string[] = [],
+): Promise<PeerServer> {
+  const log = join(mkdtempSync(join(tmpdir(), 'flinch-peer-')), `${name}.log`);
+  return startPeer(name, { model, port: await freePort(), log, args });
+}

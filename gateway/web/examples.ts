@@ -1,5 +1,13 @@
+export interface Example {
+  readonly name: string;
+  readonly question: string;
+}
+
+/** The name of the embedded model, unless a configuration gives it another one. */
+const EMBEDDED = 'reasoner';
+
 /** Questions of the kinds that the embedded model was trained on. */
-export const EXAMPLES: readonly { readonly name: string; readonly question: string }[] = [
+const PUZZLES: readonly Example[] = [
   {
     name: 'Word problem',
     question:
@@ -21,3 +29,17 @@ export const EXAMPLES: readonly { readonly name: string; readonly question: stri
       'You stand at (0, 0) facing north. Walk 18 steps. Go 6 steps forward. Turn left. Go 4 steps forward. Where are you?',
   },
 ];
+
+const QUESTIONS: readonly Example[] = [
+  { name: 'A fact', question: 'What is the capital of France?' },
+  { name: 'A wrong premise', question: 'When did Albert Einstein win the football World Cup?' },
+  {
+    name: 'A sum',
+    question: 'A shirt costs 20 dollars and is reduced by 25 %. What does it cost now? Explain each step.',
+  },
+  { name: 'A story', question: 'Write a short story about a lighthouse keeper.' },
+];
+
+export const isEmbedded = (model: string): boolean => model === EMBEDDED;
+
+export const examplesFor = (model: string): readonly Example[] => (isEmbedded(model) ? PUZZLES : QUESTIONS);

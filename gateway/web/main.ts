@@ -1,7 +1,7 @@
 import type { ConnectionState } from 'flinch-client';
 import { ApiKey } from './api-key.js';
 import { byId, element, setText } from './dom.js';
-import { EXAMPLES } from './examples.js';
+import { examplesFor, isEmbedded } from './examples.js';
 import { Server } from './gateway-connection.js';
 import { fromLines } from './recording.js';
 import { Session } from './session.js';
@@ -9,7 +9,7 @@ import { SettingsPanel } from './settings-panel.js';
 import { listenForShortcuts } from './shortcuts.js';
 import { followTheme } from './theme.js';
 import { Transcript } from './transcript.js';
-import { METHOD_WORDS, USUAL_METHODS } from './words.js';
+import { METHOD_WORDS, sentence, USUAL_METHODS } from './words.js';
 
 const question = byId('question', HTMLTextAreaElement);
 const send = byId('send', HTMLButtonElement);
@@ -21,7 +21,7 @@ const colours = byId('colours', HTMLSelectElement);
 const chips = byId('chips', HTMLElement);
 const intro = byId('intro', HTMLElement);
 const notice = byId('notice', HTMLElement);
-const examples: HTMLButtonElement[] = [];
+let examples: readonly HTMLButtonElement[] = [];
 
 let connection: ConnectionState = { status: 'connecting' };
 /** Why there is no connection; kept until there is one, so that the notice does not blink with every attempt. */
@@ -54,6 +54,7 @@ const server = new Server({
     model.replaceChildren(...ids.map((id) => element('option', { value: id }, id)));
     model.disabled = false;
     problem = null;
+    showExamples();
   },
   problem: (words) => {
     problem = words;
@@ -114,8 +115,6 @@ function connectionWords(): string {
   return connection.status === 'waiting' ? 'Reconnecting' : 'Not connected';
 }
 
-const sentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
-
 function addColours(): void {
   for (const [method, { name, meaning }] of Object.entries(METHOD_WORDS)) {
     colours.append(element('option', { value: method, title: meaning }, name));
@@ -130,25 +129,28 @@ function addColours(): void {
 const isMethod = (name: string | undefined): name is keyof typeof METHOD_WORDS =>
   name !== undefined && Object.hasOwn(METHOD_WORDS, name);
 
-function addExamples(): void {
-  for (const { name, question: text } of EXAMPLES) {
+/** Questions for the chosen model: below the introduction, and in short once that is gone. */
+function showExamples(): void {
+  const pairs = examplesFor(model.value).map(({ name, question: text }) => {
     const button = element(
       'button',
       { type: 'button', class: 'example' },
       element('span', { class: 'example-name' }, name),
       element('span', {}, text),
     );
-    // Once the introduction is gone, the same in short.
     const chip = element('button', { type: 'button', class: 'chip', title: text }, name);
     for (const each of [button, chip]) {
       each.addEventListener('click', () => {
         if (ask(text)) question.focus();
       });
     }
-    examples.push(button, chip);
-    byId('examples', HTMLElement).append(button);
-    chips.append(chip);
-  }
+    return { button, chip };
+  });
+  examples = pairs.flatMap(({ button, chip }) => [button, chip]);
+  byId('examples', HTMLElement).replaceChildren(...pairs.map(({ button }) => button));
+  chips.replaceChildren(...pairs.map(({ chip }) => chip));
+  byId('embedded', HTMLElement).hidden = !isEmbedded(model.value);
+  render();
 }
 
 function submit(): void {
@@ -190,9 +192,10 @@ byId('retry', HTMLButtonElement).addEventListener('click', () => {
 });
 byId('recording', HTMLInputElement).addEventListener('change', () => void openRecording());
 
+model.addEventListener('change', showExamples);
+
 followTheme();
 listenForShortcuts({ stop: () => session.stop() });
 addColours();
-addExamples();
 void server.enter(key.value);
 question.focus();

@@ -1,11 +1,12 @@
 import type { Answer } from 'flinch-client';
 import { element, setText } from './dom.js';
-import { formatScore } from './words.js';
+import { formatScore, sentence } from './words.js';
 
 /** What to know before the scores of an answer are believed. */
 export class Notes {
   readonly element = element('div', { class: 'notes', hidden: '' });
   readonly #mismatch = element('p', { class: 'failure mismatch', role: 'alert', hidden: '' });
+  readonly #only = element('p', { hidden: '' });
   readonly #details = element('details', { hidden: '' });
   readonly #summary = element('summary');
   readonly #list = element('ul');
@@ -13,7 +14,7 @@ export class Notes {
 
   constructor() {
     this.#details.append(this.#summary, this.#list);
-    this.element.append(this.#mismatch, this.#details);
+    this.element.append(this.#mismatch, this.#only, this.#details);
   }
 
   update({ guard, mismatch }: Answer): void {
@@ -23,8 +24,10 @@ export class Notes {
     setText(this.#mismatch, mismatch ? mismatchWords(mismatch) : '');
     if (notes === this.#drawn) return;
     this.#drawn = notes;
-    this.#details.hidden = notes.length === 0;
-    setText(this.#summary, `${notes.length === 1 ? 'A note' : `${notes.length} notes`} about these scores`);
+    this.#only.hidden = notes.length !== 1;
+    setText(this.#only, sentence(notes[0] ?? ''));
+    this.#details.hidden = notes.length < 2;
+    setText(this.#summary, `${notes.length} notes about these scores`);
     this.#list.replaceChildren(...notes.map((note) => element('li', {}, note)));
   }
 }

@@ -115,3 +115,6 @@ const HINTS: Readonly<Record<string, string>> = {
   events_lost: 'Part of the answer was lost in transit.',
   protocol_error: 'The server sent invalid data, so this answer cannot be trusted.',
 };
+
+/** A message of the server, which begins small and ends without a stop. */
+export const sentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;

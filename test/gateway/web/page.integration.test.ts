@@ -369,6 +369,20 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     await page.unrouteAll();
   });
 
+  it('offers puzzles for the embedded model, and questions for another one', async () => {
+    const data = [{ id: 'reasoner' }, { id: 'another' }];
+    await page.route('**/v1/models', (route) => route.fulfill({ json: { object: 'list', data } }));
+    await reload();
+    const examples = page.locator('#examples');
+    expect(await examples.textContent()).toContain('Web of lies');
+    expect(await page.locator('#embedded').isVisible()).toBe(true);
+    await page.locator('#model').selectOption('another');
+    expect(await examples.textContent()).toContain('What is the capital of France?');
+    expect(await examples.textContent()).not.toContain('Web of lies');
+    expect(await page.locator('#embedded').isVisible()).toBe(false);
+    await page.unrouteAll();
+  });
+
   it('asks for a key where the server wants one, and gives it for a ticket', async () => {
     const keys: (string | undefined)[] = [];
     await page.route('**/v1/models', async (route) => {

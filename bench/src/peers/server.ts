@@ -145,7 +145,7 @@ async function checkPort(port: number): Promise<void> {
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
     const why = code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be used (${String(code)})`;
-    throw new UsageError(`port ${port} ${why}`, { cause });
+    throw new UsageError(`port ${port} ${why}: free it, or choose others with --base-port`, { cause });
   }
   await new Promise((closed) => probe.close(closed));
 }

@@ -1,10 +1,12 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { UsageError } from 'flinch/internals';
+import { reportError, UsageError } from 'flinch/internals';
 import { startOf } from '../process-start.js';
+import type { PeerName } from './catalogue.js';
+import { explained } from './explained.js';
 import { checkpointOf, ggufOf } from './folder.js';
 import { type GgufModel, isPeerModel } from './models.js';
-import { forget, isRunning, logOf, type RunningServer, recorded, remember } from './running.js';
+import { end, forget, isRunning, logOf, type RunningServer, recorded, remember } from './running.js';
 import { answers, type PeerServer, type PeerServerName, startPeer } from './server.js';
 
 /** Each server with each model has a port of its own: the base plus this. */
@@ -77,3 +79,44 @@ const stuck = ({ peer, model, pid, url, log }: RunningServer): UsageError =>
   new UsageError(
     `${peer} with ${model} runs (process ${pid}) but does not answer at ${url}: see ${log}, or end it with "down"`,
   );
+
+interface Starting {
+  readonly root: string;
+  readonly basePort: number;
+  readonly signal: AbortSignal;
+  readonly failed: Set<PeerName>;
+}
+
+/**
+ * Starts the servers of peers that have not failed; what cannot be started does not keep the others from it. An
+ * interruption ends those that were started here.
+ */
+export async function startAll(
+  names: readonly PeerName[],
+  { root, basePort, signal, failed }: Starting,
+): Promise<void> {
+  const started: PeerServer[] = [];
+  try {
+    for (const peer of names.filter(isServer)) {
+      if (failed.has(peer)) continue;
+      for (const serving of servings(peer, basePort)) {
+        try {
+          process.stderr.write(`  starting ${peer} with ${serving.model}\n`);
+          const server = await startServing(root, serving, signal);
+          if (server) started.push(server);
+        } catch (error) {
+          signal.throwIfAborted();
+          reportError(explained(`${peer}: ${serving.model}`, error));
+          failed.add(peer);
+        }
+      }
+    }
+  } catch (error) {
+    const pids = started.map(({ pid }) => pid);
+    for (const server of recorded(root)) if (pids.includes(server.pid)) await end(root, server);
+    throw error;
+  }
+  for (const server of started) server.release();
+  for (const { peer, model, url, pid } of recorded(root))
+    process.stdout.write(`${peer} serves ${model} at ${url} (process ${pid})\n`);
+}

@@ -1,17 +1,15 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { formatBytes, heading, reportError, UsageError } from 'flinch/internals';
+import { formatBytes, heading, reportError } from 'flinch/internals';
 import { lockFolder } from '../run/folder-lock.js';
 import { interruptible } from '../run/interrupt.js';
 import { PEERS, type Peer, type PeerName } from './catalogue.js';
+import { explained } from './explained.js';
 import { peersFolder } from './folder.js';
 import { type Part, stampOf } from './part.js';
-import { DISK_FULL } from './run-program.js';
-import { end, recorded } from './running.js';
-import type { PeerServer } from './server.js';
 import { SetUpView } from './set-up-view.js';
-import { isServer, servings, startServing } from './start-servers.js';
+import { startAll } from './start-servers.js';
 import { UNFINISHED, Workshop } from './workshop.js';
 
 export interface UpOptions {
@@ -102,52 +100,4 @@ async function setUp(names: readonly PeerName[], workshop: Workshop, failed: Set
       workshop.view.stop();
     }
   }
-}
-
-interface Starting {
-  readonly root: string;
-  readonly basePort: number;
-  readonly signal: AbortSignal;
-  readonly failed: Set<PeerName>;
-}
-
-async function startAll(
-  names: readonly PeerName[],
-  { root, basePort, signal, failed }: Starting,
-): Promise<void> {
-  const started: PeerServer[] = [];
-  try {
-    for (const peer of names.filter(isServer)) {
-      if (failed.has(peer)) continue;
-      for (const serving of servings(peer, basePort)) {
-        try {
-          process.stderr.write(`  starting ${peer} with ${serving.model}\n`);
-          const server = await startServing(root, serving, signal);
-          if (server) started.push(server);
-        } catch (error) {
-          signal.throwIfAborted();
-          reportError(explained(peer, error));
-          failed.add(peer);
-        }
-      }
-    }
-  } catch (error) {
-    const pids = started.map(({ pid }) => pid);
-    for (const server of recorded(root)) if (pids.includes(server.pid)) await end(root, server);
-    throw error;
-  }
-  for (const server of started) server.release();
-  for (const { peer, model, url, pid } of recorded(root))
-    process.stdout.write(`${peer} serves ${model} at ${url} (process ${pid})\n`);
-}
-
-/** Errors of a program or of a server tell what they are of; others are of the system. */
-function explained(name: PeerName, error: unknown): unknown {
-  if (error instanceof UsageError) {
-    const full = /ENOSPC|EDQUOT/.test(error.message) ? ` ${DISK_FULL}` : '';
-    return new UsageError(`${name}: ${error.message}${full}`, { cause: error });
-  }
-  if (error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT'))
-    return new UsageError(`${name}: ${error.message}. ${DISK_FULL}`, { cause: error });
-  return error;
 }

@@ -46,15 +46,17 @@ export function runUv(
       UV_PYTHON_DOWNLOADS: 'never',
       UV_NO_PROGRESS: '1',
     },
-    // Not the hundreds of names of packages, nor warnings of Pythons that are not used.
     onLine: (line) => {
-      if (
-        /^(Resolved|Downloading|Building|Built|Prepared|Installed)|^ +(Downloaded|Building|Built)/.test(line)
-      )
-        workshop.view.line(line.trim());
+      if (isNews(line)) workshop.view.line(line.trim());
     },
     ...(hint && { hint }),
   });
+}
+
+/** Stages, and downloads of more than 20 MiB: not the names of hundreds of packages. */
+function isNews(line: string): boolean {
+  const [, size, unit] = /^Downloading .* \(([\d.]+)(MiB|GiB)\)$/.exec(line) ?? [];
+  return unit === 'GiB' || Number(size) > 20 || /^(Resolved|Prepared|Installed) /.test(line);
 }
 
 /** @returns the path of a Python that the environments can be made of */

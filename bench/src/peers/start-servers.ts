@@ -10,7 +10,7 @@ import { end, forget, isRunning, logOf, type RunningServer, recorded, remember }
 import { answers, type PeerServer, type PeerServerName, startPeer } from './server.js';
 
 /** Each server with each model has a port of its own: the base plus this. */
-const PORTS = {
+export const PORTS = {
   vllm: { reasoner: 1, smollm2: 2 },
   'llama-cpp': { reasoner: 11, smollm2: 12, gemma3: 13 },
 } as const satisfies Record<PeerServerName, Partial<Record<GgufModel, number>>>;

@@ -23,9 +23,13 @@ describe('the page of peers', () => {
     expect(sizes.slice(0, 2)).toEqual([formatBytes(download), formatBytes(disk)]);
   });
 
-  it.each(Object.entries(PORTS))('lists the ports of %s', (name, offsets) => {
+  it.each(['vllm', 'llama-cpp'] as const)('lists the ports of %s', (name) => {
     const cells = rowOf(name, page.indexOf('## Servers')).slice(2, -1);
-    const urls = Object.values(offsets).map((offset) => `\`http://127.0.0.1:${BASE_PORT + offset}/v1\``);
+    const urls = Object.values(PORTS[name]).map((offset) => `\`http://127.0.0.1:${BASE_PORT + offset}/v1\``);
     expect(cells.filter((cell) => cell !== '')).toEqual(urls);
+  });
+
+  it('names the port of litellm', () => {
+    expect(page).toContain(`\`http://127.0.0.1:${BASE_PORT + PORTS.litellm.all}/v1\``);
   });
 });

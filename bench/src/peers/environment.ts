@@ -12,7 +12,8 @@ const MODULES: Readonly<Record<EnvironmentName, readonly string[]>> = {
   litellm: ['litellm'],
   polygraph: ['lm_polygraph'],
   uqlm: ['uqlm'],
-  thinkbooster: ['thinkbooster'],
+  // `thinkbooster` itself is a namespace: its import says nothing.
+  thinkbooster: ['thinkbooster.scorers.step_scorer_uncertainty'],
 };
 
 /** A Python environment with the versions of versions.ts. */

@@ -24,7 +24,7 @@ const upCommand = (): Command =>
     .option('--no-start', 'set up only')
     .option(
       '--base-port <number>',
-      'ports are counted from here: vllm +1 (reasoner), +2 (smollm2); llama-cpp +11 (reasoner), +12 (smollm2), +13 (gemma3)',
+      'port of litellm; the others are counted from it: vllm +1 (reasoner), +2 (smollm2); llama-cpp +11 (reasoner), +12 (smollm2), +13 (gemma3)',
       integer(1024, 65_535 - LAST_OFFSET),
       BASE_PORT,
     )

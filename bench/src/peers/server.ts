@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UsageError } from 'flinch/internals';
@@ -81,8 +81,23 @@ function checkpoint(model: GgufModel): string {
  * @throws UsageError If its port is taken, it ends, or it does not answer in time; the message names its log.
  */
 export async function startPeer(name: PeerServerName, options: PeerServerOptions): Promise<PeerServer> {
-  const { model, port, log, timeout = 300_000 } = options;
-  const { command, args, env } = COMMANDS[name](options);
+  const server = await startProcess(`${name} with ${options.model}`, COMMANDS[name](options), options);
+  return { ...server, model: options.model };
+}
+
+export interface ServerCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** As {@link startPeer}, for any server with `GET /v1/models`. */
+export async function startProcess(
+  label: string,
+  { command, args, env }: ServerCommand,
+  options: Omit<PeerServerOptions, 'model'>,
+): Promise<Omit<PeerServer, 'model'>> {
+  const { port, log, timeout = 300_000 } = options;
   await checkPort(port);
   const output = openSync(log, 'a');
   const child = spawn(command, [...args, ...(options.args ?? [])], {
@@ -90,6 +105,7 @@ export async function startPeer(name: PeerServerName, options: PeerServerOptions
     stdio: ['ignore', output, output],
     env: { ...process.env, ...env },
   });
+  closeSync(output);
   const exited = new Promise<void>((resolve, reject) =>
     child.once('error', reject).once('exit', () => resolve()),
   );
@@ -128,11 +144,11 @@ export async function startPeer(name: PeerServerName, options: PeerServerOptions
       await close();
       options.signal?.throwIfAborted();
       const how = ended ? 'ended before it answered' : `did not answer within ${timeout} ms`;
-      throw new UsageError(`${name} with ${model} ${how}: see ${log}`);
+      throw new UsageError(`${label} ${how}: see ${log}`);
     }
     await sleep(500);
   }
-  return { url, pid: child.pid ?? 0, model, signal, close, release: () => child.unref() };
+  return { url, pid: child.pid ?? 0, signal, close, release: () => child.unref() };
 }
 
 /** The server would say so only after it has loaded the model, and another one could answer in its place. */

@@ -5,39 +5,65 @@ import { startOf } from '../process-start.js';
 import type { PeerName } from './catalogue.js';
 import { explained } from './explained.js';
 import { checkpointOf, ggufOf } from './folder.js';
+import { litellmCommand } from './litellm.js';
 import { type GgufModel, isPeerModel } from './models.js';
 import { end, forget, isRunning, logOf, type RunningServer, recorded, remember } from './running.js';
-import { answers, type PeerServer, type PeerServerName, startPeer } from './server.js';
+import {
+  answers,
+  type PeerServer,
+  type PeerServerName,
+  type PeerServerOptions,
+  startPeer,
+  startProcess,
+} from './server.js';
 
-/** Each server with each model has a port of its own: the base plus this. */
+/** Each server with each model has a port of its own: the base plus this. LiteLLM has one for all. */
 export const PORTS = {
   vllm: { reasoner: 1, smollm2: 2 },
   'llama-cpp': { reasoner: 11, smollm2: 12, gemma3: 13 },
-} as const satisfies Record<PeerServerName, Partial<Record<GgufModel, number>>>;
+  litellm: { all: 0 },
+} as const satisfies Record<PeerServerName, Partial<Record<GgufModel, number>>> & {
+  litellm: { all: number };
+};
 
 export const BASE_PORT = 8400;
 export const LAST_OFFSET = 13;
 
-export const SERVER_NAMES = ['vllm', 'llama-cpp'] as const satisfies readonly PeerServerName[];
-export const isServer = (name: string): name is PeerServerName =>
-  SERVER_NAMES.some((known) => known === name);
+/** In the order of their start: LiteLLM is before the others. */
+export const SERVER_NAMES = ['vllm', 'llama-cpp', 'litellm'] as const;
 
-export interface Serving {
-  readonly peer: PeerServerName;
-  readonly model: GgufModel;
+type Started = Omit<PeerServer, 'model'>;
+
+interface Serving {
+  readonly peer: string;
+  readonly model: string;
   readonly port: number;
+  readonly start: (options: Omit<PeerServerOptions, 'model'>) => Promise<Started>;
 }
 
 /** The servers of a peer: one for each model that is set up. */
-export function servings(peer: PeerServerName, basePort: number): Serving[] {
+function servings(peer: (typeof SERVER_NAMES)[number], root: string, basePort: number): Serving[] {
+  if (peer === 'litellm') {
+    const port = basePort + PORTS.litellm.all;
+    const behind = recorded(root).filter((server) => server.peer !== peer && isRunning(server));
+    const start: Serving['start'] = (options) =>
+      startProcess(peer, litellmCommand(root, port, behind), options);
+    return [{ peer, model: 'all', port, start }];
+  }
   const ports: Partial<Record<GgufModel, number>> = PORTS[peer];
   return (['reasoner', 'smollm2', 'gemma3'] as const)
     .filter((model) => ports[model] !== undefined && existsSync(fileOf(peer, model)))
-    .map((model) => ({ peer, model, port: basePort + (ports[model] ?? 0) }));
+    .map((model) => ({
+      ...{ peer, model, port: basePort + (ports[model] ?? 0) },
+      start: (options) => startPeer(peer, { ...options, model }),
+    }));
 }
 
 const fileOf = (peer: PeerServerName, model: GgufModel): string =>
   peer === 'vllm' && isPeerModel(model) ? checkpointOf(model) : ggufOf(model);
+
+/** vLLM on a busy machine takes minutes. */
+const TIMEOUT_MS = 600_000;
 
 /**
  * Starts a server, unless it runs already.
@@ -45,11 +71,11 @@ const fileOf = (peer: PeerServerName, model: GgufModel): string =>
  * @returns `null` if it ran already
  * @throws UsageError if it cannot be started, or if one that runs does not answer
  */
-export async function startServing(
+async function startServing(
   root: string,
-  { peer, model, port }: Serving,
+  { peer, model, port, start }: Serving,
   signal: AbortSignal,
-): Promise<PeerServer | null> {
+): Promise<Started | null> {
   const known = recorded(root).find((server) => server.peer === peer && server.model === model);
   if (known && isRunning(known) && (await answers(known.url))) return null;
   if (known && isRunning(known)) throw stuck(known);
@@ -57,11 +83,8 @@ export async function startServing(
   mkdirSync(dirname(log), { recursive: true });
   const url = `http://127.0.0.1:${port}/v1`;
   try {
-    return await startPeer(peer, {
-      model,
-      port,
-      log,
-      signal,
+    return await start({
+      ...{ port, log, signal, timeout: TIMEOUT_MS },
       // Before it answers: whatever ends this process now, `peers down` finds the server.
       onStarted: (pid) => {
         const start = startOf(pid);
@@ -95,11 +118,11 @@ export async function startAll(
   names: readonly PeerName[],
   { root, basePort, signal, failed }: Starting,
 ): Promise<void> {
-  const started: PeerServer[] = [];
+  const started: Started[] = [];
   try {
-    for (const peer of names.filter(isServer)) {
+    for (const peer of SERVER_NAMES.filter((name) => names.includes(name))) {
       if (failed.has(peer)) continue;
-      for (const serving of servings(peer, basePort)) {
+      for (const serving of servings(peer, root, basePort)) {
         try {
           process.stderr.write(`  starting ${peer} with ${serving.model}\n`);
           const server = await startServing(root, serving, signal);

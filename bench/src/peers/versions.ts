@@ -39,7 +39,8 @@ export const ENVIRONMENTS = {
   ],
   litellm: ['litellm[proxy]==1.106.2'],
   polygraph: ['lm-polygraph==0.7.0', 'transformers==5.23.0', 'torch==2.13.0'],
-  uqlm: ['uqlm==0.6.7', 'transformers==4.57.6', 'numpy==1.26.4', 'torch==2.13.0'],
+  // Newer pyarrow does not run with numpy 1, and does not say so in its metadata.
+  uqlm: ['uqlm==0.6.7', 'transformers==4.57.6', 'numpy==1.26.4', 'pyarrow==22.0.0', 'torch==2.13.0'],
   thinkbooster: ['thinkbooster==0.1.1', 'lm-polygraph==0.7.0', 'transformers==5.23.0', 'torch==2.13.0'],
 } as const;
 

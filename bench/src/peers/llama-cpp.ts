@@ -70,11 +70,17 @@ async function buildServer(sources: string, build: string, workshop: Workshop): 
   const bin = join(workshop.root, 'environments/tools/bin');
   const [cmake, ninja] = [join(bin, 'cmake'), join(bin, 'ninja')];
   workshop.view.line('configuring the build');
-  await workshop.run(
-    cmake,
-    ['-S', sources, '-B', build, '-G', 'Ninja', `-DCMAKE_MAKE_PROGRAM=${ninja}`, ...FLAGS],
-    { hint: compilerHint },
-  );
+  try {
+    await workshop.run(
+      cmake,
+      ['-S', sources, '-B', build, '-G', 'Ninja', `-DCMAKE_MAKE_PROGRAM=${ninja}`, ...FLAGS],
+      { hint: compilerHint },
+    );
+  } catch (error) {
+    // CMake remembers a compiler that does not work, also when there is another one.
+    await rm(build, { recursive: true, force: true });
+    throw error;
+  }
   const jobs = String(availableParallelism());
   await workshop.run(cmake, ['--build', build, '--target', 'llama-server', '--parallel', jobs], {
     hint: compilerHint,
@@ -87,6 +93,6 @@ async function buildServer(sources: string, build: string, workshop: Workshop): 
 
 /** The compiler is the one thing that no package brings along. */
 const compilerHint = (output: string): string | undefined =>
-  /CMAKE_(C|CXX)_COMPILER|compiler .* (is not able|is broken)/.test(output)
+  /CMAKE_(C|CXX)_COMPILER|not able to compile a simple test program/.test(output)
     ? 'A C and a C++ compiler are needed that work: on Debian "apt-get install g++", on macOS "xcode-select --install".'
     : undefined;

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { correctCommand } from './correct/correct-command.js';
 import { gatewayCommand } from './gateway/gateway-command.js';
+import { peersCommand } from './peers/peers-command.js';
 import { reportCommand } from './report/report-command.js';
 import { mergeCommand } from './run/merge-command.js';
 import { runCommand } from './run/run-command.js';
@@ -22,5 +23,7 @@ export function benchCommand(): Command {
     .addCommand(speedCommand())
     .addCommand(checkpointCommand())
     .addCommand(soakCommand())
-    .addCommand(gatewayCommand());
+    .addCommand(gatewayCommand())
+    .commandsGroup('Peers:')
+    .addCommand(peersCommand());
 }

@@ -24,12 +24,18 @@ const FOREIGN = new Set([
 ]);
 
 /** The words that call one of our commands, as documents write them. */
-const CALLS = /(?:npx flinch|\bflinch|npm start --)(?= )((?:\\\n|'[^']*'|"[^"]*"|[^|;&>\n])*)/g;
+const CALLS =
+  /(?:npx flinch|\bflinch|npm start --|npm run peers --)(?= )((?:\\\n|'[^']*'|"[^"]*"|[^|;&>\n])*)/g;
 
 /** The command that is called, however deep, or that which is called without a name. */
 function calledBy(call: string, words: readonly string[]): Command {
   let command = program;
   if (call.startsWith('npm start')) command = command.commands.find((each) => each.name() === 'serve')!;
+  if (call.startsWith('npm run peers'))
+    command = ['bench', 'peers'].reduce(
+      (at, name) => at.commands.find((each) => each.name() === name)!,
+      command,
+    );
   for (const word of words) {
     const next = command.commands.find((each) => each.name() === word);
     if (!next) break;

@@ -116,7 +116,7 @@ async function request(url: string, signal: AbortSignal | undefined, known: Know
 let agent: Dispatcher | undefined;
 
 /** HTTP_PROXY, HTTPS_PROXY and NO_PROXY, as other programs take them. */
-function proxies(): Dispatcher {
+export function proxies(): Dispatcher {
   agent ??= new EnvHttpProxyAgent().compose(neverPaused);
   return agent;
 }

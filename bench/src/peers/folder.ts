@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { MODELS } from './models.js';
+import { GGUF_ONLY, type GgufModel, isPeerModel, MODELS, type PeerModel } from './models.js';
 
 /** Where peers are set up: `$FLINCH_PEERS`, else the user's cache. Never in the repository. */
 export function peersFolder(): string {
@@ -16,5 +16,9 @@ export const pythonOf = (environment: string): string =>
 export const llamaServer = (): string => join(peersFolder(), 'llama-cpp', 'llama-server');
 
 /** A model's checkpoint (a folder in the Hugging Face layout) or GGUF file. */
-export const checkpointOf = (model: keyof typeof MODELS): string => MODELS[model].checkpoint(peersFolder());
-export const ggufOf = (model: keyof typeof MODELS): string => MODELS[model].gguf(peersFolder());
+export const checkpointOf = (model: PeerModel): string => MODELS[model].checkpoint(peersFolder());
+export const ggufOf = (model: GgufModel): string =>
+  (isPeerModel(model) ? MODELS[model] : GGUF_ONLY[model]).gguf(peersFolder());
+
+/** MiniLM as an encoder's folder. */
+export const minilmFolder = (): string => join(peersFolder(), 'models', 'minilm');

@@ -14,3 +14,13 @@ export const MODELS = {
 } as const;
 
 export type PeerModel = keyof typeof MODELS;
+
+/** Models that are there as GGUF alone. */
+export const GGUF_ONLY = {
+  gemma3: { gguf: (root: string) => join(root, 'models', 'gemma3.Q4_K_M.gguf') },
+} as const;
+
+/** A model that llama.cpp serves; vLLM serves those with a checkpoint. */
+export type GgufModel = PeerModel | keyof typeof GGUF_ONLY;
+
+export const isPeerModel = (model: string): model is PeerModel => model in MODELS;

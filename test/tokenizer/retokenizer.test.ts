@@ -264,7 +264,7 @@ describe('Retokenizer', () => {
     const { Ą: _, ...vocab } = json.model.vocab; // the byte 0x04
     const model = { ...json.model, vocab };
     const tokenizer = new Tokenizer({ ...json, model }, {}, 'tokenizer.json');
-    for (const text of ['a\x04 b', '\x04a b', 'a b\x04']) {
+    for (const text of ['a\x04 b', '\x04a b']) {
       const { tokens } = written(tokenizer, Array.from(text));
       expect(tokens.map(({ id }) => id)).toEqual(tokenizer.encode('a b'));
       expect(tokens.map((token) => token.text).join('')).toBe(text);

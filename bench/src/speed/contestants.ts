@@ -35,6 +35,8 @@ export interface Contestant {
   /** Lets it run, or stops it while another one is measured. */
   turn(mine: boolean): void;
   close(): Promise<void>;
+  /** Ends it at once: this process is about to end. */
+  kill(): void;
 }
 
 const MODEL = 'smollm2';
@@ -66,6 +68,7 @@ export async function openFlinch(): Promise<Contestant[]> {
     },
     turn: () => {}, // its processes do nothing unless asked
     close: () => engine.close(),
+    kill: () => {}, // its processes end with this one
   });
   return [
     contestant('flinch, no scores', writer, MOST_STREAMS, (ids, tokens) =>
@@ -106,13 +109,13 @@ export const PEERS = {
 export type PeerName = keyof typeof PEERS;
 
 /** A server, asked over HTTP. */
-export async function openPeer(peer: PeerName, folder: string): Promise<Contestant> {
+export async function openPeer(peer: PeerName): Promise<Contestant> {
   const { server, name, args } = PEERS[peer];
   const more = peer === 'llama-f32' ? args(await f32Model()) : args('');
   const running = await startPeer(server, {
     model: MODEL,
     port: await freePort(),
-    log: join(folder, `${peer}.log`),
+    log: join(peersFolder(), `speed-${peer}.log`),
     args: [...OPTIONS[server], ...more],
   });
   return {
@@ -123,6 +126,7 @@ export async function openPeer(peer: PeerName, folder: string): Promise<Contesta
     memory: async () => memoryOf(await groupOf(running.pid)),
     turn: (mine) => running.signal(mine ? 'SIGCONT' : 'SIGSTOP'),
     close: () => running.close(),
+    kill: () => running.signal('SIGKILL'),
   };
 }
 

@@ -1,7 +1,5 @@
-import { mkdtempSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { constants } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { integer, Progress } from 'flinch/internals';
 import { median } from 'simple-statistics';
@@ -71,16 +69,19 @@ function parsePeers(text: string): PeerName[] {
 }
 
 async function bench(options: Options): Promise<void> {
-  const logs = mkdtempSync(join(tmpdir(), 'flinch-peers-speed-'));
   const contestants: Contestant[] = [];
+  const kill = (): void => {
+    for (const contestant of contestants) contestant.kill();
+  };
+  const interrupt = (signal: 'SIGINT' | 'SIGTERM'): never => process.exit(128 + constants.signals[signal]);
+  process.once('exit', kill).once('SIGINT', interrupt).once('SIGTERM', interrupt);
   const progress = new Progress(options.peers.length + 2 + options.rounds);
   try {
     contestants.push(...(await openFlinch()));
     progress.advance();
     for (const peer of options.peers) {
-      const started = await openPeer(peer, logs);
-      contestants.push(started);
-      started.turn(false);
+      contestants.push(await openPeer(peer));
+      contestants.at(-1)!.turn(false);
       progress.advance();
     }
     const report = await measure(contestants, options, () => progress.advance());
@@ -90,6 +91,7 @@ async function bench(options: Options): Promise<void> {
   } finally {
     progress.stop();
     await Promise.all(contestants.map((contestant) => contestant.close()));
+    process.off('exit', kill).off('SIGINT', interrupt).off('SIGTERM', interrupt);
   }
 }
 

@@ -8,6 +8,7 @@ import { runCommand } from './run/run-command.js';
 import { schedulesCommand } from './schedules/schedules-command.js';
 import { soakCommand } from './soak/soak-command.js';
 import { checkpointCommand } from './speed/checkpoint-command.js';
+import { peersSpeedCommand } from './speed/peers-speed-command.js';
 import { speedCommand } from './speed/speed-command.js';
 
 /** `flinch bench`: what the methods and the guard are worth, and what they cost. */
@@ -22,6 +23,7 @@ export function benchCommand(): Command {
     .commandsGroup('Speed and memory:')
     .addCommand(speedCommand())
     .addCommand(checkpointCommand())
+    .addCommand(peersSpeedCommand())
     .addCommand(soakCommand())
     .addCommand(gatewayCommand())
     .commandsGroup('Peers:')

@@ -18,6 +18,7 @@ const PATIENT_FROM = 1024;
  *
  * Names of special tokens are text like any other: a model that wrote the token itself would have shown nothing. Where
  * the tokenizer changes characters before it encodes them, the last token of the word carries the text as it was.
+ * Characters that have no token go with the token after them; at the end of the text they are left out.
  *
  * @example
  * const written = new Retokenizer(tokenizer);
@@ -95,6 +96,7 @@ export class Retokenizer {
       ids.push(...unit.ids);
       const to = endOf(text, unit.end - prefix.length, spelt, whole.slice(prefix.length));
       if (to === null) continue; // composed across the end of the unit
+      if (ids.length === 0) continue; // bytes without a token: the next token has their text
       tokens.push(...this.#spell(ids, text.slice(from, to), tokens.length === 0 && prefix !== ''));
       [from, ids] = [to, []];
     }

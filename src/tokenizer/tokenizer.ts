@@ -1,8 +1,9 @@
 import { join } from 'node:path';
-import { Tokenizer as Library } from '@huggingface/tokenizers';
+import type { Tokenizer as Library } from '@huggingface/tokenizers';
 import { ModelError, reasonOf } from '../files/errors.js';
 import { isRecord, readJson, readOptionalJson } from '../files/json.js';
 import { type ByteDecoder, parseDecoder } from './byte-decoder.js';
+import { faithfulLibrary } from './faithful-library.js';
 import { stableUnits } from './stable-units.js';
 import { checkTextSteps } from './supported-pipeline.js';
 import type { AddedToken } from './tokenizer-config.js';
@@ -76,10 +77,8 @@ export class Tokenizer {
     checkTextSteps(normalizer, file, ['normalizer']);
     checkTextSteps(pre_tokenizer, file, ['pre_tokenizer']);
     const model = isRecord(json.model) ? { ...json.model, type: 'BPE' } : {};
-    // Its post-processor adds special tokens and its decoder is not incremental: neither is used.
-    const parts = { normalizer, pre_tokenizer, post_processor: null, decoder: null };
-    const library = (tokens: typeof added): Library =>
-      this.#guard(() => new Library({ added_tokens: tokens, model, ...parts }, {}));
+    const parts = { normalizer, pre_tokenizer, model };
+    const library = (tokens: typeof added): Library => this.#guard(() => faithfulLibrary(parts, tokens));
     this.#library = library(added);
     let plain: Library | null = null;
     this.visibleAdded = added.filter(({ special }) => !special);

@@ -88,7 +88,7 @@ export class UnitEncoder {
 
 /** The last character that is neither white nor a mark; 0 where there is none. */
 function lastSettled(text: string): number {
-  return Math.max(0, text.search(/[^\s\p{M}][\s\p{M}]*$/u));
+  return Math.max(0, text.search(/[^\p{White_Space}\p{M}][\p{White_Space}\p{M}]*$/u));
 }
 
 /** Of all merges, the characters that they bring together: two others are never in one token. */

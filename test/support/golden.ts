@@ -12,7 +12,7 @@ export const checkpointFolder = (name: CheckpointName): string =>
 
 const numbers = z.array(z.number());
 
-/** float64 values of an independent PyTorch implementation. */
+/** float64 values of an independent PyTorch implementation, or of `transformers` (bench/peers/golden.py). */
 const golden = z.object({
   cases: z.array(
     z.object({
@@ -32,15 +32,30 @@ const golden = z.object({
       jvp: numbers,
       gradL1Total: z.number(),
       sigma: z.number(),
-      noiseFile: z.string(),
+      /** Noise in a file; or the seed of flinch's own. */
+      noiseFile: z.string().default(''),
+      noiseSeed: z.number().default(0),
       noiseShape: numbers,
       randVar: numbers,
-      greedyIds: numbers,
+      greedyIds: numbers.default([]),
     }),
   ),
 });
 
 export type GoldenCase = z.output<typeof golden>['cases'][number];
+
+/** Of a model that is not in the repository. */
+const realGolden = golden.extend({
+  /** SHA-256 of its model.safetensors. */
+  weights: z.string(),
+  /** Greedy answers, and by how much each token led the second in log-probability. */
+  continued: z.array(z.object({ promptIds: numbers, greedyIds: numbers, leads: numbers })),
+});
+
+export function readRealGolden(name: 'smollm2') {
+  const file = fileURLToPath(new URL(`../fixtures/${name}/golden.json`, import.meta.url));
+  return realGolden.parse(JSON.parse(readFileSync(file, 'utf8')));
+}
 
 export function goldenCases(name: CheckpointName): GoldenCase[] {
   return golden.parse(JSON.parse(readFileSync(`${checkpointFolder(name)}/golden.json`, 'utf8'))).cases;

@@ -148,7 +148,10 @@ const PARTS = [
     '\t',
     '\u00a0',
     '\u2003',
+    '\u0085',
+    '\ufeff',
   ],
+  ...['²', '٣٤', '½'],
   ...['1', '23', '456', '7890', '.', '...', '!', "'", "'s", "'re", "'l", "l'", '-', '(', '"', '$', '＝'],
   ...[
     'é',
@@ -252,6 +255,20 @@ describe('Retokenizer', () => {
     expect(tokens.map(({ text }) => text).join('')).toBe('a <|im_end|> b');
     expect(tokens.some(({ id }) => tokenizer.isSpecial(id))).toBe(false);
     expect(tokenizer.encode('a <|im_end|> b').some((id) => tokenizer.isSpecial(id))).toBe(true);
+  });
+
+  it('keeps the text of bytes that have no token', async () => {
+    const json: unknown = JSON.parse(await readFile(join(REASONER, 'tokenizer.json'), 'utf8'));
+    if (!isRecord(json) || !isRecord(json.model) || !isRecord(json.model.vocab))
+      throw new TypeError('no vocabulary');
+    const { Ą: _, ...vocab } = json.model.vocab; // the byte 0x04
+    const model = { ...json.model, vocab };
+    const tokenizer = new Tokenizer({ ...json, model }, {}, 'tokenizer.json');
+    for (const text of ['a\x04 b', '\x04a b']) {
+      const { tokens } = written(tokenizer, Array.from(text));
+      expect(tokens.map(({ id }) => id)).toEqual(tokenizer.encode('a b'));
+      expect(tokens.map((token) => token.text).join('')).toBe(text);
+    }
   });
 
   it('goes on within a text without a space of its own', async () => {

@@ -68,6 +68,52 @@ describe('ByteLevel', () => {
   });
 });
 
+// Tokens from the Rust implementation, `tokenizers` 0.23.2 for Python, where the library has others.
+describe('Digits and ByteLevel, as GPT-2 and SmolLM', () => {
+  const merges = ['1 2', 'Ġ Ġ', 'Ġ ï', 'Ġ Â', 'Â ²', 'Â² 1', 'Â ħ', 'a b'];
+  const tokens = [...'12Ġï»¿Â²ħab', ...merges.map((pair) => pair.replace(' ', ''))];
+  const vocab = Object.fromEntries(tokens.map((token, id) => [token, id]));
+  const bytes = { type: 'ByteLevel', add_prefix_space: false };
+  const digits = (individual: boolean) => ({ type: 'Digits', individual_digits: individual });
+  const opened = (...pretokenizers: object[]): Tokenizer =>
+    new Tokenizer(
+      {
+        model: { type: 'BPE', vocab, merges },
+        pre_tokenizer: pretokenizers.length === 1 ? pretokenizers[0] : { type: 'Sequence', pretokenizers },
+        decoder: { type: 'ByteLevel' },
+      },
+      {},
+      'tokenizer.json',
+    );
+  const spelt = (tokenizer: Tokenizer, input: string): string =>
+    tokenizer
+      .encode(input)
+      .map((id) => tokens[id])
+      .join(' ');
+
+  it.each([
+    ['a ²12', 'a ĠÂ ² 12', 'a Ġ Â² 1 2', 'a Ġ Â² 12'],
+    ['a 12²1', 'a Ġ 12 Â²1', 'a Ġ 1 2 Â² 1', 'a Ġ 12 Â²1'],
+  ])('%j: numbers of any script are digits', (input, none, each, runs) => {
+    expect(spelt(opened(bytes), input)).toBe(none);
+    expect(spelt(opened(digits(true), bytes), input)).toBe(each);
+    expect(spelt(opened(digits(false), bytes), input)).toBe(runs);
+  });
+
+  it.each([
+    [' \ufeff a', 'Ġï » ¿ Ġ a'],
+    ['  \u0085a', 'ĠĠ Âħ a'],
+  ])('%j: white space is that of Unicode', (input, expected) => {
+    expect(spelt(opened(bytes), input)).toBe(expected);
+    expect(spelt(opened(digits(true), bytes), input)).toBe(expected);
+  });
+
+  it('leaves out a byte without a token, and merges those beside it', () => {
+    expect(spelt(opened(bytes), 'azb')).toBe('ab');
+    expect(spelt(opened(bytes), 'z')).toBe('');
+  });
+});
+
 describe('SentencePiece', () => {
   it.each([
     ['hello a hello', [292, 293, 292], 'hello a hello'],

@@ -1,0 +1,69 @@
+import { Tokenizer as Library } from '@huggingface/tokenizers';
+import { isRecord } from '../files/json.js';
+import type { AddedToken } from './tokenizer-config.js';
+
+/** By which GPT-2 splits a text, as `ByteLevel` does unless told otherwise. */
+const GPT2 = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+
+/** What of a tokenizer.json takes part in encoding. */
+export interface EncodingParts {
+  readonly normalizer: unknown;
+  readonly pre_tokenizer: unknown;
+  readonly model: { readonly unk_token?: unknown; readonly byte_fallback?: unknown };
+}
+
+/**
+ * `@huggingface/tokenizers` where it differs from the Rust implementation, which made the training data:
+ * - its `Digits` knows only 0 to 9, and not ² or ٣;
+ * - its `ByteLevel` takes white space for what JavaScript does, with U+FEFF and without U+0085;
+ * - it drops a byte that has no token after merging those beside it, not before.
+ */
+export function faithfulLibrary(
+  { normalizer, pre_tokenizer, model }: EncodingParts,
+  added: readonly AddedToken[],
+): Library {
+  // Its post-processor adds special tokens and its decoder is not incremental: neither is used.
+  const parts = {
+    post_processor: null,
+    decoder: null,
+    normalizer,
+    pre_tokenizer: faithfulSteps(pre_tokenizer),
+  };
+  const library = new Library({ added_tokens: added, model, ...parts }, {});
+  if (!model.unk_token && model.byte_fallback !== true) dropUnknownFirst(library);
+  return library;
+}
+
+/** In a `Split` it has digits and white space right. */
+function faithfulSteps(json: unknown): unknown {
+  if (!isRecord(json)) return json;
+  if (!Array.isArray(json.pretokenizers)) {
+    const steps = faithfulStep(json);
+    return steps.length === 1 ? steps[0] : { type: 'Sequence', pretokenizers: steps };
+  }
+  return { ...json, pretokenizers: json.pretokenizers.flatMap(faithfulStep) };
+}
+
+function faithfulStep(step: unknown): unknown[] {
+  if (!isRecord(step)) return [step];
+  if (step.type === 'Digits') return [split(step.individual_digits === true ? '\\p{N}' : '\\p{N}+')];
+  // Its space belongs before the text, not before each part.
+  if (step.type !== 'ByteLevel' || step.use_regex === false || step.add_prefix_space === true) return [step];
+  return [split(GPT2), { ...step, use_regex: false }];
+}
+
+const split = (pattern: string) => ({
+  type: 'Split',
+  pattern: { Regex: pattern },
+  behavior: 'Isolated',
+  invert: false,
+});
+
+function dropUnknownFirst({ model }: Library): void {
+  if (!model) return;
+  const encode = model.encode.bind(model);
+  const has = (token: string): boolean => model.tokens_to_ids.has(token);
+  const known = (spelling: string): string =>
+    has(spelling) ? spelling : Array.from(spelling).filter(has).join('');
+  model.encode = (spellings: string[]) => encode(spellings.map(known));
+}

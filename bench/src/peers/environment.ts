@@ -1,9 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Part } from './part.js';
+import type { Part, Workshop } from './part.js';
 import { FIXED, findPython, runUv, uvParts } from './uv.js';
 import { ENVIRONMENTS, type EnvironmentName, NEWEST, OVERRIDES } from './versions.js';
-import type { Workshop } from './workshop.js';
 
 /** What an environment must be able to import. */
 const MODULES: Readonly<Record<EnvironmentName, readonly string[]>> = {

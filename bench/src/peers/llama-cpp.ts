@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { UsageError } from 'flinch/internals';
 import { download, sha256 } from '../data/download.js';
 import { environment } from './environment.js';
-import type { Part } from './part.js';
+import type { Part, Workshop } from './part.js';
 import { findSource } from './source.js';
 import { LLAMA_CPP } from './versions.js';
-import type { Workshop } from './workshop.js';
 
 const FLAGS = [
   '-DCMAKE_BUILD_TYPE=Release',

@@ -4,9 +4,8 @@ import { dirname, join } from 'node:path';
 import { digestLarge, EMBEDDED_MODEL } from 'flinch/internals';
 import { environment, unpack } from './environment.js';
 import { tools } from './llama-cpp.js';
-import { digestOfScripts, type Part, script } from './part.js';
+import { digestOfScripts, type Part, script, type Workshop } from './part.js';
 import { MODEL_PACKAGES } from './versions.js';
-import type { Workshop } from './workshop.js';
 
 const TO_CHECKPOINT = 'gguf_to_checkpoint.py';
 const TO_GGUF = 'checkpoint_to_gguf.py';

@@ -4,7 +4,22 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readJsonFile } from 'flinch/internals';
 import { z } from 'zod';
-import type { Workshop } from './workshop.js';
+import type { ProgramOptions } from './run-program.js';
+import type { SetUpView } from './set-up-view.js';
+
+/** What a part is made with. */
+export interface Workshop {
+  /** The peers' folder. */
+  readonly root: string;
+  readonly view: Pick<SetUpView, 'line' | 'progress'>;
+  readonly signal: AbortSignal;
+  /** Runs a program; its output is kept in the part's log. Returns the standard output. */
+  run(
+    command: string,
+    args: readonly string[],
+    options?: Pick<ProgramOptions, 'env' | 'onLine' | 'hint'>,
+  ): Promise<string>;
+}
 
 /** Something that is set up as a whole or not at all: a file or a folder below the peers' folder. */
 export interface Part {

@@ -8,9 +8,9 @@ import { PEERS, type Peer, type PeerName } from './catalogue.js';
 import { explained } from './explained.js';
 import { peersFolder } from './folder.js';
 import { type Part, stampOf } from './part.js';
+import { PartsMaker, UNFINISHED } from './parts-maker.js';
 import { SetUpView } from './set-up-view.js';
 import { startAll } from './start-servers.js';
-import { UNFINISHED, Workshop } from './workshop.js';
 
 export interface UpOptions {
   /** Whether servers are started, too. */
@@ -28,7 +28,7 @@ export async function up(names: readonly PeerName[], { start, basePort }: UpOpti
       await removeUnfinished(root);
       await announce(names, root);
       const failed = new Set<PeerName>();
-      await setUp(names, new Workshop(root, new SetUpView(), interrupt.signal), failed);
+      await setUp(names, new PartsMaker(root, new SetUpView(), interrupt.signal), failed);
       if (start) await startAll(names, { root, basePort, signal: interrupt.signal, failed });
       if (failed.size > 0) {
         process.exitCode = 1;
@@ -87,7 +87,7 @@ export const isSetUp = (root: string, name: PeerName): boolean => {
   return parts.every((part) => stampOf(root, part) !== null);
 };
 
-async function setUp(names: readonly PeerName[], workshop: Workshop, failed: Set<PeerName>): Promise<void> {
+async function setUp(names: readonly PeerName[], workshop: PartsMaker, failed: Set<PeerName>): Promise<void> {
   for (const name of names) {
     try {
       for (const part of PEERS[name].parts) await workshop.provide(part);

@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import type { Part } from './part.js';
+import type { Part, Workshop } from './part.js';
 import { NEWEST, PYTHON, UV } from './versions.js';
-import type { Workshop } from './workshop.js';
 
 const NO_PYTHON = `Python 3.11 to 3.13 is needed. Install one, for example with "uv python install 3.12" or the system's packages.`;
 

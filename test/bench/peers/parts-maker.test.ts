@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { type Part, stampOf } from '#bench/peers/part.js';
+import { PartsMaker, UNFINISHED } from '#bench/peers/parts-maker.js';
 import { SetUpView } from '#bench/peers/set-up-view.js';
-import { UNFINISHED, Workshop } from '#bench/peers/workshop.js';
 import { useFolder } from '../../support/cli.js';
 
 const folder = useFolder();
@@ -13,7 +13,7 @@ function open(root = folder.path(`${roots++}`), signal = new AbortController().s
   mkdirSync(root, { recursive: true });
   const view = new SetUpView();
   vi.spyOn(view, 'line').mockReturnValue();
-  return { root, workshop: new Workshop(root, view, signal) };
+  return { root, workshop: new PartsMaker(root, view, signal) };
 }
 
 const part = (text: string, make?: Part['make'], needs: readonly Part[] = []): Part => ({

@@ -3,7 +3,7 @@ import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { writeWhole } from '../result-log.js';
 import { diskUsage } from './disk-usage.js';
-import { type Part, stampFile, stampOf } from './part.js';
+import { type Part, stampFile, stampOf, type Workshop } from './part.js';
 import { type ProgramOptions, runProgram } from './run-program.js';
 import type { SetUpView } from './set-up-view.js';
 
@@ -11,7 +11,7 @@ import type { SetUpView } from './set-up-view.js';
 export const UNFINISHED = '.unfinished-';
 
 /** Makes parts, each once, one after the other. */
-export class Workshop {
+export class PartsMaker implements Workshop {
   readonly root: string;
   readonly view: SetUpView;
   readonly signal: AbortSignal;

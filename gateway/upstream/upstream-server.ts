@@ -199,6 +199,7 @@ export class UpstreamServer {
     try {
       const { dialect, interrupted } = await probe(this.#options.model, (call) => this.#ask(call));
       this.#answers();
+      this.#lastError = interrupted;
       this.#refusal = null;
       this.#doubted = interrupted !== null;
       if (!interrupted) this.#failures = 0;

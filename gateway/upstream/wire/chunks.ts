@@ -143,7 +143,8 @@ function entriesOf(value: unknown): UpstreamToken[] | null {
       text: asText(fields.token) ?? '',
       ...(bytes && { bytes }),
       logprob: logprobOf(fields.logprob),
-      topLogprobs: top.flatMap((other) => topToken(asObject(other))),
+      // vLLM puts the token itself first.
+      topLogprobs: top.flatMap((other) => topToken(asObject(other))).sort(byLogprob),
     };
   });
 }
@@ -168,9 +169,11 @@ function legacyTokens({ tokens, token_logprobs, top_logprobs }: Json): UpstreamT
     logprob: logprobOf(logprobs[i]),
     topLogprobs: Object.entries(asObject(tops[i]) ?? {})
       .flatMap(([text, value]) => topToken({ token: text, logprob: value }))
-      .sort((a, b) => b.logprob - a.logprob),
+      .sort(byLogprob),
   }));
 }
+
+const byLogprob = (a: TopToken, b: TopToken): number => b.logprob - a.logprob;
 
 /** Rounding may make it positive; what is above that is no log-probability. */
 function logprobOf(value: unknown): number | null {

@@ -1,0 +1,25 @@
+import { upstreamContract } from '../support/upstream-contract.js';
+import { realServer } from '../support/upstream-subjects.js';
+
+// FLINCH_UPSTREAM=vllm, or llama-cpp, runs only that one.
+const only = process.env.FLINCH_UPSTREAM;
+
+for (const model of ['reasoner', 'smollm2'] as const) {
+  if (!only || only === 'vllm') {
+    upstreamContract(
+      realServer('vllm', model, {
+        capabilities: { tokenIds: 'return_token_ids', logprobs: 20, resume: 'tokens' },
+      }),
+    );
+  }
+  if (!only || only === 'llama-cpp') {
+    upstreamContract(
+      realServer('llama-cpp', model, {
+        capabilities: { tokenIds: 'return_tokens', logprobs: 20, resume: 'tokens' },
+        // SmolLM2's weights are rounded to four bits there.
+        agreement: model === 'smollm2' ? 0.2 : 0.001,
+        not: { promptIds: 'llama.cpp does not tell the ids of a prompt' },
+      }),
+    );
+  }
+}

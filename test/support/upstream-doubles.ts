@@ -238,35 +238,105 @@ const vllmTooLong = (context: number): string =>
   `This model's maximum context length is ${context} tokens. However, your prompt contains at least ${context + 1} input tokens, which exceeds this limit even without any output tokens. Please reduce the length of the input prompt. (parameter=input_tokens, value=${context + 1})`;
 
 /**
- * llama.cpp server: ids among the log-probabilities, a last message of the assistant is continued by default
- * (`--no-prefill-assistant` is `prefill: false`), prompts of ids.
+ * llama.cpp server: ids among the log-probabilities, prompts of ids, any name of a model. A last message of the assistant
+ * is continued by default (`--no-prefill-assistant` is `prefill: false`), which repeats it; with
+ * `continue_final_message` it does not (`fields: false` is a server from before its pull request 23012, which repeats
+ * nothing). Unlike the real one it keeps connections: tests count requests.
  */
 export function llamaCppDouble({
   prefill = true,
+  fields = true,
   ...options
-}: DoubleOptions & { readonly prefill?: boolean } = {}): Script {
+}: DoubleOptions & { readonly prefill?: boolean; readonly fields?: boolean } = {}): Script {
   const model = new Model(options);
   return async ({ path, body }, reply) => {
     const chat = path === '/v1/chat/completions';
-    if (!chat && path !== '/v1/completions') return notFound(reply);
-    const open = prefill && body.messages?.at(-1)?.role === 'assistant';
+    if (!chat && path !== '/v1/completions')
+      return llamaRefusal(reply, 404, 'not_found_error', 'File Not Found');
+    const continues = fields && body.continue_final_message === true;
+    if (continues && body.add_generation_prompt !== false) {
+      const message = 'Cannot set both add_generation_prompt and continue_final_message to true.';
+      return llamaRefusal(reply, 400, 'invalid_request_error', message);
+    }
+    const open = continues || (prefill && body.messages?.at(-1)?.role === 'assistant');
     const prompt = chat ? model.prompt(body.messages ?? [], open) : idsOf(model, body);
+    if (prompt.length >= model.context) {
+      const message = `request (${prompt.length} tokens) exceeds the available context size (${model.context} tokens), try increasing it`;
+      return llamaRefusal(reply, 400, 'exceed_context_size_error', message);
+    }
     const begun = chat ? openSequence(body, open) : afterAssistant(model, prompt);
     const limit = Math.min(body.max_tokens ?? Number.POSITIVE_INFINITY, model.context - prompt.length);
-    const { tokens, reason: end } = model.write(begun, body, limit);
-    const { sent, stopped } = withStops(tokens, body);
-    const reason = stopped ? 'stop' : end;
+    const { tokens, reason } = model.write(begun, body, limit);
+    const { sent, stopped } = heldBack(tokens, reason === 'stop', body);
+    const finishReason = stopped ? 'stop' : reason;
+    const alternatives = chat ? body.logprobs === true && (body.top_logprobs ?? 20) : body.logprobs;
+    let repeated = chat && open && fields && !continues ? begun : '';
     reply.head();
-    for (const { token, delta: text } of sent) {
+    for (const [i, { token, text }] of sent.entries()) {
       await model.pace();
-      const delta = chat ? { delta: { content: text } } : { text };
-      const told = body.logprobs === true || typeof body.logprobs === 'number';
-      const logprobs = told ? { content: [logprobEntry(token, true, model.id(token.other))] } : null;
-      reply.data({ choices: [{ index: 0, ...delta, logprobs, finish_reason: null }] });
+      if (chat && i === 0) {
+        reply.data({
+          choices: [{ finish_reason: null, index: 0, delta: { role: 'assistant', content: null } }],
+        });
+      }
+      // What chats hold back they do not tell of.
+      if (chat && text === '') continue;
+      const entry = {
+        ...logprobEntry(token, true, model.id(token.other)),
+        token: text,
+        bytes: [...Buffer.from(text)],
+      };
+      const logprobs = alternatives ? { content: [entry] } : null;
+      reply.data({
+        choices: [
+          {
+            index: 0,
+            finish_reason: null,
+            ...(chat
+              ? { delta: { content: `${repeated}${text}` }, ...(logprobs && { logprobs }) }
+              : { text, logprobs }),
+          },
+        ],
+        ...(body.timings_per_token === true && { timings: { predicted_n: i + 1 } }),
+      });
+      repeated = '';
     }
-    reply.data({ choices: [{ index: 0, delta: {}, text: '', finish_reason: reason }] });
-    finish(reply, prompt.length, sent.length);
+    const usage = usageOf(prompt.length, sent.length);
+    const last = { index: 0, finish_reason: finishReason };
+    if (chat) {
+      reply.data({ choices: [{ ...last, delta: {} }] });
+      reply.data({ choices: [], usage });
+    } else reply.data({ choices: [{ ...last, text: '', logprobs: null }], usage });
+    reply.data('[DONE]');
+    reply.end();
   };
+}
+
+const llamaRefusal = (reply: ScriptedReply, code: number, type: string, message: string): void =>
+  reply.json(code, { error: { code, message, type } });
+
+/**
+ * The text that llama.cpp sends with each token: none where a stop string may have begun, and later all that was held
+ * back, of which only the last token is described. What it holds back when `max_tokens` are written is lost.
+ */
+function heldBack(tokens: readonly Written[], ended: boolean, { stop }: RequestBody) {
+  const stops = typeof stop === 'string' ? [stop] : (stop ?? []);
+  const mayBegin = (text: string): boolean =>
+    stops.some((each) => [...each].some((_, i) => i > 0 && text.endsWith(each.slice(0, i))));
+  const sent: { readonly token: Written; readonly text: string }[] = [];
+  let held = '';
+  for (const [i, token] of tokens.entries()) {
+    held += token.text;
+    const found = stops.map((each) => held.indexOf(each)).filter((at) => at >= 0);
+    if (found.length > 0) {
+      sent.push({ token, text: held.slice(0, Math.min(...found)) });
+      return { sent, stopped: true };
+    }
+    const waits = mayBegin(held) && !(ended && i === tokens.length - 1);
+    sent.push({ token, text: waits ? '' : held });
+    if (!waits) held = '';
+  }
+  return { sent, stopped: false };
 }
 
 /**
@@ -336,9 +406,14 @@ const legacyLogprobs = ({ text, logprob, other }: Written) => ({
   top_logprobs: [{ [text]: logprob, [other]: Math.log(1 - Math.exp(logprob)) }],
 });
 
+const usageOf = (prompt: number, completion: number) => ({
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  total_tokens: prompt + completion,
+});
+
 function finish(reply: ScriptedReply, prompt: number, completion: number): void {
-  const usage = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
-  reply.data({ choices: [], usage });
+  reply.data({ choices: [], usage: usageOf(prompt, completion) });
   reply.data('[DONE]');
   reply.end();
 }

@@ -208,9 +208,8 @@ export const doubles: readonly Subject[] = [
     { tokenIds: 'return_tokens', logprobs: 2, resume: 'tokens' },
     {
       promptIds: 'llama.cpp does not tell the ids of a prompt',
-      longPrompt: 'not yet of this double',
-      tooManyTokens: 'not yet of this double',
-      unknownModel: 'not yet of this double',
+      tooManyTokens: 'llama.cpp ends at its context whatever max_tokens says',
+      unknownModel: 'llama.cpp takes any name of a model',
     },
   ),
   engineDouble(),

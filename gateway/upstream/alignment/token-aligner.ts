@@ -44,10 +44,11 @@ export class TokenAligner {
     thinking,
     written,
   }: Pick<Chunk, 'text' | 'tokens' | 'ids' | 'thinking' | 'written'>): UpstreamPiece[] {
-    const missing = tokens && written !== null ? written - this.#written - tokens.length : 0;
+    const more = tokens !== null && (written ?? 0) - this.#written > tokens.length;
     this.#written = written ?? this.#written;
     if (thinking) return this.#passOver(text);
-    if (missing > 0) return this.#undescribed(text);
+    // Those between may also be of no text, such as the mark that ends a reasoning.
+    if (more && !tokens.every(isNamed)) return this.#undescribed(text);
     // Ids alone stay with the text they came with: whoever has the vocabulary aligns them.
     if (this.#lost || (!tokens && this.#queue.length === 0)) return untold(text, ids);
     const own = (tokens ?? []).map((token) => this.#withText(token));
@@ -142,6 +143,10 @@ export class TokenAligner {
     return { ...token, text: decoded };
   }
 }
+
+/** Whether the server tells the text of the token a second time, among the most probable ones. */
+const isNamed = ({ id, text, topLogprobs }: UpstreamToken): boolean =>
+  topLogprobs.some((other) => other.id !== null && other.id === id && other.text === text);
 
 /** No part of a character. */
 const isWhole = (text: string): boolean => text !== '' && !text.includes('\uFFFD');

@@ -197,6 +197,14 @@ describe('tokens of which nothing is told', () => {
     },
   );
 
+  it('tokens without text, such as the mark that ends a reasoning, take nothing from the next, if that is told twice', () => {
+    const the = (fields: Partial<UpstreamToken>) =>
+      token('The', { id: 5, topLogprobs: [{ id: 5, text: 'The', logprob: -1 }], ...fields });
+    expect(short(aligned([['The', [the({})], null, 6]]))).toEqual([['The', ['The']]]);
+    expect(short(aligned([['The', [the({ id: 6 })], null, 6]]))).toEqual([['The', null]]);
+    expect(short(aligned([['The', [the({ text: 'The' })], null, 1]]))).toEqual([['The', ['The']]]);
+  });
+
   it('a server that says how many it has written may describe each', () => {
     const parts: Part[] = [
       ['', [token('', { id: 1 })], null, 1],

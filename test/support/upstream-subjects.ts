@@ -73,6 +73,8 @@ const MODELS = {
   },
 } as const satisfies Readonly<Record<PeerModel, Omit<SubjectModel, 'name' | 'checkpoint'>>>;
 
+const NO_CHARACTERS = 'its model writes no characters of several tokens';
+
 /** How a real server tells how many answers it is writing. */
 const RUNNING: Readonly<Record<PeerServerName, (origin: string) => Promise<number>>> = {
   vllm: async (origin) => {
@@ -106,7 +108,7 @@ export function realServer(
     capabilities,
     agreement,
     missing: needsServer(server, model).reason,
-    not,
+    not: { ...(model === 'reasoner' && { unicode: NO_CHARACTERS }), ...not },
     start: async (port) => {
       const { url, signal, close } = await startServer(server, model, args, port);
       return { url, signal, close, running: () => RUNNING[server](new URL(url).origin) };
@@ -175,7 +177,7 @@ function engineDouble(): Subject {
     capabilities: { tokenIds: 'return_token_ids', logprobs: 20, resume: 'tokens' },
     agreement: 1e-5,
     missing: '',
-    not: { unknownModel: 'it takes any name of a model', unicode: 'its model writes no other characters' },
+    not: { unknownModel: 'it takes any name of a model', unicode: NO_CHARACTERS },
     start: async (port) => {
       const engine = await Engine.open(REASONER);
       const upstream = await EngineUpstream.start(

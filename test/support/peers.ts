@@ -29,5 +29,5 @@ export async function startServer(
   port?: number,
 ): Promise<PeerServer> {
   const log = join(mkdtempSync(join(tmpdir(), 'flinch-peer-')), `${name}.log`);
-  return startPeer(name, { model, port: port ?? (await freePort()), log, args });
+  return startPeer(name, { model, port: port ?? (await freePort()), log, args, timeout: 900_000 });
 }

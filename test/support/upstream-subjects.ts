@@ -51,6 +51,8 @@ export interface Subject {
   readonly capabilities: Capabilities;
   /** Mean absolute difference of its log-probabilities and the scorer's that is expected at most, in nats. */
   readonly agreement: number;
+  /** So long that it answers in time on a busy machine, so short that a test may wait for them. */
+  readonly timeouts: { readonly connect_s: number; readonly first_byte_s: number; readonly idle_s: number };
   /** Why it cannot be run; '' if it can. */
   readonly missing: string;
   /** What it does not offer, and why. */
@@ -72,6 +74,8 @@ const MODELS = {
     endless: 'Tell me a long story of a fox who sails around the world.',
   },
 } as const satisfies Readonly<Record<PeerModel, Omit<SubjectModel, 'name' | 'checkpoint'>>>;
+
+const NO_CHARACTERS = 'its model writes no characters of several tokens';
 
 /** How a real server tells how many answers it is writing. */
 const RUNNING: Readonly<Record<PeerServerName, (origin: string) => Promise<number>>> = {
@@ -105,8 +109,9 @@ export function realServer(
     model: { name: model, checkpoint: checkpointOf(model), ...MODELS[model] },
     capabilities,
     agreement,
+    timeouts: { connect_s: 5, first_byte_s: 60, idle_s: 20 },
     missing: needsServer(server, model).reason,
-    not,
+    not: { ...(model === 'reasoner' && { unicode: NO_CHARACTERS }), ...not },
     start: async (port) => {
       const { url, signal, close } = await startServer(server, model, args, port);
       return { url, signal, close, running: () => RUNNING[server](new URL(url).origin) };
@@ -119,6 +124,8 @@ const WORDS = Array.from({ length: 24 }, (_, i) => ['Line', ` ${i}`, ' is', ' so
 
 /** Some steps are more doubtful than others. */
 const probability = (index: number): number => 0.6 + 0.3 * Math.sin(index) ** 2;
+
+const DOUBLE_TIMEOUTS = { connect_s: 5, first_byte_s: 3, idle_s: 2 };
 
 const NO_WEIGHTS = {
   scorer: 'its words are of no model',
@@ -137,6 +144,7 @@ function words(
     model: { name: 'words', checkpoint: null, context: 256, question: 'Say it.', endless: 'Say it.' },
     capabilities,
     agreement: 0,
+    timeouts: DOUBLE_TIMEOUTS,
     missing: '',
     not: { ...NO_WEIGHTS, ...not },
     start: async (port) => {
@@ -174,8 +182,9 @@ function engineDouble(): Subject {
     model: { name: 'reasoner', checkpoint: REASONER, ...MODELS.reasoner },
     capabilities: { tokenIds: 'return_token_ids', logprobs: 20, resume: 'tokens' },
     agreement: 1e-5,
+    timeouts: DOUBLE_TIMEOUTS,
     missing: '',
-    not: { unknownModel: 'it takes any name of a model', unicode: 'its model writes no other characters' },
+    not: { unknownModel: 'it takes any name of a model', unicode: NO_CHARACTERS },
     start: async (port) => {
       const engine = await Engine.open(REASONER);
       const upstream = await EngineUpstream.start(

@@ -103,10 +103,9 @@ export async function startPeer(name: PeerServerName, options: PeerServerOptions
   );
   while (!(await answers(url))) {
     if (ended || Date.now() > end) {
+      const problem = ended ? 'ended before it answered' : `did not answer within ${timeout} ms`;
       await close();
-      throw new Error(
-        `${name} ${ended ? 'ended before it answered' : `did not answer within ${timeout} ms`}: see ${log}`,
-      );
+      throw new Error(`${name} ${problem}: see ${log}`);
     }
     await sleep(500);
   }

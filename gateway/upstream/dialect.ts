@@ -136,6 +136,8 @@ function common(model: string, { sampling, stop }: UpstreamRequest, dialect: Dia
     ...given('seed', sampling.seed),
     ...(stop.length > 0 && { stop }),
     ...(dialect.capabilities.tokenIds === 'return_token_ids' && { return_token_ids: true }),
+    // llama.cpp: how many tokens it has written, for it does not describe all.
+    ...(dialect.capabilities.tokenIds === 'return_tokens' && { timings_per_token: true }),
   };
 }
 

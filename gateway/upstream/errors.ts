@@ -21,6 +21,8 @@ export interface UpstreamErrorOptions {
   readonly retryAfterS?: number | null;
   /** What Node calls it, such as `ECONNREFUSED`: never a text, which would hold an address. */
   readonly reason?: string;
+  /** The field of the client's request that is at fault. */
+  readonly param?: string | null;
 }
 
 /**
@@ -34,12 +36,12 @@ export class UpstreamError extends ApiError {
   readonly reason: string | null;
 
   constructor(code: UpstreamErrorCode, message: string, options: UpstreamErrorOptions = {}) {
-    const { retryAfterS = null, reason = null } = options;
+    const { retryAfterS = null, reason = null, param = null } = options;
     super(
       STATUSES[code],
       code,
       message,
-      null,
+      param,
       code === 'upstream_overloaded' ? clientWait(retryAfterS) : null,
     );
     this.name = 'UpstreamError';

@@ -165,26 +165,30 @@ class Prober {
   /**
    * A beginning that is continued adds its own tokens to those of the prompt; one that is taken for a finished message
    * adds what ends it and begins another, too. Twice the words tell how many tokens the words have. Where a line break
-   * after them adds none, the template takes white space off the end (those of Llama 3 do).
+   * after them adds none, the template takes white space off the end (those of Llama 3 do). An answer that repeats the
+   * beginning is none that goes on with it: llama.cpp's, to a last message alone, since its pull request 23089.
    */
   async continuation(
     dialect: Dialect,
     promptTokens: number,
   ): Promise<Pick<Dialect, 'continuation' | 'trims'> | null> {
     for (const continuation of ['fields', 'message'] as const) {
-      const count = (text: string): Promise<number | null> =>
-        this.#promptTokens(
+      const ask = (text: string): Promise<readonly Chunk[] | null> =>
+        this.#continued(
           { begun: { text, promptIds: null, ids: null } },
           { ...dialect, ways: ['continueFinalMessage'], continuation, trims: false },
         );
-      const once = await count(WORDS);
-      const twice = once === null ? null : await count(MORE_WORDS);
-      if (once === null || twice === null) continue;
-      if (twice <= once || once - promptTokens !== twice - once) continue;
-      const withLine = await count(WORDS_AND_LINE);
+      const once = await ask(WORDS);
+      const twice = once && (await ask(MORE_WORDS));
+      if (!once || !twice || textOf(twice).startsWith(MORE_WORDS)) continue;
+      const tokens = promptTokensOf(once);
+      const more = promptTokensOf(twice);
+      if (tokens === null || more === null) continue;
+      if (more <= tokens || tokens - promptTokens !== more - tokens) continue;
+      const withLine = promptTokensOf((await ask(WORDS_AND_LINE)) ?? []);
       // Nobody knows what becomes of white space: it is not believed.
       if (withLine === null) return null;
-      return { continuation, trims: withLine <= once };
+      return { continuation, trims: withLine <= tokens };
     }
     return null;
   }
@@ -208,8 +212,13 @@ class Prober {
 
   /** Of a request as the server counts them; `null` if it does not take it, or does not count. */
   async #promptTokens(request: Pick<UpstreamRequest, 'begun'>, dialect: Dialect): Promise<number | null> {
-    const chunks = await this.#answer(callOf(this.#model, question(request), dialect), NOT_DONE);
+    const chunks = await this.#continued(request, dialect);
     return chunks && promptTokensOf(chunks);
+  }
+
+  /** `null` if the server does not take the request. */
+  #continued(request: Pick<UpstreamRequest, 'begun'>, dialect: Dialect): Promise<readonly Chunk[] | null> {
+    return this.#answer(callOf(this.#model, question(request), dialect), NOT_DONE);
   }
 
   /**
@@ -256,6 +265,8 @@ function plain({ usage, limit, ...capabilities }: Asked): Dialect {
     raw: 'completions',
   };
 }
+
+const textOf = (chunks: readonly Chunk[]): string => chunks.map(({ text }) => text).join('');
 
 const promptTokensOf = (chunks: readonly Chunk[]): number | null =>
   chunks.findLast(({ usage }) => usage)?.usage?.promptTokens ?? null;

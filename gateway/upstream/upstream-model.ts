@@ -97,7 +97,11 @@ export class UpstreamModel implements ServedModel {
     this.#failover.servers.forEach((server, upstream) => {
       if (!server.due) return;
       server.renew().then(
-        (capabilities) => this.#logger.info({ upstream, capabilities }, 'upstream answers'),
+        (capabilities) => {
+          this.#logger.info({ upstream, capabilities }, 'upstream answers');
+          const { lastError } = server;
+          if (lastError) this.#warn(upstream, lastError, 'upstream capabilities were not all probed');
+        },
         (error: unknown) => this.#warn(upstream, error, 'upstream capabilities cannot be probed'),
       );
     });

@@ -15,7 +15,7 @@ import { ChunkReader } from './wire/chunk-reader.js';
 import type { Chunk } from './wire/chunks.js';
 import type { Exchange } from './wire/exchange.js';
 import { UpstreamHttp } from './wire/http.js';
-import { refusalOf } from './wire/refusal.js';
+import { refusalOf, refusalWithin } from './wire/refusal.js';
 
 export interface UpstreamServerOptions {
   /** Up to and with `/v1`. */
@@ -199,6 +199,7 @@ export class UpstreamServer {
     try {
       const { dialect, interrupted } = await probe(this.#options.model, (call) => this.#ask(call));
       this.#answers();
+      this.#lastError = interrupted;
       this.#refusal = null;
       this.#doubted = interrupted !== null;
       if (!interrupted) this.#failures = 0;
@@ -261,7 +262,10 @@ export class UpstreamServer {
   }
 
   #reader(exchange: Exchange, call: Call): ChunkReader {
-    return new ChunkReader(exchange, call, this.#options.limits.line_bytes);
+    return new ChunkReader(exchange, call, {
+      lineBytes: this.#options.limits.line_bytes,
+      refused: (message) => refusalWithin(message, { secrets: this.#secrets }),
+    });
   }
 
   #answers(): void {
@@ -317,11 +321,19 @@ class Answer implements UpstreamResponse {
     this.pieces = this.#read();
   }
 
-  /** Does not throw: the first byte is here, so a failure is one of the answer. */
+  /**
+   * The first byte is here, so that a failure is one of the answer, except for a refusal.
+   * @throws UpstreamError `upstream_refused`
+   */
   async readAhead(): Promise<void> {
     this.#ahead = this.#reader.next();
-    const chunk = await this.#ahead.catch(() => null);
-    this.promptIds = chunk?.promptIds ?? null;
+    try {
+      this.promptIds = (await this.#ahead)?.promptIds ?? null;
+    } catch (error) {
+      if (!(error instanceof UpstreamError) || error.code !== 'upstream_refused') return;
+      this.cancel();
+      throw error;
+    }
   }
 
   end(): UpstreamEnd {

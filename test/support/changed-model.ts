@@ -9,18 +9,21 @@ const header = z.record(
   z.object({ shape: z.array(z.number()), data_offsets: z.tuple([z.number(), z.number()]) }).loose(),
 );
 
+/** The embedded model as {@link changedModel}. */
+export const changedReasoner = (folder: string, change: (weights: Float32Array) => void): string =>
+  changedModel(REASONER, folder, change);
+
 /**
- * The embedded model with other weights.
+ * A model in fp32 with other weights.
  * @param change of each matrix, in place
  * @returns the folder
  */
-export function changedReasoner(folder: string, change: (weights: Float32Array) => void): string {
+export function changedModel(model: string, folder: string, change: (weights: Float32Array) => void): string {
   mkdirSync(folder);
-  for (const name of readdirSync(REASONER)) {
-    if (name !== WEIGHTS && name !== 'calibration.json')
-      symlinkSync(join(REASONER, name), join(folder, name));
+  for (const name of readdirSync(model)) {
+    if (name !== WEIGHTS && name !== 'calibration.json') symlinkSync(join(model, name), join(folder, name));
   }
-  const file = Uint8Array.from(readFileSync(join(REASONER, WEIGHTS)));
+  const file = Uint8Array.from(readFileSync(join(model, WEIGHTS)));
   const length = Number(new DataView(file.buffer).getBigUint64(0, true));
   const text = new TextDecoder().decode(file.subarray(8, 8 + length));
   const { __metadata__: _, ...tensors } = JSON.parse(text);

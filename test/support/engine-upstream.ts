@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Engine, GeneratedToken, Generation } from '#src/index.js';
 
@@ -47,23 +48,28 @@ export class EngineUpstream {
   readonly #options: EngineUpstreamOptions;
   readonly #server = createServer((request, response) => {
     this.#answer(request, response).catch((error: unknown) => {
+      const param = error instanceof Refused ? error.param : null;
       if (!response.headersSent) response.writeHead(400, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ error: { message: String(error) } }));
+      response.end(JSON.stringify({ error: { message: String(error), param } }));
     });
   });
   /** What it was asked, without the probe's. */
   readonly asked: Body[] = [];
   /** Answers that the other side broke off. */
   cancelled = 0;
+  /** Answers that it is writing. */
+  running = 0;
+  /** Whether it writes nothing, as a process that was stopped. */
+  stopped = false;
 
   private constructor(engine: Engine, options: EngineUpstreamOptions) {
     this.#engine = engine;
     this.#options = options;
   }
 
-  static async start(engine: Engine, options: EngineUpstreamOptions = {}): Promise<EngineUpstream> {
+  static async start(engine: Engine, options: EngineUpstreamOptions = {}, port = 0): Promise<EngineUpstream> {
     const upstream = new EngineUpstream(engine, options);
-    await new Promise<void>((resolve) => upstream.#server.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => upstream.#server.listen(port, '127.0.0.1', resolve));
     return upstream;
   }
 
@@ -92,17 +98,21 @@ export class EngineUpstream {
     }
     if (asked.return_token_ids && !this.#options.tokenIds) throw new Error('unknown field');
     if (asked.messages?.[0]?.content !== 'Count.' && asked.max_tokens !== 2) this.asked.push(asked);
+    while (this.stopped) await setTimeout(10);
     const promptIds = this.#promptIds(asked);
     const { checkpoint, contextLength } = this.#engine;
+    refuseTooLong(promptIds.length, asked.max_tokens, contextLength);
     const generation = await this.#engine.generate({
       promptIds,
-      maxTokens: asked.max_tokens ?? Math.min(400, contextLength - promptIds.length),
+      maxTokens: Math.min(asked.max_tokens ?? 400, contextLength - promptIds.length),
       endIds: checkpoint.eosTokenIds,
       stop: asked.stop,
       topLogprobs: asked.top_logprobs,
       sampling: { temperature: asked.temperature, topK: asked.top_k, topP: asked.top_p, seed: asked.seed },
     });
+    this.running += 1;
     response.on('close', () => {
+      this.running -= 1;
       if (!response.writableFinished) this.cancelled += 1;
       generation.cancel();
     });
@@ -147,6 +157,7 @@ export class EngineUpstream {
     let first = !chat;
     for (;;) {
       const item = await generation.next();
+      while (this.stopped) await setTimeout(10);
       if (item.type === 'end') {
         const ended = item.reason === 'stop' && asked.stop.length === 0;
         const ids = tellsIds ? { token_ids: ended ? [this.#engine.checkpoint.eosTokenIds[0]] : [] } : {};
@@ -179,4 +190,23 @@ export class EngineUpstream {
       top_logprobs: [Object.fromEntries(top.map((other) => [other.token, other.logprob]))],
     };
   }
+}
+
+class Refused extends Error {
+  readonly param: string;
+
+  constructor(param: string, message: string) {
+    super(message);
+    this.param = param;
+  }
+}
+
+function refuseTooLong(prompt: number, maxTokens: number | undefined, context: number): void {
+  if (prompt >= context)
+    throw new Refused('input_tokens', `the prompt contains ${prompt} tokens, of ${context}`);
+  if (maxTokens !== undefined && maxTokens > context)
+    throw new Refused(
+      'max_tokens',
+      `max_tokens=${maxTokens} cannot be greater than max_model_len=${context}`,
+    );
 }

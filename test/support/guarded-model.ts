@@ -7,22 +7,30 @@ import { CALIBRATION_FILE, writeCalibration } from '#src/risk/calibration-file.j
 import { aCalibration } from './calibration.js';
 import { REASONER } from './golden.js';
 
+/** The embedded model as {@link calibratedModel}. */
+export const calibratedReasoner = (
+  folder: string,
+  largest: number,
+  scoring: AbsoluteScoring = DEFAULT_SCORING,
+): Promise<string> => calibratedModel(REASONER, folder, largest, scoring);
+
 /**
- * The embedded model with another calibration: ordinary scores go evenly from 0 to `largest`, so that a small one makes
- * every step doubtful.
+ * A model with another calibration: ordinary scores go evenly from 0 to `largest`, so that a small one makes every step
+ * doubtful.
  * @returns the folder
  */
-export async function calibratedReasoner(
+export async function calibratedModel(
+  model: string,
   folder: string,
   largest: number,
   scoring: AbsoluteScoring = DEFAULT_SCORING,
 ): Promise<string> {
   mkdirSync(folder);
-  for (const name of readdirSync(REASONER)) {
-    if (name !== CALIBRATION_FILE) symlinkSync(join(REASONER, name), join(folder, name));
+  for (const name of readdirSync(model)) {
+    if (name !== CALIBRATION_FILE) symlinkSync(join(model, name), join(folder, name));
   }
-  const model = await fingerprint(await openCheckpoint(folder));
+  const id = await fingerprint(await openCheckpoint(folder));
   const calibration = aCalibration(scoring, scoring.methods, 1000, largest);
-  await writeCalibration(join(folder, CALIBRATION_FILE), withCalibration(null, model, calibration));
+  await writeCalibration(join(folder, CALIBRATION_FILE), withCalibration(null, id, calibration));
   return folder;
 }

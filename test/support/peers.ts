@@ -21,12 +21,13 @@ export function needs(...paths: readonly string[]): { readonly missing: boolean;
 export const needsServer = (name: PeerServerName, model: PeerModel) =>
   name === 'vllm' ? needs(pythonOf('vllm'), checkpointOf(model)) : needs(llamaServer(), ggufOf(model));
 
-/** A real server on a free port. The caller closes it. */
+/** A real server, by default on a free port. The caller closes it. */
 export async function startServer(
   name: PeerServerName,
   model: PeerModel,
   args: readonly string[] = [],
+  port?: number,
 ): Promise<PeerServer> {
   const log = join(mkdtempSync(join(tmpdir(), 'flinch-peer-')), `${name}.log`);
-  return startPeer(name, { model, port: await freePort(), log, args });
+  return startPeer(name, { model, port: port ?? (await freePort()), log, args, timeout: 900_000 });
 }

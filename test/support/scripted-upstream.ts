@@ -18,6 +18,7 @@ const requestBody = z.looseObject({
   seed: z.number().optional(),
   logprobs: z.union([z.boolean(), z.number()]).optional(),
   top_logprobs: z.number().optional(),
+  stop: z.union([z.string(), z.array(z.string())]).optional(),
 });
 export type RequestBody = z.output<typeof requestBody>;
 
@@ -104,7 +105,7 @@ export async function scriptedUpstream(script: Script): Promise<ScriptedUpstream
 }
 
 /** A server on loopback that answers as a script says; closed by the caller. */
-export async function startScriptedUpstream(script: Script): Promise<ScriptedUpstream> {
+export async function startScriptedUpstream(script: Script, port = 0): Promise<ScriptedUpstream> {
   const requests: ScriptedRequest[] = [];
   const sockets = new Set<Socket>();
   let accepted = 0;
@@ -120,7 +121,7 @@ export async function startScriptedUpstream(script: Script): Promise<ScriptedUps
       await script(request, new ScriptedReply(socket));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const address = server.address();
   if (typeof address !== 'object' || !address) throw new Error('the server has no port');
   const close = async (): Promise<void> => {

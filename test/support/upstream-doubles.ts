@@ -1,8 +1,8 @@
 import type { RequestBody, Script, ScriptedReply, ScriptedRequest } from './scripted-upstream.js';
 
 /**
- * Doubles of servers, made from their documentation (docs/upstreams.md names it). They show that flinch says and
- * understands what is documented, not that the servers do it.
+ * Doubles of servers. Those of vLLM and llama.cpp answer as the real servers were seen to (docs/upstreams.md says which
+ * versions): both pass the contract of upstream-contract.ts. That of Ollama is made from documentation alone.
  */
 
 /** A vocabulary of words: an id is a place in it. Those below {@link FIRST_WORD} are marks of the template. */
@@ -20,6 +20,12 @@ export interface DoubleOptions {
   readonly vary?: (token: string, index: number, body: RequestBody) => string;
   /** What it tells of its reasoning before each answer to a chat (vLLM with a reasoning parser). */
   readonly reasoning?: string;
+  /** Awaited before each token. */
+  readonly pace?: () => Promise<void>;
+  /** The only name of a model that it knows; by default it takes any. */
+  readonly serves?: string;
+  /** Tokens of prompt and answer together. */
+  readonly context?: number;
 }
 
 /** One token as the double's model writes it. */
@@ -31,11 +37,24 @@ interface Written {
 }
 
 class Model {
-  readonly #options: Required<Omit<DoubleOptions, 'reasoning'>>;
+  readonly #options: DoubleOptions & Required<Pick<DoubleOptions, 'answer' | 'probability' | 'vary'>>;
   readonly #words: string[] = [...MARKS];
 
   constructor(options: DoubleOptions) {
     this.#options = { answer: ANSWER, probability: () => 0.8, vary: (token) => token, ...options };
+  }
+
+  get context(): number {
+    return this.#options.context ?? Number.POSITIVE_INFINITY;
+  }
+
+  knows(name: unknown): boolean {
+    return this.#options.serves === undefined || this.#options.serves === name;
+  }
+
+  /** Before a token. */
+  async pace(): Promise<void> {
+    await this.#options.pace?.();
   }
 
   id(word: string): number {
@@ -82,8 +101,30 @@ class Model {
   }
 }
 
-const refuse = (reply: ScriptedReply, message: string): void =>
-  reply.json(400, { error: { message, type: 'invalid_request_error', code: 400 } });
+const refuse = (reply: ScriptedReply, message: string, param: string | null = null): void =>
+  reply.json(400, { error: { message, type: 'BadRequestError', param, code: 400 } });
+
+/**
+ * The text that a server sends with each token. It holds back as many characters as may begin a stop string, so that
+ * the text comes later than its tokens.
+ */
+function withStops(tokens: readonly Written[], { stop }: RequestBody) {
+  const stops = typeof stop === 'string' ? [stop] : (stop ?? []);
+  const held = Math.max(0, ...stops.map(({ length }) => length - 1));
+  const sent: { readonly token: Written; readonly delta: string }[] = [];
+  let text = '';
+  let from = 0;
+  for (const [i, token] of tokens.entries()) {
+    text += token.text;
+    const found = stops.map((each) => text.indexOf(each)).filter((at) => at >= 0);
+    const last = found.length > 0 || i === tokens.length - 1;
+    const to = found.length > 0 ? Math.min(...found) : last ? text.length : text.length - held;
+    sent.push({ token, delta: text.slice(from, Math.max(from, to)) });
+    from = Math.max(from, to);
+    if (found.length > 0) return { sent, stopped: true };
+  }
+  return { sent, stopped: false };
+}
 
 const notFound = (reply: ScriptedReply): void => reply.json(404, { detail: 'Not Found' });
 
@@ -110,83 +151,192 @@ function openSequence({ messages = [] }: RequestBody, open: boolean): string {
 }
 
 /**
- * vLLM 0.11: `return_token_ids`, `continue_final_message` with `add_generation_prompt: false`, prompts of ids; a last
- * message of the assistant alone is one that has ended. Unknown fields are taken and ignored.
+ * vLLM 0.32.0: `return_token_ids`, `continue_final_message` with `add_generation_prompt: false`, prompts of ids; a last
+ * message of the assistant alone is one that has ended. Unknown fields are taken and ignored. The first event of a chat
+ * has the ids of the prompt and no token; the last token and the reason come together. What it refuses only once the
+ * request is with the engine, it refuses in an event of a stream with status 200.
  */
 export function vllmDouble(options: DoubleOptions = {}): Script {
   const model = new Model(options);
-  return ({ path, body }, reply) => {
+  return async ({ path, body }, reply) => {
     const chat = path === '/v1/chat/completions';
     if (!chat && path !== '/v1/completions') return notFound(reply);
+    if (!model.knows(body.model)) {
+      const message = `The model \`${body.model}\` does not exist. Valid aliases: ${options.serves}.`;
+      return reply.json(404, { error: { message, type: 'NotFoundError', param: 'model', code: 404 } });
+    }
     const open = body.continue_final_message === true;
     if (open && body.add_generation_prompt !== false) {
       return refuse(reply, 'Cannot set both `continue_final_message` and `add_generation_prompt` to True.');
     }
+    const { context } = model;
+    if ((body.max_tokens ?? 0) > context) {
+      return refuse(reply, vllmTooMany(body.max_tokens, context), 'max_tokens');
+    }
     const prompt = chat ? model.prompt(body.messages ?? [], open) : idsOf(model, body);
+    if (prompt.length + 1 > context) return refuse(reply, vllmTooLong(context), 'input_tokens');
+    const most = Number(body.top_logprobs ?? body.logprobs ?? 0);
+    if (most > VLLM_LOGPROBS) {
+      const message = `Requested sample logprobs of ${most}, which is greater than max allowed: ${VLLM_LOGPROBS} (parameter=logprobs, value=${most})`;
+      reply.head().data({ error: { message, type: 'BadRequestError', param: 'logprobs', code: 400 } });
+      return reply.data('[DONE]').end();
+    }
     const begun = chat ? openSequence(body, open) : afterAssistant(model, prompt);
-    const { tokens, reason } = model.write(begun, body, body.max_tokens);
+    const limit = Math.min(body.max_tokens ?? Number.POSITIVE_INFINITY, context - prompt.length);
+    const { tokens, reason } = model.write(begun, body, limit);
+    const { sent, stopped } = withStops(tokens, body);
     const ids = body.return_token_ids === true;
     reply.head();
+    if (chat) {
+      const first = {
+        index: 0,
+        delta: { role: 'assistant', content: '' },
+        logprobs: null,
+        finish_reason: null,
+      };
+      reply.data({ choices: [first], ...(ids && { prompt_token_ids: prompt, prompt_text: null }) });
+    }
     if (chat && options.reasoning !== undefined) {
       // The mark that ends it is swallowed, and its id told.
       const thought = { index: 0, finish_reason: null, ...(ids && { token_ids: [model.id('hm')] }) };
-      const choices = [{ ...thought, delta: { reasoning_content: options.reasoning } }];
-      reply.data({ choices, ...(ids && { prompt_token_ids: prompt }) });
+      reply.data({ choices: [{ ...thought, delta: { reasoning: options.reasoning } }] });
       reply.data({ choices: [{ ...thought, delta: {} }] });
     }
-    tokens.forEach((token, i) => {
-      const delta = chat ? { delta: { content: token.text } } : { text: token.text };
+    for (const [i, { token, delta: text }] of sent.entries()) {
+      await model.pace();
+      const delta = chat ? { delta: { content: text } } : { text };
       const logprobs = chat
         ? body.logprobs === true && { logprobs: { content: [logprobEntry(token, false, 0)] } }
         : typeof body.logprobs === 'number' && { logprobs: legacyLogprobs(token) };
-      const promptIds = ids && i === 0 && { prompt_token_ids: prompt };
       reply.data({
         object: chat ? 'chat.completion.chunk' : 'text_completion',
-        ...(chat && promptIds),
         choices: [
           {
             index: 0,
             ...delta,
             ...logprobs,
-            finish_reason: i === tokens.length - 1 ? reason : null,
+            finish_reason: i < sent.length - 1 ? null : stopped ? 'stop' : reason,
             ...(ids && { token_ids: [token.id] }),
-            ...(!chat && promptIds),
+            ...(ids && !chat && { prompt_token_ids: i === 0 ? prompt : null }),
           },
         ],
       });
-    });
+    }
     if (tokens.length === 0)
       reply.data({ choices: [{ index: 0, delta: {}, text: '', finish_reason: 'stop' }] });
-    finish(reply, prompt.length, tokens.length);
+    finish(reply, prompt.length, sent.length);
   };
 }
 
+/** `--max-logprobs`, by default. */
+const VLLM_LOGPROBS = 20;
+
+const vllmTooMany = (tokens: number | undefined, context: number): string =>
+  `max_tokens=${tokens} cannot be greater than max_model_len=${context}. Please request fewer output tokens. (parameter=max_tokens, value=${tokens})`;
+
+const vllmTooLong = (context: number): string =>
+  `This model's maximum context length is ${context} tokens. However, your prompt contains at least ${context + 1} input tokens, which exceeds this limit even without any output tokens. Please reduce the length of the input prompt. (parameter=input_tokens, value=${context + 1})`;
+
 /**
- * llama.cpp server: ids among the log-probabilities, a last message of the assistant is continued by default
- * (`--no-prefill-assistant` is `prefill: false`), prompts of ids.
+ * llama.cpp server: ids among the log-probabilities, prompts of ids, any name of a model. A last message of the assistant
+ * is continued by default (`--no-prefill-assistant` is `prefill: false`), which repeats it; with
+ * `continue_final_message` it does not (`fields: false` is a server from before its pull request 23012, which repeats
+ * nothing). Unlike the real one it keeps connections: tests count requests.
  */
 export function llamaCppDouble({
   prefill = true,
+  fields = true,
   ...options
-}: DoubleOptions & { readonly prefill?: boolean } = {}): Script {
+}: DoubleOptions & { readonly prefill?: boolean; readonly fields?: boolean } = {}): Script {
   const model = new Model(options);
-  return ({ path, body }, reply) => {
+  return async ({ path, body }, reply) => {
     const chat = path === '/v1/chat/completions';
-    if (!chat && path !== '/v1/completions') return notFound(reply);
-    const open = prefill && body.messages?.at(-1)?.role === 'assistant';
-    const prompt = chat ? model.prompt(body.messages ?? [], open) : idsOf(model, body);
-    const begun = chat ? openSequence(body, open) : afterAssistant(model, prompt);
-    const { tokens, reason } = model.write(begun, body, body.max_tokens);
-    reply.head();
-    for (const token of tokens) {
-      const delta = chat ? { delta: { content: token.text } } : { text: token.text };
-      const told = body.logprobs === true || typeof body.logprobs === 'number';
-      const logprobs = told ? { content: [logprobEntry(token, true, model.id(token.other))] } : null;
-      reply.data({ choices: [{ index: 0, ...delta, logprobs, finish_reason: null }] });
+    if (!chat && path !== '/v1/completions')
+      return llamaRefusal(reply, 404, 'not_found_error', 'File Not Found');
+    const continues = fields && body.continue_final_message === true;
+    if (continues && body.add_generation_prompt !== false) {
+      const message = 'Cannot set both add_generation_prompt and continue_final_message to true.';
+      return llamaRefusal(reply, 400, 'invalid_request_error', message);
     }
-    reply.data({ choices: [{ index: 0, delta: {}, text: '', finish_reason: reason }] });
-    finish(reply, prompt.length, tokens.length);
+    const open = continues || (prefill && body.messages?.at(-1)?.role === 'assistant');
+    const prompt = chat ? model.prompt(body.messages ?? [], open) : idsOf(model, body);
+    if (prompt.length >= model.context) {
+      const message = `request (${prompt.length} tokens) exceeds the available context size (${model.context} tokens), try increasing it`;
+      return llamaRefusal(reply, 400, 'exceed_context_size_error', message);
+    }
+    const begun = chat ? openSequence(body, open) : afterAssistant(model, prompt);
+    const limit = Math.min(body.max_tokens ?? Number.POSITIVE_INFINITY, model.context - prompt.length);
+    const { tokens, reason } = model.write(begun, body, limit);
+    const { sent, stopped } = heldBack(tokens, reason === 'stop', body);
+    const finishReason = stopped ? 'stop' : reason;
+    const alternatives = chat ? body.logprobs === true && (body.top_logprobs ?? 20) : body.logprobs;
+    let repeated = chat && open && fields && !continues ? begun : '';
+    reply.head();
+    for (const [i, { token, text }] of sent.entries()) {
+      await model.pace();
+      if (chat && i === 0) {
+        reply.data({
+          choices: [{ finish_reason: null, index: 0, delta: { role: 'assistant', content: null } }],
+        });
+      }
+      // What chats hold back they do not tell of.
+      if (chat && text === '') continue;
+      const entry = {
+        ...logprobEntry(token, true, model.id(token.other)),
+        token: text,
+        bytes: [...Buffer.from(text)],
+      };
+      const logprobs = alternatives ? { content: [entry] } : null;
+      reply.data({
+        choices: [
+          {
+            index: 0,
+            finish_reason: null,
+            ...(chat
+              ? { delta: { content: `${repeated}${text}` }, ...(logprobs && { logprobs }) }
+              : { text, logprobs }),
+          },
+        ],
+        ...(body.timings_per_token === true && { timings: { predicted_n: i + 1 } }),
+      });
+      repeated = '';
+    }
+    const usage = usageOf(prompt.length, sent.length);
+    const last = { index: 0, finish_reason: finishReason };
+    if (chat) {
+      reply.data({ choices: [{ ...last, delta: {} }] });
+      reply.data({ choices: [], usage });
+    } else reply.data({ choices: [{ ...last, text: '', logprobs: null }], usage });
+    reply.data('[DONE]');
+    reply.end();
   };
+}
+
+const llamaRefusal = (reply: ScriptedReply, code: number, type: string, message: string): void =>
+  reply.json(code, { error: { code, message, type } });
+
+/**
+ * The text that llama.cpp sends with each token: none where a stop string may have begun, and later all that was held
+ * back, of which only the last token is described. What it holds back when `max_tokens` are written is lost.
+ */
+function heldBack(tokens: readonly Written[], ended: boolean, { stop }: RequestBody) {
+  const stops = typeof stop === 'string' ? [stop] : (stop ?? []);
+  const mayBegin = (text: string): boolean =>
+    stops.some((each) => [...each].some((_, i) => i > 0 && text.endsWith(each.slice(0, i))));
+  const sent: { readonly token: Written; readonly text: string }[] = [];
+  let held = '';
+  for (const [i, token] of tokens.entries()) {
+    held += token.text;
+    const found = stops.map((each) => held.indexOf(each)).filter((at) => at >= 0);
+    if (found.length > 0) {
+      sent.push({ token, text: held.slice(0, Math.min(...found)) });
+      return { sent, stopped: true };
+    }
+    const waits = mayBegin(held) && !(ended && i === tokens.length - 1);
+    sent.push({ token, text: waits ? '' : held });
+    if (!waits) held = '';
+  }
+  return { sent, stopped: false };
 }
 
 /**
@@ -256,9 +406,14 @@ const legacyLogprobs = ({ text, logprob, other }: Written) => ({
   top_logprobs: [{ [text]: logprob, [other]: Math.log(1 - Math.exp(logprob)) }],
 });
 
+const usageOf = (prompt: number, completion: number) => ({
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  total_tokens: prompt + completion,
+});
+
 function finish(reply: ScriptedReply, prompt: number, completion: number): void {
-  const usage = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
-  reply.data({ choices: [], usage });
+  reply.data({ choices: [], usage: usageOf(prompt, completion) });
   reply.data('[DONE]');
   reply.end();
 }

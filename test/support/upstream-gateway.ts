@@ -89,6 +89,7 @@ export interface StreamedChunk {
 
 export interface StreamedToken {
   readonly index: number;
+  readonly id: number | null;
   readonly text: string;
   readonly logprob: number | null;
   readonly scores?: Readonly<Record<string, number>>;

@@ -16,7 +16,7 @@ export function upstreamConfig(urls: readonly string[], changes: object = {}): U
 export function clientOf(
   url: string,
   changes: object = {},
-  options: { readonly now?: () => number } = {},
+  options: { readonly now?: () => number; readonly model?: string } = {},
 ): UpstreamServer {
   const { timeouts, limits } = upstreamConfig([url], changes);
   const server = new UpstreamServer({

@@ -141,9 +141,9 @@ export async function startProcess(
   );
   while (!(await answers(url))) {
     if (ended || Date.now() > end || options.signal?.aborted) {
+      const how = ended ? 'ended before it answered' : `did not answer within ${timeout} ms`;
       await close();
       options.signal?.throwIfAborted();
-      const how = ended ? 'ended before it answered' : `did not answer within ${timeout} ms`;
       throw new UsageError(`${label} ${how}: see ${log}`);
     }
     await sleep(500);

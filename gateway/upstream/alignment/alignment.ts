@@ -26,6 +26,8 @@ export class Alignment {
   /** Characters that were put into `#written`, and those that came out. */
   #in = 0;
   #out = 0;
+  /** Whether the last token has less text than it spells: nothing can follow. */
+  #cut = false;
 
   /** @param continues whether the text goes on after tokens that are known already */
   constructor(tokenizer: Tokenizer, continues: boolean) {
@@ -36,6 +38,7 @@ export class Alignment {
   /** @throws VocabularyMismatch; HiddenReasoning */
   push({ text, tokens, ids, thinking }: UpstreamPiece): KnownToken[] {
     if (thinking) throw new HiddenReasoning();
+    if (this.#cut && text !== '') throw new VocabularyMismatch(OTHER_TEXT);
     const described = tokens?.every(hasId) ? tokens : null;
     if (described) return [...this.#settle(), ...this.#described(text, described)];
     if (ids?.length || this.#ids?.pending) {
@@ -71,15 +74,19 @@ export class Alignment {
     );
     // Servers differ in whether they show the space that a tokenizer puts before a text.
     const bare = this.#begun ? 0 : Math.min(tokenizer.leadingSpaces, spelt.toString().search(/[^ ]|$/));
-    const same = spelt.equals(Buffer.from(text)) || spelt.subarray(bare).equals(Buffer.from(text));
-    if (same) {
+    const own = Buffer.from(text);
+    if (spelt.equals(own) || spelt.subarray(bare).equals(own)) {
       this.#begun ||= text !== '';
       return tokens;
     }
-    // llama.cpp describes of a character that takes several tokens the last alone.
-    if (!tokens.some(({ id }) => isPart(tokenizer.tokenBytes(id)))) {
-      throw new VocabularyMismatch('its tokens do not form the text');
+    // A stop string has cut the last one off.
+    if (text !== '' && spelt.subarray(0, own.length).equals(own)) {
+      this.#cut = true;
+      return tokens;
     }
+    // llama.cpp describes of tokens that it holds back the last alone, with the text of all.
+    if (spelt.length === 0 || !own.subarray(-spelt.length).equals(spelt))
+      throw new VocabularyMismatch(OTHER_TEXT);
     return [...this.#retokenise(text, null), ...this.#settle()];
   }
 
@@ -109,20 +116,12 @@ export class Alignment {
   }
 }
 
+const OTHER_TEXT = 'its tokens do not form the text';
+
 const hasId = (token: UpstreamToken): token is KnownToken => token.id !== null;
 
 /** What a token adds to the text; a special one its name, where the server shows it. */
 function spelling(tokenizer: Tokenizer, id: number, text: string): Uint8Array {
   if (tokenizer.isSpecial(id)) return Buffer.from(text === tokenizer.tokenText(id) ? text : '');
   return tokenizer.tokenBytes(id);
-}
-
-/** Whether the bytes begin or end within a character. */
-function isPart(bytes: Uint8Array): boolean {
-  try {
-    new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return false;
-  } catch {
-    return true;
-  }
 }

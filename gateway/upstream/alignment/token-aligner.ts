@@ -10,6 +10,8 @@ import type { Chunk } from '../wire/chunks.js';
  *   tokens of a character, whose bytes may make no text by themselves: such a token has the text '', the last one the
  *   character.
  * - Tokens without text: those that end the answer, or are special.
+ * - Tokens of which nothing is told. llama.cpp describes of those that it holds back (for a stop string, a character of
+ *   several tokens) the last alone, with the text of all; what it has written so far tells how many they are.
  * - Reasoning that a server keeps apart, with the tokens that begin and end it, which may be told in chunks without text.
  *
  * What does not fit, and text of which no tokens are described, passes without tokens.
@@ -28,6 +30,8 @@ export class TokenAligner {
   #decoder = new TextDecoder();
   /** Bytes of a character that has begun. */
   #partial = 0;
+  /** Tokens that the server has written so far, where it says so. */
+  #written = 0;
 
   constructor({ lags }: { readonly lags: boolean }) {
     this.#lags = lags;
@@ -38,8 +42,13 @@ export class TokenAligner {
     tokens,
     ids,
     thinking,
-  }: Pick<Chunk, 'text' | 'tokens' | 'ids' | 'thinking'>): UpstreamPiece[] {
+    written,
+  }: Pick<Chunk, 'text' | 'tokens' | 'ids' | 'thinking' | 'written'>): UpstreamPiece[] {
+    const more = tokens !== null && (written ?? 0) - this.#written > tokens.length;
+    this.#written = written ?? this.#written;
     if (thinking) return this.#passOver(text);
+    // Those between may also be of no text, such as the mark that ends a reasoning.
+    if (more && !tokens.every(isNamed)) return this.#undescribed(text);
     // Ids alone stay with the text they came with: whoever has the vocabulary aligns them.
     if (this.#lost || (!tokens && this.#queue.length === 0)) return untold(text, ids);
     const own = (tokens ?? []).map((token) => this.#withText(token));
@@ -63,6 +72,13 @@ export class TokenAligner {
     this.#queue = [];
     this.#text = '';
     return untold(text, null);
+  }
+
+  /** Text of several tokens of which only the last is told. */
+  #undescribed(text: string): UpstreamPiece[] {
+    const before = this.end();
+    this.#clear();
+    return [...before, ...untold(text, null)];
   }
 
   /** Tokens of the reasoning cannot be told from those of the text: where text lags, not from later ones either. */
@@ -127,6 +143,10 @@ export class TokenAligner {
     return { ...token, text: decoded };
   }
 }
+
+/** Whether the server tells the text of the token a second time, among the most probable ones. */
+const isNamed = ({ id, text, topLogprobs }: UpstreamToken): boolean =>
+  topLogprobs.some((other) => other.id !== null && other.id === id && other.text === text);
 
 /** No part of a character. */
 const isWhole = (text: string): boolean => text !== '' && !text.includes('\uFFFD');

@@ -8,15 +8,29 @@ const DONE = '[DONE]';
 
 const READERS = { chunk: readChunk, generate: readGenerateLine } as const;
 
+export interface ChunkReaderOptions {
+  /** Of a message. */
+  readonly lineBytes: number;
+  /** What the first message refuses; `null` if it refuses nothing. */
+  readonly refused: (message: string) => UpstreamError | null;
+}
+
 /** The chunks of an answer, of which no more come once the server has said that it is over. */
 export class ChunkReader {
   readonly #messages: Messages;
   readonly #exchange: Exchange;
   readonly #call: Pick<Call, 'format'>;
+  readonly #refused: (message: string) => UpstreamError | null;
+  #begun = false;
   #finished = false;
   #over = false;
 
-  constructor(exchange: Exchange, call: Pick<Call, 'format' | 'framing'>, lineBytes: number) {
+  constructor(
+    exchange: Exchange,
+    call: Pick<Call, 'format' | 'framing'>,
+    { lineBytes, refused }: ChunkReaderOptions,
+  ) {
+    this.#refused = refused;
     this.#exchange = exchange;
     this.#call = call;
     this.#messages = new Messages(exchange, call.framing, lineBytes);
@@ -33,6 +47,9 @@ export class ChunkReader {
       throw new UpstreamError('upstream_error', "the upstream's answer is incomplete");
     }
     if (message === DONE) return this.#end();
+    const refusal = this.#begun ? null : this.#refused(message);
+    this.#begun = true;
+    if (refusal) throw refusal;
     const chunk = READERS[this.#call.format](message);
     if (chunk.finishReason !== null) {
       this.#finished = true;

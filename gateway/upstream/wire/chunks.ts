@@ -12,6 +12,8 @@ export interface Chunk {
   readonly tokens: readonly UpstreamToken[] | null;
   readonly ids: readonly number[] | null;
   readonly promptIds: readonly number[] | null;
+  /** Tokens that the server has written so far, described or not; `null` where it does not say. */
+  readonly written: number | null;
   readonly finishReason: UpstreamEnd['finishReason'] | null;
   readonly usage: UpstreamEnd['usage'];
 }
@@ -23,7 +25,8 @@ export interface Chunk {
  *   of a chat, within the choice of a completion (vllm/entrypoints/openai/chat_completion/protocol.py,
  *   ChatCompletionStreamResponse; completion/protocol.py, CompletionResponseStreamChoice).
  * - llama.cpp: `id` in each entry of `logprobs.content` and of its `top_logprobs` (tools/server/server-task.cpp,
- *   completion_token_output::probs_vector_to_json), for completions too, which OpenAI shapes otherwise.
+ *   completion_token_output::probs_vector_to_json), for completions too, which OpenAI shapes otherwise; with
+ *   `timings_per_token`, `timings.predicted_n`.
  * - Ollama: `logprobs.content` without ids (openai/openai.go, ChoiceLogprobs).
  * - vLLM, llama.cpp, DeepSeek: `delta.reasoning_content`, `delta.reasoning` for what is no part of the answer.
  * - OpenAI: `delta.refusal` in place of `delta.content`, with `logprobs.refusal`.
@@ -50,6 +53,7 @@ export function readChunk(message: string): Chunk {
       tokens && ids?.length === tokens.length ? tokens.map((token, i) => withId(token, ids[i])) : tokens,
     ids,
     promptIds: asCounts(chunk.prompt_token_ids ?? choice?.prompt_token_ids),
+    written: asCount(asObject(chunk.timings)?.predicted_n),
     finishReason: finishReasonOf(choice?.finish_reason),
     usage: usageOf(usage?.prompt_tokens, usage?.completion_tokens),
   };
@@ -68,6 +72,7 @@ export function readGenerateLine(message: string): Chunk {
     tokens: entriesOf(line.logprobs),
     ids: null,
     promptIds: null,
+    written: null,
     finishReason: done ? finishReasonOf(line.done_reason ?? 'stop') : null,
     usage: done ? usageOf(line.prompt_eval_count, line.eval_count) : null,
   };
@@ -138,7 +143,8 @@ function entriesOf(value: unknown): UpstreamToken[] | null {
       text: asText(fields.token) ?? '',
       ...(bytes && { bytes }),
       logprob: logprobOf(fields.logprob),
-      topLogprobs: top.flatMap((other) => topToken(asObject(other))),
+      // vLLM puts the token itself first.
+      topLogprobs: top.flatMap((other) => topToken(asObject(other))).sort(byLogprob),
     };
   });
 }
@@ -163,9 +169,11 @@ function legacyTokens({ tokens, token_logprobs, top_logprobs }: Json): UpstreamT
     logprob: logprobOf(logprobs[i]),
     topLogprobs: Object.entries(asObject(tops[i]) ?? {})
       .flatMap(([text, value]) => topToken({ token: text, logprob: value }))
-      .sort((a, b) => b.logprob - a.logprob),
+      .sort(byLogprob),
   }));
 }
+
+const byLogprob = (a: TopToken, b: TopToken): number => b.logprob - a.logprob;
 
 /** Rounding may make it positive; what is above that is no log-probability. */
 function logprobOf(value: unknown): number | null {

@@ -73,6 +73,21 @@ export class UpstreamHttp {
     await setImmediate();
     signal.throwIfAborted();
     if (this.#closed) throw new UpstreamError('upstream_error', 'the gateway is shutting down');
+    const first = this.#begin(target, body, signal);
+    try {
+      await first.exchange.begun;
+      return first.exchange;
+    } catch (error) {
+      if (!isStale(first, error)) throw error;
+    }
+    // Others that are not in use may have ended, too.
+    for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy();
+    const { exchange } = this.#begin(target, body, signal);
+    await exchange.begun;
+    return exchange;
+  }
+
+  #begin(target: Pick<RequestOptions, 'method' | 'path'>, body: string, signal: AbortSignal): Begun {
     const { timeouts, responseBytes } = this.#options;
     const options = { ...this.#origin, ...target, agent: this.#agent, headers: this.#headers() };
     const request = this.#module.request(options);
@@ -84,8 +99,7 @@ export class UpstreamHttp {
     });
     limitConnecting(request, timeouts.connect_s * 1000);
     request.end(body);
-    await exchange.begun;
-    return exchange;
+    return { request, exchange };
   }
 
   /** Ends what is under way. */
@@ -111,6 +125,20 @@ export class UpstreamHttp {
       ...(key !== null && { authorization: `Bearer ${key}` }),
     };
   }
+}
+
+interface Begun {
+  readonly request: ClientRequest;
+  readonly exchange: Exchange;
+}
+
+/**
+ * Whether the server had ended a connection that was used again, before anybody here knew. llama.cpp ends each after a
+ * streamed answer, though its headers say that it stays.
+ */
+function isStale({ request, exchange }: Begun, error: unknown): boolean {
+  const unreachable = error instanceof UpstreamError && error.code === 'upstream_unreachable';
+  return unreachable && request.reusedSocket && exchange.status === 0;
 }
 
 /** Until a connection stands, with TLS where that is used. An agent's `timeout` does nothing while it is in use. */

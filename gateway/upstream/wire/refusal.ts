@@ -1,6 +1,6 @@
 import { retryAfterSeconds, UpstreamError } from '../errors.js';
 import type { Exchange } from './exchange.js';
-import { asList, asObject, asText, parseObject } from './json.js';
+import { asCount, asList, asObject, asText, parseObject } from './json.js';
 
 const MAX_BODY_BYTES = 64 << 10;
 const MAX_TEXT = 300;
@@ -18,12 +18,38 @@ export async function refusalOf(
   { secrets, now }: RefusalOptions,
 ): Promise<UpstreamError> {
   const { status } = exchange;
+  const body = REFUSED.has(status) ? await bodyOf(exchange) : '';
+  const retryAfterS = retryAfterSeconds(exchange.header('retry-after'), now);
+  return refusal(status, body, { secrets, retryAfterS });
+}
+
+/**
+ * What the first event of a stream refuses, after status 200: vLLM checks some fields only once the request is with its
+ * engine. `null` for an event that refuses nothing.
+ */
+export function refusalWithin(
+  message: string,
+  { secrets }: Pick<RefusalOptions, 'secrets'>,
+): UpstreamError | null {
+  const status = asCount(asObject(parseObject(message)?.error)?.code);
+  return status !== null && status >= 400 && status < 600
+    ? refusal(status, message, { secrets, retryAfterS: null })
+    : null;
+}
+
+const REFUSED: ReadonlySet<number> = new Set([400, 413, 422]);
+
+function refusal(
+  status: number,
+  body: string,
+  { secrets, retryAfterS }: { readonly secrets: readonly string[]; readonly retryAfterS: number | null },
+): UpstreamError {
   const reason = `HTTP ${status}`;
-  if (status === 400 || status === 413 || status === 422) {
-    const text = clean(messageOf(await bodyOf(exchange)), secrets);
+  if (REFUSED.has(status)) {
+    const text = clean(messageOf(body), secrets);
     const message =
       text === '' ? 'the upstream refused the request' : `the upstream refused the request: ${text}`;
-    return new UpstreamError('upstream_refused', message, { reason });
+    return new UpstreamError('upstream_refused', message, { reason, param: fieldOf(body) });
   }
   if (status === 401 || status === 403) {
     return new UpstreamError('upstream_unauthorized', "the upstream did not accept the gateway's key", {
@@ -35,7 +61,6 @@ export async function refusalOf(
     return new UpstreamError('upstream_not_found', message, { reason });
   }
   if (status === 429 || status === 503) {
-    const retryAfterS = retryAfterSeconds(exchange.header('retry-after'), now);
     return new UpstreamError('upstream_overloaded', 'the upstream is overloaded', { reason, retryAfterS });
   }
   if (status >= 300 && status < 400) {
@@ -70,6 +95,28 @@ function messageOf(body: string): string {
     asText(detail?.msg) ??
     ''
   );
+}
+
+/** What clients call the fields that servers name. */
+const FIELDS: Readonly<Record<string, string>> = {
+  messages: 'messages',
+  // vLLM's, for a prompt that is longer than the context.
+  input_tokens: 'messages',
+  max_tokens: 'max_tokens',
+  max_completion_tokens: 'max_completion_tokens',
+  temperature: 'temperature',
+  top_p: 'top_p',
+  top_k: 'top_k',
+  seed: 'seed',
+  stop: 'stop',
+};
+
+/** OpenAI and vLLM: `error.param`, at times after `body.`. llama.cpp: `error.type` of a prompt that is too long. */
+function fieldOf(body: string): string | null {
+  const error = asObject(parseObject(body)?.error);
+  if (asText(error?.type) === 'exceed_context_size_error') return 'messages';
+  const [name = ''] = /^\w+/.exec((asText(error?.param) ?? '').replace(/^body\./, '')) ?? [];
+  return Object.hasOwn(FIELDS, name) ? (FIELDS[name] ?? null) : null;
 }
 
 function clean(text: string, secrets: readonly string[]): string {

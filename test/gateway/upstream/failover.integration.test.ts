@@ -57,14 +57,15 @@ describe('before the first byte', () => {
     ['a black hole', () => {}],
   ];
 
-  it.each(faults)('the next server answers: %s', async (_, fault) => {
+  it.each(faults)('the next server answers: %s', async (name, fault) => {
     const { url, generations } = await models([failing(fault), good], {
       retries: 0,
       // Long enough for the probe of a server that is only slow.
       timeouts: { first_byte_s: 0.5 },
     });
     expect(await streamed(url)).toMatchObject({ text: TEXT, done: true, error: null });
-    expect([generations(0), generations(1)]).toEqual([1, 1]);
+    // A connection that was used before is replaced where it is cut.
+    expect([generations(0), generations(1)]).toEqual([name === 'a cut' ? 2 : 1, 1]);
   });
 
   it('the next server answers where one is not there at all', async () => {
@@ -83,11 +84,12 @@ describe('before the first byte', () => {
   });
 
   it('a server is tried again after a wait, which doubles', async () => {
-    let left = 2;
+    // The first is the connection of the probe, which is replaced at once.
+    let left = 3;
     const script = answering((request, reply) => (left-- > 0 ? reply.cut() : ollamaDouble()(request, reply)));
     const { url, waits, generations } = await models([script], { retries: 2 });
     expect(await streamed(url)).toMatchObject({ text: TEXT, done: true });
-    expect(generations(0)).toBe(3);
+    expect(generations(0)).toBe(4);
     expect(waits).toEqual([100, 200]);
   });
 

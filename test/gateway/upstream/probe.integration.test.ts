@@ -74,7 +74,16 @@ describe('what a server can do', () => {
   );
 
   it('does not count a continuation that begins a message of its own', async () => {
-    const { server } = await probed(llamaCppDouble({ prefill: false }));
+    const { server } = await probed(llamaCppDouble({ prefill: false, fields: false }));
+    expect(server.canContinue({ text: 'First', promptIds: null, ids: null })).toBe(false);
+    expect(server.canContinue({ text: 'First', promptIds: [1], ids: [9] })).toBe(true);
+  });
+
+  it('does not count a continuation that repeats what was there', async () => {
+    const llama = llamaCppDouble();
+    const { server } = await probed((request, reply) =>
+      'continue_final_message' in request.body ? reply.json(400, {}) : llama(request, reply),
+    );
     expect(server.canContinue({ text: 'First', promptIds: null, ids: null })).toBe(false);
     expect(server.canContinue({ text: 'First', promptIds: [1], ids: [9] })).toBe(true);
   });
@@ -252,7 +261,8 @@ describe('a text that has begun', () => {
 
   it.each([
     ['vLLM', vllmDouble(), { continue_final_message: true, add_generation_prompt: false }],
-    ['llama.cpp', llamaCppDouble(), {}],
+    ['llama.cpp', llamaCppDouble(), { continue_final_message: true, add_generation_prompt: false }],
+    ['llama.cpp before its pull request 23012', llamaCppDouble({ fields: false }), {}],
   ])('goes on by its text: %s', async (_, script, fields) => {
     const { server, upstream } = await probed(script);
     expect((await readAll(await open(server, { begun }))).text).toBe(ANSWER.slice(3).join(''));

@@ -103,6 +103,19 @@ describe('Alignment', () => {
     expect(idsOf(tokens)).toEqual(tokenizer.encode('Maya🎉'));
   });
 
+  it('tokenises the same of text that llama.cpp held back because a stop string may have begun', () => {
+    const some = tokenizer.encode('Maya has 1');
+    const tokens = align([{ text: 'Maya has 1', tokens: [token(some.at(-1)!, 'Maya has 1')], ids: null }]);
+    expect(idsOf(tokens)).toEqual(some);
+  });
+
+  it('keeps of a described token what a stop string left, after which nothing may come', () => {
+    const [id = 0] = tokenizer.encode('Maya');
+    const cut = { text: 'Ma', tokens: [token(id, 'Ma', -0.5)], ids: null };
+    expect(align([cut])).toEqual([{ id, text: 'Ma', logprob: -0.5, topLogprobs: [] }]);
+    expect(() => align([cut, untold(' has')])).toThrow(VocabularyMismatch);
+  });
+
   it('drops what a stop string cut off, and keeps of its first token what stayed', () => {
     const some = tokenizer.encode('Maya has 1');
     const tokens = align([untold('', some), untold('Maya ha')]);

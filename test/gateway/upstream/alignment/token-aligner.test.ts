@@ -14,17 +14,19 @@ const token = (text: string, fields: Partial<UpstreamToken> = {}): UpstreamToken
 type Part = readonly [
   text: string,
   tokens: readonly (string | UpstreamToken)[] | null,
-  ids?: readonly number[],
+  ids?: readonly number[] | null,
+  written?: number,
 ];
 
 function aligned(parts: readonly Part[], lags = false): UpstreamPiece[] {
   const aligner = new TokenAligner({ lags });
-  const pieces = parts.flatMap(([text, tokens, ids = null]) =>
+  const pieces = parts.flatMap(([text, tokens, ids = null, written = null]) =>
     aligner.push({
       text,
       tokens: tokens?.map((each) => (typeof each === 'string' ? token(each) : each)) ?? null,
       ids,
       thinking: false,
+      written,
     }),
   );
   return [...pieces, ...aligner.end()];
@@ -109,7 +111,7 @@ describe('tokens and text', () => {
 
   it('text without tokens is not held back', () => {
     const aligner = new TokenAligner({ lags: false });
-    const rest = { ids: null, thinking: false };
+    const rest = { ids: null, thinking: false, written: null };
     expect(short(aligner.push({ text: '', tokens: [token('')], ...rest }))).toEqual([]);
     expect(short(aligner.push({ text: 'a', tokens: null, ...rest }))).toEqual([['a', null]]);
   });
@@ -170,6 +172,46 @@ describe('tokens and text', () => {
       [' ha', null],
       [' ha', null],
       [' ha', null],
+    ]);
+  });
+});
+
+describe('tokens of which nothing is told', () => {
+  it.each([false, true])(
+    'text of which llama.cpp describes the last token alone has none; text may lag: %j',
+    (lags) => {
+      const parts: Part[] = [
+        ['First', ['First'], null, 1],
+        [' it is', [' it is'], null, 3],
+        [' so', [' so'], null, 4],
+        ['🦙', ['🦙'], null, 7],
+        ['.', ['.'], null, 8],
+      ];
+      expect(short(aligned(parts, lags))).toEqual([
+        ['First', ['First']],
+        [' it is', null],
+        [' so', [' so']],
+        ['🦙', null],
+        ['.', ['.']],
+      ]);
+    },
+  );
+
+  it('tokens without text, such as the mark that ends a reasoning, take nothing from the next, if that is told twice', () => {
+    const the = (fields: Partial<UpstreamToken>) =>
+      token('The', { id: 5, topLogprobs: [{ id: 5, text: 'The', logprob: -1 }], ...fields });
+    expect(short(aligned([['The', [the({})], null, 6]]))).toEqual([['The', ['The']]]);
+    expect(short(aligned([['The', [the({ id: 6 })], null, 6]]))).toEqual([['The', null]]);
+    expect(short(aligned([['The', [the({ text: 'The' })], null, 1]]))).toEqual([['The', ['The']]]);
+  });
+
+  it('a server that says how many it has written may describe each', () => {
+    const parts: Part[] = [
+      ['', [token('', { id: 1 })], null, 1],
+      ['First it', [token('First it', { id: 2 })], null, 2],
+    ];
+    expect(aligned(parts)).toEqual([
+      { text: 'First it', tokens: [token('', { id: 1 }), token('First it', { id: 2 })], ids: null },
     ]);
   });
 });
@@ -236,12 +278,14 @@ describe('reasoning that is kept apart', () => {
     tokens: own,
     ids: null,
     thinking: true,
+    written: null,
   });
   const said = (text: string, own: readonly UpstreamToken[]) => ({
     text,
     tokens: own,
     ids: null,
     thinking: false,
+    written: null,
   });
 
   it.each([false, true])('has no part in the tokens of the text; text may lag: %j', (lags) => {

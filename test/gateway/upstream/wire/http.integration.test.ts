@@ -90,6 +90,24 @@ describe('connections', () => {
     expect(upstream.accepted).toBe(2);
   });
 
+  it('that the server ends while the next request is on its way are replaced, once', async () => {
+    const cutAt = new Set([1]);
+    let requests = 0;
+    const { upstream, answered } = await answering((_, reply) =>
+      cutAt.has(requests++) ? reply.cut() : reply.head().end(),
+    );
+    await answered();
+    await answered();
+    expect([upstream.accepted, requests]).toEqual([2, 3]);
+    cutAt.add(3).add(4);
+    await expect(answered()).rejects.toMatchObject({ code: 'upstream_unreachable', reason: 'ECONNRESET' });
+    expect([upstream.accepted, requests]).toEqual([3, 5]);
+    // A new connection says for itself whether the server is there.
+    cutAt.add(5);
+    await expect(answered()).rejects.toMatchObject({ code: 'upstream_unreachable', reason: 'ECONNRESET' });
+    expect([upstream.accepted, requests]).toEqual([4, 6]);
+  });
+
   it('that do not come to stand in time are an error', async () => {
     const upstream = await scriptedUpstream(() => {}); // no TLS
     const http = httpOf(upstream.url.replace('http:', 'https:'), { connect_s: 0.05 });

@@ -1,0 +1,55 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+
+const recording = z.object({
+  request: z.object({ path: z.string(), body: z.record(z.string(), z.unknown()).nullable() }),
+  status: z.number(),
+  type: z.string(),
+  /** As it came. */
+  body: z.string(),
+});
+
+/** What a real server answered to one request, byte for byte. */
+export type Recording = z.output<typeof recording>;
+
+/** A request; without a body it is a GET. */
+export type Recorded = Recording['request'];
+
+const folderOf = (server: string): string =>
+  fileURLToPath(new URL(`../fixtures/recordings/${server}`, import.meta.url));
+
+/** @param server with its version: the name of the folder */
+export function recordings(server: string): Readonly<Record<string, Recording>> {
+  const folder = folderOf(server);
+  const files = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  return Object.fromEntries(
+    files.map((name) => [
+      basename(name, '.json'),
+      recording.parse(JSON.parse(readFileSync(join(folder, name), 'utf8'))),
+    ]),
+  );
+}
+
+export function writeRecording(server: string, name: string, made: Recording): void {
+  mkdirSync(folderOf(server), { recursive: true });
+  writeFileSync(join(folderOf(server), `${name}.json`), `${JSON.stringify(made, null, 2)}\n`);
+}
+
+/** @param origin without `/v1` */
+export async function record(origin: string, request: Recorded): Promise<Recording> {
+  const { path, body } = request;
+  const response = await fetch(`${origin}${path}`, {
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    headers: { 'content-type': 'application/json' },
+  });
+  const type = response.headers.get('content-type') ?? '';
+  return { request, status: response.status, type, body: await response.text() };
+}
+
+/** What of an answer is not the same the next time. */
+export const stable = ({ status, body }: Recording): string =>
+  `${status} ${body}`
+    .replaceAll(/"(id|created|system_fingerprint)":\s*("[^"]*"|\d+)/g, '"$1":0')
+    .replaceAll(/(-?\d+\.\d{3})\d*(e-?\d+)?/g, '$1');

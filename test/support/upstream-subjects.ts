@@ -1,0 +1,225 @@
+import { setTimeout } from 'node:timers/promises';
+import { checkpointOf } from '#bench/peers/folder.js';
+import type { PeerModel } from '#bench/peers/models.js';
+import type { PeerServerName } from '#bench/peers/server.js';
+import type { Capabilities } from '#gateway/upstream/upstream.js';
+import { Engine } from '#src/index.js';
+import { EngineUpstream } from './engine-upstream.js';
+import { REASONER } from './golden.js';
+import { needsServer, startServer } from './peers.js';
+import { type Script, startScriptedUpstream } from './scripted-upstream.js';
+import { type DoubleOptions, llamaCppDouble, vllmDouble } from './upstream-doubles.js';
+
+/** What a server may not offer; docs/upstreams.md says so of it. */
+export type Feature =
+  | 'promptIds'
+  | 'continueFinalMessage'
+  | 'seeds'
+  | 'unicode'
+  | 'longPrompt'
+  | 'tooManyTokens'
+  | 'unknownModel'
+  | 'scorer';
+
+/** The model that a server runs, and what it is asked. */
+export interface SubjectModel {
+  readonly name: string;
+  /** The same weights for the scorer; `null` for words that no model has written. */
+  readonly checkpoint: string | null;
+  /** Tokens of prompt and answer together. */
+  readonly context: number;
+  /** Whose answer is long enough. */
+  readonly question: string;
+  /** Whose answer goes on for some hundred tokens. */
+  readonly endless: string;
+}
+
+export interface RunningSubject {
+  /** Up to and with `/v1`. */
+  readonly url: string;
+  /** `SIGKILL`, `SIGSTOP`, `SIGCONT`. */
+  signal(name: NodeJS.Signals): void;
+  /** Answers that it is writing. */
+  running(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** A server, real or a double, with a model. */
+export interface Subject {
+  readonly name: string;
+  readonly model: SubjectModel;
+  readonly capabilities: Capabilities;
+  /** Mean absolute difference of its log-probabilities and the scorer's that is expected at most, in nats. */
+  readonly agreement: number;
+  /** So long that it answers in time on a busy machine, so short that a test may wait for them. */
+  readonly timeouts: { readonly connect_s: number; readonly first_byte_s: number; readonly idle_s: number };
+  /** Why it cannot be run; '' if it can. */
+  readonly missing: string;
+  /** What it does not offer, and why. */
+  readonly not: Readonly<Partial<Record<Feature, string>>>;
+  /** @param port that it is to have, as after a restart */
+  readonly start: (port?: number) => Promise<RunningSubject>;
+}
+
+const MODELS = {
+  reasoner: {
+    context: 512,
+    question:
+      'Maya has 11 stones. Then Maya sells 3. Maya finds 67 more. How many stones are there at the end?',
+    endless: `Alice lies. ${'Bob says Alice lies. '.repeat(15)}`,
+  },
+  smollm2: {
+    context: 2048,
+    question: 'Why is the sky blue? Answer in five sentences.',
+    endless: 'Tell me a long story of a fox who sails around the world.',
+  },
+} as const satisfies Readonly<Record<PeerModel, Omit<SubjectModel, 'name' | 'checkpoint'>>>;
+
+const NO_CHARACTERS = 'its model writes no characters of several tokens';
+
+/** How a real server tells how many answers it is writing. */
+const RUNNING: Readonly<Record<PeerServerName, (origin: string) => Promise<number>>> = {
+  vllm: async (origin) => {
+    const metrics = await (await fetch(`${origin}/metrics`)).text();
+    const line = /^vllm:num_requests_running\{[^}]*\} (\S+)$/m.exec(metrics);
+    if (!line) throw new Error('no vllm:num_requests_running');
+    return Number(line[1]);
+  },
+  'llama-cpp': async (origin) => {
+    const slots: readonly { is_processing: boolean }[] = await (await fetch(`${origin}/slots`)).json();
+    return slots.filter((slot) => slot.is_processing).length;
+  },
+};
+
+interface RealOptions {
+  readonly title?: string;
+  readonly capabilities: Capabilities;
+  readonly agreement?: number;
+  readonly not?: Subject['not'];
+  readonly args?: readonly string[];
+}
+
+export function realServer(
+  server: PeerServerName,
+  model: PeerModel,
+  { title = server, capabilities, agreement = 0.001, not = {}, args = [] }: RealOptions,
+): Subject {
+  return {
+    name: title,
+    model: { name: model, checkpoint: checkpointOf(model), ...MODELS[model] },
+    capabilities,
+    agreement,
+    timeouts: { connect_s: 5, first_byte_s: 60, idle_s: 20 },
+    missing: needsServer(server, model).reason,
+    not: { ...(model === 'reasoner' && { unicode: NO_CHARACTERS }), ...not },
+    start: async (port) => {
+      const { url, signal, close } = await startServer(server, model, args, port);
+      return { url, signal, close, running: () => RUNNING[server](new URL(url).origin) };
+    },
+  };
+}
+
+/** What the doubles of words write: no weights have written it, so that no scorer scores it. */
+const WORDS = Array.from({ length: 24 }, (_, i) => ['Line', ` ${i}`, ' is', ' so', '.\n']).flat();
+
+/** Some steps are more doubtful than others. */
+const probability = (index: number): number => 0.6 + 0.3 * Math.sin(index) ** 2;
+
+const DOUBLE_TIMEOUTS = { connect_s: 5, first_byte_s: 3, idle_s: 2 };
+
+const NO_WEIGHTS = {
+  scorer: 'its words are of no model',
+  unicode: 'its tokens are whole words',
+  seeds: 'it writes the same words whatever the seed',
+} as const;
+
+function words(
+  name: string,
+  script: (options: DoubleOptions) => Script,
+  capabilities: Capabilities,
+  not: Subject['not'],
+): Subject {
+  return {
+    name: `the double of ${name}`,
+    model: { name: 'words', checkpoint: null, context: 256, question: 'Say it.', endless: 'Say it.' },
+    capabilities,
+    agreement: 0,
+    timeouts: DOUBLE_TIMEOUTS,
+    missing: '',
+    not: { ...NO_WEIGHTS, ...not },
+    start: async (port) => {
+      let running = 0;
+      let stopped = false;
+      const pace = async (): Promise<void> => {
+        do await setTimeout(2);
+        while (stopped);
+      };
+      const answer = script({ answer: WORDS, probability, pace, serves: 'words', context: 256 });
+      const upstream = await startScriptedUpstream(async (request, reply) => {
+        while (stopped) await setTimeout(5);
+        running += 1;
+        await Promise.race([answer(request, reply), reply.closed]).finally(() => {
+          running -= 1;
+        });
+      }, port);
+      return {
+        url: upstream.url,
+        running: async () => running,
+        signal: (kind) => {
+          if (kind === 'SIGKILL') void upstream.close();
+          else stopped = kind === 'SIGSTOP';
+        },
+        close: () => upstream.close(),
+      };
+    },
+  };
+}
+
+/** The double of vLLM that has the engine behind it. */
+function engineDouble(): Subject {
+  return {
+    name: 'the double of vLLM with an engine',
+    model: { name: 'reasoner', checkpoint: REASONER, ...MODELS.reasoner },
+    capabilities: { tokenIds: 'return_token_ids', logprobs: 20, resume: 'tokens' },
+    agreement: 1e-5,
+    timeouts: DOUBLE_TIMEOUTS,
+    missing: '',
+    not: { unknownModel: 'it takes any name of a model', unicode: NO_CHARACTERS },
+    start: async (port) => {
+      const engine = await Engine.open(REASONER);
+      const upstream = await EngineUpstream.start(
+        engine,
+        { tokenIds: true, logprobs: true, continues: true, completions: true },
+        port,
+      );
+      const close = async (): Promise<void> => {
+        await upstream.close();
+        await engine.close();
+      };
+      return {
+        url: upstream.url,
+        running: async () => upstream.running,
+        signal: (kind) => {
+          if (kind === 'SIGKILL') void close();
+          else upstream.stopped = kind === 'SIGSTOP';
+        },
+        close,
+      };
+    },
+  };
+}
+
+export const doubles: readonly Subject[] = [
+  words('vLLM', vllmDouble, { tokenIds: 'return_token_ids', logprobs: 2, resume: 'tokens' }, {}),
+  words(
+    'llama.cpp',
+    llamaCppDouble,
+    { tokenIds: 'return_tokens', logprobs: 2, resume: 'tokens' },
+    {
+      promptIds: 'llama.cpp does not tell the ids of a prompt',
+      tooManyTokens: 'llama.cpp ends at its context whatever max_tokens says',
+      unknownModel: 'llama.cpp takes any name of a model',
+    },
+  ),
+  engineDouble(),
+];

@@ -1,0 +1,66 @@
+import type { Recorded } from './recordings.js';
+
+/** The folder of the recordings. */
+export const VLLM = 'vllm-0.32.0';
+
+const MODEL = 'smollm2';
+const SKY = [{ role: 'user', content: 'Why is the sky blue?' }];
+const ODD = [{ role: 'user', content: 'Repeat: Größe, 漢字, 😀👍🏽, Ελληνικά, עברית.' }];
+
+/** As flinch asks. */
+const STREAM = {
+  model: MODEL,
+  stream: true,
+  stream_options: { include_usage: true },
+  return_token_ids: true,
+  temperature: 0,
+};
+const TOLD = { logprobs: true, top_logprobs: 2 };
+const chat = (body: object): Recorded => ({
+  path: '/v1/chat/completions',
+  body: { ...STREAM, ...TOLD, messages: SKY, max_tokens: 8, ...body },
+});
+const completion = (body: object): Recorded => ({
+  path: '/v1/completions',
+  body: { ...STREAM, logprobs: 2, max_tokens: 8, ...body },
+});
+
+/** The main shapes of requests, which a vLLM with SmolLM2 is asked. */
+export const VLLM_REQUESTS: Readonly<Record<string, Recorded>> = {
+  models: { path: '/v1/models', body: null },
+  chat: chat({}),
+  'chat-that-ends': chat({ messages: [{ role: 'user', content: 'Say only OK.' }], max_tokens: 60 }),
+  'chat-with-stop': chat({ stop: ['wer to'], max_tokens: 16 }),
+  'chat-of-characters': chat({ messages: ODD, temperature: 1.4, seed: 1, max_tokens: 40 }),
+  'continue-final-message': chat({
+    messages: [...SKY, { role: 'assistant', content: 'The sky is' }],
+    continue_final_message: true,
+    add_generation_prompt: false,
+  }),
+  completion: completion({ prompt: [504, 6376, 314] }),
+  'completion-of-text': completion({ prompt: 'The sky is' }),
+  'refused-model': chat({ model: 'unknown-model' }),
+  'refused-field': chat({ temperature: -1 }),
+  'refused-type': chat({ messages: 'no list' }),
+  'refused-prompt': chat({ messages: [{ role: 'user', content: 'word '.repeat(2100) }] }),
+  'refused-max-tokens': chat({ max_tokens: 100_000 }),
+  'refused-in-stream': chat({ top_logprobs: 21 }),
+  'refused-id-in-stream': completion({ prompt: [1, 2, 999_999] }),
+};
+
+/** Questions to a model that writes its thoughts first, as in the examples. */
+const THOUGHTS = [
+  ['What is 2 + 2?', '<think>Two and two.</think>It is four.'],
+  ['What is 3 + 3?', '<think>Three and three.</think>It is six.'],
+  ['What is 5 + 5?', '<think>Five and five.</think>It is ten.'],
+].flatMap(([question, answer]) => [
+  { role: 'user', content: question },
+  { role: 'assistant', content: answer },
+]);
+const THINKING = [...THOUGHTS, { role: 'user', content: 'What is 1 + 1?' }];
+
+/** The same of a vLLM with `--reasoning-parser`. */
+export const VLLM_REASONING: Readonly<Record<string, Recorded>> = {
+  reasoning: chat({ messages: THINKING, max_tokens: 24 }),
+  'reasoning-with-stop': chat({ messages: THINKING, max_tokens: 24, stop: ['is tw'] }),
+};

@@ -74,22 +74,39 @@ def nli_model(folder: Path) -> SimpleNamespace:
     )
 
 
-def measure(record: dict, model: Written, nli, similarity) -> dict:
+def by_probability(record: dict, model: Written) -> tuple[dict, dict]:
+    """What the pass gives, and its statistics for what else is computed."""
     clock = Clock()
     asked = [record["asked"]]
     length = len(record["tokens"])
-    end = [] if record["end"] is None else [record["end"]]
-    model.tokens = record["tokens"] + end
+    model.tokens = record["tokens"] + ([] if record["end"] is None else [record["end"]])
     greedy = GreedyProbsCalculator(output_attentions=False)
     stats = clock.time("pass", lambda: greedy({}, asked, model))
     if stats["input_tokens"][0] != record["prompt"]:
         raise SystemExit(f"question {record['question']}: the prompt is not the one that was answered")
-    # As lm-polygraph has them: its tokens include the end token.
     stats |= clock.time("entropy", lambda: EntropyCalculator()(stats))
+    # As lm-polygraph has them: its tokens include the end token.
     as_is = {"perplexity": Perplexity()(stats)[0], "entropy": MeanTokenEntropy()(stats)[0]}
     names = ["greedy_log_likelihoods", "greedy_tokens", "greedy_tokens_alternatives", "entropy"]
     stats = {name: [stats[name][0][:length]] for name in names}
-    stats |= {"input_texts": asked, "sample_texts": [[record["text"]]], "sample_tokens": [[[]]]}
+    scores = {
+        "perplexity": Perplexity()(stats)[0],
+        "sequence": MaximumSequenceProbability()(stats)[0],
+        "entropy": MeanTokenEntropy()(stats)[0],
+        "tokens": {
+            "nll": (-np.array(stats["greedy_log_likelihoods"][0])).tolist(),
+            "entropy": np.array(stats["entropy"][0]).tolist(),
+        },
+        "with_end": as_is,
+        "seconds": clock.seconds,
+    }
+    return scores, stats
+
+
+def by_meaning(record: dict, stats: dict, model: Written, nli, similarity) -> dict:
+    clock = Clock()
+    asked = [record["asked"]]
+    stats = stats | {"input_texts": asked, "sample_texts": [[record["text"]]], "sample_tokens": [[[]]]}
 
     def ccp():
         found = GreedyAlternativesNLICalculator(nli)(stats, asked, model)
@@ -99,23 +116,9 @@ def measure(record: dict, model: Written, nli, similarity) -> dict:
         found = similarity(stats, asked, model)
         return TokenSAR()(stats | found)[0]
 
-    (ccp_score, ccp_tokens), sar = clock.time("ccp", ccp), clock.time("token_sar", token_sar)
-    return {
-        "question": record["question"],
-        "sample": record["sample"],
-        "perplexity": Perplexity()(stats)[0],
-        "sequence": MaximumSequenceProbability()(stats)[0],
-        "entropy": MeanTokenEntropy()(stats)[0],
-        "tokens": {
-            "nll": (-np.array(stats["greedy_log_likelihoods"][0])).tolist(),
-            "entropy": np.array(stats["entropy"][0]).tolist(),
-            "ccp": ccp_tokens.tolist(),  # -log CCP: the estimator negates what it reduces
-        },
-        "ccp": ccp_score,
-        "token_sar": sar,
-        "with_end": as_is,
-        "seconds": clock.seconds,
-    }
+    (score, tokens), sar = clock.time("ccp", ccp), clock.time("token_sar", token_sar)
+    # The estimator negates what it reduces: -log CCP.
+    return {"ccp": score, "ccp_tokens": tokens.tolist(), "token_sar": sar, "seconds": clock.seconds}
 
 
 def main() -> None:
@@ -131,9 +134,16 @@ def main() -> None:
     similarity = CrossEncoderSimilarityMatrixCalculator()
     similarity.crossencoder, similarity.crossencoder_setup = Cosine(options.minilm), True
     records = answers()
-    measure(records[0], model, nli, similarity)  # the first run of each model is slower
+    by_probability(records[0], model)  # the first pass is slower
+    statistics = []
     for record in records:
-        say(measure(record, model, nli, similarity))
+        scores, stats = by_probability(record, model)
+        statistics.append(stats)
+        say({"question": record["question"], "sample": record["sample"]} | scores)
+    by_meaning(records[0], statistics[0], model, nli, similarity)
+    for record, stats in zip(records, statistics):
+        scores = by_meaning(record, stats, model, nli, similarity)
+        say({"question": record["question"], "sample": record["sample"]} | scores)
     for question, own in by_question(records):
         stats = {"sample_texts": [[record["text"] for record in own[1:]]]}
         names = {"rouge_l": "rougeL", "bleu": "BLEU"}

@@ -15,12 +15,13 @@ import {
   measureQuestion,
 } from './flinch-measures.js';
 import { POLYGRAPH, resultsOf, runScript, scriptFile, THINKBOOSTER, UQLM } from './peer-scripts.js';
-import type { Results } from './rows.js';
+import type { Results } from './row.js';
 
 interface Options {
   readonly answers: string;
   readonly model: string;
   readonly minilm: string;
+  readonly nli?: string;
   readonly output: string;
 }
 
@@ -45,6 +46,7 @@ export function agreementCommand(): Command {
         'MiniLM of the peers',
       ),
     )
+    .option('--nli <folder>', 'NLI model, with its graph; by default a stand-in that knows nothing')
     .option('--output <file>', 'write the results as JSON', 'bench-agreement.json')
     .addHelpText('after', '\nExample:\n  $ npx flinch bench agreement')
     .action(compare);
@@ -58,13 +60,13 @@ async function compare(options: Options): Promise<void> {
 
 /** @param folder for files that are gone afterwards */
 export async function measure(
-  { answers: file, model, minilm }: Omit<Options, 'output'>,
+  { answers: file, model, minilm, nli: own }: Omit<Options, 'output'>,
   folder: string,
 ): Promise<AgreementReport> {
   const given = await readFile(file, 'utf8');
   const answers = parseAnswers(given);
-  const nli = join(folder, 'nli');
-  await runScript('vllm', 'nli_stand_in.py', [minilm, nli]);
+  const nli = own ?? join(folder, 'nli');
+  if (own === undefined) await runScript('vllm', 'nli_stand_in.py', [minilm, nli]);
   const run = (name: string, args: readonly string[]): Promise<string> =>
     runScript(name, `measure_${name}.py`, [model, ...args], given);
   // Two at a time, on one thread each: processor time is measured.

@@ -1,7 +1,10 @@
 import { heading } from 'flinch/internals';
 import { type Machine, table, thisMachine } from '../markdown-table.js';
-import { mean } from './flinch-measures.js';
-import { having, type Results, type Row, rowsOf } from './rows.js';
+import { mean } from './means.js';
+import { polygraphRows } from './polygraph-rows.js';
+import { having, type Results, type Row } from './row.js';
+import { thinkboosterRows } from './thinkbooster-rows.js';
+import { uqlmRows } from './uqlm-rows.js';
 
 /** Seconds of processor time for an answer. */
 export interface Time {
@@ -49,7 +52,7 @@ export function reportOf(results: Results, model: string): AgreementReport {
     ),
     answers: answers.length,
     tokens: tokens.length,
-    rows: rowsOf(results),
+    rows: [...polygraphRows(results), ...uqlmRows(results), ...thinkboosterRows(results)],
     times: timesOf(results),
     votes: having(thinkbooster, 'votes').map(({ question, answers }) => ({
       flinch: questions.get(question)!.finals,
@@ -70,7 +73,12 @@ function timesOf({ flinch, polygraph, uqlm, thinkbooster }: Results): Time[] {
     what,
     seconds: mean(seconds),
   });
-  const poly = having(polygraph, 'ccp').map(({ seconds }) => seconds);
+  const poly = having(polygraph, 'perplexity').map(({ seconds }) => seconds);
+  const meant = having(polygraph, 'ccp').map(({ seconds: { ccp = 0, token_sar = 0 } }, i) => ({
+    pass: poly[i]?.pass ?? 0,
+    ccp,
+    token_sar,
+  }));
   const own = having(polygraph, 'own').map(({ seconds }) => seconds);
   const white = having(uqlm, 'probability_margin').map(({ seconds }) => seconds);
   const think = having(thinkbooster, 'pd_gap').map(({ seconds }) => seconds);
@@ -103,7 +111,7 @@ function timesOf({ flinch, polygraph, uqlm, thinkbooster }: Results): Time[] {
     time(
       'lm-polygraph',
       'CCP',
-      poly.map(({ pass = 0, ccp = 0 }) => pass + ccp),
+      meant.map(({ pass, ccp }) => pass + ccp),
     ),
     time(
       'flinch',
@@ -113,7 +121,7 @@ function timesOf({ flinch, polygraph, uqlm, thinkbooster }: Results): Time[] {
     time(
       'lm-polygraph',
       'TokenSAR',
-      poly.map(({ pass = 0, token_sar = 0 }) => pass + token_sar),
+      meant.map(({ pass, token_sar }) => pass + token_sar),
     ),
     time(
       'lm-polygraph',

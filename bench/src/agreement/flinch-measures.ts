@@ -12,6 +12,7 @@ import { parseMeasure } from '../measures/parse-measure.js';
 import { type Scorable, scoreMeasures } from '../measures/score-measures.js';
 import type { Answer } from './answers.js';
 import { cpuSeconds } from './cpu-seconds.js';
+import { mean } from './means.js';
 
 /** As many alternatives as any of the peers reads. */
 const TOP = 20;
@@ -178,9 +179,6 @@ async function meansWithEnd(engine: Engine, answer: Answer, end: number) {
   const { tokens } = await scoreMeasures(engine, response, PASS, none);
   return { perplexity: mean(tokens.nll as number[]), entropy: mean(tokens.entropy as number[]) };
 }
-
-export const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
 
 const dot = (a: readonly number[], b: readonly number[]): number =>
   a.reduce((sum, value, i) => sum + value * b[i]!, 0);

@@ -21,11 +21,10 @@ export const POLYGRAPH = z.union([
     perplexity: z.number(),
     sequence: z.number(),
     entropy: z.number(),
-    tokens: z.object({ nll: numbers, entropy: numbers, ccp: numbers }),
-    ccp: z.number(),
-    token_sar: z.number(),
+    tokens: z.object({ nll: numbers, entropy: numbers }),
     with_end: z.object({ perplexity: z.number(), entropy: z.number() }),
   }),
+  answer.extend({ ccp: z.number(), ccp_tokens: numbers, token_sar: z.number() }),
   question.extend({ rouge_l: z.number(), bleu: z.number() }),
   question.extend({ own: z.object({ tokens: z.array(z.int()), perplexity: z.number() }), seconds }),
 ]);

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { agreementCommand } from './agreement/agreement-command.js';
 import { correctCommand } from './correct/correct-command.js';
 import { gatewayCommand } from './gateway/gateway-command.js';
 import { peersCommand } from './peers/peers-command.js';
@@ -20,6 +21,7 @@ export function benchCommand(): Command {
     .addCommand(reportCommand())
     .addCommand(correctCommand())
     .addCommand(schedulesCommand())
+    .addCommand(agreementCommand())
     .commandsGroup('Speed and memory:')
     .addCommand(speedCommand())
     .addCommand(checkpointCommand())

@@ -14,6 +14,14 @@ export interface GraphOptions {
   readonly seed?: number;
 }
 
+/** Which clusters the responses' steps are in. */
+export interface StepGraph {
+  /** The cluster of each step of the first response. */
+  readonly clusters: readonly number[];
+  /** Whether a step of the response is in the cluster, `[response][cluster]`. */
+  readonly edges: readonly (readonly boolean[])[];
+}
+
 /**
  * How uncertain each step of the first response is: −closeness of its cluster in the graph of responses and clusters.
  * Steps of one cluster tie.
@@ -21,11 +29,20 @@ export interface GraphOptions {
  */
 export function graphUncertainty(
   embeddings: readonly (readonly (readonly number[])[])[],
-  { clusterScale = 1, seed = 0 }: GraphOptions = {},
+  options: GraphOptions = {},
 ): number[] {
+  if (!embeddings[0] || embeddings[0].length === 0) return [];
+  const { clusters, edges } = stepGraph(embeddings, options);
+  const closeness = claimCloseness(edges);
+  return clusters.map((node) => -closeness[node]!);
+}
+
+/** @param embeddings as for {@link graphUncertainty}; the first response has a step */
+export function stepGraph(
+  embeddings: readonly (readonly (readonly number[])[])[],
+  { clusterScale = 1, seed = 0 }: GraphOptions = {},
+): StepGraph {
   const steps = embeddings.flat();
-  const [first] = embeddings;
-  if (!first || first.length === 0) return [];
   const k = clusterCount(embeddings, clusterScale);
   const clusters = compact(k < 2 ? steps.map(() => 0) : cluster(steps, k, seed));
   const owner = embeddings.flatMap((own, response) => own.map(() => response));
@@ -34,8 +51,7 @@ export function graphUncertainty(
       clusters.some((one, step) => one === node && owner[step] === response),
     ),
   );
-  const closeness = claimCloseness(edges);
-  return clusters.slice(0, first.length).map((node) => -closeness[node]!);
+  return { clusters: clusters.slice(0, embeddings[0]?.length ?? 0), edges };
 }
 
 /** The mean number of steps of a response, scaled; from 2 to the number of steps that differ. */

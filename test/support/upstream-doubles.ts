@@ -26,6 +26,8 @@ export interface DoubleOptions {
   readonly serves?: string;
   /** Tokens of prompt and answer together. */
   readonly context?: number;
+  /** Alternatives that may be asked for: vLLM's `--max-logprobs`. */
+  readonly mostLogprobs?: number;
 }
 
 /** One token as the double's model writes it. */
@@ -176,8 +178,9 @@ export function vllmDouble(options: DoubleOptions = {}): Script {
     const prompt = chat ? model.prompt(body.messages ?? [], open) : idsOf(model, body);
     if (prompt.length + 1 > context) return refuse(reply, vllmTooLong(context), 'input_tokens');
     const most = Number(body.top_logprobs ?? body.logprobs ?? 0);
-    if (most > VLLM_LOGPROBS) {
-      const message = `Requested sample logprobs of ${most}, which is greater than max allowed: ${VLLM_LOGPROBS} (parameter=logprobs, value=${most})`;
+    const { mostLogprobs = 20 } = options;
+    if (most > mostLogprobs) {
+      const message = `Requested sample logprobs of ${most}, which is greater than max allowed: ${mostLogprobs} (parameter=logprobs, value=${most})`;
       reply.head().data({ error: { message, type: 'BadRequestError', param: 'logprobs', code: 400 } });
       return reply.data('[DONE]').end();
     }
@@ -227,9 +230,6 @@ export function vllmDouble(options: DoubleOptions = {}): Script {
     finish(reply, prompt.length, sent.length);
   };
 }
-
-/** `--max-logprobs`, by default. */
-const VLLM_LOGPROBS = 20;
 
 const vllmTooMany = (tokens: number | undefined, context: number): string =>
   `max_tokens=${tokens} cannot be greater than max_model_len=${context}. Please request fewer output tokens. (parameter=max_tokens, value=${tokens})`;

@@ -43,7 +43,7 @@ export const VLLM_REQUESTS: Readonly<Record<string, Recorded>> = {
   'refused-model': chat({ model: 'unknown-model' }),
   'refused-field': chat({ temperature: -1 }),
   'refused-type': chat({ messages: 'no list' }),
-  'refused-prompt': completion({ prompt: Array(2049).fill(1) }),
+  'refused-prompt': completion({ prompt: 'word '.repeat(2100) }),
   'refused-max-tokens': chat({ max_tokens: 100_000 }),
   'refused-in-stream': chat({ top_logprobs: 21 }),
   'refused-id-in-stream': completion({ prompt: [1, 2, 999_999] }),

@@ -16,6 +16,7 @@ const known = new Set(commands.flatMap(flagsOf));
 
 /** Flags of other programs, which the documents name, too. */
 const FOREIGN = new Set([
+  '--max-logprobs',
   '--reasoning-parser',
   '--reasoning-format',
   '--logprobs-mode',

@@ -1,12 +1,14 @@
 import { scored } from '../support/upstream-contract/scored.js';
 import { upstreamContract } from '../support/upstream-contract.js';
-import { realServer } from '../support/upstream-subjects.js';
+import { engineDouble, realServer } from '../support/upstream-subjects.js';
 
-// FLINCH_UPSTREAM=vllm, or llama-cpp, runs only that one.
+// FLINCH_UPSTREAM=vllm, llama-cpp or double runs only that one.
 const only = process.env.FLINCH_UPSTREAM;
 
 const VLLM = { tokenIds: 'return_token_ids', logprobs: 20, resume: 'tokens' } as const;
 const LLAMA_CPP = { tokenIds: 'return_tokens', logprobs: 20, resume: 'tokens' } as const;
+
+if (!only || only === 'double') upstreamContract(engineDouble());
 
 for (const model of ['reasoner', 'smollm2'] as const) {
   if (!only || only === 'vllm') {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Engine, GeneratedToken, Generation } from '#src/index.js';
 
 /**
- * A server that speaks as vLLM does, with an engine behind it. Made from vLLM's documentation and source, not a vLLM:
+ * A server that speaks as vLLM 0.32.0 was seen to do (docs/upstreams.md), with an engine behind it. See also
  * docs.vllm.ai "OpenAI-Compatible Server"; vllm/entrypoints/openai/chat_completion/protocol.py and
  * completion/protocol.py for `return_token_ids`, `token_ids`, `prompt_token_ids`, `continue_final_message` and
  * `add_generation_prompt`; the token that ends an answer is among its ids, without text.
@@ -153,15 +153,25 @@ export class EngineUpstream {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const prompt = tellsIds ? { prompt_token_ids: promptIds } : {};
     if (chat) send({ delta: { role: 'assistant', content: '' } }, prompt);
-    if (chat && reasoning !== undefined) send({ delta: { reasoning_content: reasoning } });
+    if (chat && reasoning !== undefined) send({ delta: { reasoning } });
     let first = !chat;
     for (;;) {
       const item = await generation.next();
       while (this.stopped) await setTimeout(10);
       if (item.type === 'end') {
         const ended = item.reason === 'stop' && asked.stop.length === 0;
-        const ids = tellsIds ? { token_ids: ended ? [this.#engine.checkpoint.eosTokenIds[0]] : [] } : {};
-        send({ ...(chat ? { delta: {} } : { text: '' }), finish_reason: item.reason, ...ids });
+        const [end = 0] = this.#engine.checkpoint.eosTokenIds;
+        const ids = tellsIds ? { token_ids: ended ? [end] : [] } : {};
+        const text = this.#engine.checkpoint.tokenizer.tokenText(end);
+        // The engine does not tell how probable it was.
+        const last = { id: end, text, logprob: Math.log(0.9), topLogprobs: [] };
+        const told = logprobs && ended && asked.logprobs !== undefined;
+        send({
+          ...(chat ? { delta: { content: '' } } : { text: '' }),
+          ...(told && { logprobs: this.#logprobs(last, chat) }),
+          finish_reason: item.reason,
+          ...ids,
+        });
         const usage = { prompt_tokens: promptIds.length, completion_tokens: item.tokens };
         send(null, { usage });
         response.end('data: [DONE]\n\n');
@@ -175,7 +185,10 @@ export class EngineUpstream {
     }
   }
 
-  #logprobs({ id, text, logprob, topLogprobs }: GeneratedToken, chat: boolean): object {
+  #logprobs(
+    { id, text, logprob, topLogprobs }: Pick<GeneratedToken, 'id' | 'text' | 'logprob' | 'topLogprobs'>,
+    chat: boolean,
+  ): object {
     const { tokenizer } = this.#engine.checkpoint;
     const entry = (token: string, of: number, value: number) => ({
       token,

@@ -26,6 +26,8 @@ export interface DoubleOptions {
   readonly serves?: string;
   /** Tokens of prompt and answer together. */
   readonly context?: number;
+  /** Alternatives that may be asked for: vLLM's `--max-logprobs`. */
+  readonly mostLogprobs?: number;
 }
 
 /** One token as the double's model writes it. */
@@ -50,6 +52,11 @@ class Model {
 
   knows(name: unknown): boolean {
     return this.#options.serves === undefined || this.#options.serves === name;
+  }
+
+  /** The token that ends an answer. */
+  get end(): Written {
+    return { text: '<|end|>', id: this.id('<|end|>'), logprob: Math.log(0.8), other: ' and' };
   }
 
   /** Before a token. */
@@ -111,7 +118,7 @@ const refuse = (reply: ScriptedReply, message: string, param: string | null = nu
 function withStops(tokens: readonly Written[], { stop }: RequestBody) {
   const stops = typeof stop === 'string' ? [stop] : (stop ?? []);
   const held = Math.max(0, ...stops.map(({ length }) => length - 1));
-  const sent: { readonly token: Written; readonly delta: string }[] = [];
+  const sent: { token: Written; delta: string }[] = [];
   let text = '';
   let from = 0;
   for (const [i, token] of tokens.entries()) {
@@ -153,7 +160,8 @@ function openSequence({ messages = [] }: RequestBody, open: boolean): string {
 /**
  * vLLM 0.32.0: `return_token_ids`, `continue_final_message` with `add_generation_prompt: false`, prompts of ids; a last
  * message of the assistant alone is one that has ended. Unknown fields are taken and ignored. The first event of a chat
- * has the ids of the prompt and no token; the last token and the reason come together. What it refuses only once the
+ * has the ids of the prompt and no token; the last token, which may be the one that ends the answer, and the reason
+ * come together. What it refuses only once the
  * request is with the engine, it refuses in an event of a stream with status 200.
  */
 export function vllmDouble(options: DoubleOptions = {}): Script {
@@ -176,8 +184,9 @@ export function vllmDouble(options: DoubleOptions = {}): Script {
     const prompt = chat ? model.prompt(body.messages ?? [], open) : idsOf(model, body);
     if (prompt.length + 1 > context) return refuse(reply, vllmTooLong(context), 'input_tokens');
     const most = Number(body.top_logprobs ?? body.logprobs ?? 0);
-    if (most > VLLM_LOGPROBS) {
-      const message = `Requested sample logprobs of ${most}, which is greater than max allowed: ${VLLM_LOGPROBS} (parameter=logprobs, value=${most})`;
+    const { mostLogprobs = 20 } = options;
+    if (most > mostLogprobs) {
+      const message = `Requested sample logprobs of ${most}, which is greater than max allowed: ${mostLogprobs} (parameter=logprobs, value=${most})`;
       reply.head().data({ error: { message, type: 'BadRequestError', param: 'logprobs', code: 400 } });
       return reply.data('[DONE]').end();
     }
@@ -185,6 +194,8 @@ export function vllmDouble(options: DoubleOptions = {}): Script {
     const limit = Math.min(body.max_tokens ?? Number.POSITIVE_INFINITY, context - prompt.length);
     const { tokens, reason } = model.write(begun, body, limit);
     const { sent, stopped } = withStops(tokens, body);
+    // The token that ends the answer is one of it, without text.
+    if (!stopped && reason === 'stop') sent.push({ token: model.end, delta: '' });
     const ids = body.return_token_ids === true;
     reply.head();
     if (chat) {
@@ -222,14 +233,9 @@ export function vllmDouble(options: DoubleOptions = {}): Script {
         ],
       });
     }
-    if (tokens.length === 0)
-      reply.data({ choices: [{ index: 0, delta: {}, text: '', finish_reason: 'stop' }] });
     finish(reply, prompt.length, sent.length);
   };
 }
-
-/** `--max-logprobs`, by default. */
-const VLLM_LOGPROBS = 20;
 
 const vllmTooMany = (tokens: number | undefined, context: number): string =>
   `max_tokens=${tokens} cannot be greater than max_model_len=${context}. Please request fewer output tokens. (parameter=max_tokens, value=${tokens})`;

@@ -75,8 +75,6 @@ const MODELS = {
   },
 } as const satisfies Readonly<Record<PeerModel, Omit<SubjectModel, 'name' | 'checkpoint'>>>;
 
-const NO_CHARACTERS = 'its model writes no characters of several tokens';
-
 /** How a real server tells how many answers it is writing. */
 const RUNNING: Readonly<Record<PeerServerName, (origin: string) => Promise<number>>> = {
   vllm: async (origin) => {
@@ -111,7 +109,7 @@ export function realServer(
     agreement,
     timeouts: { connect_s: 5, first_byte_s: 60, idle_s: 20 },
     missing: needsServer(server, model).reason,
-    not: { ...(model === 'reasoner' && { unicode: NO_CHARACTERS }), ...not },
+    not,
     start: async (port) => {
       const { url, signal, close } = await startServer(server, model, args, port);
       return { url, signal, close, running: () => RUNNING[server](new URL(url).origin) };
@@ -176,7 +174,7 @@ function words(
 }
 
 /** The double of vLLM that has the engine behind it. */
-function engineDouble(): Subject {
+export function engineDouble(): Subject {
   return {
     name: 'the double of vLLM with an engine',
     model: { name: 'reasoner', checkpoint: REASONER, ...MODELS.reasoner },
@@ -184,7 +182,7 @@ function engineDouble(): Subject {
     agreement: 1e-5,
     timeouts: DOUBLE_TIMEOUTS,
     missing: '',
-    not: { unknownModel: 'it takes any name of a model', unicode: NO_CHARACTERS },
+    not: { unknownModel: 'it takes any name of a model' },
     start: async (port) => {
       const engine = await Engine.open(REASONER);
       const upstream = await EngineUpstream.start(
@@ -209,6 +207,7 @@ function engineDouble(): Subject {
   };
 }
 
+/** Those that need no more than words. */
 export const doubles: readonly Subject[] = [
   words('vLLM', vllmDouble, { tokenIds: 'return_token_ids', logprobs: 2, resume: 'tokens' }, {}),
   words(
@@ -221,5 +220,4 @@ export const doubles: readonly Subject[] = [
       unknownModel: 'llama.cpp takes any name of a model',
     },
   ),
-  engineDouble(),
 ];

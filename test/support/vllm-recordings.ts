@@ -5,7 +5,8 @@ export const VLLM = 'vllm-0.32.0';
 
 const MODEL = 'smollm2';
 const SKY = [{ role: 'user', content: 'Why is the sky blue?' }];
-const ODD = [{ role: 'user', content: 'Repeat: Größe, 漢字, 😀👍🏽, Ελληνικά, עברית.' }];
+const PARIS = [{ role: 'user', content: 'What is the capital of France?' }];
+const ODD = [{ role: 'user', content: 'Write five emoji of animals: 🐱🐶' }];
 
 /** As flinch asks. */
 const STREAM = {
@@ -29,9 +30,9 @@ const completion = (body: object): Recorded => ({
 export const VLLM_REQUESTS: Readonly<Record<string, Recorded>> = {
   models: { path: '/v1/models', body: null },
   chat: chat({}),
-  'chat-that-ends': chat({ messages: [{ role: 'user', content: 'Say only OK.' }], max_tokens: 60 }),
-  'chat-with-stop': chat({ stop: ['wer to'], max_tokens: 16 }),
-  'chat-of-characters': chat({ messages: ODD, temperature: 1.4, seed: 1, max_tokens: 40 }),
+  'chat-that-ends': chat({ messages: PARIS, max_tokens: 30 }),
+  'chat-with-stop': chat({ stop: ['on lies'], max_tokens: 16 }),
+  'chat-of-characters': chat({ messages: ODD, max_tokens: 24 }),
   'continue-final-message': chat({
     messages: [...SKY, { role: 'assistant', content: 'The sky is' }],
     continue_final_message: true,
@@ -42,7 +43,7 @@ export const VLLM_REQUESTS: Readonly<Record<string, Recorded>> = {
   'refused-model': chat({ model: 'unknown-model' }),
   'refused-field': chat({ temperature: -1 }),
   'refused-type': chat({ messages: 'no list' }),
-  'refused-prompt': chat({ messages: [{ role: 'user', content: 'word '.repeat(2100) }] }),
+  'refused-prompt': completion({ prompt: 'word '.repeat(2100) }),
   'refused-max-tokens': chat({ max_tokens: 100_000 }),
   'refused-in-stream': chat({ top_logprobs: 21 }),
   'refused-id-in-stream': completion({ prompt: [1, 2, 999_999] }),

@@ -152,9 +152,10 @@ describe('what the guard does about a doubtful step', () => {
   });
 
   it.each([
-    ['vLLM, by the ids of the tokens', vllmDouble, '/v1/completions'],
-    ['llama.cpp, by the text', llamaCppDouble, '/v1/chat/completions'],
-  ])('rollback through %s', async (_, double, path) => {
+    // vLLM counts the token that ends the answer, too.
+    ['vLLM, by the ids of the tokens', vllmDouble, '/v1/completions', ANSWER.length + 1],
+    ['llama.cpp, by the text', llamaCppDouble, '/v1/chat/completions', ANSWER.length],
+  ])('rollback through %s', async (_, double, path, tokens) => {
     const { url, upstream } = await serving(double(doubtful));
     const events = await afterOrdinary(
       url,
@@ -174,7 +175,7 @@ describe('what the guard does about a doubtful step', () => {
     expect(textOf(events)).toBe(TEXT.replace(' not', ' yes'));
     expect(events.at(-1)).toMatchObject({
       finish_reason: 'stop',
-      usage: { completion_tokens: ANSWER.length },
+      usage: { completion_tokens: tokens },
     });
     const continuations = upstream.requests.filter((request) => !isProbe(request) && continues(request.body));
     expect(continuations.map((request) => request.path)).toEqual([path, path, path]);

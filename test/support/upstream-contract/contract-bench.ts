@@ -12,7 +12,7 @@ import type { Feature, RunningSubject, Subject, SubjectModel } from '../upstream
 import { type Said, said } from './said.js';
 
 /** Whose answer has characters of several tokens. */
-export const ODD = [{ role: 'user' as const, content: 'Repeat: Größe, 漢字, 😀👍🏽, Ελληνικά, עברית.' }];
+export const ODD = [{ role: 'user' as const, content: 'Write five emoji of animals: 🐱🐶' }];
 
 /** A server, asked directly and through flinch. */
 export class ContractBench {

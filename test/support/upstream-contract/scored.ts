@@ -57,7 +57,7 @@ export function scored(bench: ContractBench): void {
       );
       for (const seed of [1, 2]) {
         const events = await bench.generation(url, {
-          ...{ messages: ODD, temperature: 1.4, seed, max_tokens: 48 },
+          ...{ messages: ODD, temperature: 1.2, seed, max_tokens: 48 },
           guard: { methods: ['nll'] },
         });
         expect(events.at(-1)).toMatchObject({ type: 'generation.done' });

@@ -149,17 +149,4 @@ describe.skipIf(missing)(`llama.cpp${reason}`, () => {
       expect(done).toBe(false);
     }
   });
-
-  test('a context that is shifted is another text to the model: a mismatch', async () => {
-    const args = ['--parallel', '1', '--ctx-size', '256', '--context-shift'];
-    const { url, mismatches } = await serving('smollm2', args, true);
-    const story = { messages: ask('Tell me a long story of a fox who sails around the world.') };
-    const { error, chunks } = await streamed(url, {
-      ...{ ...story, temperature: 0, max_tokens: 330 },
-      guard: { methods: ['nll'] },
-    });
-    expect(error).toBeNull();
-    expect(tokensOf(chunks).length).toBeGreaterThan(256);
-    expect(mismatches.length).toBeLessThanOrEqual(1);
-  });
 });

@@ -23,7 +23,7 @@ export function rollbacks(bench: ContractBench): void {
       bench.point('scorer', `${title} joins the text exactly`, async (context) => {
         const calibrated = bench.path(`calibrated-${title.length}`);
         const { scorer, mismatches } = await bench.scorerOf(
-          await calibratedModel(bench.model.checkpoint!, calibrated, 0.0015),
+          await calibratedModel(bench.model.checkpoint!, calibrated, 1e-9),
         );
         const proxy = await recordingProxy(bench.server.url, refuse);
         const { url } = await bench.gateway(

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { correctCommand } from './correct/correct-command.js';
 import { gatewayCommand } from './gateway/gateway-command.js';
+import { pretrainedCommand } from './pretrained/pretrained-command.js';
 import { reportCommand } from './report/report-command.js';
 import { mergeCommand } from './run/merge-command.js';
 import { runCommand } from './run/run-command.js';
@@ -18,6 +19,7 @@ export function benchCommand(): Command {
     .addCommand(reportCommand())
     .addCommand(correctCommand())
     .addCommand(schedulesCommand())
+    .addCommand(pretrainedCommand())
     .commandsGroup('Speed and memory:')
     .addCommand(speedCommand())
     .addCommand(checkpointCommand())

@@ -28,15 +28,16 @@ export function equationsIn(text: string): Equation[] {
 /** Words that make a number part of a product or of a larger number; no units. */
 const ARITHMETIC = '(?:of|by|times|plus|minus|half|double|dozen|hundred|thousand|million|percent|over)';
 /** At most three words: `3 pens per box * 4`. */
-const UNIT = String.raw`(?:\s+(?!${ARITHMETIC}\b)[a-z][a-z'-]+){0,3}`;
-const NUMBER = String.raw`[$€£]?\s?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\d^]|[.,]\d)(?:\s?%)?(?![a-z])`;
-const SIDE = String.raw`-?[\s(]*${NUMBER}${UNIT}[\s)]*(?:[-+*/][\s(]*-?${NUMBER}${UNIT}[\s)]*)*`;
+const UNIT = String.raw`(?: (?!${ARITHMETIC}\b)[a-z][a-z'-]+){0,3}`;
+const NUMBER = String.raw`[$€£]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\d^]|[.,]\d)%?(?![a-z])`;
+const OPERAND = String.raw`-?\(*${NUMBER}${UNIT}\)*`;
+const SIDE = `${OPERAND}(?:[-+*/]${OPERAND})*`;
 /** Not within another expression, or behind one of the words. */
 const CHAIN = new RegExp(
-  String.raw`(?<![\w.,$^)(]|[-+*/^(]\s+|\b${ARITHMETIC}\s+)${SIDE}(?:=\s*${SIDE})+(?!${UNIT}\s*[-+*/^=(]|${UNIT}\s*(?!by\b)${ARITHMETIC}\b)`,
+  String.raw`(?<![\w.,$^()+*/-]|\b${ARITHMETIC} )${SIDE}(?:=${SIDE})+(?!${UNIT}[-+*/^=(]|${UNIT} (?!by\b)${ARITHMETIC}\b)`,
   'gi',
 );
-const OPERATION = /[\d)%]\s*[-+*/]/;
+const OPERATION = /[\d)%][-+*/]/;
 
 const MARKUP: readonly (readonly [RegExp, string])[] = [
   [/^\s*(?:[-*•]|\d+[.):])\s+/, ''],
@@ -45,19 +46,23 @@ const MARKUP: readonly (readonly [RegExp, string])[] = [
   [/\\times\b|\\cdot\b|[×·]|(?<=[\d)%]|[a-z]{2})\s+x(?=\s+[$€£(\d])|(?<=\d)\s?x\s?(?=\d)/gi, ' * '],
   [/\\div\b|÷/g, ' / '],
   [/[−–]/g, '-'],
+  // Spaces only between words and numbers.
+  [/\s+/g, ' '],
+  [/ ?([-+*/=()]) ?/g, '$1'],
+  [/(?<=[$€£]) | (?=%)/g, ''],
 ];
 
 const withoutMarkup = (line: string): string =>
   MARKUP.reduce((text, [pattern, by]) => text.replace(pattern, by), line);
 
-/** Numbers, operators and brackets alone. */
-const readSide = (side: string): string =>
-  side
-    .replace(/(?<![a-z])[a-z][a-z'-]+/gi, '')
-    .replace(/[$€£,]/g, '')
-    .replace(/\s+/g, ' ')
-    .replace(/ %/g, '%')
-    .trim();
+/** Numbers, operators and brackets alone, without a bracket around more than this side. */
+function readSide(side: string): string {
+  const plain = side.replace(/ [a-z][a-z'-]+/gi, '').replace(/[$€£,]/g, '');
+  const open = plain.split('(').length - plain.split(')').length;
+  return open > 0
+    ? plain.replace(new RegExp(`^\\({1,${open}}`), '')
+    : plain.replace(/\)+$/, (all) => all.slice(Math.min(all.length, -open)));
+}
 
 /**
  * Equal, or as near as the decimals of a result go: 10 / 3 = 3.33, also cut off, as 20 / 3 = 6.66. A percentage is a number
@@ -66,7 +71,7 @@ const readSide = (side: string): string =>
 function areEqual(left: string, right: string): boolean | null {
   const places = Math.max(decimals(left), decimals(right));
   const tolerance = places === 0 ? 1e-9 : 10 ** -places * (1 + 1e-6);
-  const differences = ['', ' / 100'].map((percent) => valueOf(left, percent) - valueOf(right, percent));
+  const differences = ['', ' / 100'].map((percent) => numberOf(left, percent) - numberOf(right, percent));
   if (differences.some(Number.isNaN)) return null;
   return differences.some((difference) => Math.abs(difference) <= tolerance);
 }
@@ -75,7 +80,7 @@ function areEqual(left: string, right: string): boolean | null {
 const decimals = (side: string): number => /^-?\d+\.(\d+)%?$/.exec(side)?.[1]?.length ?? 0;
 
 /** NaN where there is none. */
-function valueOf(side: string, percent: string): number {
+function numberOf(side: string, percent: string): number {
   const tree = parseLatex(side.replace(/([\d.]+)%/g, `($1${percent})`).replace(/\*/g, '\\times '));
   const [re, im] = tree === null ? [Number.NaN, 0] : expressionValue(tree, new Map());
   return Number.isFinite(re) && im === 0 ? re : Number.NaN;

@@ -1,5 +1,7 @@
+import { writeFile } from 'node:fs/promises';
 import { Command, Option } from 'commander';
-import { Engine, integer, real } from 'flinch/internals';
+import { Engine, integer, readJsonFile, real } from 'flinch/internals';
+import { z } from 'zod';
 import { defaultDataFolder } from '../data/folder.js';
 import type { Measure } from '../measures/measure.js';
 import { claimFolder } from '../result-log.js';
@@ -7,7 +9,9 @@ import { interruptible } from '../run/interrupt.js';
 import { measures } from '../run/run-options.js';
 import { readFolder } from './records.js';
 import { scoreAnswers } from './score.js';
+import { pretrainedTables } from './tables.js';
 import { TASK_NAMES, TASKS, type TaskName } from './tasks.js';
+import { readUnits, unitSetSchema } from './units.js';
 import { writeAnswers } from './write.js';
 
 /** `flinch bench pretrained`: the data of docs/results/pretrained.md, step by step. */
@@ -15,7 +19,9 @@ export function pretrainedCommand(): Command {
   return new Command('pretrained')
     .description('Measure how well uncertainty finds the mistakes of pretrained models.')
     .addCommand(writeCommand())
-    .addCommand(scoreCommand());
+    .addCommand(scoreCommand())
+    .addCommand(collectCommand())
+    .addCommand(tablesCommand());
 }
 
 interface WriteOptions {
@@ -104,4 +110,29 @@ const scoreCommand = (): Command =>
       } finally {
         await engine.close();
       }
+    });
+
+const collectCommand = (): Command =>
+  new Command('collect')
+    .description('Write labels and scores of all folders to one file.')
+    .argument('<folders...>', 'folders of write and score')
+    .requiredOption('--output <file>', 'file to write')
+    .addOption(dataOption())
+    .action(async (folders: string[], { output, data }: { output: string; data: string }) => {
+      const sets = [];
+      for (const folder of folders) sets.push(await readUnits(folder, data));
+      const lines = sets.map(
+        ({ units, ...about }) =>
+          `${JSON.stringify(about).slice(0, -1)},"units":[\n${units.map((unit) => JSON.stringify(unit)).join(',\n')}\n]}`,
+      );
+      await writeFile(output, `[\n${lines.join(',\n')}\n]\n`);
+    });
+
+const tablesCommand = (): Command =>
+  new Command('tables')
+    .description('Print the tables of a file of collect.')
+    .argument('<file>', 'file of collect')
+    .action((file: string) => {
+      const tables = pretrainedTables(readJsonFile(file, z.array(unitSetSchema)));
+      for (const [name, text] of tables) process.stdout.write(`${name}\n\n${text}\n\n`);
     });

@@ -27,12 +27,11 @@ const answerSchema = z.object({
 });
 export type Answer = z.output<typeof answerSchema>;
 
-/** What one measure says of one answer: of tokens, and of steps where it scores steps itself. */
+/** What one measure says of the tokens of one answer. */
 const scoreSchema = z.object({
   id: z.string(),
   measure: z.string(),
-  tokens: z.array(z.number().nullable()).nullable(),
-  steps: z.array(z.number()).nullable(),
+  tokens: z.array(z.number().nullable()),
 });
 export type Score = z.output<typeof scoreSchema>;
 

@@ -1,4 +1,4 @@
-import type { Engine } from 'flinch/internals';
+import { type Engine, UsageError } from 'flinch/internals';
 import { each } from '../concurrent-map.js';
 import type { Measure, TokenSpan } from '../measures/measure.js';
 import { scoreMeasures } from '../measures/score-measures.js';
@@ -52,11 +52,9 @@ export async function scoreAnswers(scoring: Scoring): Promise<void> {
       };
       const found = await scoreMeasures(engine, response, needed, NO_ENCODERS);
       for (const { name } of needed) {
-        scores.add({
-          ...{ id: problem.id, measure: name },
-          tokens: found.tokens[name]?.map((score) => score && rounded(score)) ?? null,
-          steps: found.stepScores[name]?.map(rounded) ?? null,
-        });
+        const tokens = found.tokens[name];
+        if (!tokens) throw new UsageError(`--measures: ${name} does not score tokens`);
+        scores.add({ id: problem.id, measure: name, tokens: tokens.map((score) => score && rounded(score)) });
       }
     },
     { concurrency: 1, signal },

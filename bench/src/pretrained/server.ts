@@ -8,7 +8,7 @@ const responseSchema = z.object({
     .array(
       z.object({
         finish_reason: z.enum(['stop', 'length']),
-        /** Of vLLM. */
+        /** As vLLM has them. */
         token_ids: z.array(z.int()).nullish(),
         /** As llama.cpp has them. */
         logprobs: z
@@ -44,8 +44,8 @@ export async function complete(
     readonly seed: number;
     readonly max_tokens: number;
     readonly stop?: readonly string[];
-    /** Number of alternatives of each token. */
-    readonly logprobs?: number;
+    /** Number of alternatives of each token, as llama.cpp calls it. vLLM has token ids without. */
+    readonly n_probs: number;
   },
 ): Promise<Completed> {
   const response = await fetch(`${url}/completions`, {
@@ -60,7 +60,7 @@ export async function complete(
   const decoder = new StringDecoder('utf8');
   return {
     finish: finish_reason,
-    tokenIds: token_ids ?? null,
+    tokenIds: token_ids ?? logprobs?.content.map(({ id }) => id) ?? null,
     tokens:
       logprobs?.content.map(({ id, logprob, bytes, top_logprobs }) => ({
         ...{ id, logprob, top: top_logprobs },

@@ -36,7 +36,7 @@ export async function writeAnswers(writing: Writing): Promise<void> {
         ? { answer: await writeByIds(writing, checkpoint, problem), tokens: null }
         : await writeByText(writing, problem);
       for (const [measure, of] of tokens ? SERVER_MEASURES : [])
-        scores.add({ id: problem.id, measure, tokens: tokens!.map(of), steps: null });
+        scores.add({ id: problem.id, measure, tokens: tokens!.map(of) });
       answers.add(answer);
     },
     { concurrency: streams, done: problems.length - missing.length, signal },
@@ -65,8 +65,8 @@ async function writeByIds(
 ): Promise<Answer> {
   const { url, ...asked } = request(writing, problem);
   const promptIds = encodePrompt(checkpoint, problem.messages);
-  const { finish, tokenIds } = await complete(url, { ...asked, prompt: promptIds });
-  if (!tokenIds) throw new UsageError('--server: sends no token ids; vLLM does if asked by return_token_ids');
+  const { finish, tokenIds } = await complete(url, { ...asked, prompt: promptIds, n_probs: 1 });
+  if (!tokenIds) throw new UsageError('--server: sends no token ids, as vLLM and llama.cpp do');
   if (finish === 'stop' && checkpoint.eosTokenIds.includes(tokenIds.at(-1)!)) tokenIds.pop();
   const detokenizer = new Detokenizer(checkpoint.tokenizer);
   const tokenTexts = tokenIds.map((token) => detokenizer.push(token));
@@ -84,7 +84,7 @@ async function writeByText(
   const { url, ...asked } = request(writing, problem);
   const { stop } = TASKS[writing.settings.task];
   const prompt = problem.completion;
-  const { finish, tokens } = await complete(url, { ...asked, prompt, stop, logprobs: ALTERNATIVES });
+  const { finish, tokens } = await complete(url, { ...asked, prompt, stop, n_probs: ALTERNATIVES });
   if (!tokens) throw new UsageError('--server: sends no log-probabilities of tokens');
   const tokenIds = tokens.map(({ id }) => id);
   const tokenTexts = tokens.map(({ text }) => text);

@@ -55,29 +55,31 @@ export function detect({ answers, columns, units }: UnitSet): Detection[] {
   });
 }
 
-/** Without the model's own uncertainty, or with no more of it than any server sends. */
+/** The simplest things to go by: no scoring at all, or what any server sends. */
 export const SIMPLE = ['nll', LENGTH, POSITION];
+/** Measures of one forward pass, without any perturbation. */
+export const ONE_PASS = ['nll', 'entropy', 'margin'];
 
 export interface Difference {
-  readonly ours: Detection;
   readonly control: Detection;
   readonly auroc: Estimate;
   readonly p: number;
 }
 
-/** A measure's AUROC minus that of the simple control with the highest one, on the same units. */
-export function againstSimple(detections: readonly Detection[], ours: Detection): Difference {
-  return against(
-    ours,
-    detections.filter(({ measure }) => SIMPLE.includes(measure)),
-  );
-}
-
-/** The best is chosen by its AUROC on the very same units, which favours it. */
-export function against(ours: Detection, others: readonly Detection[]): Difference {
-  const control = others.reduce((best, other) => (other.auroc.value > best.auroc.value ? other : best));
+/**
+ * A detection's AUROC minus that of the best of some measures, by whichever aggregation, on the same units. The best is
+ * chosen on the very same units, which favours it.
+ */
+export function against(
+  ours: Detection,
+  detections: readonly Detection[],
+  measures: readonly string[],
+): Difference {
+  const control = detections
+    .filter(({ measure }) => measures.includes(measure))
+    .reduce((best, other) => (other.auroc.value > best.auroc.value ? other : best));
   const { difference, p } = bootstrapDifference(ours.auroc, control.auroc);
-  return { ours, control, auroc: difference, p };
+  return { control, auroc: difference, p };
 }
 
 /** The units that all measures have scored: expensive measures are run on fewer answers, and all compared on these. */

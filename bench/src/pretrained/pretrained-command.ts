@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { Command, Option } from 'commander';
 import { Engine, integer, readJsonFile, real } from 'flinch/internals';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ import { interruptible } from '../run/interrupt.js';
 import { measures } from '../run/run-options.js';
 import { readFolder } from './records.js';
 import { scoreAnswers } from './score.js';
-import { pretrainedTables } from './tables.js';
+import { pretrainedTables, withTables } from './tables.js';
 import { TASK_NAMES, TASKS, type TaskName } from './tasks.js';
 import { readUnits, unitSetSchema } from './units.js';
 import { writeAnswers } from './write.js';
@@ -130,9 +130,12 @@ const collectCommand = (): Command =>
 
 const tablesCommand = (): Command =>
   new Command('tables')
-    .description('Print the tables of a file of collect.')
+    .description('Print the tables of a file of collect, or write them into pages.')
     .argument('<file>', 'file of collect')
-    .action((file: string) => {
+    .option('--into <pages...>', 'Markdown pages; a table replaces the one after its comment')
+    .action(async (file: string, { into }: { into?: string[] }) => {
       const tables = pretrainedTables(readJsonFile(file, z.array(unitSetSchema)));
+      for (const page of into ?? []) await writeFile(page, withTables(await readFile(page, 'utf8'), tables));
+      if (into) return;
       for (const [name, text] of tables) process.stdout.write(`${name}\n\n${text}\n\n`);
     });

@@ -1,44 +1,57 @@
+import { UsageError } from 'flinch/internals';
 import { table } from '../markdown-table.js';
 import { measureLabel } from '../report/measure-label.js';
 import { percentileInterval, type Resampled } from '../statistics/bootstrap.js';
 import { formatEstimate } from '../statistics/estimate.js';
 import type { AGGREGATIONS } from '../steps/aggregation.js';
 import {
-  againstSimple,
+  against,
   commonUnits,
   completeMeasures,
   type Detection,
   type Difference,
   detect,
+  ONE_PASS,
   RATES,
+  SIMPLE,
 } from './evaluation.js';
 import type { TaskName } from './tasks.js';
 import { LENGTH, POSITION, type UnitSet } from './units.js';
 
-/** What docs/results/pretrained.md shows, by its heading: each follows from docs/results/pretrained.json. */
+/** Tables of docs/results/pretrained.md by their names: all follow from docs/results/pretrained.json. */
 export function pretrainedTables(sets: readonly UnitSet[]): ReadonlyMap<string, string> {
   const evaluated = sets.map((set) => evaluate(completeMeasures(set)));
-  const tables = new Map<string, string>([['counts', countTable(sets)]]);
-  for (const [name, mine] of byTaskAndModel(evaluated)) {
-    tables.set(
-      `${name}: AUROC`,
+  const partial = sets
+    .filter((set) => set.units.some((unit) => unit.includes(null)))
+    .map(commonUnits)
+    .map(evaluate);
+  return new Map([
+    ['counts', countTable(sets)],
+    ...[...byTaskAndModel(evaluated)].flatMap(([name, mine]): [string, string][] => [
+      [`${name}, AUROC`, metricTable(mine, ({ auroc }) => auroc)],
+      [`${name}, average precision`, metricTable(mine, ({ averagePrecision }) => averagePrecision)],
+      [`${name}, found`, recallTable(mine)],
+    ]),
+    ...[...byTaskAndModel(partial)].map(([name, mine]): [string, string] => [
+      `${name}, AUROC on fewer answers`,
       metricTable(mine, ({ auroc }) => auroc),
-    );
-    tables.set(
-      `${name}: average precision`,
-      metricTable(mine, ({ averagePrecision }) => averagePrecision),
-    );
-    tables.set(`${name}: found`, recallTable(mine));
-  }
-  const partial = sets.filter((set) => set.units.some((unit) => unit.includes(null))).map(commonUnits);
-  for (const [name, mine] of byTaskAndModel(partial.map(evaluate)))
-    tables.set(
-      `${name}: AUROC of all measures`,
-      metricTable(mine, ({ auroc }) => auroc),
-    );
-  tables.set('differences', differenceTable([...evaluated, ...partial.map(evaluate)]));
-  return tables;
+    ]),
+    ['alarms', alarmTable([...evaluated, ...partial])],
+    ['differences', differenceTable([...evaluated, ...partial])],
+  ]);
 }
+
+/** A comment that names a table, and the table after it. */
+const PLACE = /<!-- table: (.+) -->\n\n(?:\|.*\n)*/g;
+
+/** A page with its tables written anew. @throws UsageError for a table that the data do not have */
+export const withTables = (page: string, tables: ReadonlyMap<string, string>): string =>
+  page.replace(PLACE, (_, name: string) => {
+    const text = tables.get(name);
+    if (text === undefined)
+      throw new UsageError(`there is no table ${name}; there are: ${[...tables.keys()].join('; ')}`);
+    return `<!-- table: ${name} -->\n\n${text}\n`;
+  });
 
 interface Evaluated {
   readonly set: UnitSet;
@@ -147,6 +160,36 @@ function measureTable(sets: readonly Evaluated[], columns: readonly Column[], di
   return table(['measure', ...heads], rows);
 }
 
+const WATCHED: readonly (readonly [string, Detection['aggregation']])[] = [
+  ['adversarial', 'max'],
+  ['adversarial:block=8,window=64', 'max'],
+  ['entropy', 'sum'],
+  ['entropy-top20', 'sum'],
+  ['nll', 'sum'],
+  ['nll', 'max'],
+  ['margin', 'max'],
+  [LENGTH, 'own'],
+];
+
+/** What alarms find at the same share of false ones. */
+function alarmTable(all: readonly Evaluated[]): string {
+  const rows = all.flatMap(({ set, detections }) =>
+    RATES.map((rate, i) => [
+      ...describe(set),
+      `${100 * rate} %`,
+      ...WATCHED.map(([measure, how]) => {
+        const found = detections.find((one) => one.measure === measure && one.aggregation === how);
+        return found ? formatEstimate(percentileInterval(found.recall[i]!), 2) : '';
+      }),
+    ]),
+  );
+  const heads = WATCHED.map(([measure, how]) => detectorLabel(measure, how));
+  return table(['task', 'model', 'temperature', 'false alarms', ...heads], rows);
+}
+
+const detectorLabel = (measure: string, how: Detection['aggregation']): string =>
+  how === 'own' ? labelOf(measure) : `${labelOf(measure)}, ${HEADS[how]}`;
+
 /** Adv. Pert., offline and as the guard streams it, by largest token and by its best aggregation. */
 function differenceTable(all: readonly Evaluated[]): string {
   const rows = all.flatMap(({ set, detections }) =>
@@ -160,22 +203,24 @@ function differenceTable(all: readonly Evaluated[]): string {
           ...describe(set),
           String(set.units.length),
           labelOf(measure),
-          ...differenceCells(againstSimple(detections, largest)),
+          ...differenceCells(against(largest, detections, SIMPLE)),
+          ...differenceCells(against(largest, detections, ONE_PASS)),
           HEADS[best.aggregation as (typeof HOW)[number]],
-          differenceCells(againstSimple(detections, best))[1]!,
+          differenceCells(against(best, detections, ONE_PASS))[1]!,
         ];
       }),
   );
   return table(
     [
       ...['task', 'model', 'temperature', 'units', 'measure'],
-      ...['best simple control', 'largest token minus control', 'p', 'its best', 'best minus control'],
+      ...['best simple control', 'difference', 'p'],
+      ...['best of one pass', 'difference', 'p'],
+      ...['best aggregation', 'difference to one pass'],
     ],
     rows,
   );
 }
 
 function differenceCells({ control, auroc, p }: Difference): string[] {
-  const how = control.aggregation === 'own' ? '' : `, ${HEADS[control.aggregation]}`;
-  return [`${labelOf(control.measure)}${how}`, formatEstimate(auroc), p.toFixed(3)];
+  return [detectorLabel(control.measure, control.aggregation), formatEstimate(auroc), p.toFixed(3)];
 }

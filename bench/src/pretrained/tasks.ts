@@ -67,7 +67,8 @@ const equations: PretrainedTask = {
         messages: [
           {
             role: 'user',
-            content: `${question}\n\nSolve this step by step. Write each step on its own line as an equation, such as 3 * 4 = 12.`,
+            // Without an example: a small model copies it.
+            content: `${question}\n\nSolve this step by step, and write each calculation as an equation.`,
           },
         ],
         completion: `${EQUATIONS}Question: ${question}\nAnswer:`,

@@ -29,7 +29,7 @@ export function equationsIn(text: string): Equation[] {
 const ARITHMETIC = '(?:of|by|times|plus|minus|half|double|dozen|hundred|thousand|million|percent|over)';
 /** At most three words: `3 pens per box * 4`. */
 const UNIT = String.raw`(?: (?!${ARITHMETIC}\b)[a-z][a-z'-]+){0,3}`;
-const NUMBER = String.raw`[$€£]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\d^]|[.,]\d)%?(?![a-z])`;
+const NUMBER = String.raw`[$€£]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\d^]|[.,]\d)%?(?![%a-z])`;
 const OPERAND = String.raw`-?\(*${NUMBER}${UNIT}\)*`;
 const SIDE = `${OPERAND}(?:[-+*/]${OPERAND})*`;
 /** Not within another expression, or behind one of the words. */

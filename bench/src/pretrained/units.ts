@@ -27,7 +27,9 @@ export async function readUnits(folder: string, dataFolder: string): Promise<Uni
   const settings = readFolder(folder);
   const task = TASKS[settings.task];
   const [answers, scores] = [await openAnswers(folder), await openScores(folder)];
-  const problems = (await task.load(dataFolder)).filter(({ id }) => answers.has(id));
+  const scoredIds = new Set([...scores.values()].map(({ id }) => id));
+  // Empty answers have nothing to score, and an interrupted run has not scored all.
+  const problems = (await task.load(dataFolder)).filter(({ id }) => answers.has(id) && scoredIds.has(id));
   const measures = [...new Set([...scores.values()].map(({ measure }) => measure))];
   const scored = measures.flatMap((measure) => AGGREGATIONS.map((how) => [measure, how] as const));
   const controls = task.unit === 'step' ? [LENGTH, POSITION] : [LENGTH];

@@ -59,6 +59,7 @@ describe('equationsIn', () => {
     '2 * 3 * 4 = 24 + x',
     '5 * x = 10',
     '5 / 0 = 0',
+    '25 + 1 = 26 + 20% of 25',
     'There are 5 apples.',
   ])('finds none in: %s', (text) => {
     expect(equationsIn(text)).toEqual([]);

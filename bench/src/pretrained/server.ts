@@ -7,6 +7,7 @@ const responseSchema = z.object({
   choices: z
     .array(
       z.object({
+        text: z.string(),
         finish_reason: z.enum(['stop', 'length']),
         /** As vLLM has them. */
         token_ids: z.array(z.int()).nullish(),
@@ -56,7 +57,9 @@ export async function complete(
   const text = await response.text();
   if (!response.ok) throw new UsageError(`--server: ${response.status}: ${text.slice(0, 300)}`);
   const [choice] = responseSchema.parse(JSON.parse(text)).choices;
-  const { finish_reason, token_ids, logprobs } = choice!;
+  const { finish_reason, token_ids } = choice!;
+  // llama.cpp sends no log-probabilities of an empty answer.
+  const logprobs = choice!.logprobs ?? (choice!.text === '' ? { content: [] } : null);
   const decoder = new StringDecoder('utf8');
   return {
     finish: finish_reason,

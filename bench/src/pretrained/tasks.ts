@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { ChatMessage } from 'flinch/internals';
 import { z } from 'zod';
 import { suiteFolder } from '../data/folder.js';
+import { seedOf } from '../run/seeds.js';
 import { gsm8kSuite } from '../suites/gsm8k.js';
 import { processbenchSuite } from '../suites/processbench.js';
 import type { GivenResponse } from '../suites/suite.js';
@@ -86,7 +87,9 @@ const read = (subset: 'gsm8k' | 'math'): PretrainedTask => ({
   ...{ maxTokens: 0, stop: [], unit: 'step' },
   async load(data) {
     const problems = await processbenchSuite.load(source(data, 'processbench', [subset]));
+    // The file has the wrong solutions first: without an order of its own a part of it would be no sample.
     return problems
+      .toSorted((a, b) => seedOf(1, a.id) - seedOf(1, b.id))
       .filter(({ question, given }) => question.length + given!.steps.join('').length <= LONGEST_SOLUTION)
       .map((problem) => ({
         ...{ id: problem.id, question: problem.question, given: problem.given, answers: [] },

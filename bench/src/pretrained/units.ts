@@ -28,8 +28,10 @@ export async function readUnits(folder: string, dataFolder: string): Promise<Uni
   const task = TASKS[settings.task];
   const [answers, scores] = [await openAnswers(folder), await openScores(folder)];
   const scoredIds = new Set([...scores.values()].map(({ id }) => id));
-  // Empty answers have nothing to score, and an interrupted run has not scored all.
-  const problems = (await task.load(dataFolder)).filter(({ id }) => answers.has(id) && scoredIds.has(id));
+  const answered = (await task.load(dataFolder)).filter(({ id }) => answers.get(id)?.tokenIds.length);
+  // Of an interrupted run those up to the first that is not scored: a sample as the whole is.
+  const end = answered.findIndex(({ id }) => !scoredIds.has(id));
+  const problems = end < 0 ? answered : answered.slice(0, end);
   const measures = [...new Set([...scores.values()].map(({ measure }) => measure))];
   const scored = measures.flatMap((measure) => AGGREGATIONS.map((how) => [measure, how] as const));
   const controls = task.unit === 'step' ? [LENGTH, POSITION] : [LENGTH];

@@ -61,6 +61,10 @@ const writeCommand = (): Command =>
     .addOption(limitOption())
     .option('--streams <number>', 'concurrent requests', integer(1, 64), 8)
     .addOption(dataOption())
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ flinch bench pretrained write --task questions --model smollm2 --server http://127.0.0.1:8118/v1 \\\n      --checkpoint models/smollm2 --out runs/questions',
+    )
     .action(async (options: WriteOptions) => {
       const { task, model, out, server, checkpoint, temperature, limit, streams, data } = options;
       const problems = (await TASKS[task].load(data)).slice(0, limit);
@@ -96,6 +100,10 @@ const scoreCommand = (): Command =>
     .addOption(limitOption())
     .option('--threads <number>', 'threads of the score process', integer(1, 256), 1)
     .addOption(dataOption())
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ flinch bench pretrained score runs/questions --checkpoint models/smollm2 --measures adversarial,nll',
+    )
     .action(async (folders: string[], options: ScoreOptions) => {
       const { checkpoint, measures, limit, threads, data } = options;
       const engine = await Engine.open(checkpoint, { scoreThreads: threads });
@@ -118,6 +126,10 @@ const collectCommand = (): Command =>
     .argument('<folders...>', 'folders of write and score')
     .requiredOption('--output <file>', 'file to write')
     .addOption(dataOption())
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ flinch bench pretrained collect runs/questions --output /tmp/pretrained.json',
+    )
     .action(async (folders: string[], { output, data }: { output: string; data: string }) => {
       const sets = [];
       for (const folder of folders) sets.push(await readUnits(folder, data));
@@ -133,6 +145,7 @@ const tablesCommand = (): Command =>
     .description('Print the tables of a file of collect, or write them into pages.')
     .argument('<file>', 'file of collect')
     .option('--into <pages...>', 'Markdown pages; a table replaces the one after its comment')
+    .addHelpText('after', '\nExample:\n  $ flinch bench pretrained tables docs/results/pretrained.json')
     .action(async (file: string, { into }: { into?: string[] }) => {
       const tables = pretrainedTables(readJsonFile(file, z.array(unitSetSchema)));
       for (const page of into ?? []) await writeFile(page, withTables(await readFile(page, 'utf8'), tables));

@@ -10,7 +10,7 @@ export { ERROR_CODES } from '../gateway/errors/codes.js';
 export { ERROR_MEANINGS } from '../gateway/errors/meanings.js';
 export { metricsReference } from '../gateway/metrics/reference.js';
 export { CLOSE_CODE_MEANINGS, isFinal } from '../gateway/websocket/close-codes.js';
-export type { Checkpoint } from './checkpoint/checkpoint.js';
+export { type Checkpoint, openCheckpoint } from './checkpoint/checkpoint.js';
 export { parseConfig } from './checkpoint/config.js';
 export { digestLarge, fingerprint } from './checkpoint/fingerprint.js';
 export { readSafetensors } from './checkpoint/safetensors.js';

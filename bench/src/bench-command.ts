@@ -3,6 +3,7 @@ import { agreementCommand } from './agreement/agreement-command.js';
 import { correctCommand } from './correct/correct-command.js';
 import { gatewayCommand } from './gateway/gateway-command.js';
 import { peersCommand } from './peers/peers-command.js';
+import { pretrainedCommand } from './pretrained/pretrained-command.js';
 import { reportCommand } from './report/report-command.js';
 import { mergeCommand } from './run/merge-command.js';
 import { runCommand } from './run/run-command.js';
@@ -22,6 +23,7 @@ export function benchCommand(): Command {
     .addCommand(correctCommand())
     .addCommand(schedulesCommand())
     .addCommand(agreementCommand())
+    .addCommand(pretrainedCommand())
     .commandsGroup('Speed and memory:')
     .addCommand(speedCommand())
     .addCommand(checkpointCommand())

@@ -1,0 +1,154 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { Command, Option } from 'commander';
+import { Engine, integer, readJsonFile, real } from 'flinch/internals';
+import { z } from 'zod';
+import { defaultDataFolder } from '../data/folder.js';
+import type { Measure } from '../measures/measure.js';
+import { claimFolder } from '../result-log.js';
+import { interruptible } from '../run/interrupt.js';
+import { measures } from '../run/run-options.js';
+import { readFolder } from './records.js';
+import { scoreAnswers } from './score.js';
+import { pretrainedTables, withTables } from './tables.js';
+import { TASK_NAMES, TASKS, type TaskName } from './tasks.js';
+import { readUnits, unitSetSchema } from './units.js';
+import { writeAnswers } from './write.js';
+
+/** `flinch bench pretrained`: the data of docs/results/pretrained.md, step by step. */
+export function pretrainedCommand(): Command {
+  return new Command('pretrained')
+    .description('Measure how well uncertainty finds the mistakes of pretrained models.')
+    .addCommand(writeCommand())
+    .addCommand(scoreCommand())
+    .addCommand(collectCommand())
+    .addCommand(tablesCommand());
+}
+
+interface WriteOptions {
+  readonly task: TaskName;
+  readonly model: string;
+  readonly out: string;
+  readonly server?: string;
+  readonly checkpoint?: string;
+  readonly temperature: number;
+  readonly limit: number;
+  readonly streams: number;
+  readonly data: string;
+}
+
+const dataOption = (): Option =>
+  new Option('--data <folder>', 'folder of the data sets').default(
+    defaultDataFolder(),
+    'that of flinch data pull',
+  );
+const limitOption = (): Option =>
+  new Option('--limit <number>', 'number of problems, the first ones')
+    .argParser(integer(1, 1e6))
+    .default(150);
+
+const writeCommand = (): Command =>
+  new Command('write')
+    .description('Have a server write answers, or take those that are given.')
+    .addOption(new Option('--task <name>', 'task').choices(TASK_NAMES).makeOptionMandatory())
+    .requiredOption('--model <name>', 'name of the model at the server')
+    .requiredOption('--out <folder>', 'folder for the results; an interrupted run continues there')
+    .option('--server <url>', 'OpenAI-compatible server, including /v1; not needed for given answers')
+    .option(
+      '--checkpoint <folder>',
+      "the served checkpoint, to prompt by token ids; without it the server's log-probabilities are the scores",
+    )
+    .option('--temperature <number>', 'sampling temperature', real(0, 2), 0)
+    .addOption(limitOption())
+    .option('--streams <number>', 'concurrent requests', integer(1, 64), 8)
+    .addOption(dataOption())
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ flinch bench pretrained write --task questions --model smollm2 --server http://127.0.0.1:8118/v1 \\\n      --checkpoint models/smollm2 --out runs/questions',
+    )
+    .action(async (options: WriteOptions) => {
+      const { task, model, out, server, checkpoint, temperature, limit, streams, data } = options;
+      const problems = (await TASKS[task].load(data)).slice(0, limit);
+      const settings = { task, model, temperature: problems[0]?.given ? null : temperature };
+      claimFolder(out, settings);
+      await interruptible('the same command continues', ({ signal }) =>
+        writeAnswers({
+          ...{ folder: out, settings, problems, streams, signal },
+          url: server ?? null,
+          checkpoint: checkpoint ?? null,
+        }),
+      );
+    });
+
+interface ScoreOptions {
+  readonly checkpoint: string;
+  readonly measures: Measure[];
+  readonly limit: number;
+  readonly threads: number;
+  readonly data: string;
+}
+
+const scoreCommand = (): Command =>
+  new Command('score')
+    .description('Score the answers in the folders of write with the checkpoint that wrote or reads them.')
+    .argument('<folders...>', 'folders of write')
+    .requiredOption('--checkpoint <folder>', 'checkpoint')
+    .addOption(
+      new Option('--measures <names>', 'comma-separated measures, as for flinch bench run')
+        .argParser(measures)
+        .makeOptionMandatory(),
+    )
+    .addOption(limitOption())
+    .option('--threads <number>', 'threads of the score process', integer(1, 256), 1)
+    .addOption(dataOption())
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ flinch bench pretrained score runs/questions --checkpoint models/smollm2 --measures adversarial,nll',
+    )
+    .action(async (folders: string[], options: ScoreOptions) => {
+      const { checkpoint, measures, limit, threads, data } = options;
+      const engine = await Engine.open(checkpoint, { scoreThreads: threads });
+      try {
+        await interruptible('the same command continues', async ({ signal }) => {
+          for (const folder of folders) {
+            const settings = readFolder(folder);
+            const problems = (await TASKS[settings.task].load(data)).slice(0, limit);
+            await scoreAnswers({ folder, settings, problems, measures, engine, signal });
+          }
+        });
+      } finally {
+        await engine.close();
+      }
+    });
+
+const collectCommand = (): Command =>
+  new Command('collect')
+    .description('Write labels and scores of all folders to one file.')
+    .argument('<folders...>', 'folders of write and score')
+    .requiredOption('--output <file>', 'file to write')
+    .addOption(dataOption())
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ flinch bench pretrained collect runs/questions --output /tmp/pretrained.json',
+    )
+    .action(async (folders: string[], { output, data }: { output: string; data: string }) => {
+      const sets = [];
+      for (const folder of folders) sets.push(await readUnits(folder, data));
+      const lines = sets.map(
+        ({ units, ...about }) =>
+          `${JSON.stringify(about).slice(0, -1)},"units":[\n${units.map((unit) => JSON.stringify(unit)).join(',\n')}\n]}`,
+      );
+      await writeFile(output, `[\n${lines.join(',\n')}\n]\n`);
+    });
+
+const tablesCommand = (): Command =>
+  new Command('tables')
+    .description('Print the tables of a file of collect, or write them into pages.')
+    .argument('<file>', 'file of collect')
+    .option('--into <pages...>', 'Markdown pages; a table replaces the one after its comment')
+    .addHelpText('after', '\nExample:\n  $ flinch bench pretrained tables docs/results/pretrained.json')
+    .action(async (file: string, { into }: { into?: string[] }) => {
+      const tables = pretrainedTables(readJsonFile(file, z.array(unitSetSchema)));
+      for (const page of into ?? []) await writeFile(page, withTables(await readFile(page, 'utf8'), tables));
+      if (into) return;
+      for (const [name, text] of tables) process.stdout.write(`${name}\n\n${text}\n\n`);
+    });

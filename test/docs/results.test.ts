@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { type AgreementReport, agreementTable, timesTable } from '#bench/agreement/agreement-report.js';
 import { renderMarkdown } from '#bench/report/markdown.js';
 import { reportOf } from '#bench/report/report.js';
 import { resultTables } from '../support/result-tables.js';
@@ -24,6 +25,18 @@ describe('docs/results/benchmark.md', () => {
   const page = readFileSync(join(RESULTS, 'benchmark.md'), 'utf8');
 
   it.each([...resultTables()])('has what the evaluations say of %s', (_, table) => {
+    expect(page).toContain(table);
+  });
+});
+
+describe('docs/results/peers.md', () => {
+  const page = readFileSync(join(RESULTS, 'peers.md'), 'utf8');
+  const { rows, times }: AgreementReport = JSON.parse(readFileSync(join(RESULTS, 'peers.json'), 'utf8'));
+
+  it.each([
+    ['the agreement', agreementTable(rows)],
+    ['the times', timesTable(times)],
+  ])('has the table of %s', (_, table) => {
     expect(page).toContain(table);
   });
 });

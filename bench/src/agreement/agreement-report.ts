@@ -1,7 +1,7 @@
 import { heading } from 'flinch/internals';
 import { type Machine, table, thisMachine } from '../markdown-table.js';
 import { mean } from './means.js';
-import { polygraphRows } from './polygraph-rows.js';
+import { polygraphRows, writtenBy } from './polygraph-rows.js';
 import { having, type Results, type Row } from './row.js';
 import { thinkboosterRows } from './thinkbooster-rows.js';
 import { uqlmRows } from './uqlm-rows.js';
@@ -25,19 +25,14 @@ export interface AgreementReport {
     readonly flinch: readonly (string | null)[];
     readonly thinkbooster: readonly string[];
   }[];
-  readonly own: readonly { readonly tokens: number; readonly same: number }[];
+  /** Tokens of the answers at temperature 0, and how many of the first that lm-polygraph writes itself are the same. */
+  readonly written: readonly { readonly given: number; readonly same: number }[];
   /** Tokens by what makes CCP differ. */
   readonly ccp: { readonly functional: number; readonly outside: number };
 }
 
 export function reportOf(results: Results, model: string): AgreementReport {
   const { answers, flinch, questions, polygraph, uqlm, thinkbooster } = results;
-  const own = having(polygraph, 'own').map(({ question, own }) => {
-    const { tokens, end } = answers.find((answer) => answer.question === question && answer.sample === 0)!;
-    const given = end === null ? tokens : [...tokens, end];
-    const differs = given.findIndex((token, i) => token !== own.tokens[i]);
-    return { tokens: given.length, same: differs < 0 ? given.length : differs };
-  });
   const tokens = flinch.flatMap(({ functional, ccpAsPolygraph }) =>
     functional.map((one, i) => ({ functional: one, outside: ccpAsPolygraph[i] === null })),
   );
@@ -58,7 +53,7 @@ export function reportOf(results: Results, model: string): AgreementReport {
       flinch: questions.get(question)!.finals,
       thinkbooster: answers,
     })),
-    own,
+    written: writtenBy(results).map(({ given, same }) => ({ given, same })),
     ccp: {
       functional: tokens.filter(({ functional }) => functional).length,
       outside: tokens.filter(({ outside }) => outside).length,

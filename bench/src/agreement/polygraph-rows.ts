@@ -152,14 +152,8 @@ export function polygraphRows(results: Results): Row[] {
 }
 
 /** Answers at temperature 0 that lm-polygraph wrote itself, as far as they are those that were given. */
-function writtenRows({ answers, flinch, polygraph }: Results): Row[] {
-  const same = having(polygraph, 'own').flatMap(({ question, own }) => {
-    const i = answers.findIndex((answer) => answer.question === question && answer.sample === 0);
-    const { tokens, end } = answers[i]!;
-    const given = end === null ? tokens : [...tokens, end];
-    const ours = flinch[i]?.withEnd?.perplexity ?? mean(flinch[i]?.nll ?? []);
-    return given.join() === own.tokens.join() ? [{ ours, theirs: own.perplexity }] : [];
-  });
+function writtenRows(results: Results): Row[] {
+  const same = writtenBy(results).filter(({ given, same }) => same === given);
   if (same.length === 0) return [];
   const row = rowsFor('lm-polygraph');
   return [
@@ -172,4 +166,20 @@ function writtenRows({ answers, flinch, polygraph }: Results): Row[] {
       ({ theirs }) => theirs,
     ),
   ];
+}
+
+/** How many of its first tokens are those of the given answer. lm-polygraph leaves the last one out of what it returns. */
+export function writtenBy({ answers, flinch, polygraph }: Results) {
+  return having(polygraph, 'own').map(({ question, own }) => {
+    const i = answers.findIndex((answer) => answer.question === question && answer.sample === 0);
+    const { tokens, end } = answers[i]!;
+    const given = end === null ? tokens.slice(0, -1) : tokens;
+    const differs = given.findIndex((token, at) => token !== own.tokens[at]);
+    return {
+      given: given.length,
+      same: differs < 0 && own.tokens.length === given.length ? given.length : Math.max(0, differs),
+      ours: flinch[i]?.withEnd?.perplexity ?? mean(flinch[i]?.nll ?? []),
+      theirs: own.perplexity,
+    };
+  });
 }

@@ -20,6 +20,10 @@ const FOREIGN = new Set([
   '--reasoning-parser',
   '--reasoning-format',
   '--logprobs-mode',
+  '--ctx-size',
+  '--parallel',
+  '--kv-unified',
+  '--context-shift',
   '--enable-feature',
   '--max-semi-space-size',
 ]);

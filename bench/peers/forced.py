@@ -50,8 +50,8 @@ class Clock:
 
 
 def by_question(records: list[dict]) -> Iterator[tuple[int, list[dict]]]:
-    """Questions that have samples: the answer at temperature 0 first."""
+    """Questions with at least two samples, which can be compared: the answer at temperature 0 first."""
     for question in sorted({record["question"] for record in records}):
         own = sorted((record for record in records if record["question"] == question), key=lambda one: one["sample"])
-        if len(own) > 1:
+        if len(own) > 2:
             yield question, own

@@ -19,11 +19,11 @@ export type Answer = z.output<typeof answerSchema>;
 
 export const parseAnswers = (text: string): Answer[] => parseJsonLines(text, answerSchema);
 
-/** Of each question with further samples: its answers, the one at temperature 0 first. */
+/** Of each question with at least two samples, which can be compared: its answers, the one at temperature 0 first. */
 export function byQuestion<T extends Pick<Answer, 'question'>>(answers: readonly T[]): Map<number, T[]> {
   const questions = new Map<number, T[]>();
   for (const answer of answers) {
     questions.set(answer.question, [...(questions.get(answer.question) ?? []), answer]);
   }
-  return new Map([...questions].filter(([, own]) => own.length > 1));
+  return new Map([...questions].filter(([, own]) => own.length > 2));
 }

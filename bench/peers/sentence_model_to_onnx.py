@@ -2,7 +2,7 @@
 
     python sentence_model_to_onnx.py SOURCE FOLDER
 
-FOLDER gets `onnx/model.onnx` (weights in float32, output `last_hidden_state`), `config.json` and the tokenizer.
+FOLDER gets all of SOURCE, and `onnx/model.onnx` (weights in float32, output `last_hidden_state`).
 Mean pooling and normalisation are not part of the graph.
 """
 
@@ -14,7 +14,6 @@ from pathlib import Path
 import torch
 from transformers import AutoModel
 
-TOKENIZER = ["tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"]
 INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
 
 
@@ -32,10 +31,9 @@ class Encoder(torch.nn.Module):
 def main(source: str, folder: str) -> None:
     model = AutoModel.from_pretrained(source, dtype=torch.float32, attn_implementation="eager").eval()
     out = Path(folder)
-    (out / "onnx").mkdir(parents=True, exist_ok=True)
-    for name in ["config.json", *TOKENIZER]:
-        if (Path(source) / name).exists():
-            shutil.copyfile(Path(source) / name, out / name)
+    # All of it, for sentence-transformers reads the same folder.
+    shutil.copytree(source, out, dirs_exist_ok=True)
+    (out / "onnx").mkdir(exist_ok=True)
 
     # Two rows, the second one padded: an example of one row, or without padding, could be taken for the rule.
     ids = torch.ones(2, 7, dtype=torch.long)

@@ -29,7 +29,7 @@ describe('peers up', () => {
     const first = await peers('up', 'smollm2');
     expect(first).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/licence: Apache-2.0\n.*760 MB.*\n/),
+      stdout: expect.stringMatching(/licence: Apache-2.0\n.*MB to download, .* on the disk\n/),
     });
     expect(first.stdout).toContain('smollm2: ready');
     expect(folder.read(join('machine-0/peers/models/smollm2.Q4_1.gguf'))).toBe('weights\n');

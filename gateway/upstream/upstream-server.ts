@@ -1,16 +1,9 @@
 import type { UpstreamModelConfig } from '../config/config.js';
-import { Seam } from './alignment/repeated-space.js';
-import { TokenAligner } from './alignment/token-aligner.js';
 import { type Call, callOf, type Dialect, seamOf, wayOf } from './dialect.js';
 import { UpstreamError, type UpstreamErrorCode } from './errors.js';
 import { probe, stillTakes } from './probe.js';
-import type {
-  Capabilities,
-  UpstreamEnd,
-  UpstreamPiece,
-  UpstreamRequest,
-  UpstreamResponse,
-} from './upstream.js';
+import { StreamedResponse } from './streamed-response.js';
+import type { Capabilities, UpstreamRequest, UpstreamResponse } from './upstream.js';
 import { ChunkReader } from './wire/chunk-reader.js';
 import type { Chunk } from './wire/chunks.js';
 import type { Exchange } from './wire/exchange.js';
@@ -160,7 +153,7 @@ export class UpstreamServer {
     const call = callOf(this.#options.model, request, dialect);
     try {
       const exchange = await this.#send(call, signal);
-      const answer = new Answer(exchange, this.#reader(exchange, call), {
+      const answer = new StreamedResponse(exchange, this.#reader(exchange, call), {
         lags: request.stop.length > 0,
         seam: seamOf(dialect, request.begun),
         failed: (error) => {
@@ -294,79 +287,4 @@ function problemOf(exchange: Exchange, framing: Call['framing']): UpstreamError 
   const expected = framing === 'sse' ? ['text/event-stream'] : ['application/x-ndjson', 'application/json'];
   if (expected.includes(type.trim().toLowerCase()) && encoding === 'identity') return null;
   return new UpstreamError('upstream_error', 'the upstream did not answer with a stream');
-}
-
-interface AnswerOptions {
-  readonly lags: boolean;
-  /** White space that the answer may begin with again. */
-  readonly seam: string;
-  readonly failed: (error: unknown) => void;
-}
-
-class Answer implements UpstreamResponse {
-  readonly pieces: AsyncIterable<UpstreamPiece>;
-  promptIds: readonly number[] | null = null;
-  readonly #exchange: Exchange;
-  readonly #reader: ChunkReader;
-  readonly #options: AnswerOptions;
-  #ahead: Promise<Chunk | null> | null = null;
-  #cancelled = false;
-  #finishReason: UpstreamEnd['finishReason'] = 'stop';
-  #usage: UpstreamEnd['usage'] = null;
-
-  constructor(exchange: Exchange, reader: ChunkReader, options: AnswerOptions) {
-    this.#exchange = exchange;
-    this.#reader = reader;
-    this.#options = options;
-    this.pieces = this.#read();
-  }
-
-  /**
-   * The first byte is here, so that a failure is one of the answer, except for a refusal.
-   * @throws UpstreamError `upstream_refused`
-   */
-  async readAhead(): Promise<void> {
-    this.#ahead = this.#reader.next();
-    try {
-      this.promptIds = (await this.#ahead)?.promptIds ?? null;
-    } catch (error) {
-      if (!(error instanceof UpstreamError) || error.code !== 'upstream_refused') return;
-      this.cancel();
-      throw error;
-    }
-  }
-
-  end(): UpstreamEnd {
-    return { finishReason: this.#finishReason, usage: this.#usage };
-  }
-
-  cancel(): void {
-    this.#cancelled = true;
-    this.#exchange.cancel();
-  }
-
-  async *#read(): AsyncGenerator<UpstreamPiece> {
-    const aligner = new TokenAligner({ lags: this.#options.lags });
-    const seam = new Seam(this.#options.seam);
-    try {
-      for (let chunk = await this.#next(); chunk; chunk = await this.#next()) {
-        this.#finishReason = chunk.finishReason ?? this.#finishReason;
-        this.#usage = chunk.usage ?? this.#usage;
-        // Not `yield*`, which makes further promises of each.
-        for (const piece of aligner.push(chunk)) for (const own of seam.push(piece)) yield own;
-      }
-      for (const piece of aligner.end()) for (const own of seam.push(piece)) yield own;
-    } catch (error) {
-      if (!this.#cancelled) this.#options.failed(error);
-      throw error;
-    } finally {
-      this.#exchange.cancel();
-    }
-  }
-
-  #next(): Promise<Chunk | null> {
-    const ahead = this.#ahead;
-    this.#ahead = null;
-    return ahead ?? this.#reader.next();
-  }
 }

@@ -43,6 +43,15 @@ def interleaved(weight: np.ndarray, heads: int) -> np.ndarray:
     return weight.reshape(heads, 2, rows // heads // 2, columns).swapaxes(1, 2).reshape(rows, columns)
 
 
+def finish(writer: GGUFWriter, part: str, target: str) -> None:
+    """Writes what was added, and moves the file to its place once it is whole."""
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    os.replace(part, target)
+
+
 def main(folder: str, target: str) -> None:
     source = Path(folder)
     config = json.loads((source / "config.json").read_text(encoding="utf-8"))
@@ -87,11 +96,7 @@ def main(folder: str, target: str) -> None:
         if ".k_proj." in name:
             weight = interleaved(weight, key_heads)
         writer.add_tensor(gguf_name(name), np.ascontiguousarray(weight))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    os.replace(part, target)
+    finish(writer, part, target)
 
 
 if __name__ == "__main__":

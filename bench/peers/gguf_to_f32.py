@@ -3,11 +3,12 @@
     python gguf_to_f32.py MODEL.gguf F32.gguf
 """
 
-import os
 import sys
 
 import numpy as np
 from gguf import GGUFReader, GGUFValueType, GGUFWriter, LlamaFileType, dequantize
+
+from checkpoint_to_gguf import finish
 
 WRITTEN_BY_WRITER = ("general.architecture", "general.file_type")
 
@@ -25,11 +26,7 @@ def main(source: str, target: str) -> None:
     for tensor in reader.tensors:
         weight = dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
         writer.add_tensor(tensor.name, np.ascontiguousarray(weight.reshape(tensor.shape[::-1])))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    os.replace(part, target)
+    finish(writer, part, target)
 
 
 if __name__ == "__main__":

@@ -49,6 +49,7 @@ export { detectSpikes, type SpikeOptions } from './stream/detect-spikes.js';
 export type {
   CandidateSummary,
   DoneEvent,
+  FinishReason,
   FlaggedEvent,
   GenerationEvent,
   GuardEvent,
@@ -63,7 +64,10 @@ export type {
   StepEvent,
   TokenEvent,
   TopToken,
+  Unscored,
+  UpstreamEvent,
   Usage,
+  WrittenEvent,
 } from './stream/events.js';
 export { type FlagOptions, flagSteps } from './stream/flag-steps.js';
 export { FlowGate } from './stream/flow-gate.js';

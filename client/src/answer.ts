@@ -129,6 +129,8 @@ export function foldAnswer(answer: Answer, event: GenerationEvent): Answer {
       const { type, ...mismatch } = own;
       return { ...answer, mismatch };
     }
+    case 'upstream.delta':
+      return answer;
     case 'generation.done':
       return { ...answer, phase: 'done', finishReason: own.finish_reason, usage: own.usage };
   }

@@ -92,8 +92,11 @@ export interface ErrorBody {
   code: string;
 }
 
-/** `content_filter`: the guard ended the generation. */
-export type FinishReason = 'stop' | 'length' | 'content_filter' | 'cancelled';
+/**
+ * `stop`, `length`, `cancelled`, `tool_calls`, or `content_filter`: the guard ended the generation. An upstream may send
+ * further reasons.
+ */
+export type FinishReason = string;
 
 /** The first event of every generation. */
 interface GenerationCreated extends Place {
@@ -208,6 +211,17 @@ interface ScorerMismatch extends Place {
   tolerance: number;
 }
 
+/** What the upstream sent beside the text of its answer, such as a tool call or reasoning. */
+interface UpstreamDelta extends Place {
+  type: 'upstream.delta';
+  /** Tokens of the response that precede it. */
+  at: number;
+  /** A chunk of OpenAI's API without the text of its first choice, as the upstream sent it. */
+  chunk: Record<string, unknown>;
+  /** What of it has no scores. */
+  unscored: ('audio' | 'choices' | 'content' | 'reasoning' | 'refusal' | 'tool_calls')[];
+}
+
 interface GenerationDone extends Place {
   type: 'generation.done';
   finish_reason: FinishReason;
@@ -251,6 +265,7 @@ export type GenerationEvent =
   | RollbackStarted
   | RollbackDone
   | ScorerMismatch
+  | UpstreamDelta
   | GenerationDone;
 
 export type ServerEvent = GenerationEvent | GenerationResumed | Heartbeat | ErrorEvent;

@@ -139,10 +139,17 @@ export const GENERATION_EVENTS = {
     difference: z.number(),
     tolerance: z.number(),
   }),
+  'upstream.delta': z.object({
+    type: z.literal('upstream.delta'),
+    ...place,
+    at: index,
+    chunk: z.record(z.string(), z.unknown()),
+    unscored: z.array(z.enum(['audio', 'choices', 'content', 'reasoning', 'refusal', 'tool_calls'])),
+  }),
   'generation.done': z.object({
     type: z.literal('generation.done'),
     ...place,
-    finish_reason: z.enum(['stop', 'length', 'content_filter', 'cancelled']),
+    finish_reason: z.string(),
     usage,
   }),
 } as const;

@@ -41,30 +41,34 @@ const openAiToken = z.object({
   logprob: z.nullable(z.number()),
   bytes: z.nullable(z.array(z.int().check(z.minimum(0), z.maximum(255)))),
 });
-const logprobs = z.nullable(
-  z.object({
-    content: z.array(z.extend(openAiToken, { top_logprobs: z.array(openAiToken) })),
-    refusal: z.null(),
-  }),
-);
+const logprobContent = z.array(z.extend(openAiToken, { top_logprobs: z.array(openAiToken) }));
 
-const finishReason = z.enum(['stop', 'length', 'content_filter']);
-const { usage } = GENERATION_EVENTS['generation.done'].shape;
+/** `stop`, `length`, `content_filter`, `tool_calls`, or what else an upstream says. */
+const finishReason = z.string();
+const usage = z.looseObject(GENERATION_EVENTS['generation.done'].shape.usage.shape);
 const header = { id: z.string(), created: z.int(), model: z.string() };
 
+/** Beside what is named here: whatever an upstream sends. */
+const messageFields = { role: z.literal('assistant'), refusal: z.nullable(z.string()) };
+
 /** `POST /v1/chat/completions` without `stream`. */
-export const completion = z.object({
+export const completion = z.looseObject({
   ...header,
   object: z.literal('chat.completion'),
   choices: z.array(
-    z.object({
-      index: z.literal(0),
-      message: z.object({ role: z.literal('assistant'), content: z.string(), refusal: z.null() }),
-      logprobs,
-      finish_reason: finishReason,
+    z.looseObject({
+      index: z.int(),
+      message: z.looseObject({
+        ...messageFields,
+        content: z.nullable(z.union([z.string(), z.array(z.looseObject({}))])),
+      }),
+      logprobs: z.nullable(
+        z.looseObject({ content: z.nullish(logprobContent), refusal: z.nullish(logprobContent) }),
+      ),
+      finish_reason: z.nullable(finishReason),
     }),
   ),
-  usage,
+  usage: z.nullish(usage),
   flinch: z.object({
     guard: createdShape.guard,
     tokens: z.array(token),
@@ -76,15 +80,18 @@ export const completion = z.object({
 });
 
 /** The `data:` of an event of the streamed answer, save the last, which is `[DONE]`. */
-export const chunk = z.object({
+export const chunk = z.looseObject({
   ...header,
   object: z.literal('chat.completion.chunk'),
   choices: z.array(
-    z.object({
-      index: z.literal(0),
-      delta: z.object({ role: z.optional(z.literal('assistant')), content: z.optional(z.string()) }),
-      logprobs,
-      finish_reason: z.nullable(finishReason),
+    z.looseObject({
+      index: z.int(),
+      delta: z.looseObject({
+        role: z.optional(z.literal('assistant')),
+        content: z.nullish(z.union([z.string(), z.array(z.looseObject({}))])),
+      }),
+      logprobs: z.nullish(z.looseObject({ content: z.nullish(logprobContent) })),
+      finish_reason: z.nullish(finishReason),
     }),
   ),
   usage: z.nullish(usage),

@@ -13,6 +13,7 @@ import type { Prepared } from '../models/served-model.js';
 import { type ChatRequest, chatSchema, parse } from '../requests/generation-request.js';
 import { Completion } from './completion.js';
 import { SseSink, sseEvent } from './sse.js';
+import { VerbatimEncoding, wholeVerbatim } from './verbatim.js';
 
 export interface ChatOptions {
   readonly models: Models;
@@ -40,8 +41,9 @@ export function chatCompletions({ models, ...resuming }: ChatOptions): RequestHa
       principal,
       logger: logger.child({ request_id: res.locals.requestId, principal: principal.name }),
       resumable: request.resumable === true,
-      prepare: () => models.prepare(request, { canRetract: false, responseId: id }),
+      prepare: () => models.prepare(request, { canRetract: false, verbatim: true, responseId: id }),
       encode: (prepared) => {
+        if (prepared.verbatim) return verbatim(id, request, prepared, live.epoch);
         const completion = completionOf(id, request, prepared);
         return request.stream ? new ChunkEncoding(completion, `${live.epoch}/${id}`) : whole(completion);
       },
@@ -98,6 +100,12 @@ function completionOf(id: string, request: ChatRequest, { model, vocabulary, gua
   const logprobs = request.logprobs === true;
   const includeUsage = request.stream_options?.include_usage === true;
   return new Completion({ id, model, vocabulary, guard, logprobs, includeUsage });
+}
+
+function verbatim(id: string, request: ChatRequest, { model, guard }: Prepared, epoch: string): Encoding {
+  const includeUsage = request.stream_options?.include_usage === true;
+  const options = { id, model, guard, includeUsage };
+  return request.stream ? new VerbatimEncoding(options, `${epoch}/${id}`) : wholeVerbatim(options);
 }
 
 /** A completion as chunks. Until the first event an error is a plain response; from then on there is no `[DONE]`. */

@@ -1,4 +1,12 @@
-import type { DoneEvent, GuardEvent, ScoreEvent, TokenEvent, TopToken } from '../../src/stream/events.js';
+import type {
+  DoneEvent,
+  GuardEvent,
+  ScoreEvent,
+  TokenEvent,
+  TopToken,
+  Unscored,
+  UpstreamEvent,
+} from '../../src/stream/events.js';
 import {
   eventFields,
   scoreFields,
@@ -7,6 +15,7 @@ import {
   type Vocabulary,
 } from '../../src/stream/wire.js';
 import type { GuardInForce } from '../models/served-model.js';
+import { type AssembledChoice, assemble } from './assemble.js';
 
 export interface CompletionOptions {
   readonly id: string;
@@ -28,6 +37,10 @@ export class Completion {
   readonly #created = Math.floor(Date.now() / 1000);
   /** By index: a score's chunk repeats its token. */
   readonly #tokens: TokenEvent[] = [];
+  /** Fields of an upstream's chunks that are not ours. */
+  #extra: Readonly<Record<string, unknown>> = {};
+  #usage: unknown = null;
+  readonly #unscored = new Set<Unscored>();
 
   constructor(options: CompletionOptions) {
     this.#options = options;
@@ -41,21 +54,26 @@ export class Completion {
     );
     const done = events.find((event) => event.type === 'generation.done');
     const { guard } = this.#options;
+    const passed = events.filter((event) => event.type === 'upstream.delta');
+    for (const event of passed) this.#learn(event);
+    const [first, ...others] = this.#choices(passed);
+    const text = tokens.map((token) => token.text).join('');
+    const logprobs = { content: tokens.map((token) => this.#logprob(token)), refusal: null };
     return {
       ...this.#header('chat.completion'),
       choices: [
         {
+          ...first,
           index: 0,
-          message: { role: 'assistant', content: tokens.map(({ text }) => text).join(''), refusal: null },
-          logprobs: this.#options.logprobs
-            ? { content: tokens.map((token) => this.#logprob(token)), refusal: null }
-            : null,
+          message: messageOf(text, first?.message),
+          logprobs: this.#options.logprobs ? logprobs : null,
           finish_reason: done?.finishReason ?? null,
         },
+        ...others,
       ],
-      ...(done && { usage: usageFields(done.usage) }),
+      ...(done && { usage: this.#usageOf(done) }),
       flinch: {
-        guard,
+        guard: this.#guard,
         tokens: tokens.map((token) => this.#token(token, scores.get(token.index))),
         ...(guard.enabled && {
           steps: this.#ofType(events, 'step.done'),
@@ -79,6 +97,7 @@ export class Completion {
     if (event.type === 'token.delta') return [this.#tokenChunk(event)];
     if (event.type === 'score.delta') return this.#scoreChunks(event);
     if (event.type === 'generation.done') return this.#closing(event);
+    if (event.type === 'upstream.delta') return this.#passed(event);
     return [this.#chunk({ delta: {} }, { tokens: [], events: [this.#fields(event)] })];
   }
 
@@ -93,10 +112,62 @@ export class Completion {
     return token ? [this.#chunk({ delta: {} }, { tokens: [this.#token(token, event)] })] : [];
   }
 
-  #closing({ finishReason, usage }: DoneEvent): object[] {
-    const last = this.#chunk({ delta: {}, finishReason }, { tokens: [] });
+  /** What an upstream says beside the text. Of what has no scores the guard's warnings tell, once. */
+  #passed(event: UpstreamEvent): object[] {
+    const { logprobs: asked } = this.#options;
+    const learnt = this.#learn(event);
+    const choices = Array.isArray(event.chunk.choices) ? event.chunk.choices : [];
+    if (choices.length === 0) return [];
+    return [
+      {
+        ...this.#header('chat.completion.chunk'),
+        choices: choices.map(({ logprobs, ...choice }) => ({
+          ...{ logprobs: asked ? (logprobs ?? null) : null, finish_reason: null },
+          ...choice,
+        })),
+        ...(this.#options.includeUsage && { usage: null }),
+        flinch: { ...(learnt && { guard: this.#guard }), tokens: [] },
+      },
+    ];
+  }
+
+  /** @returns whether something has no scores of which that was not known */
+  #learn({ chunk, unscored }: UpstreamEvent): boolean {
+    const { choices: _, usage, ...fields } = chunk;
+    this.#extra = { ...this.#extra, ...fields };
+    this.#usage = usage ?? this.#usage;
+    const before = this.#unscored.size;
+    for (const kind of unscored) this.#unscored.add(kind);
+    return this.#options.guard.enabled && this.#unscored.size > before;
+  }
+
+  get #guard(): GuardInForce {
+    const { guard } = this.#options;
+    if (!guard.enabled || this.#unscored.size === 0) return guard;
+    const warning = `unscored: ${[...this.#unscored].join(', ')}`;
+    return { ...guard, warnings: [...(guard.warnings ?? []), warning] };
+  }
+
+  /** At least the first. */
+  #choices(passed: readonly UpstreamEvent[]): readonly AssembledChoice[] {
+    const { choices } = assemble(passed.map(({ chunk }) => chunk));
+    const { logprobs: asked } = this.#options;
+    const named = choices.map(({ message, logprobs, ...choice }) => ({
+      ...choice,
+      message: messageOf(typeof message.content === 'string' ? message.content : '', message),
+      logprobs: asked ? logprobs : null,
+    }));
+    return named[0]?.index === 0 ? named : [NO_CHOICE, ...named];
+  }
+
+  #usageOf({ usage }: DoneEvent): object {
+    return { ...(typeof this.#usage === 'object' && this.#usage), ...usageFields(usage) };
+  }
+
+  #closing(done: DoneEvent): object[] {
+    const last = this.#chunk({ delta: {}, finishReason: done.finishReason }, { tokens: [] });
     if (!this.#options.includeUsage) return [last];
-    return [last, { ...this.#header('chat.completion.chunk'), choices: [], usage: usageFields(usage) }];
+    return [last, { ...this.#header('chat.completion.chunk'), choices: [], usage: this.#usageOf(done) }];
   }
 
   #chunk(
@@ -114,7 +185,7 @@ export class Completion {
 
   #header(object: string) {
     const { id, model } = this.#options;
-    return { id, object, created: this.#created, model };
+    return { ...this.#extra, id, object, created: this.#created, model };
   }
 
   #ofType(events: readonly GuardEvent[], type: GuardEvent['type']): object[] {
@@ -144,4 +215,14 @@ export class Completion {
     const given = bytes ?? (vocabulary && id !== null ? vocabulary.tokenBytes(id) : Buffer.from(text));
     return { token: text, logprob, bytes: [...given] };
   }
+}
+
+const NO_CHOICE: AssembledChoice = { index: 0, message: {}, logprobs: null, finish_reason: null };
+
+/** A message that has something else than text has no content, as OpenAI's. */
+function messageOf(text: string, message: AssembledChoice['message'] = {}): AssembledChoice['message'] {
+  const { role: _, content, ...rest } = message;
+  const other = Object.keys(rest).length > 0;
+  const shown = Array.isArray(content) ? [...content, ...(text ? [{ type: 'text', text }] : [])] : text;
+  return { role: 'assistant', content: shown === '' && other ? null : shown, refusal: null, ...rest };
 }

@@ -105,6 +105,9 @@ export class GenerationObserver {
       case 'token.delta':
         this.#token(event.index);
         break;
+      case 'upstream.delta':
+        this.#first();
+        break;
       case 'score.delta':
         this.#lag(event.index);
         break;
@@ -154,6 +157,11 @@ export class GenerationObserver {
       this.#sentMs.set(index, ms);
       this.#sent = index + 1;
     }
+    this.#first(ms);
+  }
+
+  /** Of what is written: a token, or something else, such as a part of a tool call. */
+  #first(ms = this.#clock.now()): void {
     if (this.#firstMs !== null) return;
     this.#firstMs = ms;
     const seconds = this.#secondsAt(ms);

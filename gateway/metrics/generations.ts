@@ -7,9 +7,20 @@ import type { Exemplar } from './exposition.js';
 import type { Families } from './families.js';
 import type { Histogram, HistogramSeries } from './histogram.js';
 
-/** How generations end; `cancelled`: from outside, also by a client that left and by a shutdown. */
-export const OUTCOMES = ['stop', 'length', 'content_filter', 'cancelled', 'error'] as const;
-export type Outcome = DoneEvent['finishReason'] | 'cancelled' | 'error';
+/**
+ * How generations end; `cancelled`: from outside, also by a client that left and by a shutdown; `other`: for a reason
+ * that an upstream alone knows.
+ */
+export const OUTCOMES = [
+  'stop',
+  'length',
+  'content_filter',
+  'tool_calls',
+  'other',
+  'cancelled',
+  'error',
+] as const;
+export type Outcome = (typeof OUTCOMES)[number];
 
 const OPERATION = 'chat';
 
@@ -61,7 +72,7 @@ export const TOKEN_USAGE = {
 export const GENERATIONS = {
   name: 'flinch_generations_total',
   type: 'counter',
-  help: 'Admitted generations that have ended, by outcome: their finish_reason, cancelled (also if the client left or the gateway shut down), or error.',
+  help: 'Admitted generations that have ended, by outcome: their finish_reason (other for one that only the upstream knows), cancelled (also if the client left or the gateway shut down), or error.',
   labels: { model: MODEL, outcome: OUTCOMES },
 } as const satisfies Definition;
 
@@ -132,7 +143,7 @@ export class GenerationSeries {
   }
 
   done({ finishReason, usage }: DoneEvent, seconds: number, exemplar: Exemplar): void {
-    this.#end(finishReason);
+    this.#end(OUTCOMES.find((outcome) => outcome === finishReason) ?? 'other');
     this.#metrics.durations.series({ ...this.#labels, error_type: '' }).observe(seconds, exemplar);
     this.#use(usage);
   }

@@ -4,7 +4,7 @@ import type { Engine } from '../../src/engine/engine.js';
 import { samplingDefaults } from '../../src/engine/sampler.js';
 import { guardedGeneration } from '../../src/guard/guarded-generation.js';
 import { generate } from '../../src/stream/generate.js';
-import type { GenerationFields } from '../requests/generation-request.js';
+import { type GenerationFields, stopsOf, textRequest } from '../requests/generation-request.js';
 import { maxTokensOf, promptOf, roomAfter } from './prompt.js';
 import { guardInForce } from './resolve-guard.js';
 import { RiskModels } from './risk-models.js';
@@ -49,7 +49,8 @@ export class EngineModel implements ServedModel {
     { canRetract, maxTokens, written }: PrepareOptions,
   ): Promise<Prepared> {
     const engine = this.#engine;
-    const promptIds = promptOf(engine, request);
+    const { messages } = textRequest(request);
+    const promptIds = promptOf(engine, messages);
     const room = roomAfter(engine, promptIds);
     const { generation, eosTokenIds } = engine.checkpoint;
     const defaults = samplingDefaults(generation);
@@ -57,7 +58,7 @@ export class EngineModel implements ServedModel {
       promptIds,
       maxTokens: maxTokensOf(request, room, maxTokens),
       endIds: eosTokenIds,
-      stop: request.stop ?? [],
+      stop: stopsOf(request),
       topLogprobs: request.top_logprobs ?? 0,
       sampling: {
         temperature: request.temperature ?? defaults.temperature,

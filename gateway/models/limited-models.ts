@@ -3,6 +3,7 @@ import { tap } from 'rxjs';
 import type { Config } from '../config/config.js';
 import { ApiError } from '../errors/api-error.js';
 import type { GenerationFields } from '../requests/generation-request.js';
+import type { Message } from '../requests/messages.js';
 import { Models } from './models.js';
 import type { Prepared, PrepareOptions, ServedModel } from './served-model.js';
 
@@ -51,11 +52,17 @@ class BoundedModel implements ServedModel {
 
 /** @throws ApiError 400 */
 function checkPrompt({ messages }: GenerationFields, limit: number): void {
-  const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
+  const characters = messages.reduce((sum, message) => sum + lengthOf(message), 0);
   if (characters <= limit) return;
   const text = `messages: ${characters} characters exceed the limit of ${limit}`;
   throw new ApiError(400, 'prompt_too_long', text, 'messages');
 }
+
+/** Of its text; other parts, such as images, are bounded by the size of the body. */
+const lengthOf = ({ content }: Message): number =>
+  typeof content === 'string'
+    ? content.length
+    : (content ?? []).reduce((sum, { text }) => sum + (typeof text === 'string' ? text.length : 0), 0);
 
 /** @throws ApiError 400 that names the field */
 function checkTokens(request: GenerationFields, limit: number): void {

@@ -1,24 +1,30 @@
 import type { Engine } from '../../src/engine/engine.js';
 import { TemplateError } from '../../src/files/errors.js';
+import type { ChatMessage, TemplateVariables } from '../../src/tokenizer/chat-template.js';
 import { encodePrompt } from '../../src/tokenizer/prompt.js';
 import { ApiError } from '../errors/api-error.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 
 /**
- * Token ids of a request's messages, by the model's template.
+ * Token ids of messages, by the model's template.
+ * @param variables what the template is given besides, such as `tools`
  * @throws ApiError 400 for messages that cannot fit or that the template refuses; ModelError for a model without one
  */
-export function promptOf(engine: Engine, { messages }: GenerationFields): number[] {
+export function promptOf(
+  engine: Engine,
+  messages: readonly ChatMessage[],
+  variables: TemplateVariables = {},
+): number[] {
   // Tokenising stops all streams for a while: a text that cannot possibly fit is refused unread. The factor is for
   // what a normaliser may take away.
   const { longestToken } = engine.checkpoint.tokenizer;
-  const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
+  const characters = messages.reduce((sum, { content }) => sum + (content?.length ?? 0), 0);
   if (characters > 4 * longestToken * engine.contextLength) {
     const message = `messages: ${characters} characters cannot fit into the context length of ${engine.contextLength} tokens`;
     throw new ApiError(400, 'context_length_exceeded', message, 'messages');
   }
   try {
-    return encodePrompt(engine.checkpoint, messages);
+    return encodePrompt(engine.checkpoint, messages, variables);
   } catch (error) {
     if (error instanceof TemplateError) {
       const message = `messages: the chat template rejects them: ${error.reason}`;

@@ -26,6 +26,8 @@ export interface Prepared {
   readonly guard: GuardInForce;
   /** `null` where only the upstream counts them: `generation.done` says. */
   readonly promptTokens: number | null;
+  /** Whether its events are `upstream.delta` with whole chunks, and the end: nothing is scored. */
+  readonly verbatim?: boolean;
   /** Starts it; unsubscribing cancels. Errors with an EngineError, or an ApiError for an upstream's fault. */
   readonly start: (gate: FlowGate) => Observable<GuardEvent>;
 }
@@ -33,6 +35,8 @@ export interface Prepared {
 export interface PrepareOptions {
   /** Whether the client can be told that tokens are void; else they are held until they cannot be. */
   readonly canRetract: boolean;
+  /** Whether chunks may be passed on as they came where nothing is to be scored. */
+  readonly verbatim?: boolean;
   /** What a request gets at most that does not say how many tokens it wants. */
   readonly maxTokens?: number;
   /** Of the response, for the metrics. */

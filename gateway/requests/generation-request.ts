@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fromZod } from '../errors/api-error.js';
 import { guardSchema } from './guard-limits.js';
 import { upTo } from './limited-list.js';
-import { messages } from './messages.js';
+import { messages, textMessages } from './messages.js';
 import { unsupported } from './unsupported.js';
 
 const LIMITS = { metadata: 16, stops: 4, stopCharacters: 256, topLogprobs: 20 };
@@ -18,33 +18,40 @@ const metadata = z.preprocess(
   z.record(z.string(), z.string()),
 );
 
+const stop = z.preprocess(
+  upTo(LIMITS.stops, z.string()),
+  z
+    .union([z.string(), z.array(z.string()).max(LIMITS.stops)], {
+      error: `must be a string or a list of at most ${LIMITS.stops}`,
+    })
+    .refine(
+      (stops) => listOf(stops).every((each) => each.length > 0 && each.length <= LIMITS.stopCharacters),
+      { error: `must be strings of 1 to ${LIMITS.stopCharacters} characters` },
+    ),
+);
+
+/** The stop strings of a request. */
+export const stopsOf = ({ stop }: { readonly stop?: string | readonly string[] | null | undefined }) =>
+  listOf(stop ?? []);
+
+const listOf = (stop: string | readonly string[]): readonly string[] =>
+  typeof stop === 'string' ? [stop] : stop;
+
+/** What the gateway itself reads of a request; an upstream is sent all fields as they came. */
 const generationFields = {
   model: z.string().describe('Name of a model in the configuration.'),
   messages,
   temperature: z
     .number()
     .min(0)
-    .max(2)
     .nullish()
     .describe('Sampling temperature; 0 is greedy (default: that of the model).'),
   top_p: z.number().gt(0).max(1).nullish(),
-  top_k: z.int().min(0).nullish().describe('Number of most probable tokens to sample from; 0 means all.'),
+  top_k: z.int().nullish().describe('Number of most probable tokens to sample from; 0 means all.'),
   seed: z.int().nullish().describe('The same seed gives the same response.'),
   max_tokens: z.int().min(1).nullish().describe('Older name of `max_completion_tokens`.'),
   max_completion_tokens: z.int().min(1).nullish().describe('Maximum length of the response, in tokens.'),
-  stop: z
-    .preprocess(
-      upTo(LIMITS.stops, z.string()),
-      z
-        .union([z.string(), z.array(z.string()).max(LIMITS.stops)], {
-          error: `must be a string or a list of at most ${LIMITS.stops}`,
-        })
-        .transform((stop) => (typeof stop === 'string' ? [stop] : stop))
-        .refine((stops) => stops.every((stop) => stop.length > 0 && stop.length <= LIMITS.stopCharacters), {
-          error: `must be strings of 1 to ${LIMITS.stopCharacters} characters`,
-        }),
-    )
-    .nullish(),
+  stop: stop.nullish(),
   top_logprobs: z
     .int()
     .min(0)
@@ -55,42 +62,16 @@ const generationFields = {
     .nullish()
     .transform((guard) => guard ?? guardSchema.parse({}))
     .describe('How tokens are scored, and what happens to doubtful steps.'),
-
-  // Accepted and ignored.
-  user: z.string().nullish(),
-  metadata: metadata.nullish(),
-  store: z.boolean().nullish(),
-  service_tier: z.string().nullish(),
-  safety_identifier: z.string().nullish(),
-  prompt_cache_key: z.string().nullish(),
-  parallel_tool_calls: z.boolean().nullish(),
-
-  n: unsupported(1),
-  frequency_penalty: unsupported(0),
-  presence_penalty: unsupported(0),
-  logit_bias: unsupported({}),
-  tools: unsupported([]),
-  tool_choice: unsupported('none', 'auto'),
-  functions: unsupported([]),
-  function_call: unsupported('none', 'auto'),
-  response_format: unsupported({ type: 'text' }),
-  modalities: unsupported(['text']),
-  audio: unsupported(),
-  prediction: unsupported(),
-  reasoning_effort: unsupported('none'),
-  web_search_options: unsupported(),
 };
 
 const resumable = z.boolean().nullish().describe('Whether the generation outlives its connection.');
 
-/** The body of `POST /v1/chat/completions`. */
+/** The body of `POST /v1/chat/completions`. What it does not name is the upstream's to judge. */
 export const chatSchema = z
-  .strictObject({
+  .looseObject({
     ...generationFields,
     stream: z.boolean().nullish(),
-    stream_options: z
-      .strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
-      .nullish(),
+    stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
     logprobs: z.boolean().nullish(),
     resumable,
   })
@@ -116,7 +97,7 @@ const requestId = z
   .describe('Chosen by the client; echoed in the answer, and in errors about this message.');
 
 /** The message `generation.create` of the stream protocol. */
-export const createSchema = z.strictObject({
+export const createSchema = z.looseObject({
   ...generationFields,
   type: z.literal('generation.create'),
   request_id: requestId,
@@ -133,8 +114,57 @@ export const resumeSchema = z.strictObject({
 
 export const cancelSchema = z.strictObject({ type: z.literal('generation.cancel'), response_id: z.string() });
 
-/** The fields that both have. */
-export type GenerationFields = Pick<ChatRequest, keyof typeof generationFields>;
+/** The fields that both have, and those that only an upstream reads. */
+export interface GenerationFields extends Pick<ChatRequest, keyof typeof generationFields> {
+  readonly [field: string]: unknown;
+}
+
+const transport = z.unknown().optional();
+
+/** A request for a model that takes text alone, such as those that flinch runs itself. */
+const textSchema = z.strictObject({
+  ...generationFields,
+  messages: textMessages,
+  temperature: z.number().min(0).max(2).nullish(),
+  top_k: z.int().min(0).nullish(),
+  guard: transport,
+
+  // Read by those that carry the request.
+  ...{ type: transport, request_id: transport, resumable: transport },
+  ...{ stream: transport, stream_options: transport, logprobs: transport },
+
+  // Accepted and ignored.
+  user: z.string().nullish(),
+  metadata: metadata.nullish(),
+  store: z.boolean().nullish(),
+  service_tier: z.string().nullish(),
+  safety_identifier: z.string().nullish(),
+  prompt_cache_key: z.string().nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+
+  n: unsupported(1),
+  frequency_penalty: unsupported(0),
+  presence_penalty: unsupported(0),
+  logit_bias: unsupported({}),
+  tools: unsupported([]),
+  tool_choice: unsupported('none', 'auto'),
+  functions: unsupported([]),
+  function_call: unsupported('none', 'auto'),
+  response_format: unsupported({ type: 'text' }),
+  modalities: unsupported(['text']),
+  audio: unsupported(),
+  prediction: unsupported(),
+  reasoning_effort: unsupported('none'),
+  web_search_options: unsupported(),
+});
+
+export type TextRequest = z.output<typeof textSchema>;
+
+/**
+ * The same request, if it asks for text and for nothing that flinch does not do itself.
+ * @throws ApiError 400 that names the field
+ */
+export const textRequest = (request: GenerationFields): TextRequest => parse(textSchema, request);
 
 /** @throws ApiError 400 that names the field */
 export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {

@@ -5,14 +5,14 @@ import { unsupported } from './unsupported.js';
 const MAX_MESSAGES = 1000;
 const MAX_PARTS = 1000;
 
-const part = z.strictObject({ type: z.literal('text'), text: z.string() });
+const partText = z.strictObject({ type: z.literal('text'), text: z.string() });
 const text = z.preprocess(
-  upTo(MAX_PARTS, part),
+  upTo(MAX_PARTS, partText),
   z.union(
     [
       z.string(),
       z
-        .array(part)
+        .array(partText)
         .max(MAX_PARTS)
         .transform((parts) => parts.map((each) => each.text).join('')),
     ],
@@ -20,7 +20,7 @@ const text = z.preprocess(
   ),
 );
 
-const message = z.strictObject({
+const textMessage = z.strictObject({
   role: z
     .enum(['system', 'developer', 'user', 'assistant'])
     .transform((role) => (role === 'developer' ? ('system' as const) : role)),
@@ -34,5 +34,36 @@ const message = z.strictObject({
   function_call: unsupported(),
 });
 
-/** The conversation so far. Parts of a text are joined; `developer` is `system`. */
+/** A conversation of text alone. Parts of a text are joined; `developer` is `system`. */
+export const textMessages = z.preprocess(
+  upTo(MAX_MESSAGES, textMessage),
+  z.array(textMessage).min(1).max(MAX_MESSAGES),
+);
+
+const part = z.looseObject({ type: z.string() });
+const message = z.looseObject({
+  role: z.string(),
+  content: z
+    .preprocess(
+      upTo(MAX_PARTS, part),
+      z.union([z.string(), z.array(part).max(MAX_PARTS)], {
+        error: `must be a string or a list of at most ${MAX_PARTS} parts`,
+      }),
+    )
+    .nullish(),
+});
+
+/** The conversation so far, whatever a server takes as such. */
 export const messages = z.preprocess(upTo(MAX_MESSAGES, message), z.array(message).min(1).max(MAX_MESSAGES));
+
+export type Message = z.output<typeof message>;
+
+/**
+ * The text of a message, its parts joined.
+ * @returns `null` if it has parts that are no text
+ */
+export function textOf({ content }: Message): string | null {
+  if (typeof content === 'string') return content;
+  const texts = (content ?? []).map(({ type, text }) => (type === 'text' ? text : null));
+  return texts.every((each) => typeof each === 'string') ? texts.join('') : null;
+}

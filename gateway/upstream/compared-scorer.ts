@@ -1,32 +1,55 @@
 import type { ForkableScorer } from '../../src/guard/engine-scorer.js';
-import type { SequenceScorer, TokenScore } from '../../src/uncertainty/sequence-scorer.js';
+import type { ScorableToken, Scored } from '../../src/stream/score.js';
+import type { Method } from '../../src/uncertainty/method-names.js';
+import type { NewToken, SequenceScorer, TokenScore } from '../../src/uncertainty/sequence-scorer.js';
 import type { GenerationAgreement } from './alignment/agreement.js';
 
 /**
  * A sequence scorer whose log-probabilities are compared with those that the server sent for the same tokens. It does
- * not use the server's: which tokens are doubtful is decided by its own.
+ * not use the server's: which tokens are doubtful is decided by its own. From the first token on of which nobody knows
+ * which it is, nothing is scored any more.
  *
+ * @param methods that are missing then
  * @param from index of the first token that it will be given
  */
 export function comparedScorer(
   sequence: SequenceScorer,
   agreement: GenerationAgreement,
+  methods: readonly Method[],
   from = 0,
 ): ForkableScorer {
   /** The server's log-probability of each token. */
   const sent: (number | undefined)[] = [];
-  const compare = async (passes: Promise<TokenScore[]>): Promise<TokenScore[]> => {
+  let next = from;
+  let lost = false;
+  const compare = async (passes: Promise<TokenScore[]>): Promise<readonly Scored[]> => {
     const scores = await passes;
     for (const { index, logprob } of scores) agreement.compare(logprob, sent[index - from] ?? null);
     return scores;
   };
+  const known = (tokens: readonly NewToken[]): Promise<readonly Scored[]> => {
+    sent.push(...tokens.map(({ logprob }) => logprob));
+    return compare(sequence.push(tokens.map(({ logprob: _, ...token }) => token)));
+  };
+  const finish = (): Promise<readonly Scored[]> => compare(sequence.finish());
   return {
-    push: (tokens) => {
-      sent.push(...tokens.map(({ logprob }) => logprob));
-      return compare(sequence.push(tokens.map(({ logprob: _, ...token }) => token)));
+    push: async (tokens) => {
+      const first = next;
+      next += tokens.length;
+      if (!lost && tokens.every(hasId)) return known(tokens);
+      // What waits for its pass is still scored.
+      const before = lost ? [] : await finish();
+      lost = true;
+      const unknown = tokens.map((_, i) => ({
+        index: first + i,
+        ...{ scores: {}, skipped: [], missing: methods, rival: null },
+      }));
+      return [...before, ...unknown];
     },
-    finish: () => compare(sequence.finish()),
-    fork: async (keep) => comparedScorer(await sequence.fork(keep), agreement, keep),
+    finish: () => (lost ? Promise.resolve([]) : finish()),
+    fork: async (keep) => comparedScorer(await sequence.fork(keep), agreement, methods, keep),
     close: () => sequence.close(),
   };
 }
+
+const hasId = (token: ScorableToken): token is NewToken => token.id !== null;

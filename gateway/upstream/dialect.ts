@@ -27,7 +27,7 @@ export interface Call {
   readonly path: string;
   readonly body: object;
   readonly framing: 'sse' | 'lines';
-  readonly format: 'chunk' | 'generate';
+  readonly format: 'chunk' | 'generate' | 'verbatim';
 }
 
 type Begun = NonNullable<UpstreamRequest['begun']>;
@@ -77,14 +77,18 @@ const CONTINUATION = {
 
 function chat(model: string, request: UpstreamRequest, dialect: Dialect, extra: object): Call {
   const top = alternatives(request, dialect);
+  const { fields = {}, maxTokens, messages } = request;
+  const limit = LIMITS.find((name) => isGiven(fields[name])) ?? dialect.limit;
   const body = {
+    ...fields,
     ...common(model, request, dialect),
-    ...given(dialect.limit, request.maxTokens),
-    messages: request.messages,
+    ...given(limit, maxTokens),
+    messages,
     ...(top !== null && { logprobs: true, top_logprobs: top }),
     ...extra,
   };
-  return { path: '/chat/completions', body, framing: 'sse', format: 'chunk' };
+  const format = request.verbatim ? 'verbatim' : 'chunk';
+  return { path: '/chat/completions', body, framing: 'sse', format };
 }
 
 function completion(
@@ -94,7 +98,9 @@ function completion(
   prompt: string | readonly number[],
 ): Call {
   const top = alternatives(request, dialect);
+  const fields = Object.entries(request.fields ?? {}).filter(([name]) => !OF_CHATS.has(name));
   const body = {
+    ...Object.fromEntries(fields),
     ...common(model, request, dialect),
     ...given('max_tokens', request.maxTokens),
     prompt,
@@ -125,7 +131,20 @@ function generate(model: string, request: UpstreamRequest, dialect: Dialect, pro
   return { path: '/../api/generate', body, framing: 'lines', format: 'generate' };
 }
 
-function common(model: string, { sampling, stop }: UpstreamRequest, dialect: Dialect): object {
+const LIMITS = ['max_completion_tokens', 'max_tokens'] as const;
+
+/** Fields that a completion of a prompt does not have. */
+const OF_CHATS: ReadonlySet<string> = new Set([
+  ...['max_completion_tokens', 'tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call'],
+  ...['response_format', 'modalities', 'audio', 'prediction', 'reasoning_effort', 'web_search_options'],
+  ...['add_generation_prompt', 'continue_final_message', 'chat_template', 'chat_template_kwargs'],
+]);
+
+function common(
+  model: string,
+  { fields, sampling, stop, verbatim }: UpstreamRequest,
+  dialect: Dialect,
+): object {
   return {
     model,
     stream: true,
@@ -134,17 +153,25 @@ function common(model: string, { sampling, stop }: UpstreamRequest, dialect: Dia
     ...given('top_p', sampling.topP),
     ...given('top_k', sampling.topK),
     ...given('seed', sampling.seed),
-    ...(stop.length > 0 && { stop }),
-    ...(dialect.capabilities.tokenIds === 'return_token_ids' && { return_token_ids: true }),
-    // llama.cpp: how many tokens it has written, for it does not describe all.
-    ...(dialect.capabilities.tokenIds === 'return_tokens' && { timings_per_token: true }),
+    ...(stop.length > 0 && { stop: fields?.stop ?? stop }),
+    ...(!verbatim && IDS[dialect.capabilities.tokenIds]),
   };
 }
 
+const IDS: Readonly<Record<Capabilities['tokenIds'], object>> = {
+  return_token_ids: { return_token_ids: true },
+  // llama.cpp: how many tokens it has written, for it does not describe all.
+  return_tokens: { timings_per_token: true },
+  none: {},
+};
+
 /** One at least: with `top_logprobs: 0` llama.cpp tells nothing at all. */
-function alternatives({ topLogprobs }: UpstreamRequest, { capabilities }: Dialect): number | null {
+function alternatives({ topLogprobs, verbatim }: UpstreamRequest, { capabilities }: Dialect): number | null {
+  if (verbatim) return null;
   return capabilities.logprobs === null ? null : Math.max(1, Math.min(topLogprobs, capabilities.logprobs));
 }
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 
 const given = (name: string, value: number | undefined): object =>
   value === undefined ? {} : { [name]: value };

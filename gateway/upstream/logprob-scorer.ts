@@ -1,6 +1,6 @@
 import { concatMap, identity } from 'rxjs';
 import type { BranchScorer } from '../../src/guard/branch.js';
-import type { DoneEvent, GenerationEvent, ScoreEvent, TokenEvent } from '../../src/stream/events.js';
+import type { GenerationEvent, ScoreEvent, WrittenEvent } from '../../src/stream/events.js';
 import type { Method } from '../../src/uncertainty/method-names.js';
 import { logprobScores } from './logprob-scores.js';
 import type { UpstreamToken } from './upstream.js';
@@ -11,7 +11,7 @@ import type { UpstreamToken } from './upstream.js';
  * @param methods those that they allow; none for a text that is not scored
  */
 export function logprobScorer(methods: readonly Method[]): BranchScorer {
-  const withScore = (event: TokenEvent | DoneEvent): GenerationEvent[] =>
+  const withScore = (event: WrittenEvent): GenerationEvent[] =>
     event.type === 'token.delta' ? [event, scoreOf(event, event.index, methods)] : [event];
   const scorer: BranchScorer = {
     score: () => (methods.length === 0 ? identity : concatMap(withScore)),

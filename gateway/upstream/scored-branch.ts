@@ -64,7 +64,7 @@ async function openScorer(options: ScoredBranchOptions, promptIds: readonly numb
     throw new ApiError(400, 'context_length_exceeded', message, 'messages');
   }
   const sequence = await SequenceScorer.open(engine, promptIds, scoring, promptIds.length + room, forks);
-  return engineScorer(comparedScorer(sequence, agreement), blockOf(scoring.schedule));
+  return engineScorer(comparedScorer(sequence, agreement, scoring.methods), blockOf(scoring.schedule));
 }
 
 const sameIds = (a: readonly number[], b: readonly number[] | null): boolean =>

@@ -11,7 +11,9 @@ import { RiskModels } from '../models/risk-models.js';
 import type { GuardInForce, PrepareOptions } from '../models/served-model.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { Agreement, type AgreementState } from './alignment/agreement.js';
+import { logprobBranch } from './logprob-branch.js';
 import { scoredBranch } from './scored-branch.js';
+import { templateInput } from './template-input.js';
 import type { Capabilities, UpstreamRequest } from './upstream.js';
 import type { Opened } from './upstream-writer.js';
 
@@ -24,6 +26,7 @@ export interface ScorerOptions {
 /** A response that is to be scored. */
 export interface ScoredResponse {
   readonly guard: GuardInForce;
+  /** `null` where the scorer does not see all that the server reads, and scores nothing. */
   readonly vocabulary: Vocabulary;
   /** Tokens that there is room for after the prompt, where it is known. */
   readonly room: number;
@@ -50,6 +53,12 @@ const MISMATCH =
 
 const UNVERIFIED =
   'not verified: the upstream returns no log-probabilities, so it is unknown whether the scorer has the same weights';
+
+const UNSEEN =
+  'unscored: the messages have parts that are no text, such as images, which the scorer does not see; only what the log-probabilities of the upstream allow is computed';
+
+const UNVERIFIED_PROMPT =
+  "not verified: the upstream does not return the ids of the prompt, so it is unknown whether it renders tools and tool messages as the scorer's template does";
 
 const WAITS =
   "scores arrive only at the end: the upstream returns no token ids, and with the scorer's tokenizer it is unknown when a token is final";
@@ -108,24 +117,29 @@ export class Scorer {
     });
     if (!judging) return null;
     const { chatTemplate, tokenizer } = engine.checkpoint;
+    const conversation = templateInput(request);
     const templated = chatTemplate.source !== null || capabilities.tokenIds !== 'return_token_ids';
-    const promptIds = templated ? promptOf(engine, request) : null;
+    const { messages, variables, certain } = conversation ?? { messages: [], variables: {}, certain: false };
+    const known = conversation !== null && templated;
+    const promptIds = known ? promptOf(engine, messages, variables) : null;
     const room = roomAfter(engine, promptIds ?? []);
     maxTokensOf(request, room);
     // A server would take the name of a special token in a raw prompt for the token itself.
-    const plain = request.messages.every(({ content }) => tokenizer.specialsIn(content).length === 0);
+    const plain = messages.every(({ content }) => tokenizer.specialsIn(content ?? '').length === 0);
     const prompt =
-      promptIds && plain ? chatTemplate.render(request.messages, { addGenerationPrompt: true }) : null;
+      promptIds && plain ? chatTemplate.render(messages, { addGenerationPrompt: true, variables }) : null;
     const { scoring, guard, risks } = judging;
     const warnings = [
       ...(settings.warnings ?? []),
+      ...(conversation === null ? [UNSEEN] : []),
+      ...(certain || capabilities.tokenIds === 'return_token_ids' ? [] : [UNVERIFIED_PROMPT]),
       ...(capabilities.logprobs === null ? [UNVERIFIED] : []),
       ...(this.#agreement.doubtful ? [MISMATCH] : []),
       ...(capabilities.tokenIds === 'none' && tokenizer.units === null ? [WAITS] : []),
     ];
     return {
       guard: { ...settings, ...(warnings.length > 0 && { warnings }) },
-      vocabulary: tokenizer,
+      vocabulary: conversation === null ? null : tokenizer,
       room,
       promptIds,
       prompt,
@@ -135,7 +149,9 @@ export class Scorer {
           const { engine } = this;
           return guardedBranch(
             (judging) =>
-              scoredBranch({ engine, promptIds, prompt, scoring, agreement, ...writing, ...judging }),
+              conversation === null
+                ? logprobBranch(writing, scoring.methods, judging)
+                : scoredBranch({ engine, promptIds, prompt, scoring, agreement, ...writing, ...judging }),
             { scoring, guard, risks, seed, dispensable, ...(written && { written }) },
             gate,
           ).pipe(concatMap((event) => [...agreement.take(), event]));

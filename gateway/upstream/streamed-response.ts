@@ -65,6 +65,7 @@ export class StreamedResponse implements UpstreamResponse {
         this.#usage = chunk.usage ?? this.#usage;
         // Not `yield*`, which makes further promises of each.
         for (const piece of aligner.push(chunk)) for (const own of seam.push(piece)) yield own;
+        if (chunk.beside) yield { text: '', tokens: null, ids: null, beside: chunk.beside };
       }
       for (const piece of aligner.end()) for (const own of seam.push(piece)) yield own;
     } catch (error) {

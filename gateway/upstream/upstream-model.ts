@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Logger } from 'pino';
 import { defer, finalize, from, identity, map, type Observable, switchMap, tap } from 'rxjs';
-import { type Branch, type BranchJudge, branchOf } from '../../src/guard/branch.js';
+import type { Branch, BranchJudge } from '../../src/guard/branch.js';
 import { retracts } from '../../src/guard/guard.js';
 import { checkGuard, type GuardFields, guardOf } from '../../src/guard/guard-fields.js';
 import { guardedBranch } from '../../src/guard/guarded-branch.js';
@@ -24,13 +24,14 @@ import type { GenerationFields } from '../requests/generation-request.js';
 import { completeGuard } from '../requests/guard-limits.js';
 import { UpstreamError } from './errors.js';
 import type { Failover } from './failover.js';
-import { logprobScorer } from './logprob-scorer.js';
+import { logprobBranch } from './logprob-branch.js';
 import { ALTERNATIVES, methodsOf } from './logprob-scores.js';
 import type { ScoredResponse, Scorer, Writing } from './scorer.js';
 import type { UpstreamRequest } from './upstream.js';
-import { checkTopLogprobs, invalid, requestOf, tells, withTop } from './upstream-request.js';
+import { checkTopLogprobs, invalid, isText, requestOf, tells, withTop } from './upstream-request.js';
 import type { UpstreamServer } from './upstream-server.js';
-import { type Opened, UpstreamWriter } from './upstream-writer.js';
+import type { Opened } from './upstream-writer.js';
+import { chunksOf } from './verbatim.js';
 
 /** What is known of a text whose tokens have no ids. */
 const BY_TEXT = { text: '', promptIds: null, ids: null } as const;
@@ -144,6 +145,18 @@ export class UpstreamModel implements ServedModel {
       ...requestOf(request, maxTokens),
       topLogprobs: Math.max(topLogprobs, methods.length > 0 ? ALTERNATIVES : 0),
     };
+    if (!settings.enabled && options.verbatim) {
+      const verbatim = { ...asked, verbatim: true, topLogprobs: 0 };
+      const suits = (server: UpstreamServer): boolean => tells(server, topLogprobs);
+      return {
+        ...prepared,
+        ...{ guard: settings, verbatim: true },
+        start: (gate) =>
+          this.#generate({ asked: verbatim, suits, topLogprobs }, ({ ask }) =>
+            from(ask()).pipe(switchMap(({ answer }) => chunksOf(answer, gate))),
+          ),
+      };
+    }
     const resumes = settings.enabled && retracts(settings.action);
     if (resumes) this.#checkContinues(settings, BY_TEXT);
     const suits = (server: UpstreamServer): boolean => {
@@ -156,13 +169,7 @@ export class UpstreamModel implements ServedModel {
     };
     const generate = (start: (open: Open, dispensable: Dispensable) => Observable<GuardEvent>) =>
       this.#generate({ asked, suits, topLogprobs }, ({ ask, signal, dispensable }) =>
-        start(async (judge) => {
-          const opened = await ask();
-          const { promptIds } = opened.answer;
-          const room = asked.maxTokens ?? Number.POSITIVE_INFINITY;
-          const options = { request: asked, tokenizer: null, promptIds, prompt: null, room, signal };
-          return branchOf(new UpstreamWriter(opened, options), logprobScorer(methods), judge);
-        }, dispensable),
+        start((judge) => logprobBranch({ ask, request: asked, signal }, methods, judge), dispensable),
       );
     if (!settings.enabled) {
       return {
@@ -179,7 +186,7 @@ export class UpstreamModel implements ServedModel {
     const judging = { scoring, guard, risks: this.#risks, seed, ...(written && { written }) };
     return {
       ...prepared,
-      guard: { ...settings, delivery: guard.delivery, calibrated: false },
+      guard: withoutRollbacks({ ...settings, delivery: guard.delivery, calibrated: false }, asked),
       start: (gate) =>
         generate((open, dispensable) => guardedBranch(open, { ...judging, dispensable }, gate)),
     };
@@ -192,14 +199,14 @@ export class UpstreamModel implements ServedModel {
     if (resumes) this.#checkContinues(guard, begun);
     const suits = (server: UpstreamServer): boolean =>
       tells(server, asked.topLogprobs) &&
-      (promptIds !== null || server.capabilities?.tokenIds === 'return_token_ids') &&
+      (vocabulary === null || promptIds !== null || server.capabilities?.tokenIds === 'return_token_ids') &&
       (!resumes || server.canContinue(begun));
     const seed = given ?? randomInt(2 ** 31);
     return {
       model: this.name,
       vocabulary,
       promptTokens: promptIds?.length ?? null,
-      guard,
+      guard: withoutRollbacks(guard, asked),
       start: (gate) =>
         this.#generate({ asked, suits, topLogprobs: asked.topLogprobs }, (writing) =>
           start({ ...writing, request: asked, seed }, gate),
@@ -284,6 +291,14 @@ export class UpstreamModel implements ServedModel {
       );
     });
   }
+}
+
+const NO_ROLLBACKS =
+  'steps are flagged and not written again: a response with tools, a response format or several choices is not continued';
+
+function withoutRollbacks(guard: GuardInForce, asked: UpstreamRequest): GuardInForce {
+  if (!retracts(guard.action) || isText(asked)) return guard;
+  return { ...guard, warnings: [...(guard.warnings ?? []), NO_ROLLBACKS] };
 }
 
 type Dispensable = Writing['dispensable'];

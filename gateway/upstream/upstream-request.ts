@@ -1,8 +1,9 @@
 import type { GuardEvent } from '../../src/stream/events.js';
 import { ApiError } from '../errors/api-error.js';
-import type { GenerationFields } from '../requests/generation-request.js';
+import { type GenerationFields, stopsOf } from '../requests/generation-request.js';
 import type { Capabilities, UpstreamRequest, UpstreamToken } from './upstream.js';
 import type { UpstreamServer } from './upstream-server.js';
+import { asList, asObject } from './wire/json.js';
 
 /**
  * The request to a server, without its log-probabilities.
@@ -12,10 +13,11 @@ export function requestOf(
   request: GenerationFields,
   unasked: number | undefined,
 ): Omit<UpstreamRequest, 'topLogprobs'> {
-  const { messages, temperature, top_p, top_k, seed, stop } = request;
+  const { messages, temperature, top_p, top_k, seed } = request;
   const maxTokens = request.max_completion_tokens ?? request.max_tokens ?? unasked;
   return {
-    messages: messages.map(({ role, content }) => ({ role, content })),
+    messages,
+    fields: Object.fromEntries(Object.entries(request).filter(([name]) => !OWN.has(name))),
     sampling: {
       ...(isGiven(temperature) && { temperature }),
       ...(isGiven(top_p) && { topP: top_p }),
@@ -23,8 +25,26 @@ export function requestOf(
       ...(isGiven(seed) && { seed }),
     },
     ...(isGiven(maxTokens) && { maxTokens }),
-    stop: stop ?? [],
+    stop: stopsOf(request),
   };
+}
+
+/** What the gateway says itself. */
+const OWN: ReadonlySet<string> = new Set([
+  ...['type', 'request_id', 'resumable', 'guard', 'model', 'messages'],
+  ...['stream', 'stream_options', 'logprobs', 'top_logprobs'],
+]);
+
+/**
+ * Whether the answer is one text, which can be continued as such: a call or a value of a schema that has begun is no
+ * text to go on from.
+ */
+export function isText({ fields = {} }: Pick<UpstreamRequest, 'fields'>): boolean {
+  const { n, tools, functions, response_format: format, modalities } = fields;
+  const form = asObject(format)?.type ?? 'text';
+  const kinds = asList(modalities) ?? [];
+  const calls = [tools, functions].some((each) => asList(each)?.length);
+  return (n ?? 1) === 1 && form === 'text' && !calls && kinds.every((kind) => kind === 'text');
 }
 
 /** @throws ApiError 400 if no server returns so many alternatives */

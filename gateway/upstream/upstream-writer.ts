@@ -1,13 +1,14 @@
 import { Observable } from 'rxjs';
 import type { BranchWriter } from '../../src/guard/branch.js';
 import type { Continuation } from '../../src/guard/continuation.js';
-import type { DoneEvent, TokenEvent } from '../../src/stream/events.js';
+import type { DoneEvent, TokenEvent, WrittenEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { Retokenizer } from '../../src/tokenizer/retokenizer.js';
 import type { Tokenizer } from '../../src/tokenizer/tokenizer.js';
 import { Alignment } from './alignment/alignment.js';
 import { continuationOf, stoppedAcross } from './continuation.js';
 import type { UpstreamPiece, UpstreamRequest, UpstreamResponse, UpstreamToken } from './upstream.js';
+import { isText } from './upstream-request.js';
 import type { UpstreamServer } from './upstream-server.js';
 
 /** A server that has begun to answer. */
@@ -46,7 +47,7 @@ export class UpstreamWriter implements BranchWriter {
   readonly #past: Past;
   #written = 0;
   #cut = false;
-  #reasoned = false;
+  #hidden = false;
 
   constructor(
     opened: Opened,
@@ -67,8 +68,8 @@ export class UpstreamWriter implements BranchWriter {
     return this.#written;
   }
 
-  /** Errors with an UpstreamError, a VocabularyMismatch or a HiddenReasoning. */
-  tokens(gate: FlowGate): Observable<TokenEvent | DoneEvent> {
+  /** Errors with an UpstreamError or a VocabularyMismatch. */
+  tokens(gate: FlowGate): Observable<WrittenEvent> {
     const { keep, inserted, left } = this.#past;
     const { tokenizer } = this.#options;
     const begun = keep + inserted.length;
@@ -98,8 +99,11 @@ export class UpstreamWriter implements BranchWriter {
           if (subscriber.closed) return;
           const next = await pieces.next();
           over = next.done ?? false;
-          if (!next.done) this.#reasoned ||= next.value.thinking ?? false;
+          if (!next.done) this.#hidden ||= next.value.hidden ?? false;
           tokens = next.done ? reader.end() : reader.push(next.value);
+          if (next.value?.beside) {
+            subscriber.next({ type: 'upstream.delta', at: index, ...next.value.beside });
+          }
         }
         subscriber.next(this.#done(index));
         subscriber.complete();
@@ -108,9 +112,10 @@ export class UpstreamWriter implements BranchWriter {
     });
   }
 
-  /** After reasoning that the server keeps apart nothing fits: a continuation of the text alone would not have read it. */
+  /** After what the server keeps apart, such as reasoning, nothing fits: a continuation of the text alone would not have read it. */
   fits(keep: number, insert: string): boolean {
-    return !this.#reasoned && keep + this.#sizeOf(insert) < this.#options.room;
+    const { request, room } = this.#options;
+    return !this.#hidden && isText(request) && keep + this.#sizeOf(insert) < room;
   }
 
   /** @throws UpstreamError; RangeError */
@@ -160,7 +165,8 @@ export class UpstreamWriter implements BranchWriter {
   #done(tokens: number): DoneEvent {
     const { keep } = this.#past;
     const end = this.#cut ? { finishReason: 'length' as const, usage: null } : this.#opened.answer.end();
-    const counted = this.#options.tokenizer ? null : end.usage;
+    // What the scorer counts it can only count in the text.
+    const counted = this.#options.tokenizer && !this.#hidden ? null : end.usage;
     const usage = counted
       ? {
           promptTokens: Math.max(0, counted.promptTokens - keep),

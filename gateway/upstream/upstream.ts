@@ -1,4 +1,5 @@
-import type { TokenEvent } from '../../src/stream/events.js';
+import type { FinishReason, TokenEvent, UpstreamEvent } from '../../src/stream/events.js';
+import type { Message } from '../requests/messages.js';
 
 /** What an upstream can do: found out by asking it, never guessed from a name. */
 export interface Capabilities {
@@ -23,7 +24,11 @@ export type ResumeWay = 'tokens' | 'continueFinalMessage' | 'prompt';
 
 /** A text to be written, or to be continued. */
 export interface UpstreamRequest {
-  readonly messages: readonly { readonly role: string; readonly content: string }[];
+  readonly messages: readonly Message[];
+  /** The client's request as it came, without what the gateway has to say itself. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+  /** Whether nothing is added that only scores need. */
+  readonly verbatim?: boolean;
   readonly sampling: {
     readonly temperature?: number;
     readonly topP?: number;
@@ -66,8 +71,10 @@ export interface UpstreamPiece {
    * the text, and end with the token that ends the answer.
    */
   readonly ids: readonly number[] | null;
-  /** Whether the server told of reasoning, which is no part of the text: it stands between this and what came before. */
-  readonly thinking?: true;
+  /** Whether the server told of tokens that are no part of the text, such as those of its reasoning, or of a tool call. */
+  readonly hidden?: true;
+  /** What the server sent beside the text. */
+  readonly beside?: Omit<UpstreamEvent, 'type' | 'at'>;
 }
 
 /** An answer under way: its first byte has come. */
@@ -83,6 +90,6 @@ export interface UpstreamResponse {
 }
 
 export interface UpstreamEnd {
-  readonly finishReason: 'stop' | 'length' | 'content_filter';
+  readonly finishReason: FinishReason;
   readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
 }

@@ -2,7 +2,7 @@ import { type Answer, isOver } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { skippedTokens, unscoredTokens } from './queries.js';
 import { type Exchange, tokensPerSecond } from './session.js';
-import { countTokens, FINISH_WORDS, METHOD_WORDS } from './words.js';
+import { countTokens, finishWords, METHOD_WORDS } from './words.js';
 
 /** How far an answer is, in a line. `answer` may be that of an earlier moment. */
 export function statusWords({ model, events }: Exchange, answer: Answer, method: Method): string {
@@ -23,6 +23,6 @@ export function statusWords({ model, events }: Exchange, answer: Answer, method:
     parts.push(skipped > 0 ? 'every other token scored' : 'every token scored');
   if (answer.flags.length > 0) parts.push(`${answer.flags.length} flagged`);
   if (answer.phase === 'failed') parts.push('failed');
-  if (answer.finishReason) parts.push(FINISH_WORDS[answer.finishReason]);
+  if (answer.finishReason) parts.push(finishWords(answer.finishReason));
   return parts.join(' · ');
 }

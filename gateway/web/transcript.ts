@@ -5,7 +5,7 @@ import { setText } from './dom.js';
 import { strongest, unscoredTokens } from './queries.js';
 import type { Exchange } from './session.js';
 import { TokenCard } from './token-card.js';
-import { countTokens, FINISH_WORDS, formatScore, METHOD_WORDS } from './words.js';
+import { countTokens, finishWords, formatScore, METHOD_WORDS } from './words.js';
 
 /** How near to its end the page must be to be kept there while an answer grows. */
 const NEAR_END_PX = 80;
@@ -96,7 +96,7 @@ export class Transcript {
     const unscored = unscoredTokens(answer, this.#method);
     const parts = [
       answerText(answer),
-      `Answer ${answer.finishReason ? FINISH_WORDS[answer.finishReason] : ''}, ${countTokens(answer.tokens.length)}`,
+      `Answer ${answer.finishReason ? finishWords(answer.finishReason) : ''}, ${countTokens(answer.tokens.length)}`,
     ];
     if (top) {
       const { noun } = METHOD_WORDS[this.#method];

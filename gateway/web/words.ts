@@ -43,12 +43,16 @@ export const METHOD_WORDS: Readonly<Record<Method, { name: string; noun: string;
 /** Those that need no request of their own; the others cost further passes. */
 export const USUAL_METHODS: readonly Method[] = ['adversarial', 'nll', 'entropy', 'margin'];
 
-export const FINISH_WORDS: Readonly<Record<FinishReason, string>> = {
+const FINISH_WORDS: Readonly<Record<string, string>> = {
   stop: 'finished',
   length: 'cut off at the length limit',
   content_filter: 'stopped by the guard at a doubtful step',
   cancelled: 'stopped by you',
+  tool_calls: 'ended with a tool call',
 };
+
+/** Why an answer has ended; an upstream may have reasons of its own. */
+export const finishWords = (reason: FinishReason): string => FINISH_WORDS[reason] ?? `ended: ${reason}`;
 
 export const LEVEL_WORDS: Readonly<Record<RiskLevel, string>> = {
   unknown: 'not rated',

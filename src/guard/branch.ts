@@ -1,5 +1,5 @@
 import type { Observable, OperatorFunction } from 'rxjs';
-import type { DoneEvent, GenerationEvent, GuardEvent, TokenEvent } from '../stream/events.js';
+import type { GenerationEvent, GuardEvent, TokenEvent, WrittenEvent } from '../stream/events.js';
 import type { FlowGate } from '../stream/flow-gate.js';
 import type { Continuation, Place } from './continuation.js';
 import { TextSoFar } from './text-so-far.js';
@@ -21,7 +21,7 @@ export interface Branch {
 /** What writes a branch. */
 export interface BranchWriter extends Pick<Branch, 'promptTokens' | 'written' | 'fits'> {
   /** Inserted tokens, then drawn ones, then the end. Subscribed to once; unsubscribing leaves the writer open. */
-  tokens(gate: FlowGate): Observable<TokenEvent | DoneEvent>;
+  tokens(gate: FlowGate): Observable<WrittenEvent>;
   /** @param kept the tokens that stay, `continuation.keep` of them */
   fork(kept: readonly TokenEvent[], continuation: Continuation): Promise<BranchWriter>;
   close(): void;
@@ -38,7 +38,7 @@ export interface BranchScoring {
 /** What scores a branch. */
 export interface BranchScorer {
   /** Adds scores to tokens. Applied once; unsubscribing leaves the scorer open. */
-  score(scoring: BranchScoring): OperatorFunction<TokenEvent | DoneEvent, GenerationEvent>;
+  score(scoring: BranchScoring): OperatorFunction<WrittenEvent, GenerationEvent>;
   /** @param keep tokens of the response that stay */
   fork(keep: number): Promise<BranchScorer>;
   close(): void;

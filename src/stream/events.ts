@@ -42,9 +42,25 @@ export interface ScoreEvent {
   readonly risk?: Scores;
 }
 
+/** What of an upstream's answer is not its text, and so has no scores. */
+export type Unscored = 'audio' | 'choices' | 'content' | 'reasoning' | 'refusal' | 'tool_calls';
+
+/** What an upstream sent beside the text of its answer, such as a tool call: it is passed on as it came, in its place. */
+export interface UpstreamEvent {
+  readonly type: 'upstream.delta';
+  /** Tokens of the response that precede it. */
+  readonly at: number;
+  /** A chunk of OpenAI's API without what tokens tell: the text of its first choice, and the log-probabilities of that. */
+  readonly chunk: Readonly<Record<string, unknown>>;
+  readonly unscored: readonly Unscored[];
+}
+
+/** Why a response ends. An upstream may have reasons of its own. */
+export type FinishReason = 'stop' | 'length' | 'content_filter' | 'tool_calls' | (string & {});
+
 export interface DoneEvent {
   readonly type: 'generation.done';
-  readonly finishReason: 'stop' | 'length' | 'content_filter';
+  readonly finishReason: FinishReason;
   readonly usage: Usage;
 }
 
@@ -57,7 +73,10 @@ export interface Usage {
 }
 
 /** What an unguarded generation emits. A failure is an error of the Observable. */
-export type GenerationEvent = TokenEvent | ScoreEvent | DoneEvent;
+export type GenerationEvent = TokenEvent | ScoreEvent | DoneEvent | UpstreamEvent;
+
+/** What whoever writes a response says. */
+export type WrittenEvent = TokenEvent | DoneEvent | UpstreamEvent;
 
 /** A score and where it stands among ordinary ones. */
 export interface Rating {

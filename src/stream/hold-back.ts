@@ -59,6 +59,10 @@ class Held {
       case 'token.delta':
         this.#arrive(event);
         break;
+      case 'upstream.delta':
+        // What follows a step that is not settled waits for it.
+        if (event.at <= this.#released && !this.#stopped) return [event];
+        break;
       case 'step.flagged':
         this.#stopped ||= event.action === 'stop';
         break;
@@ -113,5 +117,6 @@ class Held {
 /** Whether the event is about the step, or one before it. */
 function belongsTo({ step, to }: StepEvent, event: GuardEvent): boolean {
   if ('index' in event) return event.index < to;
+  if (event.type === 'upstream.delta') return event.at <= to;
   return !('step' in event) || event.step <= step;
 }

@@ -1,19 +1,31 @@
 import { Observable, type OperatorFunction } from 'rxjs';
 import type { NewToken } from '../uncertainty/sequence-scorer.js';
-import type { DoneEvent, GenerationEvent, ScoreEvent, TokenEvent } from './events.js';
+import type {
+  DoneEvent,
+  GenerationEvent,
+  ScoreEvent,
+  TokenEvent,
+  UpstreamEvent,
+  WrittenEvent,
+} from './events.js';
 import type { FlowGate } from './flow-gate.js';
 
 /** What scores one response, such as a `SequenceScorer`. */
 export interface TokenScorer {
   /** Takes the next tokens of the response and scores those that are due. */
-  push(tokens: readonly NewToken[]): Promise<readonly Scored[]>;
+  push(tokens: readonly ScorableToken[]): Promise<readonly Scored[]>;
   /** The response has ended: scores what is left. */
   finish(): Promise<readonly Scored[]>;
   close(): void;
 }
 
+/** A token, `null` for one of which nobody knows which it is: few scorers take that. */
+export interface ScorableToken extends Omit<NewToken, 'id'> {
+  readonly id: number | null;
+}
+
 /** What the scorer tells of a token; the event adds which pass it was. */
-type Scored = Pick<ScoreEvent, 'index' | 'scores' | 'skipped' | 'rival'>;
+export type Scored = Pick<ScoreEvent, 'index' | 'scores' | 'skipped' | 'missing' | 'rival'>;
 
 /**
  * The id of a token whose vocabulary is known, as those are that an engine writes.
@@ -54,13 +66,13 @@ const MAX_WAITING_BLOCKS = 64;
  * const open = () => SequenceScorer.open(engine, request.promptIds, scoring);
  * generate(engine, request, gate).pipe(score({ open, block: 8, gate }));
  */
-export function score(options: ScoreOptions): OperatorFunction<TokenEvent | DoneEvent, GenerationEvent> {
+export function score(options: ScoreOptions): OperatorFunction<WrittenEvent, GenerationEvent> {
   const { block, gate, from = 0, begins = () => false } = options;
   const pass = Number.isFinite(block) ? 'stream' : 'final';
   return (source) =>
     new Observable((subscriber) => {
       const opened = options.open();
-      const waiting: TokenEvent[] = [];
+      const waiting: (TokenEvent | UpstreamEvent)[] = [];
       // Both count from the start of the response.
       let received = from;
       let scored = from;
@@ -69,7 +81,7 @@ export function score(options: ScoreOptions): OperatorFunction<TokenEvent | Done
 
       /** Emits what may be emitted; afterwards the subscriber may be gone. */
       const advance = (): void => {
-        while (waiting[0] && waiting[0].index - scored <= block) subscriber.next(waiting.shift()!);
+        while (waiting[0] && indexOf(waiting[0]) - scored <= block) subscriber.next(waiting.shift()!);
         if (!subscriber.closed && received - scored >= 2 * block) {
           release ??= gate.hold();
         } else {
@@ -83,8 +95,9 @@ export function score(options: ScoreOptions): OperatorFunction<TokenEvent | Done
       const enqueue = (run: (scorer: TokenScorer) => Promise<readonly Scored[]>): void => {
         passes = passes.then(async () => {
           if (subscriber.closed) return;
-          for (const { index, scores, skipped, rival } of await run(await opened)) {
-            subscriber.next({ type: 'score.delta', index, pass, scores, skipped, rival });
+          for (const { index, scores, skipped, missing, rival } of await run(await opened)) {
+            const unknown = missing && { missing };
+            subscriber.next({ type: 'score.delta', index, pass, scores, skipped, ...unknown, rival });
             scored = Math.max(scored, index + 1);
           }
           advance();
@@ -109,7 +122,11 @@ export function score(options: ScoreOptions): OperatorFunction<TokenEvent | Done
       const subscription = source.subscribe({
         next: (event) => {
           if (event.type === 'token.delta') receive(event);
-          else done = event;
+          else if (event.type === 'generation.done') done = event;
+          else {
+            waiting.push(event);
+            advance();
+          }
         },
         error: (error: unknown) => subscriber.error(error),
         complete: () => {
@@ -135,7 +152,10 @@ export function score(options: ScoreOptions): OperatorFunction<TokenEvent | Done
     });
 }
 
-function newToken(token: TokenEvent, begins: boolean): NewToken {
-  const { logprob } = token;
-  return { id: modelId(token), begins, ...(logprob !== null && { logprob }) };
+/** What is beside the text waits with the tokens before it. */
+const indexOf = (event: TokenEvent | UpstreamEvent): number =>
+  event.type === 'token.delta' ? event.index : event.at - 1;
+
+function newToken({ id, logprob }: TokenEvent, begins: boolean): ScorableToken {
+  return { id, begins, ...(logprob !== null && { logprob }) };
 }

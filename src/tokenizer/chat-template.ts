@@ -5,14 +5,20 @@ import { parseJson, readOptional, readOptionalJson } from '../files/json.js';
 import { strftime } from './strftime.js';
 import { chatTemplateSchema, parseTokenizerConfig } from './tokenizer-config.js';
 
+/** A message as templates read it: beside the text they may read `tool_calls`, `tool_call_id`, `reasoning_content`. */
 export interface ChatMessage {
-  readonly role: 'system' | 'user' | 'assistant';
-  readonly content: string;
+  readonly role: string;
+  readonly content?: string | null | undefined;
+  readonly [field: string]: unknown;
 }
+
+/** What a template may read besides the messages: `tools`, `documents`, and whatever else its model knows. */
+export type TemplateVariables = Readonly<Record<string, unknown>>;
 
 export interface RenderOptions {
   /** Whether to end with the opening of an assistant's message, for the model to continue. */
   readonly addGenerationPrompt: boolean;
+  readonly variables?: TemplateVariables;
 }
 
 /** Where a template comes from and what it sees besides the messages. */
@@ -52,17 +58,18 @@ export class ChatTemplate {
    * @throws TemplateError where the template refuses the messages
    * @throws ModelError for a checkpoint without a template, or one whose template fails
    */
-  render(messages: readonly ChatMessage[], { addGenerationPrompt }: RenderOptions): string {
+  render(messages: readonly ChatMessage[], { addGenerationPrompt, variables: given }: RenderOptions): string {
     const { file, namedTokens, now = () => new Date() } = this.#context;
     const program = this.#program;
     if (program === null)
       throw new ModelError(file, 'chat_template', 'is missing; this model does not support chat');
     const variables: Readonly<Record<string, unknown>> = {
+      tools: null,
+      documents: null,
+      ...given,
       ...Object.fromEntries(namedTokens),
       messages,
       add_generation_prompt: addGenerationPrompt,
-      tools: null,
-      documents: null,
       true: true,
       True: true,
       false: false,

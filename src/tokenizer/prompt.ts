@@ -1,27 +1,29 @@
 import { TemplateError } from '../files/errors.js';
-import type { ChatMessage, ChatTemplate } from './chat-template.js';
+import type { ChatMessage, ChatTemplate, TemplateVariables } from './chat-template.js';
 import type { Tokenizer } from './tokenizer.js';
 
 /**
  * Token ids of a conversation that the model is to continue. The template writes every special token itself: where a
  * message holds the name of one (`<|im_end|>`), that is text, and cannot end the message.
  *
+ * @param variables what the template is given besides the messages
  * @throws TemplateError where the template refuses the messages
  * @throws ModelError where the model has no template, or it fails
  */
 export function encodePrompt(
   { chatTemplate, tokenizer }: { readonly chatTemplate: ChatTemplate; readonly tokenizer: Tokenizer },
   messages: readonly ChatMessage[],
+  variables: TemplateVariables = {},
 ): number[] {
   const render = (shown: readonly ChatMessage[]): string =>
-    chatTemplate.render(shown, { addGenerationPrompt: true });
-  if (!messages.some(({ content }) => tokenizer.specialsIn(content).length > 0)) {
+    chatTemplate.render(shown, { addGenerationPrompt: true, variables });
+  if (!messages.some(({ content }) => tokenizer.specialsIn(content ?? '').length > 0)) {
     return tokenizer.encode(render(messages));
   }
   const mark = unusedIn(messages);
   const marked = messages.map((message) => ({
     ...message,
-    content: breakSpecials(message.content, mark, tokenizer),
+    ...(message.content && { content: breakSpecials(message.content, mark, tokenizer) }),
   }));
   return encodeMarked(render(marked), mark, tokenizer);
 }
@@ -30,7 +32,7 @@ export function encodePrompt(
 function unusedIn(messages: readonly ChatMessage[]): string {
   for (let code = 0xe000; code <= 0xf8ff; code++) {
     const char = String.fromCharCode(code);
-    if (!messages.some(({ content }) => content.includes(char))) return char;
+    if (!messages.some(({ content }) => content?.includes(char))) return char;
   }
   throw new TemplateError('messages', 'contain the whole private use area and names of special tokens');
 }

@@ -9,6 +9,7 @@ import {
   FlowGate,
   type GenerationEvent,
   type TokenEvent,
+  type WrittenEvent,
 } from '#src/index.js';
 
 const token = (index: number, text: string): TokenEvent => ({
@@ -43,7 +44,7 @@ function writerOf(log: string[], texts: readonly string[], from = 0, fails = fal
 
 /** The score of each token is its index. */
 function scorerOf(log: string[], from = 0): BranchScorer {
-  const scored = (event: TokenEvent | DoneEvent): GenerationEvent[] => {
+  const scored = (event: WrittenEvent): GenerationEvent[] => {
     if (event.type !== 'token.delta') return [event];
     const { index } = event;
     const scores = { nll: index };

@@ -2,7 +2,7 @@ import { type RetokenizedToken, Retokenizer } from '../../../src/tokenizer/retok
 import type { Tokenizer } from '../../../src/tokenizer/tokenizer.js';
 import type { KnownToken, UpstreamPiece, UpstreamToken } from '../upstream.js';
 import { IdAlignment, known } from './id-alignment.js';
-import { HiddenReasoning, VocabularyMismatch } from './mismatch.js';
+import { VocabularyMismatch } from './mismatch.js';
 
 /** What the server says of its own token, and where that stands among the characters that wait. */
 interface Told {
@@ -28,6 +28,8 @@ export class Alignment {
   #out = 0;
   /** Whether the last token has less text than it spells: nothing can follow. */
   #cut = false;
+  /** Whether the model has read what is not in the text: nobody knows what its further tokens follow. */
+  #hidden = false;
 
   /** @param continues whether the text goes on after tokens that are known already */
   constructor(tokenizer: Tokenizer, continues: boolean) {
@@ -35,9 +37,16 @@ export class Alignment {
     this.#begun = continues;
   }
 
-  /** @throws VocabularyMismatch; HiddenReasoning */
-  push({ text, tokens, ids, thinking }: UpstreamPiece): KnownToken[] {
-    if (thinking) throw new HiddenReasoning();
+  /**
+   * @returns without ids what follows hidden tokens: it cannot be scored
+   * @throws VocabularyMismatch
+   */
+  push({ text, tokens, ids, hidden }: UpstreamPiece): readonly UpstreamToken[] {
+    if (hidden || this.#hidden) {
+      const before = this.#hidden ? [] : this.#settle();
+      this.#hidden = true;
+      return [...before, ...unknown(text, tokens)];
+    }
     if (this.#cut && text !== '') throw new VocabularyMismatch(OTHER_TEXT);
     const described = tokens?.every(hasId) ? tokens : null;
     if (described) return [...this.#settle(), ...this.#described(text, described)];
@@ -117,6 +126,11 @@ export class Alignment {
 }
 
 const OTHER_TEXT = 'its tokens do not form the text';
+
+const unknown = (text: string, tokens: readonly UpstreamToken[] | null): readonly UpstreamToken[] => {
+  if (tokens) return tokens.map((token) => ({ ...token, id: null }));
+  return text === '' ? [] : [{ id: null, text, logprob: null, topLogprobs: [] }];
+};
 
 const hasId = (token: UpstreamToken): token is KnownToken => token.id !== null;
 

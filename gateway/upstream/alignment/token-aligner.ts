@@ -41,12 +41,12 @@ export class TokenAligner {
     text,
     tokens,
     ids,
-    thinking,
+    hidden,
     written,
-  }: Pick<Chunk, 'text' | 'tokens' | 'ids' | 'thinking' | 'written'>): UpstreamPiece[] {
+  }: Pick<Chunk, 'text' | 'tokens' | 'ids' | 'hidden' | 'written'>): UpstreamPiece[] {
     const more = tokens !== null && (written ?? 0) - this.#written > tokens.length;
     this.#written = written ?? this.#written;
-    if (thinking) return this.#passOver(text);
+    if (hidden) return this.#passOver(text);
     // Those between may also be of no text, such as the mark that ends a reasoning.
     if (more && !tokens.every(isNamed)) return this.#undescribed(text);
     // Ids alone stay with the text they came with: whoever has the vocabulary aligns them.
@@ -86,7 +86,7 @@ export class TokenAligner {
     const before = this.end();
     this.#clear();
     this.#lost = this.#lags;
-    return [...before, { text, tokens: null, ids: null, thinking: true }];
+    return [...before, { text, tokens: null, ids: null, hidden: true }];
   }
 
   #take(): UpstreamPiece[] {

@@ -1,12 +1,12 @@
 import type { Call } from '../dialect.js';
 import { UpstreamError } from '../errors.js';
-import { type Chunk, readChunk, readGenerateLine } from './chunks.js';
+import { type Chunk, readChunk, readGenerateLine, readVerbatim } from './chunks.js';
 import type { Exchange } from './exchange.js';
 import { Messages } from './messages.js';
 
 const DONE = '[DONE]';
 
-const READERS = { chunk: readChunk, generate: readGenerateLine } as const;
+const READERS = { chunk: readChunk, generate: readGenerateLine, verbatim: readVerbatim } as const;
 
 export interface ChunkReaderOptions {
   /** Of a message. */

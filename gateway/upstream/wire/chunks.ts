@@ -1,20 +1,23 @@
-import type { TopToken } from '../../../src/stream/events.js';
+import type { FinishReason, TopToken } from '../../../src/stream/events.js';
 import { UpstreamError } from '../errors.js';
-import type { UpstreamEnd, UpstreamToken } from '../upstream.js';
+import type { UpstreamEnd, UpstreamPiece, UpstreamToken } from '../upstream.js';
+import { besideText } from './beside-text.js';
 import { asCount, asCounts, asList, asNumber, asObject, asText, type Json, parseObject } from './json.js';
 
 /** One message of a server, whatever its dialect. */
 export interface Chunk {
   readonly text: string;
-  /** Whether it tells of a reasoning that is no part of the text; tokens and ids may be those of that. */
-  readonly thinking: boolean;
+  /** Whether it tells of what is no part of the text, such as reasoning; tokens and ids may be those of that. */
+  readonly hidden: boolean;
+  /** What is passed on as it came. */
+  readonly beside: NonNullable<UpstreamPiece['beside']> | null;
   /** Of tokens as far as it describes any; their texts need not be those of `text`. */
   readonly tokens: readonly UpstreamToken[] | null;
   readonly ids: readonly number[] | null;
   readonly promptIds: readonly number[] | null;
   /** Tokens that the server has written so far, described or not; `null` where it does not say. */
   readonly written: number | null;
-  readonly finishReason: UpstreamEnd['finishReason'] | null;
+  readonly finishReason: FinishReason | null;
   readonly usage: UpstreamEnd['usage'];
 }
 
@@ -28,27 +31,27 @@ export interface Chunk {
  *   completion_token_output::probs_vector_to_json), for completions too, which OpenAI shapes otherwise; with
  *   `timings_per_token`, `timings.predicted_n`.
  * - Ollama: `logprobs.content` without ids (openai/openai.go, ChoiceLogprobs).
- * - vLLM, llama.cpp, DeepSeek: `delta.reasoning_content`, `delta.reasoning` for what is no part of the answer.
- * - OpenAI: `delta.refusal` in place of `delta.content`, with `logprobs.refusal`.
  * - Mistral: `delta.content` as a list of parts (docs.mistral.ai, "Reasoning"); the reason `model_length`.
  *
- * @throws UpstreamError for what is no chunk, for an error object, and for content that is no text
+ * All else is {@link besideText the text}.
+ *
+ * @throws UpstreamError for what is no chunk, and for an error object
  */
 export function readChunk(message: string): Chunk {
   const chunk = checked(message);
-  // One was asked for, the first.
+  // The first is scored, others are passed on.
   const choice = asList(chunk.choices)
     ?.map(asObject)
     .find((each) => (each?.index ?? 0) === 0);
   const delta = asObject(choice?.delta);
   const usage = asObject(chunk.usage);
-  if (delta?.function_call || asList(delta?.tool_calls)?.length) throw noText('a tool call');
-  const content = contentOf(delta?.content);
+  const { beside, hidden } = besideText(chunk);
   const tokens = tokensOf(asObject(choice?.logprobs));
   const ids = asCounts(choice?.token_ids);
   return {
-    text: content.text || asText(delta?.refusal) || asText(choice?.text) || '',
-    thinking: content.thinking || Boolean(asText(delta?.reasoning_content) || asText(delta?.reasoning)),
+    text: contentOf(delta?.content) || asText(choice?.text) || '',
+    hidden,
+    beside,
     tokens:
       tokens && ids?.length === tokens.length ? tokens.map((token, i) => withId(token, ids[i])) : tokens,
     ids,
@@ -68,7 +71,8 @@ export function readGenerateLine(message: string): Chunk {
   const done = line.done === true;
   return {
     text: asText(line.response) ?? '',
-    thinking: Boolean(asText(line.thinking)),
+    hidden: Boolean(asText(line.thinking)),
+    beside: null,
     tokens: entriesOf(line.logprobs),
     ids: null,
     promptIds: null,
@@ -78,21 +82,30 @@ export function readGenerateLine(message: string): Chunk {
   };
 }
 
-/** @throws UpstreamError for a part that is neither text nor thought: who asks would take the rest for all of it */
-function contentOf(content: unknown): Pick<Chunk, 'text' | 'thinking'> {
-  const parts = asList(content)?.map(asObject);
-  if (!parts) return { text: asText(content) ?? '', thinking: false };
-  const texts = parts.map((part) => {
-    if (part?.type === 'thinking') return '';
-    const text = part?.type === 'text' ? asText(part.text) : null;
-    if (text === null) throw noText('content of an unknown type');
-    return text;
-  });
-  return { text: texts.join(''), thinking: parts.some((part) => part?.type === 'thinking') };
+/**
+ * Reads of a chunk no more than whether it is the last.
+ * @throws UpstreamError as {@link readChunk}
+ */
+export function readVerbatim(message: string): Chunk {
+  const chunk = checked(message);
+  const choice = asList(chunk.choices)
+    ?.map(asObject)
+    .find((each) => (each?.index ?? 0) === 0);
+  const usage = asObject(chunk.usage);
+  return {
+    ...{ text: '', hidden: false, tokens: null, ids: null, promptIds: null, written: null },
+    beside: { chunk, unscored: [] },
+    finishReason: finishReasonOf(choice?.finish_reason),
+    usage: usageOf(usage?.prompt_tokens, usage?.completion_tokens),
+  };
 }
 
-const noText = (what: string): UpstreamError =>
-  new UpstreamError('upstream_error', `the upstream sent ${what} instead of text`);
+/** The text of a content, of its parts if it has parts. */
+function contentOf(content: unknown): string {
+  const parts = asList(content)?.map(asObject);
+  if (!parts) return asText(content) ?? '';
+  return parts.map((part) => (part?.type === 'text' ? asText(part.text) : null) ?? '').join('');
+}
 
 function checked(message: string): Json {
   const object = parseObject(message);
@@ -104,19 +117,14 @@ function checked(message: string): Json {
   return object;
 }
 
-const FINISH_REASONS: Readonly<Record<string, UpstreamEnd['finishReason']>> = {
-  stop: 'stop',
-  length: 'length',
-  model_length: 'length',
-  content_filter: 'content_filter',
-};
-
-function finishReasonOf(value: unknown): UpstreamEnd['finishReason'] | null {
-  if (value === null || value === undefined || value === '') return null;
-  const reason = typeof value === 'string' && Object.hasOwn(FINISH_REASONS, value) ? value : '';
-  const known = FINISH_REASONS[reason];
-  if (known) return known;
-  throw new UpstreamError('upstream_error', 'the upstream sent an unknown finish_reason');
+/** Of others the caller may know what they mean. */
+function finishReasonOf(value: unknown): FinishReason | null {
+  const reason = asText(value) ?? '';
+  if (value === null || value === undefined || reason === 'model_length')
+    return reason === '' ? null : 'length';
+  if (typeof value !== 'string')
+    throw new UpstreamError('upstream_error', 'the upstream sent a finish_reason that is no text');
+  return reason === '' ? null : reason;
 }
 
 function usageOf(prompt: unknown, completion: unknown): UpstreamEnd['usage'] {

@@ -47,7 +47,7 @@ const short = ({ pieces }: Awaited<ReturnType<typeof read>>) =>
 const { tokenizer } = await openCheckpoint(REASONER);
 
 /** With a scorer of the reasoner's weights. */
-function idsOf({ pieces }: Awaited<ReturnType<typeof read>>): number[] {
+function idsOf({ pieces }: Awaited<ReturnType<typeof read>>): (number | null)[] {
   const alignment = new Alignment(tokenizer, false);
   return [...pieces.flatMap((piece) => alignment.push(piece)), ...alignment.end()].map(({ id }) => id);
 }
@@ -118,7 +118,7 @@ describe('a recorded llama.cpp', () => {
 
   it('tells of reasoning apart; the log-probabilities of the text after it are known', async () => {
     const answer = await read('reasoning');
-    expect(answer.pieces.some(({ thinking }) => thinking)).toBe(true);
+    expect(answer.pieces.some(({ hidden }) => hidden)).toBe(true);
     expect(answer.text).toBe('The answer is 7.');
     expect(answer.tokens.map(({ text }) => text)).toEqual(['The', ' answer', ' is', ' ', '7', '.']);
     const lagging = await read('reasoning', ['!']);
@@ -129,7 +129,7 @@ describe('a recorded llama.cpp', () => {
     const answer = await read('reasoning-in-the-text');
     expect(answer.text).toBe('<think>\n1 + 6 is 7.\n</think>\n\nThe answer is 7.');
     expect(answer.tokens.map(({ text }) => text).join('')).toBe(answer.text);
-    expect(answer.pieces.some(({ thinking }) => thinking)).toBe(false);
+    expect(answer.pieces.some(({ hidden }) => hidden)).toBe(false);
   });
 
   it.each([

@@ -185,7 +185,7 @@ describe('a generation of a scored upstream', () => {
 
   it('is scored after the prompt that the server has, whatever the template of the scorer says', async () => {
     const system = 'Answer in one word.';
-    const { messages } = parse(chatSchema, chatBody());
+    const { messages } = chatBody();
     const promptIds = encodePrompt(engine.checkpoint, [{ role: 'system', content: system }, ...messages]);
     const events = await collect({ upstream: { ...upstream, system } });
     const { tokens, scores } = ending(events);
@@ -251,13 +251,13 @@ describe('a generation of a scored upstream', () => {
 
   it('ends with its length where it was asked to, and counts the tokens of the prompt', async () => {
     const events = await collect({ upstream, changes: { max_tokens: 9 } });
-    const promptTokens = encodePrompt(engine.checkpoint, parse(chatSchema, chatBody()).messages).length;
+    const promptTokens = encodePrompt(engine.checkpoint, chatBody().messages).length;
     const usage = { promptTokens, completionTokens: 9 };
     expect(events.at(-1)).toMatchObject({ finishReason: 'length', usage });
   });
 
   it('ends where the scorer has no room left, though the server has', async () => {
-    const promptTokens = encodePrompt(engine.checkpoint, parse(chatSchema, chatBody()).messages).length;
+    const promptTokens = encodePrompt(engine.checkpoint, chatBody().messages).length;
     const small = await Engine.open(REASONER, { contextLength: promptTokens + 20 });
     try {
       const scorer = await Scorer.open(small, { logger: silent });
@@ -443,7 +443,7 @@ describe('the weights of a scorer', () => {
 async function expectScoredAlone(
   tokens: readonly TokenEvent[],
   scores: readonly ScoreEvent[],
-  promptIds = encodePrompt(engine.checkpoint, parse(chatSchema, chatBody()).messages),
+  promptIds = encodePrompt(engine.checkpoint, chatBody().messages),
 ): Promise<void> {
   const aligner = new StepAligner();
   const scorer = await SequenceScorer.open(engine, promptIds, DEFAULT_SCORING);

@@ -25,7 +25,7 @@ describe('white space that a continuation writes again', () => {
   });
 
   it('hides no reasoning', () => {
-    const thought: UpstreamPiece = { ...untold(''), thinking: true };
+    const thought: UpstreamPiece = { ...untold(''), hidden: true };
     expect(through('\n', thought, untold('\nThen'))).toEqual([thought, untold('Then')]);
   });
 
@@ -46,7 +46,7 @@ describe('white space that a continuation writes again', () => {
   });
 
   it('is taken off after thoughts, too, of which is still told', () => {
-    const thought: UpstreamPiece = { ...untold(''), thinking: true };
+    const thought: UpstreamPiece = { ...untold(''), hidden: true };
     expect(through('\n', thought, told('\n'), told('a'))).toEqual([thought, told('a')]);
   });
 

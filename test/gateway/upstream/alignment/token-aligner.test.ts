@@ -25,7 +25,7 @@ function aligned(parts: readonly Part[], lags = false): UpstreamPiece[] {
       text,
       tokens: tokens?.map((each) => (typeof each === 'string' ? token(each) : each)) ?? null,
       ids,
-      thinking: false,
+      hidden: false,
       written,
     }),
   );
@@ -111,7 +111,7 @@ describe('tokens and text', () => {
 
   it('text without tokens is not held back', () => {
     const aligner = new TokenAligner({ lags: false });
-    const rest = { ids: null, thinking: false, written: null };
+    const rest = { ids: null, hidden: false, written: null };
     expect(short(aligner.push({ text: '', tokens: [token('')], ...rest }))).toEqual([]);
     expect(short(aligner.push({ text: 'a', tokens: null, ...rest }))).toEqual([['a', null]]);
   });
@@ -277,14 +277,14 @@ describe('reasoning that is kept apart', () => {
     text,
     tokens: own,
     ids: null,
-    thinking: true,
+    hidden: true,
     written: null,
   });
   const said = (text: string, own: readonly UpstreamToken[]) => ({
     text,
     tokens: own,
     ids: null,
-    thinking: false,
+    hidden: false,
     written: null,
   });
 
@@ -297,7 +297,7 @@ describe('reasoning that is kept apart', () => {
       said(' ha', [token(' ha', { logprob: -3 })]),
     ].flatMap((chunk) => aligner.push(chunk));
     expect(pieces).toEqual([
-      { text: '', tokens: null, ids: null, thinking: true },
+      { text: '', tokens: null, ids: null, hidden: true },
       // Where text may lag it could be that of the mark, or of the thought.
       { text: ' ha', tokens: lags ? null : [token(' ha', { logprob: -3 })], ids: null },
     ]);
@@ -306,7 +306,7 @@ describe('reasoning that is kept apart', () => {
   it('a part that has both is text without tokens', () => {
     const aligner = new TokenAligner({ lags: false });
     expect(aligner.push(thought('Yes', [token('Hm'), token('Yes')]))).toEqual([
-      { text: 'Yes', tokens: null, ids: null, thinking: true },
+      { text: 'Yes', tokens: null, ids: null, hidden: true },
     ]);
   });
 });

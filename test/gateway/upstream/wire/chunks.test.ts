@@ -1,13 +1,20 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { readChunk, readGenerateLine } from '#gateway/upstream/wire/chunks.js';
 
 const read = (choice: object) => readChunk(JSON.stringify({ choices: [{ index: 0, ...choice }] }));
 const logprobs = [{ token: 'No', logprob: -1, top_logprobs: [] }];
 
 describe('the content of a chunk', () => {
-  it('a refusal is text', () => {
+  it('a refusal is beside the text', () => {
     const chunk = read({ delta: { refusal: 'No' }, logprobs: { content: null, refusal: logprobs } });
-    expect(chunk).toMatchObject({ text: 'No', tokens: [{ text: 'No', logprob: -1 }] });
+    expect(chunk).toMatchObject({ text: '', hidden: true, beside: { unscored: ['refusal'] } });
+    const [choice] = z.array(z.unknown()).parse(chunk.beside?.chunk.choices);
+    expect(choice).toEqual({
+      index: 0,
+      delta: { refusal: 'No' },
+      logprobs: { content: null, refusal: logprobs },
+    });
   });
 
   it('a list of parts is the text of its parts, but for thoughts', () => {
@@ -16,27 +23,48 @@ describe('the content of a chunk', () => {
       { type: 'text', text: 'Hel' },
       { type: 'text', text: 'lo' },
     ];
-    expect(read({ delta: { content: texts } })).toMatchObject({ text: 'Hello', thinking: false });
+    expect(read({ delta: { content: texts } })).toMatchObject({ text: 'Hello', hidden: false });
     expect(read({ delta: { content: [thinking, ...texts] } })).toMatchObject({
       text: 'Hello',
-      thinking: true,
+      hidden: true,
     });
   });
 
   it.each([
-    { tool_calls: [{ index: 0, function: { name: 'rm', arguments: '{}' } }] },
-    { function_call: { name: 'rm', arguments: '{}' } },
-    { content: [{ type: 'image_url', image_url: {} }] },
-    { content: ['Hello'] },
-  ])('what is no text is a fault, not an empty answer: %j', (delta) => {
-    expect(() => read({ delta })).toThrow(/instead of text/);
+    ['tool_calls', { tool_calls: [{ index: 0, function: { name: 'rm', arguments: '{}' } }] }],
+    ['tool_calls', { function_call: { name: 'rm', arguments: '{}' } }],
+    ['content', { content: [{ type: 'image_url', image_url: {} }] }],
+    ['reasoning', { reasoning_content: 'Hm' }],
+  ])('what is no text is passed on, and named: %s', (unscored, delta) => {
+    const choice = { index: 0, delta };
+    expect(read({ delta })).toMatchObject({
+      ...{ text: '', hidden: true },
+      beside: { chunk: { choices: [choice] }, unscored: [unscored] },
+    });
   });
 
-  it('is that of the choice that was asked for', () => {
+  it('what nobody knows is passed on at every depth', () => {
+    const delta = { role: 'assistant', content: 'Hi', mood: { of: ['day'] } };
+    const message = {
+      id: 'theirs',
+      model: 'theirs',
+      tier: { a: 1 },
+      choices: [{ index: 0, delta, more: 2 }],
+    };
+    const { text, hidden, beside } = readChunk(JSON.stringify(message));
+    expect({ text, hidden }).toEqual({ text: 'Hi', hidden: false });
+    expect(beside).toEqual({
+      chunk: { tier: { a: 1 }, choices: [{ index: 0, more: 2, delta: { mood: { of: ['day'] } } }] },
+      unscored: [],
+    });
+  });
+
+  it('is that of the first choice; others are passed on', () => {
     const choice = (index: number, content: string) => ({ index, delta: { content } });
     const message = JSON.stringify({ choices: [choice(1, 'Other'), choice(0, 'Mine')] });
-    expect(readChunk(message).text).toBe('Mine');
-    expect(readChunk(JSON.stringify({ choices: [choice(1, 'Other')] })).text).toBe('');
+    const beside = { chunk: { choices: [choice(1, 'Other')] }, unscored: ['choices'] };
+    expect(readChunk(message)).toMatchObject({ text: 'Mine', hidden: false, beside });
+    expect(readChunk(JSON.stringify({ choices: [choice(1, 'Other')] }))).toMatchObject({ text: '', beside });
   });
 
   it('Mistral has a reason of its own for the length of the context', () => {
@@ -47,15 +75,15 @@ describe('the content of a chunk', () => {
 describe('reasoning that is kept apart', () => {
   it.each([{ reasoning_content: 'Hm' }, { reasoning: 'Hm' }])('is seen: %j', (delta) => {
     const chunk = read({ delta, token_ids: [7], logprobs: { content: logprobs } });
-    expect(chunk).toMatchObject({ text: '', thinking: true, ids: [7], tokens: [{ text: 'No' }] });
+    expect(chunk).toMatchObject({ text: '', hidden: true, ids: [7], tokens: [{ text: 'No' }] });
   });
 
   it('is none where it is empty', () => {
-    expect(read({ delta: { content: 'No', reasoning_content: null, reasoning: '' } }).thinking).toBe(false);
+    expect(read({ delta: { content: 'No', reasoning_content: null, reasoning: '' } }).hidden).toBe(false);
   });
 
   it('is seen in lines of Ollama', () => {
     const line = { response: '', thinking: 'Hm', done: false };
-    expect(readGenerateLine(JSON.stringify(line)).thinking).toBe(true);
+    expect(readGenerateLine(JSON.stringify(line)).hidden).toBe(true);
   });
 });

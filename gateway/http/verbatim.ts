@@ -1,0 +1,75 @@
+import type { GuardEvent, UpstreamEvent } from '../../src/stream/events.js';
+import type { ApiError } from '../errors/api-error.js';
+import type { Encoding } from '../generations/live-generation.js';
+import type { GuardInForce } from '../models/served-model.js';
+import { assemble } from './assemble.js';
+import { sseEvent } from './sse.js';
+
+export interface VerbatimOptions {
+  readonly id: string;
+  readonly model: string;
+  readonly guard: GuardInForce;
+  /** Whether the client asked for the chunk with the usage. */
+  readonly includeUsage: boolean;
+}
+
+/** The chunks of an answer that nobody scores: the upstream's, with our names. */
+export class VerbatimEncoding implements Encoding {
+  readonly #options: VerbatimOptions;
+  readonly #place: string;
+  #begun = false;
+
+  constructor(options: VerbatimOptions, place: string) {
+    this.#options = options;
+    this.#place = place;
+  }
+
+  opening(): string[] {
+    return [];
+  }
+
+  event(event: GuardEvent, offset: number): string[] {
+    if (event.type === 'generation.done') return [sseEvent('[DONE]', `${this.#place}/${offset}`)];
+    if (event.type !== 'upstream.delta' || this.#isUnasked(event)) return [];
+    const { id, model, guard } = this.#options;
+    const chunk = { ...event.chunk, id, model, ...(!this.#begun && { flinch: { guard, tokens: [] } }) };
+    this.#begun = true;
+    return [sseEvent(chunk, `${this.#place}/${offset}`)];
+  }
+
+  cancelled(): string[] {
+    return [];
+  }
+
+  failed({ body }: ApiError, offset: number): string[] {
+    return [sseEvent({ error: body }, `${this.#place}/${offset}`)];
+  }
+
+  /** The usage comes always, for the metrics. */
+  #isUnasked({ chunk }: UpstreamEvent): boolean {
+    const { choices, usage } = chunk;
+    return !this.#options.includeUsage && Boolean(usage) && Array.isArray(choices) && choices.length === 0;
+  }
+}
+
+/** The same as one frame, once all of it is there. */
+export function wholeVerbatim({ id, model, guard }: VerbatimOptions): Encoding {
+  const chunks: UpstreamEvent['chunk'][] = [];
+  return {
+    opening: () => [],
+    event: (event) => {
+      if (event.type === 'upstream.delta') chunks.push(event.chunk);
+      if (event.type !== 'generation.done') return [];
+      const { fields, usage, choices } = assemble(chunks);
+      const messages = choices.map(({ message, ...choice }) => ({
+        ...choice,
+        message: { role: 'assistant', content: null, refusal: null, ...message },
+      }));
+      const object = 'chat.completion';
+      const flinch = { guard, tokens: [] };
+      return [JSON.stringify({ ...fields, id, object, model, choices: messages, usage, flinch })];
+    },
+    cancelled: () => [],
+    failed: () => [],
+  };
+}

@@ -1,0 +1,20 @@
+import { type Branch, type BranchJudge, branchOf } from '../../src/guard/branch.js';
+import type { Method } from '../../src/uncertainty/method-names.js';
+import { logprobScorer } from './logprob-scorer.js';
+import type { Writing } from './scorer.js';
+import { UpstreamWriter } from './upstream-writer.js';
+
+/** A branch that a server writes, scored by the log-probabilities that come with its tokens. */
+export async function logprobBranch(
+  { ask, request, signal }: Pick<Writing, 'ask' | 'request' | 'signal'>,
+  methods: readonly Method[],
+  judge: BranchJudge,
+): Promise<Branch> {
+  const opened = await ask();
+  const { promptIds } = opened.answer;
+  const room = request.maxTokens ?? Number.POSITIVE_INFINITY;
+  const writer = new UpstreamWriter(opened, {
+    ...{ request, tokenizer: null, promptIds, prompt: null, room, signal },
+  });
+  return branchOf(writer, logprobScorer(methods), judge);
+}

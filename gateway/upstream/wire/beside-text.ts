@@ -1,0 +1,100 @@
+import type { Unscored } from '../../../src/stream/events.js';
+import type { UpstreamPiece } from '../upstream.js';
+import { asList, asObject, asText, type Json } from './json.js';
+
+type Beside = NonNullable<UpstreamPiece['beside']>;
+
+/** What the gateway says itself, or has asked for to score the answer. */
+const OWN_OF_CHUNK: ReadonlySet<string> = new Set([
+  'id',
+  'object',
+  'created',
+  'model',
+  'choices',
+  'prompt_token_ids',
+  'prompt_text',
+]);
+const OWN_OF_CHOICE: ReadonlySet<string> = new Set([
+  'index',
+  'delta',
+  'text',
+  'finish_reason',
+  'logprobs',
+  'token_ids',
+  'prompt_token_ids',
+]);
+const OWN_OF_DELTA: ReadonlySet<string> = new Set(['role', 'content']);
+
+/** Fields of a delta that hold what the model wrote beside its text. */
+const WRITTEN: Readonly<Record<string, Unscored>> = {
+  audio: 'audio',
+  function_call: 'tool_calls',
+  reasoning: 'reasoning',
+  reasoning_content: 'reasoning',
+  reasoning_details: 'reasoning',
+  refusal: 'refusal',
+  tool_calls: 'tool_calls',
+};
+
+const NOTHING = { beside: null, hidden: false } as const;
+
+/**
+ * What a chunk says beside the text of its first choice: tool calls, reasoning, refusals, other choices, and every
+ * field that we do not know.
+ */
+export function besideText(chunk: Json): { readonly beside: Beside | null; readonly hidden: boolean } {
+  const choices = (asList(chunk.choices) ?? []).flatMap((choice): Json[] => {
+    const object = asObject(choice);
+    return object ? [object] : [];
+  });
+  const unscored = new Set<Unscored>();
+  let hidden = false;
+  const beside = choices.flatMap((choice): Json[] => {
+    if ((choice.index ?? 0) !== 0) {
+      if (hasContent(choice)) unscored.add('choices');
+      return [without(choice, IDS)];
+    }
+    const delta = asObject(choice.delta) ?? {};
+    const rest = without(delta, OWN_OF_DELTA);
+    const parts = otherParts(delta.content);
+    const kinds = [
+      ...Object.keys(rest).flatMap((name) => WRITTEN[name] ?? []),
+      ...parts.map(({ type }) => (type === 'thinking' ? 'reasoning' : 'content')),
+    ];
+    for (const kind of kinds) unscored.add(kind);
+    hidden ||= kinds.length > 0;
+    const fields = without(choice, OWN_OF_CHOICE);
+    const said = { ...rest, ...(parts.length > 0 && { content: parts }) };
+    if (Object.keys(said).length === 0 && Object.keys(fields).length === 0) return [];
+    const logprobs = hidden && choice.logprobs ? { logprobs: choice.logprobs } : {};
+    return [{ index: 0, ...fields, delta: said, ...logprobs }];
+  });
+  const fields = without(chunk, OWN_OF_CHUNK);
+  if (beside.length === 0 && Object.keys(fields).length === 0) return NOTHING;
+  return { beside: { chunk: { ...fields, choices: beside }, unscored: [...unscored] }, hidden };
+}
+
+const IDS: ReadonlySet<string> = new Set(['token_ids', 'prompt_token_ids']);
+
+/** The fields that say something. */
+function without(object: Json, own: ReadonlySet<string>): Json {
+  const rest: Record<string, unknown> = {};
+  for (const name in object) {
+    const value = object[name];
+    if (own.has(name) || value === null || value === '' || asList(value)?.length === 0) continue;
+    rest[name] = value;
+  }
+  return rest;
+}
+
+function otherParts(content: unknown): readonly Json[] {
+  return (asList(content) ?? []).flatMap((part) => {
+    const object = asObject(part);
+    return object && object.type !== 'text' ? [object] : [];
+  });
+}
+
+function hasContent(choice: Json): boolean {
+  const delta = asObject(choice.delta) ?? {};
+  return Boolean(asText(choice.text)) || Object.keys(without(delta, new Set(['role']))).length > 0;
+}

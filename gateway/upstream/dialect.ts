@@ -1,5 +1,6 @@
 import { UpstreamError } from './errors.js';
 import type { Capabilities, ResumeWay, UpstreamRequest } from './upstream.js';
+import { asObject } from './wire/json.js';
 
 /** How one server is asked, as the probe found out. */
 export interface Dialect {
@@ -137,7 +138,14 @@ const LIMITS = ['max_completion_tokens', 'max_tokens'] as const;
 const OF_CHATS: ReadonlySet<string> = new Set([
   ...['max_completion_tokens', 'tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call'],
   ...['response_format', 'modalities', 'audio', 'prediction', 'reasoning_effort', 'web_search_options'],
-  ...['add_generation_prompt', 'continue_final_message', 'chat_template', 'chat_template_kwargs'],
+  ...[
+    'logprobs',
+    'top_logprobs',
+    'add_generation_prompt',
+    'continue_final_message',
+    'chat_template',
+    'chat_template_kwargs',
+  ],
 ]);
 
 function common(
@@ -148,7 +156,7 @@ function common(
   return {
     model,
     stream: true,
-    ...(dialect.usage && { stream_options: { include_usage: true } }),
+    ...(dialect.usage && { stream_options: { ...asObject(fields?.stream_options), include_usage: true } }),
     ...given('temperature', sampling.temperature),
     ...given('top_p', sampling.topP),
     ...given('top_k', sampling.topK),

@@ -5,9 +5,14 @@ import type { UpstreamEnd, UpstreamPiece, UpstreamResponse } from './upstream.js
 import type { ChunkReader } from './wire/chunk-reader.js';
 import type { Chunk } from './wire/chunks.js';
 import type { Exchange } from './wire/exchange.js';
+import { asList } from './wire/json.js';
+
+type Beside = NonNullable<UpstreamPiece['beside']>;
 
 export interface StreamedResponseOptions {
   readonly lags: boolean;
+  /** Whether chunks are passed on whole. */
+  readonly verbatim: boolean;
   /** White space that the answer may begin with again. */
   readonly seam: string;
   readonly failed: (error: unknown) => void;
@@ -22,6 +27,8 @@ export class StreamedResponse implements UpstreamResponse {
   readonly #options: StreamedResponseOptions;
   #ahead: Promise<Chunk | null> | null = null;
   #cancelled = false;
+  /** Fields of chunks beside the text. */
+  readonly #said = new Map<string, unknown>();
   #finishReason: UpstreamEnd['finishReason'] = 'stop';
   #usage: UpstreamEnd['usage'] = null;
 
@@ -65,7 +72,8 @@ export class StreamedResponse implements UpstreamResponse {
         this.#usage = chunk.usage ?? this.#usage;
         // Not `yield*`, which makes further promises of each.
         for (const piece of aligner.push(chunk)) for (const own of seam.push(piece)) yield own;
-        if (chunk.beside) yield { text: '', tokens: null, ids: null, beside: chunk.beside };
+        const beside = this.#options.verbatim ? chunk.beside : chunk.beside && this.#news(chunk.beside);
+        if (beside) yield { text: '', tokens: null, ids: null, beside };
       }
       for (const piece of aligner.end()) for (const own of seam.push(piece)) yield own;
     } catch (error) {
@@ -74,6 +82,15 @@ export class StreamedResponse implements UpstreamResponse {
     } finally {
       this.#exchange.cancel();
     }
+  }
+
+  /** Without what was said before: many servers repeat some fields in every chunk. */
+  #news(beside: Beside): Beside | null {
+    const { choices, ...fields } = beside.chunk;
+    const news = Object.entries(fields).filter(([name, value]) => this.#said.get(name) !== value);
+    if (news.length === 0 && asList(choices)?.length === 0) return null;
+    for (const [name, value] of news) this.#said.set(name, value);
+    return { ...beside, chunk: { ...Object.fromEntries(news), choices } };
   }
 
   #next(): Promise<Chunk | null> {

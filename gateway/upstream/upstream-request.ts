@@ -32,7 +32,7 @@ export function requestOf(
 /** What the gateway says itself. */
 const OWN: ReadonlySet<string> = new Set([
   ...['type', 'request_id', 'resumable', 'guard', 'model', 'messages'],
-  ...['stream', 'stream_options', 'logprobs', 'top_logprobs'],
+  'stream',
 ]);
 
 /**

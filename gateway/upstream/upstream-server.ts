@@ -155,6 +155,7 @@ export class UpstreamServer {
       const exchange = await this.#send(call, signal);
       const answer = new StreamedResponse(exchange, this.#reader(exchange, call), {
         lags: request.stop.length > 0,
+        verbatim: request.verbatim ?? false,
         seam: seamOf(dialect, request.begun),
         failed: (error) => {
           if (error instanceof UpstreamError) this.#lastError = error;

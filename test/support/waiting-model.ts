@@ -1,7 +1,7 @@
 import { Observable, Subject } from 'rxjs';
 import type { ServedModel } from '#gateway/index.js';
 import type { Prepared, PrepareOptions } from '#gateway/models/served-model.js';
-import type { GenerationFields } from '#gateway/requests/generation-request.js';
+import { type GenerationFields, textRequest } from '#gateway/requests/generation-request.js';
 import { completeGuard } from '#gateway/requests/guard-limits.js';
 import type { GuardEvent } from '#src/stream/events.js';
 import { METHODS } from '#src/uncertainty/method-names.js';
@@ -30,7 +30,9 @@ export class WaitingModel implements ServedModel {
     this.#go.next();
   }
 
-  async prepare({ guard, messages }: GenerationFields, options: PrepareOptions): Promise<Prepared> {
+  async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
+    const { messages } = textRequest(request);
+    const { guard } = request;
     this.asked = options;
     const waits = messages.at(-1)?.content === 'wait';
     return {

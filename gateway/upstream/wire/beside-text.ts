@@ -69,10 +69,17 @@ export function besideText(chunk: Json): { readonly beside: Beside | null; reado
     const logprobs = hidden && choice.logprobs ? { logprobs: choice.logprobs } : {};
     return [{ index: 0, ...fields, delta: said, ...logprobs }];
   });
-  const fields = without(chunk, OWN_OF_CHUNK);
+  const { timings, ...rest } = without(chunk, OWN_OF_CHUNK);
+  // llama.cpp's at the end are its own; those of each token we have asked for.
+  const fields = choices.every(({ finish_reason: reason }) => reason)
+    ? { ...rest, ...given({ timings }) }
+    : rest;
   if (beside.length === 0 && Object.keys(fields).length === 0) return NOTHING;
   return { beside: { chunk: { ...fields, choices: beside }, unscored: [...unscored] }, hidden };
 }
+
+const given = (object: Json): Json => without(object, NONE);
+const NONE: ReadonlySet<string> = new Set();
 
 const IDS: ReadonlySet<string> = new Set(['token_ids', 'prompt_token_ids']);
 

@@ -4,6 +4,7 @@ import https from 'node:https';
 import { setImmediate } from 'node:timers/promises';
 import { urlToHttpOptions } from 'node:url';
 import type { UpstreamModelConfig } from '../../config/config.js';
+import { ApiError } from '../../errors/api-error.js';
 import { UpstreamError } from '../errors.js';
 import { Exchange } from './exchange.js';
 
@@ -53,10 +54,10 @@ export class UpstreamHttp {
    * Resolves with the first byte of the answer's body, or its end, whatever the status is.
    * @param path below the configured address; with a leading `/../` beside its last part
    * @param signal closes the connection
-   * @throws UpstreamError `upstream_unreachable`, `upstream_timeout`; what the signal is aborted with
+   * @throws UpstreamError `upstream_unreachable`, `upstream_timeout`; what the signal is aborted with; ApiError 400
    */
-  post(path: string, body: object, signal: AbortSignal): Promise<Exchange> {
-    return this.#send({ method: 'POST', path: this.#path(path) }, JSON.stringify(body), signal);
+  async post(path: string, body: object, signal: AbortSignal): Promise<Exchange> {
+    return this.#send({ method: 'POST', path: this.#path(path) }, serialized(body), signal);
   }
 
   /** The same without a body. */
@@ -151,4 +152,14 @@ function limitConnecting(request: ClientRequest, ms: number): void {
       socket.once(event, () => clearTimeout(timer));
     }
   });
+}
+
+/** @throws ApiError 400 for what is nested too deeply: it can be read all the same */
+function serialized(body: object): string {
+  try {
+    return JSON.stringify(body);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new ApiError(400, 'invalid_value', 'the request is nested too deeply');
+  }
 }

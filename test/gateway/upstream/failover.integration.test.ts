@@ -214,7 +214,7 @@ describe('before the first byte', () => {
     let changed = false;
     const llama = llamaCppDouble();
     const script: Script = (request, reply) =>
-      changed && ('return_token_ids' in request.body || 'top_logprobs' in request.body)
+      changed && ('stream_options' in request.body || 'top_logprobs' in request.body)
         ? reply.json(400, { error: { message: 'top_logprobs?' } })
         : llama(request, reply);
     const { url, status } = await models([script], { retries: 0 });

@@ -219,7 +219,7 @@ describe('after the first byte a fault is an error within, and there is no [DONE
     ['an error object', { error: { message: 'CUDA error on their-host', code: 500 } }],
     ['an error text', { error: 'CUDA error on their-host' }],
     ['something that is no chunk', 'CUDA error on their-host'],
-    ['a reason that is not known', { choices: [{ delta: {}, finish_reason: 'abort' }] }],
+    ['a reason that is no text', { choices: [{ delta: {}, finish_reason: 7 }] }],
   ])('%s: upstream_error, nothing of its text', async (_, payload) => {
     const answer = await begun((reply) => reply.data(payload).data('[DONE]').end());
     expect(answer).toMatchObject({ text: 'One', done: false, error: { code: 'upstream_error' } });

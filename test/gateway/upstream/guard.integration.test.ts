@@ -308,27 +308,28 @@ describe('what the guard does about a doubtful step', () => {
 describe('what is passed on', () => {
   it('fields of a request that the server knows', async () => {
     const { url, upstream } = await serving(vllmDouble());
-    await streamed(url, {
+    const asked = {
       temperature: 0.5,
       top_p: 0.9,
       top_k: 7,
       seed: 3,
-      stop: ['!'],
+      stop: '!',
       max_completion_tokens: 4,
       user: 'me',
       metadata: { a: 'b' },
-    });
+      min_p: 0.1,
+      frequency_penalty: 0.5,
+      logit_bias: { 7: -1 },
+      chat_template_kwargs: { enable_thinking: false },
+      nobody: { knows: ['this'] },
+    };
+    await streamed(url, asked);
     expect(upstream.requests.at(-1)!.body).toEqual({
       model: 'm',
       stream: true,
       stream_options: { include_usage: true },
       messages: [{ role: 'user', content: 'Say it.' }],
-      temperature: 0.5,
-      top_p: 0.9,
-      top_k: 7,
-      seed: 3,
-      stop: ['!'],
-      max_tokens: 4,
+      ...asked,
       logprobs: true,
       top_logprobs: 2,
       return_token_ids: true,
@@ -341,7 +342,7 @@ describe('what is passed on', () => {
       const { max_tokens: _, ...rest } = request.body;
       return double(isProbe(request) ? request : { ...request, body: rest }, reply);
     });
-    const { text, chunks, done } = await streamed(url, { max_tokens: 3, guard: { enabled: false } });
+    const { text, chunks, done } = await streamed(url, { max_tokens: 3 });
     expect({ text, done }).toEqual({ text: ANSWER.slice(0, 3).join(''), done: true });
     expect(chunks.some(({ choices }) => choices?.[0]?.finish_reason === 'length')).toBe(true);
   });
@@ -363,7 +364,7 @@ describe('what is passed on', () => {
                 token: 'First',
                 logprob: Math.log(0.8),
                 bytes: [...Buffer.from('First')],
-                top_logprobs: [{ token: 'First', logprob: Math.log(0.8) }],
+                top_logprobs: [{ token: 'First', logprob: Math.log(0.8) }, { token: 'First?' }],
               },
               { token: ' it' },
             ],

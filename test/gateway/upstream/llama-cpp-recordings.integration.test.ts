@@ -38,7 +38,8 @@ async function read(name: string, stop: readonly string[] = []) {
   const answer = await readAll(response);
   expect(answer.error).toBeNull();
   const tokens = answer.pieces.flatMap((piece) => piece.tokens ?? []);
-  return { ...answer, ...response.end(), tokens, expected: said(recorded[name]!.body) };
+  const pieces = answer.pieces.filter(({ beside }) => !beside);
+  return { ...answer, pieces, ...response.end(), tokens, expected: said(recorded[name]!.body) };
 }
 
 const short = ({ pieces }: Awaited<ReturnType<typeof read>>) =>

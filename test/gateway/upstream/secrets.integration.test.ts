@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
 import { post } from '../../support/gateway.js';
-import { type Script, scriptedUpstream } from '../../support/scripted-upstream.js';
+import { type Script, type ScriptedRequest, scriptedUpstream } from '../../support/scripted-upstream.js';
 import { answering, chunk, isProbe, ollamaDouble } from '../../support/upstream-doubles.js';
 import { body, streamed, upstreamGateway } from '../../support/upstream-gateway.js';
 import { upstreamConfig } from '../../support/upstream-server.js';
@@ -146,10 +146,12 @@ describe('what leaves', () => {
     expect(generation.path).toBe('/v1/chat/completions');
     expect(generation.body.model).toBe('their-model');
     for (const field of ['base_url', 'url', 'api_base', 'headers', 'upstream']) {
-      expect(await streamed(gateway.url, { [field]: 'http://127.0.0.1:1/' })).toMatchObject({
-        status: 400,
-        error: { code: 'unknown_parameter' },
-      });
+      const before = upstream.requests.length;
+      expect(await streamed(gateway.url, { [field]: 'http://127.0.0.1:1/' })).toMatchObject({ status: 200 });
+      // Passed on as any field that flinch does not know.
+      const [{ body, headers }] = upstream.requests.slice(before) as [ScriptedRequest];
+      expect(body).toMatchObject({ model: 'their-model', [field]: 'http://127.0.0.1:1/' });
+      expect(Object.keys(headers).sort()).toEqual(Object.keys(generation.headers).sort());
     }
   });
 

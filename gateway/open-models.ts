@@ -2,13 +2,12 @@ import type { Logger } from 'pino';
 import { openCheckpoint } from '../src/checkpoint/checkpoint.js';
 import { Engine } from '../src/engine/engine.js';
 import type { CheckpointConfig, Config, UpstreamModelConfig } from './config/config.js';
-import { ConfigError } from './config/config-error.js';
 import type { Metrics } from './metrics/metrics.js';
 import { EngineModel } from './models/engine-model.js';
 import { Models } from './models/models.js';
 import type { ServedModel } from './models/served-model.js';
 import type { UpstreamErrorCode } from './upstream/errors.js';
-import { openUpstreamModel } from './upstream/open-upstream-model.js';
+import { credentialsOf, openUpstreamModel } from './upstream/open-upstream-model.js';
 import { Scorer } from './upstream/scorer.js';
 
 export interface OpenOptions {
@@ -68,9 +67,8 @@ export async function checkModels(
       await openCheckpoint(model.checkpoint);
       continue;
     }
-    for (const [i, { key_env: variable }] of model.upstreams.entries()) {
-      if (variable === undefined || env[variable]) continue;
-      throw new ConfigError(`models.${name}.upstreams[${i}].key_env`, `the variable ${variable} is not set`);
+    for (const [i, upstream] of model.upstreams.entries()) {
+      credentialsOf(upstream, env, `models.${name}.upstreams[${i}]`);
     }
     if (model.scorer !== undefined) await openCheckpoint(model.scorer);
   }

@@ -11,9 +11,7 @@ const httpUrl = z
   .refine((url) => !URL.canParse(url) || !(new URL(url).username || new URL(url).password), {
     error: 'must not contain a password; use key_env',
   })
-  .refine((url) => !URL.canParse(url) || /^[^?#]*$/.test(url), {
-    error: 'must not contain a query or fragment ("?", "#"); they would not be sent',
-  });
+  .refine((url) => !url.includes('#'), { error: 'must not contain a fragment ("#"); it would not be sent' });
 
 const device = z
   .enum(DEVICE_CHOICES)
@@ -26,7 +24,6 @@ const memory = z
   .describe(
     'Limit for the predicted memory of all sequences, in bytes; default: 70 % of free memory. If several models share a machine, give each its share.',
   );
-const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/);
 
 const checkpointSchema = z
   .strictObject({
@@ -37,14 +34,37 @@ const checkpointSchema = z
   })
   .describe('A checkpoint that the gateway runs itself.');
 
+const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/);
+
+/** What the gateway sends itself, and what belongs to one connection alone (RFC 9110, section 7.6.1). */
+const OWN_HEADERS =
+  /^(accept|accept-encoding|connection|content-length|content-type|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*)$/i;
+
+const headerName = z
+  .string()
+  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, { error: 'is not a valid name of a header' })
+  .refine((name) => !OWN_HEADERS.test(name), { error: 'is set by the gateway itself' });
+
+const headerValue = z.union([z.string().regex(/^[\x20-\x7e]{1,4096}$/), z.strictObject({ env: variable })], {
+  error: 'must be printable ASCII, or {env: NAME}',
+});
+
 const upstreamSchema = z.strictObject({
-  url: httpUrl.describe('URL of the server, including `/v1`.'),
+  url: httpUrl.describe(
+    'URL of the server, including `/v1`; a query such as `?api-version=…` is sent with every request.',
+  ),
   model: z
     .string()
     .min(1)
     .optional()
     .describe("The model's name on the server; default: the name used here."),
   key_env: variable.optional().describe("Environment variable with the server's API key."),
+  headers: z
+    .record(headerName, headerValue)
+    .default({})
+    .describe(
+      'Further headers of every request; `{env: NAME}` takes the value from an environment variable.',
+    ),
 });
 
 const upstreamModelSchema = z
@@ -63,6 +83,16 @@ const upstreamModelSchema = z
       ),
     device: device.describe('Execution device of `scorer`.'),
     max_streams: count(64, 1, 4096).describe('Maximum concurrent responses.'),
+    strict: z
+      .boolean()
+      .default(false)
+      .describe('Whether to refuse requests for anything but text, such as `tools`, and unknown fields.'),
+    passthrough: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether other paths below `/v1`, such as embeddings and files, go to the servers as they come: unscored, and past every guard.',
+      ),
     memory,
     timeouts: z
       .strictObject({

@@ -15,6 +15,7 @@ import type { Models } from '../models/models.js';
 import { chatCompletions, resumeCompletion } from './chat-completions.js';
 import { checkForm, endWithConnection } from './http-server.js';
 import { jsonBody } from './json-body.js';
+import { passthrough } from './passthrough.js';
 import { observe } from './request-log.js';
 
 /** `npm run build:page` writes the page's scripts; its other files need no build. */
@@ -88,6 +89,9 @@ export function createApp(options: AppOptions): Express {
     const { name } = models.get(String(req.params.id));
     res.json(modelObject(name, models));
   });
+  if (models.all.some(({ forward }) => forward)) {
+    app.use('/v1', user, passthrough({ models, lifecycle, maxBytes: settings.limits.body_bytes }));
+  }
   if (options.serveMetrics) {
     app.get('/metrics', checkOrigin(access), authenticate(access, 'metrics'), sendMetrics(metrics));
   }

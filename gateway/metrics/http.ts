@@ -15,6 +15,7 @@ const ROUTES = [
   '/v1/tickets',
   '/v1/models',
   '/v1/models/:id',
+  '/v1/*',
   '/metrics',
   'page',
   'other',

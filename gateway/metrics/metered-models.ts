@@ -33,6 +33,10 @@ class MeteredModel implements ServedModel {
     return this.#model.inside;
   }
 
+  get forward() {
+    return this.#model.forward;
+  }
+
   status() {
     return this.#model.status();
   }

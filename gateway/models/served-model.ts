@@ -55,10 +55,36 @@ export interface ServedModel {
    * @throws SettingsError for settings of the guard that do not fit together, or not to the model
    */
   prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared>;
+  /** Sends on what nobody here reads, where the model's servers take that. */
+  readonly forward?: Forward | undefined;
   status(): ModelStatus;
   /** What metrics are read from. */
   readonly inside?: ModelInside | undefined;
 }
+
+/** A request that nobody here reads. */
+export interface ForwardedRequest {
+  readonly method: string;
+  /** Below the address of a server, with its query. */
+  readonly path: string;
+  /** Those of the client's that say what the body is, and what is expected. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  /** The body, where it is an object of JSON: its model is named as the server names it. */
+  readonly json: Readonly<Record<string, unknown>> | null;
+}
+
+/** Whatever a server answers. */
+export interface ForwardedAnswer {
+  readonly status: number;
+  header(name: string): string | undefined;
+  /** The next bytes of the body, `null` after the last. */
+  read(): Promise<Uint8Array | null>;
+  cancel(): void;
+}
+
+/** Errors with an ApiError where no server answers. */
+export type Forward = (request: ForwardedRequest, signal: AbortSignal) => Promise<ForwardedAnswer>;
 
 /** What is watched of an engine. */
 export interface WatchedEngine {

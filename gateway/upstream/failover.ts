@@ -98,15 +98,26 @@ export class Failover {
     signal: AbortSignal,
     suits: (server: UpstreamServer) => boolean = () => true,
   ): Promise<Opened> {
+    return this.first(signal, async (server) => {
+      const answer = await this.#ask(server, request, signal, suits);
+      return answer && { server, answer };
+    });
+  }
+
+  /**
+   * The answer of the first server that has one.
+   * @param ask resolves with `null` where the server will not do
+   * @throws UpstreamError of the last server; at once for a request that is refused
+   */
+  async first<T>(signal: AbortSignal, ask: (server: UpstreamServer) => Promise<T | null>): Promise<T> {
     let last: unknown = null;
     for (const server of this.#order()) {
       try {
-        const ask = () => this.#ask(server, request, signal, suits);
-        const answer = await this.#persist(server, ask, signal);
+        const answer = await this.#persist(server, () => ask(server), signal);
         // It is at no fault.
         if (answer === null) continue;
         this.#faults.delete(server);
-        return { server, answer };
+        return answer;
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof UpstreamError)) throw error;

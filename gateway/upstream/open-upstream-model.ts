@@ -4,7 +4,7 @@ import { ConfigError } from '../config/config-error.js';
 import { Failover, type FailoverOptions } from './failover.js';
 import type { Scorer } from './scorer.js';
 import { UpstreamModel } from './upstream-model.js';
-import { UpstreamServer } from './upstream-server.js';
+import { UpstreamServer, type UpstreamServerOptions } from './upstream-server.js';
 
 export interface UpstreamModelOptions extends Partial<FailoverOptions> {
   /** Scores what the servers write; stays the caller's, with its engine. */
@@ -24,20 +24,54 @@ export function openUpstreamModel(
   options: UpstreamModelOptions = {},
 ): UpstreamModel {
   const { env = process.env, logger = pino({ level: 'silent' }), scorer = null, ...rest } = options;
-  const servers = config.upstreams.map(({ url, model = name, key_env }, i) => {
-    const key = key_env === undefined ? null : env[key_env];
-    if (key === undefined || key === '')
-      throw new ConfigError(`models.${name}.upstreams[${i}].key_env`, `the variable ${key_env} is not set`);
+  const servers = config.upstreams.map((upstream, i) => {
+    const { url, model = name } = upstream;
     const { timeouts, limits } = config;
-    return new UpstreamServer({ url, model, key, timeouts, limits, ...(rest.now && { now: rest.now }) });
+    const credentials = credentialsOf(upstream, env, `models.${name}.upstreams[${i}]`);
+    return new UpstreamServer({
+      url,
+      model,
+      ...credentials,
+      timeouts,
+      limits,
+      ...(rest.now && { now: rest.now }),
+    });
   });
   const bound = logger.child({ model: name });
   const failover = new Failover(servers, { retries: config.retries, logger: bound, ...rest });
   const model = new UpstreamModel(name, failover, {
     maxStreams: config.max_streams,
+    strict: config.strict,
+    passthrough: config.passthrough,
     logger: bound,
     scorer,
   });
   model.refresh();
   return model;
+}
+
+/**
+ * What a server is shown of us.
+ * @param place of the server in the configuration
+ * @throws ConfigError that names the environment variable, for one that is not set
+ */
+export function credentialsOf(
+  { key_env, headers }: UpstreamModelConfig['upstreams'][number],
+  env: Readonly<Record<string, string | undefined>>,
+  place: string,
+): Pick<UpstreamServerOptions, 'key' | 'headers' | 'secrets'> {
+  const read = (variable: string, field: string): string => {
+    const value = env[variable];
+    if (value) return value;
+    throw new ConfigError(`${place}.${field}`, `the variable ${variable} is not set`);
+  };
+  const entries = Object.entries(headers).map(([name, value]) => [
+    name.toLowerCase(),
+    typeof value === 'string' ? value : read(value.env, `headers.${name}.env`),
+  ]);
+  const secrets = Object.entries(headers).flatMap(([name, value]) =>
+    typeof value === 'string' ? [] : read(value.env, `headers.${name}.env`),
+  );
+  const key = key_env === undefined ? null : read(key_env, 'key_env');
+  return { key, headers: Object.fromEntries(entries), secrets };
 }

@@ -13,6 +13,7 @@ import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
 import { checkScoring, DEFAULT_ALPHA, DEFAULT_RANDOM } from '../../src/uncertainty/settings.js';
 import { ApiError } from '../errors/api-error.js';
 import type {
+  Forward,
   GuardInForce,
   ModelInside,
   ModelStatus,
@@ -20,7 +21,7 @@ import type {
   PrepareOptions,
   ServedModel,
 } from '../models/served-model.js';
-import type { GenerationFields } from '../requests/generation-request.js';
+import { type GenerationFields, textRequest } from '../requests/generation-request.js';
 import { completeGuard } from '../requests/guard-limits.js';
 import { UpstreamError } from './errors.js';
 import type { Failover } from './failover.js';
@@ -48,6 +49,9 @@ export class UpstreamModel implements ServedModel {
   readonly #maxStreams: number;
   readonly #logger: Logger;
   readonly #scorer: Scorer | null;
+  /** Whether requests for anything but text are refused. */
+  readonly #strict: boolean;
+  readonly #forwards: boolean;
   /** Without a scorer: one for all generations: scores by log-probabilities depend on no settings. */
   readonly #risks = new RunningRisk();
   #streams = 0;
@@ -59,8 +63,18 @@ export class UpstreamModel implements ServedModel {
       maxStreams,
       logger,
       scorer,
-    }: { readonly maxStreams: number; readonly logger: Logger; readonly scorer: Scorer | null },
+      strict = false,
+      passthrough = false,
+    }: {
+      readonly maxStreams: number;
+      readonly logger: Logger;
+      readonly scorer: Scorer | null;
+      readonly strict?: boolean;
+      readonly passthrough?: boolean;
+    },
   ) {
+    this.#strict = strict;
+    this.#forwards = passthrough;
     this.name = name;
     this.#failover = failover;
     this.#maxStreams = maxStreams;
@@ -128,6 +142,7 @@ export class UpstreamModel implements ServedModel {
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
     const { canRetract, maxTokens, written } = options;
+    if (this.#strict) textRequest(request);
     this.refresh();
     const capabilities = await this.#failover.capabilities();
     const topLogprobs = request.top_logprobs ?? 0;
@@ -212,6 +227,11 @@ export class UpstreamModel implements ServedModel {
           start({ ...writing, request: asked, seed }, gate),
         ),
     };
+  }
+
+  get forward(): Forward | undefined {
+    if (!this.#forwards) return undefined;
+    return (request, signal) => this.#failover.first(signal, (server) => server.forward(request, signal));
   }
 
   /** @throws ApiError 400 where no server can go on with a text of which this is known */

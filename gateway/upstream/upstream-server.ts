@@ -1,4 +1,5 @@
 import type { UpstreamModelConfig } from '../config/config.js';
+import type { ForwardedRequest } from '../models/served-model.js';
 import { type Call, callOf, type Dialect, seamOf, wayOf } from './dialect.js';
 import { UpstreamError, type UpstreamErrorCode } from './errors.js';
 import { probe, stillTakes } from './probe.js';
@@ -16,6 +17,10 @@ export interface UpstreamServerOptions {
   /** What it calls the model. */
   readonly model: string;
   readonly key: string | null;
+  /** Further headers of every request, by names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What must not stand in a text that clients see, beside key and host. */
+  readonly secrets?: readonly string[];
   readonly timeouts: UpstreamModelConfig['timeouts'];
   readonly limits: UpstreamModelConfig['limits'];
   /** Milliseconds since any fixed moment. */
@@ -61,11 +66,11 @@ export class UpstreamServer {
   #heardAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: UpstreamServerOptions) {
-    const { url, key, timeouts, limits } = options;
+    const { url, key, headers = {}, secrets = [], timeouts, limits } = options;
     const { host, hostname } = new URL(url);
     this.#options = options;
-    this.#http = new UpstreamHttp({ url, key, timeouts, responseBytes: limits.response_bytes });
-    this.#secrets = [key ?? '', host, hostname];
+    this.#http = new UpstreamHttp({ url, key, headers, timeouts, responseBytes: limits.response_bytes });
+    this.#secrets = [key ?? '', host, hostname, ...secrets];
     this.#now = options.now ?? (() => performance.now());
   }
 
@@ -165,6 +170,24 @@ export class UpstreamServer {
       if (dialect.capabilities.tokenIds === 'return_token_ids') await answer.readAhead();
       this.#answers();
       return answer;
+    } catch (error) {
+      throw this.#note(error);
+    }
+  }
+
+  /**
+   * Sends a request as it came, but for the model's name. Whatever the server answers is an answer, unless it does not
+   * know us: that is no business of a client's.
+   * @throws UpstreamError where it does not answer, `upstream_unauthorized`; what the signal is aborted with
+   */
+  async forward(request: ForwardedRequest, signal: AbortSignal): Promise<Exchange> {
+    const { body, json } = request;
+    const named = json ? Buffer.from(JSON.stringify({ ...json, model: this.#options.model })) : body;
+    try {
+      const exchange = await this.#http.forward({ ...request, body: named }, signal);
+      if (exchange.status !== 401 && exchange.status !== 403) return exchange;
+      exchange.cancel();
+      throw await refusalOf(exchange, { secrets: this.#secrets, now: Date.now() });
     } catch (error) {
       throw this.#note(error);
     }

@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { urlToHttpOptions } from 'node:url';
 import type { UpstreamModelConfig } from '../../config/config.js';
 import { ApiError } from '../../errors/api-error.js';
+import type { ForwardedRequest } from '../../models/served-model.js';
 import { UpstreamError } from '../errors.js';
 import { Exchange } from './exchange.js';
 
@@ -12,6 +13,8 @@ export interface UpstreamHttpOptions {
   /** Up to and with `/v1`. */
   readonly url: string;
   readonly key: string | null;
+  /** Further ones, by names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly timeouts: UpstreamModelConfig['timeouts'];
   readonly responseBytes: number;
 }
@@ -34,11 +37,13 @@ export class UpstreamHttp {
   readonly #agent: Agent;
   readonly #origin: RequestOptions;
   readonly #base: string;
+  readonly #query: string;
   #closed = false;
 
   constructor(options: UpstreamHttpOptions) {
-    const { origin, pathname, protocol } = new URL(options.url);
+    const { origin, pathname, protocol, search } = new URL(options.url);
     this.#options = options;
+    this.#query = search;
     this.#base = pathname.replace(/\/+$/, '');
     this.#origin = urlToHttpOptions(new URL(origin));
     this.#module = protocol === 'https:' ? https : http;
@@ -65,9 +70,20 @@ export class UpstreamHttp {
     return this.#send({ method: 'GET', path: this.#path(path) }, '', signal);
   }
 
+  /** Whatever it is, with few of its headers. */
+  forward(
+    { method, path, headers, body }: Omit<ForwardedRequest, 'json'>,
+    signal: AbortSignal,
+  ): Promise<Exchange> {
+    const { pathname, search } = new URL(`http://any${path}`);
+    const query = [this.#query, search].filter(Boolean).join('&').replaceAll(/&\?/g, '&');
+    const target = { method, path: `${this.#base}${pathname}${query}` };
+    return this.#send({ ...target, headers: { ...this.#headers(), ...headers } }, body, signal);
+  }
+
   async #send(
-    target: Pick<RequestOptions, 'method' | 'path'>,
-    body: string,
+    target: Pick<RequestOptions, 'method' | 'path' | 'headers'>,
+    body: string | Uint8Array,
     signal: AbortSignal,
   ): Promise<Exchange> {
     // What has come on unused connections is seen by then, such as their end.
@@ -88,9 +104,13 @@ export class UpstreamHttp {
     return exchange;
   }
 
-  #begin(target: Pick<RequestOptions, 'method' | 'path'>, body: string, signal: AbortSignal): Begun {
+  #begin(
+    target: Pick<RequestOptions, 'method' | 'path' | 'headers'>,
+    body: string | Uint8Array,
+    signal: AbortSignal,
+  ): Begun {
     const { timeouts, responseBytes } = this.#options;
-    const options = { ...this.#origin, ...target, agent: this.#agent, headers: this.#headers() };
+    const options = { headers: this.#headers(), ...this.#origin, ...target, agent: this.#agent };
     const request = this.#module.request(options);
     const exchange = new Exchange(request, {
       firstByteMs: timeouts.first_byte_s * 1000,
@@ -110,20 +130,20 @@ export class UpstreamHttp {
   }
 
   #path(path: string): string {
-    return path.startsWith('/../')
-      ? `${this.#base.slice(0, this.#base.lastIndexOf('/'))}${path.slice(3)}`
-      : `${this.#base}${path}`;
+    const base = path.startsWith('/../') ? this.#base.slice(0, this.#base.lastIndexOf('/')) : this.#base;
+    return `${base}${path.replace(/^\/\.\.\//, '/')}${this.#query}`;
   }
 
   /** All that leave: there is no way for others to be added. */
   #headers(): Record<string, string> {
-    const { key } = this.#options;
+    const { headers, key } = this.#options;
     return {
       'content-type': 'application/json',
       accept: 'text/event-stream, application/json',
       'user-agent': USER_AGENT,
       'x-request-id': randomUUID(),
       ...(key !== null && { authorization: `Bearer ${key}` }),
+      ...headers,
     };
   }
 }

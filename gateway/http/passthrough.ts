@@ -1,0 +1,105 @@
+import express, { type Request, type RequestHandler, type Response } from 'express';
+import type { Principal } from '../access/principal.js';
+import { ApiError } from '../errors/api-error.js';
+import type { Lifecycle } from '../generations/lifecycle.js';
+import type { Models } from '../models/models.js';
+import type { Forward, ForwardedAnswer } from '../models/served-model.js';
+
+export interface PassthroughOptions {
+  readonly models: Models;
+  readonly lifecycle: Lifecycle;
+  /** Of a body. */
+  readonly maxBytes: number;
+}
+
+/** Of a request: what its body is, and what is expected. All others are the gateway's. */
+const REQUEST_HEADERS = ['content-type', 'accept', 'openai-beta', 'range'];
+const RESPONSE_HEADERS = ['content-type', 'content-disposition', 'content-range', 'retry-after'];
+
+/**
+ * Other paths of the API, such as embeddings and files, for models whose servers take them as they come: the model
+ * that a JSON body names, else the first. Unscored, and past every guard.
+ */
+export function passthrough({ models, lifecycle, maxBytes }: PassthroughOptions): RequestHandler[] {
+  const read = express.raw({ type: () => true, limit: maxBytes, inflate: false });
+  const admit: RequestHandler = (_req, res, next) => {
+    res.locals.route = '/v1/*';
+    lifecycle.checkOpen(() => false);
+    next();
+  };
+  return [admit, read, (req, res, next) => send(models, req, res).catch(next)];
+}
+
+async function send(models: Models, req: Request, res: Response): Promise<void> {
+  const body = Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
+  const json = req.is('application/json') ? objectOf(body) : null;
+  const forward = forwardOf(models, json?.model, res);
+  const principal: Principal = res.locals.principal;
+  const release = await principal.admit();
+  const abort = new AbortController();
+  res.once('close', () => abort.abort(new Error('the client is gone')));
+  try {
+    const headers = headersOf(REQUEST_HEADERS, (name) => req.get(name));
+    const answer = await forward({ method: req.method, path: req.url, headers, body, json }, abort.signal);
+    await pass(answer, res);
+  } catch (error) {
+    if (!res.headersSent && !abort.signal.aborted) throw error;
+    res.destroy();
+  } finally {
+    release();
+  }
+}
+
+/** @throws ApiError 404 for a model that is not served, or not so */
+function forwardOf(models: Models, name: unknown, res: Response): Forward {
+  if (typeof name === 'string') {
+    const model = models.get(name);
+    res.locals.model = model.name;
+    if (model.forward) return model.forward;
+    throw new ApiError(404, 'not_found', `model: "${name}" takes chat completions alone`, 'model');
+  }
+  const [forward] = models.all.flatMap((model) => model.forward ?? []);
+  if (!forward) throw new ApiError(404, 'not_found', 'there is nothing at this path');
+  return forward;
+}
+
+async function pass(answer: ForwardedAnswer, res: Response): Promise<void> {
+  res.writeHead(
+    answer.status,
+    headersOf(RESPONSE_HEADERS, (name) => answer.header(name)),
+  );
+  try {
+    for (let bytes = await answer.read(); bytes; bytes = await answer.read()) {
+      if (res.destroyed) return;
+      if (!res.write(bytes)) await drained(res);
+    }
+    res.end();
+  } finally {
+    answer.cancel();
+  }
+}
+
+const drained = (res: Response): Promise<void> =>
+  new Promise((resolve) => {
+    res.once('drain', resolve);
+    res.once('close', resolve);
+  });
+
+function headersOf(names: readonly string[], read: (name: string) => string | undefined) {
+  return Object.fromEntries(
+    names.flatMap((name): [string, string][] => {
+      const value = read(name);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** @throws ApiError 400 */
+function objectOf(body: Buffer): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(body.toString());
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
+  } catch {
+    throw new ApiError(400, 'invalid_json', 'the body is not valid JSON in UTF-8');
+  }
+}

@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { type Script, scriptedUpstream } from '../../support/scripted-upstream.js';
+import { ollamaDouble } from '../../support/upstream-doubles.js';
+import { upstreamGateway } from '../../support/upstream-gateway.js';
+
+const EMBEDDING = { object: 'list', data: [{ object: 'embedding', index: 0, embedding: [0.5] }] };
+
+/** A server that also has embeddings, files, and a stream of its own. */
+const script: Script = (request, reply) => {
+  const chat = ollamaDouble();
+  const [path = ''] = request.path.split('?');
+  if (path === '/v1/embeddings') return reply.json(200, EMBEDDING, { 'x-internal': 'host-17' });
+  if (path === '/v1/responses') {
+    return reply.head().data({ type: 'response.created', sequence_number: 0 }).data('[DONE]').end();
+  }
+  if (path === '/v1/files') return reply.json(404, { error: { message: 'no files' } });
+  if (path === '/v1/locked') return reply.json(401, { error: { message: 'bad key of host-17' } });
+  return chat({ ...request, path }, reply);
+};
+
+async function serving(changes: object = {}) {
+  const upstream = await scriptedUpstream(script);
+  const url = `${upstream.url}?api-version=2026-01-01`;
+  const upstreams = [
+    { url, model: 'theirs', headers: { 'X-Team': 'chat', 'api-key': { env: 'THEIR_KEY' } } },
+  ];
+  const gateway = await upstreamGateway([], { upstreams, ...changes }, { env: { THEIR_KEY: 'sesame' } });
+  return { ...gateway, upstream };
+}
+
+const post = (url: string, body: unknown) =>
+  fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer client', cookie: 'a=b' },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+
+describe('other paths below /v1', () => {
+  it('are nothing unless the configuration says so', async () => {
+    const { url } = await serving();
+    const response = await post(`${url}/v1/embeddings`, { model: 'm', input: 'x' });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ error: { code: 'not_found' } });
+  });
+
+  it('go to the server as they come, and come back so', async () => {
+    const { url, upstream } = await serving({ passthrough: true });
+    const response = await post(`${url}/v1/embeddings?x=1`, { model: 'm', input: ['x'], any: { thing: 1 } });
+    expect({ status: response.status, body: await response.json() }).toEqual({
+      status: 200,
+      body: EMBEDDING,
+    });
+    expect(response.headers.get('x-internal')).toBeNull();
+    const { path, body, headers } = upstream.requests.at(-1)!;
+    expect(path).toBe('/v1/embeddings?api-version=2026-01-01&x=1');
+    expect(body).toEqual({ model: 'theirs', input: ['x'], any: { thing: 1 } });
+    expect(headers).toMatchObject({ 'x-team': 'chat', 'api-key': 'sesame' });
+    expect(headers).not.toHaveProperty('authorization');
+    expect(headers).not.toHaveProperty('cookie');
+  });
+
+  it('stream, and pass on what the server refuses', async () => {
+    const { url } = await serving({ passthrough: true });
+    const stream = await post(`${url}/v1/responses`, { model: 'm', stream: true, input: 'x' });
+    expect(stream.headers.get('content-type')).toContain('text/event-stream');
+    expect(await stream.text()).toBe(
+      'data: {"type":"response.created","sequence_number":0}\n\ndata: [DONE]\n\n',
+    );
+    const files = await fetch(`${url}/v1/files`);
+    expect({ status: files.status, body: await files.json() }).toEqual({
+      status: 404,
+      body: { error: { message: 'no files' } },
+    });
+  });
+
+  it.each([
+    ['a model that is not served', 404, 'model_not_found', { model: 'other' }],
+    ['a body that is not JSON', 400, 'invalid_json', '{'],
+  ])('refuse %s', async (_name, status, code, body) => {
+    const { url } = await serving({ passthrough: true });
+    const response = await post(`${url}/v1/embeddings`, body);
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status,
+      body: { error: { code } },
+    });
+  });
+
+  it("say nothing of the gateway's own key", async () => {
+    const { url } = await serving({ passthrough: true });
+    const response = await post(`${url}/v1/locked`, { model: 'm' });
+    const text = await response.text();
+    expect(response.status).toBe(502);
+    expect(text).toContain('upstream_unauthorized');
+    expect(text).not.toContain('host-17');
+  });
+});
+
+describe('the configuration of a server', () => {
+  it('has its query and headers in every request, and the answer is read as ever', async () => {
+    const { url, upstream } = await serving();
+    const response = await post(`${url}/v1/chat/completions`, {
+      model: 'm',
+      messages: [{ role: 'user', content: 'Say it.' }],
+    });
+    expect(response.status).toBe(200);
+    for (const { path, headers } of upstream.requests) {
+      expect(path).toMatch(/\?api-version=2026-01-01$/);
+      expect(headers).toMatchObject({ 'x-team': 'chat', 'api-key': 'sesame' });
+    }
+  });
+
+  it('with strict: true refuses all but text', async () => {
+    const { url } = await serving({ strict: true });
+    const ask = (changes: object) =>
+      post(`${url}/v1/chat/completions`, {
+        ...{ model: 'm', messages: [{ role: 'user', content: 'Say it.' }] },
+        ...changes,
+      });
+    const refused = await ask({ tools: [{ type: 'function', function: { name: 'f' } }] });
+    expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+      status: 400,
+      body: { error: { code: 'unsupported_parameter', param: 'tools' } },
+    });
+    expect((await ask({ mood: 'good' })).status).toBe(400);
+    expect((await ask({})).status).toBe(200);
+  });
+});

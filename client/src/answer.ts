@@ -16,6 +16,8 @@ export interface Token {
   /** Of those methods that can be rated. */
   readonly risk: Scores;
   readonly skipped: readonly Method[];
+  /** Why methods were skipped, if not by the schedule: scoring was behind. */
+  readonly reason?: 'lag';
   readonly rival: Rival | null;
   /** Its risk passes the threshold. */
   readonly spike: boolean;
@@ -106,8 +108,9 @@ export function foldAnswer(answer: Answer, event: GenerationEvent): Answer {
       const token = tokenAt(answer, own.index);
       // That of the finished text is on another scale than those of the running one.
       if (own.pass !== 'stream') return answer;
-      const { scores, risk = {}, skipped = [], rival = null } = own;
-      return replace(answer, { ...token, scores, risk, skipped, rival, spike: false });
+      const { scores, risk = {}, skipped = [], reason, rival = null } = own;
+      const scored = { ...token, scores, risk, skipped, rival, spike: false };
+      return replace(answer, reason ? { ...scored, reason } : scored);
     }
     case 'spike.detected':
       return replace(answer, { ...tokenAt(answer, own.index), spike: true });

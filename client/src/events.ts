@@ -139,8 +139,10 @@ interface ScoreDelta extends Place {
   scores: Scores;
   /** For each method that can be rated. */
   risk?: Scores | undefined;
-  /** Methods that the schedule skipped for this token. */
+  /** Methods that were skipped for this token: by the schedule, or for the `reason`. */
   skipped?: Method[] | undefined;
+  /** `lag`: scoring was slower than writing, so the token stays unscored. */
+  reason?: 'lag' | undefined;
   /** Methods that cannot be computed for this token. */
   missing?: Method[] | undefined;
   /** With `adversarial`. */
@@ -157,6 +159,8 @@ interface SpikeDetected extends Place, Rating {
 interface StepDone extends Place, Span, Rating {
   type: 'step.done';
   flagged: boolean;
+  /** Tokens of the step without a score of `method` that should have one: they are `missing`, or skipped because of `lag`. */
+  unscored?: number | undefined;
   /** With `delivery: "held"`: tokens written, and milliseconds elapsed, between the step's first token and its release. */
   held?: { tokens: number; ms: number } | undefined;
 }
@@ -164,6 +168,8 @@ interface StepDone extends Place, Span, Rating {
 /** A step's risk passes the threshold. */
 interface StepFlagged extends Place, Span, Rating {
   type: 'step.flagged';
+  /** As in `step.done`. */
+  unscored?: number | undefined;
   /** What the guard does about it. */
   action: Action;
 }

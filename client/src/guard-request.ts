@@ -39,6 +39,10 @@ export interface GuardRequest {
   readonly rate?: number;
   /** Tokens are sent at once (`immediate`), or in whole steps once they are settled (`held`); `rollback` and `reflect` are always `held` where nothing can be taken back: Server-Sent Events, whole responses, terminals. Default: `"immediate"`. */
   readonly delivery?: 'immediate' | 'held';
+  /** What happens if scoring is slower than writing: the text waits for its scores (`wait`), or whole blocks are not scored, the most certain first (`skip`, which `held`, `rollback` and `reflect` do not allow) (default: `skip` for a model with upstreams and a scorer, where it is allowed, otherwise `wait`). */
+  readonly lag?: 'wait' | 'skip';
+  /** `skip`: maximum number of tokens in whole blocks that wait for their scores, at least `block`. Default: `64`. */
+  readonly lag_tokens?: number;
   /** What happens to a flagged step: it is marked (`annotate`), the response ends (`stop`), the step is sampled again (`rollback`), or a request to check it is inserted after it (`reflect`). Default: `"annotate"`. */
   readonly action?: 'annotate' | 'stop' | 'rollback' | 'reflect';
   /** `rollback`: go back to the start of the step (`step`), or to its token with the highest score (`token`). Default: `"step"`. */

@@ -95,6 +95,7 @@ export const GENERATION_EVENTS = {
     scores,
     risk: z.optional(scores),
     skipped: z.optional(z.array(method)),
+    reason: z.optional(z.literal('lag')),
     missing: z.optional(z.array(method)),
     rival: z.optional(rival),
   }),
@@ -105,6 +106,7 @@ export const GENERATION_EVENTS = {
     ...span,
     ...rating,
     flagged: z.boolean(),
+    unscored: z.optional(z.int()),
     held: z.optional(z.object({ tokens: z.int(), ms: z.number() })),
   }),
   'step.flagged': z.object({
@@ -112,6 +114,7 @@ export const GENERATION_EVENTS = {
     ...place,
     ...span,
     ...rating,
+    unscored: z.optional(z.int()),
     action: z.enum(['annotate', 'stop', 'rollback', 'reflect']),
   }),
   'token.retracted': z.object({ type: z.literal('token.retracted'), ...place, from: index, tokens: z.int() }),

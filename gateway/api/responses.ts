@@ -16,6 +16,7 @@ const token = z.object({
   scores: z.optional(scoreShape.scores),
   risk: scoreShape.risk,
   skipped: scoreShape.skipped,
+  reason: scoreShape.reason,
   missing: scoreShape.missing,
   rival: scoreShape.rival,
 });

@@ -109,7 +109,8 @@ export class GenerationObserver {
         this.#first();
         break;
       case 'score.delta':
-        this.#lag(event.index);
+        if (event.reason !== 'lag') this.#lag(event.index);
+        else this.#sentMs.delete(event.index);
         break;
       case 'step.done':
         if (event.held) guard.held(event.held.ms / 1000);

@@ -53,6 +53,13 @@ export const SKIPPED_TOKENS = {
   labels: BY_METHOD,
 } as const satisfies Definition;
 
+export const LAG_SKIPPED_TOKENS = {
+  name: 'flinch_lag_skipped_tokens_total',
+  type: 'counter',
+  help: 'Tokens that were not scored because scoring was slower than writing (guard.lag: skip). They are in no other metric of scores.',
+  labels: BY_MODEL,
+} as const satisfies Definition;
+
 export const UNSCORED_TOKENS = {
   name: 'flinch_unscored_tokens_total',
   type: 'counter',
@@ -112,7 +119,7 @@ export const RETRACTED_TOKENS = {
 export const LAG_TOKENS = {
   name: 'flinch_scoring_lag_tokens',
   type: 'histogram',
-  help: 'Tokens sent to the client between a token and its scores. Only for immediate delivery; with held delivery, tokens wait for their scores.',
+  help: 'Tokens sent to the client between a token and its scores. Only for immediate delivery; with held delivery, tokens wait for their scores. Excludes flinch_lag_skipped_tokens_total.',
   labels: BY_MODEL,
   buckets: [0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128, 512],
 } as const satisfies HistogramDefinition;

@@ -7,6 +7,7 @@ import type { Families } from './families.js';
 import {
   FLAGGED_STEPS,
   LAG_SECONDS,
+  LAG_SKIPPED_TOKENS,
   LAG_TOKENS,
   REFLECTIONS,
   RETRACTED_TOKENS,
@@ -32,6 +33,7 @@ export class GuardMetrics {
   readonly stepRisks: Histogram<'model' | 'action'>;
   readonly scored: Counter<'model'>;
   readonly skipped: Counter<'model' | 'method'>;
+  readonly lagSkipped: Counter<'model'>;
   readonly unscored: Counter<'model' | 'method'>;
   readonly spikes: Counter<'model' | 'method'>;
   readonly steps: Counter<'model' | 'action'>;
@@ -50,6 +52,7 @@ export class GuardMetrics {
     this.stepRisks = families.histogram(STEP_RISK);
     this.scored = families.counter(SCORED_TOKENS);
     this.skipped = families.counter(SKIPPED_TOKENS);
+    this.lagSkipped = families.counter(LAG_SKIPPED_TOKENS);
     this.unscored = families.counter(UNSCORED_TOKENS);
     this.spikes = families.counter(SPIKES);
     this.steps = families.counter(STEPS);
@@ -89,8 +92,8 @@ export class GuardSeries {
     this.#lagTokens = metrics.lagTokens.series({ model });
     this.#lagSeconds = metrics.lagSeconds.series({ model });
     this.#holds = metrics.holds.series({ model });
-    for (const counter of [metrics.scored, metrics.stops, metrics.reflections, metrics.retracted])
-      counter.inc({ model }, 0);
+    const { scored, lagSkipped, stops, reflections, retracted } = metrics;
+    for (const counter of [scored, lagSkipped, stops, reflections, retracted]) counter.inc({ model }, 0);
     for (const counter of [metrics.spikes, metrics.skipped, metrics.unscored])
       for (const method of METHODS) counter.inc({ model, method }, 0);
     for (const action of ACTIONS) {
@@ -101,8 +104,12 @@ export class GuardSeries {
   }
 
   /** The scores of one token. */
-  token({ pass, scores, skipped, missing = [], risk }: ScoreEvent): void {
+  token({ pass, scores, skipped, reason, missing = [], risk }: ScoreEvent): void {
     const model = this.#model;
+    if (reason === 'lag') {
+      this.#metrics.lagSkipped.inc({ model });
+      return;
+    }
     let scored = false;
     for (const method of METHODS) {
       const score = scores[method];

@@ -22,6 +22,7 @@ export const METRICS: Readonly<Record<string, readonly (Definition | HistogramDe
     guard.TOKEN_RISK,
     guard.SCORED_TOKENS,
     guard.SKIPPED_TOKENS,
+    guard.LAG_SKIPPED_TOKENS,
     guard.UNSCORED_TOKENS,
     guard.SPIKES,
     guard.LAG_TOKENS,

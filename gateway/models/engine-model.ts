@@ -71,6 +71,7 @@ export class EngineModel implements ServedModel {
       checkpoint: engine.checkpoint,
       risks: this.#risks,
       canRetract,
+      lag: 'wait', // writing and scoring share the machine
     });
     const vocabulary = engine.checkpoint.tokenizer;
     const prepared = { model: this.name, vocabulary, promptTokens: promptIds.length, guard: settings };

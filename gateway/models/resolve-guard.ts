@@ -21,6 +21,8 @@ export interface JudgedBy {
   readonly checkpoint: Checkpoint;
   readonly risks: RiskModels;
   readonly canRetract: boolean;
+  /** Where a request does not say, and no step waits for its verdict. */
+  readonly lag: StreamGuard['lag'];
 }
 
 /**
@@ -30,13 +32,13 @@ export interface JudgedBy {
  */
 export async function guardInForce(
   asked: GuardFields,
-  { checkpoint, risks: models, canRetract }: JudgedBy,
+  { checkpoint, risks: models, canRetract, lag }: JudgedBy,
 ): Promise<{ readonly settings: GuardInForce; readonly judging: Judging | null }> {
   const fields = completeGuard(asked, METHODS);
   const scoring = await absoluteScoring(scoringOf(fields), checkpoint.embeddingRms);
   const settings = { ...fields, alpha: scoring.alpha, sigma: scoring.random?.sigma ?? DEFAULT_RANDOM.sigma };
   if (!settings.enabled) return { settings, judging: null };
-  const guard = guardOf(settings, canRetract);
+  const guard = guardOf(settings, canRetract, lag);
   checkGuard(guard, scoring);
   const { risks, warnings: uncalibrated } = await models.of(scoring);
   const useless = neverFires(guard, risks);
@@ -46,6 +48,7 @@ export async function guardInForce(
     settings: {
       ...settings,
       delivery: guard.delivery,
+      lag: guard.lag,
       calibrated: risks.calibrated(guard.method),
       ...(warnings.length > 0 && { warnings }),
     },

@@ -27,26 +27,32 @@ export function comparedScorer(
     for (const { index, logprob } of scores) agreement.compare(logprob, sent[index - from] ?? null);
     return scores;
   };
-  const known = (tokens: readonly NewToken[]): Promise<readonly Scored[]> => {
+  const untold = (tokens: readonly NewToken[]): NewToken[] => {
     sent.push(...tokens.map(({ logprob }) => logprob));
-    return compare(sequence.push(tokens.map(({ logprob: _, ...token }) => token)));
+    return tokens.map(({ logprob: _, ...token }) => token);
   };
   const finish = (): Promise<readonly Scored[]> => compare(sequence.finish());
+  /** Tokens of which nobody knows which they are are missing, whatever is to be done with them. */
+  const take = async (
+    tokens: readonly ScorableToken[],
+    known: (tokens: readonly NewToken[]) => Promise<readonly Scored[]>,
+  ): Promise<readonly Scored[]> => {
+    const first = next;
+    next += tokens.length;
+    if (!lost && tokens.every(hasId)) return known(untold(tokens));
+    // What waits for its pass is still scored.
+    const before = lost ? [] : await finish();
+    lost = true;
+    const unknown = tokens.map((_, i) => ({
+      index: first + i,
+      ...{ scores: {}, skipped: [], missing: methods, rival: null },
+    }));
+    return [...before, ...unknown];
+  };
   return {
-    push: async (tokens) => {
-      const first = next;
-      next += tokens.length;
-      if (!lost && tokens.every(hasId)) return known(tokens);
-      // What waits for its pass is still scored.
-      const before = lost ? [] : await finish();
-      lost = true;
-      const unknown = tokens.map((_, i) => ({
-        index: first + i,
-        ...{ scores: {}, skipped: [], missing: methods, rival: null },
-      }));
-      return [...before, ...unknown];
-    },
+    push: (tokens) => take(tokens, (known) => compare(sequence.push(known))),
     finish: () => (lost ? Promise.resolve([]) : finish()),
+    passOver: (tokens) => take(tokens, (known) => sequence.passOver(known)),
     fork: async (keep) => comparedScorer(await sequence.fork(keep), agreement, methods, keep),
     close: () => sequence.close(),
   };

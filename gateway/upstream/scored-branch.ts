@@ -56,7 +56,7 @@ function roomOf({ engine, request }: ScoredBranchOptions, promptIds: readonly nu
 }
 
 async function openScorer(options: ScoredBranchOptions, promptIds: readonly number[]): Promise<BranchScorer> {
-  const { engine, scoring, forks, agreement } = options;
+  const { engine, scoring, forks, lagTokens, agreement } = options;
   const room = roomOf(options, promptIds);
   if (room < 1) {
     const { contextLength } = engine;
@@ -64,7 +64,8 @@ async function openScorer(options: ScoredBranchOptions, promptIds: readonly numb
     throw new ApiError(400, 'context_length_exceeded', message, 'messages');
   }
   const sequence = await SequenceScorer.open(engine, promptIds, scoring, promptIds.length + room, forks);
-  return engineScorer(comparedScorer(sequence, agreement, scoring.methods), blockOf(scoring.schedule));
+  const compared = comparedScorer(sequence, agreement, scoring.methods);
+  return engineScorer(compared, blockOf(scoring.schedule), lagTokens);
 }
 
 const sameIds = (a: readonly number[], b: readonly number[] | null): boolean =>

@@ -114,6 +114,7 @@ export class Scorer {
       checkpoint: engine.checkpoint,
       risks: this.#risks,
       canRetract,
+      lag: 'skip',
     });
     if (!judging) return null;
     const { chatTemplate, tokenizer } = engine.checkpoint;

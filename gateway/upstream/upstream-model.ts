@@ -201,7 +201,10 @@ export class UpstreamModel implements ServedModel {
     const judging = { scoring, guard, risks: this.#risks, seed, ...(written && { written }) };
     return {
       ...prepared,
-      guard: withoutRollbacks({ ...settings, delivery: guard.delivery, calibrated: false }, asked),
+      guard: withoutRollbacks(
+        { ...settings, delivery: guard.delivery, lag: guard.lag, calibrated: false },
+        asked,
+      ),
       start: (gate) =>
         generate((open, dispensable) => guardedBranch(open, { ...judging, dispensable }, gate)),
     };

@@ -8,12 +8,21 @@ export const scoreOf = (token: Token, method: Method): number | null => token.sc
 
 export const riskOf = (token: Token, method: Method): number | null => token.risk[method] ?? null;
 
-/** `skipped`: the schedule left the score out, as the model was sure. `missing`: it has not come, or never will. */
-export const scoreState = (token: Token, method: Method): 'scored' | 'skipped' | 'missing' =>
-  scoreOf(token, method) !== null ? 'scored' : token.skipped.includes(method) ? 'skipped' : 'missing';
+/**
+ * `skipped`: the schedule left the score out, as the model was sure. `lag`: it was left out as scoring was behind.
+ * `missing`: it has not come, or never will.
+ */
+export function scoreState(token: Token, method: Method): 'scored' | 'skipped' | 'lag' | 'missing' {
+  if (scoreOf(token, method) !== null) return 'scored';
+  if (!token.skipped.includes(method)) return 'missing';
+  return token.reason ?? 'skipped';
+}
 
 /** Tokens whose score is missing: the lag while the answer is written, missing for good once it is over. */
 export const unscoredTokens = (answer: Answer, method: Method): number => countIn(answer, method, 'missing');
+
+/** Tokens without a score as scoring was behind. */
+export const lagTokens = (answer: Answer, method: Method): number => countIn(answer, method, 'lag');
 
 export const skippedTokens = (answer: Answer, method: Method): number => countIn(answer, method, 'skipped');
 

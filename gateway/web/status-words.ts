@@ -1,6 +1,6 @@
 import { type Answer, isOver } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
-import { skippedTokens, unscoredTokens } from './queries.js';
+import { lagTokens, skippedTokens, unscoredTokens } from './queries.js';
 import { type Exchange, tokensPerSecond } from './session.js';
 import { countTokens, finishWords, METHOD_WORDS } from './words.js';
 
@@ -10,6 +10,7 @@ export function statusWords({ model, events }: Exchange, answer: Answer, method:
   if (answer.phase === 'waiting') return `${name} · waiting for the first token`;
   const unscored = unscoredTokens(answer, method);
   const skipped = skippedTokens(answer, method);
+  const without = unscored + lagTokens(answer, method);
   const parts = [name, countTokens(answer.tokens.length)];
   const rate = isOver(answer) ? tokensPerSecond(events) : null;
   if (rate !== null) parts.push(`${rate < 10 ? rate.toFixed(1) : Math.round(rate)} tokens/s`);
@@ -18,7 +19,7 @@ export function statusWords({ model, events }: Exchange, answer: Answer, method:
   if (answer.phase === 'streaming' && drawing?.outcome === null) {
     parts.push(`sampling ${drawing.drawn} other continuations of step ${drawing.step + 1}`);
   } else if (answer.phase === 'streaming') parts.push(`writing, scores ${countTokens(unscored)} behind`);
-  else if (unscored > 0) parts.push(`${countTokens(unscored)} without ${METHOD_WORDS[method].noun}`);
+  else if (without > 0) parts.push(`${countTokens(without)} without ${METHOD_WORDS[method].noun}`);
   else if (answer.tokens.length > 0)
     parts.push(skipped > 0 ? 'every other token scored' : 'every token scored');
   if (answer.flags.length > 0) parts.push(`${answer.flags.length} flagged`);

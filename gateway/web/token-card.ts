@@ -127,7 +127,8 @@ const section = (title: string, ...rows: readonly HTMLElement[]): HTMLElement =>
   element('table', {}, element('caption', {}, title), element('tbody', {}, ...rows));
 
 function missing(answer: Answer, token: Token, method: Method): string {
-  if (token.skipped.includes(method)) return 'skipped: not doubtful';
+  if (token.skipped.includes(method))
+    return token.reason === 'lag' ? 'not scored: scoring was slower than writing' : 'skipped: not doubtful';
   if (token.scores) return 'not computed';
   return answer.phase === 'streaming' ? 'not yet scored' : 'never scored';
 }

@@ -7,6 +7,8 @@ export function addGuardOptions(command: Command, defaultMethod: string): Comman
   const options = [
     fieldOption('action', '<name>'),
     fieldOption('delivery', '<name>'),
+    fieldOption('lag', '<name>', 'wait'),
+    fieldOption('lag_tokens', '<number>'),
     fieldOption('method', '<name>', defaultMethod),
     fieldOption('per', '<target>'),
     fieldOption('statistic', '<name>'),

@@ -23,12 +23,12 @@ export interface EngineBranchOptions extends Judging {
 export async function engineBranch(
   engine: Engine,
   request: GenerateRequest,
-  { scoring, forks, ...judge }: EngineBranchOptions,
+  { scoring, forks, lagTokens, ...judge }: EngineBranchOptions,
 ): Promise<Branch> {
   const { promptIds, maxTokens } = request;
   // The scorer first: a text that cannot be scored is refused before any token of it is out.
   const sequence = await SequenceScorer.open(engine, promptIds, scoring, promptIds.length + maxTokens, forks);
-  const scorer = engineScorer(sequence, blockOf(scoring.schedule));
+  const scorer = engineScorer(sequence, blockOf(scoring.schedule), lagTokens);
   const asked = { ...request, forks };
   const generation = await closeOnFailure(scorer, () => engine.generate(asked));
   return branchOf(engineWriter(engine, asked, generation), scorer, judge);

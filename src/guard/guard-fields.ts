@@ -3,10 +3,11 @@ import { STATISTICS } from '../risk/risk.js';
 import type { Method } from '../uncertainty/method-names.js';
 import { integer, method, real, scoringFields } from '../uncertainty/scoring-fields.js';
 import { DEFAULT_WINDOW, type Scoring, SettingsError } from '../uncertainty/settings.js';
-import { ACTIONS, CHOICES, DEFAULT_GUARD, DELIVERIES, type Guard, retracts, TARGETS } from './guard.js';
+import { ACTIONS, CHOICES, DEFAULT_GUARD, DELIVERIES, type Guard, LAGS, retracts, TARGETS } from './guard.js';
 
 const rate = 'must be a number above 0 and below 1';
 const text = 'must not be empty';
+const MAX_LAG = 65536;
 
 /** The fields of the library's {@link Guard}, named as requests and the command line name them. */
 const judgingFields = {
@@ -36,6 +37,17 @@ const judgingFields = {
     .default(DEFAULT_GUARD.delivery)
     .describe(
       'Tokens are sent at once (`immediate`), or in whole steps once they are settled (`held`); `rollback` and `reflect` are always `held` where nothing can be taken back: Server-Sent Events, whole responses, terminals.',
+    ),
+  lag: z
+    .enum(LAGS)
+    .optional()
+    .describe(
+      'What happens if scoring is slower than writing: the text waits for its scores (`wait`), or whole blocks are not scored, the most certain first (`skip`, which `held`, `rollback` and `reflect` do not allow) (default: `skip` for a model with upstreams and a scorer, where it is allowed, otherwise `wait`).',
+    ),
+  lag_tokens: integer(1, MAX_LAG)
+    .default(DEFAULT_GUARD.lagTokens)
+    .describe(
+      '`skip`: maximum number of tokens in whole blocks that wait for their scores, at least `block`.',
     ),
   action: z
     .enum(ACTIONS)
@@ -110,16 +122,24 @@ export interface CompleteGuardFields extends GuardFields {
 /**
  * The library's guard.
  * @param canRetract whether tokens that were sent can be taken back; otherwise they are held until they are settled
+ * @param lag where the fields do not say, and no step waits for its verdict
  */
-export function guardOf(fields: CompleteGuardFields, canRetract: boolean): Guard {
+export function guardOf(
+  fields: CompleteGuardFields,
+  canRetract: boolean,
+  lag: Guard['lag'] = DEFAULT_GUARD.lag,
+): Guard {
   const { method, per, statistic, rate, action, candidates, choose, reflection } = fields;
   const temperature = fields.candidate_temperature;
+  const delivery = retracts(action) && !canRetract ? 'held' : fields.delivery;
   return {
     method,
     per,
     statistic,
     rate,
-    delivery: retracts(action) && !canRetract ? 'held' : fields.delivery,
+    delivery,
+    lag: fields.lag ?? (awaitsVerdicts({ action, delivery }) ? 'wait' : lag),
+    lagTokens: fields.lag_tokens,
     action,
     rollbackTo: fields.rollback_to,
     candidates,
@@ -142,6 +162,7 @@ export function checkGuard(guard: Guard, { methods, schedule }: Scoring): void {
   if (schedule.kind === 'offline') {
     throw new SettingsError('schedule', 'offline has no scores before the response has ended');
   }
+  if (guard.lag === 'skip') checkSkip(guard, schedule.block);
   const values = new Map<string, unknown>(Object.entries(guard));
   for (const [name, field] of Object.entries(judgingFields)) {
     const property = name === 'candidate_temperature' ? 'temperature' : camelCase(name);
@@ -149,3 +170,17 @@ export function checkGuard(guard: Guard, { methods, schedule }: Scoring): void {
     if (issue) throw new SettingsError(property, issue.message);
   }
 }
+
+function checkSkip(guard: Guard, block: number): void {
+  if (awaitsVerdicts(guard)) {
+    const waits = retracts(guard.action) ? `action ${guard.action}` : 'held delivery';
+    throw new SettingsError('lag', `skip is not possible with ${waits}, which waits for the scores`);
+  }
+  if (guard.lagTokens < block) {
+    throw new SettingsError('lagTokens', `must be at least block, which is ${block}`);
+  }
+}
+
+/** Whether text waits for the verdicts on its steps, and with them for all scores. */
+const awaitsVerdicts = ({ action, delivery }: Pick<Guard, 'action' | 'delivery'>): boolean =>
+  retracts(action) || delivery === 'held';

@@ -8,6 +8,7 @@ import type { Choose, Policy } from './policy.js';
 export const DELIVERIES = ['immediate', 'held'] as const;
 export const ACTIONS = ['annotate', 'stop', 'rollback', 'reflect'] as const satisfies readonly ActionName[];
 export const CHOICES = ['uncertainty', 'majority'] as const;
+export const LAGS = ['wait', 'skip'] as const;
 export const TARGETS = ['step', 'token'] as const;
 
 /** When a step counts as doubtful, and what is done then. */
@@ -22,6 +23,10 @@ export interface Guard {
   readonly rate: number;
   /** Tokens pass at once, or a step at a time once its verdict is known and nothing of it can be retracted. */
   readonly delivery: (typeof DELIVERIES)[number];
+  /** Where scoring is behind, the text waits, or blocks are passed over: not where steps wait for their verdict. */
+  readonly lag: (typeof LAGS)[number];
+  /** `skip`: tokens that may wait for their scores. */
+  readonly lagTokens: number;
   readonly action: ActionName;
   /** `rollback`: to the start of the step, or to the token of it that scored highest. */
   readonly rollbackTo: (typeof TARGETS)[number];
@@ -43,6 +48,8 @@ export const DEFAULT_GUARD: Guard = {
   statistic: 'max',
   rate: 0.02,
   delivery: 'immediate',
+  lag: 'wait',
+  lagTokens: 64,
   action: 'annotate',
   rollbackTo: 'step',
   candidates: 4,

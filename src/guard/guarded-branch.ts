@@ -18,6 +18,8 @@ import type { Policy } from './policy.js';
 export interface Judging extends BranchJudge {
   /** How many other continuations there may be at a time: memory is set aside for them. */
   readonly forks: number;
+  /** As in {@link ScoreOptions.lagTokens}. */
+  readonly lagTokens?: number | undefined;
 }
 
 export interface GuardedBranchOptions {
@@ -45,12 +47,13 @@ export function guardedBranch(
   { scoring, guard, risks, policy = policyOf(guard), written, ...correcting }: GuardedBranchOptions,
   gate: FlowGate = new FlowGate(),
 ): Observable<GuardEvent> {
-  const { action, candidates, delivery, method, per, rate, statistic } = guard;
+  const { action, candidates, delivery, lag, lagTokens, method, per, rate, statistic } = guard;
   return defer(() => {
     checkGuard(guard, scoring);
     const root = open({
       // Beside the text that a rollback may return to: its candidates, then the chosen one and what follows it.
       forks: action === 'rollback' ? Math.max(2, candidates) : action === 'reflect' ? 1 : 0,
+      lagTokens: lag === 'skip' ? lagTokens : undefined,
       rate: rateRisk(risks),
       judge: (place) => (events) =>
         events.pipe(

@@ -33,8 +33,10 @@ export interface ScoreEvent {
   /** `stream`: under the streaming schedule, the only kind that flags may use. */
   readonly pass: 'stream' | 'final';
   readonly scores: Scores;
-  /** Methods that the schedule left out for this token: not a score of zero. */
+  /** Methods that were left out for this token: not a score of zero. */
   readonly skipped: readonly Method[];
+  /** Why they were left out: scoring was behind (`lag`), and the token stays unscored. By default the schedule did. */
+  readonly reason?: 'lag';
   /** Methods that cannot be computed for this token, as nobody tells its log-probability: it stays unscored. */
   readonly missing?: readonly Method[];
   readonly rival: Rival | null;
@@ -104,6 +106,8 @@ export interface StepClosedEvent extends StepSpan {
 export interface StepEvent extends StepSpan, Rating {
   readonly type: 'step.done';
   readonly flagged: boolean;
+  /** See {@link FlaggedEvent}. */
+  readonly unscored?: number;
   /** How long the step was held back: until then, since its first token came. */
   readonly held?: { readonly tokens: number; readonly ms: number };
 }
@@ -111,6 +115,8 @@ export interface StepEvent extends StepSpan, Rating {
 /** A step is likely wrong, and what is done about it. */
 export interface FlaggedEvent extends StepSpan, Rating {
   readonly type: 'step.flagged';
+  /** Tokens that should have a score of `method` and have none: `missing`, or passed over (`lag`). Not there for none. */
+  readonly unscored?: number;
   readonly action: ActionName;
 }
 

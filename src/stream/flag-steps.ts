@@ -18,7 +18,9 @@ export interface FlagOptions {
  * Turns each `step.closed` into `step.done`, the verdict, once all its tokens are scored or skipped by the schedule.
  * Steps come in order, before `generation.done`. Tokens inserted by the guard do not count. A step without scores, or
  * whose risk cannot be computed yet, is not flagged. A step with a token whose score is `missing` has no score and no
- * risk, because the other tokens do not represent the whole step. Only streaming scores count.
+ * risk, because the other tokens do not represent the whole step. Where tokens were passed over, the largest score of
+ * the others is at most that of the step, so its risk is a lower bound; of their mean there is none. `unscored` counts
+ * both kinds of tokens. Only streaming scores count.
  *
  * Errors if the stream ends while a score is outstanding, or if scores lack the method: unmeasured is not clean.
  *
@@ -44,11 +46,11 @@ export function flagSteps(options: FlagOptions): OperatorFunction<GuardEvent | S
     });
 }
 
-/** Of a token that is scored: nothing where the schedule skipped it, or where it cannot be scored. */
+/** Of a token: nothing where the schedule skipped it, or where it is unscored. */
 interface TokenRating {
   readonly score: number | null;
   readonly risk: number | null;
-  readonly missing: boolean;
+  readonly unscored: 'missing' | 'lag' | null;
 }
 
 class Verdicts {
@@ -78,12 +80,12 @@ class Verdicts {
     if (step) throw new Error(`flagSteps: the text ends while scores of step ${step.step} are missing`);
   }
 
-  #rate({ index, scores, skipped, missing = [], risk }: ScoreEvent): TokenRating {
+  #rate({ index, scores, skipped, reason, missing = [], risk }: ScoreEvent): TokenRating {
     const { method } = this.#options;
     const score = scores[method];
-    if (score !== undefined) return { score, risk: risk?.[method] ?? null, missing: false };
-    if (missing.includes(method)) return { score: null, risk: null, missing: true };
-    if (skipped.includes(method)) return { score: null, risk: null, missing: false };
+    if (score !== undefined) return { score, risk: risk?.[method] ?? null, unscored: null };
+    if (missing.includes(method)) return { score: null, risk: null, unscored: 'missing' };
+    if (skipped.includes(method)) return { score: null, risk: null, unscored: reason ?? null };
     throw new RangeError(`flagSteps: no ${method} among the scores of token ${index}`);
   }
 
@@ -103,7 +105,8 @@ class Verdicts {
       this.#waiting.shift();
       const rating = this.#judge(ratings);
       const flagged = isAlarm(rating.risk, this.#options.rate) && rating.score !== null;
-      steps.push({ ...step, type: 'step.done', ...rating, flagged });
+      const unscored = ratings.filter((token) => token.unscored !== null).length;
+      steps.push({ ...step, type: 'step.done', ...rating, flagged, ...(unscored > 0 && { unscored }) });
     }
     return steps;
   }
@@ -112,9 +115,13 @@ class Verdicts {
   #judge(tokens: readonly TokenRating[]): Rating {
     const { method, statistic, per, risks } = this.#options;
     const calibrated = risks.calibrated(method);
-    if (tokens.some(({ missing }) => missing)) return { method, score: null, risk: null, calibrated };
+    const none = { method, score: null, risk: null, calibrated };
+    if (tokens.some(({ unscored }) => unscored === 'missing')) return none;
     const scores = tokens.flatMap(({ score }) => (score === null ? [] : [score]));
     const score = stepScore(statistic, scores);
+    const partial = tokens.some(({ unscored }) => unscored === 'lag');
+    if (partial && scores.length === 0) return none;
+    if (partial && per === 'step' && statistic === 'mean') return { ...none, score };
     // A running estimate learns from being asked: once per step, also of one that was skipped, not of an inserted one.
     const risk = per === 'step' && tokens.length > 0 ? risks.ofStep(method, statistic, score) : null;
     if (scores.length === 0) return { method, score: null, risk: 0, calibrated };

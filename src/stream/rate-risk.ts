@@ -5,7 +5,7 @@ import type { GenerationEvent, ScoreEvent } from './events.js';
 
 /**
  * Adds `risk`, the rank among ordinary scores, to each streaming score, for every method with a score and a rank.
- * Tokens inserted by the guard are not rated, and the risk model does not learn from them. Final scores have another
+ * Tokens inserted by the guard and tokens that were passed over are not rated, and the risk model does not learn from them. Final scores have another
  * scale and pass unrated.
  *
  * Ranks compare like with like only where passes end as they did when the ordinary scores were collected: under the
@@ -27,7 +27,7 @@ export function rateRisk(risks: RiskModel): MonoTypeOperatorFunction<GenerationE
           if (event.type === 'token.delta' && event.inserted) inserted.add(event.index);
           const rated =
             event.type === 'score.delta' && event.pass === 'stream' && !inserted.delete(event.index);
-          return rated ? { ...event, risk: riskOf(event, risks) } : event;
+          return rated && event.reason !== 'lag' ? { ...event, risk: riskOf(event, risks) } : event;
         }),
       );
     });

@@ -9,13 +9,16 @@ import type {
   WrittenEvent,
 } from './events.js';
 import type { FlowGate } from './flow-gate.js';
+import { WaitingBlocks } from './waiting-blocks.js';
 
 /** What scores one response, such as a `SequenceScorer`. */
 export interface TokenScorer {
   /** Takes the next tokens of the response and scores those that are due. */
   push(tokens: readonly ScorableToken[]): Promise<readonly Scored[]>;
-  /** The response has ended: scores what is left. */
+  /** Scores what is left, where the response ends or a block does. */
   finish(): Promise<readonly Scored[]>;
+  /** Takes the next tokens without scoring them, when none is left to score: those that follow may need them. */
+  passOver(tokens: readonly ScorableToken[]): Promise<readonly Scored[]>;
   close(): void;
 }
 
@@ -25,7 +28,7 @@ export interface ScorableToken extends Omit<NewToken, 'id'> {
 }
 
 /** What the scorer tells of a token; the event adds which pass it was. */
-export type Scored = Pick<ScoreEvent, 'index' | 'scores' | 'skipped' | 'missing' | 'rival'>;
+export type Scored = Pick<ScoreEvent, 'index' | 'scores' | 'skipped' | 'reason' | 'missing' | 'rival'>;
 
 /**
  * The id of a token whose vocabulary is known, as those are that an engine writes.
@@ -50,6 +53,11 @@ export interface ScoreOptions {
    * end where steps may begin, so that what it retracts has no part in the scores of what stays.
    */
   readonly begins?: (text: string) => boolean;
+  /**
+   * Tokens that may wait for a pass, at least `block`. Beyond them whole blocks are passed over ({@link WaitingBlocks}),
+   * and no token and no source ever waits for scores. Without it, tokens and source wait.
+   */
+  readonly lagTokens?: number | undefined;
 }
 
 /** Blocks that may wait: a source that ignores the gate ends in an error instead of in exhausted memory. */
@@ -59,20 +67,23 @@ const MAX_WAITING_BLOCKS = 64;
  * Adds to each token its scores, computed on the text so far while the next tokens are already written.
  *
  * A token is emitted at once, unless the first token that lacks scores is more than `block` tokens back: then it
- * waits. So scores follow their token by at most `block` tokens, and all precede `generation.done` and completion. A
- * failure of scoring is an error of the stream, and ends the generation.
+ * waits. So scores follow their token by at most `block` tokens, and all precede `generation.done` and completion. With
+ * `lagTokens`, every token is emitted at once, and each is scored or passed over (`reason: 'lag'`); the end waits for
+ * the pass that runs, and for those of at most `lagTokens` tokens and the last block. A failure of scoring is an error
+ * of the stream, and ends the generation.
  *
  * @example
  * const open = () => SequenceScorer.open(engine, request.promptIds, scoring);
  * generate(engine, request, gate).pipe(score({ open, block: 8, gate }));
  */
 export function score(options: ScoreOptions): OperatorFunction<WrittenEvent, GenerationEvent> {
-  const { block, gate, from = 0, begins = () => false } = options;
+  const { block, gate, from = 0, begins = () => false, lagTokens } = options;
   const pass = Number.isFinite(block) ? 'stream' : 'final';
   return (source) =>
     new Observable((subscriber) => {
       const opened = options.open();
       const waiting: (TokenEvent | UpstreamEvent)[] = [];
+      const blocks = lagTokens === undefined ? null : new WaitingBlocks<ScorableToken>(block, lagTokens);
       // Both count from the start of the response.
       let received = from;
       let scored = from;
@@ -95,9 +106,9 @@ export function score(options: ScoreOptions): OperatorFunction<WrittenEvent, Gen
       const enqueue = (run: (scorer: TokenScorer) => Promise<readonly Scored[]>): void => {
         passes = passes.then(async () => {
           if (subscriber.closed) return;
-          for (const { index, scores, skipped, missing, rival } of await run(await opened)) {
-            const unknown = missing && { missing };
-            subscriber.next({ type: 'score.delta', index, pass, scores, skipped, ...unknown, rival });
+          for (const { index, scores, skipped, reason, missing, rival } of await run(await opened)) {
+            const why = { ...(reason && { reason }), ...(missing && { missing }) };
+            subscriber.next({ type: 'score.delta', index, pass, scores, skipped, ...why, rival });
             scored = Math.max(scored, index + 1);
           }
           advance();
@@ -106,6 +117,12 @@ export function score(options: ScoreOptions): OperatorFunction<WrittenEvent, Gen
       };
 
       const receive = (token: TokenEvent): void => {
+        if (blocks) {
+          const whole = blocks.push(newToken(token, begins(token.text)));
+          subscriber.next(token);
+          if (whole) enqueue((scorer) => scoreNext(blocks, scorer));
+          return;
+        }
         waiting.push(token);
         received += 1;
         if (received - scored > MAX_WAITING_BLOCKS * block) {
@@ -123,6 +140,7 @@ export function score(options: ScoreOptions): OperatorFunction<WrittenEvent, Gen
         next: (event) => {
           if (event.type === 'token.delta') receive(event);
           else if (event.type === 'generation.done') done = event;
+          else if (blocks) subscriber.next(event);
           else {
             waiting.push(event);
             advance();
@@ -130,7 +148,8 @@ export function score(options: ScoreOptions): OperatorFunction<WrittenEvent, Gen
         },
         error: (error: unknown) => subscriber.error(error),
         complete: () => {
-          enqueue((scorer) => scorer.finish());
+          if (!blocks) enqueue((scorer) => scorer.finish());
+          else if (blocks.end()) enqueue((scorer) => scoreNext(blocks, scorer));
           passes.then(
             () => {
               if (done) subscriber.next(done);
@@ -155,6 +174,22 @@ export function score(options: ScoreOptions): OperatorFunction<WrittenEvent, Gen
 /** What is beside the text waits with the tokens before it. */
 const indexOf = (event: TokenEvent | UpstreamEvent): number =>
   event.type === 'token.delta' ? event.index : event.at - 1;
+
+/** Scores the next of the blocks that wait, or passes it over. */
+async function scoreNext(
+  blocks: WaitingBlocks<ScorableToken>,
+  scorer: TokenScorer,
+): Promise<readonly Scored[]> {
+  const block = blocks.take();
+  if (!block) return [];
+  if (block.passedOver) {
+    const passed = await scorer.passOver(block.tokens);
+    return passed.map((score) => (score.skipped.length > 0 ? { ...score, reason: 'lag' } : score));
+  }
+  const scores: Scored[] = [];
+  for (const token of block.tokens) scores.push(...(await scorer.push([token])));
+  return [...scores, ...(await scorer.finish())];
+}
 
 function newToken({ id, logprob }: TokenEvent, begins: boolean): ScorableToken {
   return { id, begins, ...(logprob !== null && { logprob }) };

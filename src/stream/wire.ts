@@ -32,16 +32,18 @@ export function scoreFields(
   {
     scores,
     skipped,
+    reason,
     missing = [],
     rival,
     risk,
-  }: Pick<ScoreEvent, 'scores' | 'skipped' | 'missing' | 'rival' | 'risk'>,
+  }: Pick<ScoreEvent, 'scores' | 'skipped' | 'reason' | 'missing' | 'rival' | 'risk'>,
   vocabulary: Vocabulary,
 ) {
   return {
     scores,
     ...(risk && Object.keys(risk).length > 0 && { risk }),
     ...(skipped.length > 0 && { skipped }),
+    ...(reason && { reason }),
     ...(missing.length > 0 && { missing }),
     ...(rival && { rival: { ...rival, text: topText(rival, vocabulary) } }),
   };

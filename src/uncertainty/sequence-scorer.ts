@@ -24,13 +24,16 @@ export interface TokenScore {
   readonly id: number;
   readonly logprob: number;
   readonly scores: Scores;
-  /** Methods that the schedule left out for this token: it has no score, which is not a score of zero. */
+  /** Methods that were left out for this token: it has no score, which is not a score of zero. */
   readonly skipped: readonly Method[];
   /** The other token whose probability grew most; `null` without an adversary. */
   readonly rival: Rival | null;
   /** The most probable tokens, as many as were asked for. */
   readonly top?: readonly TokenLogprob[];
 }
+
+/** A token that no pass scores. */
+export type PassedToken = Pick<TokenScore, 'index' | 'scores' | 'skipped' | 'rival'>;
 
 /** The next tokens that go into a pass. */
 interface Block {
@@ -109,9 +112,27 @@ export class SequenceScorer {
     });
   }
 
-  /** The response has ended: scores what is left. */
+  /** Scores what is left, where the response ends or a block does. */
   finish(): Promise<TokenScore[]> {
     return this.#inOrder(() => this.#score(1));
+  }
+
+  /**
+   * Takes the next tokens of the response without scoring them. They go through the model with the next pass, as the
+   * context of its tokens.
+   * @throws RangeError while tokens wait for a score
+   */
+  passOver(tokens: readonly NewToken[]): Promise<PassedToken[]> {
+    return this.#inOrder(async () => {
+      const { methods } = this.#scoring;
+      const first = this.#scored;
+      if (this.#unscored.length > 0) throw new RangeError(`passOver: token ${first} waits for its score`);
+      for (const token of tokens) this.#append(token);
+      this.#unscored = [];
+      this.#blocks.push(first);
+      this.#scored += tokens.length;
+      return tokens.map((_, i) => ({ index: first + i, scores: {}, skipped: methods, rival: null }));
+    });
   }
 
   /**

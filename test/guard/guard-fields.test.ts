@@ -15,6 +15,8 @@ describe('guardOf', () => {
       statistic: 'mean',
       rate: 0.5,
       delivery: 'held',
+      lag: 'skip',
+      lag_tokens: 24,
       action: 'rollback',
       rollback_to: 'token',
       candidates: 3,
@@ -29,6 +31,8 @@ describe('guardOf', () => {
       statistic: 'mean',
       rate: 0.5,
       delivery: 'held',
+      lag: 'skip',
+      lagTokens: 24,
       action: 'rollback',
       rollbackTo: 'token',
       candidates: 3,
@@ -50,6 +54,22 @@ describe('guardOf', () => {
   });
 });
 
+describe('the lag of guardOf', () => {
+  it.each([
+    ['skip', {}, true, 'skip'],
+    ['wait', {}, true, 'wait'],
+    ['skip', { action: 'stop' }, false, 'skip'],
+    ['skip', { lag: 'wait' }, true, 'wait'],
+    ['wait', { lag: 'skip' }, true, 'skip'],
+    ['skip', { delivery: 'held' }, true, 'wait'],
+    ['skip', { action: 'rollback' }, true, 'wait'],
+    ['skip', { action: 'reflect' }, false, 'wait'],
+  ] as const)('usually %s, with %j (retracts: %s) is %s', (usual, fields, canRetract, lag) => {
+    const all = { ...guardSchema.parse(fields), ...judged };
+    expect(guardOf(all, canRetract, usual).lag).toBe(lag);
+  });
+});
+
 describe('checkGuard', () => {
   const wrong: readonly [Partial<Guard>, string][] = [
     [{ method: 'random' }, 'method: random is not among the methods'],
@@ -61,6 +81,11 @@ describe('checkGuard', () => {
     [{ maxRollbacks: 65 }, 'maxRollbacks: must be a whole number from 0 to 64'],
     [{ temperature: 2.1 }, 'temperature: must be a number from 0 to 2'],
     [{ reflection: '' }, 'reflection: must not be empty'],
+    [{ lag: 'skip', delivery: 'held' }, 'lag: skip is not possible with held delivery'],
+    [{ lag: 'skip', action: 'rollback' }, 'lag: skip is not possible with action rollback'],
+    [{ lag: 'skip', action: 'reflect' }, 'lag: skip is not possible with action reflect'],
+    [{ lag: 'skip', lagTokens: 7 }, 'lagTokens: must be at least block, which is 8'],
+    [{ lagTokens: 0 }, 'lagTokens: must be a whole number from 1 to 65536'],
   ];
 
   it.each(wrong)('refuses %j by name', (changes, message) => {
@@ -75,5 +100,7 @@ describe('checkGuard', () => {
   it('accepts what makes sense', () => {
     const guard = { ...DEFAULT_GUARD, temperature: 0, maxRollbacks: 0, candidates: 16 };
     expect(() => checkGuard(guard, DEFAULT_SCORING)).not.toThrow();
+    const skip = { ...DEFAULT_GUARD, lag: 'skip', lagTokens: 8, action: 'stop' } as const;
+    expect(() => checkGuard(skip, DEFAULT_SCORING)).not.toThrow();
   });
 });

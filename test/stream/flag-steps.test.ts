@@ -34,6 +34,7 @@ const nll = (index: number, score: number, risk?: number): ScoreEvent =>
   scoreEvent(index, { scores: { nll: score }, ...(risk !== undefined && { risk: { nll: risk } }) });
 const unscored = (index: number): ScoreEvent => scoreEvent(index, { missing: ['nll'] });
 const skipped = (index: number): ScoreEvent => scoreEvent(index, { skipped: ['nll'] });
+const late = (index: number): ScoreEvent => scoreEvent(index, { skipped: ['nll'], reason: 'lag' });
 
 const optionsWith = (options: Partial<FlagOptions> = {}): FlagOptions => ({
   method: 'nll',
@@ -66,7 +67,7 @@ async function verdicts(
   const all = await lastValueFrom(from(events).pipe(flagSteps(optionsWith(options)), toArray()));
   return all
     .filter((event) => event.type === 'step.done')
-    .map(({ score, risk, flagged }) => ({ score, risk, flagged }));
+    .map(({ score, risk, flagged, unscored }) => ({ score, risk, flagged, ...(unscored && { unscored }) }));
 }
 
 describe('flagSteps', () => {
@@ -184,8 +185,39 @@ describe('flagSteps', () => {
     async (per) => {
       const risks = new ManualRisks();
       const events = [tokenEvent(0), tokenEvent(1), nll(0, 9, 0.95), unscored(1), closedEvent(0, 0, 2)];
-      expect(await verdicts(events, { per, risks })).toEqual([{ score: null, risk: null, flagged: false }]);
+      expect(await verdicts(events, { per, risks })).toEqual([
+        { score: null, risk: null, flagged: false, unscored: 1 },
+      ]);
       // Nor would a running estimate be right to learn of it.
+      expect(risks.asked).toEqual([]);
+    },
+  );
+
+  it.each(['token', 'step'] as const)(
+    'judges by the largest score that is left where tokens were passed over, per %s',
+    async (per) => {
+      const events = [...tokens, late(0), nll(1, 9, 0.9), late(2), closedEvent(0, 0, 3)];
+      expect(await verdicts(events, { per })).toEqual([{ score: 9, risk: 0.9, flagged: true, unscored: 2 }]);
+    },
+  );
+
+  it('has no risk by the mean of a part of the tokens', async () => {
+    const risks = new ManualRisks();
+    const events = [...tokens, late(0), nll(1, 9), nll(2, 8), closedEvent(0, 0, 3)];
+    expect(await verdicts(events, { statistic: 'mean', risks })).toEqual([
+      { score: 8.5, risk: null, flagged: false, unscored: 1 },
+    ]);
+    expect(risks.asked).toEqual([]);
+  });
+
+  it.each(['token', 'step'] as const)(
+    'is not found clean where all that counts was passed over, per %s',
+    async (per) => {
+      const risks = new ManualRisks();
+      const events = [...tokens, late(0), skipped(1), late(2), closedEvent(0, 0, 3)];
+      expect(await verdicts(events, { per, risks })).toEqual([
+        { score: null, risk: null, flagged: false, unscored: 2 },
+      ]);
       expect(risks.asked).toEqual([]);
     },
   );

@@ -59,6 +59,13 @@ describe('rateRisk', () => {
     expect(risks.asked).toEqual(['nll 1 at 0', 'nll 2 at 2']);
   });
 
+  it('leaves out tokens that were passed over, and lets nobody learn of them', async () => {
+    const risks = new TenthRisk();
+    const late: ScoreEvent = { ...scored(0, {}, ['nll']), reason: 'lag' };
+    expect(await rated([token(0), late], risks)).toEqual([token(0), late]);
+    expect(risks.asked).toEqual([]);
+  });
+
   it('does not rate final scores, which are of another scale', async () => {
     const final: ScoreEvent = { ...scored(0, { nll: 1 }), pass: 'final' };
     expect(await rated([final], new TenthRisk())).toEqual([final]);

@@ -35,6 +35,15 @@ class ManualScorer {
     return this.#waiting.length > 0 ? this.#pass() : [];
   }
 
+  async passOver(tokens: readonly NewToken[]) {
+    return tokens.map(() => ({
+      index: this.#scored++,
+      scores: {},
+      skipped: ['adversarial' as const],
+      rival: null,
+    }));
+  }
+
   #pass(): Promise<TokenScore[]> {
     const ids = this.#waiting.splice(0);
     this.pushed.push(ids);
@@ -66,12 +75,12 @@ class ManualScorer {
   }
 }
 
-const token = (index: number): TokenEvent => ({
+const token = (index: number, logprob = -1): TokenEvent => ({
   type: 'token.delta',
   index,
   id: 100 + index,
   text: '',
-  logprob: -1,
+  logprob,
   topLogprobs: [],
 });
 const done: DoneEvent = {
@@ -90,7 +99,7 @@ const write = (event: GenerationEvent): string =>
   event.type === 'token.delta'
     ? `t${event.index}`
     : event.type === 'score.delta'
-      ? `s${event.index}`
+      ? `${event.reason ?? 's'}${event.index}`
       : 'done';
 
 async function send(...indices: number[]): Promise<void> {
@@ -218,5 +227,86 @@ describe('score', () => {
       .subscribe({ error: (error: Error) => errors.push(error.message) });
     await send(0);
     expect(errors).toEqual(['no process']);
+  });
+});
+
+describe('score with lagTokens', () => {
+  /** A block may wait beside the one that is scored. */
+  beforeEach(() => {
+    unsubscribe();
+    log = [];
+    const begins = (text: string): boolean => text === 'begins';
+    const open = async () => scorer;
+    source.pipe(score({ open, block: BLOCK, gate, begins, lagTokens: BLOCK })).subscribe({
+      next: (event) => log.push(write(event)),
+      error: (error: Error) => log.push(`error ${error.message}`),
+      complete: () => log.push('complete'),
+    });
+  });
+
+  const end = async (): Promise<void> => {
+    source.next(done);
+    source.complete();
+    await send();
+  };
+
+  it('emits every token at once and never holds the gate', async () => {
+    const indices = Array.from({ length: 1000 }, (_, i) => i);
+    for (const i of [0, 2]) await send(i, i + 1);
+    await send(...indices.slice(4));
+    expect(log).toEqual(indices.map((i) => `t${i}`));
+    expect(await isOpen()).toBe(true);
+  });
+
+  it('passes over whole blocks, the most certain first, and scores the others in order', async () => {
+    await send(0, 1);
+    for (const [i, logprob] of [-0.1, -0.1, -5, -0.1, -1, -1].entries()) source.next(token(2 + i, logprob));
+    await send();
+    await scorer.answer();
+    expect(log.slice(8)).toEqual(['s0', 's1', 'lag2', 'lag3']);
+    await scorer.answer();
+    expect(log.slice(12)).toEqual(['s4', 's5', 'lag6', 'lag7']);
+    expect(scorer.pushed).toEqual([
+      [100, 101],
+      [104, 105],
+    ]);
+  });
+
+  it('scores all of them where scoring keeps up', async () => {
+    for (const i of [0, 1, 2]) {
+      await send(2 * i, 2 * i + 1);
+      await scorer.answer();
+    }
+    await send(6);
+    await end();
+    await scorer.answer();
+    const block = (i: number): string[] => [`t${i}`, `t${i + 1}`, `s${i}`, `s${i + 1}`];
+    expect(log).toEqual([...[0, 2, 4].flatMap(block), 't6', 's6', 'done', 'complete']);
+  });
+
+  it('ends a block before a token that begins', async () => {
+    await send(0);
+    source.next({ ...token(1), text: 'begins' });
+    await send();
+    await scorer.answer();
+    expect(scorer.pushed).toEqual([[100]]);
+    expect(log).toEqual(['t0', 't1', 's0']);
+  });
+
+  it('waits at the end for no more than the pass that runs and those that may wait', async () => {
+    await send(0, 1);
+    await send(2, 3, 4, 5, 6);
+    await end();
+    await scorer.answer();
+    expect(log.slice(7)).toEqual(['s0', 's1', 'lag2', 'lag3', 'lag4', 'lag5']);
+    await scorer.answer();
+    expect(log.slice(13)).toEqual(['s6', 'done', 'complete']);
+  });
+
+  it('ends with an error when scoring fails', async () => {
+    await send(0, 1, 2, 3);
+    await scorer.fail(new Error('no'));
+    expect(log.at(-1)).toBe('error no');
+    expect(source.observed).toBe(false);
   });
 });

@@ -3,13 +3,15 @@ import { createServer } from 'node:http';
 /**
  * A server in OpenAI's shape that costs next to nothing, run as a process of its own: `tokens` tokens, one every
  * `interval` milliseconds or, at 0, as fast as they are taken. Each token's text is the time at which it was sent, in
- * nanoseconds of the machine's monotonic clock, so that whoever reads it knows how long it took.
+ * nanoseconds of the machine's monotonic clock, so that whoever reads it knows how long it took; or, for a scorer, a
+ * digit, with a line for each twenty.
  */
 
 interface Asked {
   readonly tokens: number;
   readonly interval: number;
   readonly logprobs: boolean;
+  readonly digits: boolean;
 }
 
 const HEAD =
@@ -18,12 +20,12 @@ const HEAD =
 const server = createServer(async (req, res) => {
   let body = '';
   for await (const part of req) body += part;
-  const { tokens, interval, logprobs } = asked(body);
+  const { tokens, interval, logprobs, digits } = asked(body);
   res.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' });
   const event = (delta: string, finish: string | null, content = 'null'): string =>
     `data: ${HEAD}${delta},"logprobs":${content},"finish_reason":${JSON.stringify(finish)}}]}\n\n`;
   const token = (): string => {
-    const text = `"${process.hrtime.bigint()} "`;
+    const text = digits ? digit(sent) : `"${process.hrtime.bigint()} "`;
     return event(`{"content":${text}}`, null, logprobs ? logprobsOf(text) : 'null');
   };
   const end = (): void => {
@@ -52,13 +54,17 @@ const server = createServer(async (req, res) => {
 /** From the fields that every proxy passes on. A probe that asks for something else gets two tokens. */
 function asked(body: string): Asked {
   const request: unknown = JSON.parse(body);
-  const text = JSON.stringify(request).match(/tokens=(\d+) interval=(\d+)/);
+  const text = JSON.stringify(request).match(/tokens=(\d+) interval=(\d+)( digits)?/);
   return {
     tokens: Number(text?.[1] ?? 2),
     interval: Number(text?.[2] ?? 0),
     logprobs: body.includes('"logprobs":true'),
+    digits: text?.[3] !== undefined,
   };
 }
+
+/** As JSON. */
+const digit = (i: number): string => (i % 20 === 19 ? '"\\n"' : `"${(7 * i) % 10}"`);
 
 /** As vLLM tells them, with one alternative. */
 function logprobsOf(text: string): string {

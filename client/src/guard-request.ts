@@ -41,7 +41,7 @@ export interface GuardRequest {
   readonly delivery?: 'immediate' | 'held';
   /** What happens if scoring is slower than writing: the text waits for its scores (`wait`), or whole blocks are not scored, the most certain first (`skip`, which `held`, `rollback` and `reflect` do not allow) (default: `skip` for a model with upstreams and a scorer, where it is allowed, otherwise `wait`). */
   readonly lag?: 'wait' | 'skip';
-  /** `skip`: maximum number of tokens in whole blocks that wait for their scores, at least `block`. Default: `64`. */
+  /** `skip`: maximum number of tokens in whole blocks that wait for their scores, at least `block` (default: 32, or `block` if that is larger). */
   readonly lag_tokens?: number;
   /** What happens to a flagged step: it is marked (`annotate`), the response ends (`stop`), the step is sampled again (`rollback`), or a request to check it is inserted after it (`reflect`). Default: `"annotate"`. */
   readonly action?: 'annotate' | 'stop' | 'rollback' | 'reflect';

@@ -4,7 +4,7 @@ import {
   type CompleteGuardFields,
   type GuardFields,
   guardFields,
-  withWindow,
+  withRoom,
 } from '../../src/guard/guard-fields.js';
 import { DEFAULT_METHODS, METHODS, type Method } from '../../src/uncertainty/method-names.js';
 import { integer, method, methods } from '../../src/uncertainty/scoring-fields.js';
@@ -35,7 +35,7 @@ export const guardSchema = z
         .default(DEFAULT_GUARD.reflection),
     ),
   })
-  .transform(withWindow);
+  .transform(withRoom);
 
 /**
  * Fills in the methods: by default the usual ones, as far as they are available. Steps are judged by `adversarial` if

@@ -45,9 +45,9 @@ const judgingFields = {
       'What happens if scoring is slower than writing: the text waits for its scores (`wait`), or whole blocks are not scored, the most certain first (`skip`, which `held`, `rollback` and `reflect` do not allow) (default: `skip` for a model with upstreams and a scorer, where it is allowed, otherwise `wait`).',
     ),
   lag_tokens: integer(1, MAX_LAG)
-    .default(DEFAULT_GUARD.lagTokens)
+    .optional()
     .describe(
-      '`skip`: maximum number of tokens in whole blocks that wait for their scores, at least `block`.',
+      `\`skip\`: maximum number of tokens in whole blocks that wait for their scores, at least \`block\` (default: ${DEFAULT_GUARD.lagTokens}, or \`block\` if that is larger).`,
     ),
   action: z
     .enum(ACTIONS)
@@ -100,15 +100,23 @@ export const guardFields = {
 
 export type GuardFieldName = keyof typeof guardFields;
 
-/** The window covers the block by default. */
-export const withWindow = <
-  Fields extends { readonly block: number; readonly window?: number | 'all' | undefined },
+/** Window and lag cover the block by default. */
+export const withRoom = <
+  Fields extends {
+    readonly block: number;
+    readonly window?: number | 'all' | undefined;
+    readonly lag_tokens?: number | undefined;
+  },
 >(
   fields: Fields,
-) => ({ ...fields, window: fields.window ?? Math.max(DEFAULT_WINDOW, fields.block) });
+) => ({
+  ...fields,
+  window: fields.window ?? Math.max(DEFAULT_WINDOW, fields.block),
+  lag_tokens: fields.lag_tokens ?? Math.max(DEFAULT_GUARD.lagTokens, fields.block),
+});
 
 /** In the ranges of the engine; every field has a default. */
-export const guardSchema = z.strictObject(guardFields).transform(withWindow);
+export const guardSchema = z.strictObject(guardFields).transform(withRoom);
 
 /** As it was asked for. */
 export type GuardFields = z.output<typeof guardSchema>;

@@ -49,7 +49,7 @@ export const DEFAULT_GUARD: Guard = {
   rate: 0.02,
   delivery: 'immediate',
   lag: 'wait',
-  lagTokens: 64,
+  lagTokens: 32,
   action: 'annotate',
   rollbackTo: 'step',
   candidates: 4,

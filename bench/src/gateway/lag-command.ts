@@ -58,7 +58,7 @@ export function lagCommand(): Command {
     .option('--streams <number>', 'concurrent streams', integer(1, 64), 8)
     .option('--tokens <number>', 'tokens per stream', integer(1, 400), 300)
     .option('--slower <number>', 'how much faster the upstream writes than it is scored', integer(1, 100), 10)
-    .option('--lag-tokens <number>', '`guard.lag_tokens`', integer(8, 1024), 64)
+    .option('--lag-tokens <number>', '`guard.lag_tokens`', integer(8, 1024), 32)
     .option('--output <file>', 'write the results as JSON', 'bench-lag.json')
     .addHelpText('after', '\nExample:\n  $ npx flinch bench gateway lag --streams 8 --slower 20')
     .action(async ({ output, ...options }: Options & { readonly output: string }) => {

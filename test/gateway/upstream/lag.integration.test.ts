@@ -1,0 +1,172 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { Scorer } from '#gateway/upstream/scorer.js';
+import { Engine } from '#src/index.js';
+import { useFolder } from '../../support/cli.js';
+import { post } from '../../support/gateway.js';
+import { calibratedReasoner } from '../../support/guarded-model.js';
+import { Scrape } from '../../support/metrics.js';
+import { type Script, scriptedUpstream } from '../../support/scripted-upstream.js';
+import { isProbe } from '../../support/upstream-doubles.js';
+import { body, streamed, upstreamGateway } from '../../support/upstream-gateway.js';
+
+const TOKENS = 240;
+const LAG = 32;
+const METHODS = ['adversarial', 'nll', 'entropy', 'margin'];
+
+const tokenEvent = z.object({
+  index: z.number(),
+  text: z.string(),
+  scores: z.record(z.string(), z.number()).optional(),
+  skipped: z.array(z.string()).optional(),
+  reason: z.string().optional(),
+});
+type Token = z.output<typeof tokenEvent>;
+const stepEvent = z.looseObject({
+  type: z.literal('step.done'),
+  from: z.number(),
+  to: z.number(),
+  score: z.number().nullable(),
+  risk: z.number().nullable(),
+  flagged: z.boolean(),
+  unscored: z.number().optional(),
+});
+const folder = useFolder();
+
+/** Digits, all at once: no scorer is as fast. Those of one line in two are doubtful to the server. */
+const burst: Script = (request, reply) => {
+  reply.head();
+  const tokens = isProbe(request) ? 2 : TOKENS;
+  for (let i = 0; i < tokens; i++) {
+    const token = i % 20 === 19 ? '\n' : String((7 * i) % 10);
+    const logprob = Math.floor(i / 20) % 2 === 0 ? -0.01 : -2;
+    const told = { token, bytes: [...Buffer.from(token)], logprob };
+    const logprobs = { content: [{ ...told, top_logprobs: [told] }] };
+    reply.data({ choices: [{ index: 0, delta: { content: token }, logprobs, finish_reason: null }] });
+  }
+  reply.data({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+  reply.data('[DONE]').end();
+};
+
+describe('a scorer that is slower than the upstream', () => {
+  let engine: Engine;
+  beforeAll(async () => {
+    engine = await Engine.open(await calibratedReasoner(folder.path('scorer'), 0.0015));
+  });
+  afterAll(() => engine.close());
+
+  async function serving() {
+    const scorer = await Scorer.open(engine, { logger: pino({ level: 'silent' }) });
+    const upstream = await scriptedUpstream(burst);
+    return upstreamGateway([upstream.url], {}, { scorer });
+  }
+
+  /** Of the stream in its order: what each chunk says of a token, and the steps. */
+  async function answer(url: string, guard: object) {
+    const { status, chunks, done } = await streamed(url, { guard });
+    expect({ status, done }).toEqual({ status: 200, done: true });
+    const told: Token[] = chunks.flatMap(({ flinch }) => z.array(tokenEvent).parse(flinch?.tokens ?? []));
+    const events = chunks.flatMap(({ flinch }) => flinch?.events ?? []);
+    const steps = events.flatMap((event) => stepEvent.safeParse(event).data ?? []);
+    const fates = new Map(told.filter(({ scores }) => scores).map((token) => [token.index, token]));
+    return { told, steps, fates, guard: chunks[0]?.flinch?.guard };
+  }
+
+  it('passes over whole blocks, says so of each token and step, and leaves the other scores as they are', async () => {
+    const { url } = await serving();
+    const wait = await answer(url, { lag: 'wait' });
+    const skip = await answer(url, {});
+    expect([wait.guard, skip.guard]).toMatchObject([
+      { lag: 'wait', lag_tokens: LAG },
+      { lag: 'skip', lag_tokens: LAG },
+    ]);
+    const text = (tokens: readonly Token[]): string =>
+      tokens.flatMap((token) => (token.scores ? [] : [token.text])).join('');
+    expect(text(skip.told)).toBe(text(wait.told));
+    expect([...wait.fates.values()].filter(({ reason }) => reason)).toEqual([]);
+
+    // Every token is scored or passed over, once.
+    const count = text(skip.told).length;
+    expect(skip.told.filter(({ scores }) => scores)).toHaveLength(count);
+    expect([...skip.fates.keys()].sort((a, b) => a - b)).toEqual(Array.from({ length: count }, (_, i) => i));
+    const passed = [...skip.fates.values()].filter(({ reason }) => reason === 'lag');
+    for (const { scores, skipped } of passed)
+      expect({ scores, skipped }).toEqual({ scores: {}, skipped: METHODS });
+    expect(passed.length).toBeGreaterThan(count / 2);
+
+    const scored = [...skip.fates.values()].filter(({ reason }) => reason === undefined);
+    expect(scored.length).toBeGreaterThanOrEqual(LAG - 8);
+    for (const { index, scores } of scored) {
+      for (const method of METHODS) {
+        const expected = wait.fates.get(index)!.scores![method]!;
+        expect(Math.abs(scores![method]! - expected), `${method} of ${index}`).toBeLessThan(2e-5);
+      }
+    }
+
+    const isPassed = (index: number): boolean => skip.fates.get(index)!.reason === 'lag';
+    expect(skip.steps).toHaveLength(wait.steps.length);
+    for (const { from, to, unscored = 0, score, risk } of skip.steps) {
+      const lacking = Array.from({ length: to - from }, (_, i) => from + i).filter(isPassed).length;
+      expect(unscored).toBe(lacking);
+      if (lacking === to - from) expect({ score, risk }).toEqual({ score: null, risk: null });
+    }
+    const metrics = await Scrape.of(`${url}/metrics`);
+    expect(metrics.sum('flinch_lag_skipped_tokens_total', { model: 'm' })).toBe(passed.length);
+    expect(metrics.sum('flinch_scored_tokens_total', { model: 'm' })).toBe(scored.length + count);
+    expect(metrics.sum('flinch_skipped_tokens_total', { model: 'm' })).toBe(0);
+  });
+
+  it('sends the text before the scores, and scores what the server doubts', async () => {
+    const { url } = await serving();
+    const { told, fates } = await answer(url, {});
+    const last = told.findLastIndex(({ scores }) => !scores);
+    // No more than a pass or two had ended by then.
+    expect(told.slice(0, last).filter(({ scores }) => scores).length).toBeLessThan(LAG);
+    const scored = [...fates.values()].filter(({ index, reason }) => !reason && index >= 20);
+    const doubted = scored.filter(({ index }) => Math.floor(index / 20) % 2 === 1);
+    expect(doubted.length).toBeGreaterThan(0.7 * scored.length);
+  });
+
+  it('is waited for where steps wait for their verdict', async () => {
+    const { url } = await serving();
+    const { guard, fates } = await answer(url, { delivery: 'held' });
+    expect(guard).toMatchObject({ lag: 'wait' });
+    expect([...fates.values()].some(({ reason }) => reason)).toBe(false);
+  });
+
+  it.each([
+    [{ delivery: 'held' }, 'guard.lag: skip is not possible with held delivery, which waits for the scores'],
+    [
+      { action: 'rollback' },
+      'guard.lag: skip is not possible with action rollback, which waits for the scores',
+    ],
+    [
+      { action: 'reflect' },
+      'guard.lag: skip is not possible with action reflect, which waits for the scores',
+    ],
+  ])('refuses skip with %j', async (guard, message) => {
+    const { url } = await serving();
+    const response = await post(url, body({ guard: { ...guard, lag: 'skip' } }));
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { param: 'guard.lag', message } });
+  });
+
+  it('refuses fewer tokens than a block', async () => {
+    const { url } = await serving();
+    const response = await post(url, body({ guard: { lag_tokens: 7 } }));
+    expect(await response.json()).toMatchObject({
+      error: { param: 'guard.lag_tokens', message: 'guard.lag_tokens: must be at least block, which is 8' },
+    });
+    expect((await answer(url, { block: 64 })).guard).toMatchObject({ lag: 'skip', lag_tokens: 64 });
+  });
+
+  it('has no part in a text that its log-probabilities score', async () => {
+    const upstream = await scriptedUpstream(burst);
+    const { url } = await upstreamGateway([upstream.url]);
+    for (const lag of ['skip', 'wait']) {
+      const { fates } = await answer(url, { lag, methods: ['nll'] });
+      expect([...fates.values()].filter(({ reason, scores }) => reason || !scores)).toEqual([]);
+    }
+  });
+});

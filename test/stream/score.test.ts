@@ -9,6 +9,7 @@ import {
   score,
   type TokenEvent,
   type TokenScore,
+  type WrittenEvent,
 } from '#src/index.js';
 
 const BLOCK = 2;
@@ -89,7 +90,7 @@ const done: DoneEvent = {
   usage: { promptTokens: 1, completionTokens: 0 },
 };
 
-let source: Subject<TokenEvent | DoneEvent>;
+let source: Subject<WrittenEvent>;
 let scorer: ManualScorer;
 let gate: FlowGate;
 let log: string[];
@@ -100,7 +101,9 @@ const write = (event: GenerationEvent): string =>
     ? `t${event.index}`
     : event.type === 'score.delta'
       ? `${event.reason ?? 's'}${event.index}`
-      : 'done';
+      : event.type === 'generation.done'
+        ? 'done'
+        : event.type;
 
 async function send(...indices: number[]): Promise<void> {
   for (const index of indices) source.next(token(index));
@@ -282,6 +285,14 @@ describe('score with lagTokens', () => {
     await scorer.answer();
     const block = (i: number): string[] => [`t${i}`, `t${i + 1}`, `s${i}`, `s${i + 1}`];
     expect(log).toEqual([...[0, 2, 4].flatMap(block), 't6', 's6', 'done', 'complete']);
+  });
+
+  it('passes on what is beside the text in its place', async () => {
+    await send(0, 1);
+    await send(2, 3, 4);
+    source.next({ type: 'upstream.delta', at: 5, chunk: {}, unscored: [] });
+    await send(5);
+    expect(log).toEqual(['t0', 't1', 't2', 't3', 't4', 'upstream.delta', 't5']);
   });
 
   it('ends a block before a token that begins', async () => {

@@ -27,16 +27,19 @@ export interface LagAsked {
 
 const chunk = z.object({
   choices: z.array(z.object({ delta: z.object({ content: z.string().nullish() }) })),
-  flinch: z.object({
-    tokens: z.array(
-      z.object({
-        index: z.number(),
-        scores: z.record(z.string(), z.number()).optional(),
-        reason: z.string().optional(),
-      }),
-    ),
-    events: z.array(z.looseObject({ type: z.string(), unscored: z.number().optional() })).default([]),
-  }),
+  /** Not there without a guard. */
+  flinch: z
+    .object({
+      tokens: z.array(
+        z.object({
+          index: z.number(),
+          scores: z.record(z.string(), z.number()).optional(),
+          reason: z.string().optional(),
+        }),
+      ),
+      events: z.array(z.looseObject({ type: z.string(), unscored: z.number().optional() })).default([]),
+    })
+    .optional(),
 });
 
 /** @throws Error for a stream that is not whole */
@@ -66,10 +69,11 @@ export function readLagStream({ url, agent, tokens, interval, guard }: LagAsked)
           first ||= last;
           characters += text.length;
         }
-        for (const { index, scores, reason } of flinch.tokens) {
+        for (const { index, scores, reason } of flinch?.tokens ?? []) {
           fates[index] = scores && reason === 'lag' ? 'passedOver' : scores ? 'scored' : 'unaccounted';
         }
-        for (const event of flinch.events) if (event.type === 'step.done') unscored += event.unscored ?? 0;
+        for (const event of flinch?.events ?? [])
+          if (event.type === 'step.done') unscored += event.unscored ?? 0;
       };
       const parser = createParser({
         onEvent: ({ data }) => {

@@ -27,6 +27,36 @@ describe('flinch bench gateway', () => {
     }
   });
 
+  it('measures a scorer that is too slow, and accounts for every token', async () => {
+    const output = path('lag.json');
+    const args = [
+      '--streams',
+      '1',
+      '--tokens',
+      '80',
+      '--rounds',
+      '1',
+      '--samples',
+      '16',
+      '--lag-tokens',
+      '8',
+    ];
+    const { code, stdout, stderr } = await flinch(
+      ['bench', 'gateway', 'lag', ...args, '--output', output],
+      '',
+      SOURCES,
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const { results, counted } = JSON.parse(readFileSync(output, 'utf8'));
+    const [off, skip, wait] = results;
+    expect(off).toMatchObject({ arm: 'guard off', scored: 0, passedOver: 0 });
+    expect(skip).toMatchObject({ arm: 'skip', unaccounted: 0, passedOver: counted, unscored: counted });
+    expect(skip.scored + skip.passedOver).toBe(80);
+    expect(counted).toBeGreaterThan(0);
+    expect(wait).toMatchObject({ arm: 'wait', scored: 80, passedOver: 0, unaccounted: 0, unscored: 0 });
+    expect(stdout).toContain(`passed over under skip: ${counted} at the client, ${counted} in its steps`);
+  });
+
   it('soaks a gateway, more streams than it lets one client have by default', async () => {
     const output = path('soak.json');
     const args = ['--streams', '70', '--minutes', '0.05', '--warm-up', '0', '--every', '0.5'];

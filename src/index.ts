@@ -36,7 +36,7 @@ export type { TokurSettings } from './numerics/tokur-noise.js';
 export { CalibratedRisk } from './risk/calibrated-risk.js';
 export type { Calibration, CalibrationFile, MethodCalibration } from './risk/calibration.js';
 export { CALIBRATION_FILE, readCalibration } from './risk/calibration-file.js';
-export { isAlarm, type RiskModel, STATISTICS, type Statistic, stepScore } from './risk/risk.js';
+export { answerScore, isAlarm, type RiskModel, STATISTICS, type Statistic, stepScore } from './risk/risk.js';
 export { type RatedBy, riskModel } from './risk/risk-model.js';
 export { RunningRisk } from './risk/running-risk.js';
 export { ScoreCollector, type ScoredAnswer } from './risk/score-collector.js';
@@ -67,12 +67,14 @@ export type {
   Unscored,
   UpstreamEvent,
   Usage,
+  Verdict,
   WrittenEvent,
 } from './stream/events.js';
 export { type FlagOptions, flagSteps } from './stream/flag-steps.js';
 export { FlowGate } from './stream/flow-gate.js';
 export { generate } from './stream/generate.js';
 export { type HoldOptions, holdBack } from './stream/hold-back.js';
+export { type JudgeOptions, judgeAnswer } from './stream/judge-answer.js';
 export { rateRisk } from './stream/rate-risk.js';
 export {
   modelId,

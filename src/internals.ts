@@ -65,7 +65,7 @@ export { Graph } from './onnx/graph.js';
 export type { Value } from './onnx/types.js';
 export { CLI_ENTRY } from './package-root.js';
 export { CALIBRATION_FILE, readCalibration } from './risk/calibration-file.js';
-export { isAlarm, type RiskModel, type Statistic, stepScore } from './risk/risk.js';
+export { answerScore, isAlarm, type RiskModel, type Statistic, stepScore } from './risk/risk.js';
 export { riskModel } from './risk/risk-model.js';
 export { StepAligner } from './steps/step-aligner.js';
 export { type StepMode, StepSegmenter, segmentText } from './steps/step-segmenter.js';

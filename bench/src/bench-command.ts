@@ -12,6 +12,7 @@ import { soakCommand } from './soak/soak-command.js';
 import { checkpointCommand } from './speed/checkpoint-command.js';
 import { peersSpeedCommand } from './speed/peers-speed-command.js';
 import { speedCommand } from './speed/speed-command.js';
+import { verdictCommand } from './verdict/verdict-command.js';
 
 /** `flinch bench`: what the methods and the guard are worth, and what they cost. */
 export function benchCommand(): Command {
@@ -21,6 +22,7 @@ export function benchCommand(): Command {
     .addCommand(mergeCommand())
     .addCommand(reportCommand())
     .addCommand(correctCommand())
+    .addCommand(verdictCommand())
     .addCommand(schedulesCommand())
     .addCommand(agreementCommand())
     .addCommand(pretrainedCommand())

@@ -1,5 +1,14 @@
 import { FlinchError } from './errors.js';
-import type { EventOf, FinishReason, GenerationEvent, Method, Rival, Scores, Usage } from './events.js';
+import type {
+  EventOf,
+  FinishReason,
+  GenerationEvent,
+  Method,
+  Rival,
+  Scores,
+  Usage,
+  Verdict,
+} from './events.js';
 
 type TopLogprob = NonNullable<EventOf<'token.delta'>['top_logprobs']>[number];
 
@@ -65,6 +74,8 @@ export interface Answer {
   readonly mismatch: Omit<EventOf<'scorer.mismatch'>, 'type' | 'response_id' | 'offset'> | null;
   readonly finishReason: FinishReason | null;
   readonly usage: Usage | null;
+  /** On the whole answer, once it is done; `null` without a guard. */
+  readonly verdict: Verdict | null;
   /** Why it failed. */
   readonly error: FlinchError | null;
 }
@@ -81,6 +92,7 @@ export const EMPTY_ANSWER: Answer = {
   mismatch: null,
   finishReason: null,
   usage: null,
+  verdict: null,
   error: null,
 };
 
@@ -135,7 +147,13 @@ export function foldAnswer(answer: Answer, event: GenerationEvent): Answer {
     case 'upstream.delta':
       return answer;
     case 'generation.done':
-      return { ...answer, phase: 'done', finishReason: own.finish_reason, usage: own.usage };
+      return {
+        ...answer,
+        phase: 'done',
+        finishReason: own.finish_reason,
+        usage: own.usage,
+        verdict: own.verdict ?? null,
+      };
   }
 }
 

@@ -48,6 +48,25 @@ interface Rating {
   calibrated: boolean;
 }
 
+/** The whole answer among ordinary answers. */
+export interface Verdict {
+  /** Whether `risk` is at least 1 − `rate`, or the guard stopped the answer. `null` if it is unknown: that is not a clean verdict. */
+  flagged: boolean | null;
+  /** Share of ordinary answers that score lower, from 0 to 1: a rank, not a probability of being wrong. `null` if it is unknown. */
+  risk: number | null;
+  /** Target share of ordinary answers that are flagged. */
+  rate: number;
+  flagged_steps: number;
+  /** Settled steps; retracted ones do not count. */
+  steps: number;
+  /** Tokens without a score by the guard's method. Tokens that the schedule skips do not count. */
+  unscored_tokens: number;
+  /** Whether the calibration contains ordinary answers; otherwise `risk` is a running estimate. */
+  calibrated: boolean;
+  /** `stopped`, `unscored_tokens`, `scorer_mismatch`, `too_few_answers` or `empty`; newer servers may send others. */
+  reason: string | null;
+}
+
 /** The settings in force; the server sends more of them than listed here. */
 interface GuardInForce {
   [setting: string]: unknown;
@@ -232,6 +251,8 @@ interface GenerationDone extends Place {
   type: 'generation.done';
   finish_reason: FinishReason;
   usage: Usage;
+  /** Absent without a guard, and if the generation was cancelled. */
+  verdict?: Verdict | undefined;
 }
 
 /** The answer to `generation.resume`. */

@@ -14,6 +14,7 @@ export type {
   ServerEvent,
   UnknownEvent,
   Usage,
+  Verdict,
 } from './events.js';
 export type { GuardRequest } from './guard-request.js';
 export type { Observable } from './observable.js';

@@ -33,6 +33,17 @@ const usage = z.object({
   generated_tokens: z.optional(z.int()),
 });
 
+const verdict = z.object({
+  flagged: z.nullable(z.boolean()),
+  risk: z.nullable(z.number().check(z.minimum(0), z.maximum(1))),
+  rate: z.number(),
+  flagged_steps: z.int(),
+  steps: z.int(),
+  unscored_tokens: z.int(),
+  calibrated: z.boolean(),
+  reason: z.nullable(z.string()),
+});
+
 /** The settings in force; more of them than a client needs to know. */
 const guardInForce = z.looseObject({
   enabled: z.boolean(),
@@ -154,6 +165,7 @@ export const GENERATION_EVENTS = {
     ...place,
     finish_reason: z.string(),
     usage,
+    verdict: z.optional(verdict),
   }),
 } as const;
 

@@ -47,6 +47,7 @@ const logprobContent = z.array(z.extend(openAiToken, { top_logprobs: z.array(ope
 /** `stop`, `length`, `content_filter`, `tool_calls`, or what else an upstream says. */
 const finishReason = z.string();
 const usage = z.looseObject(GENERATION_EVENTS['generation.done'].shape.usage.shape);
+const { verdict } = GENERATION_EVENTS['generation.done'].shape;
 const header = { id: z.string(), created: z.int(), model: z.string() };
 
 /** Beside what is named here: whatever an upstream sends. */
@@ -77,6 +78,7 @@ export const completion = z.looseObject({
     flagged: z.optional(z.array(stepFlagged)),
     rollbacks: z.optional(z.array(rollbackDone)),
     mismatches: z.optional(z.array(scorerMismatch)),
+    verdict,
   }),
 });
 
@@ -101,6 +103,7 @@ export const chunk = z.looseObject({
       guard: z.optional(createdShape.guard),
       tokens: z.array(token),
       events: z.optional(z.array(event)),
+      verdict,
     }),
   ),
 });

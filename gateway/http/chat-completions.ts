@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
-import type { GuardEvent } from '../../src/stream/events.js';
+import type { GuardEvent, Verdict } from '../../src/stream/events.js';
 import { ANONYMOUS, type Principal } from '../access/principal.js';
 import type { Config } from '../config/config.js';
 import { ApiError } from '../errors/api-error.js';
@@ -45,7 +45,7 @@ export function chatCompletions({ models, ...resuming }: ChatOptions): RequestHa
       encode: (prepared) => {
         if (prepared.verbatim) return verbatim(id, request, prepared, live.epoch);
         const completion = completionOf(id, request, prepared);
-        return request.stream ? new ChunkEncoding(completion, `${live.epoch}/${id}`) : whole(completion);
+        return request.stream ? new ChunkEncoding(completion, `${live.epoch}/${id}`) : whole(completion, res);
       },
     });
     if (res.destroyed) return generation.discard(); // a large model's embeddings take their time to be read
@@ -138,17 +138,28 @@ class ChunkEncoding implements Encoding {
   }
 }
 
-/** A completion as one frame, once all of it is there. */
-function whole(completion: Completion): Encoding {
+/** A completion as one frame, once all of it is there; its verdict is also told in headers. */
+function whole(completion: Completion, res: Response): Encoding {
   const events: GuardEvent[] = [];
   return {
     opening: () => [],
     event: (event) => {
       events.push(event);
-      return event.type === 'generation.done' ? [JSON.stringify(completion.whole(events))] : [];
+      if (event.type !== 'generation.done') return [];
+      res.set(verdictHeaders(event.verdict));
+      return [JSON.stringify(completion.whole(events))];
     },
     cancelled: () => [],
     failed: () => [],
+  };
+}
+
+/** `unknown` also without a guard: what is not scored is not unflagged. */
+function verdictHeaders(verdict: Verdict | undefined): Record<string, string> {
+  const { flagged = null, risk = null } = verdict ?? {};
+  return {
+    'x-flinch-flagged': String(flagged ?? 'unknown'),
+    ...(risk !== null && { 'x-flinch-risk': String(risk) }),
   };
 }
 

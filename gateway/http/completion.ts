@@ -13,6 +13,7 @@ import {
   tokenFields,
   usageFields,
   type Vocabulary,
+  verdictFields,
 } from '../../src/stream/wire.js';
 import type { GuardInForce } from '../models/served-model.js';
 import { type AssembledChoice, assemble } from './assemble.js';
@@ -81,6 +82,7 @@ export class Completion {
           rollbacks: this.#ofType(events, 'rollback.done'),
           mismatches: this.#ofType(events, 'scorer.mismatch'),
         }),
+        ...(done?.verdict && { verdict: verdictFields(done.verdict) }),
       },
     };
   }
@@ -165,14 +167,16 @@ export class Completion {
   }
 
   #closing(done: DoneEvent): object[] {
-    const last = this.#chunk({ delta: {}, finishReason: done.finishReason }, { tokens: [] });
+    const { finishReason, verdict } = done;
+    const flinch = { tokens: [], ...(verdict && { verdict: verdictFields(verdict) }) };
+    const last = this.#chunk({ delta: {}, finishReason }, flinch);
     if (!this.#options.includeUsage) return [last];
     return [last, { ...this.#header('chat.completion.chunk'), choices: [], usage: this.#usageOf(done) }];
   }
 
   #chunk(
     choice: { delta: object; logprobs?: object | null; finishReason?: string },
-    flinch: { guard?: GuardInForce; tokens: object[]; events?: object[] },
+    flinch: { guard?: GuardInForce; tokens: object[]; events?: object[]; verdict?: object },
   ): object {
     const { delta, logprobs = null, finishReason = null } = choice;
     return {

@@ -141,7 +141,8 @@ export class GenerationObserver {
   #done(done: DoneEvent): void {
     this.#over = true;
     const ms = this.#clock.now();
-    const { generations } = this.#series;
+    const { generations, guard } = this.#series;
+    if (done.verdict) guard.verdict(done.verdict);
     const total = this.#secondsAt(ms);
     generations.done(done, total, this.#exemplar(total));
     const { completionTokens } = done.usage;

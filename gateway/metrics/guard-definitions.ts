@@ -7,6 +7,7 @@ export const ROLLBACK_OUTCOMES = [
   'replaced',
   'kept',
 ] as const satisfies readonly RollbackDoneEvent['outcome'][];
+export const VERDICTS_FLAGGED = ['true', 'false', 'unknown'] as const;
 /** Most risks say little; what flags go by lies near 1. */
 const RISK_BUCKETS = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1];
 
@@ -86,6 +87,13 @@ export const FLAGGED_STEPS = {
   type: 'counter',
   help: "Flagged steps among flinch_steps_total, by the guard's configured action. Includes replacements that are flagged again. The actions taken are in flinch_stops_total, flinch_rollbacks_total and flinch_reflections_total.",
   labels: BY_ACTION,
+} as const satisfies Definition;
+
+export const VERDICTS = {
+  name: 'flinch_verdicts_total',
+  type: 'counter',
+  help: 'Verdicts on complete responses, by whether the response was flagged; unknown if it was not scored as a whole. Excludes responses without a guard.',
+  labels: { model: MODEL, flagged: VERDICTS_FLAGGED },
 } as const satisfies Definition;
 
 export const STOPS = {

@@ -1,6 +1,6 @@
 import type { Counter } from 'prom-client';
 import { ACTIONS } from '../../src/guard/guard.js';
-import type { ActionName, Rating, RollbackDoneEvent, ScoreEvent } from '../../src/stream/events.js';
+import type { ActionName, Rating, RollbackDoneEvent, ScoreEvent, Verdict } from '../../src/stream/events.js';
 import { METHODS, type Method } from '../../src/uncertainty/method-names.js';
 import type { Exemplar } from './exposition.js';
 import type { Families } from './families.js';
@@ -23,6 +23,8 @@ import {
   TOKEN_RISK,
   TOKEN_SCORE,
   UNSCORED_TOKENS,
+  VERDICTS,
+  VERDICTS_FLAGGED,
 } from './guard-definitions.js';
 import type { Histogram, HistogramSeries } from './histogram.js';
 
@@ -38,6 +40,7 @@ export class GuardMetrics {
   readonly spikes: Counter<'model' | 'method'>;
   readonly steps: Counter<'model' | 'action'>;
   readonly flagged: Counter<'model' | 'action'>;
+  readonly verdicts: Counter<'model' | 'flagged'>;
   readonly stops: Counter<'model'>;
   readonly rollbacks: Counter<'model' | 'outcome'>;
   readonly reflections: Counter<'model'>;
@@ -57,6 +60,7 @@ export class GuardMetrics {
     this.spikes = families.counter(SPIKES);
     this.steps = families.counter(STEPS);
     this.flagged = families.counter(FLAGGED_STEPS);
+    this.verdicts = families.counter(VERDICTS);
     this.stops = families.counter(STOPS);
     this.rollbacks = families.counter(ROLLBACKS);
     this.reflections = families.counter(REFLECTIONS);
@@ -100,6 +104,7 @@ export class GuardSeries {
       metrics.steps.inc({ model, action }, 0);
       metrics.flagged.inc({ model, action }, 0);
     }
+    for (const flagged of VERDICTS_FLAGGED) metrics.verdicts.inc({ model, flagged }, 0);
     for (const outcome of ROLLBACK_OUTCOMES) metrics.rollbacks.inc({ model, outcome }, 0);
   }
 
@@ -157,6 +162,10 @@ export class GuardSeries {
     this.#metrics.flagged.inc({ model, action: set });
     if (done === 'stop') this.#metrics.stops.inc({ model });
     if (done === 'reflect') this.#metrics.reflections.inc({ model });
+  }
+
+  verdict({ flagged }: Verdict): void {
+    this.#metrics.verdicts.inc({ model: this.#model, flagged: String(flagged ?? 'unknown') });
   }
 
   rolledBack(outcome: RollbackDoneEvent['outcome']): void {

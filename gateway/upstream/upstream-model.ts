@@ -8,6 +8,7 @@ import { guardedBranch } from '../../src/guard/guarded-branch.js';
 import { RunningRisk } from '../../src/risk/running-risk.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
+import { judgeAnswer } from '../../src/stream/judge-answer.js';
 import { DEFAULT_METHODS, type Method } from '../../src/uncertainty/method-names.js';
 import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
 import { checkScoring, DEFAULT_ALPHA, DEFAULT_RANDOM } from '../../src/uncertainty/settings.js';
@@ -190,7 +191,13 @@ export class UpstreamModel implements ServedModel {
       return {
         ...prepared,
         guard: settings,
-        start: (gate) => generate((open) => plain(open, gate)),
+        start: (gate) =>
+          generate((open) =>
+            // A guard that nothing can be computed for has a verdict all the same: that nobody knows.
+            request.guard.enabled
+              ? plain(open, gate).pipe(judgeAnswer({ ...settings, risks: this.#risks }))
+              : plain(open, gate),
+          ),
       };
     }
     const guard = guardOf(settings, canRetract);

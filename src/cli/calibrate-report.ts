@@ -37,6 +37,9 @@ export function thresholdsOf({ levels, methods }: Calibration): Thresholds[] {
       ),
       row('step, max', scores.steps.max),
       row('step, mean', scores.steps.mean),
+      ...(scores.answers
+        ? [row('answer, max', scores.answers.max), row('answer, mean', scores.answers.mean)]
+        : []),
     ];
   });
 }
@@ -63,7 +66,7 @@ export function formatFalseAlarms(rows: readonly FalseAlarms[]): string {
     ['method', 'of', 'scores', ...targets],
     ...rows.map(({ method, of, count, rates }) => [
       method,
-      of === 'token' ? of : `step, ${of}`,
+      nameOf(of),
       String(count),
       ...rates.map(
         ({ measured, low, high }) =>
@@ -72,6 +75,11 @@ export function formatFalseAlarms(rows: readonly FalseAlarms[]): string {
     ]),
   ]);
 }
+
+const nameOf = (of: FalseAlarms['of']): string => {
+  if (of === 'token') return of;
+  return of.startsWith('answer ') ? of.replace(' ', ', ') : `step, ${of}`;
+};
 
 const percent = (share: number): string => `${Number((100 * share).toPrecision(3))} %`;
 

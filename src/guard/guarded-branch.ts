@@ -5,6 +5,7 @@ import type { GuardEvent } from '../stream/events.js';
 import { flagSteps } from '../stream/flag-steps.js';
 import { FlowGate } from '../stream/flow-gate.js';
 import { holdBack } from '../stream/hold-back.js';
+import { judgeAnswer } from '../stream/judge-answer.js';
 import { rateRisk } from '../stream/rate-risk.js';
 import { segmentSteps } from '../stream/segment-steps.js';
 import type { Scoring } from '../uncertainty/settings.js';
@@ -65,6 +66,7 @@ export function guardedBranch(
     });
     const guarded = from(root).pipe(
       intervene({ ...correcting, policy, gate }),
+      judgeAnswer({ method, statistic, rate, risks }),
       // Also where nobody waits any longer when it opens.
       finalize(() => {
         root.then(

@@ -6,7 +6,8 @@ import type { RiskModel, Statistic } from './risk.js';
 
 /**
  * Conformal ranks among scores that `flinch calibrate` collected: #{collected < score} / (n + 1). So a threshold of
- * 1 − rate raises an alarm for at most that share of ordinary tokens (or steps), and never at a rate below 1 / (n + 1).
+ * 1 − rate raises an alarm for at most that share of ordinary tokens (or steps, or answers), and never at a rate below
+ * 1 / (n + 1).
  */
 export class CalibratedRisk implements RiskModel {
   readonly #of: ReadonlyMap<Method, Calibration>;
@@ -16,8 +17,9 @@ export class CalibratedRisk implements RiskModel {
     this.#of = calibrations;
   }
 
-  calibrated(method: Method): boolean {
-    return this.#of.get(method)?.methods[method] !== undefined;
+  calibrated(method: Method, of: 'step' | 'answer' = 'step'): boolean {
+    const scores = this.#of.get(method)?.methods[method];
+    return of === 'answer' ? scores?.answers !== undefined : scores !== undefined;
   }
 
   /** `null` for a method that is not calibrated. */
@@ -33,5 +35,12 @@ export class CalibratedRisk implements RiskModel {
     const { levels, methods } = this.#of.get(method) ?? {};
     const scores = methods?.[method];
     return levels && scores ? conformalRank(scores.steps[statistic], levels, score) : null;
+  }
+
+  /** `null` also for a calibration that was made before answers were collected. */
+  ofAnswer(method: Method, statistic: Statistic, score: number): number | null {
+    const { levels, methods } = this.#of.get(method) ?? {};
+    const answers = methods?.[method]?.answers;
+    return levels && answers ? conformalRank(answers[statistic], levels, score) : null;
   }
 }

@@ -44,6 +44,8 @@ const methodScores = z.strictObject({
   tokens: ordinary,
   positions: z.array(bin),
   steps: z.strictObject({ max: ordinary, mean: ordinary }),
+  /** Of whole answers; not in older files. */
+  answers: z.strictObject({ max: ordinary, mean: ordinary }).optional(),
 });
 
 const calibration = z
@@ -68,7 +70,7 @@ const calibration = z
     const refuse = (path: PropertyKey[], message: string): void =>
       context.addIssue({ code: 'custom', path, message });
     if (!isAscending(levels) || levels.at(-1) !== 1) refuse(['levels'], 'must be ascending and end with 1');
-    for (const [name, { tokens, positions, steps }] of entries(methods)) {
+    for (const [name, { tokens, positions, steps, answers }] of entries(methods)) {
       if (Object.values(settingsOf(name, settings)).includes(undefined)) {
         refuse(['settings'], `lacks what ${name} depends on`);
       }
@@ -86,6 +88,10 @@ const calibration = z
       }
       check(steps.max, [...at, 'steps', 'max']);
       check(steps.mean, [...at, 'steps', 'mean']);
+      if (answers) {
+        check(answers.max, [...at, 'answers', 'max']);
+        check(answers.mean, [...at, 'answers', 'mean']);
+      }
     }
     function check({ count, skipped, quantiles, below }: Distribution, path: PropertyKey[]): void {
       const ranks = levels.map((level) => rankAt(level, count));
@@ -114,6 +120,8 @@ const calibrationFile = z.strictObject({
 
 export interface MethodCalibration extends TokenDistributions {
   readonly steps: Readonly<Record<Statistic, Distribution>>;
+  /** Of those answers of which all is ordinary; not there where none is, and in files made before they were collected. */
+  readonly answers?: Readonly<Record<Statistic, Distribution>> | undefined;
 }
 
 /** Ordinary scores under one choice of settings. */

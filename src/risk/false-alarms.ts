@@ -1,15 +1,21 @@
 import { groupedWilson, type Interval } from '../numerics/proportion.js';
 import type { Method } from '../uncertainty/method-names.js';
-import { isAlarm, type RiskModel, STATISTICS, type Statistic } from './risk.js';
-import { type ScoredAnswer, samplesOf } from './score-collector.js';
+import { answerScore, isAlarm, type RiskModel, STATISTICS } from './risk.js';
+import { isWhole, type ScoredAnswer, samplesOf } from './score-collector.js';
 
 /** Target rates that a check looks at. */
 export const RATES = [0.01, 0.02, 0.05, 0.1] as const;
 
-/** How often ordinary tokens, or steps by one of their statistics, raise an alarm. */
+const KINDS = [
+  'token',
+  ...STATISTICS,
+  ...STATISTICS.map((statistic) => `answer ${statistic}` as const),
+] as const;
+
+/** How often ordinary tokens, or steps or answers by one of their statistics, raise an alarm. */
 export interface FalseAlarms {
   readonly method: Method;
-  readonly of: 'token' | Statistic;
+  readonly of: (typeof KINDS)[number];
   readonly count: number;
   /** Measured at each target, with an interval of 95 % that knows that the tokens of an answer are alike. */
   readonly rates: readonly (Interval & { readonly target: number; readonly measured: number })[];
@@ -40,6 +46,9 @@ export class FalseAlarmCheck {
           `${method} ${statistic}`,
           samples.steps[statistic].map((score) => this.#risks.ofStep(method, statistic, score)),
         );
+        if (!isWhole(answer, steps) || !this.#risks.calibrated(method, 'answer')) continue;
+        const score = answerScore(samples.steps[statistic]);
+        this.#note(`${method} answer ${statistic}`, [this.#risks.ofAnswer(method, statistic, score)]);
       }
     }
   }
@@ -52,9 +61,7 @@ export class FalseAlarmCheck {
 
   /** Kinds with nothing to measure are left out. */
   table(): FalseAlarms[] {
-    const kinds = this.#methods.flatMap((method) =>
-      (['token', ...STATISTICS] as const).map((of) => ({ method, of })),
-    );
+    const kinds = this.#methods.flatMap((method) => KINDS.map((of) => ({ method, of })));
     return kinds.flatMap(({ method, of }) => {
       const answers = this.#answers.get(`${method} ${of}`) ?? [];
       const count = answers.reduce((sum, risks) => sum + risks.length, 0);

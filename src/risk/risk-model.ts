@@ -78,8 +78,10 @@ function problemOf(
 function firstOf(calibrated: CalibratedRisk, running: RunningRisk): RiskModel {
   const of = (method: Method): RiskModel => (calibrated.calibrated(method) ? calibrated : running);
   return {
-    calibrated: (method) => calibrated.calibrated(method),
+    calibrated: (method, kind) => calibrated.calibrated(method, kind),
     ofToken: (method, score, index) => of(method).ofToken(method, score, index),
     ofStep: (method, statistic, score) => of(method).ofStep(method, statistic, score),
+    ofAnswer: (method, statistic, score) =>
+      (calibrated.calibrated(method, 'answer') ? calibrated : running).ofAnswer(method, statistic, score),
   };
 }

@@ -13,10 +13,12 @@ export type Statistic = (typeof STATISTICS)[number];
  */
 export interface RiskModel {
   /** Whether ordinary scores of a method were collected beforehand, or are those seen so far. */
-  calibrated(method: Method): boolean;
+  calibrated(method: Method, of?: 'step' | 'answer'): boolean;
   /** @param index of the token in the response: where the scale depends on it, so does the rank */
   ofToken(method: Method, score: number, index: number): number | null;
   ofStep(method: Method, statistic: Statistic, score: number): number | null;
+  /** @param score of the whole answer: {@link answerScore} of its steps by the statistic */
+  ofAnswer(method: Method, statistic: Statistic, score: number): number | null;
 }
 
 /** The score of a step, from those of its tokens that have one; −∞ for a step with none. */
@@ -24,6 +26,23 @@ export function stepScore(statistic: Statistic, scores: readonly number[]): numb
   const largest = scores.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
   if (statistic === 'max' || scores.length === 0) return largest;
   return scores.reduce((sum, score) => sum + score, 0) / scores.length;
+}
+
+/** One doubtful step is common; an answer that goes wrong has several. */
+const DOUBTFUL_STEPS = 3;
+
+/**
+ * The score of an answer: the mean of its three largest step scores, or of those that there are; −∞ for an answer with
+ * none. Longer answers have larger ones by chance alone, as they have more steps to choose from: the rank among whole
+ * answers of all lengths is right on average. Beside three scored steps another one can only raise it.
+ *
+ * @param steps one score each; −∞ for a step with none
+ */
+export function answerScore(steps: readonly number[]): number {
+  const scores = steps.filter((score) => score !== Number.NEGATIVE_INFINITY);
+  if (scores.length === 0) return Number.NEGATIVE_INFINITY;
+  const largest = scores.toSorted((a, b) => b - a).slice(0, DOUBTFUL_STEPS);
+  return largest.reduce((sum, score) => sum + score, 0) / largest.length;
 }
 
 /** Whether a risk raises an alarm at a target false-alarm rate; what cannot be rated yet raises none. */

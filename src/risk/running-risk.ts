@@ -5,6 +5,7 @@ import { type RiskModel, STATISTICS, type Statistic } from './risk.js';
 /** With fewer a rank says next to nothing; what flags need is a rank among the rarest. */
 export const MIN_TOKENS = 200;
 export const MIN_STEPS = 50;
+export const MIN_ANSWERS = 50;
 
 /** Scores of a kind that are remembered. */
 const REMEMBERED = 4096;
@@ -20,6 +21,7 @@ const REMEMBERED = 4096;
 export class RunningRisk implements RiskModel {
   readonly #tokens = new Map<Method, RecentScores>();
   readonly #steps = new Map<`${Method} ${Statistic}`, RecentScores>();
+  readonly #answers = new Map<`${Method} ${Statistic}`, RecentScores>();
 
   /** @param remembered scores of a kind */
   constructor(remembered = REMEMBERED) {
@@ -27,6 +29,7 @@ export class RunningRisk implements RiskModel {
       this.#tokens.set(method, new RecentScores(remembered, MIN_TOKENS));
       for (const statistic of STATISTICS) {
         this.#steps.set(`${method} ${statistic}`, new RecentScores(remembered, MIN_STEPS));
+        this.#answers.set(`${method} ${statistic}`, new RecentScores(remembered, MIN_ANSWERS));
       }
     }
   }
@@ -41,6 +44,10 @@ export class RunningRisk implements RiskModel {
 
   ofStep(method: Method, statistic: Statistic, score: number): number | null {
     return this.#steps.get(`${method} ${statistic}`)!.rank(score);
+  }
+
+  ofAnswer(method: Method, statistic: Statistic, score: number): number | null {
+    return this.#answers.get(`${method} ${statistic}`)!.rank(score);
   }
 }
 

@@ -2,7 +2,7 @@ import { distributionOf, levelsFor } from '../numerics/distribution.js';
 import type { Method, Scores } from '../uncertainty/method-names.js';
 import type { MethodCalibration } from './calibration.js';
 import { byPosition, type TokenSample } from './positions.js';
-import { STATISTICS, type Statistic, stepScore } from './risk.js';
+import { answerScore, STATISTICS, type Statistic, stepScore } from './risk.js';
 
 /** An answer as the guard saw it. */
 export interface ScoredAnswer {
@@ -35,18 +35,27 @@ export function samplesOf({ scores, steps: all }: ScoredAnswer, method: Method, 
   };
 }
 
+/** Whether all of an answer counts; of one without a step there is nothing that could. */
+export const isWhole = ({ steps: all }: ScoredAnswer, steps: number): boolean =>
+  all.length > 0 && steps === all.length;
+
 /** Gathers ordinary scores, and makes of them what a calibration keeps. */
 export class ScoreCollector {
   readonly #methods: readonly Method[];
   readonly #tokens = new Map<Method, TokenSample[]>();
   readonly #steps = new Map<`${Method} ${Statistic}`, number[]>();
+  /** Of the answers that count whole. */
+  readonly #answers = new Map<`${Method} ${Statistic}`, number[]>();
   #responses = 0;
 
   constructor(methods: readonly Method[]) {
     this.#methods = methods;
     for (const method of methods) {
       this.#tokens.set(method, []);
-      for (const statistic of STATISTICS) this.#steps.set(`${method} ${statistic}`, []);
+      for (const statistic of STATISTICS) {
+        this.#steps.set(`${method} ${statistic}`, []);
+        this.#answers.set(`${method} ${statistic}`, []);
+      }
     }
   }
 
@@ -58,6 +67,9 @@ export class ScoreCollector {
       this.#tokens.get(method)!.push(...samples.tokens);
       for (const statistic of STATISTICS) {
         this.#steps.get(`${method} ${statistic}`)!.push(...samples.steps[statistic]);
+        if (isWhole(answer, steps)) {
+          this.#answers.get(`${method} ${statistic}`)!.push(answerScore(samples.steps[statistic]));
+        }
       }
     }
   }
@@ -81,7 +93,17 @@ export class ScoreCollector {
     const methods = this.#methods.map((method): [Method, MethodCalibration] => {
       const of = (statistic: Statistic) => distributionOf(this.#steps.get(`${method} ${statistic}`)!, levels);
       const byIndex = byPosition(this.#tokens.get(method)!, levels);
-      return [method, { ...byIndex, steps: { max: of('max'), mean: of('mean') } }];
+      const answers = (statistic: Statistic) =>
+        distributionOf(this.#answers.get(`${method} ${statistic}`)!, levels);
+      const whole = this.#answers.get(`${method} max`)!.length > 0;
+      return [
+        method,
+        {
+          ...byIndex,
+          steps: { max: of('max'), mean: of('mean') },
+          ...(whole && { answers: { max: answers('max'), mean: answers('mean') } }),
+        },
+      ];
     });
     return { levels, methods: Object.fromEntries(methods) };
   }

@@ -64,6 +64,39 @@ export interface DoneEvent {
   readonly type: 'generation.done';
   readonly finishReason: FinishReason;
   readonly usage: Usage;
+  /** On the answer as a whole; not there without a guard. */
+  readonly verdict?: Verdict;
+}
+
+/**
+ * Why a verdict is not the rank alone. `stopped`: the guard ended the answer. The others keep it from being unflagged:
+ * `unscored_tokens`; `scorer_mismatch`; `too_few_answers` are known for a rank, or for one that the rate asks for;
+ * `empty`: the model wrote nothing.
+ */
+export const VERDICT_REASONS = [
+  'stopped',
+  'unscored_tokens',
+  'scorer_mismatch',
+  'too_few_answers',
+  'empty',
+] as const;
+
+/** One answer among ordinary answers. */
+export interface Verdict {
+  /** Whether the risk is at least 1 − rate, or the guard stopped the answer; `null` where nobody can say that it is not. */
+  readonly flagged: boolean | null;
+  /** Share of ordinary answers that score lower, in [0, 1]; `null` while too few are known to tell, and without a score. */
+  readonly risk: number | null;
+  /** Target share of ordinary answers that are flagged. */
+  readonly rate: number;
+  /** Of the settled steps. */
+  readonly flaggedSteps: number;
+  readonly steps: number;
+  /** Tokens of the model without a score that the schedule did not leave out. */
+  readonly unscoredTokens: number;
+  /** Whether ordinary answers were collected beforehand (`flinch calibrate`), or are those seen so far. */
+  readonly calibrated: boolean;
+  readonly reason: (typeof VERDICT_REASONS)[number] | null;
 }
 
 export interface Usage {

@@ -1,5 +1,5 @@
 import type { Tokenizer } from '../tokenizer/tokenizer.js';
-import type { DoneEvent, GuardEvent, ScoreEvent, TokenEvent, TopToken } from './events.js';
+import type { DoneEvent, GuardEvent, ScoreEvent, TokenEvent, TopToken, Verdict } from './events.js';
 
 /** What tokens are, by their ids; `null` where nobody knows the vocabulary: then tokens come with their texts. */
 export type Vocabulary = Pick<Tokenizer, 'tokenText' | 'tokenBytes'> | null;
@@ -19,7 +19,13 @@ export function eventFields(event: GuardEvent, vocabulary: Vocabulary) {
     return { type, index, pass, ...scoreFields(event, vocabulary) };
   }
   if (event.type === 'generation.done') {
-    return { type, finish_reason: event.finishReason, usage: usageFields(event.usage) };
+    const { finishReason, usage, verdict } = event;
+    return {
+      type,
+      finish_reason: finishReason,
+      usage: usageFields(usage),
+      ...(verdict && { verdict: verdictFields(verdict) }),
+    };
   }
   return { type, ...fields };
 }
@@ -55,6 +61,20 @@ export function usageFields({ promptTokens, completionTokens, generatedTokens = 
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
     ...(generatedTokens > completionTokens && { generated_tokens: generatedTokens }),
+  };
+}
+
+export function verdictFields(verdict: Verdict) {
+  const { flagged, risk, rate, flaggedSteps, steps, unscoredTokens, calibrated, reason } = verdict;
+  return {
+    flagged,
+    risk,
+    rate,
+    flagged_steps: flaggedSteps,
+    steps,
+    unscored_tokens: unscoredTokens,
+    calibrated,
+    reason,
   };
 }
 

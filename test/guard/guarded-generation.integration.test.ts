@@ -37,6 +37,7 @@ const risks: RiskModel = {
   calibrated: () => true,
   ofToken: (_method, score) => (score > 0.001 ? 1 : 0),
   ofStep: (_method, _statistic, score) => (score > 0.001 ? 1 : 0),
+  ofAnswer: (_method, _statistic, score) => (score > 0.001 ? 1 : 0),
 };
 
 const QUESTION = 'What is 12 + 30 - 5?';

@@ -42,6 +42,19 @@ describe('calibration.json', () => {
     expect(folder.read('a.json')).toContain('"quantiles":[null,null,null,2.99,');
   });
 
+  it('is read as it was made before answers were collected', () => {
+    const { answers, ...older } = whole.methods.adversarial!;
+    expect(answers?.max.count).toBe(100);
+    const before = withCalibration(null, MODEL, { ...whole, methods: { adversarial: older } });
+    expect(parseCalibration(JSON.parse(JSON.stringify(before)), 'a')).toEqual(before);
+    const broken = { ...older, answers: { ...answers, max: { ...answers!.max, skipped: 101 } } };
+    const file = JSON.stringify({
+      ...before,
+      calibrations: [{ ...whole, methods: { adversarial: broken } }],
+    });
+    expect(problem(file)).toContain('methods.adversarial.answers.max.skipped: exceeds count');
+  });
+
   it('is missing, or all there: nothing is left of an attempt that fails', async () => {
     expect(await readCalibration(folder.path('missing.json'))).toBeNull();
     await mkdir(folder.path('taken.json'));

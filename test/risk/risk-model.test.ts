@@ -10,6 +10,7 @@ import {
   riskModel,
 } from '#src/index.js';
 import { withCalibration } from '#src/risk/calibration.js';
+import { MIN_ANSWERS } from '#src/risk/running-risk.js';
 import { aCalibration } from '../support/calibration.js';
 import { useFolder } from '../support/cli.js';
 import { checkpointFolder } from '../support/golden.js';
@@ -75,6 +76,23 @@ describe('riskModel', () => {
     expect(risks.ofToken('adversarial', 1000, 0)).toBe(201 / 202);
     expect(risks.calibrated('nll')).toBe(true);
     expect(risks.ofToken('nll', 0.5, 0)).toBeCloseTo(0.5, 2);
+  });
+
+  it('ranks answers by a running estimate where the calibration has none', async () => {
+    const { risks } = await using({});
+    expect(risks.calibrated('nll', 'answer')).toBe(true);
+    expect(risks.ofAnswer('nll', 'max', 2)).toBe(100 / 101);
+    const calibrations = file.calibrations.map((calibration) => ({
+      ...calibration,
+      methods: Object.fromEntries(
+        Object.entries(calibration.methods).map(([method, { answers: _, ...rest }]) => [method, rest]),
+      ),
+    }));
+    const older = await riskModel(checkpoint, { ...file, calibrations }, DEFAULT_SCORING, ['nll']);
+    expect(older.risks.calibrated('nll')).toBe(true);
+    expect(older.risks.calibrated('nll', 'answer')).toBe(false);
+    for (let i = 0; i < MIN_ANSWERS; i++) expect(older.risks.ofAnswer('nll', 'max', i)).toBeNull();
+    expect(older.risks.ofAnswer('nll', 'max', 2)).toBe(2 / 51);
   });
 
   it('says which methods were never calibrated', async () => {

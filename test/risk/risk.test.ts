@@ -17,6 +17,7 @@ describe('isAlarm', () => {
       calibrated: () => true,
       ofToken: () => null,
       ofStep: (_: string, __: string, score: number) => score,
+      ofAnswer: (_: string, __: string, score: number) => score,
     };
     const scores = [0.9, 0.95, 0.98, 0.99].map((nll) => ({ scores: { nll } }));
     const check = new FalseAlarmCheck(risks, ['nll']);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MIN_STEPS, MIN_TOKENS, RunningRisk } from '#src/risk/running-risk.js';
+import { MIN_ANSWERS, MIN_STEPS, MIN_TOKENS, RunningRisk } from '#src/risk/running-risk.js';
 
 /** Evenly spread over [0, 1), in no order. */
 const spread = (i: number): number => (i * 0.6180339887498949) % 1;
@@ -15,6 +15,14 @@ describe('RunningRisk', () => {
     expect(risks.ofStep('nll', 'max', 0.5)).toBeCloseTo(0.5, 1);
     expect(risks.ofStep('nll', 'mean', 0.5)).toBeNull();
     expect(risks.calibrated()).toBe(false);
+  });
+
+  it('ranks answers apart from steps', () => {
+    const risks = new RunningRisk();
+    for (let i = 0; i < MIN_ANSWERS; i++) expect(risks.ofAnswer('nll', 'max', spread(i))).toBeNull();
+    expect(risks.ofAnswer('nll', 'max', 2)).toBe(50 / 51);
+    expect(risks.ofAnswer('nll', 'mean', 2)).toBeNull();
+    expect(risks.ofStep('nll', 'max', 2)).toBeNull();
   });
 
   it('ranks among the last scores only, as counting them does', () => {

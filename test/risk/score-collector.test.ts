@@ -56,6 +56,21 @@ describe('ScoreCollector', () => {
     expect(methods.adversarial?.steps.mean.quantiles.at(-1)).toBe(40);
   });
 
+  it('ranks whole answers among those of which all counts', () => {
+    const collector = new ScoreCollector(METHODS);
+    for (let i = 0; i < 10; i++) collector.add(answer);
+    for (let i = 0; i < 5; i++) collector.add(answer, 2);
+    collector.add({ scores: [], steps: [] });
+    const { nll, adversarial } = collector.distributions().methods;
+    expect(nll?.answers?.max).toMatchObject({ count: 10, skipped: 0 });
+    expect(nll?.answers?.max.quantiles[0]).toBe(4); // of 3, 5 and 4
+    expect(nll?.answers?.mean.quantiles[0]).toBeCloseTo(10 / 3, 3);
+    expect(adversarial?.answers?.max.quantiles[0]).toBe(30); // of 10 and 50: a step was skipped
+    const partial = new ScoreCollector(METHODS);
+    partial.add(answer, 2);
+    expect(partial.distributions().methods.nll).not.toHaveProperty('answers');
+  });
+
   it('refuses to make anything of nothing', () => {
     expect(() => new ScoreCollector(METHODS).distributions()).toThrow('no steps');
   });
@@ -100,9 +115,13 @@ describe('a calibration', () => {
       'adversarial token 100000',
       'adversarial max 25000',
       'adversarial mean 25000',
+      'adversarial answer max 5000',
+      'adversarial answer mean 5000',
       'nll token 100000',
       'nll max 25000',
       'nll mean 25000',
+      'nll answer max 5000',
+      'nll answer mean 5000',
     ]);
     for (const { rates } of table) {
       for (const { target, measured, low, high } of rates) {

@@ -24,6 +24,10 @@ class ManualRisks implements RiskModel {
     throw new Error('token risks come with the scores');
   }
 
+  ofAnswer(): never {
+    throw new Error('nobody asks for the answer');
+  }
+
   ofStep(...question: Parameters<RiskModel['ofStep']>): number | null {
     this.asked.push(question);
     return question[2] < 0 ? null : question[2] / 10;

@@ -26,6 +26,7 @@ class TenthRisk implements RiskModel {
   readonly asked: string[] = [];
   calibrated = () => true;
   ofStep = () => null;
+  ofAnswer = () => null;
   ofToken(method: Method, score: number, index: number): number | null {
     this.asked.push(`${method} ${score} at ${index}`);
     return method === 'margin' ? null : score / 10;

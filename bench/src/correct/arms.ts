@@ -102,7 +102,7 @@ export function unguarded(guard: Guard, methods: readonly Method[]): Guarding {
   return {
     scoring: scoringFor(methods),
     guard: { ...guard, action: 'annotate', delivery: 'immediate' },
-    risks: { calibrated: () => false, ofToken: () => null, ofStep: () => null },
+    risks: { calibrated: () => false, ofToken: () => null, ofStep: () => null, ofAnswer: () => null },
   };
 }
 
@@ -153,7 +153,7 @@ function scoreOf(scores: Observed['scores'], method: Method, statistic: Statisti
 /** Those of the main trigger; of another measure or of chance 1 for a flagged step, else 0. */
 function risksOf(trigger: Trigger, seed: number, { main, risks, share, thresholds }: ArmSettings): RiskModel {
   if (trigger === main) return risks;
-  const always = { calibrated: () => true, ofToken: () => null };
+  const always = { calibrated: () => true, ofToken: () => null, ofAnswer: () => null };
   // By the step itself, not by the order in which candidates happen to be asked about.
   if (trigger === 'chance')
     return { ...always, ofStep: (_, __, score) => (uniformOf(seed, score) < share ? 1 : 0) };

@@ -92,7 +92,7 @@ describe('an arm', () => {
   it('does nothing to an answer of which it flags no step', async () => {
     const [problem] = generateProblems({ seed: 77, count: 1 });
     const sampled = { seed: 5, temperature: 0.2 };
-    const risks = { calibrated: () => true, ofToken: () => 0, ofStep: () => 0 };
+    const risks = { calibrated: () => true, ofToken: () => 0, ofStep: () => 0, ofAnswer: () => 0 };
     const thresholds = new Map(DEFAULT_METHODS.map((method) => [method, Number.POSITIVE_INFINITY] as const));
     const settings: ArmSettings = { guard: DEFAULT_GUARD, main: 'adversarial', risks, share: 0, thresholds };
     const plain = await answerTask(engine, problem!, sampled, unguarded(DEFAULT_GUARD, DEFAULT_METHODS));
@@ -113,7 +113,7 @@ describe('an arm', () => {
     const settings: ArmSettings = {
       guard: DEFAULT_GUARD,
       main: 'adversarial',
-      risks: { calibrated: () => true, ofToken: () => 0, ofStep: () => 0 },
+      risks: { calibrated: () => true, ofToken: () => 0, ofStep: () => 0, ofAnswer: () => 0 },
       share: 0.1,
       thresholds: new Map(),
     };

@@ -1,0 +1,55 @@
+import { answerScore, type Method, type Problem, type RiskModel, stepScore, verify } from 'flinch/internals';
+import type { Observed } from '../correct/answer-task.js';
+
+/** An answer with its verdict's risk, and what one could go by instead. */
+export interface JudgedAnswer {
+  readonly task: Problem['task'];
+  /** The final answer is. */
+  readonly right: boolean;
+  /** Every step is, and the final answer. */
+  readonly allRight: boolean;
+  readonly steps: number;
+  readonly risk: number;
+  /** By name. */
+  readonly measures: Readonly<Record<string, number>>;
+}
+
+export const METHODS_BESIDE = ['nll', 'entropy', 'adversarial'] as const satisfies readonly Method[];
+
+/**
+ * @param risks with a calibration of answers by the method
+ * @throws RangeError without one
+ */
+export function judged(
+  problem: Problem,
+  { text, tokens, steps, scores }: Pick<Observed, 'text' | 'tokens' | 'steps' | 'scores'>,
+  risks: RiskModel,
+  { method, statistic }: { readonly method: Method; readonly statistic: 'max' | 'mean' },
+): JudgedAnswer {
+  const of = (method: Method, from = 0, to = scores.length): number[] =>
+    scores.slice(from, to).flatMap(({ [method]: score }) => (score === undefined ? [] : [score]));
+  const score = answerScore(steps.map(({ from, to }) => stepScore(statistic, of(method, from, to))));
+  const risk = risks.ofAnswer(method, statistic, score);
+  if (risk === null) throw new RangeError(`${method}: the calibration has no answers`);
+  const { right, span } = verify(problem, text);
+  return {
+    task: problem.task,
+    right,
+    allRight: span === null,
+    steps: steps.length,
+    risk,
+    measures: {
+      ...Object.fromEntries(METHODS_BESIDE.flatMap((method) => summaries(method, of(method)))),
+      length: tokens,
+    },
+  };
+}
+
+function summaries(method: Method, scores: readonly number[]): [string, number][] {
+  const sum = scores.reduce((a, b) => a + b, 0);
+  return [
+    [`max ${method}`, scores.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)],
+    [`mean ${method}`, sum / scores.length],
+    [`sum ${method}`, sum],
+  ];
+}

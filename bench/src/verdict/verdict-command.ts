@@ -1,0 +1,119 @@
+import { writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { basename, join } from 'node:path';
+import { Command } from 'commander';
+import {
+  absoluteScoring,
+  CALIBRATION_FILE,
+  DEFAULT_GUARD,
+  DEFAULT_METHODS,
+  type DeviceChoice,
+  deviceOption,
+  Engine,
+  fingerprint,
+  generateProblems,
+  integer,
+  modelOption,
+  readCalibration,
+  real,
+  reportDevices,
+  riskModel,
+  samplingDefaults,
+  UsageError,
+} from 'flinch/internals';
+import { scoringFor } from '../correct/arms.js';
+import { runUnguarded, WHOLE } from '../correct/run.js';
+import { thisMachine } from '../markdown-table.js';
+import { claimFolder } from '../result-log.js';
+import { commandLine } from '../run/command-line.js';
+import { judged } from './judged-answer.js';
+import { evaluate, formatVerdict, type VerdictReport } from './verdict-report.js';
+
+interface VerdictOptions {
+  readonly model: string;
+  readonly device: DeviceChoice;
+  readonly problems: number;
+  readonly seed: number;
+  readonly temperature?: number;
+  readonly out?: string;
+  readonly json?: boolean;
+}
+
+/** Apart from the seeds of `flinch calibrate`, and from those that the score of an answer was chosen on (3000000 on). */
+const DEFAULT_SEED = 4_000_000;
+
+export function verdictCommand(): Command {
+  return new Command('verdict')
+    .description(
+      'Measure the verdict on whole answers: its false alarms, and the wrong answers that it finds.',
+    )
+    .addOption(modelOption())
+    .addOption(deviceOption())
+    .option('--problems <number>', 'number of problems', integer(1, 1e6), 1450)
+    .option(
+      '--seed <number>',
+      'seed of the first problem and its answer; incremented for each further one',
+      integer(0, 2 ** 30),
+      DEFAULT_SEED,
+    )
+    .option(
+      '--temperature <number>',
+      'sampling temperature of the answers (default: set by the model)',
+      real(0, 2),
+    )
+    .option('--out <folder>', 'folder for the answers and the report; an interrupted run continues there')
+    .option('--json', 'print the results as JSON')
+    .addHelpText(
+      'after',
+      `
+The model must have a calibration that contains whole answers (flinch calibrate).
+
+Example:
+  $ flinch bench verdict --out /tmp/verdict`,
+    )
+    .action(verdict);
+}
+
+async function verdict(options: VerdictOptions): Promise<void> {
+  const { model, device, out } = options;
+  const engine = await Engine.open(model, { device, maxStreams: 64 * availableParallelism() });
+  try {
+    await reportDevices(engine, device, ['decode', 'score']);
+    const report = await measure(engine, options);
+    if (out !== undefined) writeFileSync(join(out, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
+    process.stdout.write(`${options.json ? JSON.stringify(report) : formatVerdict(report)}\n`);
+  } finally {
+    await engine.close();
+  }
+}
+
+/** @throws UsageError without a calibration of whole answers: their risk would mean nothing */
+async function measure(engine: Engine, options: VerdictOptions): Promise<VerdictReport> {
+  const { problems: count, seed, out = null } = options;
+  const { checkpoint } = engine;
+  const temperature = options.temperature ?? samplingDefaults(checkpoint.generation).temperature;
+  const { method, statistic } = DEFAULT_GUARD;
+  const scoring = await absoluteScoring(scoringFor(DEFAULT_METHODS), checkpoint.embeddingRms);
+  const file = await readCalibration(join(checkpoint.dir, CALIBRATION_FILE));
+  const { risks } = await riskModel(checkpoint, file, scoring, [method]);
+  if (!risks.calibrated(method, 'answer')) throw new UsageError(`calibration: has no answers by ${method}`);
+  if (out !== null) {
+    const model = await fingerprint(checkpoint);
+    claimFolder(out, { model, seed, temperature, methods: DEFAULT_METHODS, guard: DEFAULT_GUARD });
+  }
+  const problems = generateProblems({ seed, count });
+  const run = { engine, problems, seed, temperature, folder: out, part: WHOLE };
+  const answers = await runUnguarded(run, DEFAULT_GUARD, DEFAULT_METHODS);
+  return {
+    command: commandLine('verdict'),
+    model: basename(checkpoint.dir),
+    machine: thisMachine(),
+    problems: count,
+    seed,
+    temperature,
+    method,
+    statistic,
+    calibration: 0,
+    ...evaluate(answers.map((answer, i) => judged(problems[i]!, answer, risks, DEFAULT_GUARD))),
+  };
+}

@@ -1,0 +1,128 @@
+import { defer, type MonoTypeOperatorFunction, map } from 'rxjs';
+import { answerScore, isAlarm } from '../risk/risk.js';
+import type { GuardEvent, ScoreEvent, Verdict } from './events.js';
+import type { FlagOptions } from './flag-steps.js';
+
+/** As the steps of the answer are judged. */
+export type JudgeOptions = Omit<FlagOptions, 'per'>;
+
+/**
+ * Adds `verdict` to `generation.done`: the risk of the whole answer among ordinary answers, whatever it was flagged for
+ * on the way. It goes by the settled steps, so it comes after {@link intervene}; what was retracted does not count. A
+ * step that the guard stopped at counts.
+ *
+ * What is not scored is never unflagged: with a token that has no score, or while too few ordinary answers are known,
+ * `flagged` is `null` unless the rest raises an alarm by itself.
+ *
+ * @example
+ * from(engineBranch(engine, request, options)).pipe(
+ *   intervene({ policy, seed: 1 }),
+ *   judgeAnswer({ method: 'adversarial', statistic: 'max', rate: 0.05, risks }),
+ * );
+ */
+export function judgeAnswer(options: JudgeOptions): MonoTypeOperatorFunction<GuardEvent> {
+  return (source) =>
+    defer(() => {
+      const answer = new JudgedAnswer(options);
+      return source.pipe(
+        map((event) => {
+          if (event.type === 'generation.done') return { ...event, verdict: answer.verdict() };
+          answer.observe(event);
+          return event;
+        }),
+      );
+    });
+}
+
+class JudgedAnswer {
+  readonly #options: JudgeOptions;
+  /** Tokens that the model wrote. */
+  readonly #tokens = new Set<number>();
+  /** Tokens with a score, or that the schedule skipped: their events may come before those of the tokens. */
+  readonly #scored = new Set<number>();
+  /** Of those that have one. */
+  readonly #scores: number[] = [];
+  #steps = 0;
+  #flagged = 0;
+  #stopped = false;
+  #mismatch = false;
+
+  constructor(options: JudgeOptions) {
+    this.#options = options;
+  }
+
+  observe(event: GuardEvent): void {
+    switch (event.type) {
+      case 'token.delta':
+        if (!event.inserted) this.#tokens.add(event.index);
+        break;
+      case 'score.delta':
+        if (event.pass === 'stream' && this.#isScored(event)) this.#scored.add(event.index);
+        break;
+      case 'step.done':
+        this.#step(event.score, event.flagged);
+        break;
+      case 'step.flagged':
+        if (event.action !== 'stop') break;
+        this.#stopped = true;
+        this.#step(event.score, true);
+        break;
+      case 'token.retracted':
+        for (const indices of [this.#tokens, this.#scored])
+          for (const index of indices) if (index >= event.from) indices.delete(index);
+        break;
+      case 'scorer.mismatch':
+        this.#mismatch = true;
+    }
+  }
+
+  verdict(): Verdict {
+    const { method, rate, risks } = this.#options;
+    const unscoredTokens = [...this.#tokens].filter((index) => !this.#scored.has(index)).length;
+    const risk = this.#risk(unscoredTokens);
+    return {
+      ...this.#conclude(risk, unscoredTokens),
+      risk,
+      rate,
+      flaggedSteps: this.#flagged,
+      steps: this.#steps,
+      unscoredTokens,
+      calibrated: risks.calibrated(method, 'answer'),
+    };
+  }
+
+  /** A running estimate learns from being asked: not of an answer that says nothing. */
+  #risk(unscored: number): number | null {
+    const { method, statistic, risks } = this.#options;
+    if (this.#tokens.size === 0 || (this.#scores.length === 0 && unscored > 0)) return null;
+    return risks.ofAnswer(method, statistic, answerScore(this.#scores));
+  }
+
+  #conclude(risk: number | null, unscored: number): Pick<Verdict, 'flagged' | 'reason'> {
+    if (this.#stopped) return { flagged: true, reason: 'stopped' };
+    if (isAlarm(risk, this.#options.rate)) return { flagged: true, reason: null };
+    if (this.#tokens.size === 0) return { flagged: null, reason: 'empty' };
+    if (unscored > 0) return { flagged: null, reason: 'unscored_tokens' };
+    if (this.#mismatch) return { flagged: null, reason: 'scorer_mismatch' };
+    if (risk === null || !this.#canAlarm()) return { flagged: null, reason: 'too_few_answers' };
+    return { flagged: false, reason: null };
+  }
+
+  /** Whether enough answers were collected for the rate; asking a running estimate would teach it. */
+  #canAlarm(): boolean {
+    const { method, statistic, rate, risks } = this.#options;
+    if (!risks.calibrated(method, 'answer')) return true;
+    return isAlarm(risks.ofAnswer(method, statistic, Number.POSITIVE_INFINITY), rate);
+  }
+
+  #isScored({ scores, skipped }: ScoreEvent): boolean {
+    const { method } = this.#options;
+    return scores[method] !== undefined || skipped.includes(method);
+  }
+
+  #step(score: number | null, flagged: boolean): void {
+    this.#steps += 1;
+    if (flagged) this.#flagged += 1;
+    if (score !== null) this.#scores.push(score);
+  }
+}

@@ -1,0 +1,210 @@
+import { from, lastValueFrom } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+import {
+  type FlaggedEvent,
+  type GuardEvent,
+  type JudgeOptions,
+  judgeAnswer,
+  type RiskModel,
+  type StepEvent,
+  type Verdict,
+} from '#src/index.js';
+import { closedEvent, doneEvent, scoreEvent, tokenEvent } from '../support/events.js';
+
+/** Of a hundred ordinary answers: the risk is a hundredth of the score. Remembers what it was asked. */
+class HundredAnswers implements RiskModel {
+  readonly asked: number[] = [];
+  readonly #calibrated: boolean;
+
+  constructor(calibrated = true) {
+    this.#calibrated = calibrated;
+  }
+
+  calibrated(_method: string, of?: 'step' | 'answer'): boolean {
+    return this.#calibrated && of === 'answer';
+  }
+
+  ofToken = () => null;
+  ofStep = () => null;
+
+  ofAnswer(method: string, statistic: string, score: number): number | null {
+    expect([method, statistic]).toEqual(['nll', 'max']);
+    this.asked.push(score);
+    return Math.max(0, Math.min(100 / 101, score / 101));
+  }
+}
+
+/** A token and its score. */
+const token = (index: number): GuardEvent[] => [
+  tokenEvent(index),
+  scoreEvent(index, { scores: { nll: index } }),
+];
+const missing = (index: number): GuardEvent[] => [tokenEvent(index), scoreEvent(index, { missing: ['nll'] })];
+
+/** Of one token. */
+const step = (number: number, score: number | null, flagged = false): StepEvent => ({
+  ...closedEvent(number, number, number + 1),
+  type: 'step.done',
+  method: 'nll',
+  score,
+  risk: null,
+  calibrated: true,
+  flagged,
+});
+
+const stopped = (number: number, score: number): FlaggedEvent => {
+  const { flagged: _, ...rest } = step(number, score);
+  return { ...rest, type: 'step.flagged', action: 'stop' };
+};
+
+async function verdictOn(
+  events: readonly GuardEvent[],
+  options: Partial<JudgeOptions> = {},
+): Promise<Verdict> {
+  const settings = { method: 'nll', statistic: 'max', rate: 0.05, risks: new HundredAnswers() } as const;
+  const last = await lastValueFrom(
+    from([...events, doneEvent()]).pipe(judgeAnswer({ ...settings, ...options })),
+  );
+  if (last.type !== 'generation.done' || !last.verdict) throw new Error('no verdict');
+  return last.verdict;
+}
+
+describe('judgeAnswer', () => {
+  it('ranks the mean of the three largest step scores among ordinary answers', async () => {
+    const events = [10, 96, 98, 100].flatMap((score, i) => [...token(i), step(i, score, i === 3)]);
+    const risks = new HundredAnswers();
+    expect(await verdictOn(events, { risks })).toEqual({
+      flagged: true,
+      risk: 98 / 101,
+      rate: 0.05,
+      flaggedSteps: 1,
+      steps: 4,
+      unscoredTokens: 0,
+      calibrated: true,
+      reason: null,
+    });
+    expect(risks.asked).toEqual([98]);
+  });
+
+  it('does not flag an answer because one of its steps is', async () => {
+    const events = [...token(0), step(0, 100, true), ...token(1), step(1, 2)];
+    expect(await verdictOn(events)).toMatchObject({
+      flagged: false,
+      flaggedSteps: 1,
+      risk: 51 / 101,
+      reason: null,
+    });
+  });
+
+  it('passes on all events, and other fields of the last', async () => {
+    const events = [...token(0), step(0, 3)];
+    const seen: GuardEvent[] = [];
+    await new Promise<void>((resolve) => {
+      from([...events, doneEvent('length', 7)])
+        .pipe(judgeAnswer({ method: 'nll', statistic: 'max', rate: 0.05, risks: new HundredAnswers() }))
+        .subscribe({ next: (event) => seen.push(event), complete: resolve });
+    });
+    expect(seen.slice(0, -1)).toEqual(events);
+    expect(seen.at(-1)).toMatchObject(doneEvent('length', 7));
+  });
+
+  it('never unflags what is not scored', async () => {
+    const low = [...token(0), step(0, 3), ...missing(1), step(1, null)];
+    expect(await verdictOn(low)).toMatchObject({
+      flagged: null,
+      risk: 3 / 101,
+      steps: 2,
+      unscoredTokens: 1,
+      reason: 'unscored_tokens',
+    });
+    const unheard = [...token(0), step(0, 3), tokenEvent(1)];
+    expect(await verdictOn(unheard)).toMatchObject({ flagged: null, unscoredTokens: 1 });
+    const otherMethod = [tokenEvent(0), scoreEvent(0, { scores: { entropy: 1 } })];
+    expect(await verdictOn(otherMethod)).toMatchObject({ flagged: null, risk: null, unscoredTokens: 1 });
+    const final = [tokenEvent(0), scoreEvent(0, { scores: { nll: 1 }, pass: 'final' })];
+    expect(await verdictOn(final)).toMatchObject({ flagged: null, unscoredTokens: 1 });
+  });
+
+  it('flags by what is scored, whatever is not', async () => {
+    const high = [...token(0), step(0, 99), ...missing(1), step(1, null)];
+    expect(await verdictOn(high)).toMatchObject({ flagged: true, unscoredTokens: 1, reason: null });
+  });
+
+  it('asks no risk model about an answer without a score', async () => {
+    const risks = new HundredAnswers(false);
+    expect(await verdictOn([...missing(0), step(0, null)], { risks })).toMatchObject({
+      flagged: null,
+      risk: null,
+      calibrated: false,
+      reason: 'unscored_tokens',
+    });
+    expect(await verdictOn([], { risks })).toMatchObject({ flagged: null, steps: 0, reason: 'empty' });
+    expect(risks.asked).toEqual([]);
+  });
+
+  it('counts what the schedule skipped as scored', async () => {
+    const risks = new HundredAnswers(false);
+    const events = [tokenEvent(0), scoreEvent(0, { skipped: ['nll'] }), step(0, null)];
+    expect(await verdictOn(events, { risks })).toMatchObject({ flagged: false, risk: 0, unscoredTokens: 0 });
+    expect(risks.asked).toEqual([Number.NEGATIVE_INFINITY]);
+  });
+
+  it('forgets what was retracted', async () => {
+    const events: GuardEvent[] = [
+      ...token(0),
+      step(0, 3),
+      ...missing(1),
+      { ...stopped(1, 100), action: 'rollback' },
+      { type: 'token.retracted', from: 1, tokens: 1 },
+      ...token(1),
+      step(1, 5),
+    ];
+    expect(await verdictOn(events)).toMatchObject({
+      flagged: false,
+      risk: 4 / 101,
+      steps: 2,
+      flaggedSteps: 0,
+      unscoredTokens: 0,
+    });
+  });
+
+  it('leaves out what the guard inserted', async () => {
+    const events = [...token(0), step(0, 3), tokenEvent(1, { inserted: true }), step(1, null)];
+    expect(await verdictOn(events)).toMatchObject({ flagged: false, steps: 2, unscoredTokens: 0 });
+  });
+
+  it('flags an answer that the guard stopped, with the step it stopped at', async () => {
+    const events = [...token(0), step(0, 3), ...token(1), stopped(1, 7)];
+    expect(await verdictOn(events)).toMatchObject({
+      flagged: true,
+      risk: 5 / 101,
+      steps: 2,
+      flaggedSteps: 1,
+      reason: 'stopped',
+    });
+  });
+
+  it('does not unflag by the scores of another model', async () => {
+    const mismatch = { type: 'scorer.mismatch', tokens: 64, difference: 1, tolerance: 0.01 } as const;
+    expect(await verdictOn([...token(0), step(0, 3), mismatch])).toMatchObject({
+      flagged: null,
+      reason: 'scorer_mismatch',
+    });
+  });
+
+  it('says where too few answers are known', async () => {
+    const answered = [...token(0), step(0, 3)];
+    expect(await verdictOn(answered, { rate: 0.009 })).toMatchObject({
+      flagged: null,
+      risk: 3 / 101,
+      reason: 'too_few_answers',
+    });
+    const risks = { ...new HundredAnswers(false), calibrated: () => false, ofAnswer: () => null };
+    expect(await verdictOn(answered, { risks })).toMatchObject({
+      flagged: null,
+      risk: null,
+      calibrated: false,
+      reason: 'too_few_answers',
+    });
+  });
+});

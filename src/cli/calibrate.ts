@@ -92,7 +92,8 @@ ${METHOD_HELP}
 Each input line has exactly one of these fields; others are ignored:
   {"prompt" | "messages" | "question"}
 All tokens of an answer count as ordinary. Answers to the reasoner's own problems can be checked:
-there, only the steps before the first wrong step count.
+there, only the steps before the first wrong step count, and only answers without one count as
+ordinary answers.
 
 A calibration is valid for one model and for the settings that affect the scores. Entries in the
 file for the same methods and settings are replaced; others are kept. A rate below 1 / (number of

@@ -29,6 +29,7 @@ describe('an answer, event by event', () => {
     expect(play(whole.slice(0, 2))).toMatchObject({ phase: 'streaming' });
     const answer = play(whole);
     expect(answer).toMatchObject({ phase: 'done', finishReason: 'stop', usage: { completion_tokens: 3 } });
+    expect(answer.verdict).toBeNull();
     expect(answerText(answer)).toBe('So 4');
     expect(answer.tokens).toMatchObject([
       {
@@ -41,6 +42,22 @@ describe('an answer, event by event', () => {
       },
       { id: 101, scores: { nll: 2 }, risk: {}, skipped: [], rival: { after: 0.21 }, spike: true },
     ]);
+  });
+
+  it('has the verdict at its end', () => {
+    const verdict = {
+      flagged: null,
+      risk: 0.5,
+      rate: 0.02,
+      flagged_steps: 0,
+      steps: 1,
+      unscored_tokens: 1,
+      calibrated: true,
+      reason: 'unscored_tokens',
+    };
+    const usage = { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 };
+    const judged = { type: 'generation.done', finish_reason: 'stop', usage, verdict } as const;
+    expect(play(numbered([created(), token(0, 'So'), judged])).verdict).toEqual(verdict);
   });
 
   it('has no score for a token until it comes, and takes that of a spike back with it', () => {

@@ -121,6 +121,11 @@ describe('guardedGeneration', () => {
     const { tokens, scores } = follow(events);
     const alone = await scoreAlone(tokens, scoring);
     expect(scores).toHaveLength(tokens.length);
+    const steps = events.filter((event) => event.type === 'step.done');
+    const flaggedSteps = steps.filter(({ flagged }) => flagged).length;
+    expect(events.at(-1)).toMatchObject({
+      verdict: { steps: steps.length, flaggedSteps, unscoredTokens: 0, calibrated: true, reason: null },
+    });
     for (const [i, { scores: streamed, skipped }] of scores.entries()) {
       expect(skipped).toEqual(alone[i]!.skipped);
       for (const [method, value] of Object.entries(alone[i]!.scores)) {
@@ -185,6 +190,7 @@ describe('guardedGeneration', () => {
       expect(events.at(-1)).toMatchObject({
         finishReason: 'content_filter',
         usage: { completionTokens: tokens.length },
+        verdict: { flagged: true, flaggedSteps: 1, reason: 'stopped' },
       });
       if (delivery === 'held') expect(tokens).toHaveLength(flagged!.from);
       else expect(text).toContain(flagged!.text);

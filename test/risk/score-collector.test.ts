@@ -123,9 +123,11 @@ describe('a calibration', () => {
       'nll answer max 5000',
       'nll answer mean 5000',
     ]);
-    for (const { rates } of table) {
+    for (const { of, rates } of table) {
+      // Of 5000 answers 50 are flagged at the lowest rate, and as many lie above its threshold.
+      const most = of.startsWith('answer') ? 0.5 : 0.2;
       for (const { target, measured, low, high } of rates) {
-        expect(Math.abs(measured / target - 1)).toBeLessThan(0.2);
+        expect(Math.abs(measured / target - 1)).toBeLessThan(most);
         expect(low).toBeLessThan(measured);
         expect(high).toBeGreaterThan(measured);
       }

@@ -109,6 +109,9 @@ export const token = z.object({
 });
 export type WireToken = z.output<typeof token>;
 
+/** Of `flinch.verdict`, what most tests look at. */
+const verdict = z.looseObject({ flagged: z.boolean().nullable(), risk: z.number().nullable() });
+
 const chunk = z.object({
   id: z.string(),
   object: z.literal('chat.completion.chunk'),
@@ -120,7 +123,7 @@ const chunk = z.object({
       finish_reason: z.string().nullable(),
     }),
   ),
-  flinch: z.object({ tokens: z.array(token) }).optional(),
+  flinch: z.object({ tokens: z.array(token), verdict: verdict.optional() }).optional(),
   usage: z.record(z.string(), z.number()).nullish(),
 });
 export type Chunk = z.output<typeof chunk>;

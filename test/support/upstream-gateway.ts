@@ -81,6 +81,7 @@ export interface StreamedChunk {
   }[];
   readonly usage?: Readonly<Record<string, number>> | null;
   readonly flinch?: {
+    readonly verdict?: Readonly<Record<string, unknown>>;
     readonly guard?: Readonly<Record<string, unknown>>;
     readonly tokens: readonly StreamedToken[];
     readonly events?: readonly Readonly<Record<string, unknown>>[];

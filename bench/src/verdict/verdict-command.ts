@@ -97,6 +97,7 @@ async function measure(engine: Engine, options: VerdictOptions): Promise<Verdict
   const file = await readCalibration(join(checkpoint.dir, CALIBRATION_FILE));
   const { risks } = await riskModel(checkpoint, file, scoring, [method]);
   if (!risks.calibrated(method, 'answer')) throw new UsageError(`calibration: has no answers by ${method}`);
+  const highest = risks.ofAnswer(method, statistic, Number.POSITIVE_INFINITY) ?? 0; // n / (n + 1)
   if (out !== null) {
     const model = await fingerprint(checkpoint);
     claimFolder(out, { model, seed, temperature, methods: DEFAULT_METHODS, guard: DEFAULT_GUARD });
@@ -113,7 +114,7 @@ async function measure(engine: Engine, options: VerdictOptions): Promise<Verdict
     temperature,
     method,
     statistic,
-    calibration: 0,
+    calibration: Math.round(1 / (1 - highest)) - 1,
     ...evaluate(answers.map((answer, i) => judged(problems[i]!, answer, risks, DEFAULT_GUARD))),
   };
 }

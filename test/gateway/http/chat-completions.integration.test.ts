@@ -52,6 +52,7 @@ describe('a streamed completion', () => {
     expect(text).toMatch(/89\.$/);
     expect(chunks.map(({ choices }) => choices[0]?.finish_reason).filter(Boolean)).toEqual(['stop']);
     expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('stop');
+    expect(chunks.flatMap(({ flinch }, i) => (flinch?.verdict ? [i] : []))).toEqual([chunks.length - 1]);
   });
 
   it('carries for every token its id and log-probability, later its scores and rival', async () => {
@@ -109,6 +110,19 @@ describe('a whole completion', () => {
     expect(usage.completion_tokens).toBe(tokens.length);
     expect(choices[0].message.content).toBe(tokens.map(({ text }) => text).join(''));
     expect(z.array(token).parse(flinch.tokens)).toEqual(tokens);
+  });
+
+  it('has the verdict of the streamed one, also in headers', async () => {
+    const verdict = (await streamed()).chunks.at(-1)?.flinch?.verdict;
+    expect(verdict).toMatchObject({ rate: 0.02, unscored_tokens: 0 });
+    const response = await post(gateway.url, chatBody());
+    expect(await response.json()).toMatchObject({ flinch: { verdict } });
+    expect(response.headers.get('x-flinch-flagged')).toBe(String(verdict?.flagged ?? 'unknown'));
+    expect(response.headers.get('x-flinch-risk')).toBe(verdict?.risk == null ? null : String(verdict.risk));
+    const unguarded = await post(gateway.url, chatBody({ guard: { enabled: false } }));
+    expect(unguarded.headers.get('x-flinch-flagged')).toBe('unknown');
+    expect(unguarded.headers.get('x-flinch-risk')).toBeNull();
+    expect(await unguarded.json()).not.toHaveProperty('flinch.verdict');
   });
 
   it('gives logprobs as OpenAI has them', async () => {

@@ -227,6 +227,32 @@ describe('the scores of tokens', () => {
   });
 });
 
+describe('the verdicts on whole responses', () => {
+  it('are counted by what they say, once each', async () => {
+    const verdict = {
+      flagged: true,
+      risk: 0.99,
+      rate: 0.02,
+      flaggedSteps: 1,
+      steps: 2,
+      unscoredTokens: 0,
+      calibrated: true,
+      reason: null,
+    } as const;
+    tell(observer(), { ...doneEvent('stop', 2), verdict });
+    tell(observer(), { ...doneEvent('stop', 2), verdict: { ...verdict, flagged: false } });
+    tell(observer(), { ...doneEvent('stop', 2), verdict: { ...verdict, flagged: null } });
+    tell(observer(), { ...doneEvent('stop', 2), verdict: { ...verdict, flagged: null } });
+    tell(observer(), doneEvent('stop', 2));
+    const read = await scrape();
+    const counts = ['true', 'false', 'unknown'].map((flagged) =>
+      read.sum('flinch_verdicts_total', { model: 'm', flagged }),
+    );
+    expect(counts).toEqual([1, 1, 2]);
+    expect(read.sum('flinch_verdicts_total')).toBe(4);
+  });
+});
+
 describe('the steps of a guard', () => {
   const counts = async (action: string): Promise<readonly number[]> => {
     const read = await scrape();

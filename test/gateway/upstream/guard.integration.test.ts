@@ -101,6 +101,13 @@ describe('without a scorer the response says what is computed', () => {
     expect(guard.warnings).toEqual([expect.stringContaining('nothing is scored')]);
     expect(chunks.flatMap(({ flinch }) => flinch?.events ?? [])).toEqual([]);
     expect(JSON.stringify(chunks)).not.toContain('scores');
+    expect(chunks.at(-1)?.flinch?.verdict).toMatchObject({
+      flagged: null,
+      risk: null,
+      unscored_tokens: 1,
+      calibrated: false,
+      reason: 'unscored_tokens',
+    });
   });
 
   it.each([
@@ -117,6 +124,7 @@ describe('without a scorer the response says what is computed', () => {
     const { chunks, done } = await streamed(url, { guard: { enabled: false } });
     expect(done).toBe(true);
     expect(chunks[0]!.flinch!.guard).not.toHaveProperty('warnings');
+    expect(chunks.at(-1)?.flinch).not.toHaveProperty('verdict');
   });
 
   it('all steps of an ordinary answer are judged', async () => {

@@ -28,7 +28,7 @@ export const METRICS: Readonly<Record<string, readonly (Definition | HistogramDe
     guard.LAG_TOKENS,
     guard.LAG_SECONDS,
   ],
-  'Steps and interventions': [
+  'Steps, interventions and verdicts': [
     guard.STEP_RISK,
     guard.STEPS,
     guard.FLAGGED_STEPS,
@@ -37,6 +37,7 @@ export const METRICS: Readonly<Record<string, readonly (Definition | HistogramDe
     guard.REFLECTIONS,
     guard.RETRACTED_TOKENS,
     guard.STEP_HOLD,
+    guard.VERDICTS,
   ],
   Engine: [engine.PASS_DURATION, engine.QUEUE_DEPTH, engine.RESTARTS, engine.ENGINE_UP],
   Upstreams: [upstream.UPSTREAM_ERRORS, upstream.UPSTREAM_UP, upstream.SCORER_MISMATCHES],

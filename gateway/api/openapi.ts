@@ -50,6 +50,19 @@ const LAST_EVENT_ID = {
   schema: { type: 'string' },
 };
 
+/** Of a completion that is not streamed. */
+const VERDICT_HEADERS = {
+  'x-flinch-flagged': {
+    description:
+      'Whether the answer is flagged; `unknown` if it was not scored as a whole. Not with `stream`.',
+    schema: { enum: ['true', 'false', 'unknown'] },
+  },
+  'x-flinch-risk': {
+    description: 'Its risk, if it is known. Not with `stream`.',
+    schema: { type: 'number', minimum: 0, maximum: 1 },
+  },
+};
+
 /** The HTTP side of the gateway in OpenAPI 3.1. Its WebSocket is in asyncapi.json. */
 export function openApi(version: string): Json {
   return {
@@ -75,6 +88,7 @@ export function openApi(version: string): Json {
           responses: {
             '200': {
               description: 'The completion; with `stream`, its events.',
+              headers: VERDICT_HEADERS,
               content: { ...contentOf(json('ChatCompletion', '')), ...contentOf(streamed('')) },
             },
             '400': refused('A field of the request is invalid; `param` names it.'),

@@ -63,7 +63,7 @@ export interface Verdict {
   unscored_tokens: number;
   /** Whether the calibration contains ordinary answers; otherwise `risk` is a running estimate. */
   calibrated: boolean;
-  /** `stopped`, `unscored_tokens`, `scorer_mismatch`, `too_few_answers` or `empty`; newer servers may send others. */
+  /** `stopped`, `unscored_tokens`, `unscored_parts`, `scorer_mismatch`, `too_few_answers` or `empty`; newer servers may send others. */
   reason: string | null;
 }
 

@@ -154,8 +154,7 @@ function whole(completion: Completion, res: Response): Encoding {
   };
 }
 
-/** `unknown` also without a guard: what is not scored is not unflagged. */
-function verdictHeaders(verdict: Verdict | undefined): Record<string, string> {
+function verdictHeaders(verdict?: Verdict): Record<string, string> {
   const { flagged = null, risk = null } = verdict ?? {};
   return {
     'x-flinch-flagged': String(flagged ?? 'unknown'),
@@ -165,7 +164,11 @@ function verdictHeaders(verdict: Verdict | undefined): Record<string, string> {
 
 function jsonSink(res: Response, generation: LiveGeneration, refused: (error: unknown) => void): Sink {
   const sink: Sink = {
-    send: (frame) => res.type('json').send(frame),
+    send: (frame) => {
+      // Also without a guard: what is not scored is not unflagged.
+      if (!res.hasHeader('x-flinch-flagged')) res.set(verdictHeaders());
+      res.type('json').send(frame);
+    },
     ended: () => {},
     refused,
     replaced: () => {},

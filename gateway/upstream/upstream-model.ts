@@ -161,7 +161,8 @@ export class UpstreamModel implements ServedModel {
       ...requestOf(request, maxTokens),
       topLogprobs: Math.max(topLogprobs, methods.length > 0 ? ALTERNATIVES : 0),
     };
-    if (!settings.enabled && options.verbatim) {
+    // A guard that nothing can be computed for has a verdict all the same: that nobody knows.
+    if (!request.guard.enabled && options.verbatim) {
       const verbatim = { ...asked, verbatim: true, topLogprobs: 0 };
       const suits = (server: UpstreamServer): boolean => tells(server, topLogprobs);
       return {
@@ -193,7 +194,6 @@ export class UpstreamModel implements ServedModel {
         guard: settings,
         start: (gate) =>
           generate((open) =>
-            // A guard that nothing can be computed for has a verdict all the same: that nobody knows.
             request.guard.enabled
               ? plain(open, gate).pipe(judgeAnswer({ ...settings, risks: this.#risks }))
               : plain(open, gate),

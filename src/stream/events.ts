@@ -70,12 +70,13 @@ export interface DoneEvent {
 
 /**
  * Why a verdict is not the rank alone. `stopped`: the guard ended the answer. The others keep it from being unflagged:
- * `unscored_tokens`; `scorer_mismatch`; `too_few_answers` are known for a rank, or for one that the rate asks for;
+ * `unscored_tokens`; `unscored_parts`, such as tool calls; `scorer_mismatch`; `too_few_answers` are known for a rank, or for one that the rate asks for;
  * `empty`: the model wrote nothing.
  */
 export const VERDICT_REASONS = [
   'stopped',
   'unscored_tokens',
+  'unscored_parts',
   'scorer_mismatch',
   'too_few_answers',
   'empty',

@@ -11,7 +11,7 @@ export type JudgeOptions = Omit<FlagOptions, 'per'>;
  * on the way. It goes by the settled steps, so it comes after {@link intervene}; what was retracted does not count. A
  * step that the guard stopped at counts.
  *
- * What is not scored is never unflagged: with a token that has no score, or while too few ordinary answers are known,
+ * What is not scored is never unflagged: with a token or a part that has no score, or while too few ordinary answers are known,
  * `flagged` is `null` unless the rest raises an alarm by itself.
  *
  * @example
@@ -46,6 +46,7 @@ class JudgedAnswer {
   #flagged = 0;
   #stopped = false;
   #mismatch = false;
+  #unscoredParts = false;
 
   constructor(options: JudgeOptions) {
     this.#options = options;
@@ -70,6 +71,9 @@ class JudgedAnswer {
       case 'token.retracted':
         for (const indices of [this.#tokens, this.#scored])
           for (const index of indices) if (index >= event.from) indices.delete(index);
+        break;
+      case 'upstream.delta':
+        this.#unscoredParts ||= event.unscored.length > 0;
         break;
       case 'scorer.mismatch':
         this.#mismatch = true;
@@ -101,8 +105,9 @@ class JudgedAnswer {
   #conclude(risk: number | null, unscored: number): Pick<Verdict, 'flagged' | 'reason'> {
     if (this.#stopped) return { flagged: true, reason: 'stopped' };
     if (isAlarm(risk, this.#options.rate)) return { flagged: true, reason: null };
-    if (this.#tokens.size === 0) return { flagged: null, reason: 'empty' };
     if (unscored > 0) return { flagged: null, reason: 'unscored_tokens' };
+    if (this.#unscoredParts) return { flagged: null, reason: 'unscored_parts' };
+    if (this.#tokens.size === 0) return { flagged: null, reason: 'empty' };
     if (this.#mismatch) return { flagged: null, reason: 'scorer_mismatch' };
     if (risk === null || !this.#canAlarm()) return { flagged: null, reason: 'too_few_answers' };
     return { flagged: false, reason: null };

@@ -184,6 +184,19 @@ describe('judgeAnswer', () => {
     });
   });
 
+  it('does not unflag an answer with parts that have no scores', async () => {
+    const call = { type: 'upstream.delta', at: 1, chunk: {}, unscored: ['tool_calls'] } as const;
+    expect(await verdictOn([...token(0), step(0, 3), call])).toMatchObject({
+      flagged: null,
+      risk: 3 / 101,
+      reason: 'unscored_parts',
+    });
+    expect(await verdictOn([call])).toMatchObject({ flagged: null, reason: 'unscored_parts' });
+    expect(await verdictOn([...token(0), step(0, 99), call])).toMatchObject({ flagged: true, reason: null });
+    const field = { ...call, unscored: [] };
+    expect(await verdictOn([...token(0), step(0, 3), field])).toMatchObject({ flagged: false, reason: null });
+  });
+
   it('does not unflag by the scores of another model', async () => {
     const mismatch = { type: 'scorer.mismatch', tokens: 64, difference: 1, tolerance: 0.01 } as const;
     expect(await verdictOn([...token(0), step(0, 3), mismatch])).toMatchObject({

@@ -124,7 +124,7 @@ describe('without a scorer the response says what is computed', () => {
     const { chunks, done } = await streamed(url, { guard: { enabled: false } });
     expect(done).toBe(true);
     expect(chunks[0]!.flinch!.guard).not.toHaveProperty('warnings');
-    expect(chunks.at(-1)?.flinch).not.toHaveProperty('verdict');
+    expect(JSON.stringify(chunks)).not.toContain('verdict');
   });
 
   it('all steps of an ordinary answer are judged', async () => {

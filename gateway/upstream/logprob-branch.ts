@@ -1,12 +1,17 @@
 import { type Branch, type BranchJudge, branchOf } from '../../src/guard/branch.js';
 import type { Method } from '../../src/uncertainty/method-names.js';
 import { logprobScorer } from './logprob-scorer.js';
-import type { Writing } from './scorer.js';
-import { UpstreamWriter } from './upstream-writer.js';
+import { type Opened, UpstreamWriter, type UpstreamWriterOptions } from './upstream-writer.js';
+
+/** Who writes the response. */
+export interface LogprobBranchOptions extends Pick<UpstreamWriterOptions, 'request' | 'signal'> {
+  /** Asks for the response. */
+  readonly ask: () => Promise<Opened>;
+}
 
 /** A branch that a server writes, scored by the log-probabilities that come with its tokens. */
 export async function logprobBranch(
-  { ask, request, signal }: Pick<Writing, 'ask' | 'request' | 'signal'>,
+  { ask, request, signal }: LogprobBranchOptions,
   methods: readonly Method[],
   judge: BranchJudge,
 ): Promise<Branch> {

@@ -120,9 +120,10 @@ class JudgedAnswer {
     return isAlarm(risks.ofAnswer(method, statistic, Number.POSITIVE_INFINITY), rate);
   }
 
-  #isScored({ scores, skipped }: ScoreEvent): boolean {
+  /** What the schedule leaves out needs no score; what was passed over because scoring is behind does. */
+  #isScored({ scores, skipped, reason }: ScoreEvent): boolean {
     const { method } = this.#options;
-    return scores[method] !== undefined || skipped.includes(method);
+    return scores[method] !== undefined || (skipped.includes(method) && reason !== 'lag');
   }
 
   #step(score: number | null, flagged: boolean): void {

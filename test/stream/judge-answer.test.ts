@@ -220,4 +220,17 @@ describe('judgeAnswer', () => {
       reason: 'too_few_answers',
     });
   });
+
+  it('does not count as scored what was passed over because scoring is behind', async () => {
+    const scores: GuardEvent[] = [
+      ...token(0),
+      tokenEvent(1),
+      scoreEvent(1, { scores: {}, skipped: ['nll'], reason: 'lag' }),
+      tokenEvent(2),
+      scoreEvent(2, { scores: {}, skipped: ['nll'] }),
+    ];
+    expect(await verdictOn([...scores, step(0, 0)])).toMatchObject({
+      ...{ flagged: null, reason: 'unscored_tokens', unscoredTokens: 1 },
+    });
+  });
 });

@@ -34,10 +34,11 @@ const ROOMS = {
 
   // The gateway.
   'gateway/errors': ['src'],
-  'gateway/config': ['src', 'gateway/errors'],
-  'gateway/access': ['gateway/errors', 'gateway/config'],
   'gateway/requests': ['src', 'gateway/errors'],
-  'gateway/models': ['src', 'gateway/errors', 'gateway/config', 'gateway/requests'],
+  'gateway/policy': ['src', 'gateway/errors', 'gateway/requests'],
+  'gateway/config': ['src', 'gateway/errors', 'gateway/requests', 'gateway/policy'],
+  'gateway/access': ['gateway/errors', 'gateway/config'],
+  'gateway/models': ['src', 'gateway/errors', 'gateway/config', 'gateway/requests', 'gateway/policy'],
   'gateway/upstream': ['src', 'gateway/errors', 'gateway/config', 'gateway/requests', 'gateway/models'],
   'gateway/metrics': ['src', 'gateway/errors', 'gateway/requests', 'gateway/models', 'gateway/upstream'],
   'gateway/generations': ['src', 'gateway/errors', 'gateway/config', 'gateway/access', 'gateway/models'],

@@ -11,8 +11,10 @@ import { LiveGenerations } from './generations/live-generations.js';
 import { createApp } from './http/app.js';
 import { metered } from './metrics/metered-models.js';
 import { Metrics } from './metrics/metrics.js';
+import { GovernedModels } from './models/governed-models.js';
 import { servedWithin } from './models/limited-models.js';
 import type { Models } from './models/models.js';
+import { Policies, type PolicySources } from './policy/policies.js';
 import { StreamConnection } from './websocket/connection.js';
 import { StreamServer } from './websocket/handshakes.js';
 
@@ -27,6 +29,8 @@ export interface GatewayParts {
   readonly env?: NodeJS.ProcessEnv;
   /** In milliseconds; for what access counts by time. */
   readonly now?: () => number;
+  /** Policies of the guard, in place of those of `config`, which has none for models. They are of a whole configuration. */
+  readonly policies?: PolicySources;
 }
 
 export interface MountedGatewayOptions extends GatewayParts {
@@ -50,6 +54,8 @@ export interface MountedGateway {
   readonly live: LiveGenerations;
   /** What `app` serves at `/metrics`, for a host application with a place of its own for them. */
   readonly metrics: Metrics;
+  /** New requests have the policies of another configuration; running generations keep theirs. */
+  replacePolicies(policies: PolicySources): void;
   /**
    * From now on `/readyz` says 503 and new work is refused; what is under way may finish. Then WebSockets are closed.
    * @param seconds how long, `Infinity` for however long it takes; by default `shutdown.drain_s`. What still runs then
@@ -109,6 +115,7 @@ export function assembleGateway(
     metrics = new Metrics(),
     env = process.env,
     now = Date.now,
+    policies: sources,
   }: GatewayParts,
   { serveMetrics }: { readonly serveMetrics: boolean },
 ): MountedGateway & { readonly access: Access } {
@@ -116,7 +123,15 @@ export function assembleGateway(
   const access = new Access(config.access, { env, now });
   const lifecycle = new Lifecycle();
   const within = servedWithin(all, { limits, texts: config.log.texts ? logger : null });
-  const models = metered(within, metrics);
+  const policies = new Policies(sources ?? config);
+  const replacePolicies = (replacing: PolicySources): void => {
+    policies.replace(replacing);
+    metrics.watchPolicies(policies.names);
+  };
+  metrics.watchPolicies(policies.names);
+  const models = new GovernedModels(metered(within, metrics), policies, (name, kept) =>
+    metrics.policy(name, kept),
+  );
   const live = new LiveGenerations(config.streams, logger);
   const connections = new Set<Duplex>();
   const streams = new StreamServer({
@@ -169,7 +184,7 @@ export function assembleGateway(
     await live.drain(1000 * seconds);
     await streams.close();
   };
-  return { app, attach, live, metrics, access, drain, close };
+  return { app, attach, live, metrics, access, replacePolicies, drain, close };
 }
 
 const faultLogger = (): Logger => pino({ level: 'error' }, pino.destination(2));

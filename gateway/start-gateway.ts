@@ -16,7 +16,7 @@ export interface GatewayOptions extends GatewayParts {
   readonly config?: Omit<ConfigInput, 'models'>;
 }
 
-export interface Gateway extends Pick<MountedGateway, 'live' | 'drain'> {
+export interface Gateway extends Pick<MountedGateway, 'live' | 'drain' | 'replacePolicies'> {
   readonly url: string;
   /** Of `/metrics`. */
   readonly metricsUrl: string;
@@ -40,7 +40,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   checkAccess(config, env);
   const serveMetrics = config.metrics.port === undefined;
   const mounted = assembleGateway(config, { ...options, metrics, env }, { serveMetrics });
-  const { app, attach, access, live } = mounted;
+  const { app, attach, access, live, replacePolicies } = mounted;
 
   const server = createHttpServer(limits, app, (code) => metrics.refused(code));
   attach(server);
@@ -72,7 +72,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     // The last words are written, but not yet sent.
     await Promise.race([stopListening(server), setTimeout(GOODBYE_TIMEOUT_MS, null, { ref: false })]);
   };
-  return { url, metricsUrl, server, live, drain, close };
+  return { url, metricsUrl, server, live, replacePolicies, drain, close };
 }
 
 async function startListening(

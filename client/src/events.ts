@@ -81,6 +81,8 @@ interface GuardInForce {
   calibrated?: boolean | undefined;
   /** Which methods have no valid calibration, and why; and whether `rate` is too low for anything to be flagged. */
   warnings?: string[] | undefined;
+  /** Name of the operator's policy; `null` where there is none. */
+  policy?: string | null | undefined;
 }
 
 /** The other token whose probability grew most under the perturbation. */

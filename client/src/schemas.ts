@@ -54,6 +54,7 @@ const guardInForce = z.looseObject({
   action: z.enum(['annotate', 'stop', 'rollback', 'reflect']),
   calibrated: z.optional(z.boolean()),
   warnings: z.optional(z.array(z.string())),
+  policy: z.optional(z.nullable(z.string())),
 });
 
 const errorBody = z.object({

@@ -132,5 +132,22 @@ export const ticket = z.object({ ticket: z.string(), expires_at: z.int() });
 /** `GET /healthz`; what it says of a model depends on its kind. */
 export const health = z.object({
   status: z.enum(['ok', 'degraded']),
-  models: z.array(z.looseObject({ id: z.string(), ready: z.boolean() })),
+  models: z.array(
+    z.looseObject({
+      id: z.string(),
+      ready: z.boolean(),
+      policies: z.array(
+        z.object({
+          name: z.string(),
+          defaults: z.looseObject({}),
+          locked: z.array(z.string()),
+          bounds: z.object({
+            min_rate: z.optional(z.number()),
+            max_rollbacks: z.optional(z.int()),
+            max_candidates: z.optional(z.int()),
+          }),
+        }),
+      ),
+    }),
+  ),
 });

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { DEVICE_CHOICES } from '../../src/engine/device.js';
+import { contradictionIn } from '../policy/contradiction.js';
+import { policySchema } from '../policy/policy-schema.js';
 
 const MIB = 1 << 20;
 
@@ -24,6 +26,7 @@ const memory = z
   .describe(
     'Limit for the predicted memory of all sequences, in bytes; default: 70 % of free memory. If several models share a machine, give each its share.',
   );
+const guard = policySchema.optional();
 
 const checkpointSchema = z
   .strictObject({
@@ -31,6 +34,7 @@ const checkpointSchema = z
     device,
     max_streams: count(16, 1, 1024).describe('Maximum concurrent responses.'),
     memory,
+    guard: guard.describe('[Policy](#a-policy) for requests for this model.'),
   })
   .describe('A checkpoint that the gateway runs itself.');
 
@@ -117,6 +121,7 @@ const upstreamModelSchema = z
       })
       .prefault({})
       .describe("Limits for a server's answers."),
+    guard: guard.describe('[Policy](#a-policy) for requests for this model.'),
   })
   .describe('A model that other servers run.');
 
@@ -145,6 +150,7 @@ const keySchema = z.strictObject({
     .optional()
     .describe('Overrides `access.requests_per_minute` for this key.'),
   generations: z.int().min(1).optional().describe('Overrides `access.generations` for this key.'),
+  guard: guard.describe('[Policy](#a-policy) for requests with this key.'),
 });
 
 export type KeyConfig = z.output<typeof keySchema>;
@@ -166,8 +172,7 @@ const keys = z
     error: 'contains a duplicate name',
   });
 
-/** The configuration of `flinch serve`; every part has a default. docs/reference is generated from its descriptions. */
-export const configSchema = z.strictObject({
+const sections = z.strictObject({
   listen: z
     .strictObject({
       host: z
@@ -201,6 +206,7 @@ export const configSchema = z.strictObject({
     .refine((models) => Object.keys(models).length > 0, { error: 'must contain at least one model' })
     .optional()
     .describe('Models by the name that requests use; default: the embedded reasoner.'),
+  guard: guard.describe('[Policy](#a-policy) for all requests.'),
   access: z
     .strictObject({
       keys: keys
@@ -278,6 +284,12 @@ export const configSchema = z.strictObject({
       texts: z.boolean().default(false).describe('Whether prompts and responses may be logged.'),
     })
     .prefault({}),
+});
+
+/** The configuration of `flinch serve`; every part has a default. docs/reference is generated from its descriptions. */
+export const configSchema = sections.superRefine((config, context) => {
+  const found = contradictionIn(config);
+  if (found) context.addIssue({ code: 'custom', path: [...found.path], message: found.problem });
 });
 
 export type Config = z.output<typeof configSchema>;

@@ -1,5 +1,15 @@
 import { readFile } from 'node:fs/promises';
-import { parse, YAMLError } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  YAMLError,
+} from 'yaml';
 import type { z } from 'zod';
 import { reasonOf } from '../../src/files/errors.js';
 import { fieldName } from '../../src/files/json.js';
@@ -27,7 +37,7 @@ export async function loadConfig({ file, env = {}, flags = [] }: ConfigSources):
 }
 
 /**
- * The values of all layers, later ones before earlier ones: field by field, but a list and `models` as a whole.
+ * The values of all layers, later ones before earlier ones: field by field, but a list, `models` and `guard` as a whole.
  * @throws ConfigError for the first problem
  */
 export function mergeConfig(layers: readonly ConfigLayer[]): Config {
@@ -45,22 +55,55 @@ async function readConfigFile(file: string): Promise<ConfigLayer> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new ConfigError(file, `cannot be read (${reasonOf(error)})`);
   });
-  const parsed = parseYaml(text, file);
+  const { parsed, lineOf } = parseYaml(text, file);
   if (!isRecord(parsed)) throw new ConfigError(file, 'must contain fields, such as "listen: {port: 9000}"');
   const values = withoutEmpty(parsed);
-  return { values, place: (path) => (path.length > 0 ? `${file}: ${fieldName(path)}` : file) };
+  return {
+    values,
+    place: (path) => (path.length > 0 ? `${file}:${lineOf(path)}: ${fieldName(path)}` : file),
+  };
 }
 
-function parseYaml(text: string, file: string): unknown {
+interface ParsedYaml {
+  readonly parsed: unknown;
+  /** Where a field is, or the innermost part around it that is there; the first line is 1. */
+  readonly lineOf: (path: readonly PropertyKey[]) => number;
+}
+
+function parseYaml(text: string, file: string): ParsedYaml {
   try {
+    const lines = new LineCounter();
+    const document = parseDocument(text, { lineCounter: lines });
+    const [error] = document.errors;
+    if (error) throw error;
     // JSON is YAML. A file with comments alone says nothing.
-    return parse(text) ?? {};
+    return {
+      parsed: document.toJS() ?? {},
+      lineOf: (path) => lines.linePos(startOf(document, path)).line,
+    };
   } catch (error) {
     // Its first line says what and where; the others show the text, which may hold what is no one's business.
     if (error instanceof YAMLError)
       throw new ConfigError(file, error.message.split('\n')[0] ?? 'is not valid YAML');
     throw error;
   }
+}
+
+/** Of the name of a field, or of an item of a list. */
+function startOf(document: Document, path: readonly PropertyKey[]): number {
+  let start = 0;
+  let node: unknown = document.contents;
+  for (const name of path) {
+    const within: unknown = isAlias(node) ? node.resolve(document) : node;
+    const pair = isMap(within)
+      ? within.items.find(({ key }) => isScalar(key) && String(key.value) === String(name))
+      : null;
+    const item = pair ? pair.key : isSeq(within) ? within.items[Number(name)] : null;
+    if (!isNode(item)) break;
+    start = item.range?.[0] ?? start;
+    node = pair ? pair.value : item;
+  }
+  return start;
 }
 
 /**
@@ -74,8 +117,11 @@ function withoutEmpty(values: Record<string, unknown>): Record<string, unknown> 
   );
 }
 
+/** Parts that a later layer replaces as a whole. */
+const REPLACED: ReadonlySet<string | undefined> = new Set(['models', 'guard']);
+
 function merge(before: unknown, after: unknown, path: readonly string[]): unknown {
-  if (!isRecord(before) || !isRecord(after) || path[0] === 'models') return after;
+  if (!isRecord(before) || !isRecord(after) || REPLACED.has(path[0])) return after;
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   // `fromEntries` also makes a field named "__proto__", which the schema then refuses like any unknown field.
   return Object.fromEntries(

@@ -16,6 +16,9 @@ const PREFIX = 'FLINCH_';
 /** What the examples' clients read, which may be set where a gateway is started. */
 const OF_CLIENTS: ReadonlySet<string> = new Set(['FLINCH_URL', 'FLINCH_API_KEY']);
 
+/** Parts with many fields have one variable, in JSON. */
+const WHOLE: ReadonlySet<string> = new Set(['guard']);
+
 /** Of each environment variable, the field that it sets: `FLINCH_LIMITS_BODY_BYTES` is `limits.body_bytes`. */
 export const CONFIG_VARIABLES: ReadonlyMap<string, Field> = new Map(
   leaves(z.toJSONSchema(configSchema, { io: 'input' }), []).map((field) => [variableOf(field.path), field]),
@@ -28,7 +31,7 @@ function variableOf(path: Path): string {
 type Schema = z.core.JSONSchema.BaseSchema;
 
 function leaves(schema: Schema, path: Path): Field[] {
-  if (!schema.properties) return [{ path, kind: kindOf(schema) }];
+  if (!schema.properties || WHOLE.has(path.join('.'))) return [{ path, kind: kindOf(schema) }];
   return Object.entries(schema.properties).flatMap(([name, field]) =>
     typeof field === 'boolean' ? [] : leaves(field, [...path, name]),
   );
@@ -43,8 +46,8 @@ function kindOf({ type, items }: Schema): Kind {
 }
 
 /**
- * What the environment says of the configuration. Lists of texts have commas between, other lists and `models` are
- * JSON. `PORT` is another name of `FLINCH_LISTEN_PORT`, which goes before it.
+ * What the environment says of the configuration. Lists of texts have commas between, other lists, `models` and `guard`
+ * are JSON. `PORT` is another name of `FLINCH_LISTEN_PORT`, which goes before it.
  * @throws ConfigError for a value that is not of the field's kind
  */
 export function readVariables(env: NodeJS.ProcessEnv): ConfigLayer[] {

@@ -25,6 +25,7 @@ export const ERROR_CODES = [
   'not_recovered',
   'origin_not_allowed',
   'overloaded',
+  'policy_violation',
   'prompt_too_long',
   'rate_limited',
   'request_timeout',

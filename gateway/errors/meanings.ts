@@ -71,6 +71,11 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
     meaning: 'The origin of the page is not allowed; see `access.origins`.',
   },
   overloaded: { status: '503', meaning: 'No further stream or ticket is admitted. Try again later.' },
+  policy_violation: {
+    status: '403',
+    meaning:
+      "The request sets a field of the guard that the operator's policy locks, or a value beyond its bounds; `param` is the field, `message` names the policy.",
+  },
   prompt_too_long: {
     status: '400',
     meaning: '`messages` exceed `limits.prompt_characters`.',

@@ -11,7 +11,9 @@ import type { Lifecycle } from '../generations/lifecycle.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
 import { formatFor } from '../metrics/exposition.js';
 import type { Metrics } from '../metrics/metrics.js';
+import type { GovernedModels } from '../models/governed-models.js';
 import type { Models } from '../models/models.js';
+import { describePolicy } from '../policy/policies.js';
 import { chatCompletions, resumeCompletion } from './chat-completions.js';
 import { checkForm, endWithConnection } from './http-server.js';
 import { jsonBody } from './json-body.js';
@@ -34,7 +36,7 @@ const PAGE_HEADERS = {
 };
 
 export interface AppOptions {
-  readonly models: Models;
+  readonly models: GovernedModels;
   readonly live: LiveGenerations;
   readonly access: Access;
   readonly settings: Pick<Config, 'limits' | 'streams'>;
@@ -66,7 +68,11 @@ export function createApp(options: AppOptions): Express {
     res.status(status === 'ready' ? 200 : 503).json({ status });
   });
   app.get('/healthz', (_req, res) => {
-    const all = models.all.map((model) => ({ id: model.name, ...model.status() }));
+    const all = models.all.map((model) => ({
+      id: model.name,
+      ...model.status(),
+      policies: models.policies.allOf(model.name).map(describePolicy),
+    }));
     res.json({ status: all.every(({ ready }) => ready) ? 'ok' : 'degraded', models: all });
   });
 

@@ -8,7 +8,7 @@ import { ApiError } from '../errors/api-error.js';
 import type { Encoding, LiveGeneration, Sink } from '../generations/live-generation.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
 import type { Metrics } from '../metrics/metrics.js';
-import type { Models } from '../models/models.js';
+import type { GovernedModels } from '../models/governed-models.js';
 import type { Prepared } from '../models/served-model.js';
 import { type ChatRequest, chatSchema, parse } from '../requests/generation-request.js';
 import { Completion } from './completion.js';
@@ -16,7 +16,7 @@ import { SseSink, sseEvent } from './sse.js';
 import { VerbatimEncoding, wholeVerbatim } from './verbatim.js';
 
 export interface ChatOptions {
-  readonly models: Models;
+  readonly models: GovernedModels;
   readonly live: LiveGenerations;
   readonly settings: Pick<Config, 'streams'>;
   readonly logger: Logger;
@@ -41,7 +41,15 @@ export function chatCompletions({ models, ...resuming }: ChatOptions): RequestHa
       principal,
       logger: logger.child({ request_id: res.locals.requestId, principal: principal.name }),
       resumable: request.resumable === true,
-      prepare: () => models.prepare(request, { canRetract: false, verbatim: true, responseId: id }),
+      prepare: () => {
+        const { name } = principal;
+        return models.prepare(request, {
+          principal: name,
+          canRetract: false,
+          verbatim: true,
+          responseId: id,
+        });
+      },
       encode: (prepared) => {
         if (prepared.verbatim) return verbatim(id, request, prepared, live.epoch);
         const completion = completionOf(id, request, prepared);

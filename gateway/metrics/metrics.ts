@@ -10,6 +10,7 @@ import type { ModelSeries } from './generation-observer.js';
 import { GenerationMetrics } from './generations.js';
 import { GuardMetrics } from './guard.js';
 import { HttpMetrics, type ObservedRequest } from './http.js';
+import { PolicyMetrics } from './policy.js';
 import { buildInfo, processMetrics } from './process.js';
 import { UpstreamMetrics } from './upstream.js';
 
@@ -30,6 +31,7 @@ export class Metrics {
   readonly #guard = new GuardMetrics(this.#families);
   readonly #engine = new EngineMetrics(this.#families);
   readonly #upstream = new UpstreamMetrics(this.#families);
+  readonly #policies = new PolicyMetrics(this.#families);
   readonly #models = new Map<string, ModelSeries>();
   #logger = pino({ level: 'silent' });
   #hasFailed = false;
@@ -72,6 +74,16 @@ export class Metrics {
   /** @param model that was asked for, if it was read */
   refused(code: ErrorCode, model?: string): void {
     this.#http.refused(code, model);
+  }
+
+  /** @param names of policies that may be in force */
+  watchPolicies(names: readonly string[]): void {
+    this.#policies.watch(names);
+  }
+
+  /** @param accepted whether the request keeps to the policy */
+  policy(name: string | null, accepted: boolean): void {
+    this.#policies.request(name, accepted);
   }
 
   resumed(recovered: boolean): void {

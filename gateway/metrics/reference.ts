@@ -4,6 +4,7 @@ import * as engine from './engine.js';
 import * as generations from './generations.js';
 import * as guard from './guard-definitions.js';
 import * as http from './http.js';
+import * as policy from './policy.js';
 import * as build from './process.js';
 import * as upstream from './upstream.js';
 
@@ -39,6 +40,7 @@ export const METRICS: Readonly<Record<string, readonly (Definition | HistogramDe
     guard.STEP_HOLD,
     guard.VERDICTS,
   ],
+  Policies: [policy.POLICY_REQUESTS],
   Engine: [engine.PASS_DURATION, engine.QUEUE_DEPTH, engine.RESTARTS, engine.ENGINE_UP],
   Upstreams: [upstream.UPSTREAM_ERRORS, upstream.UPSTREAM_UP, upstream.SCORER_MISMATCHES],
   'HTTP and connections': [

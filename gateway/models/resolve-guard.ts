@@ -1,11 +1,11 @@
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
 import { neverFires, type Guard as StreamGuard } from '../../src/guard/guard.js';
-import { checkGuard, type GuardFields, guardOf } from '../../src/guard/guard-fields.js';
+import { checkGuard, guardOf } from '../../src/guard/guard-fields.js';
 import type { RiskModel } from '../../src/risk/risk.js';
 import { METHODS } from '../../src/uncertainty/method-names.js';
 import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
 import { absoluteScoring, DEFAULT_RANDOM, type Scoring } from '../../src/uncertainty/settings.js';
-import { completeGuard } from '../requests/guard-limits.js';
+import { type AskedGuard, completeGuard, guardSchema } from '../requests/guard-limits.js';
 import type { RiskModels } from './risk-models.js';
 import type { GuardInForce } from './served-model.js';
 
@@ -31,10 +31,10 @@ export interface JudgedBy {
  * @throws ApiError 400; SettingsError for settings that do not fit together, or not to the model
  */
 export async function guardInForce(
-  asked: GuardFields,
+  asked: AskedGuard,
   { checkpoint, risks: models, canRetract, lag }: JudgedBy,
 ): Promise<{ readonly settings: GuardInForce; readonly judging: Judging | null }> {
-  const fields = completeGuard(asked, METHODS);
+  const fields = completeGuard(guardSchema.parse(asked), METHODS);
   const scoring = await absoluteScoring(scoringOf(fields), checkpoint.embeddingRms);
   const settings = { ...fields, alpha: scoring.alpha, sigma: scoring.random?.sigma ?? DEFAULT_RANDOM.sigma };
   if (!settings.enabled) return { settings, judging: null };

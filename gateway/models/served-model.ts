@@ -16,6 +16,8 @@ export interface GuardInForce extends CompleteGuardFields {
   readonly calibrated?: boolean;
   /** For people: of which methods no calibration holds, what cannot be computed, whether nothing is ever flagged. */
   readonly warnings?: readonly string[];
+  /** Name of the operator's policy for this request; `null` where there is none. */
+  readonly policy?: string | null;
 }
 
 /** A generation that is ready to start. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fromZod } from '../errors/api-error.js';
-import { guardSchema } from './guard-limits.js';
+import { askedGuardSchema } from './guard-limits.js';
 import { upTo } from './limited-list.js';
 import { messages, textMessages } from './messages.js';
 import { unsupported } from './unsupported.js';
@@ -58,9 +58,9 @@ const generationFields = {
     .max(LIMITS.topLogprobs)
     .nullish()
     .describe('Number of most probable alternatives reported for each token.'),
-  guard: guardSchema
+  guard: askedGuardSchema
     .nullish()
-    .transform((guard) => guard ?? guardSchema.parse({}))
+    .transform((guard) => guard ?? {})
     .describe('How tokens are scored, and what happens to doubtful steps.'),
 };
 

@@ -37,6 +37,25 @@ export const guardSchema = z
   })
   .transform(withRoom);
 
+/** The guard as a client or an operator writes it: a field that is left out is not there. */
+export type AskedGuard = z.input<typeof guardSchema>;
+
+const isGuard = (value: unknown, { issues }: Pick<z.core.$RefinementCtx, 'issues'>): value is AskedGuard => {
+  const { error } = guardSchema.safeParse(value);
+  for (const issue of error?.issues ?? []) {
+    const { path, message } = issue;
+    if (issue.code === 'unrecognized_keys') issues.push({ ...issue, input: issue.input ?? {} });
+    else issues.push({ code: 'custom', path, message, input: value });
+  }
+  return error === undefined;
+};
+
+/** Checks the fields as {@link guardSchema} does, but keeps them as they were written: which were set matters. */
+export const askedGuardSchema = z
+  .unknown()
+  .transform((value, context) => (isGuard(value, context) ? value : z.NEVER))
+  .meta({ ...z.toJSONSchema(guardSchema, { io: 'input', unrepresentable: 'any' }), $schema: undefined });
+
 /**
  * Fills in the methods: by default the usual ones, as far as they are available. Steps are judged by `adversarial` if
  * it is one of them, otherwise by the first, unless `method` says otherwise.

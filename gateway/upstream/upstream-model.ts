@@ -23,7 +23,7 @@ import type {
   ServedModel,
 } from '../models/served-model.js';
 import { type GenerationFields, textRequest } from '../requests/generation-request.js';
-import { completeGuard } from '../requests/guard-limits.js';
+import { completeGuard, guardSchema } from '../requests/guard-limits.js';
 import { UpstreamError } from './errors.js';
 import type { Failover } from './failover.js';
 import { logprobBranch } from './logprob-branch.js';
@@ -155,7 +155,7 @@ export class UpstreamModel implements ServedModel {
     }
     const available = methodsOf(capabilities);
     const prepared = { model: this.name, vocabulary: null, promptTokens: null };
-    const settings = this.#settings(request.guard, available);
+    const settings = this.#settings(guardSchema.parse(request.guard), available);
     const methods = settings.enabled ? settings.methods : [];
     const asked: UpstreamRequest = {
       ...requestOf(request, maxTokens),

@@ -10,13 +10,13 @@ import { Heartbeat } from '../generations/heartbeat.js';
 import type { LiveGeneration, Sink } from '../generations/live-generation.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
 import type { Metrics } from '../metrics/metrics.js';
-import type { Models } from '../models/models.js';
+import type { GovernedModels } from '../models/governed-models.js';
 import { cancelSchema, createSchema, parse, resumeSchema } from '../requests/generation-request.js';
 import { CLOSE_CODES, type CloseCode, isFinal, isMeant } from './close-codes.js';
 import { StreamEncoding } from './encoding.js';
 
 export interface StreamOptions {
-  readonly models: Models;
+  readonly models: GovernedModels;
   readonly live: LiveGenerations;
   readonly principal: Principal;
   readonly settings: Pick<Config, 'limits' | 'streams'>;
@@ -126,7 +126,8 @@ export class StreamConnection {
         requestId,
         logger,
         over: ({ model }, complete) => logger.info({ response_id: id, model, complete }, 'generation'),
-        prepare: () => models.prepare(request, { canRetract: true, responseId: id, refused }),
+        prepare: () =>
+          models.prepare(request, { principal: principal.name, canRetract: true, responseId: id, refused }),
         encode: (prepared) => new StreamEncoding({ id, requestId, epoch: live.epoch, resumable, prepared }),
       })
       .finally(() => {

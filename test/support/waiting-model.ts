@@ -2,7 +2,7 @@ import { Observable, Subject } from 'rxjs';
 import type { ServedModel } from '#gateway/index.js';
 import type { Prepared, PrepareOptions } from '#gateway/models/served-model.js';
 import { type GenerationFields, textRequest } from '#gateway/requests/generation-request.js';
-import { completeGuard } from '#gateway/requests/guard-limits.js';
+import { completeGuard, guardSchema } from '#gateway/requests/guard-limits.js';
 import type { GuardEvent } from '#src/stream/events.js';
 import { METHODS } from '#src/uncertainty/method-names.js';
 
@@ -38,7 +38,12 @@ export class WaitingModel implements ServedModel {
     return {
       model: this.name,
       vocabulary: null,
-      guard: { ...completeGuard(guard, METHODS), enabled: false, alpha: 1e-4, sigma: 1e-3 },
+      guard: {
+        ...completeGuard(guardSchema.parse(guard), METHODS),
+        enabled: false,
+        alpha: 1e-4,
+        sigma: 1e-3,
+      },
       promptTokens: 1,
       start: () =>
         new Observable<GuardEvent>((subscriber) => {

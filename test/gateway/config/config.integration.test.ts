@@ -24,7 +24,7 @@ async function refusal(loading: Promise<unknown>): Promise<string> {
   try {
     await loading;
   } catch (error) {
-    if (error instanceof ConfigError) return error.message.replace(/^.*\/\d+\.yaml/, 'file');
+    if (error instanceof ConfigError) return error.message.replace(/^.*\/\d+\.yaml(:\d+)?/, 'file');
     throw error;
   }
   throw new Error('it was accepted');
@@ -184,6 +184,20 @@ describe('the configuration', () => {
     expect(await refusal(load(file, env))).toContain(message);
   });
 
+  it.each([
+    ['a field', 'log:\n  level: info\n\nlisten:\n  port: 99999\n', 5],
+    ['an unknown field', 'listen:\n  port: 1\n  prot: 1\n', 3],
+    ['a part that lacks a field', 'access:\n  keys:\n    - name: a\n      env: A\n    - name: b\n', 5],
+    ['a field of JSON', '{\n  "listen": {\n    "port": 99999\n  }\n}', 3],
+    ['what an alias stands for', 'guard: &p\n  locked: [x]\nmodels: {m: {checkpoint: x, guard: *p}}', 2],
+    ['a name that YAML reads as a number', 'models:\n  7:\n    checkpoint: x\n    port: 1', 4],
+  ])('names the line: %s', async (_what, text, line) => {
+    const file = fileOf(text);
+    await expect(loadConfig({ file })).rejects.toMatchObject({
+      place: expect.stringContaining(`${file}:${line}: `),
+    });
+  });
+
   it('has no heartbeat that clients would miss', async () => {
     const slowest = configSchema.parse({ streams: { heartbeat_s: 20 } }).streams.heartbeat_s;
     expect(2 * 1000 * slowest).toBeLessThan(DEFAULT_SILENCE_MS);
@@ -198,7 +212,8 @@ describe('the configuration', () => {
 
   it('is as the example says, which has every field', async () => {
     const file = fileURLToPath(new URL('../../../docs/flinch.example.yaml', import.meta.url));
-    const { models = {}, access, ...rest } = await loadConfig({ file });
+    const { models = {}, access, guard, ...rest } = await loadConfig({ file });
+    expect(guard).toMatchObject({ name: 'house', defaults: { rate: 0.05 }, bounds: { min_rate: 0.01 } });
     expect(Object.values(models).map((model) => 'checkpoint' in model)).toEqual([true, false]);
     expect(access.keys.map(({ name }) => name)).toEqual(['web', 'prometheus']);
     const defaults = configSchema.parse({ metrics: { port: 9464 }, limits: { response_tokens: 4096 } });
@@ -218,6 +233,83 @@ describe('the manuals', () => {
     const guessed = guesses.map((guess) => createHash('sha256').update(guess).digest('hex'));
     expect(hashes).toHaveLength(1);
     expect(guessed).not.toContain(hashes[0]);
+  });
+});
+
+describe('a policy that contradicts itself', () => {
+  const key = (guard: string) => `access: {keys: [{name: a, env: A, guard: ${guard}}]}`;
+  const model = (guard: string, more = '') => `models: {m: {checkpoint: x, guard: ${guard}${more}}}`;
+
+  it.each([
+    ['an unknown field', 'guard: {lock: all}', 'guard.lock: is not a configuration field'],
+    [
+      'an unknown default',
+      'guard: {defaults: {rat: 0.1}}',
+      'guard.defaults.rat: is not a configuration field',
+    ],
+    ['a default out of range', key('{defaults: {rate: 2}}'), 'access.keys[0].guard.defaults.rate: must be a'],
+    [
+      'a locked field that is none',
+      model('{locked: [action, rat]}'),
+      'models.m.guard.locked[1]: is not a field',
+    ],
+    ['a bound out of range', 'guard: {bounds: {max_candidates: 17}}', 'guard.bounds.max_candidates: must be'],
+    [
+      'a default beyond its bound',
+      'guard: {defaults: {rate: 0.01}, bounds: {min_rate: 0.05}}',
+      'guard.defaults.rate: 0.01 is below 0.05, which is bounds.min_rate of the policy gateway',
+    ],
+    [
+      "a key's default beyond the gateway's bound",
+      `guard: {name: house, bounds: {max_candidates: 2}}\n${key('{defaults: {candidates: 3}}')}`,
+      'access.keys[0].guard.defaults.candidates: 3 is above 2, which is bounds.max_candidates of the policy house',
+    ],
+    [
+      "a model's default beyond a key's bound",
+      `${model('{defaults: {max_rollbacks: 3}}')}\n${key('{bounds: {max_rollbacks: 2}}')}`,
+      'models.m.guard.defaults.max_rollbacks: 3 is above 2, which is bounds.max_rollbacks of the policy key:a',
+    ],
+    [
+      'a method that is not among the methods',
+      `guard: {defaults: {method: entropy}}\n${key('{defaults: {methods: [nll]}}')}`,
+      'guard.defaults.method: is not among guard.methods',
+    ],
+    [
+      'a window below the block',
+      'guard: {defaults: {block: 32, window: 16}}',
+      'guard.defaults.window: must be at',
+    ],
+    [
+      'methods that need a scorer that a model does not have',
+      'guard: {defaults: {methods: [adversarial]}}\nmodels: {m: {upstreams: [{url: "http://x/v1"}]}}',
+      'guard.defaults.methods: adversarial needs a scorer',
+    ],
+    [
+      'a method that is locked, but follows from others',
+      'guard: {locked: [method]}',
+      'guard.locked: method follows',
+    ],
+    ['a name of another kind', 'guard: {name: "a b"}', 'guard.name: must be 1 to 128 letters'],
+    ['the name of none', 'guard: {name: none}', 'guard.name: must not be "none"'],
+  ])('is refused: %s', async (_what, text, message) => {
+    expect(await refusal(load(text))).toContain(`file: ${message}`);
+  });
+
+  it.each([
+    'guard: {defaults: {enabled: false, method: entropy, methods: [nll]}, locked: all}',
+    'guard: {bounds: {min_rate: 0.5, max_candidates: 1, max_rollbacks: 0}}',
+    'guard: {defaults: {alpha: 0.005rms}, locked: [method, methods]}',
+    model('{locked: all}', ', device: cpu'),
+  ])('is not this: %s', async (text) => {
+    expect(await load(text)).toHaveProperty('limits');
+  });
+
+  it('can come from the environment, as JSON', async () => {
+    const env = { FLINCH_GUARD: '{"defaults": {"action": "stop"}, "locked": "all"}' };
+    const { guard } = await load('guard: {bounds: {max_candidates: 2}}', env);
+    expect(guard).toMatchObject({ defaults: { action: 'stop' }, bounds: {} });
+    expect(guard?.locked).toContain('enabled');
+    expect(await refusal(load('', { FLINCH_GUARD: '{"locked": ["x"]}' }))).toContain('FLINCH_GUARD: ');
   });
 });
 

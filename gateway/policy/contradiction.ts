@@ -1,0 +1,106 @@
+import { checkGuard, guardOf } from '../../src/guard/guard-fields.js';
+import { METHODS, type Method } from '../../src/uncertainty/method-names.js';
+import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
+import { checkScoring } from '../../src/uncertainty/settings.js';
+import { toApiError } from '../errors/api-error.js';
+import { type AskedGuard, completeGuard, guardSchema } from '../requests/guard-limits.js';
+import {
+  gatewayLevel,
+  type KeyWithPolicy,
+  keyLevel,
+  type ModelWithPolicy,
+  modelLevel,
+  type PolicySources,
+} from './policies.js';
+import { boundExceeded, type Level, type Policy, policyOf } from './policy.js';
+
+export interface Contradiction {
+  /** Of the field at fault, in the configuration. */
+  readonly path: readonly PropertyKey[];
+  readonly problem: string;
+}
+
+interface Source extends ModelWithPolicy {
+  /** Of a model that other servers run. */
+  readonly upstreams?: unknown;
+  readonly scorer?: unknown;
+}
+
+/** What an upstream's log-probabilities allow at most; see gateway/upstream/logprob-scores.ts. */
+const OF_LOGPROBS: readonly Method[] = ['nll', 'margin'];
+
+/**
+ * Finds policies that no request could satisfy: a default beyond a bound, settings that do not go together. Those of
+ * gateway, model and key are looked at together, for each model and key that has one.
+ */
+export function contradictionIn(
+  sources: PolicySources & { readonly models?: Readonly<Record<string, Source>> | undefined },
+): Contradiction | null {
+  const gateway = gatewayLevel(sources.guard);
+  const models = Object.entries(sources.models ?? {});
+  const keys = [[], ...sources.access.keys.map((key: KeyWithPolicy, i) => keyLevel(i, key))];
+  const places = [
+    { levels: [], available: METHODS },
+    ...models.map(([name, model]) => ({
+      levels: modelLevel(name, model),
+      available: model.upstreams !== undefined && model.scorer === undefined ? OF_LOGPROBS : METHODS,
+    })),
+  ];
+  for (const { levels, available } of places) {
+    for (const key of keys) {
+      const found = contradictionOf([...gateway, ...levels, ...key], available);
+      if (found) return found;
+    }
+  }
+  return null;
+}
+
+function contradictionOf(levels: readonly Level[], available: readonly Method[]): Contradiction | null {
+  const policy = policyOf(levels);
+  if (!policy) return null;
+  const guard = guardSchema.parse(policy.defaults);
+  const exceeded = boundExceeded(guard, policy.bounds);
+  if (exceeded) {
+    const { field, value, words, bound, limit, policy: other } = exceeded;
+    const problem = `${value} is ${words} ${limit}, which is bounds.${bound} of the policy ${other}`;
+    return { path: placeOf(field, levels), problem };
+  }
+  return unfit(policy.defaults, levels, available) ?? loose(policy, levels);
+}
+
+/** Settings that a model would refuse. */
+function unfit(
+  defaults: AskedGuard,
+  levels: readonly Level[],
+  available: readonly Method[],
+): Contradiction | null {
+  const fields = guardSchema.parse(defaults);
+  if (!fields.enabled) return null;
+  try {
+    const guard = completeGuard(fields, available);
+    const scoring = scoringOf(guard);
+    checkScoring(scoring);
+    checkGuard(guardOf(guard, false), scoring);
+    return null;
+  } catch (error) {
+    const { message, param } = toApiError(error).body;
+    if (param === null) throw error;
+    const field = param.replace(/^guard\./, '');
+    return { path: placeOf(field, levels), problem: message.slice(`${param}: `.length) };
+  }
+}
+
+/** `method` follows from `methods` unless it is set: a lock of it alone would hold nothing. */
+function loose({ defaults, locked }: Policy, levels: readonly Level[]): Contradiction | null {
+  if (!locked.has('method') || locked.has('methods') || defaults.method !== undefined) return null;
+  const level = levels.findLast(({ config }) => config.locked.includes('method'));
+  const problem = 'method follows from methods: lock methods too, or set method in defaults';
+  return { path: [...(level?.path ?? []), 'locked'], problem };
+}
+
+/** Where a default is set; the last level that does so is in force. */
+function placeOf(field: string, levels: readonly Level[]): readonly PropertyKey[] {
+  const level = levels.findLast(({ config }) => Object.hasOwn(config.defaults, field));
+  if (level) return [...level.path, 'defaults', field];
+  return levels.at(-1)?.path ?? [];
+}

@@ -1,0 +1,89 @@
+import { type Level, limitsOf, type Policy, policyOf } from './policy.js';
+import type { PolicyConfig } from './policy-schema.js';
+
+/** As much of the configuration as says something about the guard. */
+export interface PolicySources {
+  readonly guard?: PolicyConfig | undefined;
+  readonly models?: Readonly<Record<string, ModelWithPolicy>> | undefined;
+  readonly access: { readonly keys: readonly KeyWithPolicy[] };
+}
+
+export interface ModelWithPolicy {
+  readonly guard?: PolicyConfig | undefined;
+}
+
+export interface KeyWithPolicy {
+  readonly name: string;
+  readonly guard?: PolicyConfig | undefined;
+}
+
+/** The policies of a configuration, which can be replaced while the gateway runs. */
+export class Policies {
+  #sources: PolicySources;
+
+  constructor(sources: PolicySources) {
+    this.#sources = sources;
+  }
+
+  /** Requests from now on have these; those under way keep what they began with. */
+  replace(sources: PolicySources): void {
+    this.#sources = sources;
+  }
+
+  /**
+   * @param model by its name
+   * @param principal name of the key
+   */
+  of(model: string, principal: string): Policy | null {
+    const { models = {}, access } = this.#sources;
+    const key = access.keys.findIndex(({ name }) => name === principal);
+    return policyOf([
+      ...this.#gateway(),
+      ...modelLevel(model, Object.hasOwn(models, model) ? models[model] : undefined),
+      ...keyLevel(key, access.keys[key]),
+    ]);
+  }
+
+  /** All that requests for a model may have: that of keys without a policy of their own first, if there is one. */
+  allOf(model: string): readonly Policy[] {
+    const keys = this.#sources.access.keys.filter(({ guard }) => guard !== undefined);
+    const all = [this.of(model, ''), ...keys.map(({ name }) => this.of(model, name))];
+    return all.filter((policy) => policy !== null);
+  }
+
+  /** The names of all. */
+  get names(): readonly string[] {
+    const { models = {}, access } = this.#sources;
+    const levels = [
+      ...this.#gateway(),
+      ...Object.entries(models).flatMap(([name, model]) => modelLevel(name, model)),
+      ...access.keys.flatMap((key, i) => keyLevel(i, key)),
+    ];
+    return [...new Set(levels.map(({ name }) => name))];
+  }
+
+  #gateway(): Level[] {
+    return gatewayLevel(this.#sources.guard);
+  }
+}
+
+export const gatewayLevel = (config: PolicyConfig | undefined): Level[] =>
+  levelOf(config, 'gateway', ['guard']);
+
+export const modelLevel = (name: string, model: ModelWithPolicy | undefined): Level[] =>
+  levelOf(model?.guard, `model:${name}`, ['models', name, 'guard']);
+
+/** @param index of the key in the configuration */
+export const keyLevel = (index: number, key: KeyWithPolicy | undefined): Level[] =>
+  levelOf(key?.guard, `key:${key?.name}`, ['access', 'keys', index, 'guard']);
+
+const levelOf = (config: PolicyConfig | undefined, usual: string, path: Level['path']): Level[] =>
+  config === undefined ? [] : [{ name: config.name ?? usual, path, config }];
+
+/** A policy as `/healthz` shows it. */
+export const describePolicy = ({ name, defaults, locked, bounds }: Policy) => ({
+  name,
+  defaults,
+  locked: [...locked.keys()],
+  bounds: limitsOf(bounds),
+});

@@ -1,0 +1,139 @@
+import { isDeepStrictEqual } from 'node:util';
+import { show } from '../../src/files/errors.js';
+import { DEFAULT_GUARD } from '../../src/guard/guard.js';
+import type { GuardFieldName } from '../../src/guard/guard-fields.js';
+import { ApiError } from '../errors/api-error.js';
+import { type AskedGuard, guardSchema } from '../requests/guard-limits.js';
+import type { PolicyConfig } from './policy-schema.js';
+
+/** A policy of one place of the configuration. */
+export interface Level {
+  readonly name: string;
+  /** Where it is: `['models', 'm', 'guard']`. */
+  readonly path: readonly PropertyKey[];
+  readonly config: PolicyConfig;
+}
+
+type BoundName = keyof PolicyConfig['bounds'];
+
+export interface Bound {
+  readonly bound: BoundName;
+  readonly limit: number;
+  /** Name of the policy that sets it. */
+  readonly policy: string;
+}
+
+/** What holds for a request: the policies of gateway, model and key together. */
+export interface Policy {
+  /** That of the most specific of them. */
+  readonly name: string;
+  readonly defaults: AskedGuard;
+  /** Each locked field, with the name of the policy that locks it. */
+  readonly locked: ReadonlyMap<GuardFieldName, string>;
+  readonly bounds: readonly Bound[];
+}
+
+/** Of each bound, the field, its value unless somebody sets it, and which of two values is further inside. */
+export const BOUNDS = {
+  min_rate: { field: 'rate', unset: DEFAULT_GUARD.rate, within: Math.max, words: 'below' },
+  max_rollbacks: {
+    field: 'max_rollbacks',
+    unset: DEFAULT_GUARD.maxRollbacks,
+    within: Math.min,
+    words: 'above',
+  },
+  max_candidates: { field: 'candidates', unset: DEFAULT_GUARD.candidates, within: Math.min, words: 'above' },
+} as const satisfies Record<
+  BoundName,
+  {
+    readonly field: GuardFieldName;
+    readonly unset: number;
+    readonly within: (value: number, limit: number) => number;
+    readonly words: string;
+  }
+>;
+
+const BOUND_NAMES = ['min_rate', 'max_rollbacks', 'max_candidates'] as const satisfies readonly BoundName[];
+
+/**
+ * Later levels override the defaults of earlier ones, field by field; locks and bounds add up.
+ * @param levels gateway, model, key, as far as they have a policy
+ * @returns `null` without any
+ */
+export function policyOf(levels: readonly Level[]): Policy | null {
+  const last = levels.at(-1);
+  if (!last) return null;
+  const bounds = levels.flatMap(({ name, config }) =>
+    BOUND_NAMES.flatMap((bound): Bound[] => {
+      const limit = config.bounds[bound];
+      return limit === undefined ? [] : [{ bound, limit, policy: name }];
+    }),
+  );
+  const locked = levels.flatMap(({ name, config }) => config.locked.map((field) => [field, name] as const));
+  return {
+    name: last.name,
+    defaults: Object.assign(unsetWithin(bounds), ...levels.map(({ config }) => config.defaults)),
+    locked: new Map(locked),
+    bounds,
+  };
+}
+
+/** The strictest of each bound. */
+export function limitsOf(bounds: readonly Bound[]): Partial<Record<BoundName, number>> {
+  const limits: Partial<Record<BoundName, number>> = {};
+  for (const { bound, limit } of bounds) {
+    limits[bound] = BOUNDS[bound].within(limits[bound] ?? limit, limit);
+  }
+  return limits;
+}
+
+/** Fields whose usual value is out of bounds: they have the nearest within, unless somebody sets them. */
+function unsetWithin(bounds: readonly Bound[]): AskedGuard {
+  const fields = Object.entries(limitsOf(bounds)).flatMap(([name, limit]) => {
+    const bound = BOUND_NAMES.find((each) => each === name);
+    if (!bound) return [];
+    const { field, unset, within } = BOUNDS[bound];
+    const value = within(unset, limit);
+    return value === unset ? [] : [[field, value] as const];
+  });
+  return Object.fromEntries(fields);
+}
+
+/** The first bound that a value is beyond. */
+export function boundExceeded(
+  guard: Readonly<Record<(typeof BOUNDS)[BoundName]['field'], number>>,
+  bounds: readonly Bound[],
+): (Bound & { readonly field: GuardFieldName; readonly value: number; readonly words: string }) | null {
+  for (const each of bounds) {
+    const { field, within, words } = BOUNDS[each.bound];
+    const value = guard[field];
+    if (within(value, each.limit) !== value) return { ...each, field, value, words };
+  }
+  return null;
+}
+
+/**
+ * The guard that a request has under a policy: the policy's defaults, and what the client sets.
+ * @throws ApiError 403 `policy_violation` that names field and policy
+ */
+export function underPolicy({ defaults, locked, bounds }: Policy, asked: AskedGuard): AskedGuard {
+  const together = { ...defaults, ...asked };
+  const inForce = guardSchema.parse(defaults);
+  const wanted = guardSchema.parse(together);
+  for (const [field, policy] of locked) {
+    if (isDeepStrictEqual(wanted[field], inForce[field])) continue;
+    const kept = inForce[field] === undefined ? '' : ` to ${show(inForce[field])}`;
+    throw violation(field, `locked${kept} by the policy ${policy}`);
+  }
+  const exceeded = boundExceeded(wanted, bounds);
+  if (exceeded) {
+    const { field, value, words, bound, limit, policy } = exceeded;
+    throw violation(field, `${value} is ${words} ${limit}, which is ${bound} of the policy ${policy}`);
+  }
+  return together;
+}
+
+function violation(field: GuardFieldName, problem: string): ApiError {
+  const param = `guard.${field}`;
+  return new ApiError(403, 'policy_violation', `${param}: ${problem}`, param);
+}

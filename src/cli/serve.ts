@@ -6,6 +6,7 @@ import { DEVICE_CHOICES } from '../engine/device.js';
 import { formatDevices } from './devices.js';
 import { heading } from './format.js';
 import { integer, parseBytes } from './options.js';
+import { hangups } from './reload.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
 
 interface ServeOptions extends ServeFlags {
@@ -86,18 +87,28 @@ async function serve(options: ServeOptions): Promise<void> {
   const logger = pino({ level: config.log.level, base: { pid: process.pid } }, pino.destination(2));
   const metrics = new Metrics();
   const begun = leaveOnSignal();
+  // Without a file there is nothing to read again.
+  const signals = options.config === undefined ? null : hangups();
   const opened = await openModels(config.models, { logger, env: process.env, metrics });
   try {
     const { models: _, ...rest } = config;
-    const gateway = await startGateway({ models: opened.models, config: rest, logger, metrics });
+    const gateway = await startGateway({
+      models: opened.models,
+      config: rest,
+      policies: config,
+      logger,
+      metrics,
+    });
     const names = describeModels(opened);
     logger.info({ models: names, url: gateway.url }, 'serving');
     process.stdout.write(
       `${heading('flinch')} serves ${names.join(', ')} at ${heading(gateway.url)} (Ctrl-C to stop)\n`,
     );
     begun();
+    signals?.reload({ gateway, config, read: () => serveConfig(options, process.env), logger });
     await shutDown(gateway, (fields, text) => logger.info(fields, text));
   } finally {
+    signals?.close();
     await opened.close();
   }
 }

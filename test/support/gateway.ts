@@ -7,7 +7,7 @@ import { createParser } from 'eventsource-parser';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
-import { type Config, configSchema } from '#gateway/config/config.js';
+import { type Config, type ConfigInput, configSchema } from '#gateway/config/config.js';
 import { EngineModel, type Gateway, Models, type ServedModel, startGateway } from '#gateway/index.js';
 import { Engine } from '#src/index.js';
 import { REASONER } from './golden.js';
@@ -18,7 +18,7 @@ import { checkEvent } from './strict-event.js';
 export interface SettingsChanges {
   readonly limits?: Partial<Config['limits']>;
   readonly streams?: Partial<Config['streams']>;
-  readonly access?: Partial<Config['access']>;
+  readonly access?: NonNullable<ConfigInput['access']>;
 }
 
 export const settingsWith = (changes: SettingsChanges = {}) => configSchema.parse(changes);

@@ -33,7 +33,9 @@ const streamed = (description: string): Json => ({
 
 const COMMON = {
   '401': refused('The API key is missing or unknown.'),
-  '403': refused('The origin of the page is not allowed, or the key lacks this permission.'),
+  '403': refused(
+    "The origin of the page is not allowed, the key lacks this permission, or the request violates the operator's policy.",
+  ),
   '408': refused('The request took too long to arrive.'),
   '421': refused('`Host` is not an allowed name of this gateway.'),
   '431': refused('The headers are too large.'),

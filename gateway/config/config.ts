@@ -34,7 +34,7 @@ const checkpointSchema = z
     device,
     max_streams: count(16, 1, 1024).describe('Maximum concurrent responses.'),
     memory,
-    guard: guard.describe('[Policy](#a-policy) for requests for this model.'),
+    guard: guard.describe('Policy for requests for this model.'),
   })
   .describe('A checkpoint that the gateway runs itself.');
 
@@ -121,7 +121,7 @@ const upstreamModelSchema = z
       })
       .prefault({})
       .describe("Limits for a server's answers."),
-    guard: guard.describe('[Policy](#a-policy) for requests for this model.'),
+    guard: guard.describe('Policy for requests for this model.'),
   })
   .describe('A model that other servers run.');
 
@@ -150,7 +150,7 @@ const keySchema = z.strictObject({
     .optional()
     .describe('Overrides `access.requests_per_minute` for this key.'),
   generations: z.int().min(1).optional().describe('Overrides `access.generations` for this key.'),
-  guard: guard.describe('[Policy](#a-policy) for requests with this key.'),
+  guard: guard.describe('Policy for requests with this key.'),
 });
 
 export type KeyConfig = z.output<typeof keySchema>;
@@ -206,12 +206,12 @@ const sections = z.strictObject({
     .refine((models) => Object.keys(models).length > 0, { error: 'must contain at least one model' })
     .optional()
     .describe('Models by the name that requests use; default: the embedded reasoner.'),
-  guard: guard.describe('[Policy](#a-policy) for all requests.'),
+  guard: guard.describe('Policy for all requests.'),
   access: z
     .strictObject({
       keys: keys
         .default([])
-        .describe('API keys. Without keys, everyone who can reach the gateway may use it.'),
+        .describe('API keys. Without keys, everyone who can reach the gateway may use it (default: none).'),
       allow_anonymous: z.boolean().default(false).describe('Allow non-loopback addresses without keys.'),
       origins: z
         .array(origin)

@@ -16,7 +16,7 @@ const HEAD = ['field', 'type', 'default', 'meaning'] as const;
 /** Every field of the configuration. */
 export function configurationReference(): string {
   const schema = jsonSchema.parse(z.toJSONSchema(configSchema, { io: 'input' }));
-  const { models, access } = schema.properties ?? {};
+  const { models, access, guard } = schema.properties ?? {};
   const alternatives = alternativesOf(models?.additionalProperties);
   const keys = access?.properties?.keys?.items;
   return page('Fields of the configuration', '[gateway/config/config.ts](../../gateway/config/config.ts)', [
@@ -27,13 +27,27 @@ export function configurationReference(): string {
     'An entry of `models`, under its name:',
     ...alternatives.flatMap((model) => [
       `### ${model.description?.replace(/\.$/, '')}`,
-      table(HEAD, fieldsOf(model).map(row)),
+      table(HEAD, outsidePolicies(model).map(row)),
     ]),
     '## A key',
     'An entry of `access.keys`:',
-    table(HEAD, keys ? fieldsOf(keys).map(row) : []),
+    table(HEAD, keys ? outsidePolicies(keys).map(row) : []),
+    '## A policy',
+    '`guard`, for all requests, in an entry of `models` and in an entry of `access.keys`. [How to set a policy](../how-to/set-a-policy.md).',
+    table(
+      HEAD,
+      guard
+        ? fieldsOf(guard)
+            .filter(({ path }) => !path.startsWith('defaults.'))
+            .map(row)
+        : [],
+    ),
   ]);
 }
+
+/** Policies have a section of their own. */
+const outsidePolicies = (schema: JsonSchema): Field[] =>
+  fieldsOf(schema).filter(({ path }) => !path.startsWith('guard.'));
 
 /** Those that have a variable of their own: what is within a model or a key has none. */
 function topFields(schema: JsonSchema): Field[] {
@@ -44,11 +58,10 @@ function topFields(schema: JsonSchema): Field[] {
 function topRow({ path, schema }: Field): string[] {
   const variable = [...CONFIG_VARIABLES].find(([, field]) => field.path.join('.') === path)?.[0] ?? '';
   const flag = FLAG_OF_FIELD.get(path);
-  const type = path === 'models' ? '[models](#a-model) by name' : typeOf(schema);
   const names = [flag, variable].filter((name) => name !== undefined).map(code);
   return [
     code(path),
-    path === 'access.keys' ? 'list of [keys](#a-key)' : type,
+    typeIn(path, schema),
     defaultOf(schema),
     names.join(', '),
     withoutDefault(schema.description),
@@ -58,10 +71,21 @@ function topRow({ path, schema }: Field): string[] {
 /** Parts that only hold fields are no rows. */
 const row = ({ path, schema, required }: Field): string[] => [
   code(path),
-  typeOf(schema),
+  typeIn(path, schema),
   required ? '(required)' : defaultOf(schema),
   withoutDefault(schema.description),
 ];
+
+/** Types that have a section of their own, or too many values for a cell. */
+const TYPES: Readonly<Record<string, string>> = {
+  models: '[models](#a-model) by name',
+  'access.keys': 'list of [keys](#a-key)',
+  guard: '[policy](#a-policy)',
+  defaults: 'object of [guard](http.md#chatcompletionrequest) fields',
+  locked: 'list of field names, or `"all"`',
+};
+
+const typeIn = (path: string, schema: JsonSchema): string => TYPES[path] ?? typeOf(schema);
 
 const alternativesOf = (schema: JsonSchema['additionalProperties']): readonly JsonSchema[] =>
   typeof schema === 'object' ? (schema.anyOf ?? []) : [];

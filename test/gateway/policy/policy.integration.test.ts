@@ -3,6 +3,7 @@ import OpenAI, { PermissionDeniedError } from 'openai';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
+import { configSchema } from '#gateway/config/config.js';
 import { Models, startGateway } from '#gateway/index.js';
 import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
 import { post, useGateway } from '../../support/gateway.js';
@@ -162,6 +163,12 @@ describe('a policy before an upstream', () => {
       error: { code: 'policy_violation', param: 'guard.enabled' },
     });
     expect(upstream.requests).toHaveLength(asked);
+    gateway.replacePolicies(configSchema.parse({ guard: { defaults: { enabled: false }, locked: 'all' } }));
+    const unguarded = await post(gateway.url, request);
+    expect(await unguarded.json()).toMatchObject({
+      flinch: { guard: { policy: 'gateway', enabled: false } },
+    });
+    expect((await post(gateway.url, { ...request, guard: { enabled: true } })).status).toBe(403);
   });
 });
 

@@ -43,7 +43,7 @@ const guardOf = async (url: string): Promise<unknown> => {
 
 describe('flinch serve, on SIGHUP', () => {
   it('takes over the policies of the file, and drops no stream', async () => {
-    const slow = 'methods: [random], block: 1, samples: 8, window: all';
+    const slow = 'methods: [random], block: 1, samples: 4, window: all';
     const { url, ready, reload, stderr } = serving(
       `${MODELS}guard: {defaults: {rate: 0.1, ${slow}}, locked: all}\n`,
     );
@@ -74,7 +74,7 @@ describe('flinch serve, on SIGHUP', () => {
     );
     expect(stderr()).toMatch(/flinch\.yaml:6: guard\.defaults\.rate: 0\.1 is below 0\.5/);
     expect(await guardOf(url())).toMatchObject({ policy: 'calm', rate: 0.2 });
-  });
+  }, 120_000);
 
   it.skipIf(platform() !== 'linux')('survives one that comes while its models are being opened', async () => {
     const { child, ready, stderr } = serving(MODELS);

@@ -7,7 +7,7 @@ ARG CUDA_IMAGE=nvidia/cuda:12.8.1-cudnn-runtime-ubuntu24.04
 
 FROM ${NODE_IMAGE} AS manifests
 WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
+COPY package.json package-lock.json ./
 # Without that of the benchmark, so that npm does not install what only the benchmark needs.
 COPY client/package.json client/package.json
 

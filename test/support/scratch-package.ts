@@ -1,7 +1,5 @@
 import {
-  copyFileSync,
   cpSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -35,7 +33,6 @@ export function useScratchPackages() {
     // Without name and bin: npx would install a package of its own first, in its cache.
     const { type, scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type, scripts }));
-    if (existsSync('.npmrc')) copyFileSync('.npmrc', join(folder, '.npmrc'));
     return folder;
   };
 }

@@ -45,7 +45,7 @@ const ROOMS = {
   'gateway/http': ['src', 'gateway'],
   'gateway/websocket': ['src', 'gateway', 'client/src'],
   'gateway/api': ['src', 'gateway', 'client/src'],
-  'gateway/web': ['client/src'],
+  'gateway/web': ['client/src', 'src/risk/risk-scale'],
 
   // The command, and the packages that nothing imports.
   'src/cli': ['src', 'gateway'],

@@ -33,6 +33,7 @@ export { type GuardedRequest, guardedGeneration } from './guard/guarded-generati
 export { type InterveneOptions, intervene } from './guard/intervene.js';
 export type { Candidate, Choose, Intervention, Policy, PolicyContext } from './guard/policy.js';
 export type { TokurSettings } from './numerics/tokur-noise.js';
+export { reasonerPath } from './package-root.js';
 export { CalibratedRisk } from './risk/calibrated-risk.js';
 export type { Calibration, CalibrationFile, MethodCalibration } from './risk/calibration.js';
 export { CALIBRATION_FILE, readCalibration } from './risk/calibration-file.js';

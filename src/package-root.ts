@@ -6,6 +6,9 @@ import { fileURLToPath } from 'node:url';
 /** The folder of the package `flinch`, whether compiled files or the sources run. */
 export const PACKAGE_ROOT = dirname(createRequire(import.meta.url).resolve('flinch/package.json'));
 
+/** The folder of the model that comes with flinch. */
+export const reasonerPath = join(PACKAGE_ROOT, 'models/reasoner');
+
 export const packageVersion = (): string =>
   String(JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')).version);
 

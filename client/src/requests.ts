@@ -15,6 +15,8 @@ export interface GenerationRequest {
   readonly top_k?: number;
   readonly seed?: number;
   readonly max_completion_tokens?: number;
+  /** Lower a `max_completion_tokens` or `top_logprobs` that is too large for the model instead of refusing it. */
+  readonly clamp?: boolean;
   readonly stop?: string | readonly string[];
   readonly top_logprobs?: number;
   readonly guard?: GuardRequest;

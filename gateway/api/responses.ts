@@ -1,5 +1,6 @@
 import { CONNECTION_EVENTS, GENERATION_EVENTS } from 'flinch-client/protocol';
 import * as z from 'zod/mini';
+import { METHODS } from '../../src/uncertainty/method-names.js';
 
 /** What the HTTP side answers with: of these the OpenAPI file is made, and tests hold answers against them. */
 
@@ -117,6 +118,13 @@ export const model = z.object({
   object: z.literal('model'),
   created: z.int(),
   owned_by: z.literal('flinch'),
+  flinch: z.optional(
+    z.object({
+      embedded: z.boolean(),
+      methods: z.nullable(z.array(z.enum(METHODS))),
+      top_logprobs: z.nullable(z.int()),
+    }),
+  ),
 });
 
 /** `GET /v1/models`. */

@@ -13,6 +13,7 @@ import { formatFor } from '../metrics/exposition.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { GovernedModels } from '../models/governed-models.js';
 import type { Models } from '../models/models.js';
+import type { ServedModel } from '../models/served-model.js';
 import { describePolicy } from '../policy/policies.js';
 import { chatCompletions, resumeCompletion } from './chat-completions.js';
 import { checkForm, endWithConnection } from './http-server.js';
@@ -89,11 +90,10 @@ export function createApp(options: AppOptions): Express {
   app.get('/v1/chat/completions/:id', user, resumeCompletion(resuming));
   app.post('/v1/tickets', user, refuseNewcomers(lifecycle, live), issueTicket(access));
   app.get('/v1/models', user, (_req, res) => {
-    res.json({ object: 'list', data: models.all.map(({ name }) => modelObject(name, models)) });
+    res.json({ object: 'list', data: models.all.map((model) => modelObject(model, models)) });
   });
   app.get('/v1/models/:id', user, (req, res) => {
-    const { name } = models.get(String(req.params.id));
-    res.json(modelObject(name, models));
+    res.json(modelObject(models.get(String(req.params.id)), models));
   });
   if (models.all.some(({ forward }) => forward)) {
     app.use('/v1', user, passthrough({ models, lifecycle, maxBytes: settings.limits.body_bytes }));
@@ -150,8 +150,8 @@ function setHeaders(res: Response, file: string): void {
   if (basename(file) === CLIENT) res.set('Access-Control-Allow-Origin', '*');
 }
 
-function modelObject(id: string, { created }: Models) {
-  return { id, object: 'model', created, owned_by: 'flinch' };
+function modelObject({ name, about }: ServedModel, { created }: Models) {
+  return { id: name, object: 'model', created, owned_by: 'flinch', ...(about && { flinch: about }) };
 }
 
 /** On the server of another application nobody else does. */

@@ -37,6 +37,10 @@ class MeteredModel implements ServedModel {
     return this.#model.forward;
   }
 
+  get about() {
+    return this.#model.about;
+  }
+
   status() {
     return this.#model.status();
   }

@@ -4,11 +4,20 @@ import type { Engine } from '../../src/engine/engine.js';
 import { samplingDefaults } from '../../src/engine/sampler.js';
 import { guardedGeneration } from '../../src/guard/guarded-generation.js';
 import { generate } from '../../src/stream/generate.js';
-import { type GenerationFields, stopsOf, textRequest } from '../requests/generation-request.js';
-import { maxTokensOf, promptOf, roomAfter } from './prompt.js';
-import { guardInForce } from './resolve-guard.js';
+import { METHODS } from '../../src/uncertainty/method-names.js';
+import { type GenerationFields, LIMITS, stopsOf, textRequest } from '../requests/generation-request.js';
+import { isEmbedded } from './model-about.js';
+import { lengthWarnings, maxTokensOf, promptOf, roomAfter } from './prompt.js';
+import { guardInForce, withWarnings } from './resolve-guard.js';
 import { RiskModels } from './risk-models.js';
-import type { ModelInside, ModelStatus, Prepared, PrepareOptions, ServedModel } from './served-model.js';
+import type {
+  ModelAbout,
+  ModelInside,
+  ModelStatus,
+  Prepared,
+  PrepareOptions,
+  ServedModel,
+} from './served-model.js';
 
 /** A checkpoint that the gateway runs itself. */
 export class EngineModel implements ServedModel {
@@ -37,6 +46,11 @@ export class EngineModel implements ServedModel {
 
   get inside(): ModelInside {
     return { provider: 'flinch', engine: { engine: this.#engine, processes: ['decode', 'score'] } };
+  }
+
+  get about(): ModelAbout {
+    const embedded = isEmbedded(this.#engine.checkpoint);
+    return { embedded, methods: METHODS, top_logprobs: LIMITS.topLogprobs };
   }
 
   status(): ModelStatus {
@@ -74,7 +88,8 @@ export class EngineModel implements ServedModel {
       lag: 'wait', // writing and scoring share the machine
     });
     const vocabulary = engine.checkpoint.tokenizer;
-    const prepared = { model: this.name, vocabulary, promptTokens: promptIds.length, guard: settings };
+    const guard = withWarnings(settings, lengthWarnings(request, room));
+    const prepared = { model: this.name, vocabulary, promptTokens: promptIds.length, guard };
     return {
       ...prepared,
       start: (gate) =>

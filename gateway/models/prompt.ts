@@ -48,17 +48,29 @@ export function roomAfter({ contextLength }: Engine, promptIds: readonly number[
 /**
  * Tokens that the response may have: as asked, else all that there is room for.
  * @param unasked what a request that does not say gets at most
- * @throws ApiError 400 for more than there is room for
+ * @throws ApiError 400 for more than there is room for, unless the request has `clamp`
  */
 export function maxTokensOf(request: GenerationFields, room: number, unasked = room): number {
+  const asked = askedLength(request);
+  if (asked === null) return Math.min(room, unasked);
+  const { field, tokens } = asked;
+  if (tokens <= room || request.clamp) return Math.min(tokens, room);
+  const message = `${field}: ${tokens} exceeds the ${room} tokens left in the context after the prompt`;
+  throw new ApiError(400, 'context_length_exceeded', message, field);
+}
+
+/** Says that `clamp` lowered the length, where it did. */
+export function lengthWarnings(request: GenerationFields, room: number): string[] {
+  const asked = askedLength(request);
+  if (asked === null || asked.tokens <= room) return [];
+  const { field, tokens } = asked;
+  return [`${field}: lowered from ${tokens} to the ${room} tokens left in the context after the prompt`];
+}
+
+function askedLength(request: GenerationFields) {
   for (const field of ['max_completion_tokens', 'max_tokens'] as const) {
-    const asked = request[field];
-    if (asked === null || asked === undefined) continue;
-    if (asked > room) {
-      const message = `${field}: ${asked} exceeds the ${room} tokens left in the context after the prompt`;
-      throw new ApiError(400, 'context_length_exceeded', message, field);
-    }
-    return asked;
+    const tokens = request[field];
+    if (tokens !== null && tokens !== undefined) return { field, tokens };
   }
-  return Math.min(room, unasked);
+  return null;
 }

@@ -25,6 +25,10 @@ export interface JudgedBy {
   readonly lag: StreamGuard['lag'];
 }
 
+/** The settings, with more for people to know. */
+export const withWarnings = (guard: GuardInForce, more: readonly string[]): GuardInForce =>
+  more.length === 0 ? guard : { ...guard, warnings: [...(guard.warnings ?? []), ...more] };
+
 /**
  * The settings in force for a request.
  * @returns `judging`: `null` where the guard is not enabled

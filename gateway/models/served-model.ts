@@ -5,6 +5,7 @@ import type { CompleteGuardFields } from '../../src/guard/guard-fields.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import type { Vocabulary } from '../../src/stream/wire.js';
+import type { Method } from '../../src/uncertainty/method-names.js';
 import type { ErrorCode } from '../errors/codes.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 
@@ -62,6 +63,17 @@ export interface ServedModel {
   status(): ModelStatus;
   /** What metrics are read from. */
   readonly inside?: ModelInside | undefined;
+  readonly about?: ModelAbout | undefined;
+}
+
+/** What a client may want to know before it asks: the field `flinch` of `/v1/models`. */
+export interface ModelAbout {
+  /** Whether it is the model that comes with flinch, which only knows puzzles. */
+  readonly embedded: boolean;
+  /** Scores that can be computed; `null` until the capabilities of an upstream are known. */
+  readonly methods: readonly Method[] | null;
+  /** The largest `top_logprobs`; `null` until the capabilities of an upstream are known. */
+  readonly top_logprobs: number | null;
 }
 
 /** A request that nobody here reads. */

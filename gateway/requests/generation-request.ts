@@ -5,7 +5,7 @@ import { upTo } from './limited-list.js';
 import { messages, textMessages } from './messages.js';
 import { unsupported } from './unsupported.js';
 
-const LIMITS = { metadata: 16, stops: 4, stopCharacters: 256, topLogprobs: 20 };
+export const LIMITS = { metadata: 16, stops: 4, stopCharacters: 256, topLogprobs: 20 };
 
 /** OpenAI's limit. A map with more fields is refused before its values are looked at. */
 const metadata = z.preprocess(
@@ -51,6 +51,12 @@ const generationFields = {
   seed: z.int().nullish().describe('The same seed gives the same response.'),
   max_tokens: z.int().min(1).nullish().describe('Older name of `max_completion_tokens`.'),
   max_completion_tokens: z.int().min(1).nullish().describe('Maximum length of the response, in tokens.'),
+  clamp: z
+    .boolean()
+    .nullish()
+    .describe(
+      'Lower a `max_completion_tokens` or `top_logprobs` that is too large for the model instead of refusing it; `guard.warnings` says so (default: false).',
+    ),
   stop: stop.nullish(),
   top_logprobs: z
     .int()

@@ -5,7 +5,7 @@ import { guardedBranch } from '../../src/guard/guarded-branch.js';
 import type { GuardEvent, ScorerMismatchEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import type { Vocabulary } from '../../src/stream/wire.js';
-import { maxTokensOf, promptOf, roomAfter } from '../models/prompt.js';
+import { lengthWarnings, maxTokensOf, promptOf, roomAfter } from '../models/prompt.js';
 import { guardInForce } from '../models/resolve-guard.js';
 import { RiskModels } from '../models/risk-models.js';
 import type { GuardInForce, PrepareOptions } from '../models/served-model.js';
@@ -132,6 +132,7 @@ export class Scorer {
     const { scoring, guard, risks } = judging;
     const warnings = [
       ...(settings.warnings ?? []),
+      ...lengthWarnings(request, room),
       ...(conversation === null ? [UNSEEN] : []),
       ...(certain || capabilities.tokenIds === 'return_token_ids' ? [] : [UNVERIFIED_PROMPT]),
       ...(capabilities.logprobs === null ? [UNVERIFIED] : []),

@@ -9,13 +9,16 @@ import { RunningRisk } from '../../src/risk/running-risk.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { judgeAnswer } from '../../src/stream/judge-answer.js';
-import { DEFAULT_METHODS, type Method } from '../../src/uncertainty/method-names.js';
+import { DEFAULT_METHODS, METHODS, type Method } from '../../src/uncertainty/method-names.js';
 import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
 import { checkScoring, DEFAULT_ALPHA, DEFAULT_RANDOM } from '../../src/uncertainty/settings.js';
 import { ApiError } from '../errors/api-error.js';
+import { isEmbedded } from '../models/model-about.js';
+import { withWarnings } from '../models/resolve-guard.js';
 import type {
   Forward,
   GuardInForce,
+  ModelAbout,
   ModelInside,
   ModelStatus,
   Prepared,
@@ -30,7 +33,15 @@ import { logprobBranch } from './logprob-branch.js';
 import { ALTERNATIVES, methodsOf } from './logprob-scores.js';
 import type { ScoredResponse, Scorer, Writing } from './scorer.js';
 import type { UpstreamRequest } from './upstream.js';
-import { checkTopLogprobs, invalid, isText, requestOf, tells, withTop } from './upstream-request.js';
+import {
+  invalid,
+  isText,
+  requestOf,
+  tells,
+  topLogprobsOf,
+  topLogprobsWarnings,
+  withTop,
+} from './upstream-request.js';
 import type { UpstreamServer } from './upstream-server.js';
 import type { Opened } from './upstream-writer.js';
 import { chunksOf } from './verbatim.js';
@@ -94,6 +105,18 @@ export class UpstreamModel implements ServedModel {
     };
   }
 
+  get about(): ModelAbout {
+    const known = this.#failover.servers.flatMap(({ capabilities }) => capabilities ?? []);
+    const computed = known.flatMap(methodsOf);
+    const methods = known.length === 0 ? null : METHODS.filter((method) => computed.includes(method));
+    const checkpoint = this.#scorer?.engine.checkpoint;
+    return {
+      embedded: checkpoint !== undefined && isEmbedded(checkpoint),
+      methods: checkpoint ? METHODS : methods,
+      top_logprobs: known.length === 0 ? null : Math.max(...known.map(({ logprobs }) => logprobs ?? 0)),
+    };
+  }
+
   /** By the places of the upstreams in the configuration; their addresses are nobody's business. */
   status(): ModelStatus {
     const upstreams = this.#failover.servers.map(({ capabilities, lastError, reachable }) => ({
@@ -146,23 +169,28 @@ export class UpstreamModel implements ServedModel {
     if (this.#strict) textRequest(request);
     this.refresh();
     const capabilities = await this.#failover.capabilities();
-    const topLogprobs = request.top_logprobs ?? 0;
-    checkTopLogprobs(topLogprobs, capabilities);
+    const topLogprobs = topLogprobsOf(request, capabilities);
+    const lowered = topLogprobsWarnings(request, topLogprobs);
     const scored = await this.#scorer?.prepare(request, options, capabilities);
     if (scored) {
       const most = maxTokens === undefined ? undefined : Math.min(maxTokens, scored.room);
-      return this.#scored({ ...requestOf(request, most), topLogprobs }, scored, request.seed);
+      const whole = requestOf(request, most);
+      const length = whole.maxTokens !== undefined && {
+        maxTokens: Math.min(whole.maxTokens, scored.room),
+      };
+      const guard = withWarnings(scored.guard, lowered);
+      return this.#scored({ ...whole, ...length, topLogprobs }, { ...scored, guard }, request.seed);
     }
     const available = methodsOf(capabilities);
     const prepared = { model: this.name, vocabulary: null, promptTokens: null };
-    const settings = this.#settings(guardSchema.parse(request.guard), available);
+    const settings = withWarnings(this.#settings(guardSchema.parse(request.guard), available), lowered);
     const methods = settings.enabled ? settings.methods : [];
     const asked: UpstreamRequest = {
       ...requestOf(request, maxTokens),
       topLogprobs: Math.max(topLogprobs, methods.length > 0 ? ALTERNATIVES : 0),
     };
     // A guard that nothing can be computed for has a verdict all the same: that nobody knows.
-    if (!request.guard.enabled && options.verbatim) {
+    if (request.guard.enabled === false && options.verbatim) {
       const verbatim = { ...asked, verbatim: true, topLogprobs: 0 };
       const suits = (server: UpstreamServer): boolean => tells(server, topLogprobs);
       return {

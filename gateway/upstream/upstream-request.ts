@@ -31,7 +31,7 @@ export function requestOf(
 
 /** What the gateway says itself. */
 const OWN: ReadonlySet<string> = new Set([
-  ...['type', 'request_id', 'resumable', 'guard', 'model', 'messages'],
+  ...['type', 'request_id', 'resumable', 'guard', 'model', 'messages', 'clamp'],
   'stream',
 ]);
 
@@ -47,15 +47,25 @@ export function isText({ fields = {} }: Pick<UpstreamRequest, 'fields'>): boolea
   return (n ?? 1) === 1 && form === 'text' && !calls && kinds.every((kind) => kind === 'text');
 }
 
-/** @throws ApiError 400 if no server returns so many alternatives */
-export function checkTopLogprobs(asked: number, { logprobs }: Capabilities): void {
-  if (asked <= (logprobs ?? 0)) return;
+/**
+ * Alternatives to ask for: as many as the client does, or with `clamp` at most as many as there are.
+ * @throws ApiError 400 if no server returns so many
+ */
+export function topLogprobsOf(request: GenerationFields, { logprobs }: Capabilities): number {
+  const asked = request.top_logprobs ?? 0;
+  if (asked <= (logprobs ?? 0) || request.clamp) return Math.min(asked, logprobs ?? 0);
   const problem =
     logprobs === null
       ? 'the upstream returns no log-probabilities'
       : `the upstream returns at most ${logprobs}`;
   throw invalid('top_logprobs', problem);
 }
+
+/** Says that `clamp` lowered the number of alternatives, where it did. */
+export const topLogprobsWarnings = ({ top_logprobs: asked }: GenerationFields, told: number): string[] =>
+  (asked ?? 0) > told
+    ? [`top_logprobs: lowered from ${asked} to ${told}, all that the upstream returns`]
+    : [];
 
 const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined;
 

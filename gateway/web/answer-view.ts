@@ -1,7 +1,10 @@
-import { type Answer, isOver } from 'flinch-client';
+import { type Answer, answerText, isOver } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
+import { Chart } from './chart.js';
+import { copyButton } from './copy.js';
 import { Curves } from './curves.js';
 import { element, setText } from './dom.js';
+import { FormattedText } from './formatted-text.js';
 import { Legend } from './legend.js';
 import { Notes } from './notes.js';
 import { methodsOf, scaleOf } from './queries.js';
@@ -14,6 +17,9 @@ import type { Anchor, TokenCard } from './token-card.js';
 import { TokenText } from './token-text.js';
 import { describeError } from './words.js';
 
+/** Tokens in their colours, or Markdown without them. */
+export type View = 'tokens' | 'formatted';
+
 /** A question and its answer on the page: text, rollbacks, curves, legend, replay, status. */
 export class AnswerView {
   readonly element: HTMLElement;
@@ -23,6 +29,8 @@ export class AnswerView {
     (index) => this.#point(index, 'below', (at) => this.#curves.place(at)),
     () => this.#draw(),
   );
+  readonly #chart = new Chart(this.#curves.element);
+  readonly #formatted = new FormattedText();
   readonly #rollbacks = new Rollbacks();
   readonly #legend = new Legend();
   readonly #notes = new Notes();
@@ -39,6 +47,7 @@ export class AnswerView {
   /** The answer that is drawn: as it stands, or as it was. */
   #shown: Answer;
   #method: Method;
+  #view: View = 'tokens';
   #active: { index: number; anchor: Anchor } | null = null;
 
   constructor(exchange: Exchange, method: Method, card: TokenCard, askAgain: (question: string) => void) {
@@ -49,9 +58,11 @@ export class AnswerView {
     this.#again.addEventListener('click', () => askAgain(exchange.question));
     this.#save.title = 'Save this answer with all its events. It can be opened again.';
     this.#save.addEventListener('click', () => save(this.#exchange));
-    const foot = element('div', { class: 'foot' }, this.#status, this.#save, this.#again);
-    const parts = [this.#curves, this.#legend, this.#rollbacks, this.#replay].map(({ element }) => element);
-    this.#answer.append(this.#notes.element, this.#text.element, this.#failure, ...parts, foot);
+    const copy = copyButton(() => answerText(this.#shown));
+    const foot = element('div', { class: 'foot' }, this.#status, copy, this.#save, this.#again);
+    const texts = [this.#text, this.#formatted].map(({ element }) => element);
+    const parts = [this.#legend, this.#chart, this.#rollbacks, this.#replay].map(({ element }) => element);
+    this.#answer.append(this.#notes.element, ...texts, this.#failure, ...parts, foot);
     const question = element('p', { class: 'question' }, exchange.question);
     this.element = element('section', { class: 'exchange' }, question, this.#answer);
     this.update(exchange, method);
@@ -79,6 +90,16 @@ export class AnswerView {
     this.#again.disabled = !allowed;
   }
 
+  showAs(view: View): void {
+    this.#view = view;
+    this.#draw();
+  }
+
+  /** Once the answer is on the page. */
+  openChart(): void {
+    this.#chart.open();
+  }
+
   #draw(): void {
     const answer = this.#shown;
     const methods = methodsOf(answer);
@@ -86,6 +107,10 @@ export class AnswerView {
     const scale = scaleOf(answer, method);
     this.#notes.update(answer);
     this.#text.update(answer, method, scale);
+    const formatted = this.#view === 'formatted';
+    this.#text.element.hidden = formatted;
+    this.#formatted.element.hidden = !formatted;
+    if (formatted) this.#formatted.update(answerText(answer));
     this.#curves.update(answer, method);
     this.#legend.update(answer, method, scale);
     this.#rollbacks.update(answer);

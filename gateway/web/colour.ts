@@ -22,22 +22,6 @@ export const fullScale = (method: Method, strongestScore: number | null): number
 export const strength = (score: number, full: number): number =>
   full > 0 ? Math.min(1, Math.max(0, score / full)) : 0;
 
-/** At the top of the risk scale one ordinary token in a thousand would be. */
-const TOP_TAIL = 1e-3;
-/** A threshold that most tokens pass is no measure of what is conspicuous. */
-const WIDEST_RATE = 0.2;
-
-/**
- * Where a risk is on its axis, 0 to 1. What matters is all near a risk of 1: each factor of ten in the share of ordinary
- * tokens beyond it takes the same room.
- */
-export const riskHeight = (risk: number): number =>
-  Math.log10(Math.max(1 - risk, TOP_TAIL)) / Math.log10(TOP_TAIL);
-
-/** How strongly to colour a risk, 0 to 1: fully at the threshold, and clearly less before it. */
-export const riskStrength = (risk: number, rate: number): number =>
-  Math.min(1, riskHeight(risk) / riskHeight(1 - Math.min(rate, WIDEST_RATE))) ** 2;
-
 /** How doubtful a step is; each has a line of its own. `unknown`: it was not rated. */
 export type RiskLevel = 'unknown' | 'calm' | 'slight' | 'raised' | 'high' | 'flagged';
 

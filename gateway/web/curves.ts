@@ -1,8 +1,9 @@
 import { type Answer, isOver } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
+import { riskHeight } from '#src/risk/risk-scale.js';
 import { axisRoom, axisTicks, HEIGHT } from './axis.js';
 import { Bars } from './bars.js';
-import { fullScale, riskHeight, strength } from './colour.js';
+import { fullScale, strength } from './colour.js';
 import { element, setText, svgElement } from './dom.js';
 import { methodsOf, riskOf, scoreOf, strongest } from './queries.js';
 import { formatScore, METHOD_WORDS } from './words.js';
@@ -108,7 +109,10 @@ export class Curves {
   }
 
   #label(answer: Answer, chosen: Method, byRisk: boolean, threshold: number | null): void {
-    setText(this.#title, byRisk ? 'Risk by token' : 'Scores by token, each method on its own scale');
+    setText(
+      this.#title,
+      byRisk ? 'Rank among ordinary tokens' : 'Scores by token, each method on its own scale',
+    );
     const top = formatScore(fullScale(chosen, strongest(answer, chosen)?.score ?? null));
     const marks = byRisk
       ? RISK_TICKS.map((risk) => ({ words: `${risk * 100} %`, y: HEIGHT * (1 - riskHeight(risk)) }))

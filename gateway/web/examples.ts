@@ -1,10 +1,9 @@
+import type { Model } from './models.js';
+
 export interface Example {
   readonly name: string;
   readonly question: string;
 }
-
-/** The name of the embedded model, unless a configuration gives it another one. */
-const EMBEDDED = 'reasoner';
 
 /** Questions of the kinds that the embedded model was trained on. */
 const PUZZLES: readonly Example[] = [
@@ -40,6 +39,5 @@ const QUESTIONS: readonly Example[] = [
   { name: 'A story', question: 'Write a short story about a lighthouse keeper.' },
 ];
 
-export const isEmbedded = (model: string): boolean => model === EMBEDDED;
-
-export const examplesFor = (model: string): readonly Example[] => (isEmbedded(model) ? PUZZLES : QUESTIONS);
+export const examplesFor = ({ embedded }: Pick<Model, 'embedded'>): readonly Example[] =>
+  embedded ? PUZZLES : QUESTIONS;

@@ -2,11 +2,11 @@ import type { ConnectionState, FlinchError, GenerationRequest } from 'flinch-cli
 import { FlinchClient } from 'flinch-client';
 import type { GenerationEvent } from 'flinch-client/protocol';
 import type { Observable, Subscription } from 'rxjs';
-import { KeyNeeded, listModels } from './models.js';
+import { KeyNeeded, listModels, type Model } from './models.js';
 
 export interface ServerListener {
   state(state: ConnectionState): void;
-  models(ids: readonly string[]): void;
+  models(models: readonly Model[]): void;
   /** Something went wrong that concerns no answer; in words. */
   problem(words: string): void;
   keyNeeded(): void;

@@ -1,12 +1,16 @@
 import type { Answer } from 'flinch-client';
 import { isOver } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
+import { formatRisk } from '#src/risk/risk-scale.js';
 import type { RiskLevel } from './colour.js';
 import { element, setText } from './dom.js';
 import { type Scale, skippedTokens, strongest } from './queries.js';
-import { formatRisk, formatScore, LEVEL_WORDS } from './words.js';
+import { formatScore, LEVEL_WORDS } from './words.js';
 
 const LEVELS: readonly RiskLevel[] = ['calm', 'slight', 'raised', 'high', 'flagged'];
+
+const RANK_MEANING =
+  'A rank is the share of ordinary tokens or steps that score lower. It is not the probability of an error.';
 
 /** What the colours and the lines under the text say. */
 export class Legend {
@@ -14,7 +18,8 @@ export class Legend {
   readonly #bottom = element('span');
   readonly #top = element('span', { class: 'legend-top' });
   readonly #skipped = element('span', { class: 'legend-skipped', hidden: '' }, 'skipped: certain');
-  readonly #steps = element('p', { class: 'legend-steps', hidden: '' }, 'Risk of a step:');
+  readonly #note = element('p', { class: 'legend-note', hidden: '' }, RANK_MEANING);
+  readonly #steps = element('p', { class: 'legend-steps', hidden: '' }, 'Rank of a step:');
 
   constructor() {
     const missing = element('span', { class: 'legend-missing' }, 'no score');
@@ -22,6 +27,7 @@ export class Legend {
     this.element.append(
       element('p', { class: 'legend-tokens' }, this.#bottom, ramp, this.#top, missing, this.#skipped),
       this.#steps,
+      this.#note,
     );
     for (const level of LEVELS) {
       const sample = element('span', { class: 'legend-level', 'data-level': level }, LEVEL_WORDS[level]);
@@ -30,10 +36,11 @@ export class Legend {
   }
 
   update(answer: Answer, method: Method, scale: Scale): void {
-    setText(this.#bottom, scale.by === 'risk' ? 'Risk of a token: 0' : '0');
+    setText(this.#bottom, scale.by === 'risk' ? 'Rank of a token: 0' : '0');
     setText(this.#top, topWords(answer, method, scale));
     this.#skipped.hidden = skippedTokens(answer, method) === 0;
     this.#steps.hidden = answer.flags.length === 0 && answer.steps.every(({ risk }) => risk === null);
+    this.#note.hidden = scale.by !== 'risk' && this.#steps.hidden;
   }
 }
 

@@ -1,15 +1,19 @@
-import type { ConnectionState } from 'flinch-client';
+import { type ConnectionState, isOver } from 'flinch-client';
 import { ApiKey } from './api-key.js';
 import { byId, element, setText } from './dom.js';
-import { examplesFor, isEmbedded } from './examples.js';
+import { examplesFor } from './examples.js';
 import { Server } from './gateway-connection.js';
+import { History } from './history.js';
+import { introWords } from './intro.js';
+import type { Model } from './models.js';
 import { fromLines } from './recording.js';
-import { Session } from './session.js';
+import { ALTERNATIVES, recordingOf, Session } from './session.js';
 import { SettingsPanel } from './settings-panel.js';
 import { listenForShortcuts } from './shortcuts.js';
+import { remembered } from './stored.js';
 import { followTheme } from './theme.js';
 import { Transcript } from './transcript.js';
-import { METHOD_WORDS, sentence, USUAL_METHODS } from './words.js';
+import { isMethod, METHOD_WORDS, METHODS, sentence } from './words.js';
 
 const question = byId('question', HTMLTextAreaElement);
 const send = byId('send', HTMLButtonElement);
@@ -18,10 +22,14 @@ const model = byId('model', HTMLSelectElement);
 const temperature = byId('temperature', HTMLInputElement);
 const remember = byId('remember', HTMLInputElement);
 const colours = byId('colours', HTMLSelectElement);
+const view = byId('view', HTMLSelectElement);
+const system = byId('system', HTMLTextAreaElement);
+const newChat = byId('new-chat', HTMLButtonElement);
 const chips = byId('chips', HTMLElement);
 const intro = byId('intro', HTMLElement);
 const notice = byId('notice', HTMLElement);
 let examples: readonly HTMLButtonElement[] = [];
+let models: readonly Model[] = [];
 
 let connection: ConnectionState = { status: 'connecting' };
 /** Why there is no connection; kept until there is one, so that the notice does not blink with every attempt. */
@@ -50,11 +58,14 @@ const server = new Server({
     }
     render();
   },
-  models: (ids) => {
-    model.replaceChildren(...ids.map((id) => element('option', { value: id }, id)));
+  models: (offered) => {
+    const { value } = model;
+    models = offered;
+    model.replaceChildren(...models.map(({ id }) => element('option', { value: id }, id)));
+    if (models.some(({ id }) => id === value)) model.value = value;
     model.disabled = false;
     problem = null;
-    showExamples();
+    showModel();
   },
   problem: (words) => {
     problem = words;
@@ -71,9 +82,13 @@ const session = new Session({
   nowMs: () => performance.now(),
   changed: (exchange) => {
     transcript.show(exchange);
+    if (!restoring && isOver(exchange.answer)) history.add(recordingOf(exchange));
     render();
   },
 });
+const history = new History(localStorage);
+/** While the answers of the browser's store are shown: they are not new. */
+let restoring = false;
 
 /** Sends a question, unless an answer is under way or a setting is not valid: then it stays in its box. */
 function ask(text: string): boolean {
@@ -81,10 +96,13 @@ function ask(text: string): boolean {
   if (!temperature.reportValidity() || !settings.valid()) return false;
   problem = null;
   resumed = false;
+  const most = chosenModel()?.topLogprobs ?? null;
   session.ask(text.trim(), {
     model: model.value,
     guard: settings.request,
     remember: remember.checked,
+    ...(system.value.trim() !== '' && { system: system.value.trim() }),
+    ...(most !== null && { topLogprobs: Math.min(ALTERNATIVES, most) }),
     ...(temperature.value === '' ? {} : { temperature: temperature.valueAsNumber }),
   });
   return true;
@@ -103,6 +121,7 @@ function render(): void {
   transcript.allowAsking(ready());
   intro.hidden = session.exchanges.length > 0;
   chips.hidden = !intro.hidden;
+  newChat.hidden = !intro.hidden;
   byId('connection', HTMLElement).dataset.status = connection.status;
   setText(byId('connection-words', HTMLElement), connectionWords());
   notice.hidden = (lost ?? problem) === null;
@@ -115,23 +134,56 @@ function connectionWords(): string {
   return connection.status === 'waiting' ? 'Reconnecting' : 'Not connected';
 }
 
-function addColours(): void {
-  for (const [method, { name, meaning }] of Object.entries(METHOD_WORDS)) {
-    colours.append(element('option', { value: method, title: meaning }, name));
-  }
-  colours.value = USUAL_METHODS[0] ?? '';
-  colours.addEventListener('change', () => {
-    const chosen = Object.keys(METHOD_WORDS).find((method) => method === colours.value);
-    if (isMethod(chosen)) transcript.colourBy(chosen);
-  });
+const chosenModel = (): Model | undefined => models.find(({ id }) => id === model.value);
+
+/** What the chosen model can do: its scores, what they mean, and questions for it. */
+function showModel(): void {
+  const chosen = chosenModel();
+  if (!chosen) return;
+  const methods = chosen.methods ?? METHODS;
+  const { value } = colours;
+  colours.replaceChildren(
+    ...methods.map((method) => {
+      const { name, meaning } = METHOD_WORDS[method];
+      return element('option', { value: method, title: meaning }, name);
+    }),
+  );
+  if (methods.some((method) => method === value)) colours.value = value;
+  byId('colours-field', HTMLElement).hidden = methods.length === 0;
+  colourAnswers();
+  settings.offer(methods);
+  setText(byId('intro-scores', HTMLElement), introWords(chosen));
+  byId('embedded', HTMLElement).hidden = !chosen.embedded;
+  showExamples(chosen);
 }
 
-const isMethod = (name: string | undefined): name is keyof typeof METHOD_WORDS =>
-  name !== undefined && Object.hasOwn(METHOD_WORDS, name);
+function colourAnswers(): void {
+  if (isMethod(colours.value)) transcript.colourBy(colours.value);
+}
+
+const showView = (): void => transcript.showAs(view.value === 'formatted' ? 'formatted' : 'tokens');
+
+const showSystem = (): void =>
+  setText(byId('system-summary', HTMLElement), system.value.trim() === '' ? 'none' : system.value.trim());
+
+function beginChat(): void {
+  session.clear();
+  history.clear();
+  transcript.clear();
+  problem = null;
+  render();
+  question.focus();
+}
+
+function restore(): void {
+  restoring = true;
+  for (const recording of history.recordings) session.open(recording);
+  restoring = false;
+}
 
 /** Questions for the chosen model: below the introduction, and in short once that is gone. */
-function showExamples(): void {
-  const pairs = examplesFor(model.value).map(({ name, question: text }) => {
+function showExamples(chosen: Model): void {
+  const pairs = examplesFor(chosen).map(({ name, question: text }) => {
     const button = element(
       'button',
       { type: 'button', class: 'example' },
@@ -149,7 +201,6 @@ function showExamples(): void {
   examples = pairs.flatMap(({ button, chip }) => [button, chip]);
   byId('examples', HTMLElement).replaceChildren(...pairs.map(({ button }) => button));
   chips.replaceChildren(...pairs.map(({ chip }) => chip));
-  byId('embedded', HTMLElement).hidden = !isEmbedded(model.value);
   render();
 }
 
@@ -192,10 +243,21 @@ byId('retry', HTMLButtonElement).addEventListener('click', () => {
 });
 byId('recording', HTMLInputElement).addEventListener('change', () => void openRecording());
 
-model.addEventListener('change', showExamples);
+model.addEventListener('change', showModel);
+colours.addEventListener('change', colourAnswers);
+view.addEventListener('change', showView);
+system.addEventListener('input', showSystem);
+newChat.addEventListener('click', beginChat);
+window.addEventListener('pagehide', () => {
+  if (session.current) history.add(recordingOf(session.current));
+});
 
 followTheme();
 listenForShortcuts({ stop: () => session.stop() });
-addColours();
+remembered(view, 'flinch.view');
+remembered(system, 'flinch.system');
+showView();
+showSystem();
+restore();
 void server.enter(key.value);
 question.focus();

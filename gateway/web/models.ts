@@ -1,6 +1,25 @@
+import type { Method } from 'flinch-client/protocol';
 import * as z from 'zod/mini';
+import { isMethod } from './words.js';
 
-const list = z.object({ data: z.array(z.object({ id: z.string() })).check(z.minLength(1)) });
+const about = z.object({
+  embedded: z.boolean(),
+  methods: z.nullable(z.array(z.string())),
+  top_logprobs: z.nullable(z.number()),
+});
+const list = z.object({
+  data: z.array(z.object({ id: z.string(), flinch: z.optional(about) })).check(z.minLength(1)),
+});
+
+export interface Model {
+  readonly id: string;
+  /** Whether it is the one that comes with flinch. */
+  readonly embedded: boolean;
+  /** Scores that it has; `null` where that is not known yet. */
+  readonly methods: readonly Method[] | null;
+  /** Most alternatives of a token that it tells; `null` where that is not known yet. */
+  readonly topLogprobs: number | null;
+}
 
 /** The server wants a key, or another one. */
 export class KeyNeeded extends Error {
@@ -8,11 +27,11 @@ export class KeyNeeded extends Error {
 }
 
 /**
- * The ids of the models on offer.
+ * The models on offer.
  * @throws KeyNeeded
  * @throws Error in words that can be shown
  */
-export async function listModels(url: URL, key: string | null): Promise<string[]> {
+export async function listModels(url: URL, key: string | null): Promise<Model[]> {
   const authorization = key === null ? {} : { authorization: `Bearer ${key}` };
   let response: Response;
   try {
@@ -24,5 +43,10 @@ export async function listModels(url: URL, key: string | null): Promise<string[]
   if (!response.ok) throw new Error(`The list of models could not be read: status ${response.status}.`);
   const body = list.safeParse(await response.json().catch(() => null));
   if (!body.success) throw new Error('The server offers no model.');
-  return body.data.data.map(({ id }) => id);
+  return body.data.data.map(({ id, flinch }) => ({
+    id,
+    embedded: flinch?.embedded ?? false,
+    methods: flinch?.methods?.filter(isMethod) ?? null,
+    topLogprobs: flinch?.top_logprobs ?? null,
+  }));
 }

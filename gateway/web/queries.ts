@@ -1,6 +1,7 @@
 import type { Answer, Flag, Rollback, Step, Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
-import { fullScale, riskStrength, strength } from './colour.js';
+import { riskStrength } from '#src/risk/risk-scale.js';
+import { fullScale, strength } from './colour.js';
 
 /** What the page asks of an answer. */
 

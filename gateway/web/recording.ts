@@ -1,5 +1,4 @@
-import type { FlinchError } from 'flinch-client';
-import { type Answer, EMPTY_ANSWER, failAnswer, foldAnswer } from 'flinch-client';
+import { type Answer, EMPTY_ANSWER, FlinchError, failAnswer, foldAnswer } from 'flinch-client';
 import {
   type GenerationEvent,
   ProtocolError,
@@ -52,8 +51,9 @@ export class Replay {
 }
 
 /** As JSON lines: first what it is, then each event with its time. */
-export function toLines({ question, model, events }: Recording): string {
-  const head = { type: 'recording', protocol: 'flinch.v1', question, model };
+export function toLines({ question, model, events, error }: Recording): string {
+  const failure = error && { error: { code: error.code, message: error.message } };
+  const head = { type: 'recording', protocol: 'flinch.v1', question, model, ...failure };
   const lines = events.map(({ atMs, event }) => ({ at_ms: Math.round(atMs), event }));
   return [head, ...lines].map((line) => `${JSON.stringify(line)}\n`).join('');
 }
@@ -64,7 +64,7 @@ export function toLines({ question, model, events }: Recording): string {
  */
 export function fromLines(text: string): Recording {
   const [head, ...rest] = text.split('\n').filter((line) => line.trim() !== '');
-  const { type, question, model } = fieldsOf(head ?? '');
+  const { type, question, model, error } = fieldsOf(head ?? '');
   if (type !== 'recording' || typeof question !== 'string' || typeof model !== 'string') {
     throw new ProtocolError('this is no recording of flinch', head ?? '');
   }
@@ -76,13 +76,18 @@ export function fromLines(text: string): Recording {
     }
     return { atMs, event: read };
   });
-  const recording = { question, model, events, error: null };
+  const recording = { question, model, events, error: errorOf(error) };
   new Replay(recording).at(durationOf(recording));
   return recording;
 }
 
 function isOfGeneration(event: ServerEvent | UnknownEvent): event is GenerationEvent {
   return !['unknown', 'generation.resumed', 'heartbeat', 'error'].includes(event.type);
+}
+
+function errorOf(value: unknown): FlinchError | null {
+  if (typeof value !== 'object' || value === null || !('code' in value) || !('message' in value)) return null;
+  return new FlinchError(String(value.code), String(value.message));
 }
 
 function fieldsOf(line: string): Record<string, unknown> {

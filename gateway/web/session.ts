@@ -20,6 +20,10 @@ export interface AskOptions {
   readonly guard: GuardRequest;
   /** Whether the model is told the earlier questions and answers too. */
   readonly remember: boolean;
+  /** Absent: none. */
+  readonly system?: string;
+  /** Most probable tokens to list for each; absent: as many as the card shows, or fewer where there are fewer. */
+  readonly topLogprobs?: number;
 }
 
 export interface SessionOptions {
@@ -29,12 +33,13 @@ export interface SessionOptions {
 }
 
 /** Most probable tokens that the card of a token lists. */
-const ALTERNATIVES = 5;
+export const ALTERNATIVES = 5;
 
 /** The exchanges of this page. Knows no DOM and no socket. */
 export class Session {
   readonly #options: SessionOptions;
   readonly #exchanges = new Map<string, Exchange>();
+  #count = 0;
   #running: { id: string; subscription: Subscription } | null = null;
 
   constructor(options: SessionOptions) {
@@ -50,17 +55,24 @@ export class Session {
     return this.exchanges.find(({ answer }) => !isOver(answer)) ?? null;
   }
 
-  ask(question: string, { model, temperature, guard, remember }: AskOptions): void {
+  ask(question: string, options: AskOptions): void {
     const { generate, nowMs } = this.#options;
-    const messages = [...(remember ? this.#history() : []), { role: 'user' as const, content: question }];
-    const id = `exchange-${this.#exchanges.size}`;
+    const { model, temperature, guard, remember, system, topLogprobs = ALTERNATIVES } = options;
+    const messages: Message[] = [
+      ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
+      ...(remember ? this.#history() : []),
+      { role: 'user', content: question },
+    ];
+    const id = this.#nextId();
     const events: RecordedEvent[] = [];
     const start = nowMs();
     const request = {
       model,
       messages,
       guard,
-      top_logprobs: ALTERNATIVES,
+      top_logprobs: topLogprobs,
+      // An upstream's capabilities may change after the page has asked for them.
+      clamp: true,
       ...(temperature !== undefined && { temperature }),
     };
     const subscription = new Subscription();
@@ -90,7 +102,19 @@ export class Session {
     const whole = isOver(answer)
       ? answer
       : { ...answer, phase: 'done' as const, finishReason: 'cancelled' as const };
-    this.#set({ id: `exchange-${this.#exchanges.size}`, question, model, answer: whole, events });
+    this.#set({ id: this.#nextId(), question, model, answer: whole, events });
+  }
+
+  /** Forgets all exchanges; an answer under way is cancelled. */
+  clear(): void {
+    this.#running?.subscription.unsubscribe();
+    this.#running = null;
+    this.#exchanges.clear();
+  }
+
+  /** Never used twice: a view of an earlier chat must not be taken for one of this. */
+  #nextId(): string {
+    return `exchange-${this.#count++}`;
   }
 
   #set(exchange: Exchange): void {

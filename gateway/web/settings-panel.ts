@@ -1,7 +1,7 @@
 import type { GuardRequest } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { byId, element, setText } from './dom.js';
-import { METHOD_WORDS, USUAL_METHODS } from './words.js';
+import { isMethod, METHOD_WORDS, USUAL_METHODS } from './words.js';
 
 const ACTION_WORDS = {
   annotate: 'Mark it',
@@ -25,10 +25,16 @@ export class SettingsPanel {
 
   constructor() {
     for (const [value, words] of Object.entries(ACTION_WORDS)) this.#action.append(option(value, words));
-    this.#method.append(option('', 'Default'));
-    for (const [method, { name }] of Object.entries(METHOD_WORDS)) this.#method.append(option(method, name));
     this.#panel.addEventListener('input', () => this.#render());
     this.#render();
+  }
+
+  /** The scores that steps can be judged by. */
+  offer(methods: readonly Method[]): void {
+    const { value } = this.#method;
+    const options = methods.map((method) => option(method, METHOD_WORDS[method].name));
+    this.#method.replaceChildren(option('', 'Default'), ...options);
+    if (methods.some((method) => method === value)) this.#method.value = value;
   }
 
   /** Whether all fields can be used; shows the first that cannot. */
@@ -73,5 +79,4 @@ const option = (value: string, words: string): HTMLOptionElement => element('opt
 
 const isAction = (value: string): value is Action => Object.hasOwn(ACTION_WORDS, value);
 const actionOf = (value: string): Action => (isAction(value) ? value : 'annotate');
-const isMethod = (value: string): value is Method => Object.hasOwn(METHOD_WORDS, value);
 const methodOf = (value: string): Method | null => (isMethod(value) ? value : null);

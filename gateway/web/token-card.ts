@@ -1,12 +1,15 @@
 import type { Answer, Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
+import { formatRisk, rankWords } from '#src/risk/risk-scale.js';
 import { element } from './dom.js';
 import { methodsOf, riskOf, scaleOf, scoreOf, stepAt } from './queries.js';
-import { formatProbability, formatRisk, formatScore, METHOD_WORDS, visibleText } from './words.js';
+import { formatProbability, formatScore, METHOD_WORDS, visibleText } from './words.js';
 
 export const TOKEN_CARD_ID = 'token-card';
 
 const GAP_PX = 8;
+
+const RANKED = 'Higher than this share of ordinary tokens; not the probability of an error.';
 
 /** What the card belongs to. The rectangles are asked for again after every scroll. */
 export interface Anchor {
@@ -83,8 +86,10 @@ function scores(answer: Answer, token: Token, chosen: Method): HTMLElement {
     line.style.setProperty('--strength', String(score === null ? 0 : scaleOf(answer, method).of(token)));
     body.append(line);
   }
-  const names = ['', 'Score', 'Risk'].map((name) => element('th', { scope: 'col' }, name));
-  return element('table', {}, element('thead', {}, element('tr', {}, ...names)), body);
+  const names = ['', 'Score', 'Higher than'].map((name) => element('th', { scope: 'col' }, name));
+  const table = element('table', {}, element('thead', {}, element('tr', {}, ...names)), body);
+  const ranked = methodsOf(answer).some((method) => riskOf(token, method) !== null);
+  return element('div', {}, table, ...(ranked ? [element('p', { class: 'card-note' }, RANKED)] : []));
 }
 
 function rival({ rival: other }: Token): HTMLElement | null {
@@ -107,8 +112,9 @@ function step(answer: Answer, { index, inserted, spike }: Token): HTMLElement | 
   const of = stepAt(answer, index);
   const parts: string[] = [];
   if (of) {
-    const risk = of.risk === null ? 'not rated' : `risk ${formatRisk(of.risk)}`;
-    parts.push(`Step ${of.step + 1}: ${risk}${of.flagged ? ', flagged' : ''}`);
+    const per = answer.guard?.per === 'token' ? 'tokens' : 'steps';
+    const rank = of.risk === null ? 'not rated' : rankWords(of.risk, per);
+    parts.push(`Step ${of.step + 1}: ${rank}${of.flagged ? ', flagged' : ''}`);
   }
   if (spike) parts.push('Spike: this token alone reaches the threshold');
   if (inserted) parts.push('Inserted by the guard');

@@ -1,11 +1,12 @@
 import { type Answer, isOver, type Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
+import { rankWords } from '#src/risk/risk-scale.js';
 import { riskLevel } from './colour.js';
 import { element } from './dom.js';
 import { riskOf, rollbackAt, type Scale, scoreOf, scoreState, stepAt } from './queries.js';
 import { Strikes } from './struck-text.js';
 import { TOKEN_CARD_ID } from './token-card.js';
-import { formatRisk, formatScore, METHOD_WORDS, visibleText } from './words.js';
+import { formatScore, METHOD_WORDS, visibleText } from './words.js';
 
 /**
  * The answer as text, a span per token. One span is in the tab order; arrows, Home and End move from there
@@ -156,7 +157,7 @@ function labelOf(token: Token, method: Method, step: ReturnType<typeof stepAt>):
   const without = scoreState(token, method) === 'skipped' ? 'skipped' : 'no score';
   const parts = [visibleText(token.text)];
   parts.push(score === null ? without : `${METHOD_WORDS[method].noun} ${formatScore(score)}`);
-  if (risk !== null) parts.push(`risk ${formatRisk(risk)}`);
+  if (risk !== null) parts.push(rankWords(risk, 'tokens'));
   if (step?.flagged) parts.push('in a flagged step');
   if (token.inserted) parts.push('inserted by the guard');
   return parts.join(', ');

@@ -1,6 +1,6 @@
 import { type Answer, answerText } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
-import { AnswerView } from './answer-view.js';
+import { AnswerView, type View } from './answer-view.js';
 import { setText } from './dom.js';
 import { strongest, unscoredTokens } from './queries.js';
 import type { Exchange } from './session.js';
@@ -26,6 +26,7 @@ export class Transcript {
   readonly #latest = new Map<string, Exchange>();
   readonly #dirty = new Set<string>();
   #method: Method;
+  #view: View = 'tokens';
   #atEnd = true;
   #askingAllowed = false;
   #frame = 0;
@@ -56,6 +57,19 @@ export class Transcript {
     for (const id of this.#latest.keys()) this.#draw(id);
   }
 
+  showAs(view: View): void {
+    this.#view = view;
+    for (const each of this.#views.values()) each.showAs(view);
+  }
+
+  clear(): void {
+    this.#card.hide();
+    this.#views.clear();
+    this.#latest.clear();
+    this.#dirty.clear();
+    this.#options.list.replaceChildren();
+  }
+
   allowAsking(allowed: boolean): void {
     this.#askingAllowed = allowed;
     for (const view of this.#views.values()) view.allowAsking(allowed);
@@ -83,8 +97,10 @@ export class Transcript {
   #add(exchange: Exchange): void {
     const view = new AnswerView(exchange, this.#method, this.#card, this.#options.askAgain);
     view.allowAsking(this.#askingAllowed);
+    view.showAs(this.#view);
     this.#views.set(exchange.id, view);
     this.#options.list.append(view.element);
+    view.openChart();
   }
 
   /** For screen readers: that writing began, and once at the end the whole answer and its weakest spot. */

@@ -40,6 +40,12 @@ export const METHOD_WORDS: Readonly<Record<Method, { name: string; noun: string;
   },
 };
 
+export const METHODS: readonly Method[] = Object.keys(METHOD_WORDS).filter(isMethod);
+
+export function isMethod(name: string): name is Method {
+  return Object.hasOwn(METHOD_WORDS, name);
+}
+
 /** Those that need no request of their own; the others cost further passes. */
 export const USUAL_METHODS: readonly Method[] = ['adversarial', 'nll', 'entropy', 'margin'];
 
@@ -73,14 +79,6 @@ export function formatScore(value: number): string {
 /** A probability in percent, with the digits that a small perturbation moves. */
 export const formatProbability = (value: number): string =>
   `${value < 1e-4 ? formatScore(value * 100) : (value * 100).toFixed(2)} %`;
-
-/** A risk in percent. Near 1 its distance to 1 is what counts, and 100 % would say too much. */
-export function formatRisk(risk: number): string {
-  const tail = 1 - risk;
-  if (tail < 1e-4) return '> 99.99 %';
-  const digits = tail < 0.001 ? 2 : tail < 0.1 ? 1 : 0;
-  return `${(risk * 100).toFixed(digits)} %`;
-}
 
 /** Minutes and seconds, and tenths: an answer is seldom longer than a minute. */
 export function formatTime(ms: number): string {

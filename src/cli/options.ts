@@ -1,15 +1,11 @@
-import { join } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
 import { DEVICE_CHOICES } from '../engine/device.js';
-import { PACKAGE_ROOT } from '../package-root.js';
+import { reasonerPath } from '../package-root.js';
 import { METHODS, type Method } from '../uncertainty/method-names.js';
-
-/** The model that comes with flinch. */
-export const EMBEDDED_MODEL = join(PACKAGE_ROOT, 'models/reasoner');
 
 export const modelOption = (): Option =>
   new Option('--model <folder>', 'checkpoint in the Hugging Face layout').default(
-    EMBEDDED_MODEL,
+    reasonerPath,
     'the embedded reasoner',
   );
 

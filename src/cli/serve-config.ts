@@ -2,7 +2,7 @@ import { basename, resolve } from 'node:path';
 import type { Config } from '../../gateway/config/config.js';
 import { ConfigError } from '../../gateway/config/config-error.js';
 import type { ConfigLayer } from '../../gateway/config/layer.js';
-import { EMBEDDED_MODEL } from './options.js';
+import { reasonerPath } from '../package-root.js';
 
 /** Characters of a model's name, as gateway/config/config.ts has it. */
 const MAX_NAME = 128;
@@ -48,7 +48,7 @@ export async function serveConfig(flags: ServeFlags, env: NodeJS.ProcessEnv): Pr
     }
     return { ...config, models: config.models };
   }
-  return serveConfig({ ...flags, model: EMBEDDED_MODEL }, env);
+  return serveConfig({ ...flags, model: reasonerPath }, env);
 }
 
 /** The flags that set one field whatever is served. */

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EMBEDDED_MODEL } from '#src/cli/options.js';
+import { reasonerPath } from '#src/package-root.js';
 import { generateProblems } from '#src/tasks/generate.js';
 import { type Problem, parseProblems, TASKS, type Task } from '#src/tasks/problem.js';
 import { verify } from '#src/tasks/verify.js';
 import { solve } from '../support/solve-task.js';
 
 /** Those that come with the embedded model, by the reference generator. */
-const reference = parseProblems(readFileSync(join(EMBEDDED_MODEL, 'problems.jsonl'), 'utf8'));
+const reference = parseProblems(readFileSync(join(reasonerPath, 'problems.jsonl'), 'utf8'));
 const generated = generateProblems({ seed: 1, count: 6000 });
 
 const of = (problems: readonly Problem[], task: Task) => problems.filter((problem) => problem.task === task);

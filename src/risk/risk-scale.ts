@@ -1,0 +1,32 @@
+/** Where risks are on a scale that the page, its charts and the terminal share. */
+
+/** At the top of the scale one ordinary token in a thousand would be. */
+const TOP_TAIL = 1e-3;
+/** A threshold that most tokens pass is no measure of what is conspicuous. */
+const WIDEST_RATE = 0.2;
+
+/**
+ * Where a risk is on its axis, 0 to 1. What matters is all near a risk of 1: each factor of ten in the share of ordinary
+ * tokens beyond it takes the same room.
+ */
+export const riskHeight = (risk: number): number =>
+  Math.log10(Math.max(1 - risk, TOP_TAIL)) / Math.log10(TOP_TAIL);
+
+/** How strongly to colour a risk, 0 to 1: fully at the threshold, and clearly less before it. */
+export const riskStrength = (risk: number, rate: number): number =>
+  Math.min(1, riskHeight(risk) / riskHeight(1 - Math.min(rate, WIDEST_RATE))) ** 2;
+
+/** A risk in percent. Near 1 its distance to 1 is what counts, and 100 % would say too much. */
+export function formatRisk(risk: number): string {
+  const tail = 1 - risk;
+  if (tail < 1e-4) return '> 99.99 %';
+  const digits = tail < 0.001 ? 2 : tail < 0.1 ? 1 : 0;
+  return `${(risk * 100).toFixed(digits)} %`;
+}
+
+/** A risk in words: it is a rank among ordinary tokens or steps, not the probability of an error. */
+export const rankWords = (risk: number, of: 'tokens' | 'steps'): string => {
+  const tail = 1 - risk;
+  const share = tail < 1e-4 ? 'more than 99.99 %' : formatRisk(risk);
+  return `higher than ${share} of ordinary ${of}`;
+};

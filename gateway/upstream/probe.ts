@@ -6,8 +6,8 @@ import type { Chunk } from './wire/chunks.js';
 /** Sends a call and reads its whole answer. */
 export type Ask = (call: Call) => Promise<readonly Chunk[]>;
 
-/** Alternatives that are asked for: OpenAI's limit, that of some servers. */
-const TOPS = [20, 5] as const;
+/** Alternatives that are asked for: OpenAI's limit, that of some servers, what the margin needs, and the least. */
+const TOPS = [20, 5, 2, 1] as const;
 
 const QUESTION = { role: 'user', content: 'Count.' } as const;
 /** Words that any vocabulary has as one token, with and without a space before them. */
@@ -126,7 +126,7 @@ class Prober {
   }
 
   async #mostTelling(): Promise<Taken> {
-    const [logprobs, fewer] = TOPS;
+    const [logprobs] = TOPS;
     const all: Asked = { usage: true, logprobs, tokenIds: 'return_token_ids', limit: 'max_tokens' };
     const most = (await this.#take(all)) ?? (await this.#take({ ...all, tokenIds: 'none' }));
     if (most) return most;
@@ -136,7 +136,7 @@ class Prober {
     // Then one by one, so that the number of requests is their sum and not their product.
     const fields: readonly (readonly Partial<Asked>[])[] = [
       [{ usage: true }],
-      [{ logprobs }, { logprobs: fewer }],
+      TOPS.map((top) => ({ logprobs: top })),
       [{ tokenIds: 'return_token_ids' }],
     ];
     for (const values of fields) {

@@ -109,6 +109,9 @@ export class AnswerView {
     this.#text.update(answer, method, scale);
     const formatted = this.#view === 'formatted';
     this.#text.element.hidden = formatted;
+    // Formatted text has no colours to explain; without scores there is nothing to draw.
+    this.#legend.element.hidden = formatted || methods.length === 0;
+    this.#chart.element.hidden = methods.length === 0;
     this.#formatted.element.hidden = !formatted;
     if (formatted) this.#formatted.update(answerText(answer));
     this.#curves.update(answer, method);

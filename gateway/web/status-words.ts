@@ -1,6 +1,6 @@
 import { type Answer, isOver } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
-import { lagTokens, skippedTokens, unscoredTokens } from './queries.js';
+import { lagTokens, methodsOf, skippedTokens, unscoredTokens } from './queries.js';
 import { type Exchange, tokensPerSecond } from './session.js';
 import { countTokens, finishWords, METHOD_WORDS } from './words.js';
 
@@ -8,7 +8,8 @@ import { countTokens, finishWords, METHOD_WORDS } from './words.js';
 export function statusWords({ model, events }: Exchange, answer: Answer, method: Method): string {
   const name = answer.model ?? model;
   if (answer.phase === 'waiting') return `${name} · waiting for the first token`;
-  const unscored = unscoredTokens(answer, method);
+  const scored = methodsOf(answer).length > 0;
+  const unscored = scored ? unscoredTokens(answer, method) : 0;
   const skipped = skippedTokens(answer, method);
   const without = unscored + lagTokens(answer, method);
   const parts = [name, countTokens(answer.tokens.length)];
@@ -18,7 +19,8 @@ export function statusWords({ model, events }: Exchange, answer: Answer, method:
   const drawing = answer.rollbacks.at(-1);
   if (answer.phase === 'streaming' && drawing?.outcome === null) {
     parts.push(`sampling ${drawing.drawn} other continuations of step ${drawing.step + 1}`);
-  } else if (answer.phase === 'streaming') parts.push(`writing, scores ${countTokens(unscored)} behind`);
+  } else if (!scored) parts.push('not scored');
+  else if (answer.phase === 'streaming') parts.push(`writing, scores ${countTokens(unscored)} behind`);
   else if (without > 0) parts.push(`${countTokens(without)} without ${METHOD_WORDS[method].noun}`);
   else if (answer.tokens.length > 0)
     parts.push(skipped > 0 ? 'every other token scored' : 'every token scored');

@@ -2,7 +2,7 @@ import { type Answer, answerText } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { AnswerView, type View } from './answer-view.js';
 import { setText } from './dom.js';
-import { strongest, unscoredTokens } from './queries.js';
+import { methodsOf, strongest, unscoredTokens } from './queries.js';
 import type { Exchange } from './session.js';
 import { TokenCard } from './token-card.js';
 import { countTokens, finishWords, formatScore, METHOD_WORDS } from './words.js';
@@ -109,7 +109,7 @@ export class Transcript {
     if (answer.phase === 'waiting') setText(announcer, 'Answering');
     if (answer.phase !== 'done') return;
     const top = strongest(answer, this.#method);
-    const unscored = unscoredTokens(answer, this.#method);
+    const unscored = methodsOf(answer).length > 0 ? unscoredTokens(answer, this.#method) : 0;
     const parts = [
       answerText(answer),
       `Answer ${answer.finishReason ? finishWords(answer.finishReason) : ''}, ${countTokens(answer.tokens.length)}`,

@@ -9,6 +9,7 @@ import { generateProblems } from '../tasks/generate.js';
 import { verify } from '../tasks/verify.js';
 import type { ChatMessage } from '../tokenizer/chat-template.js';
 import { encodePrompt } from '../tokenizer/prompt.js';
+import { optionFile } from './option-file.js';
 
 export interface CalibrationPrompt {
   readonly promptIds: readonly number[];
@@ -40,7 +41,8 @@ export async function readPrompts(
   checkpoint: Checkpoint,
   limit: number,
 ): Promise<CalibrationPrompt[]> {
-  const lines = name === '-' ? await readAll(process.stdin) : await readFile(name, 'utf8');
+  const lines =
+    name === '-' ? await readAll(process.stdin) : await optionFile('--input', name, readFile(name, 'utf8'));
   const prompts = parseJsonLines(lines, promptLine).slice(0, limit);
   if (prompts.length === 0) throw new UsageError('--input: contains no prompts');
   return prompts.map(({ prompt, messages, question }) => ({

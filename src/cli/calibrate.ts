@@ -1,5 +1,4 @@
-import { access, constants } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { fromEvent, lastValueFrom, takeUntil, tap } from 'rxjs';
 import { fingerprint } from '../checkpoint/fingerprint.js';
@@ -22,6 +21,7 @@ import { type AbsoluteScoring, absoluteScoring } from '../uncertainty/settings.j
 import { type CalibrationPrompt, readPrompts, taskPrompts } from './calibrate-prompts.js';
 import { formatFalseAlarms, formatThresholds, thresholdsOf } from './calibrate-report.js';
 import { reportDevices } from './devices.js';
+import { writableFolder } from './option-file.js';
 import { deviceOption, integer, modelOption, real } from './options.js';
 import { Progress } from './progress.js';
 import {
@@ -116,7 +116,7 @@ async function calibrate(options: CalibrateOptions): Promise<void> {
     const { checkpoint } = engine;
     const file = options.output ?? join(checkpoint.dir, CALIBRATION_FILE);
     // Everything that can be wrong is found out before hours of writing.
-    if (options.check === undefined) await access(dirname(file), constants.W_OK);
+    if (options.check === undefined) await writableFolder('--output', file);
     await readCalibration(file);
     const scoring = await absoluteScoring(asked, checkpoint.embeddingRms);
     const prompts = await promptsOf(engine, options);

@@ -1,55 +1,120 @@
 import chalk from 'chalk';
 import type { Guard } from '../guard/guard.js';
-import type { FlaggedEvent, GuardEvent, RollbackDoneEvent, TokenEvent } from '../stream/events.js';
+import { rankWords, riskStrength } from '../risk/risk-scale.js';
+import type {
+  FlaggedEvent,
+  GuardEvent,
+  RollbackDoneEvent,
+  ScoreEvent,
+  TokenEvent,
+} from '../stream/events.js';
 import type { Method } from '../uncertainty/method-names.js';
 import { Heat } from './heat.js';
 
-/** Writes text alone: each token as it comes. What comes must not be retracted. */
-export function plainPainter(write: (text: string) => void): (event: GuardEvent) => void {
+/**
+ * Writes text alone: each token as it comes, and at the end what the guard found. What comes must not be retracted.
+ *
+ * @param guard `null` without one
+ */
+export function plainPainter(
+  write: (text: string) => void,
+  guard: Guard | null,
+): (event: GuardEvent) => void {
+  const found = new Findings();
   return (event) => {
+    found.add(event);
     if (event.type === 'token.delta') write(event.text);
-    if (event.type === 'generation.done') write('\n');
+    if (event.type !== 'generation.done') return;
+    write('\n');
+    const notes = guard ? found.lines(guard) : [];
+    if (notes.length > 0) write(`\n${notes.join('\n')}\n`);
   };
 }
 
 /**
- * Writes each token once its score is known, coloured by it; at the end a legend, and what the guard found. What comes
- * must not be retracted: a terminal cannot take it back.
- *
- * @param calm a largest score below this is that of a text without doubt
+ * Writes each token once its score is known, coloured as the page colours it; at the end a legend, and what the guard
+ * found. What comes must not be retracted: a terminal cannot take it back.
  */
 export function heatPainter(
   write: (text: string) => void,
-  method: Method,
-  calm: number,
+  scale: HeatScale,
   guard: Guard,
 ): (event: GuardEvent) => void {
-  const heat = new Heat(chalk, calm);
+  const heat = new Heat(chalk);
   const tokens = new Map<number, TokenEvent>();
-  const flagged: FlaggedEvent[] = [];
-  const rollbacks: RollbackDoneEvent[] = [];
+  const found = new Findings();
   let skipped = false;
-  const paint = (index: number, score: number | undefined): void => {
-    const token = tokens.get(index);
-    if (!token || !tokens.delete(index)) return; // scored again after a rollback: it is out
+  const paint = (event: ScoreEvent): void => {
+    const token = tokens.get(event.index);
+    if (!token || !tokens.delete(event.index)) return; // scored again after a rollback: it is out
     // What the guard put there is not the model's, and sets no scale.
-    const unrated = token.inserted || score === undefined;
-    skipped ||= !token.inserted && score === undefined;
-    write(unrated ? heat.dim(token.text) : heat.paint(token.text, score));
+    const strength = token.inserted ? null : scale.strength(event);
+    skipped ||= !token.inserted && strength === null;
+    write(strength === null ? heat.dim(token.text) : heat.paint(token.text, strength));
   };
   return (event) => {
+    found.add(event);
     if (event.type === 'token.delta') tokens.set(event.index, event);
-    if (event.type === 'score.delta') paint(event.index, event.scores[method]);
-    if (event.type === 'step.flagged') flagged.push(event);
-    if (event.type === 'rollback.done') rollbacks.push(event);
+    if (event.type === 'score.delta') paint(event);
     if (event.type !== 'generation.done') return;
     const dim = skipped ? `, ${heat.dim('skipped')}` : '';
-    write(`\n\n${chalk.dim(`${method}:`)} ${heat.legend()}${dim}\n`);
-    for (const line of noteLines(flagged, rollbacks, guard)) write(`${chalk.dim(line)}\n`);
+    write(`\n\n${scale.legend(heat.swatches())}${dim}\n`);
+    for (const line of found.lines(guard)) write(`${chalk.dim(line)}\n`);
   };
 }
 
-/** What the guard found and did, a line each, and how far its risks can be believed. */
+/** How strongly a token is coloured. */
+export interface HeatScale {
+  /** 0 to 1; `null` for a token that cannot be placed. */
+  readonly strength: (event: ScoreEvent) => number | null;
+  readonly legend: (swatches: string) => string;
+}
+
+/** By the risk: fully at the threshold of the guard. */
+export const riskScale = (method: Method, rate: number): HeatScale => ({
+  strength: ({ risk }) => {
+    const own = risk?.[method];
+    return own === undefined ? null : riskStrength(own, rate);
+  },
+  legend: (swatches) =>
+    `${chalk.dim(`${method}:`)} ordinary ${swatches} ${rankWords(1 - rate, 'tokens')} or more`,
+});
+
+/**
+ * By the score, where no calibration says what is ordinary: fully at the largest so far.
+ *
+ * @param calm a largest score below this is that of a text without doubt
+ */
+export function scoreScale(method: Method, calm: number): HeatScale {
+  let largest = calm;
+  return {
+    strength: ({ scores }) => {
+      const score = scores[method];
+      if (score === undefined) return null;
+      largest = Math.max(largest, score);
+      return Math.max(0, score / largest);
+    },
+    legend: (swatches) =>
+      `${chalk.dim(`${method}, not calibrated:`)} certain ${swatches} uncertain (${largest.toPrecision(3)})`,
+  };
+}
+
+/** What the guard found and did. */
+class Findings {
+  readonly #flagged: FlaggedEvent[] = [];
+  readonly #rollbacks: RollbackDoneEvent[] = [];
+
+  add(event: GuardEvent): void {
+    if (event.type === 'step.flagged') this.#flagged.push(event);
+    if (event.type === 'rollback.done') this.#rollbacks.push(event);
+  }
+
+  lines(guard: Guard): string[] {
+    return noteLines(this.#flagged, this.#rollbacks, guard);
+  }
+}
+
+/** A line for each flag, and what its rank means. */
 function noteLines(
   flagged: readonly FlaggedEvent[],
   rollbacks: readonly RollbackDoneEvent[],
@@ -61,14 +126,14 @@ function noteLines(
     ? `calibrated: ${Number((100 * rate).toPrecision(3))} % of ordinary ${per}s would be flagged`
     : 'not calibrated: relative to the scores of this chat so far (see flinch calibrate)';
   const notes = flagged.map((step) => {
-    const risk = step.risk === null ? '' : `: risk ${step.risk.toFixed(3)}`;
+    const risk = step.risk === null ? '' : `: ${rankWords(step.risk, `${per}s`)}`;
     const deed = deedOf(
       step,
       rollbacks.find((rollback) => rollback.step === step.step),
     );
     return `⚑ step ${step.step + 1}${risk}${deed}`;
   });
-  return [...notes, `risk of ${method}, ${meaning}`];
+  return [...notes, `ranks of ${method} scores, not probabilities of an error; ${meaning}`];
 }
 
 function deedOf({ action, text }: FlaggedEvent, rollback: RollbackDoneEvent | undefined): string {

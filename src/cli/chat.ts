@@ -30,7 +30,7 @@ import {
   DEFAULT_TOKUR,
   type Scoring,
 } from '../uncertainty/settings.js';
-import { heatPainter, plainPainter } from './chat-painter.js';
+import { heatPainter, plainPainter, riskScale, scoreScale } from './chat-painter.js';
 import { reportDevices } from './devices.js';
 import { reportError } from './errors.js';
 import { addGuardOptions, GUARD_HELP, guardFieldsOf } from './guard-options.js';
@@ -239,8 +239,12 @@ function requestOf(engine: Engine, question: string, options: ChatOptions): Gene
 /** Plain text where nobody sees colours. */
 function painter(method: Method, watch: Watch | null): (event: GuardEvent) => void {
   const write = (text: string): void => void process.stdout.write(text);
-  if (watch === null || chalk.level === 0) return plainPainter(write);
-  return heatPainter(write, method, calmScore(method, watch.scoring), watch.guard);
+  if (watch === null || chalk.level === 0) return plainPainter(write, watch?.guard ?? null);
+  const { guard, risks, scoring } = watch;
+  const scale = risks.calibrated(method)
+    ? riskScale(method, guard.rate)
+    : scoreScale(method, calmScore(method, scoring));
+  return heatPainter(write, scale, guard);
 }
 
 /**

@@ -6,11 +6,32 @@ import { SettingsError } from '../uncertainty/settings.js';
 
 /** Errors that a user can do something about, in one line; others with their stack, for a report. */
 export function reportError(error: unknown): void {
-  const text = error instanceof Error ? (isKnown(error) ? error.message : error.stack) : String(error);
-  process.stderr.write(`${chalkStderr.red('flinch:')} ${text}\n`);
+  process.stderr.write(`${chalkStderr.red('flinch:')} ${textOf(error)}\n`);
 }
 
-/** Our own errors, and Node's of the system: a file that is not there, a port that is taken. */
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return listenProblem(error) ?? (isKnown(error) ? error.message : (error.stack ?? error.message));
+}
+
+/** Why an address cannot be listened on, and what to do about it; `null` for other errors. */
+function listenProblem(error: NodeJS.ErrnoException & { address?: string; port?: number }): string | null {
+  if (error.syscall !== 'listen' || error.address === undefined) return null;
+  const { address, port, code } = error;
+  const place = `${address.includes(':') ? `[${address}]` : address}:${port}`;
+  switch (code) {
+    case 'EADDRINUSE':
+      return `${place} is in use by another program; stop it, or choose another port with --port (of /metrics: --metrics-port)`;
+    case 'EADDRNOTAVAIL':
+      return `${address} is not an address of this machine; choose one with --host`;
+    case 'EACCES':
+      return `this user may not listen on ${place}; choose a port from 1024 with --port`;
+    default:
+      return null;
+  }
+}
+
+/** Our own errors, and Node's of the system, such as a disk that is full. */
 function isKnown(error: Error): boolean {
   const kinds = [ModelError, TemplateError, EngineError, SettingsError, UsageError, ConfigError];
   return kinds.some((kind) => error instanceof kind) || 'syscall' in error;

@@ -10,26 +10,18 @@ const SHADES: readonly [red: number, green: number, blue: number][] = [
 ];
 const DARK_FROM = 4;
 
-/** Colours text by how a score compares with the largest so far. */
+/** Colours text by how strongly it stands out. */
 export class Heat {
   readonly #chalk: ChalkInstance;
-  #largest: number;
 
-  /** @param floor a largest score below this counts as this: an answer without doubt stays plain */
-  constructor(chalk: ChalkInstance, floor: number) {
+  constructor(chalk: ChalkInstance) {
     this.#chalk = chalk;
-    this.#largest = floor;
   }
 
-  get largest(): number {
-    return this.#largest;
-  }
-
-  paint(text: string, score: number): string {
-    this.#largest = Math.max(this.#largest, score);
-    const share = score / this.#largest;
+  /** @param strength 0 to 1 */
+  paint(text: string, strength: number): string {
     // Below a sixth nothing is painted; the rest is divided evenly.
-    const shade = Math.min(SHADES.length - 1, Math.floor(share * (SHADES.length + 1)) - 1);
+    const shade = Math.min(SHADES.length - 1, Math.floor(strength * (SHADES.length + 1)) - 1);
     // A painted line break would colour the rest of the line.
     return shade < 0 ? text : text.replace(/[^\r\n]+/g, (part) => this.#shade(shade)(part));
   }
@@ -39,9 +31,9 @@ export class Heat {
     return this.#chalk.dim(text);
   }
 
-  legend(): string {
-    const swatches = SHADES.map((_, shade) => this.#shade(shade)('  ')).join('');
-    return `certain ${swatches} uncertain (${this.#largest.toPrecision(3)})`;
+  /** All shades, for a legend. */
+  swatches(): string {
+    return SHADES.map((_, shade) => this.#shade(shade)('  ')).join('');
   }
 
   #shade(shade: number): ChalkInstance {

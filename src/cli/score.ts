@@ -19,6 +19,7 @@ import {
 import { reportDevices } from './devices.js';
 import { reportError } from './errors.js';
 import { LineOutput } from './line-output.js';
+import { optionFile, writableFolder } from './option-file.js';
 import { deviceOption, integer, modelOption } from './options.js';
 import { countLines, Progress } from './progress.js';
 import { outputLine, parseInputLine } from './score-lines.js';
@@ -95,9 +96,10 @@ async function score(options: ScoreOptions): Promise<void> {
   try {
     await reportDevices(engine, device, ['score']);
     const absolute = await absoluteScoring(asked, engine.checkpoint.embeddingRms);
-    const input = await openInput(options.input);
+    const input = await optionFile('--input', options.input, openInput(options.input));
     await refuseSameFile(options.input, options.output);
-    const output = await LineOutput.open(options.output);
+    if (options.output !== '-') await writableFolder('--output', options.output);
+    const output = await optionFile('--output', options.output, LineOutput.open(options.output));
     await scoreLines(engine, input, output, options.input, absolute).finally(() => output.close());
   } finally {
     await engine.close();
@@ -170,7 +172,7 @@ async function withNoise(scoring: Scoring, file: string): Promise<Scoring> {
  * @throws UsageError
  */
 async function readFloats(file: string): Promise<Float32Array> {
-  const bytes = await readFile(file);
+  const bytes = await optionFile('--noise', file, readFile(file));
   if (bytes.length % 4 !== 0) throw new UsageError(`--noise: ${file} is not a file of fp32 numbers`);
   const numbers = new Float32Array(bytes.length / 4);
   for (let i = 0; i < numbers.length; i++) numbers[i] = bytes.readFloatLE(4 * i);

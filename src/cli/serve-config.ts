@@ -1,8 +1,10 @@
+import { access } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { Config } from '../../gateway/config/config.js';
 import { ConfigError } from '../../gateway/config/config-error.js';
 import type { ConfigLayer } from '../../gateway/config/layer.js';
 import { reasonerPath } from '../package-root.js';
+import { optionFile } from './option-file.js';
 
 /** Characters of a model's name, as gateway/config/config.ts has it. */
 const MAX_NAME = 128;
@@ -35,6 +37,7 @@ export type ServeConfig = Config & { readonly models: NonNullable<Config['models
 export async function serveConfig(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<ServeConfig> {
   // Loaded when it is needed: other commands have no gateway.
   const { loadConfig } = await import('../../gateway/config/load-config.js');
+  if (flags.config !== undefined) await optionFile('--config', flags.config, access(flags.config));
   const sources = { env, ...(flags.config !== undefined && { file: flags.config }) };
   const layers = [...fieldFlags(flags), ...modelFlags(flags)];
   const config = await loadConfig({ ...sources, flags: layers });

@@ -25,8 +25,5 @@ export function formatRisk(risk: number): string {
 }
 
 /** A risk in words: it is a rank among ordinary tokens or steps, not the probability of an error. */
-export const rankWords = (risk: number, of: 'tokens' | 'steps'): string => {
-  const tail = 1 - risk;
-  const share = tail < 1e-4 ? 'more than 99.99 %' : formatRisk(risk);
-  return `higher than ${share} of ordinary ${of}`;
-};
+export const rankWords = (risk: number, of: 'tokens' | 'steps'): string =>
+  `higher than ${formatRisk(risk).replace('> ', '')} of ordinary ${of}`;

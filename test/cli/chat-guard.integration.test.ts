@@ -22,17 +22,25 @@ describe('flinch chat with a guard', () => {
     expect(events.at(-1)).toMatchObject({ type: 'generation.done', finish_reason: 'content_filter' });
     const written = textOf(events.filter(({ type }) => type === 'token.delta'));
     const plain = await chat(['--action', 'stop', '--rate', '0.99']);
-    expect(plain).toEqual({ code: 0, stdout: `${written}\n`, stderr: '' });
+    expect(plain).toMatchObject({ code: 0, stderr: '' });
+    const [text, note] = plain.stdout.split('\n\n⚑ ');
+    expect(text).toBe(written.trimEnd());
+    expect(note).toMatch(/^step 1: higher than \d+.* % of ordinary steps, stopped: “/);
     const { stdout } = await chat(['--action', 'stop', '--rate', '0.99'], inColour);
-    expect(stripVTControlCharacters(stdout)).toMatch(/⚑ step 1: risk 0\.\d+, stopped: “/);
+    expect(stripVTControlCharacters(stdout)).toMatch(
+      /⚑ step 1: higher than \d.* % of ordinary steps, stopped: “/,
+    );
   });
 
-  it('marks doubtful steps in colour, and nothing in plain text', async () => {
+  it('marks doubtful steps in colour and in plain text', async () => {
     const { stdout } = await chat(['--rate', '0.5'], inColour);
     const lines = stripVTControlCharacters(stdout);
-    expect(lines).toMatch(/⚑ step \d+: risk 0\.\d+: “/);
+    expect(lines).toMatch(/⚑ step \d+: higher than \d+ % of ordinary steps: “/);
     expect(lines).toContain('calibrated: 50 % of ordinary steps would be flagged');
-    expect((await chat(['--rate', '0.5'])).stdout).toBe((await chat([])).stdout);
+    expect(lines).toContain('not probabilities of an error');
+    const [answer, ...notes] = (await chat(['--rate', '0.5'])).stdout.split('\n\n⚑ ');
+    expect(`${answer}\n`).toBe((await chat([])).stdout);
+    expect(lines.replaceAll(/[^\S\n]+$/gm, '')).toContain(`⚑ ${notes.join('').trimEnd()}`);
     const clear = await chat(['--rate', '0.0001'], inColour);
     expect(stripVTControlCharacters(clear.stdout)).not.toMatch(/⚑|calibrated/);
   });
@@ -51,7 +59,9 @@ describe('flinch chat with a guard', () => {
     const { stdout } = await chat(drawn, inColour);
     const [text = '', notes = ''] = stripVTControlCharacters(stdout).split('\n\nadversarial:');
     expect(
-      notes.match(/⚑ step \d+: risk 0\.\d+, (rolled back: “.*” → “|kept over 3 candidates)/g),
+      notes.match(
+        /⚑ step \d+: higher than .* % of ordinary steps, (rolled back: “.*” → “|kept over 3 candidates)/g,
+      ),
     ).toHaveLength(2);
     // Steps end with a line: one that had been replaced in view would stand there twice.
     const steps = text.split('\n').map((line) => line.trim());

@@ -24,13 +24,19 @@ describe('flinch chat', () => {
     expect((await flinch(['chat', '--temperature', '0'], `${QUESTION}\n`)).stdout).toBe(stdout);
   });
 
-  it('colours tokens by their score, with a legend', async () => {
+  it('colours tokens by their risk as the page does, with a legend', async () => {
     const { stdout } = await flinch(['chat', '--temperature', '0', QUESTION], '', {
       FORCE_COLOR: '3',
       COLORTERM: 'truecolor',
     });
     expect(stdout).toContain('\u001b[48;2;'); // a background in true colour
-    expect(stdout).toMatch(/adversarial:.*certain.*uncertain \(0\.\d+\)/);
+    expect(stdout).toMatch(/adversarial:.*ordinary.*higher than 98\.0 % of ordinary tokens or more/);
+    const uncalibrated = await flinch(['chat', '--alpha', '1e-3', '--max-tokens', '10', QUESTION], '', {
+      FORCE_COLOR: '3',
+    });
+    expect(stripVTControlCharacters(uncalibrated.stdout)).toMatch(
+      /adversarial, not calibrated: certain .* uncertain \(0\.\d+\)/,
+    );
     const plain = await flinch(['chat', '--temperature', '0', QUESTION]);
     expect(stripVTControlCharacters(stdout)).toContain(plain.stdout.trim());
   });

@@ -93,7 +93,7 @@ describe('flinch score --noise', () => {
   it('refuses a file that is not there, and one that no measure takes', async () => {
     expect(await run('/nowhere.f32', json({ id: 1, ...text }))).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^flinch: ENOENT[^\n]*nowhere.f32[^\n]*\n$/),
+      stderr: expect.stringMatching(/^flinch: --noise: [^\n]*nowhere.f32 does not exist\n$/),
     });
     expect(await run(noise, json({ id: 1, ...text }), '--methods', 'nll')).toEqual({
       code: 1,

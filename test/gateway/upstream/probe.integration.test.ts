@@ -54,6 +54,11 @@ describe('what a server can do', () => {
     expect((await readAll(await open(server))).text).toBe(ANSWER.join(''));
   });
 
+  it.each([1, 2, 3])('has the alternatives of a server that allows %i', async (mostLogprobs) => {
+    const { capabilities } = await probed(vllmDouble({ mostLogprobs }));
+    expect(capabilities.logprobs).toBe(Math.min(mostLogprobs, 2));
+  });
+
   it('is nothing but text where nothing else is told', async () => {
     const { capabilities } = await probed(mute);
     expect(capabilities).toEqual({ tokenIds: 'none', logprobs: null, resume: 'none' });

@@ -108,7 +108,14 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     const card = page.locator('#token-card');
     await card.waitFor({ state: 'visible' });
     const text = await card.textContent();
-    for (const fact of ['adversarial', 'nll', 'entropy', 'margin', 'rival'])
+    for (const fact of [
+      'adversarial',
+      'nll',
+      'entropy',
+      'margin',
+      'rival',
+      'not the probability of an error',
+    ])
       expect(text?.toLowerCase()).toContain(fact);
   });
 
@@ -203,12 +210,16 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
   });
 
   it('underlines each step by its risk, with a kind of line for each level', async () => {
-    const styles = await page.locator('article.answer .legend-level').evaluateAll((samples) =>
-      samples.map((sample) => {
-        const { textDecorationStyle, textDecorationThickness } = getComputedStyle(sample);
-        return `${textDecorationStyle} ${textDecorationThickness}`;
-      }),
-    );
+    const styles = await page
+      .locator('article.answer')
+      .last()
+      .locator('.legend-level')
+      .evaluateAll((samples) =>
+        samples.map((sample) => {
+          const { textDecorationStyle, textDecorationThickness } = getComputedStyle(sample);
+          return `${textDecorationStyle} ${textDecorationThickness}`;
+        }),
+      );
     expect(styles).toHaveLength(5);
     expect(new Set(styles).size).toBe(5);
     const flagged = page.locator('article.answer span.token.flagged').first();
@@ -370,7 +381,13 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
   });
 
   it('offers puzzles for the embedded model, and questions for another one', async () => {
-    const data = [{ id: 'reasoner' }, { id: 'another' }];
+    const data = [
+      { id: 'puzzles', flinch: { embedded: true, methods: ['adversarial', 'nll'], top_logprobs: 20 } },
+      { id: 'another', flinch: { embedded: false, methods: ['nll'], top_logprobs: 1 } },
+      { id: 'mute', flinch: { embedded: false, methods: [], top_logprobs: 0 } },
+      { id: 'of an older server' },
+    ];
+    await page.locator('#new-chat').click();
     await page.route('**/v1/models', (route) => route.fulfill({ json: { object: 'list', data } }));
     await reload();
     const examples = page.locator('#examples');
@@ -380,7 +397,122 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     expect(await examples.textContent()).toContain('What is the capital of France?');
     expect(await examples.textContent()).not.toContain('Web of lies');
     expect(await page.locator('#embedded').isVisible()).toBe(false);
+    const scores = page.locator('#intro-scores');
+    const colours = page.locator('#colours');
+    expect(await scores.textContent()).toContain('NLL');
+    expect(await colours.locator('option').allTextContents()).toEqual(['NLL']);
+    expect(await page.locator('#guard-method option').allTextContents()).toEqual(['Default', 'NLL']);
+    await page.locator('#model').selectOption('mute');
+    expect(await scores.textContent()).toContain('not scored');
+    expect(await colours.isVisible()).toBe(false);
+    await page.locator('#model').selectOption('of an older server');
+    expect(await colours.locator('option').count()).toBe(8);
     await page.unrouteAll();
+  });
+
+  it('asks an upstream for no more alternatives than it has, with the system prompt', async () => {
+    const requests: Record<string, unknown>[] = [];
+    const data = [{ id: 'few', flinch: { embedded: false, methods: ['nll'], top_logprobs: 1 } }];
+    await page.route('**/v1/models', (route) => route.fulfill({ json: { object: 'list', data } }));
+    await page.routeWebSocket('**/v1/stream', (socket) => {
+      socket.onMessage((message) => {
+        requests.push(JSON.parse(String(message)));
+        for (const event of withoutScorer(String(requests.at(-1)?.request_id)))
+          socket.send(JSON.stringify(event));
+      });
+    });
+    await reload();
+    await page.locator('#system-panel summary').click();
+    await page.locator('#system').fill('Be brief.');
+    expect(await page.locator('#system-summary').textContent()).toBe('Be brief.');
+    await ended(await ask(QUESTION));
+    expect(requests.at(-1)).toMatchObject({
+      top_logprobs: 1,
+      clamp: true,
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: QUESTION },
+      ],
+    });
+    await reload();
+    expect(await page.locator('#system').inputValue()).toBe('Be brief.');
+    await page.locator('#system').evaluate((area: HTMLTextAreaElement) => {
+      area.value = '';
+      area.dispatchEvent(new Event('change'));
+    });
+    await page.evaluate(() => localStorage.removeItem('flinch.system'));
+    await page.unrouteAll();
+  });
+
+  it('shows an answer as Markdown that can do no harm, and copies it', async () => {
+    const text =
+      '**Yes**: `List<int>` <img src="https://evil.example/?q"> ![a](https://evil.example/b) [x](javascript:alert) [y](https://example.org)';
+    await page.routeWebSocket('**/v1/stream', (socket) => {
+      socket.onMessage((message) => {
+        const { request_id } = JSON.parse(String(message));
+        for (const event of withoutScorer(request_id)) {
+          socket.send(JSON.stringify(event.type === 'token.delta' ? { ...event, text } : event));
+        }
+      });
+    });
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await reload();
+    const answer = await ask(QUESTION);
+    await ended(answer);
+    await page.locator('#view').selectOption('formatted');
+    const formatted = answer.locator('.formatted');
+    expect(await formatted.locator('strong').textContent()).toBe('Yes');
+    expect(await formatted.locator('code').textContent()).toBe('List<int>');
+    expect(await formatted.locator('img, script').count()).toBe(0);
+    expect(await formatted.textContent()).toContain('<img src="https://evil.example/?q">');
+    const links = await formatted
+      .locator('a')
+      .evaluateAll((all) => all.map((link) => [link.getAttribute('href'), link.getAttribute('rel')]));
+    expect(links).toEqual([
+      [null, 'noopener noreferrer'],
+      ['https://example.org', 'noopener noreferrer'],
+    ]);
+    expect(asked.filter((url) => url.includes('evil'))).toEqual([]);
+    expect(await answer.locator('span.token').first().isVisible()).toBe(false);
+    await page.locator('#view').selectOption('tokens');
+    expect(await answer.locator('span.token').first().isVisible()).toBe(true);
+    await page.evaluate(() => localStorage.removeItem('flinch.view'));
+
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await answer.getByRole('button', { name: 'Copy' }).click();
+    await answer.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(text);
+    await page.unrouteAll();
+  });
+
+  it('keeps a chat over a reload until the next is begun, with at most one chart open', async () => {
+    await reload();
+    const answers = page.locator('article.answer');
+    const open = page.locator('details.chart[open]');
+    await page.locator('#new-chat').click();
+    expect(await answers.count()).toBe(0);
+    await page.locator('#temperature').fill('0');
+    for (const question of [QUESTION, 'What is 12 + 30 - 5?']) await ended(await ask(question));
+    expect(await open.count()).toBe(1);
+    const texts = await answers.locator('.tokens').allTextContents();
+    await reload();
+    await answers.nth(1).waitFor();
+    expect(await answers.locator('.tokens').allTextContents()).toEqual(texts);
+    expect(await answers.nth(1).locator('.curve').isVisible()).toBe(true);
+    expect(await answers.nth(0).locator('.curve').isVisible()).toBe(false);
+    await answers.nth(1).locator('.chart summary').click();
+    await reload();
+    await answers.nth(1).waitFor();
+    expect(await open.count()).toBe(0);
+    await answers.nth(0).locator('.chart summary').click();
+    expect(await open.count()).toBe(1);
+    await page.evaluate(() => localStorage.removeItem('flinch.chart'));
+    await page.locator('#new-chat').click();
+    await reload();
+    expect(await answers.count()).toBe(0);
+    expect(await page.locator('#intro').isVisible()).toBe(true);
+    await ended(await ask(QUESTION));
   });
 
   it('asks for a key where the server wants one, and gives it for a ticket', async () => {
@@ -409,10 +541,11 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     await dialog.waitFor({ state: 'hidden' });
     expect(keys).toEqual(['Bearer right']);
     expect(urls).toEqual(['?ticket=one-time']);
-    expect(await page.evaluate(() => [Object.values(sessionStorage), Object.keys(localStorage)])).toEqual([
-      ['right'],
-      ['flinch.theme'],
+    const stored = await page.evaluate(() => [
+      Object.values(sessionStorage),
+      Object.keys(localStorage).sort(),
     ]);
+    expect(stored).toEqual([['right'], ['flinch.history', 'flinch.theme']]);
     await page.unrouteAll();
     // The browser reports each refusal by itself.
     problems.splice(0, problems.length, ...problems.filter((problem) => !problem.includes('401')));

@@ -39,15 +39,48 @@ describe('a session', () => {
         messages: [{ role: 'user', content: 'What is 2 + 2?' }],
         guard: { rate: 0.02 },
         top_logprobs: 5,
+        clamp: true,
       },
       {
         model: 'reasoner',
         messages: [{ role: 'user', content: 'And 3 + 3?' }],
         guard: {},
         top_logprobs: 5,
+        clamp: true,
         temperature: 0,
       },
     ]);
+  });
+
+  it('sends the system prompt first, and asks for no more alternatives than there are', () => {
+    const { session, asked } = start();
+    session.ask('What is 2 + 2?', {
+      model: 'm',
+      guard: {},
+      remember: true,
+      system: 'Be brief.',
+      topLogprobs: 1,
+    });
+    expect(asked[0]).toMatchObject({
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'What is 2 + 2?' },
+      ],
+      top_logprobs: 1,
+    });
+  });
+
+  it('forgets all for a new chat, and cancels what is being written', () => {
+    const events = new Subject<GenerationEvent>();
+    const { session, asked, ask } = start(() => events);
+    ask('one');
+    const [before] = session.exchanges;
+    session.clear();
+    expect(events.observed).toBe(false);
+    expect([session.exchanges, session.current]).toEqual([[], null]);
+    ask('two', true);
+    expect(asked[1]?.messages).toEqual([{ role: 'user', content: 'two' }]);
+    expect(session.exchanges[0]?.id).not.toBe(before?.id);
   });
 
   it('sends along the earlier exchanges if it shall, but not failed ones', () => {

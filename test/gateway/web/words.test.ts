@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import {
   describeError,
   formatProbability,
-  formatRisk,
   formatScore,
   formatTime,
   visibleText,
@@ -17,16 +16,6 @@ describe('what the page writes', () => {
     [12.34, '12.3'],
   ])('writes the score %f as %s', (value, text) => {
     expect(formatScore(value)).toBe(text);
-  });
-
-  it.each([
-    [0, '0 %'],
-    [0.853, '85 %'],
-    [0.983, '98.3 %'],
-    [0.99932, '99.93 %'],
-    [1, '> 99.99 %'],
-  ])('writes the risk %f as %s', (risk, text) => {
-    expect(formatRisk(risk)).toBe(text);
   });
 
   it.each([

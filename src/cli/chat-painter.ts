@@ -95,7 +95,7 @@ export function scoreScale(method: Method, calm: number): HeatScale {
       return Math.max(0, score / largest);
     },
     legend: (swatches) =>
-      `${chalk.dim(`${method}, not calibrated:`)} certain ${swatches} uncertain (${largest.toPrecision(3)})`,
+      `${chalk.dim(`${method}:`)} certain ${swatches} uncertain (${largest.toPrecision(3)}, not calibrated)`,
   };
 }
 

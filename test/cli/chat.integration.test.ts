@@ -35,7 +35,7 @@ describe('flinch chat', () => {
       FORCE_COLOR: '3',
     });
     expect(stripVTControlCharacters(uncalibrated.stdout)).toMatch(
-      /adversarial, not calibrated: certain .* uncertain \(0\.\d+\)/,
+      /adversarial: certain .* uncertain \(0\.\d+, not calibrated\)/,
     );
     const plain = await flinch(['chat', '--temperature', '0', QUESTION]);
     expect(stripVTControlCharacters(stdout)).toContain(plain.stdout.trim());

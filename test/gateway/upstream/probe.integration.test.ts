@@ -221,7 +221,7 @@ describe('what a server can do', () => {
       counts.push((await probed(script)).upstream.requests.length);
     }
     // As docs/upstreams.md says.
-    expect(counts).toEqual([5, 5, 10, 15]);
+    expect(counts).toEqual([5, 5, 10, 17]);
   });
 
   it('is asked once for all who want to know, and again after a failure', async () => {

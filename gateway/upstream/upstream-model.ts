@@ -191,7 +191,9 @@ export class UpstreamModel implements ServedModel {
     };
     // A guard that nothing can be computed for has a verdict all the same: that nobody knows.
     if (request.guard.enabled === false && options.verbatim) {
-      const verbatim = { ...asked, verbatim: true, topLogprobs: 0 };
+      const lower = request.clamp && topLogprobs > 0;
+      const fields = lower ? { ...asked.fields, top_logprobs: topLogprobs } : { ...asked.fields };
+      const verbatim = { ...asked, fields, verbatim: true, topLogprobs: 0 };
       const suits = (server: UpstreamServer): boolean => tells(server, topLogprobs);
       return {
         ...prepared,

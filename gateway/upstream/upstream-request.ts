@@ -13,11 +13,13 @@ export function requestOf(
   request: GenerationFields,
   unasked: number | undefined,
 ): Omit<UpstreamRequest, 'topLogprobs'> {
+  // The gateway sets the number of alternatives itself where it may lower it.
+  const own = request.clamp ? new Set([...OWN, 'top_logprobs']) : OWN;
   const { messages, temperature, top_p, top_k, seed } = request;
   const maxTokens = request.max_completion_tokens ?? request.max_tokens ?? unasked;
   return {
     messages,
-    fields: Object.fromEntries(Object.entries(request).filter(([name]) => !OWN.has(name))),
+    fields: Object.fromEntries(Object.entries(request).filter(([name]) => !own.has(name))),
     sampling: {
       ...(isGiven(temperature) && { temperature }),
       ...(isGiven(top_p) && { topP: top_p }),

@@ -70,7 +70,7 @@ export class Session {
       model,
       messages,
       guard,
-      top_logprobs: topLogprobs,
+      ...(topLogprobs > 0 && { top_logprobs: topLogprobs }),
       // An upstream's capabilities may change after the page has asked for them.
       clamp: true,
       ...(temperature !== undefined && { temperature }),

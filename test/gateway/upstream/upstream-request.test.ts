@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createSchema } from '#gateway/requests/generation-request.js';
-import { topLogprobsOf, topLogprobsWarnings } from '#gateway/upstream/upstream-request.js';
+import { requestOf, topLogprobsOf, topLogprobsWarnings } from '#gateway/upstream/upstream-request.js';
 
 const request = (fields: object) =>
   createSchema.parse({
@@ -25,5 +25,12 @@ describe('the alternatives that an upstream is asked for', () => {
       'top_logprobs: lowered from 5 to 2, all that the upstream returns',
     ]);
     expect(topLogprobsWarnings(asked, 5)).toEqual([]);
+  });
+
+  it('are not passed on unread where they may be lowered, nor is clamp', () => {
+    const { fields } = requestOf(request({ top_logprobs: 5, clamp: true }), undefined);
+    expect(fields).not.toHaveProperty('top_logprobs');
+    expect(fields).not.toHaveProperty('clamp');
+    expect(requestOf(request({ top_logprobs: 5 }), undefined).fields).toHaveProperty('top_logprobs', 5);
   });
 });

@@ -103,12 +103,18 @@ const requestId = z
   .describe('Chosen by the client; echoed in the answer, and in errors about this message.');
 
 /** The message `generation.create` of the stream protocol. */
-export const createSchema = z.looseObject({
-  ...generationFields,
-  type: z.literal('generation.create'),
-  request_id: requestId,
-  resumable,
-});
+export const createSchema = z
+  .looseObject({
+    ...generationFields,
+    type: z.literal('generation.create'),
+    request_id: requestId,
+    resumable,
+  })
+  .superRefine((message, context) => {
+    // A WebSocket has its own ways for these.
+    const keys = ['stream', 'stream_options', 'logprobs'].filter((name) => Object.hasOwn(message, name));
+    if (keys.length > 0) context.addIssue({ code: 'unrecognized_keys', keys, input: message });
+  });
 
 export const resumeSchema = z.strictObject({
   type: z.literal('generation.resume'),

@@ -40,9 +40,13 @@ describe('flinch calibrate', () => {
       'adversarial token',
       'adversarial max',
       'adversarial mean',
+      'adversarial answer max',
+      'adversarial answer mean',
       'nll token',
       'nll max',
       'nll mean',
+      'nll answer max',
+      'nll answer mean',
     ]);
     for (const { rates } of falseAlarms) {
       const [{ target, low, high }] = rates;

@@ -35,7 +35,8 @@ describe('the client in this repository', () => {
     const code = await bundle('client/src/index.ts', sources);
     expect(new TextDecoder().decode(code)).not.toMatch(/["']node:/);
     expect(gzipSync(code).length).toBeLessThan(25_000);
-    expect(gzipSync(await bundle('gateway/web/main.ts', sources)).length).toBeLessThan(40_000);
+    // With Markdown and what makes it safe.
+    expect(gzipSync(await bundle('gateway/web/main.ts', sources)).length).toBeLessThan(70_000);
   });
 });
 

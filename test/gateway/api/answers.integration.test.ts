@@ -109,7 +109,7 @@ describe('answers over HTTP are as openapi.json says', () => {
   );
 
   it('what is refused is an Error', async () => {
-    const body = chatBody({ temperature: 9 });
+    const body = chatBody({ temperature: 'hot' });
     expect(http('ChatCompletionRequest')(body)).toBe(false);
     const response = await post(gateway.url, body);
     expect(response.status).toBe(400);

@@ -150,10 +150,16 @@ describe('the configuration', () => {
       'url: must not contain a password',
     ],
     [
-      'a query',
-      'models: {a: {upstreams: [{url: "https://x/v1?api-version=1"}]}}',
+      'a fragment',
+      'models: {a: {upstreams: [{url: "https://x/v1#top"}]}}',
       {},
-      'file: models.a.upstreams[0].url: must not contain a query or fragment',
+      'models.a.upstreams[0].url: must not contain a fragment',
+    ],
+    [
+      "a header that is the gateway's",
+      'models: {a: {upstreams: [{url: "https://x/v1", headers: {Host: y}}]}}',
+      {},
+      'models.a.upstreams[0].headers.Host: is set by the gateway itself',
     ],
     [
       'a key without a key',

@@ -25,7 +25,8 @@ export function assemble(chunks: readonly Json[]): Assembled {
   let fields: Json = {};
   let usage: Json | null = null;
   const choices = new Map<number, Json>();
-  for (const { choices: given, usage: counted, ...rest } of chunks) {
+  // What obfuscates the length of a chunk is of no whole completion.
+  for (const { choices: given, usage: counted, obfuscation: _, ...rest } of chunks) {
     fields = { ...fields, ...withoutNull(rest) };
     usage = asObject(counted) ?? usage;
     for (const choice of asObjects(given)) {

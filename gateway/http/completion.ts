@@ -59,15 +59,17 @@ export class Completion {
     for (const event of passed) this.#learn(event);
     const [first, ...others] = this.#choices(passed);
     const text = tokens.map((token) => token.text).join('');
-    const logprobs = { content: tokens.map((token) => this.#logprob(token)), refusal: null };
+    const header: Readonly<Record<string, unknown>> = this.#header('chat.completion');
+    // Which obfuscates the length of a chunk.
+    const { obfuscation: _, ...named } = header;
     return {
-      ...this.#header('chat.completion'),
+      ...named,
       choices: [
         {
           ...first,
           index: 0,
           message: messageOf(text, first?.message),
-          logprobs: this.#options.logprobs ? logprobs : null,
+          logprobs: this.#options.logprobs ? this.#logprobs(events) : null,
           finish_reason: done?.finishReason ?? null,
         },
         ...others,
@@ -204,6 +206,22 @@ export class Completion {
     return { ...tokenFields(token), ...(score && scoreFields(score, this.#options.vocabulary)) };
   }
 
+  /** Of the first choice, in the order in which it was written. */
+  #logprobs(events: readonly GuardEvent[]): object {
+    const content: unknown[] = [];
+    const refusal: unknown[] = [];
+    for (const event of events) {
+      if (event.type === 'token.delta') content.push(this.#logprob(event));
+      if (event.type !== 'upstream.delta') continue;
+      const [first] = assemble([event.chunk]).choices;
+      if (first?.index !== 0) continue;
+      content.push(...listOf(first.logprobs?.content));
+      refusal.push(...listOf(first.logprobs?.refusal));
+    }
+    const refused = refusal.length > 0;
+    return { content: refused && content.length === 0 ? null : content, refusal: refused ? refusal : null };
+  }
+
   #logprob(token: TokenEvent): object {
     return {
       ...this.#openAiToken(token, token.text),
@@ -220,6 +238,8 @@ export class Completion {
     return { token: text, logprob, bytes: [...given] };
   }
 }
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 const NO_CHOICE: AssembledChoice = { index: 0, message: {}, logprobs: null, finish_reason: null };
 

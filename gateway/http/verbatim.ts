@@ -31,8 +31,13 @@ export class VerbatimEncoding implements Encoding {
   event(event: GuardEvent, offset: number): string[] {
     if (event.type === 'generation.done') return [sseEvent('[DONE]', `${this.#place}/${offset}`)];
     if (event.type !== 'upstream.delta' || this.#isUnasked(event)) return [];
-    const { id, model, guard } = this.#options;
-    const chunk = { ...event.chunk, id, model, ...(!this.#begun && { flinch: { guard, tokens: [] } }) };
+    const { id, model, guard, includeUsage } = this.#options;
+    const { usage, ...rest } = event.chunk;
+    const chunk = {
+      ...(usage === null && !includeUsage ? rest : event.chunk),
+      ...{ id, model },
+      ...(!this.#begun && { flinch: { guard, tokens: [] } }),
+    };
     this.#begun = true;
     return [sseEvent(chunk, `${this.#place}/${offset}`)];
   }

@@ -338,7 +338,7 @@ export class UpstreamModel implements ServedModel {
         return true;
       };
       return run({ ask, signal: abort.signal, dispensable }).pipe(
-        map(withTop(topLogprobs)),
+        asked.verbatim ? identity : map(withTop(topLogprobs)),
         tap({
           error: (error: unknown) => {
             if (opened && error instanceof UpstreamError) this.#failover.failed(opened.server, error);

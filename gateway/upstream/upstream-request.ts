@@ -3,7 +3,7 @@ import { ApiError } from '../errors/api-error.js';
 import { type GenerationFields, stopsOf } from '../requests/generation-request.js';
 import type { Capabilities, UpstreamRequest, UpstreamToken } from './upstream.js';
 import type { UpstreamServer } from './upstream-server.js';
-import { asList, asObject } from './wire/json.js';
+import { asList, asObject, type Json } from './wire/json.js';
 
 /**
  * The request to a server, without its log-probabilities.
@@ -79,12 +79,29 @@ export const invalid = (param: string, problem: string): ApiError =>
 export const tells = ({ capabilities }: UpstreamServer, topLogprobs: number): boolean =>
   capabilities !== null && topLogprobs <= (capabilities.logprobs ?? 0);
 
-/** Leaves out what only the scores need of a token. */
+/** Leaves out what only the scores need. */
 export const withTop =
   (topLogprobs: number) =>
   (event: GuardEvent): GuardEvent => {
+    if (event.type === 'upstream.delta') return { ...event, chunk: chunkWithTop(event.chunk, topLogprobs) };
     if (event.type !== 'token.delta') return event;
     const { bytes, ...token }: typeof event & UpstreamToken = event;
     if (!bytes && token.topLogprobs.length <= topLogprobs) return event;
     return { ...token, topLogprobs: token.topLogprobs.slice(0, topLogprobs) };
   };
+
+/** Its other choices, and what it says beside the text. */
+function chunkWithTop(chunk: Json, topLogprobs: number): Json {
+  const cut = (entries: unknown): unknown =>
+    asList(entries)?.map((entry) => {
+      const top = asList(asObject(entry)?.top_logprobs);
+      return top ? { ...asObject(entry), top_logprobs: top.slice(0, topLogprobs) } : entry;
+    }) ?? entries;
+  const choices = asList(chunk.choices)?.map((choice) => {
+    const logprobs = asObject(asObject(choice)?.logprobs);
+    if (!logprobs) return choice;
+    const lists = Object.entries(logprobs).map(([name, entries]) => [name, cut(entries)]);
+    return { ...asObject(choice), logprobs: Object.fromEntries(lists) };
+  });
+  return { ...chunk, ...(choices && { choices }) };
+}

@@ -8,10 +8,18 @@ export interface ScriptedRequest {
   /** By names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody;
+  /** The body as it came. */
+  readonly json: Readonly<Record<string, unknown>>;
 }
 
+/** Parts that are no text, and the lack of any, are no text. */
+const content = z
+  .union([z.string(), z.array(z.looseObject({ text: z.string().default('') }))])
+  .nullish()
+  .transform((given) => (Array.isArray(given) ? given.map(({ text }) => text).join('') : (given ?? '')));
+
 const requestBody = z.looseObject({
-  messages: z.array(z.object({ role: z.string(), content: z.string() })).optional(),
+  messages: z.array(z.object({ role: z.string(), content })).optional(),
   prompt: z.union([z.string(), z.array(z.number())]).optional(),
   max_tokens: z.number().optional(),
   temperature: z.number().optional(),
@@ -155,9 +163,10 @@ function readRequests(socket: Socket, received: (request: ScriptedRequest) => Pr
       const from = end + 4;
       const to = from + Number(headers['content-length'] ?? 0);
       if (bytes.length < to) return;
-      const body = requestBody.parse(JSON.parse(bytes.subarray(from, to).toString() || '{}'));
+      const json = z.looseObject({}).parse(JSON.parse(bytes.subarray(from, to).toString() || '{}'));
+      const body = requestBody.parse(json);
       bytes = bytes.subarray(to);
-      received({ path: first.split(' ')[1] ?? '', headers, body }).catch((error: unknown) =>
+      received({ path: first.split(' ')[1] ?? '', headers, body, json }).catch((error: unknown) =>
         socket.destroy(error instanceof Error ? error : undefined),
       );
     }

@@ -183,3 +183,17 @@ export const askedOf = (requests: readonly ScriptedRequest[]): readonly Readonly
   requests
     .filter(({ path, json }) => path === '/v1/chat/completions' && json.max_tokens !== 2)
     .map(({ json }) => json);
+
+/** What every gateway says itself. */
+const OWN: ReadonlySet<string> = new Set(['flinch', 'created', 'model', 'model_name']);
+
+/** What a client has made of an answer, without what a gateway between says itself. */
+export function comparable(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(comparable);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, field]) =>
+      OWN.has(name) || String(field).startsWith('chatcmpl-') ? [] : [[name, comparable(field)]],
+    ),
+  );
+}

@@ -4,7 +4,11 @@ import type { RunningServer } from './running.js';
 import type { ServerCommand } from './server.js';
 
 /** LiteLLM before servers: each model is served as `<server>/<model>`. */
-export function litellmCommand(root: string, port: number, servers: readonly RunningServer[]): ServerCommand {
+export function litellmCommand(
+  root: string,
+  port: number,
+  servers: readonly Pick<RunningServer, 'peer' | 'model' | 'url'>[],
+): ServerCommand {
   const config = join(root, 'servers', 'litellm.yaml');
   const models = servers.map(({ peer, model, url }) => ({
     model_name: `${peer}/${model}`,

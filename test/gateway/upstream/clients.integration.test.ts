@@ -9,7 +9,7 @@ import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { post, sseData } from '../../support/gateway.js';
-import { askedOf, CITY, OBJECT, openAiDouble } from '../../support/openai-double.js';
+import { askedOf, CITY, comparable, OBJECT, openAiDouble } from '../../support/openai-double.js';
 import { scriptedUpstream } from '../../support/scripted-upstream.js';
 import { upstreamGateway } from '../../support/upstream-gateway.js';
 
@@ -297,20 +297,6 @@ const LANG_CHAIN: Readonly<Record<string, Use>> = {
     return heard.filter((token) => token !== '');
   },
 };
-
-/** What the gateway says itself. A whole answer is put together from a stream, which has no ids that differ. */
-const OWN: ReadonlySet<string> = new Set(['flinch', 'created', 'model', 'model_name']);
-
-/** Without what the gateway says itself. */
-function comparable(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(comparable);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, field]) =>
-      OWN.has(name) || String(field).startsWith('chatcmpl-') ? [] : [[name, comparable(field)]],
-    ),
-  );
-}
 
 /** Fields of a request that flinch sets itself. */
 const OWNED: ReadonlySet<string> = new Set(['model', 'stream', 'stream_options', 'logprobs', 'top_logprobs']);

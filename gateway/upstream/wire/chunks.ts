@@ -109,12 +109,19 @@ function contentOf(content: unknown): string {
 
 function checked(message: string): Json {
   const object = parseObject(message);
-  if (!object) throw new UpstreamError('upstream_error', 'the upstream sent an invalid chunk');
+  if (!object || !(asList(object.choices) ?? []).every(isChoice))
+    throw new UpstreamError('upstream_error', 'the upstream sent an invalid chunk');
   // Its text stays here: it may hold addresses, or what others asked.
   if (object.error !== undefined && object.error !== null) {
     throw new UpstreamError('upstream_error', 'the upstream failed during its answer');
   }
   return object;
+}
+
+/** Of an index that is none nobody knows which choice is meant. */
+function isChoice(value: unknown): boolean {
+  const choice = asObject(value);
+  return choice !== null && asCount(choice.index ?? 0) !== null;
 }
 
 /** Of others the caller may know what they mean. */

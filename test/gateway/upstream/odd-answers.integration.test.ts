@@ -1,0 +1,209 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { post } from '../../support/gateway.js';
+import { type ScriptedReply, scriptedUpstream } from '../../support/scripted-upstream.js';
+import { answering, chunk, stopChunk } from '../../support/upstream-doubles.js';
+import { body, streamed, upstreamGateway } from '../../support/upstream-gateway.js';
+
+const delta = (delta: object, choice: object = {}) => ({
+  choices: [{ index: 0, delta, finish_reason: null, ...choice }],
+});
+const call = (more: unknown) => delta({ tool_calls: more });
+const callStart = call([{ index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '' } }]);
+const callPart = (text: unknown) => call([{ index: 0, function: { arguments: text } }]);
+
+async function gatewayOf(write: (reply: ScriptedReply) => void): Promise<string> {
+  const upstream = await scriptedUpstream(
+    answering((_, reply) => {
+      write(reply.head());
+    }),
+  );
+  return (await upstreamGateway([upstream.url], { retries: 0, timeouts: { idle_s: 5 } })).url;
+}
+
+const ended = (write: (reply: ScriptedReply) => void) => (reply: ScriptedReply) => {
+  write(reply);
+  reply.data(stopChunk).data('[DONE]').end();
+};
+
+const wholeAnswer = z.looseObject({
+  choices: z.array(z.looseObject({ index: z.number(), message: z.looseObject({}) })).optional(),
+  error: z.looseObject({ code: z.string(), message: z.string() }).optional(),
+});
+
+const wholeOf = async (url: string, changes: object) =>
+  wholeAnswer.parse(await (await post(url, body({ ...changes, stream: false }))).json());
+
+/** What the first choice has of a field, chunk by chunk. */
+const deltasOf = ({ chunks }: Awaited<ReturnType<typeof streamed>>, name: string): unknown[] =>
+  chunks.flatMap(({ choices }) =>
+    (choices ?? []).flatMap(({ delta }) =>
+      Object.entries(delta).flatMap(([key, value]) => (key === name ? [value] : [])),
+    ),
+  );
+
+describe.each([
+  ['the guard on', {}],
+  ['the guard off', { guard: { enabled: false } }],
+])('what is only unknown is passed on, %s', (_, changes) => {
+  it.each<[string, unknown]>([
+    ['no list', { name: 'f' }],
+    ['a text', 'f()'],
+    ['a list of texts', ['f()']],
+    ['a call without a function', [{ index: 0 }]],
+    ['a function that is no object', [{ index: 0, function: 5 }]],
+    ['an index that is no number', [{ index: 'one', function: { name: 'f', arguments: '{}' } }]],
+    ['arguments that are no text', [{ index: 0, function: { name: 'f', arguments: { city: 'Bern' } } }]],
+  ])('a malformed call: %s', async (_, given) => {
+    const url = await gatewayOf(
+      ended((reply) => reply.data(chunk('One')).data(call(given)).data(chunk(' two'))),
+    );
+    const answer = await streamed(url, changes);
+    expect(answer).toMatchObject({ text: 'One two', done: true, error: null });
+    expect(deltasOf(answer, 'tool_calls')).toEqual([given]);
+    const { choices } = await wholeOf(url, changes);
+    expect(choices).toMatchObject([{ message: { content: 'One two' } }]);
+  });
+
+  it('arguments that are no JSON, and a call that is broken off', async () => {
+    const url = await gatewayOf(ended((reply) => reply.data(callStart).data(callPart('{"city": "B'))));
+    const answer = await streamed(url, changes);
+    expect(answer).toMatchObject({ done: true, error: null });
+    expect(deltasOf(answer, 'tool_calls')).toHaveLength(2);
+    const { choices } = await wholeOf(url, changes);
+    expect(choices).toMatchObject([
+      {
+        message: {
+          content: null,
+          tool_calls: [{ id: 'c', function: { name: 'f', arguments: '{"city": "B' } }],
+        },
+      },
+    ]);
+  });
+
+  it.each<[string, string]>([
+    ['with a name', 'event: some.event\ndata: {"type":"some.event","odd":{"deep":1}}\n\n'],
+    ['without choices', 'data: {"odd":{"deep":1}}\n\n'],
+    ['with choices that are no list', 'data: {"choices":{},"odd":{"deep":1}}\n\n'],
+  ])('an unknown event: %s', async (_, event) => {
+    const url = await gatewayOf(ended((reply) => reply.data(chunk('One')).write(event).data(chunk(' two'))));
+    const answer = await streamed(url, changes);
+    expect(answer).toMatchObject({ text: 'One two', done: true, error: null });
+    expect(answer.chunks).toContainEqual(expect.objectContaining({ odd: { deep: 1 } }));
+    expect(await wholeOf(url, changes)).toMatchObject({
+      odd: { deep: 1 },
+      choices: [{ message: { content: 'One two' } }],
+    });
+  });
+
+  it('a choice that was not asked for', async () => {
+    const other = { choices: [{ index: 7, delta: { content: 'Other' }, finish_reason: null }] };
+    const url = await gatewayOf(ended((reply) => reply.data(chunk('One')).data(other).data(chunk(' two'))));
+    const answer = await streamed(url, changes);
+    expect(answer).toMatchObject({ done: true, error: null });
+    expect(answer.chunks.flatMap(({ choices }) => choices ?? [])).toContainEqual(
+      expect.objectContaining({ index: 7, delta: { content: 'Other' } }),
+    );
+    const { choices } = await wholeOf(url, changes);
+    expect(choices).toMatchObject([
+      { index: 0, message: { content: 'One two' } },
+      { index: 7, message: { content: 'Other' } },
+    ]);
+  });
+
+  it.each([1, 2, 3, 5])('arguments whose bytes come in packets of %i', async (size) => {
+    const text = '{"city":"Zürich 東京 😀"}';
+    const url = await gatewayOf((reply) => {
+      const events = [callStart, callPart(text), stopChunk].map(
+        (each) => `data: ${JSON.stringify(each)}\n\n`,
+      );
+      const bytes = Buffer.from(`${events.join('')}data: [DONE]\n\n`);
+      for (let at = 0; at < bytes.length; at += size) reply.write(bytes.subarray(at, at + size));
+      reply.end();
+    });
+    const { choices } = await wholeOf(url, changes);
+    expect(choices).toMatchObject([{ message: { tool_calls: [{ function: { arguments: text } }] } }]);
+  });
+
+  it('a character in two pieces, half of it each', async () => {
+    const url = await gatewayOf(
+      ended((reply) => reply.data(callStart).data(callPart('"\ud83d')).data(callPart('\ude00"'))),
+    );
+    const answer = await streamed(url, changes);
+    expect(answer).toMatchObject({ done: true, error: null });
+    expect(deltasOf(answer, 'tool_calls').slice(1)).toEqual([
+      [{ index: 0, function: { arguments: '"\ud83d' } }],
+      [{ index: 0, function: { arguments: '\ude00"' } }],
+    ]);
+    const { choices } = await wholeOf(url, changes);
+    expect(choices).toMatchObject([{ message: { tool_calls: [{ function: { arguments: '"😀"' } }] } }]);
+  });
+});
+
+describe.each([
+  ['the guard on', {}],
+  ['the guard off', { guard: { enabled: false } }],
+])('what cannot be passed on ends with upstream_error, after all that was passed, %s', (_, changes) => {
+  it.each<[string, (reply: ScriptedReply) => void]>([
+    ['an event that is no JSON', (reply) => void reply.data('{"choices": [').data('[DONE]').end()],
+    ['an event that is no object', (reply) => void reply.data('5').data('[DONE]').end()],
+    [
+      'an error object',
+      (reply) =>
+        void reply
+          .data({ error: { message: 'CUDA' } })
+          .data('[DONE]')
+          .end(),
+    ],
+    [
+      'a choice that is no object',
+      (reply) =>
+        void reply
+          .data({ choices: [5] })
+          .data('[DONE]')
+          .end(),
+    ],
+    [
+      'an index of a choice that is no number',
+      (reply) =>
+        void reply
+          .data(delta({ content: '?' }, { index: 'one' }))
+          .data(stopChunk)
+          .data('[DONE]')
+          .end(),
+    ],
+    [
+      'an index of a choice below 0',
+      (reply) =>
+        void reply
+          .data(delta({ content: '?' }, { index: -1 }))
+          .data(stopChunk)
+          .data('[DONE]')
+          .end(),
+    ],
+    [
+      'arguments that are not UTF-8',
+      (reply) => {
+        const [before = '', after = ''] = JSON.stringify(callPart('?')).split('?');
+        const bytes = [Buffer.from(`data: ${before}`), Uint8Array.of(0xc3), Buffer.from(`${after}\n\n`)];
+        reply.write(Buffer.concat(bytes)).data(stopChunk).data('[DONE]').end();
+      },
+    ],
+    ['the end in the middle of a call', (reply) => reply.end()],
+    ['[DONE] in the middle of a call', (reply) => void reply.data('[DONE]').end()],
+    [
+      'silence in the middle of a character',
+      (reply) => void reply.write(Buffer.from('data: "ü').subarray(0, 8)).finish(),
+    ],
+  ])('%s', async (_, write) => {
+    const url = await gatewayOf((reply) => {
+      reply.data(chunk('One')).data(chunk(' two')).data(callStart).data(callPart('{"city'));
+      write(reply);
+    });
+    const answer = await streamed(url, changes);
+    expect(answer).toMatchObject({ text: 'One two', done: false, error: { code: 'upstream_error' } });
+    expect(answer.error!.message).toContain('upstream');
+    expect(deltasOf(answer, 'tool_calls')).toHaveLength(2);
+    expect((await wholeOf(url, changes)).error).toMatchObject({ code: 'upstream_error' });
+  });
+});

@@ -58,7 +58,7 @@ const UNSEEN =
   'unscored: the messages have parts that are no text, such as images, which the scorer does not see; only what the log-probabilities of the upstream allow is computed';
 
 const UNVERIFIED_PROMPT =
-  "not verified: the upstream does not return the ids of the prompt, so it is unknown whether it renders tools and tool messages as the scorer's template does";
+  "not verified: the upstream does not return the ids of the prompt, so it is unknown whether it renders tools, tool messages and response formats as the scorer's template does";
 
 const WAITS =
   "scores arrive only at the end: the upstream returns no token ids, and with the scorer's tokenizer it is unknown when a token is final";

@@ -6,7 +6,7 @@ import { asList, asObject, asText, parseObject } from './wire/json.js';
 export interface TemplateInput {
   readonly messages: readonly ChatMessage[];
   readonly variables: TemplateVariables;
-  /** Whether all servers render it alike: it is text alone. */
+  /** Whether all servers render it alike: it is text alone, and a text is asked for. */
   readonly certain: boolean;
 }
 
@@ -28,7 +28,9 @@ export function templateInput(request: GenerationFields): TemplateInput | null {
     ...asObject(more),
   };
   const plain = messages.every((message) => Object.keys(message).every((name) => PLAIN.has(name)));
-  return { messages, variables, certain: plain && Object.keys(variables).length === 0 };
+  // Without tools to call some servers still show them, and some describe a format in the prompt.
+  const shown = Boolean(tools?.length) || (asObject(request.response_format)?.type ?? 'text') !== 'text';
+  return { messages, variables, certain: plain && !shown && Object.keys(variables).length === 0 };
 }
 
 const PLAIN: ReadonlySet<string> = new Set(['role', 'content']);

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Engine, GeneratedToken, Generation } from '#src/index.js';
+import { textContent } from './scripted-upstream.js';
 
 /**
  * A server that speaks as vLLM 0.32.0 was seen to do (docs/upstreams.md), with an engine behind it. See also
@@ -26,9 +27,9 @@ export interface EngineUpstreamOptions {
 }
 
 const body = z.object({
-  messages: z
-    .array(z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() }))
-    .optional(),
+  messages: z.array(z.object({ role: z.string(), content: textContent })).optional(),
+  tools: z.array(z.unknown()).optional(),
+  n: z.number().default(1),
   prompt: z.union([z.string(), z.array(z.number())]).optional(),
   temperature: z.number().default(1),
   top_p: z.number().default(1),
@@ -119,7 +120,7 @@ export class EngineUpstream {
     await this.#stream(response, asked, { chat, promptIds, generation });
   }
 
-  #promptIds({ messages, prompt, continue_final_message }: Body): number[] {
+  #promptIds({ messages, prompt, tools, continue_final_message }: Body): number[] {
     const { tokenizer, chatTemplate } = this.#engine.checkpoint;
     if (typeof prompt === 'string') return tokenizer.encode(prompt);
     if (prompt) return prompt;
@@ -132,7 +133,9 @@ export class EngineUpstream {
       ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
       ...(continued === null ? messages : messages.slice(0, -1)),
     ];
-    return tokenizer.encode(chatTemplate.render(asked, { addGenerationPrompt: true }) + (continued ?? ''));
+    const variables = { ...(tools && { tools }) };
+    const rendered = chatTemplate.render(asked, { addGenerationPrompt: true, variables });
+    return tokenizer.encode(rendered + (continued ?? ''));
   }
 
   async #stream(
@@ -147,7 +150,8 @@ export class EngineUpstream {
     const { tokenIds, logprobs, reasoning } = this.#options;
     const tellsIds = tokenIds && asked.return_token_ids;
     const send = (choice: object | null, rest: object = {}): void => {
-      const choices = choice ? [{ index: 0, finish_reason: null, ...choice }] : [];
+      const indices = choice ? Array.from({ length: asked.n }, (_, index) => index) : [];
+      const choices = indices.map((index) => ({ index, finish_reason: null, ...choice }));
       response.write(`data: ${JSON.stringify({ choices, ...rest })}\n\n`);
     };
     response.writeHead(200, { 'content-type': 'text/event-stream' });

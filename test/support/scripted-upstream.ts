@@ -12,14 +12,14 @@ export interface ScriptedRequest {
   readonly json: Readonly<Record<string, unknown>>;
 }
 
-/** Parts that are no text, and the lack of any, are no text. */
-const content = z
+/** The text of a message; of an image there is none. */
+export const textContent = z
   .union([z.string(), z.array(z.looseObject({ text: z.string().default('') }))])
   .nullish()
   .transform((given) => (Array.isArray(given) ? given.map(({ text }) => text).join('') : (given ?? '')));
 
 const requestBody = z.looseObject({
-  messages: z.array(z.object({ role: z.string(), content })).optional(),
+  messages: z.array(z.object({ role: z.string(), content: textContent })).optional(),
   prompt: z.union([z.string(), z.array(z.number())]).optional(),
   max_tokens: z.number().optional(),
   temperature: z.number().optional(),

@@ -224,9 +224,9 @@ export class UpstreamModel implements ServedModel {
         guard: settings,
         start: (gate) =>
           generate((open) =>
-            request.guard.enabled
-              ? plain(open, gate).pipe(judgeAnswer({ ...settings, risks: this.#risks }))
-              : plain(open, gate),
+            request.guard.enabled === false
+              ? plain(open, gate)
+              : plain(open, gate).pipe(judgeAnswer({ ...settings, risks: this.#risks })),
           ),
       };
     }

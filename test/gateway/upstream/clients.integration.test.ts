@@ -94,6 +94,28 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
       },
     ],
   },
+  'audio and a file': {
+    modalities: ['text'],
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } },
+          { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AAAA' } },
+          { type: 'text', text: 'Hello.' },
+        ],
+      },
+    ],
+  },
+  'functions as they were before tools': {
+    functions: [{ name: 'weather', parameters: { type: 'object', properties: {} } }],
+    function_call: 'auto',
+    messages: [
+      { role: 'user', content: ONE },
+      { role: 'assistant', content: null, function_call: called.function },
+      { role: 'function', name: 'weather', content: '21' },
+    ],
+  },
   reasoning: asking('What is 2 + 2?', { reasoning_effort: 'high', verbosity: 'low' }),
   'three choices': asking('Name one.', { n: 3, presence_penalty: -0.5 }),
   'three choices with log-probabilities': asking('Name one.', { n: 3, logprobs: true }),

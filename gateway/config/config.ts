@@ -95,7 +95,7 @@ const upstreamModelSchema = z
       .boolean()
       .default(false)
       .describe(
-        'Whether other paths below `/v1`, such as embeddings and files, go to the servers as they come: unscored, and past every guard.',
+        'Whether other paths below `/v1`, such as embeddings and files, go to the servers as they come, unscored. Where a policy locks fields, only paths at which no text is written.',
       ),
     memory,
     timeouts: z

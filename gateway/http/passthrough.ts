@@ -2,11 +2,12 @@ import express, { type Request, type RequestHandler, type Response } from 'expre
 import type { Principal } from '../access/principal.js';
 import { ApiError } from '../errors/api-error.js';
 import type { Lifecycle } from '../generations/lifecycle.js';
+import type { GovernedModels } from '../models/governed-models.js';
 import type { Models } from '../models/models.js';
-import type { Forward, ForwardedAnswer } from '../models/served-model.js';
+import type { Forward, ForwardedAnswer, ServedModel } from '../models/served-model.js';
 
 export interface PassthroughOptions {
-  readonly models: Models;
+  readonly models: GovernedModels;
   readonly lifecycle: Lifecycle;
   /** Of a body. */
   readonly maxBytes: number;
@@ -30,11 +31,13 @@ export function passthrough({ models, lifecycle, maxBytes }: PassthroughOptions)
   return [admit, read, (req, res, next) => send(models, req, res).catch(next)];
 }
 
-async function send(models: Models, req: Request, res: Response): Promise<void> {
+async function send(models: GovernedModels, req: Request, res: Response): Promise<void> {
   const body = Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
   const json = req.is('application/json') ? objectOf(body) : null;
-  const forward = forwardOf(models, json?.model, res);
+  const { name, forward } = modelOf(models, json?.model);
+  res.locals.model = name;
   const principal: Principal = res.locals.principal;
+  checkPolicy(models, name, principal.name, req.path);
   const release = await principal.admit();
   const abort = new AbortController();
   res.once('close', () => abort.abort(new Error('the client is gone')));
@@ -50,17 +53,26 @@ async function send(models: Models, req: Request, res: Response): Promise<void> 
   }
 }
 
-/** @throws ApiError 404 for a model that is not served, or not so */
-function forwardOf(models: Models, name: unknown, res: Response): Forward {
-  if (typeof name === 'string') {
-    const model = models.get(name);
-    res.locals.model = model.name;
-    if (model.forward) return model.forward;
-    throw new ApiError(404, 'not_found', `model: "${name}" takes chat completions alone`, 'model');
-  }
-  const [forward] = models.all.flatMap((model) => model.forward ?? []);
-  if (!forward) throw new ApiError(404, 'not_found', 'there is nothing at this path');
-  return forward;
+/**
+ * The model that is asked.
+ * @throws ApiError 404 for one that is not served, or not so
+ */
+function modelOf(models: Models, name: unknown): Pick<ServedModel, 'name'> & { readonly forward: Forward } {
+  const asked = typeof name === 'string' ? [models.get(name)] : models.all;
+  for (const { name, forward } of asked) if (forward) return { name, forward };
+  throw new ApiError(404, 'not_found', 'model: takes chat completions alone', 'model');
+}
+
+/** Paths at which no text is written, so that there is nothing to guard. */
+const WITHOUT_TEXT =
+  /^\/(audio|detokenize|embeddings|files|images|models|moderations|rerank|score|tokenize|uploads)\b/;
+
+/** @throws ApiError 403 where a policy has locked fields: at other paths there is no guard */
+function checkPolicy({ policies }: GovernedModels, model: string, principal: string, path: string): void {
+  const policy = policies.of(model, principal);
+  if (!policy || policy.locked.size === 0 || WITHOUT_TEXT.test(path)) return;
+  const message = `the policy ${policy.name} locks the guard, and nothing is guarded at this path`;
+  throw new ApiError(403, 'policy_violation', message);
 }
 
 async function pass(answer: ForwardedAnswer, res: Response): Promise<void> {

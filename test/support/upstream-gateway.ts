@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
-import { Models, startGateway } from '#gateway/index.js';
+import { type GatewayOptions, Models, startGateway } from '#gateway/index.js';
 import { openUpstreamModel, type UpstreamModelOptions } from '#gateway/upstream/open-upstream-model.js';
 import { post, sseData } from './gateway.js';
 import { upstreamConfig } from './upstream-server.js';
@@ -20,6 +20,7 @@ export async function upstreamGateway(
   urls: readonly string[],
   changes: object = {},
   options: UpstreamModelOptions = {},
+  config: GatewayOptions['config'] = {},
 ): Promise<UpstreamGateway> {
   const log: string[] = [];
   const waits: number[] = [];
@@ -36,7 +37,7 @@ export async function upstreamGateway(
   const model = openUpstreamModel('m', upstreamConfig(urls, changes), { logger, wait, ...options });
   const gateway = await startGateway({
     models: new Models([model]),
-    config: { listen: { port: 0 } },
+    config: { ...config, listen: { port: 0 } },
     logger,
   });
   onTestFinished(async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { GatewayOptions } from '#gateway/index.js';
 import { type Script, scriptedUpstream } from '../../support/scripted-upstream.js';
 import { ollamaDouble } from '../../support/upstream-doubles.js';
 import { upstreamGateway } from '../../support/upstream-gateway.js';
@@ -18,13 +19,18 @@ const script: Script = (request, reply) => {
   return chat({ ...request, path }, reply);
 };
 
-async function serving(changes: object = {}) {
+async function serving(changes: object = {}, config: GatewayOptions['config'] = {}) {
   const upstream = await scriptedUpstream(script);
   const url = `${upstream.url}?api-version=2026-01-01`;
   const upstreams = [
     { url, model: 'theirs', headers: { 'X-Team': 'chat', 'api-key': { env: 'THEIR_KEY' } } },
   ];
-  const gateway = await upstreamGateway([], { upstreams, ...changes }, { env: { THEIR_KEY: 'sesame' } });
+  const gateway = await upstreamGateway(
+    [],
+    { upstreams, ...changes },
+    { env: { THEIR_KEY: 'sesame' } },
+    config,
+  );
   return { ...gateway, upstream };
 }
 
@@ -92,6 +98,18 @@ describe('other paths below /v1', () => {
     expect(response.status).toBe(502);
     expect(text).toContain('upstream_unauthorized');
     expect(text).not.toContain('host-17');
+  });
+});
+
+describe('other paths under a policy with locks', () => {
+  it('are those at which no text is written', async () => {
+    const { url } = await serving({ passthrough: true }, { guard: { name: 'strict', locked: ['enabled'] } });
+    const refused = await post(`${url}/v1/responses`, { model: 'm', input: 'x' });
+    expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+      status: 403,
+      body: { error: { code: 'policy_violation', message: expect.stringContaining('strict') } },
+    });
+    expect((await post(`${url}/v1/embeddings`, { model: 'm', input: 'x' })).status).toBe(200);
   });
 });
 

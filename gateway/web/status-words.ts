@@ -1,5 +1,6 @@
 import { type Answer, isOver } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
+import { verdictWords } from '#src/risk/risk-scale.js';
 import { lagTokens, methodsOf, skippedTokens, unscoredTokens } from './queries.js';
 import { type Exchange, tokensPerSecond } from './session.js';
 import { countTokens, finishWords, METHOD_WORDS } from './words.js';
@@ -25,6 +26,7 @@ export function statusWords({ model, events }: Exchange, answer: Answer, method:
   else if (answer.tokens.length > 0)
     parts.push(skipped > 0 ? 'every other token scored' : 'every token scored');
   if (answer.flags.length > 0) parts.push(`${answer.flags.length} flagged`);
+  if (answer.verdict) parts.push(verdictWords(answer.verdict));
   if (answer.phase === 'failed') parts.push('failed');
   if (answer.finishReason) parts.push(finishWords(answer.finishReason));
   return parts.join(' · ');

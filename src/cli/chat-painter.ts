@@ -1,12 +1,13 @@
 import chalk from 'chalk';
 import type { Guard } from '../guard/guard.js';
-import { rankWords, riskStrength } from '../risk/risk-scale.js';
+import { rankWords, riskStrength, verdictWords } from '../risk/risk-scale.js';
 import type {
   FlaggedEvent,
   GuardEvent,
   RollbackDoneEvent,
   ScoreEvent,
   TokenEvent,
+  Verdict,
 } from '../stream/events.js';
 import type { Method } from '../uncertainty/method-names.js';
 import { Heat } from './heat.js';
@@ -103,14 +104,18 @@ export function scoreScale(method: Method, calm: number): HeatScale {
 class Findings {
   readonly #flagged: FlaggedEvent[] = [];
   readonly #rollbacks: RollbackDoneEvent[] = [];
+  #verdict: Verdict | null = null;
 
   add(event: GuardEvent): void {
     if (event.type === 'step.flagged') this.#flagged.push(event);
     if (event.type === 'rollback.done') this.#rollbacks.push(event);
+    if (event.type === 'generation.done') this.#verdict = event.verdict ?? null;
   }
 
   lines(guard: Guard): string[] {
-    return noteLines(this.#flagged, this.#rollbacks, guard);
+    // Of an ordinary answer there is nothing to say.
+    const doubted = this.#verdict && this.#verdict.flagged !== false ? [verdictWords(this.#verdict)] : [];
+    return [...noteLines(this.#flagged, this.#rollbacks, guard), ...doubted];
   }
 }
 

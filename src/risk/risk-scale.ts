@@ -24,6 +24,29 @@ export function formatRisk(risk: number): string {
   return `${(risk * 100).toFixed(digits)} %`;
 }
 
-/** A risk in words: it is a rank among ordinary tokens or steps, not the probability of an error. */
-export const rankWords = (risk: number, of: 'tokens' | 'steps'): string =>
+/** A risk in words: it is a rank among ordinary tokens, steps or answers, not the probability of an error. */
+export const rankWords = (risk: number, of: 'tokens' | 'steps' | 'answers'): string =>
   `higher than ${formatRisk(risk).replace('> ', '')} of ordinary ${of}`;
+
+const UNKNOWN_WORDS: Readonly<Record<string, string>> = {
+  unscored_tokens: 'some tokens have no score',
+  unscored_parts: 'some parts have no score',
+  scorer_mismatch: 'the scorer does not match the server',
+  too_few_answers: 'too few ordinary answers are known',
+  empty: 'there is no text',
+};
+
+/** The verdict on a whole answer, in words. */
+export function verdictWords({
+  flagged,
+  risk,
+  reason,
+}: {
+  readonly flagged: boolean | null;
+  readonly risk: number | null;
+  readonly reason: string | null;
+}): string {
+  if (flagged === null) return `answer not judged: ${UNKNOWN_WORDS[reason ?? ''] ?? reason}`;
+  const rank = risk === null ? '' : `: ${rankWords(risk, 'answers')}`;
+  return `answer ${flagged ? '' : 'not '}flagged${rank}`;
+}

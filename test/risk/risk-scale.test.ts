@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatRisk, rankWords, riskHeight, riskStrength } from '#src/risk/risk-scale.js';
+import { formatRisk, rankWords, riskHeight, riskStrength, verdictWords } from '#src/risk/risk-scale.js';
 
 describe('the scale of risks', () => {
   it('has the same room for each factor of ten beyond a risk', () => {
@@ -33,5 +33,16 @@ describe('the scale of risks', () => {
   it('calls a risk a rank, in words', () => {
     expect(rankWords(0.996, 'tokens')).toBe('higher than 99.6 % of ordinary tokens');
     expect(rankWords(1, 'steps')).toBe('higher than 99.99 % of ordinary steps');
+  });
+});
+
+describe('the verdict in words', () => {
+  it.each([
+    [{ flagged: true, risk: 0.99, reason: null }, 'answer flagged: higher than 99.0 % of ordinary answers'],
+    [{ flagged: false, risk: 0.5, reason: null }, 'answer not flagged: higher than 50 % of ordinary answers'],
+    [{ flagged: true, risk: null, reason: 'stopped' }, 'answer flagged'],
+    [{ flagged: null, risk: 0.4, reason: 'unscored_tokens' }, 'answer not judged: some tokens have no score'],
+  ])('%j', (verdict, words) => {
+    expect(verdictWords(verdict)).toBe(words);
   });
 });

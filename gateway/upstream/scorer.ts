@@ -55,7 +55,7 @@ const UNVERIFIED =
   'not verified: the upstream returns no log-probabilities, so it is unknown whether the scorer has the same weights';
 
 const UNSEEN =
-  'unscored: the messages have parts that are no text, such as images, which the scorer does not see; only what the log-probabilities of the upstream allow is computed';
+  'unscored: the scorer does not see the prompt, because the messages have parts that are no text, such as images, or because the request has its own chat template or continues a message; only what the log-probabilities of the upstream allow is computed';
 
 const UNVERIFIED_PROMPT =
   "not verified: the upstream does not return the ids of the prompt, so it is unknown whether it renders tools, tool messages and response formats as the scorer's template does";

@@ -14,9 +14,10 @@ export interface TemplateInput {
  * A conversation as a chat template reads it: parts of a text joined, `developer` as `system`, the arguments of tool
  * calls as objects (vLLM: vllm/entrypoints/chat_utils.py, `_postprocess_messages`), `chat_template_kwargs` as variables.
  *
- * @returns `null` if it has parts that are no text
+ * @returns `null` if it has parts that are no text, or says itself how it is rendered
  */
 export function templateInput(request: GenerationFields): TemplateInput | null {
+  if (RENDERING.some((name) => (request[name] ?? null) !== null)) return null;
   const messages = request.messages.map(templateMessage);
   if (!messages.every((message) => message !== null)) return null;
   const tools = asList(request.tools);
@@ -32,6 +33,9 @@ export function templateInput(request: GenerationFields): TemplateInput | null {
   const shown = Boolean(tools?.length) || (asObject(request.response_format)?.type ?? 'text') !== 'text';
   return { messages, variables, certain: plain && !shown && Object.keys(variables).length === 0 };
 }
+
+/** Fields of vLLM and llama.cpp by which the prompt is another than the template makes of the messages. */
+const RENDERING = ['chat_template', 'continue_final_message', 'add_generation_prompt'] as const;
 
 const PLAIN: ReadonlySet<string> = new Set(['role', 'content']);
 

@@ -131,7 +131,9 @@ describe('a request with an image', () => {
 
   it.each(DIALECTS)('is passed on and not scored by the scorer: %s', async (_, upstream) => {
     const { events, guard } = await scored(upstream, { messages: [{ role: 'user', content }] });
-    expect(guard.warnings).toContainEqual(expect.stringMatching(/^unscored: the messages have parts/));
+    expect(guard.warnings).toContainEqual(
+      expect.stringMatching(/^unscored: the scorer does not see the prompt/),
+    );
     expect(ofType(events, 'token.delta').length).toBeGreaterThan(5);
     const scores = ofType(events, 'score.delta');
     expect(scores.length).toBeGreaterThan(0);
@@ -144,6 +146,19 @@ describe('a request with an image', () => {
     }
     expect(events.at(-1)).toMatchObject({ type: 'generation.done' });
   });
+});
+
+it.each([
+  { chat_template: '{{ messages }}' },
+
+  { add_generation_prompt: false },
+])('a prompt that the request renders itself is not scored against the template: %j', async (changes) => {
+  const { events, guard } = await scored({ logprobs: true }, changes);
+  expect(guard.warnings).toContainEqual(
+    expect.stringMatching(/^unscored: the scorer does not see the prompt/),
+  );
+  for (const { scores } of ofType(events, 'score.delta')) expect(scores.adversarial).toBeUndefined();
+  expect(events.at(-1)).toMatchObject({ verdict: { flagged: null } });
 });
 
 it.each(DIALECTS)('two choices: the first is scored, the other is named as not: %s', async (_, upstream) => {

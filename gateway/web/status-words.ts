@@ -25,7 +25,8 @@ export function statusWords({ model, events }: Exchange, answer: Answer, method:
   else if (without > 0) parts.push(`${countTokens(without)} without ${METHOD_WORDS[method].noun}`);
   else if (answer.tokens.length > 0)
     parts.push(skipped > 0 ? 'every other token scored' : 'every token scored');
-  if (answer.flags.length > 0) parts.push(`${answer.flags.length} flagged`);
+  const flags = answer.flags.length;
+  if (flags > 0) parts.push(flags === 1 ? '1 step flagged' : `${flags} steps flagged`);
   if (answer.verdict) parts.push(verdictWords(answer.verdict));
   if (answer.phase === 'failed') parts.push('failed');
   if (answer.finishReason) parts.push(finishWords(answer.finishReason));

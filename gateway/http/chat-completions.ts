@@ -104,10 +104,11 @@ function principalOf(res: Response): Principal {
   return res.locals.principal ?? ANONYMOUS;
 }
 
-function completionOf(id: string, request: ChatRequest, { model, vocabulary, guard }: Prepared): Completion {
+function completionOf(id: string, request: ChatRequest, prepared: Prepared): Completion {
+  const { model, vocabulary, guard, scoredAtOnce } = prepared;
   const logprobs = request.logprobs === true;
   const includeUsage = request.stream_options?.include_usage === true;
-  return new Completion({ id, model, vocabulary, guard, logprobs, includeUsage });
+  return new Completion({ id, model, vocabulary, guard, logprobs, includeUsage, scoredAtOnce });
 }
 
 function verbatim(id: string, request: ChatRequest, { model, guard }: Prepared, epoch: string): Encoding {

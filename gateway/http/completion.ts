@@ -25,6 +25,8 @@ export interface CompletionOptions {
   readonly guard: GuardInForce;
   /** Whether the client asked for OpenAI's `logprobs`. */
   readonly logprobs: boolean;
+  /** Whether the score of each token follows it at once: then one chunk carries both. */
+  readonly scoredAtOnce?: boolean | undefined;
   /** Whether a last chunk is to carry the usage; then the others carry `null`, as OpenAI's do. */
   readonly includeUsage: boolean;
 }
@@ -38,6 +40,8 @@ export class Completion {
   readonly #created = Math.floor(Date.now() / 1000);
   /** By index: a score's chunk repeats its token. */
   readonly #tokens: TokenEvent[] = [];
+  /** Waits for its score. */
+  #unsent: TokenEvent | null = null;
   /** Fields of an upstream's chunks that are not ours. */
   #extra: Readonly<Record<string, unknown>> = {};
   #usage: unknown = null;
@@ -98,6 +102,19 @@ export class Completion {
   }
 
   chunks(event: GuardEvent): object[] {
+    const token = this.#unsent;
+    this.#unsent = null;
+    if (token && event.type === 'score.delta' && event.index === token.index)
+      return [this.#tokenChunk(token, event)];
+    const before = token ? [this.#tokenChunk(token)] : [];
+    if (event.type === 'token.delta' && this.#options.scoredAtOnce) {
+      this.#unsent = event;
+      return before;
+    }
+    return before.length === 0 ? this.#chunks(event) : [...before, ...this.#chunks(event)];
+  }
+
+  #chunks(event: GuardEvent): object[] {
     if (event.type === 'token.delta') return [this.#tokenChunk(event)];
     if (event.type === 'score.delta') return this.#scoreChunks(event);
     if (event.type === 'generation.done') return this.#closing(event);
@@ -105,10 +122,10 @@ export class Completion {
     return [this.#chunk({ delta: {} }, { tokens: [], events: [this.#fields(event)] })];
   }
 
-  #tokenChunk(event: TokenEvent): object {
+  #tokenChunk(event: TokenEvent, score?: ScoreEvent): object {
     this.#tokens[event.index] = event;
     const logprobs = this.#options.logprobs ? { content: [this.#logprob(event)], refusal: null } : null;
-    return this.#chunk({ delta: { content: event.text }, logprobs }, { tokens: [this.#token(event)] });
+    return this.#chunk({ delta: { content: event.text }, logprobs }, { tokens: [this.#token(event, score)] });
   }
 
   #scoreChunks(event: ScoreEvent): object[] {

@@ -29,6 +29,8 @@ export interface Prepared {
   readonly guard: GuardInForce;
   /** `null` where only the upstream counts them: `generation.done` says. */
   readonly promptTokens: number | null;
+  /** Whether each token is followed by its score at once, as scores by log-probabilities are. */
+  readonly scoredAtOnce?: boolean;
   /** Whether its events are `upstream.delta` with whole chunks, and the end: nothing is scored. */
   readonly verbatim?: boolean;
   /** Starts it; unsubscribing cancels. Errors with an EngineError, or an ApiError for an upstream's fault. */

@@ -66,13 +66,18 @@ export class StreamedResponse implements UpstreamResponse {
   async *#read(): AsyncGenerator<UpstreamPiece> {
     const aligner = new TokenAligner({ lags: this.#options.lags });
     const seam = new Seam(this.#options.seam);
+    const { verbatim } = this.#options;
     try {
       for (let chunk = await this.#next(); chunk; chunk = await this.#next()) {
         this.#finishReason = chunk.finishReason ?? this.#finishReason;
         this.#usage = chunk.usage ?? this.#usage;
+        if (verbatim) {
+          if (chunk.beside) yield { text: '', tokens: null, ids: null, beside: chunk.beside };
+          continue;
+        }
         // Not `yield*`, which makes further promises of each.
         for (const piece of aligner.push(chunk)) for (const own of seam.push(piece)) yield own;
-        const beside = this.#options.verbatim ? chunk.beside : chunk.beside && this.#news(chunk.beside);
+        const beside = chunk.beside && this.#news(chunk.beside);
         if (beside) yield { text: '', tokens: null, ids: null, beside };
       }
       for (const piece of aligner.end()) for (const own of seam.push(piece)) yield own;

@@ -238,6 +238,7 @@ export class UpstreamModel implements ServedModel {
     const judging = { scoring, guard, risks: this.#risks, seed, ...(written && { written }) };
     return {
       ...prepared,
+      scoredAtOnce: true,
       guard: withoutRollbacks(
         { ...settings, delivery: guard.delivery, lag: guard.lag, calibrated: false },
         asked,

@@ -49,19 +49,7 @@ export const VLLM_REQUESTS: Readonly<Record<string, Recorded>> = {
   'refused-id-in-stream': completion({ prompt: [1, 2, 999_999] }),
 };
 
-/** Questions to a model that writes its thoughts first, as in the examples. */
-const THOUGHTS = [
-  ['What is 2 + 2?', '<think>Two and two.</think>It is four.'],
-  ['What is 3 + 3?', '<think>Three and three.</think>It is six.'],
-  ['What is 5 + 5?', '<think>Five and five.</think>It is ten.'],
-].flatMap(([question, answer]) => [
-  { role: 'user', content: question },
-  { role: 'assistant', content: answer },
-]);
-const THINKING = [...THOUGHTS, { role: 'user', content: 'What is 1 + 1?' }];
-
-/** The same of a vLLM with `--reasoning-parser`. */
+/** The same of a vLLM with `--reasoning-parser olmo3`: all is reasoning until the model ends it, and this one does not. */
 export const VLLM_REASONING: Readonly<Record<string, Recorded>> = {
-  reasoning: chat({ messages: THINKING, max_tokens: 24 }),
-  'reasoning-with-stop': chat({ messages: THINKING, max_tokens: 24, stop: ['is tw'] }),
+  reasoning: chat({ messages: [{ role: 'user', content: 'What is 1 + 1?' }], max_tokens: 24 }),
 };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import type { UpstreamRequest } from '#gateway/upstream/upstream.js';
 import { type Recording, recordings } from '../../support/recordings.js';
 import { type Script, scriptedUpstream } from '../../support/scripted-upstream.js';
@@ -65,6 +66,17 @@ describe('what vLLM 0.32.0 answered is read as it was meant', () => {
         },
       });
     }
+  });
+
+  it('reasoning is beside the text, with the tokens that it is made of', async () => {
+    const { pieces, text, error } = await readAll(await open(await replaying(recorded('reasoning'))));
+    expect({ text, error }).toEqual({ text: '', error: null });
+    const beside = pieces.flatMap((piece) => (piece.beside?.unscored.length ? [piece.beside] : []));
+    expect(beside.every(({ unscored }) => unscored.join() === 'reasoning')).toBe(true);
+    const deltas = z
+      .array(z.object({ choices: z.tuple([z.object({ delta: z.object({ reasoning: z.string() }) })]) }))
+      .parse(beside.map(({ chunk }) => chunk));
+    expect(deltas.map(({ choices: [{ delta }] }) => delta.reasoning).join('')).toMatch(/1 \+ 1|1 =/);
   });
 
   it('a character of several tokens is the text of the last of them', async () => {

@@ -113,11 +113,14 @@ class Findings {
   }
 
   lines(guard: Guard): string[] {
-    // Of an ordinary answer there is nothing to say.
-    const doubted = this.#verdict && this.#verdict.flagged !== false ? [verdictWords(this.#verdict)] : [];
+    const doubted = this.#verdict && isNews(this.#verdict) ? [verdictWords(this.#verdict)] : [];
     return [...noteLines(this.#flagged, this.#rollbacks, guard), ...doubted];
   }
 }
+
+/** Of an ordinary answer there is nothing to say, nor while too few others are known. */
+const isNews = ({ flagged, reason }: Verdict): boolean =>
+  flagged === true || (flagged === null && reason !== 'too_few_answers');
 
 /** A line for each flag, and what its rank means. */
 function noteLines(

@@ -63,7 +63,7 @@ async function scored(
     await model.close();
     await server.close();
   });
-  const request = parse(chatSchema, chatBody({ max_tokens: 24, ...changes }));
+  const request = parse(chatSchema, chatBody({ max_tokens: 24, guard: { lag: 'wait' }, ...changes }));
   const prepared = await model.prepare(request, { canRetract: true });
   const events = await lastValueFrom(prepared.start(new FlowGate()).pipe(toArray()));
   return { events, guard: prepared.guard };

@@ -74,8 +74,11 @@ async function withModel<T>(
   }
 }
 
+/** Every token is scored, however busy the machine is. */
 async function events(model: ServedModel, changes: object): Promise<Observable<GuardEvent>> {
-  const prepared = await model.prepare(parse(chatSchema, chatBody(changes)), { canRetract: true });
+  const body: { readonly model: string; readonly guard?: object } = chatBody(changes);
+  const request = parse(chatSchema, { ...body, guard: { lag: 'wait', ...body.guard } });
+  const prepared = await model.prepare(request, { canRetract: true });
   return prepared.start(new FlowGate());
 }
 

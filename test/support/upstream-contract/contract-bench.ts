@@ -6,7 +6,7 @@ import { Scorer } from '#gateway/upstream/scorer.js';
 import type { UpstreamRequest } from '#gateway/upstream/upstream.js';
 import { Engine, encodePrompt, type ScorerMismatchEvent } from '#src/index.js';
 import { type SocketEvent, TestSocket } from '../gateway.js';
-import { type streamed, upstreamGateway } from '../upstream-gateway.js';
+import { type StreamedToken, type streamed, upstreamGateway } from '../upstream-gateway.js';
 import { clientOf, open, readAll } from '../upstream-server.js';
 import type { Feature, RunningSubject, Subject, SubjectModel } from '../upstream-subjects.js';
 import { type Said, said } from './said.js';
@@ -139,9 +139,11 @@ export const textOf = (tokens: readonly { readonly text: string }[]): string =>
 
 /** By their ids, each once. */
 export function tokensOf(chunks: Awaited<ReturnType<typeof streamed>>['chunks']) {
-  return chunks
-    .flatMap(({ flinch }) => flinch?.tokens ?? [])
-    .filter(({ scores, missing }) => !scores && !missing);
+  const tokens = new Map<number, StreamedToken>();
+  for (const token of chunks.flatMap(({ flinch }) => flinch?.tokens ?? [])) {
+    if (!tokens.has(token.index)) tokens.set(token.index, token);
+  }
+  return [...tokens.values()];
 }
 
 /** What a client ends with that applies retractions. */

@@ -3,15 +3,15 @@ import type { Logger } from 'pino';
 import { defer, finalize, from, identity, map, type Observable, switchMap, tap } from 'rxjs';
 import type { Branch, BranchJudge } from '../../src/guard/branch.js';
 import { retracts } from '../../src/guard/guard.js';
-import { checkGuard, type GuardFields, guardOf } from '../../src/guard/guard-fields.js';
+import { checkGuard, guardOf } from '../../src/guard/guard-fields.js';
 import { guardedBranch } from '../../src/guard/guarded-branch.js';
 import { RunningRisk } from '../../src/risk/running-risk.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { judgeAnswer } from '../../src/stream/judge-answer.js';
-import { DEFAULT_METHODS, METHODS, type Method } from '../../src/uncertainty/method-names.js';
+import { METHODS } from '../../src/uncertainty/method-names.js';
 import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
-import { checkScoring, DEFAULT_ALPHA, DEFAULT_RANDOM } from '../../src/uncertainty/settings.js';
+import { checkScoring } from '../../src/uncertainty/settings.js';
 import { ApiError } from '../errors/api-error.js';
 import { isEmbedded } from '../models/model-about.js';
 import { withWarnings } from '../models/resolve-guard.js';
@@ -26,16 +26,16 @@ import type {
   ServedModel,
 } from '../models/served-model.js';
 import { type GenerationFields, textRequest } from '../requests/generation-request.js';
-import { completeGuard, guardSchema } from '../requests/guard-limits.js';
+import { guardSchema } from '../requests/guard-limits.js';
 import { UpstreamError } from './errors.js';
 import type { Failover } from './failover.js';
 import { logprobBranch } from './logprob-branch.js';
+import { logprobGuard, withoutRollbacks } from './logprob-guard.js';
 import { ALTERNATIVES, methodsOf } from './logprob-scores.js';
 import type { ScoredResponse, Scorer, Writing } from './scorer.js';
 import type { UpstreamRequest } from './upstream.js';
 import {
   invalid,
-  isText,
   requestOf,
   tells,
   topLogprobsOf,
@@ -183,7 +183,7 @@ export class UpstreamModel implements ServedModel {
     }
     const available = methodsOf(capabilities);
     const prepared = { model: this.name, vocabulary: null, promptTokens: null };
-    const settings = withWarnings(this.#settings(guardSchema.parse(request.guard), available), lowered);
+    const settings = withWarnings(logprobGuard(guardSchema.parse(request.guard), available), lowered);
     const methods = settings.enabled ? settings.methods : [];
     const asked: UpstreamRequest = {
       ...requestOf(request, maxTokens),
@@ -286,33 +286,6 @@ export class UpstreamModel implements ServedModel {
     for (const server of this.#failover.servers) server.close();
   }
 
-  /** What the guard does, as far as anything can be computed. */
-  #settings(fields: GuardFields, available: readonly Method[]): GuardInForce {
-    const { alpha, sigma } = fields;
-    // Of no consequence: what is perturbed needs a scorer.
-    const sizes = {
-      alpha: typeof alpha === 'number' ? alpha : DEFAULT_ALPHA,
-      sigma: typeof sigma === 'number' ? sigma : DEFAULT_RANDOM.sigma,
-    };
-    if (!fields.enabled) return { ...fields, ...sizes, methods: [], method: fields.method ?? 'nll' };
-    if (available.length === 0) {
-      const why = 'the upstream returns no log-probabilities, and the model has no scorer';
-      if (fields.methods ?? fields.method) throw invalid('guard.methods', `nothing can be computed: ${why}`);
-      if (fields.action !== 'annotate') throw invalid('guard.action', `no step can be flagged: ${why}`);
-      const warnings = [`nothing is scored and no step is judged: ${why}`];
-      return { ...fields, ...sizes, enabled: false, methods: [], method: 'nll', warnings };
-    }
-    const guard = completeGuard(fields, available);
-    const left = DEFAULT_METHODS.filter((method) => !available.includes(method));
-    const warnings = [
-      ...(fields.methods
-        ? []
-        : [`${left.join(', ')}: not computed; this requires a scorer, which this model does not have`]),
-      'an upstream without a scorer cannot be calibrated; flags use a running estimate',
-    ];
-    return { ...guard, ...sizes, warnings };
-  }
-
   #generate(
     { asked, suits, topLogprobs }: Asking,
     run: (writing: Pick<Writing, 'ask' | 'signal' | 'dispensable'>) => Observable<GuardEvent>,
@@ -352,14 +325,6 @@ export class UpstreamModel implements ServedModel {
       );
     });
   }
-}
-
-const NO_ROLLBACKS =
-  'steps are flagged and not written again: a response with tools, a response format or several choices is not continued';
-
-function withoutRollbacks(guard: GuardInForce, asked: UpstreamRequest): GuardInForce {
-  if (!retracts(guard.action) || isText(asked)) return guard;
-  return { ...guard, warnings: [...(guard.warnings ?? []), NO_ROLLBACKS] };
 }
 
 type Dispensable = Writing['dispensable'];

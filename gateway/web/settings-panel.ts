@@ -22,10 +22,15 @@ export class SettingsPanel {
   readonly #candidates = byId('guard-candidates', HTMLInputElement);
   readonly #choose = byId('guard-choose', HTMLSelectElement);
   readonly #panel = byId('guard', HTMLDetailsElement);
+  /** Fields that the user has set: the operator decides about all others. */
+  readonly #set = new Set<EventTarget | null>();
 
   constructor() {
     for (const [value, words] of Object.entries(ACTION_WORDS)) this.#action.append(option(value, words));
-    this.#panel.addEventListener('input', () => this.#render());
+    this.#panel.addEventListener('input', ({ target }) => {
+      this.#set.add(target);
+      this.#render();
+    });
     this.#render();
   }
 
@@ -49,20 +54,22 @@ export class SettingsPanel {
   get request(): GuardRequest {
     const action = actionOf(this.#action.value);
     const method = methodOf(this.#method.value);
-    const rollback = {
-      candidates: this.#candidates.valueAsNumber,
-      choose: this.#choose.value === 'uncertainty' ? 'uncertainty' : 'majority',
-    } as const;
+    const rollback = action === 'rollback';
+    const isSet = (field: EventTarget): boolean => this.#set.has(field);
     return {
-      action,
-      rate: this.#rate.valueAsNumber / 100,
-      per: this.#per.value === 'token' ? 'token' : 'step',
-      schedule: this.#schedule.value === 'lazy' ? 'lazy' : 'windowed',
-      delivery: this.#delivery.value === 'held' ? 'held' : 'immediate',
+      ...(isSet(this.#action) && { action }),
+      ...(isSet(this.#rate) && { rate: this.#rate.valueAsNumber / 100 }),
+      ...(isSet(this.#per) && { per: this.#per.value === 'token' ? 'token' : 'step' }),
+      ...(isSet(this.#schedule) && { schedule: this.#schedule.value === 'lazy' ? 'lazy' : 'windowed' }),
+      ...(isSet(this.#delivery) && { delivery: this.#delivery.value === 'held' ? 'held' : 'immediate' }),
       ...(method && { method }),
       // The others are not computed unless they are asked for.
       ...(method && !USUAL_METHODS.includes(method) && { methods: [...USUAL_METHODS, method] }),
-      ...(action === 'rollback' && rollback),
+      ...(rollback && isSet(this.#candidates) && { candidates: this.#candidates.valueAsNumber }),
+      ...(rollback &&
+        isSet(this.#choose) && {
+          choose: this.#choose.value === 'uncertainty' ? 'uncertainty' : 'majority',
+        }),
     };
   }
 

@@ -18,7 +18,6 @@ import {
   type Problem,
   type RiskModel,
   readCalibration,
-  real,
   reportDevices,
   riskModel,
   samplingDefaults,
@@ -43,6 +42,7 @@ import {
 import { compare, type Outcome } from './comparison.js';
 import { type CorrectReport, formatCorrect } from './correct-report.js';
 import { measureDelays } from './delays.js';
+import { problemOptions } from './problem-options.js';
 import { type Part, type RunOptions, runArm, runSamples, runUnguarded, WHOLE } from './run.js';
 import { type Sampling, sameBudget, selfConsistency } from './self-consistency.js';
 
@@ -70,24 +70,14 @@ interface CorrectOptions {
 const DEFAULT_SEED = 2_000_000;
 
 export function correctCommand(): Command {
-  return new Command('correct')
+  const command = new Command('correct')
     .description(
       'Measure whether rolling back helps: final answers of the embedded reasoner, with and without it.',
     )
     .addOption(modelOption())
-    .addOption(deviceOption())
-    .option('--problems <number>', 'number of problems', integer(1, 1e6), 2000)
-    .option(
-      '--seed <number>',
-      'seed of the first problem and its answer; incremented for each further one',
-      integer(0, 2 ** 30),
-      DEFAULT_SEED,
-    )
-    .option(
-      '--temperature <number>',
-      'sampling temperature of the answers (default: set by the model)',
-      real(0, 2),
-    )
+    .addOption(deviceOption());
+  for (const option of problemOptions({ problems: 2000, seed: DEFAULT_SEED })) command.addOption(option);
+  return command
     .addOption(
       new Option(
         '--arms <names>',

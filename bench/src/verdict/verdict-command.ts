@@ -12,16 +12,15 @@ import {
   Engine,
   fingerprint,
   generateProblems,
-  integer,
   modelOption,
   readCalibration,
-  real,
   reportDevices,
   riskModel,
   samplingDefaults,
   UsageError,
 } from 'flinch/internals';
 import { scoringFor } from '../correct/arms.js';
+import { problemOptions } from '../correct/problem-options.js';
 import { runUnguarded, WHOLE } from '../correct/run.js';
 import { thisMachine } from '../markdown-table.js';
 import { claimFolder } from '../result-log.js';
@@ -43,24 +42,14 @@ interface VerdictOptions {
 const DEFAULT_SEED = 4_000_000;
 
 export function verdictCommand(): Command {
-  return new Command('verdict')
+  const command = new Command('verdict')
     .description(
       'Measure the verdict on whole answers: its false alarms, and the wrong answers that it finds.',
     )
     .addOption(modelOption())
-    .addOption(deviceOption())
-    .option('--problems <number>', 'number of problems', integer(1, 1e6), 1450)
-    .option(
-      '--seed <number>',
-      'seed of the first problem and its answer; incremented for each further one',
-      integer(0, 2 ** 30),
-      DEFAULT_SEED,
-    )
-    .option(
-      '--temperature <number>',
-      'sampling temperature of the answers (default: set by the model)',
-      real(0, 2),
-    )
+    .addOption(deviceOption());
+  for (const option of problemOptions({ problems: 1450, seed: DEFAULT_SEED })) command.addOption(option);
+  return command
     .option('--out <folder>', 'folder for the answers and the report; an interrupted run continues there')
     .option('--json', 'print the results as JSON')
     .addHelpText(

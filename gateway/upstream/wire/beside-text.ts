@@ -47,6 +47,7 @@ export function besideText(chunk: Json): { readonly beside: Beside | null; reado
     const object = asObject(choice);
     return object ? [object] : [];
   });
+  if (choices.length < 2 && isText(chunk, choices[0])) return NOTHING;
   const unscored = new Set<Unscored>();
   let hidden = false;
   const beside = choices.flatMap((choice): Json[] => {
@@ -78,6 +79,22 @@ export function besideText(chunk: Json): { readonly beside: Beside | null; reado
   return { beside: { chunk: { ...fields, choices: beside }, unscored: [...unscored] }, hidden };
 }
 
+/** Whether it says nothing else, as most chunks. */
+function isText(chunk: Json, choice: Json = {}): boolean {
+  const delta = asObject(choice.delta) ?? {};
+  const plain = asList(delta.content) === null && (choice.index ?? 0) === 0;
+  return plain && !says(chunk, OWN_OF_CHUNK) && !says(choice, OWN_OF_CHOICE) && !says(delta, OWN_OF_DELTA);
+}
+
+/** Whether any other field has a value. */
+function says(object: Json, own: ReadonlySet<string>): boolean {
+  for (const name in object) if (!own.has(name) && isSaid(object[name])) return true;
+  return false;
+}
+
+const isSaid = (value: unknown): boolean =>
+  value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
+
 const given = (object: Json): Json => without(object, NONE);
 const NONE: ReadonlySet<string> = new Set();
 
@@ -87,9 +104,7 @@ const IDS: ReadonlySet<string> = new Set(['token_ids', 'prompt_token_ids']);
 function without(object: Json, own: ReadonlySet<string>): Json {
   const rest: Record<string, unknown> = {};
   for (const name in object) {
-    const value = object[name];
-    if (own.has(name) || value === null || value === '' || asList(value)?.length === 0) continue;
-    rest[name] = value;
+    if (!own.has(name) && isSaid(object[name])) rest[name] = object[name];
   }
   return rest;
 }

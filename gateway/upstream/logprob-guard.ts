@@ -1,0 +1,48 @@
+import { retracts } from '../../src/guard/guard.js';
+import type { GuardFields } from '../../src/guard/guard-fields.js';
+import { DEFAULT_METHODS, type Method } from '../../src/uncertainty/method-names.js';
+import { DEFAULT_ALPHA, DEFAULT_RANDOM } from '../../src/uncertainty/settings.js';
+import type { GuardInForce } from '../models/served-model.js';
+import { completeGuard } from '../requests/guard-limits.js';
+import type { UpstreamRequest } from './upstream.js';
+import { invalid, isText } from './upstream-request.js';
+
+/**
+ * What the guard does for a model without a scorer.
+ * @param available what the log-probabilities of its servers allow
+ * @throws ApiError 400 that names the field, for what cannot be computed
+ */
+export function logprobGuard(fields: GuardFields, available: readonly Method[]): GuardInForce {
+  const { alpha, sigma } = fields;
+  // Of no consequence: what is perturbed needs a scorer.
+  const sizes = {
+    alpha: typeof alpha === 'number' ? alpha : DEFAULT_ALPHA,
+    sigma: typeof sigma === 'number' ? sigma : DEFAULT_RANDOM.sigma,
+  };
+  if (!fields.enabled) return { ...fields, ...sizes, methods: [], method: fields.method ?? 'nll' };
+  if (available.length === 0) {
+    const why = 'the upstream returns no log-probabilities, and the model has no scorer';
+    if (fields.methods ?? fields.method) throw invalid('guard.methods', `nothing can be computed: ${why}`);
+    if (fields.action !== 'annotate') throw invalid('guard.action', `no step can be flagged: ${why}`);
+    const warnings = [`nothing is scored and no step is judged: ${why}`];
+    return { ...fields, ...sizes, enabled: false, methods: [], method: 'nll', warnings };
+  }
+  const guard = completeGuard(fields, available);
+  const left = DEFAULT_METHODS.filter((method) => !available.includes(method));
+  const warnings = [
+    ...(fields.methods
+      ? []
+      : [`${left.join(', ')}: not computed; this requires a scorer, which this model does not have`]),
+    'an upstream without a scorer cannot be calibrated; flags use a running estimate',
+  ];
+  return { ...guard, ...sizes, warnings };
+}
+
+const NO_ROLLBACKS =
+  'steps are flagged and not written again: a response with tools, a response format or several choices is not continued';
+
+/** Says so where steps cannot be written again. */
+export function withoutRollbacks(guard: GuardInForce, asked: UpstreamRequest): GuardInForce {
+  if (!retracts(guard.action) || isText(asked)) return guard;
+  return { ...guard, warnings: [...(guard.warnings ?? []), NO_ROLLBACKS] };
+}

@@ -19,6 +19,7 @@ export interface SettingsChanges {
   readonly limits?: Partial<Config['limits']>;
   readonly streams?: Partial<Config['streams']>;
   readonly access?: NonNullable<ConfigInput['access']>;
+  readonly guard?: NonNullable<ConfigInput['guard']>;
 }
 
 export const settingsWith = (changes: SettingsChanges = {}) => configSchema.parse(changes);

@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 import type { Browser, Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { findChromium, launchChromium } from '../../support/chromium.js';
 import { useFolder } from '../../support/cli.js';
 import { useGateway } from '../../support/gateway.js';
@@ -553,5 +553,29 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
 
   it('had no errors of its own', () => {
     expect(problems).toEqual([]);
+  });
+});
+
+describe.skipIf(!executablePath)('the page under a policy that locks the guard', () => {
+  const gateway = useGateway(undefined, {
+    settings: { guard: { name: 'house', defaults: { delivery: 'held', rate: 0.05 }, locked: 'all' } },
+  });
+
+  it('is answered as the operator decided, and refused once the user sets something else', async () => {
+    const browser = await launchChromium(executablePath!);
+    onTestFinished(() => browser.close());
+    const page = await browser.newPage();
+    await page.goto(gateway.url);
+    await page.locator('button#send:not([disabled])').waitFor();
+    const ask = async (state: string) => {
+      await page.locator('textarea#question').fill('What is 12 + 30 - 5?');
+      await page.locator('textarea#question').press('Enter');
+      await page.locator(`article.answer[data-state="${state}"]`).waitFor();
+    };
+    await ask('done');
+    await page.locator('#guard summary').click();
+    await page.locator('#guard-action').selectOption('stop');
+    await ask('failed');
+    expect(await page.locator('article.answer').last().textContent()).toContain('locked');
   });
 });

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { rocFigure } from '#bench/pretrained/roc.js';
 import { pretrainedTables, withTables } from '#bench/pretrained/tables.js';
 import { unitSetSchema } from '#bench/pretrained/units.js';
 
 const read = (file: string): string => readFileSync(`docs/results/${file}`, 'utf8');
-const tables = pretrainedTables(z.array(unitSetSchema).parse(JSON.parse(read('pretrained.json'))));
+const sets = z.array(unitSetSchema).parse(JSON.parse(read('pretrained.json')));
+const tables = pretrainedTables(sets);
 
 describe.each(['pretrained.md', 'pretrained-tables.md'])('docs/results/%s', (file) => {
   const page = read(file);
@@ -13,5 +15,11 @@ describe.each(['pretrained.md', 'pretrained-tables.md'])('docs/results/%s', (fil
   it('has the tables that follow from pretrained.json', () => {
     expect(page.match(/<!-- table: /g)?.length).toBeGreaterThan(3);
     expect(withTables(page, tables)).toBe(page);
+  });
+});
+
+describe('docs/results/pretrained-roc.svg', () => {
+  it('has the curves that follow from pretrained.json', async () => {
+    expect(await rocFigure(sets)).toBe(read('pretrained-roc.svg'));
   });
 });

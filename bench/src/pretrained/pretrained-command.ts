@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { Command, Option } from 'commander';
-import { Engine, integer, readJsonFile, real } from 'flinch/internals';
+import { Engine, integer, readJsonFile, real, UsageError } from 'flinch/internals';
 import { z } from 'zod';
 import { defaultDataFolder } from '../data/folder.js';
 import type { Measure } from '../measures/measure.js';
@@ -8,6 +8,7 @@ import { claimFolder } from '../result-log.js';
 import { interruptible } from '../run/interrupt.js';
 import { measures } from '../run/run-options.js';
 import { readFolder } from './records.js';
+import { rocFigure } from './roc.js';
 import { scoreAnswers } from './score.js';
 import { pretrainedTables, withTables } from './tables.js';
 import { TASK_NAMES, TASKS, type TaskName } from './tasks.js';
@@ -32,6 +33,7 @@ interface WriteOptions {
   readonly checkpoint?: string;
   readonly temperature: number;
   readonly limit: number;
+  readonly samples: number;
   readonly streams: number;
   readonly data: string;
 }
@@ -59,6 +61,12 @@ const writeCommand = (): Command =>
     )
     .option('--temperature <number>', 'sampling temperature', real(0, 2), 0)
     .addOption(limitOption())
+    .option(
+      '--samples <number>',
+      'further answers at temperature 0.7, for the measure graph',
+      integer(0, 100),
+      0,
+    )
     .option('--streams <number>', 'concurrent requests', integer(1, 64), 8)
     .addOption(dataOption())
     .addHelpText(
@@ -66,13 +74,15 @@ const writeCommand = (): Command =>
       '\nExample:\n  $ flinch bench pretrained write --task questions --model smollm2 --server http://127.0.0.1:8118/v1 \\\n      --checkpoint models/smollm2 --out runs/questions',
     )
     .action(async (options: WriteOptions) => {
-      const { task, model, out, server, checkpoint, temperature, limit, streams, data } = options;
+      const { task, model, out, server, checkpoint, temperature, limit, samples, streams, data } = options;
       const problems = (await TASKS[task].load(data)).slice(0, limit);
-      const settings = { task, model, temperature: problems[0]?.given ? null : temperature };
+      const given = problems.some((problem) => problem.given);
+      if (given && samples > 0) throw new UsageError(`--samples: the answers of ${task} are given`);
+      const settings = { task, model, temperature: given ? null : temperature };
       claimFolder(out, settings);
       await interruptible('the same command continues', ({ signal }) =>
         writeAnswers({
-          ...{ folder: out, settings, problems, streams, signal },
+          ...{ folder: out, settings, problems, samples, streams, signal },
           url: server ?? null,
           checkpoint: checkpoint ?? null,
         }),
@@ -145,9 +155,12 @@ const tablesCommand = (): Command =>
     .description('Print the tables of a file of collect, or write them into pages.')
     .argument('<file>', 'file of collect')
     .option('--into <pages...>', 'Markdown pages; a table replaces the one after its comment')
+    .option('--roc <file>', 'SVG file to write with the ROC curves')
     .addHelpText('after', '\nExample:\n  $ flinch bench pretrained tables docs/results/pretrained.json')
-    .action(async (file: string, { into }: { into?: string[] }) => {
-      const tables = pretrainedTables(readJsonFile(file, z.array(unitSetSchema)));
+    .action(async (file: string, { into, roc }: { into?: string[]; roc?: string }) => {
+      const sets = readJsonFile(file, z.array(unitSetSchema));
+      if (roc) await writeFile(roc, await rocFigure(sets));
+      const tables = pretrainedTables(sets);
       for (const page of into ?? []) await writeFile(page, withTables(await readFile(page, 'utf8'), tables));
       if (into) return;
       for (const [name, text] of tables) process.stdout.write(`${name}\n\n${text}\n\n`);

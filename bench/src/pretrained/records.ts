@@ -27,11 +27,12 @@ const answerSchema = z.object({
 });
 export type Answer = z.output<typeof answerSchema>;
 
-/** What one measure says of the tokens of one answer. */
+/** What one measure says of one answer: of its tokens, or else of its steps. */
 const scoreSchema = z.object({
   id: z.string(),
   measure: z.string(),
-  tokens: z.array(z.number().nullable()),
+  tokens: z.array(z.number().nullable()).optional(),
+  steps: z.array(z.number()).optional(),
 });
 export type Score = z.output<typeof scoreSchema>;
 
@@ -39,6 +40,15 @@ export const scoreKey = (id: string, measure: string): string => `${id} ${measur
 
 export const openAnswers = (folder: string): Promise<Ledger<Answer>> =>
   Ledger.open(join(folder, 'answers.jsonl'), answerSchema, ({ id }) => id);
+
+/** A further answer to the same prompt; the first has the number 1. */
+const sampleSchema = z.object({ id: z.string(), sample: z.int(), text: z.string() });
+export type Sample = z.output<typeof sampleSchema>;
+
+export const sampleKey = (id: string, sample: number): string => `${id} ${sample}`;
+
+export const openSamples = (folder: string): Promise<Ledger<Sample>> =>
+  Ledger.open(join(folder, 'samples.jsonl'), sampleSchema, ({ id, sample }) => sampleKey(id, sample));
 
 export const openScores = (folder: string): Promise<Ledger<Score>> =>
   Ledger.open(join(folder, 'scores.jsonl'), scoreSchema, ({ id, measure }) => scoreKey(id, measure));

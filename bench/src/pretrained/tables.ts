@@ -1,6 +1,5 @@
 import { UsageError } from 'flinch/internals';
 import { table } from '../markdown-table.js';
-import { measureLabel } from '../report/measure-label.js';
 import { percentileInterval, type Resampled } from '../statistics/bootstrap.js';
 import { formatEstimate } from '../statistics/estimate.js';
 import type { AGGREGATIONS } from '../steps/aggregation.js';
@@ -15,8 +14,8 @@ import {
   RATES,
   SIMPLE,
 } from './evaluation.js';
-import type { TaskName } from './tasks.js';
-import { LENGTH, POSITION, type UnitSet } from './units.js';
+import { type Detector, describe, detectorLabel, HEADS, labelOf, temperature } from './labels.js';
+import { LENGTH, type UnitSet } from './units.js';
 
 /** Tables of docs/results/pretrained.md by their names: all follow from docs/results/pretrained.json. */
 export function pretrainedTables(sets: readonly UnitSet[]): ReadonlyMap<string, string> {
@@ -69,31 +68,6 @@ function byTaskAndModel(all: readonly Evaluated[]): Map<string, Evaluated[]> {
   return groups;
 }
 
-const TASK_LABELS: Readonly<Record<TaskName, string>> = {
-  equations: 'equations, written',
-  'read-gsm8k': 'ProcessBench gsm8k, read',
-  'read-math': 'ProcessBench math, read',
-  questions: 'questions, answered',
-};
-
-const MODEL_LABELS: Readonly<Record<string, string>> = {
-  smollm2: 'SmolLM2-135M-Instruct',
-  gemma3: 'Gemma 3 270M',
-};
-
-const temperature = (set: UnitSet): string => (set.temperature === null ? '–' : `T = ${set.temperature}`);
-
-const describe = (set: UnitSet): string[] => [
-  TASK_LABELS[set.task],
-  MODEL_LABELS[set.model] ?? set.model,
-  temperature(set),
-];
-
-const labelOf = (measure: string): string =>
-  ({ [LENGTH]: 'length', [POSITION]: 'position', 'entropy-top20': 'Entropy of the 20 most likely' })[
-    measure
-  ] ?? measureLabel(measure);
-
 function countTable(sets: readonly UnitSet[]): string {
   return table(
     ['task', 'model', 'temperature', 'answers', 'cut off', 'units', 'wrong', 'not counted'],
@@ -106,11 +80,6 @@ function countTable(sets: readonly UnitSet[]): string {
   );
 }
 
-const HEADS: Readonly<Record<(typeof AGGREGATIONS)[number], string>> = {
-  max: 'largest',
-  mean: 'mean',
-  sum: 'sum',
-};
 const HOW = ['max', 'mean', 'sum'] as const;
 
 /** Controls have one number, in the first column. */
@@ -160,7 +129,7 @@ function measureTable(sets: readonly Evaluated[], columns: readonly Column[], di
   return table(['measure', ...heads], rows);
 }
 
-const WATCHED: readonly (readonly [string, Detection['aggregation']])[] = [
+const WATCHED: readonly Detector[] = [
   ['adversarial', 'max'],
   ['adversarial:block=8,window=64', 'max'],
   ['entropy', 'sum'],
@@ -186,9 +155,6 @@ function alarmTable(all: readonly Evaluated[]): string {
   const heads = WATCHED.map(([measure, how]) => detectorLabel(measure, how));
   return table(['task', 'model', 'temperature', 'false alarms', ...heads], rows);
 }
-
-const detectorLabel = (measure: string, how: Detection['aggregation']): string =>
-  how === 'own' ? labelOf(measure) : `${labelOf(measure)}, ${HEADS[how]}`;
 
 /** Adv. Pert., offline and as the guard streams it, by largest token and by its best aggregation. */
 function differenceTable(all: readonly Evaluated[]): string {

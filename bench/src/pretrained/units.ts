@@ -12,7 +12,7 @@ export const unitSetSchema = z.strictObject({
   truncated: z.int(),
   /** Steps without a label. */
   uncounted: z.int(),
-  /** A measure and how its tokens' scores become one; controls have no aggregation. */
+  /** A measure and how its tokens' scores become one; `own`: a control, or a measure that scores steps itself. */
   columns: z.array(z.tuple([z.string(), z.enum([...AGGREGATIONS, 'own'])])),
   /** Answer, whether the unit is wrong (1), and a score for each column; `null` where the answer was not scored. */
   units: z.array(z.tuple([z.int(), z.literal([0, 1])]).rest(z.number().nullable())),
@@ -33,7 +33,10 @@ export async function readUnits(folder: string, dataFolder: string): Promise<Uni
   const end = answered.findIndex(({ id }) => !scoredIds.has(id));
   const problems = end < 0 ? answered : answered.slice(0, end);
   const measures = [...new Set([...scores.values()].map(({ measure }) => measure))];
-  const scored = measures.flatMap((measure) => AGGREGATIONS.map((how) => [measure, how] as const));
+  const scoresSteps = new Set([...scores.values()].flatMap(({ measure, steps }) => (steps ? [measure] : [])));
+  const scored = measures.flatMap((measure) =>
+    (scoresSteps.has(measure) ? (['own'] as const) : AGGREGATIONS).map((how) => [measure, how] as const),
+  );
   const controls = task.unit === 'step' ? [LENGTH, POSITION] : [LENGTH];
   let [truncated, uncounted] = [0, 0];
   const units: UnitSet['units'] = [];
@@ -61,8 +64,11 @@ export async function readUnits(folder: string, dataFolder: string): Promise<Uni
         group,
         wrong ? 1 : 0,
         ...scored.map(([measure, how]) => {
-          const all = scores.get(scoreKey(problem.id, measure))?.tokens;
-          return all ? shortened(aggregate(how, all.slice(tokens.start, tokens.end))) : null;
+          const score = scores.get(scoreKey(problem.id, measure));
+          if (how === 'own') return score?.steps ? shortened(score.steps[index]!) : null;
+          return score?.tokens
+            ? shortened(aggregate(how, score.tokens.slice(tokens.start, tokens.end)))
+            : null;
         }),
         ...controls.map((name) => control[name]!),
       ]);

@@ -2,7 +2,14 @@ import { Detokenizer, encodePrompt, openCheckpoint, UsageError } from 'flinch/in
 import { each } from '../concurrent-map.js';
 import { encodeGiven } from '../run/prompt.js';
 import { seedOf } from '../run/seeds.js';
-import { type Answer, openAnswers, openScores, type PretrainedSettings } from './records.js';
+import {
+  type Answer,
+  openAnswers,
+  openSamples,
+  openScores,
+  type PretrainedSettings,
+  sampleKey,
+} from './records.js';
 import { complete, type WrittenToken } from './server.js';
 import { type PretrainedProblem, TASKS } from './tasks.js';
 
@@ -14,6 +21,8 @@ export interface Writing {
   readonly url: string | null;
   /** Of the checkpoint that will score; `null` where the server's log-probabilities are the scores. */
   readonly checkpoint: string | null;
+  /** Further answers to each problem. */
+  readonly samples: number;
   readonly streams: number;
   readonly signal: AbortSignal;
 }
@@ -32,16 +41,64 @@ export async function writeAnswers(writing: Writing): Promise<void> {
     missing,
     async (problem) => {
       if (problem.given) return void answers.add(givenAnswer(checkpoint, problem));
-      const { answer, tokens } = checkpoint
-        ? { answer: await writeByIds(writing, checkpoint, problem), tokens: null }
-        : await writeByText(writing, problem);
+      const { answer, tokens } = await writeAnswer(writing, checkpoint, problem, {
+        temperature: settings.temperature!,
+        seed: seedOf(1, problem.id),
+      });
       for (const [measure, of] of tokens ? SERVER_MEASURES : [])
         scores.add({ id: problem.id, measure, tokens: tokens!.map(of) });
       answers.add(answer);
     },
     { concurrency: streams, done: problems.length - missing.length, signal },
   );
+  await writeSamples(writing, checkpoint);
 }
+
+/** Of further answers, whatever the temperature of the first: at 0 they would all be equal. */
+const SAMPLE_TEMPERATURE = 0.7;
+
+async function writeSamples(writing: Writing, checkpoint: OpenCheckpoint | null): Promise<void> {
+  const { folder, settings, problems, samples, streams, signal } = writing;
+  const written = await openSamples(folder);
+  const missing = problems.flatMap((problem) =>
+    Array.from({ length: samples }, (_, i) => ({ problem, sample: i + 1 })).filter(
+      ({ sample }) => !written.has(sampleKey(problem.id, sample)),
+    ),
+  );
+  await each(
+    `${settings.task}, further answers`,
+    missing,
+    async ({ problem, sample }) => {
+      const { answer } = await writeAnswer(writing, checkpoint, problem, {
+        temperature: SAMPLE_TEMPERATURE,
+        seed: seedOf(1 + sample, problem.id),
+      });
+      written.add({ id: problem.id, sample, text: answer.tokenTexts.join('') });
+    },
+    { concurrency: streams, done: samples * problems.length - missing.length, signal },
+  );
+}
+
+interface Sampling {
+  readonly temperature: number;
+  readonly seed: number;
+}
+
+interface Written {
+  readonly answer: Answer;
+  /** `null` where a checkpoint will score the answer. */
+  readonly tokens: WrittenToken[] | null;
+}
+
+const writeAnswer = async (
+  writing: Writing,
+  checkpoint: OpenCheckpoint | null,
+  problem: PretrainedProblem,
+  sampling: Sampling,
+): Promise<Written> =>
+  checkpoint
+    ? { answer: await writeByIds(writing, checkpoint, problem, sampling), tokens: null }
+    : await writeByText(writing, problem, sampling);
 
 function givenAnswer(checkpoint: OpenCheckpoint | null, problem: PretrainedProblem): Answer {
   if (!checkpoint) throw new UsageError('--checkpoint: is required to read given answers');
@@ -51,10 +108,9 @@ function givenAnswer(checkpoint: OpenCheckpoint | null, problem: PretrainedProbl
   return { id, promptIds: encodePrompt(checkpoint, messages), ...encoded, finish: 'given' };
 }
 
-const request = ({ settings, url }: Writing, { id }: PretrainedProblem) => {
-  const { task, model, temperature } = settings;
+const request = ({ settings: { task, model }, url }: Writing, sampling: Sampling) => {
   if (url === null) throw new UsageError(`--server: is required for the task ${task}`);
-  return { url, model, temperature: temperature!, seed: seedOf(1, id), max_tokens: TASKS[task].maxTokens };
+  return { url, model, ...sampling, max_tokens: TASKS[task].maxTokens };
 };
 
 /** By the ids of prompt and answer, so that what is scored is what was written. */
@@ -62,8 +118,9 @@ async function writeByIds(
   writing: Writing,
   checkpoint: OpenCheckpoint,
   problem: PretrainedProblem,
+  sampling: Sampling,
 ): Promise<Answer> {
-  const { url, ...asked } = request(writing, problem);
+  const { url, ...asked } = request(writing, sampling);
   const promptIds = encodePrompt(checkpoint, problem.messages);
   const { finish, tokenIds } = await complete(url, { ...asked, prompt: promptIds, n_probs: 1 });
   if (!tokenIds) throw new UsageError('--server: sends no token ids, as vLLM and llama.cpp do');
@@ -80,8 +137,9 @@ const ALTERNATIVES = 20;
 async function writeByText(
   writing: Writing,
   problem: PretrainedProblem,
-): Promise<{ readonly answer: Answer; readonly tokens: WrittenToken[] }> {
-  const { url, ...asked } = request(writing, problem);
+  sampling: Sampling,
+): Promise<Written> {
+  const { url, ...asked } = request(writing, sampling);
   const { stop } = TASKS[writing.settings.task];
   const prompt = problem.completion;
   const { finish, tokens } = await complete(url, { ...asked, prompt, stop, n_probs: ALTERNATIVES });

@@ -52,19 +52,18 @@ function rocPoints(set: UnitSet): Point[] {
       groups,
     );
   });
-  const recall = resample(answers, (multiplicities) =>
-    rankings.flatMap((ranking) => GRID.map((rate) => recallAt(ranking, rate, multiplicities))),
-  ).map(percentileInterval);
-  return curves.flatMap((curve, i) =>
-    GRID.map((x, j) => {
-      const { value, interval } = recall[i * GRID.length + j]!;
-      const [low, high] = curve === WITH_BAND ? (interval ?? []) : [];
+  return curves.flatMap((curve, i) => {
+    const along = (multiplicities?: Uint32Array) =>
+      GRID.map((rate) => recallAt(rankings[i]!, rate, multiplicities));
+    const band = curve === WITH_BAND ? resample(answers, along).map(percentileInterval) : null;
+    return along().map((y, j) => {
+      const [low, high] = band?.[j]!.interval ?? [];
       return {
-        ...{ panel: setTitle(set), curve: detectorLabel(...curve), x, y: value },
+        ...{ panel: setTitle(set), curve: detectorLabel(...curve), x: GRID[j]!, y },
         ...{ low: low ?? null, high: high ?? null },
       };
-    }),
-  );
+    });
+  });
 }
 
 const SIZE = 210;

@@ -57,7 +57,7 @@ function rocPoints(set: UnitSet): Point[] {
       GRID.map((rate) => recallAt(rankings[i]!, rate, multiplicities));
     const band = curve === WITH_BAND ? resample(answers, along).map(percentileInterval) : null;
     return along().map((y, j) => {
-      const [low, high] = band?.[j]!.interval ?? [];
+      const [low, high] = band?.[j]?.interval ?? [];
       return {
         ...{ panel: setTitle(set), curve: detectorLabel(...curve), x: GRID[j]!, y },
         ...{ low: low ?? null, high: high ?? null },
@@ -91,8 +91,13 @@ function rocPlot(points: readonly Point[]): TopLevelSpec {
     axis: { format: '%', tickCount: 5 },
   } as const;
   const legend = {
-    ...{ title: null, orient: 'bottom', labelLimit: 0, symbolType: 'stroke' },
-    ...{ symbolOpacity: 1, symbolSize: 350, symbolStrokeWidth: 2.5 },
+    title: null,
+    orient: 'bottom',
+    labelLimit: 0,
+    symbolType: 'stroke',
+    symbolOpacity: 1,
+    symbolSize: 350,
+    symbolStrokeWidth: 2.5,
   } as const;
   const colour = {
     field: 'curve',

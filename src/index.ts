@@ -41,6 +41,7 @@ export { answerScore, isAlarm, type RiskModel, STATISTICS, type Statistic, stepS
 export { type RatedBy, riskModel } from './risk/risk-model.js';
 export { RunningRisk } from './risk/running-risk.js';
 export { ScoreCollector, type ScoredAnswer } from './risk/score-collector.js';
+export type { Part, PartOf } from './steps/part.js';
 export { StepAligner } from './steps/step-aligner.js';
 export { stepContent } from './steps/step-content.js';
 export { type StepMode, StepSegmenter, segmentText, type TextStep } from './steps/step-segmenter.js';

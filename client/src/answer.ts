@@ -4,6 +4,7 @@ import type {
   FinishReason,
   GenerationEvent,
   Method,
+  Part,
   Rival,
   Scores,
   Usage,
@@ -14,6 +15,10 @@ type TopLogprob = NonNullable<EventOf<'token.delta'>['top_logprobs']>[number];
 
 export interface Token {
   readonly index: number;
+  /** Absent for the text: tokens of another part do not belong to it. */
+  readonly part?: Part;
+  /** Which tool call, as the upstream counts them. */
+  readonly call?: number;
   readonly id: number | null;
   readonly text: string;
   readonly logprob: number | null;
@@ -96,8 +101,9 @@ export const EMPTY_ANSWER: Answer = {
   error: null,
 };
 
+/** Without reasoning and tool calls. */
 export const answerText = ({ tokens }: Pick<Answer, 'tokens'>): string =>
-  tokens.map(({ text }) => text).join('');
+  tokens.map(({ part, text }) => (part ? '' : text)).join('');
 
 export const isOver = ({ phase }: Pick<Answer, 'phase'>): boolean => phase === 'done' || phase === 'failed';
 
@@ -160,10 +166,11 @@ export function foldAnswer(answer: Answer, event: GenerationEvent): Answer {
 type Own<Type extends GenerationEvent['type']> = Omit<EventOf<Type>, 'response_id' | 'offset'>;
 
 function append({ tokens }: Answer, event: Own<'token.delta'>): readonly Token[] {
-  const { index, id, text, logprob, top_logprobs: topLogprobs = [], inserted = false } = event;
+  const { index, part, call, id, text, logprob, top_logprobs: topLogprobs = [], inserted = false } = event;
+  const of = { ...(part && { part }), ...(call !== undefined && { call }) };
   if (index !== tokens.length) throw misfit(`received token ${index} instead of token ${tokens.length}`);
   const unscored = { scores: null, risk: {}, skipped: [], rival: null, spike: false };
-  return [...tokens, { index, id, text, logprob, topLogprobs, inserted, ...unscored }];
+  return [...tokens, { index, ...of, id, text, logprob, topLogprobs, inserted, ...unscored }];
 }
 
 function tokenAt({ tokens }: Answer, index: number): Token {

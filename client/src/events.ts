@@ -27,7 +27,10 @@ interface Place {
   offset: number;
 }
 
-/** A line of the response, or a sentence of a line. Every token belongs to exactly one step. */
+/** What of an answer is not its text. */
+export type Part = 'reasoning' | 'tool_calls';
+
+/** A line of the response, or a sentence of a line, or a tool call. Every token belongs to exactly one step. */
 interface Span {
   /** Counts the steps of the response from 0. */
   step: number;
@@ -35,6 +38,8 @@ interface Span {
   from: number;
   to: number;
   text: string;
+  /** Absent for a step of the text. */
+  part?: Part | undefined;
 }
 
 /** The verdict of `method` on a token or step. */
@@ -139,6 +144,10 @@ interface TokenDelta extends Place {
   type: 'token.delta';
   /** Counts the tokens of the response from 0. */
   index: number;
+  /** Absent for the answer's text: tokens of another part do not belong to it. */
+  part?: Part | undefined;
+  /** Which tool call, as the upstream counts them. */
+  call?: number | undefined;
   /** `null` if neither the upstream nor a scorer identifies the token in its vocabulary. */
   id: number | null;
   /** Empty if a character takes several tokens; the last of them carries it. */
@@ -155,6 +164,8 @@ interface TokenDelta extends Place {
 interface ScoreDelta extends Place {
   type: 'score.delta';
   index: number;
+  /** As in `token.delta`. */
+  part?: Part | undefined;
   /** The gateway sends `stream`. */
   pass: 'stream' | 'final';
   scores: Scores;
@@ -238,14 +249,14 @@ interface ScorerMismatch extends Place {
   tolerance: number;
 }
 
-/** What the upstream sent beside the text of its answer, such as a tool call or reasoning. */
+/** What the upstream sent beside the text of its answer, such as a tool call or reasoning. Its tokens come as `token.delta` with their `part`, if the upstream returns them. */
 interface UpstreamDelta extends Place {
   type: 'upstream.delta';
   /** Tokens of the response that precede it. */
   at: number;
   /** A chunk of OpenAI's API without the text of its first choice, as the upstream sent it. */
   chunk: Record<string, unknown>;
-  /** What of it has no scores. */
+  /** What of it has no scores, because its tokens are not known. */
   unscored: ('audio' | 'choices' | 'content' | 'reasoning' | 'refusal' | 'tool_calls')[];
 }
 

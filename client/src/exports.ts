@@ -9,6 +9,7 @@ export type {
   FinishReason,
   GenerationEvent,
   Method,
+  Part,
   Rival,
   Scores,
   ServerEvent,

@@ -71,7 +71,10 @@ const rating = {
   calibrated: z.boolean(),
 };
 
-const span = { step: index, from: index, to: index, text: z.string() };
+/** What of an answer is not its text. */
+const part = z.optional(z.enum(['reasoning', 'tool_calls']));
+
+const span = { step: index, from: index, to: index, text: z.string(), part };
 
 /** The place of an event among those of its generation. */
 const place = { response_id: z.string(), offset: index };
@@ -93,6 +96,8 @@ export const GENERATION_EVENTS = {
     type: z.literal('token.delta'),
     ...place,
     index,
+    part,
+    call: z.optional(index),
     id: z.nullable(z.int()),
     text: z.string(),
     logprob: z.nullable(z.number()),
@@ -103,6 +108,7 @@ export const GENERATION_EVENTS = {
     type: z.literal('score.delta'),
     ...place,
     index,
+    part,
     pass: z.enum(['stream', 'final']),
     scores,
     risk: z.optional(scores),

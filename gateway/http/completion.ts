@@ -62,7 +62,7 @@ export class Completion {
     const passed = events.filter((event) => event.type === 'upstream.delta');
     for (const event of passed) this.#learn(event);
     const [first, ...others] = this.#choices(passed);
-    const text = tokens.map((token) => token.text).join('');
+    const text = tokens.map((token) => (token.part ? '' : token.text)).join('');
     const header: Readonly<Record<string, unknown>> = this.#header('chat.completion');
     // Which obfuscates the length of a chunk.
     const { obfuscation: _, ...named } = header;
@@ -124,8 +124,11 @@ export class Completion {
 
   #tokenChunk(event: TokenEvent, score?: ScoreEvent): object {
     this.#tokens[event.index] = event;
+    const flinch = { tokens: [this.#token(event, score)] };
+    // What the client is to read of another part is what the upstream says beside the text.
+    if (event.part) return this.#chunk({ delta: {} }, flinch);
     const logprobs = this.#options.logprobs ? { content: [this.#logprob(event)], refusal: null } : null;
-    return this.#chunk({ delta: { content: event.text }, logprobs }, { tokens: [this.#token(event, score)] });
+    return this.#chunk({ delta: { content: event.text }, logprobs }, flinch);
   }
 
   #scoreChunks(event: ScoreEvent): object[] {
@@ -228,7 +231,7 @@ export class Completion {
     const content: unknown[] = [];
     const refusal: unknown[] = [];
     for (const event of events) {
-      if (event.type === 'token.delta') content.push(this.#logprob(event));
+      if (event.type === 'token.delta' && !event.part) content.push(this.#logprob(event));
       if (event.type !== 'upstream.delta') continue;
       const [first] = assemble([event.chunk]).choices;
       if (first?.index !== 0) continue;

@@ -92,7 +92,7 @@ function withTexts(prepared: Prepared, { messages }: GenerationFields, logger: L
       return prepared.start(gate).pipe(
         tap({
           next: (event) => {
-            if (event.type === 'token.delta') tokens.push(event.text);
+            if (event.type === 'token.delta') tokens.push(event.part ? '' : event.text);
             if (event.type === 'token.retracted') tokens.length = event.from;
           },
           finalize: () => logger.info({ model: prepared.model, response: tokens.join('') }, 'response'),

@@ -23,6 +23,7 @@ export function logprobScorer(methods: readonly Method[]): BranchScorer {
 
 function scoreOf(token: UpstreamToken, index: number, methods: readonly Method[]): ScoreEvent {
   const { scores, missing } = logprobScores(token, methods);
+  const of = token.part && { part: token.part };
   const rest = missing.length > 0 ? { missing } : {};
-  return { type: 'score.delta', index, pass: 'stream', scores, skipped: [], rival: null, ...rest };
+  return { type: 'score.delta', index, ...of, pass: 'stream', scores, skipped: [], rival: null, ...rest };
 }

@@ -5,7 +5,7 @@ import type { UpstreamEnd, UpstreamPiece, UpstreamResponse } from './upstream.js
 import type { ChunkReader } from './wire/chunk-reader.js';
 import type { Chunk } from './wire/chunks.js';
 import type { Exchange } from './wire/exchange.js';
-import { asList } from './wire/json.js';
+import { asList, asObject } from './wire/json.js';
 
 type Beside = NonNullable<UpstreamPiece['beside']>;
 
@@ -76,8 +76,11 @@ export class StreamedResponse implements UpstreamResponse {
           continue;
         }
         // Not `yield*`, which makes further promises of each.
-        for (const piece of aligner.push(chunk)) for (const own of seam.push(piece)) yield own;
-        const beside = chunk.beside && this.#news(chunk.beside);
+        const pieces = aligner.push(chunk);
+        for (const piece of pieces) for (const own of seam.push(piece)) yield own;
+        const told = !pieces.some(({ hidden }) => hidden);
+        const said = chunk.beside && this.#news(chunk.beside);
+        const beside = said && told ? withTokens(said, chunk) : said;
         if (beside) yield { text: '', tokens: null, ids: null, beside };
       }
       for (const piece of aligner.end()) for (const own of seam.push(piece)) yield own;
@@ -103,4 +106,16 @@ export class StreamedResponse implements UpstreamResponse {
     this.#ahead = null;
     return ahead ?? this.#reader.next();
   }
+}
+
+/** Tokens of what it says are told: they are scored, and those of the text have log-probabilities of their own. */
+function withTokens({ chunk, unscored }: Beside, { text }: Chunk): Beside {
+  const choices = asList(chunk.choices)?.map((choice) => {
+    const { logprobs, ...rest } = asObject(choice) ?? {};
+    return logprobs === undefined || text === '' || (rest.index ?? 0) !== 0 ? choice : rest;
+  });
+  return {
+    chunk: { ...chunk, ...(choices && { choices }) },
+    unscored: unscored.filter((kind) => kind !== 'reasoning' && kind !== 'tool_calls'),
+  };
 }

@@ -1,6 +1,7 @@
 import { Observable } from 'rxjs';
 import type { BranchWriter } from '../../src/guard/branch.js';
 import type { Continuation } from '../../src/guard/continuation.js';
+import type { Part } from '../../src/steps/part.js';
 import type { DoneEvent, TokenEvent, WrittenEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { Retokenizer } from '../../src/tokenizer/retokenizer.js';
@@ -47,6 +48,7 @@ export class UpstreamWriter implements BranchWriter {
   readonly #past: Past;
   #written = 0;
   #cut = false;
+  /** Whether it wrote something else than text. */
   #hidden = false;
 
   constructor(
@@ -78,6 +80,8 @@ export class UpstreamWriter implements BranchWriter {
         // By hand: each generator in between would make further promises of every token.
         const pieces = this.#opened.answer.pieces[Symbol.asyncIterator]();
         const reader = tokenizer ? new Alignment(tokenizer, begun > 0) : AS_SENT;
+        /** Parts of tokens that the scorer cannot take. */
+        const unknown = new Set<Part>();
         let index = keep;
         let tokens = inserted;
         for (let over = false; ; ) {
@@ -91,6 +95,7 @@ export class UpstreamWriter implements BranchWriter {
             const given = index < begun && { inserted: true as const };
             // Without a scorer as the server counts: to it, an insertion is part of the prompt.
             if (tokenizer || !given) this.#written += 1;
+            if (tokenizer && token.part && token.id === null) unknown.add(token.part);
             subscriber.next({ type: 'token.delta', index, ...token, ...given });
             index += 1;
           }
@@ -99,10 +104,13 @@ export class UpstreamWriter implements BranchWriter {
           if (subscriber.closed) return;
           const next = await pieces.next();
           over = next.done ?? false;
-          if (!next.done) this.#hidden ||= next.value.hidden ?? false;
+          this.#hidden ||= !next.done && (next.value.hidden || next.value.spelt !== undefined);
           tokens = next.done ? reader.end() : reader.push(next.value);
           if (next.value?.beside) {
-            subscriber.next({ type: 'upstream.delta', at: index, ...next.value.beside });
+            const { chunk, unscored } = next.value.beside;
+            const all = [...new Set([...unscored, ...unknown])];
+            subscriber.next({ type: 'upstream.delta', at: index, chunk, unscored: all });
+            unknown.clear();
           }
         }
         subscriber.next(this.#done(index));
@@ -112,7 +120,7 @@ export class UpstreamWriter implements BranchWriter {
     });
   }
 
-  /** After what the server keeps apart, such as reasoning, nothing fits: a continuation of the text alone would not have read it. */
+  /** Beside what is no text, such as reasoning, nothing fits: a continuation of the text alone would not have read it. */
   fits(keep: number, insert: string): boolean {
     const { request, room } = this.#options;
     return !this.#hidden && isText(request) && keep + this.#sizeOf(insert) < room;

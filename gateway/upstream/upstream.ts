@@ -1,3 +1,4 @@
+import type { PartOf } from '../../src/steps/part.js';
 import type { FinishReason, TokenEvent, UpstreamEvent } from '../../src/stream/events.js';
 import type { Message } from '../requests/messages.js';
 
@@ -50,28 +51,31 @@ export interface UpstreamRequest {
 }
 
 /** A token as the server describes it: what a `token.delta` says of it, and its bytes. */
-export interface UpstreamToken extends Pick<TokenEvent, 'id' | 'text' | 'logprob' | 'topLogprobs'> {
+export interface UpstreamToken
+  extends Pick<TokenEvent, 'id' | 'text' | 'logprob' | 'topLogprobs' | keyof PartOf> {
   /** Of a part of a character, which has no text of its own. */
   readonly bytes?: readonly number[];
 }
 
-/** A token of the scorer's vocabulary. The texts of all of them, joined, are what the server wrote. */
+/** A token of the scorer's vocabulary. The texts of all that are of no other part, joined, are the server's text. */
 export interface KnownToken extends UpstreamToken {
   readonly id: number;
 }
 
 /** A part of the answer, as one event of the server brings it. */
 export interface UpstreamPiece {
-  /** Never ends within a character. */
+  /** Of the answer: none for tokens of another part. Never ends within a character. */
   readonly text: string;
-  /** Whose texts together are `text`; `null` where the server does not tell them apart. */
+  /** Whose texts together are `text`, but for those of another part; `null` where the server does not tell them apart. */
   readonly tokens: readonly UpstreamToken[] | null;
   /**
    * Where the server gives ids without telling which text each has, or where that did not fit. They may run ahead of
    * the text, and end with the token that ends the answer.
    */
   readonly ids: readonly number[] | null;
-  /** Whether the server told of tokens that are no part of the text, such as those of its reasoning, or of a tool call. */
+  /** What the tokens spell where that is not `text`: those of another part, and marks that the server does not show. */
+  readonly spelt?: string;
+  /** Whether the model has written tokens here that the server does not tell. */
   readonly hidden?: true;
   /** What the server sent beside the text. */
   readonly beside?: Omit<UpstreamEvent, 'type' | 'at'>;

@@ -6,7 +6,7 @@ import { element } from './dom.js';
 import { riskOf, rollbackAt, type Scale, scoreOf, scoreState, stepAt } from './queries.js';
 import { Strikes } from './struck-text.js';
 import { TOKEN_CARD_ID } from './token-card.js';
-import { formatScore, METHOD_WORDS, visibleText } from './words.js';
+import { formatScore, METHOD_WORDS, PART_WORDS, visibleText } from './words.js';
 
 /**
  * The answer as text, a span per token. One span is in the tab order; arrows, Home and End move from there
@@ -131,12 +131,13 @@ export class TokenText {
 
 /** All that the span of a token shows. */
 function lookOf(answer: Answer, token: Token, method: Method, scale: Scale) {
-  const { index, text, inserted, spike } = token;
+  const { index, part = null, text, inserted, spike } = token;
   const step = stepAt(answer, index);
   const drawing = answer.rollbacks.at(-1);
   const goes = drawing?.outcome === null && index >= drawing.from && step?.step === drawing.step;
   return {
     text,
+    part,
     score: scoreState(token, method),
     strength: scale.of(token).toFixed(3),
     level: step ? riskLevel(step.risk, step.flagged) : '',
@@ -159,17 +160,20 @@ function labelOf(token: Token, method: Method, step: ReturnType<typeof stepAt>):
   parts.push(score === null ? without : `${METHOD_WORDS[method].noun} ${formatScore(score)}`);
   if (risk !== null) parts.push(rankWords(risk, 'tokens'));
   if (step?.flagged) parts.push('in a flagged step');
+  if (token.part) parts.push(PART_WORDS[token.part]);
   if (token.inserted) parts.push('inserted by the guard');
   return parts.join(', ');
 }
 
 /** Draws a span: it may have shown another token, which was retracted since the last frame. */
 function show(span: HTMLSpanElement, look: Look): void {
-  const { text, score, strength, level, flagMark, spike, inserted, replaced, goes, label } = look;
+  const { text, part, score, strength, level, flagMark, spike, inserted, replaced, goes, label } = look;
   if (span.textContent !== text) span.textContent = text;
   if (text === '') span.dataset.mark = 'part';
   else if (text.startsWith('\n')) span.dataset.mark = 'newline';
   else delete span.dataset.mark;
+  if (part) span.dataset.part = part;
+  else delete span.dataset.part;
   span.dataset.score = score;
   span.dataset.level = level;
   span.style.setProperty('--strength', strength);

@@ -1,4 +1,4 @@
-import type { FinishReason, Method } from 'flinch-client/protocol';
+import type { FinishReason, Method, Part } from 'flinch-client/protocol';
 import type { RiskLevel } from './colour.js';
 
 export const METHOD_WORDS: Readonly<Record<Method, { name: string; noun: string; meaning: string }>> = {
@@ -38,6 +38,11 @@ export const METHOD_WORDS: Readonly<Record<Method, { name: string; noun: string;
     noun: 'margin',
     meaning: '1 minus the token’s lead over the best other token, 0 to 2',
   },
+};
+
+export const PART_WORDS: Readonly<Record<Part, string>> = {
+  reasoning: 'reasoning',
+  tool_calls: 'tool call',
 };
 
 export const METHODS: readonly Method[] = Object.keys(METHOD_WORDS).filter(isMethod);

@@ -1,6 +1,7 @@
 import type { Observable, OperatorFunction } from 'rxjs';
 import type { GenerationEvent, GuardEvent, TokenEvent, WrittenEvent } from '../stream/events.js';
 import type { FlowGate } from '../stream/flow-gate.js';
+import type { ScoreOptions } from '../stream/score.js';
 import type { Continuation, Place } from './continuation.js';
 import { TextSoFar } from './text-so-far.js';
 
@@ -32,7 +33,7 @@ export interface BranchScoring {
   /** Index of the branch's first own token. */
   readonly from: number;
   /** As in {@link ScoreOptions.begins}. */
-  readonly begins: (text: string) => boolean;
+  readonly begins: NonNullable<ScoreOptions['begins']>;
 }
 
 /** What scores a branch. */

@@ -1,6 +1,7 @@
 import { concat, filter, from, type Observable, type OperatorFunction, tap } from 'rxjs';
-import { StepAligner } from '../steps/step-aligner.js';
+import { PartAligner } from '../steps/part-aligner.js';
 import type { GenerationEvent, GuardEvent, ScoreEvent, TokenEvent } from '../stream/events.js';
+import type { BranchScoring } from './branch.js';
 import type { Continuation, Place } from './continuation.js';
 
 /** What has been said of a branch's text: by others, which it continues, and by itself. */
@@ -33,16 +34,16 @@ export class TextSoFar {
    * @param live its own tokens and their scores; `begins` is to be asked of each token (`ScoreOptions.begins`)
    */
   follow(
-    live: (begins: (text: string) => boolean) => Observable<GenerationEvent>,
+    live: (begins: BranchScoring['begins']) => Observable<GenerationEvent>,
     judge: (place: Place) => OperatorFunction<GenerationEvent, GuardEvent>,
   ): Observable<GuardEvent> {
     const place = this.#place;
-    const aligner = new StepAligner();
-    for (const { text } of this.tokens) aligner.begins(text);
+    const aligner = new PartAligner();
+    for (const token of this.tokens) aligner.begins(token.text, token);
     // What others wrote of the step counts in its verdict, and is not said again.
     const kept = [...this.tokens.slice(place.from), ...this.#scores.slice(place.from)];
     const again = new Set<GuardEvent>(kept);
-    const own = live((text) => aligner.begins(text)).pipe(
+    const own = live((text, token) => aligner.begins(text, token)).pipe(
       tap((event) => {
         if (event.type === 'token.delta') this.tokens[event.index] = event;
         if (event.type === 'score.delta') this.#scores[event.index] = event;

@@ -1,4 +1,5 @@
 import type { Rival } from '../engine/protocol.js';
+import type { Part, PartOf } from '../steps/part.js';
 import type { StepSpan } from '../steps/token-steps.js';
 import type { Method, Scores } from '../uncertainty/method-names.js';
 
@@ -11,7 +12,7 @@ export interface TopToken {
   readonly logprob: number;
 }
 
-export interface TokenEvent {
+export interface TokenEvent extends PartOf {
   readonly type: 'token.delta';
   /** Counts the tokens of the response from 0. */
   readonly index: number;
@@ -30,6 +31,8 @@ export interface TokenEvent {
 export interface ScoreEvent {
   readonly type: 'score.delta';
   readonly index: number;
+  /** That of the token. */
+  readonly part?: Part;
   /** `stream`: under the streaming schedule, the only kind that flags may use. */
   readonly pass: 'stream' | 'final';
   readonly scores: Scores;
@@ -44,7 +47,7 @@ export interface ScoreEvent {
   readonly risk?: Scores;
 }
 
-/** What of an upstream's answer is not its text, and so has no scores. */
+/** What of an upstream's answer has no scores: it is not the text, and its tokens are not told. */
 export type Unscored = 'audio' | 'choices' | 'content' | 'reasoning' | 'refusal' | 'tool_calls';
 
 /** What an upstream sent beside the text of its answer, such as a tool call: it is passed on as it came, in its place. */
@@ -131,13 +134,19 @@ export interface SpikeEvent extends Rating {
   readonly index: number;
 }
 
+/** A step, and the part of the answer that it lies in: no step is of two. */
+interface StepOfPart extends StepSpan {
+  /** Not there for the text. */
+  readonly part?: Part;
+}
+
 /** All tokens of a step are there; its scores may not be. */
-export interface StepClosedEvent extends StepSpan {
+export interface StepClosedEvent extends StepOfPart {
   readonly type: 'step.closed';
 }
 
 /** The verdict on a step. After {@link intervene} it is the last word: nothing of the step is retracted any more. */
-export interface StepEvent extends StepSpan, Rating {
+export interface StepEvent extends StepOfPart, Rating {
   readonly type: 'step.done';
   readonly flagged: boolean;
   /** See {@link FlaggedEvent}. */
@@ -147,7 +156,7 @@ export interface StepEvent extends StepSpan, Rating {
 }
 
 /** A step is likely wrong, and what is done about it. */
-export interface FlaggedEvent extends StepSpan, Rating {
+export interface FlaggedEvent extends StepOfPart, Rating {
   readonly type: 'step.flagged';
   /** Tokens that should have a score of `method` and have none: `missing`, or passed over (`lag`). Not there for none. */
   readonly unscored?: number;

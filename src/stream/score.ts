@@ -1,4 +1,5 @@
 import { Observable, type OperatorFunction } from 'rxjs';
+import type { Part } from '../steps/part.js';
 import type { NewToken } from '../uncertainty/sequence-scorer.js';
 import type {
   DoneEvent,
@@ -49,10 +50,10 @@ export interface ScoreOptions {
   /** Index of the first token. Default 0. */
   readonly from?: number;
   /**
-   * Asked of each token in turn, by its text: no pass scores it together with the token before it. A guard's passes
+   * Asked of each token in turn, mostly by its text: no pass scores it together with the token before it. A guard's passes
    * end where steps may begin, so that what it retracts has no part in the scores of what stays.
    */
-  readonly begins?: (text: string) => boolean;
+  readonly begins?: (text: string, token: TokenEvent) => boolean;
   /**
    * Tokens that may wait for a pass, at least `block`. Beyond them whole blocks are passed over ({@link WaitingBlocks}),
    * and no token and no source ever waits for scores. Without it, tokens and source wait.
@@ -88,6 +89,8 @@ export function score(options: ScoreOptions): OperatorFunction<WrittenEvent, Gen
       let received = from;
       let scored = from;
       let done: DoneEvent | null = null;
+      /** Of tokens that are not of the text and whose scores have not come. */
+      const parts = new Map<number, Part>();
       let release: (() => void) | null = null;
 
       /** Emits what may be emitted; afterwards the subscriber may be gone. */
@@ -108,7 +111,10 @@ export function score(options: ScoreOptions): OperatorFunction<WrittenEvent, Gen
           if (subscriber.closed) return;
           for (const { index, scores, skipped, reason, missing, rival } of await run(await opened)) {
             const why = { ...(reason && { reason }), ...(missing && { missing }) };
-            subscriber.next({ type: 'score.delta', index, pass, scores, skipped, ...why, rival });
+            const part = parts.get(index);
+            const of = part && { part };
+            subscriber.next({ type: 'score.delta', index, ...of, pass, scores, skipped, ...why, rival });
+            parts.delete(index);
             scored = Math.max(scored, index + 1);
           }
           advance();
@@ -117,8 +123,9 @@ export function score(options: ScoreOptions): OperatorFunction<WrittenEvent, Gen
       };
 
       const receive = (token: TokenEvent): void => {
+        if (token.part) parts.set(token.index, token.part);
         if (blocks) {
-          const whole = blocks.push(newToken(token, begins(token.text)));
+          const whole = blocks.push(newToken(token, begins(token.text, token)));
           subscriber.next(token);
           if (whole) enqueue((scorer) => scoreNext(blocks, scorer));
           return;
@@ -130,7 +137,7 @@ export function score(options: ScoreOptions): OperatorFunction<WrittenEvent, Gen
           subscriber.error(new RangeError(message));
           return;
         }
-        const begin = begins(token.text);
+        const begin = begins(token.text, token);
         enqueue((scorer) => scorer.push([newToken(token, begin)]));
         advance();
       };

@@ -1,10 +1,12 @@
 import { concat, concatMap, defer, type OperatorFunction } from 'rxjs';
+import { type PartOf, samePart } from '../steps/part.js';
 import { type StepSpan, TokenSteps, type TokenStepsOptions } from '../steps/token-steps.js';
-import type { GuardEvent, StepClosedEvent } from './events.js';
+import type { GuardEvent, StepClosedEvent, TokenEvent } from './events.js';
 
 /**
  * Adds `step.closed` once no continuation can change which tokens a step has, at the latest before
- * `generation.done` or completion. Every token belongs to one step (see {@link TokenSteps}); other events pass.
+ * `generation.done` or completion. Every token belongs to one step (see {@link TokenSteps}); other events pass. No step
+ * is of two parts of an answer, and a tool call is one step.
  *
  * A branch of a text goes on in the middle: it says where the current step began (`from`, `step`), and its events begin
  * with those of the step that were there already.
@@ -19,23 +21,36 @@ import type { GuardEvent, StepClosedEvent } from './events.js';
 export function segmentSteps<E extends GuardEvent>(
   options: TokenStepsOptions = {},
 ): OperatorFunction<E, E | StepClosedEvent> {
-  const { from = 0 } = options;
+  const { from = 0, step = 0 } = options;
   return (source) =>
     defer(() => {
-      const steps = new TokenSteps(options);
+      let steps: Steps = new TokenSteps(options);
+      let of: PartOf = {};
       let next = from;
+      let nextStep = step;
 
-      const push = (index: number, text: string): StepClosedEvent[] => {
+      const closed = (spans: readonly StepSpan[]): StepClosedEvent[] => {
+        nextStep += spans.length;
+        return spans.map((span) => ({ ...span, type: 'step.closed', ...(of.part && { part: of.part }) }));
+      };
+      const end = (): StepClosedEvent[] => closed(steps.end());
+      const push = (token: TokenEvent): StepClosedEvent[] => {
+        const { index } = token;
         if (index !== next) throw new RangeError(`segmentSteps: token ${index} comes instead of ${next}`);
         next += 1;
-        return steps.push(text).map(closed);
+        const ended = samePart(token, of) ? [] : end();
+        if (!samePart(token, of)) {
+          const place = { ...options, from: index, step: nextStep };
+          steps = token.part === 'tool_calls' ? oneStep(place) : new TokenSteps(place);
+          of = token;
+        }
+        return [...ended, ...closed(steps.push(token.text))];
       };
-      const end = (): StepClosedEvent[] => steps.end().map(closed);
 
       const events = source.pipe(
         concatMap((event: E): (E | StepClosedEvent)[] => {
           const known: GuardEvent = event;
-          if (known.type === 'token.delta') return [event, ...push(known.index, known.text)];
+          if (known.type === 'token.delta') return [event, ...push(known)];
           return known.type === 'generation.done' ? [...end(), event] : [event];
         }),
       );
@@ -43,6 +58,18 @@ export function segmentSteps<E extends GuardEvent>(
     });
 }
 
-function closed(span: StepSpan): StepClosedEvent {
-  return { ...span, type: 'step.closed' };
+type Steps = Pick<TokenSteps, 'push' | 'end'>;
+
+/** All tokens that come are one step, if any come. */
+function oneStep({ from, step }: { readonly from: number; readonly step: number }): Steps {
+  let to = from;
+  let text = '';
+  return {
+    push: (more) => {
+      to += 1;
+      text += more;
+      return [];
+    },
+    end: () => (to > from ? [{ step, from, to, text }] : []),
+  };
 }

@@ -15,8 +15,8 @@ export function eventFields(event: GuardEvent, vocabulary: Vocabulary) {
     return { type, ...tokenFields(event), ...top };
   }
   if (event.type === 'score.delta') {
-    const { index, pass } = event;
-    return { type, index, pass, ...scoreFields(event, vocabulary) };
+    const { index, pass, part } = event;
+    return { type, index, ...(part && { part }), pass, ...scoreFields(event, vocabulary) };
   }
   if (event.type === 'generation.done') {
     const { finishReason, usage, verdict } = event;
@@ -30,8 +30,9 @@ export function eventFields(event: GuardEvent, vocabulary: Vocabulary) {
   return { type, ...fields };
 }
 
-export function tokenFields({ index, id, text, logprob, inserted }: TokenEvent) {
-  return { index, id, text, logprob, ...(inserted && { inserted }) };
+export function tokenFields({ index, part, call, id, text, logprob, inserted }: TokenEvent) {
+  const of = { ...(part && { part }), ...(call !== undefined && { call }) };
+  return { index, ...of, id, text, logprob, ...(inserted && { inserted }) };
 }
 
 export function scoreFields(

@@ -28,7 +28,7 @@ export class Alignment {
   #out = 0;
   /** Whether the last token has less text than it spells: nothing can follow. */
   #cut = false;
-  /** Whether the model has read what is not in the text: nobody knows what its further tokens follow. */
+  /** Whether the model has read tokens that nobody knows: then nobody knows what its further tokens follow. */
   #hidden = false;
 
   /** @param continues whether the text goes on after tokens that are known already */
@@ -38,17 +38,18 @@ export class Alignment {
   }
 
   /**
-   * @returns without ids what follows hidden tokens: it cannot be scored
+   * @returns without ids what follows tokens that are not told: it cannot be scored
    * @throws VocabularyMismatch
    */
-  push({ text, tokens, ids, hidden }: UpstreamPiece): readonly UpstreamToken[] {
-    if (hidden || this.#hidden) {
+  push({ text, tokens, ids, hidden, spelt }: UpstreamPiece): readonly UpstreamToken[] {
+    const described = tokens?.every(hasId) ? tokens : null;
+    if (hidden || this.#hidden || (spelt !== undefined && !(described && this.#spell(described, spelt)))) {
       const before = this.#hidden ? [] : this.#settle();
       this.#hidden = true;
       return [...before, ...unknown(text, tokens)];
     }
     if (this.#cut && text !== '') throw new VocabularyMismatch(OTHER_TEXT);
-    const described = tokens?.every(hasId) ? tokens : null;
+    if (described && spelt !== undefined) return [...this.#settle(), ...described];
     if (described) return [...this.#settle(), ...this.#described(text, described)];
     if (ids?.length || this.#ids?.pending) {
       const before = this.#written ? this.#settle() : [];
@@ -77,17 +78,9 @@ export class Alignment {
 
   /** Tokens with ids, whose texts together are the text. */
   #described(text: string, tokens: readonly KnownToken[]): readonly KnownToken[] {
-    const tokenizer = this.#tokenizer;
-    const spelt = Buffer.concat(
-      tokens.map(({ id, text }) => spelling(tokenizer, known(tokenizer, id), text)),
-    );
-    // Servers differ in whether they show the space that a tokenizer puts before a text.
-    const bare = this.#begun ? 0 : Math.min(tokenizer.leadingSpaces, spelt.toString().search(/[^ ]|$/));
+    if (this.#spell(tokens, text)) return tokens;
+    const spelt = this.#spelling(tokens);
     const own = Buffer.from(text);
-    if (spelt.equals(own) || spelt.subarray(bare).equals(own)) {
-      this.#begun ||= text !== '';
-      return tokens;
-    }
     // A stop string has cut the last one off.
     if (text !== '' && spelt.subarray(0, own.length).equals(own)) {
       this.#cut = true;
@@ -97,6 +90,23 @@ export class Alignment {
     if (spelt.length === 0 || !own.subarray(-spelt.length).equals(spelt))
       throw new VocabularyMismatch(OTHER_TEXT);
     return [...this.#retokenise(text, null), ...this.#settle()];
+  }
+
+  /** Whether tokens with ids are this text: nothing less, and nothing more. */
+  #spell(tokens: readonly KnownToken[], text: string): boolean {
+    const spelt = this.#spelling(tokens);
+    const { leadingSpaces } = this.#tokenizer;
+    // Servers differ in whether they show the space that a tokenizer puts before a text.
+    const bare = this.#begun ? 0 : Math.min(leadingSpaces, spelt.toString().search(/[^ ]|$/));
+    const own = Buffer.from(text);
+    if (!spelt.equals(own) && !spelt.subarray(bare).equals(own)) return false;
+    this.#begun ||= text !== '';
+    return true;
+  }
+
+  #spelling(tokens: readonly KnownToken[]): Buffer {
+    const tokenizer = this.#tokenizer;
+    return Buffer.concat(tokens.map(({ id, text }) => spelling(tokenizer, known(tokenizer, id), text)));
   }
 
   #retokenise(text: string, tokens: readonly UpstreamToken[] | null): KnownToken[] {

@@ -19,13 +19,13 @@ export class Seam {
   }
 
   push(piece: UpstreamPiece): UpstreamPiece[] {
-    if (this.#known === '') return [piece];
-    const { text, tokens, hidden } = piece;
+    const { text, tokens, hidden, spelt } = piece;
+    if (this.#known === '' || (text === '' && spelt !== undefined)) return [piece];
     const again = commonLength(this.#left, text);
     // Text that goes on otherwise ends it; an event without text does not.
     if (text !== '') this.#left = again === text.length ? this.#left.slice(again) : '';
     const rest = text.slice(again);
-    if (hidden) return [{ text: rest, tokens: null, ids: null, hidden }];
+    if (hidden || spelt !== undefined) return [{ text: rest, tokens: null, ids: null, hidden: true }];
     if (rest === '') return [];
     // Ids may run ahead of their text, so that nobody knows which were taken off.
     if (!tokens) return [{ text: rest, tokens: null, ids: null }];

@@ -1,5 +1,10 @@
+import type { PartOf } from '../../../src/steps/part.js';
 import type { UpstreamPiece, UpstreamToken } from '../upstream.js';
+import type { WrittenPart } from '../wire/beside-text.js';
 import type { Chunk } from '../wire/chunks.js';
+import { apartFrom, isPart, placedParts } from './placed-parts.js';
+
+type AlignedChunk = Pick<Chunk, 'text' | 'tokens' | 'ids' | 'parts' | 'written' | 'finishReason'>;
 
 /**
  * Finds out which of the tokens that a server describes have written its text, chunk by chunk. Texts decide: a token
@@ -9,12 +14,15 @@ import type { Chunk } from '../wire/chunks.js';
  * - Tokens before their text. vLLM holds back as many characters as a stop string has; both hold back the first
  *   tokens of a character, whose bytes may make no text by themselves: such a token has the text '', the last one the
  *   character.
- * - Tokens without text: those that end the answer, or are special.
+ * - Tokens without text: those that end the answer, or are special. Between texts they have the text ''.
  * - Tokens of which nothing is told. llama.cpp describes of those that it holds back (for a stop string, a character of
  *   several tokens) the last alone, with the text of all; what it has written so far tells how many they are.
- * - Reasoning that a server keeps apart, with the tokens that begin and end it, which may be told in chunks without text.
+ * - Reasoning and tool calls that a server keeps apart, with the tokens that begin and end them, which may be told in
+ *   chunks without text. Such a mark belongs to the part that follows it, and before the text to the part that it ends.
+ *   Which token of such a part is which need not be known: all are of it.
  *
- * What does not fit, and text of which no tokens are described, passes without tokens.
+ * What does not fit, and text of which no tokens are described, passes without tokens. Where tokens were written that
+ * are not told, the piece is `hidden`.
  *
  * @example
  * const aligner = new TokenAligner({ lags: false });
@@ -30,6 +38,12 @@ export class TokenAligner {
   #decoder = new TextDecoder();
   /** Bytes of a character that has begun. */
   #partial = 0;
+  /** Tokens of chunks that say nothing: what follows tells what they are. */
+  #aside: UpstreamToken[] = [];
+  /** The part that was written last. */
+  #of: PartOf = {};
+  /** Whether a token ended the answer, so that the last one is probably that. */
+  #ended = false;
   /** Tokens that the server has written so far, where it says so. */
   #written = 0;
 
@@ -37,16 +51,14 @@ export class TokenAligner {
     this.#lags = lags;
   }
 
-  push({
-    text,
-    tokens,
-    ids,
-    hidden,
-    written,
-  }: Pick<Chunk, 'text' | 'tokens' | 'ids' | 'hidden' | 'written'>): UpstreamPiece[] {
+  push({ text, tokens, ids, parts, written, finishReason }: AlignedChunk): UpstreamPiece[] {
     const more = tokens !== null && (written ?? 0) - this.#written > tokens.length;
     this.#written = written ?? this.#written;
-    if (hidden) return this.#passOver(text);
+    this.#ended ||= finishReason !== null && finishReason !== 'length';
+    const told = tokens ? !more : ids?.length === 0;
+    if (parts.length > 0 && (!told || this.#lags || !parts.every(isPart))) return this.#passOver(text);
+    const apart = parts.length > 0 || this.#aside.length > 0;
+    if (apart) return more ? this.#passOver(text) : this.#place(text, tokens ?? [], parts);
     // Those between may also be of no text, such as the mark that ends a reasoning.
     if (more && !tokens.every(isNamed)) return this.#undescribed(text);
     // Ids alone stay with the text they came with: whoever has the vocabulary aligns them.
@@ -54,20 +66,30 @@ export class TokenAligner {
     const own = (tokens ?? []).map((token) => this.#withText(token));
     // Where text does not lag, a whole token without it never gets it, as one that the server swallows: it may look
     // like the next one.
-    const swallowed = text === '' && !this.#lags;
-    this.#queue.push(...(swallowed ? own.filter((token) => !isWhole(token.text)) : own));
+    if (text === '' && !this.#lags && own.some((token) => isWhole(token.text))) {
+      this.#aside = [...this.#queue.splice(0), ...own];
+      return [];
+    }
+    this.#queue.push(...own);
     this.#text += text;
-    const pieces = this.#take();
+    const pieces = more ? hidden(this.#take()) : this.#take();
     if (!this.#stuck()) return pieces;
-    // Tokens whose text never came, such as special ones, may stand in the way of those of this chunk.
+    // Tokens without text, such as special ones, may stand in the way of those of this chunk.
     const fits = this.#text === text && own.map((token) => token.text).join('') === text;
     if (!fits || this.#lags) return [...pieces, ...this.#giveUp()];
+    const marks = this.#queue.slice(0, this.#queue.length - own.length);
     this.#clear();
-    return [...pieces, { text, tokens: own, ids: null }];
+    return [...pieces, ...apartFrom(marks, {}), { text, tokens: own, ids: null }];
   }
 
-  /** No more text comes. What is left of the tokens was cut off, or ended the answer. */
+  /** No more comes. What is left of the tokens of the text was cut off, or ended the answer. */
   end(): UpstreamPiece[] {
+    const marks = this.#ended ? this.#aside.slice(0, -1) : this.#aside;
+    return [...apartFrom(marks, this.#of), ...this.#rest()];
+  }
+
+  /** What of the text waits for tokens has none. */
+  #rest(): UpstreamPiece[] {
     const text = this.#text;
     this.#queue = [];
     this.#text = '';
@@ -76,17 +98,31 @@ export class TokenAligner {
 
   /** Text of several tokens of which only the last is told. */
   #undescribed(text: string): UpstreamPiece[] {
-    const before = this.end();
+    const before = this.#rest();
     this.#clear();
     return [...before, ...untold(text, null)];
   }
 
-  /** Tokens of the reasoning cannot be told from those of the text: where text lags, not from later ones either. */
+  /** Tokens cannot be told from those of the text, or are not told: where text lags, not from later ones either. */
   #passOver(text: string): UpstreamPiece[] {
-    const before = this.end();
+    const before = this.#rest();
     this.#clear();
+    this.#aside = [];
     this.#lost = this.#lags;
     return [...before, { text, tokens: null, ids: null, hidden: true }];
+  }
+
+  /** All tokens are told, and some are not of the text. */
+  #place(text: string, more: readonly UpstreamToken[], parts: readonly WrittenPart[]): UpstreamPiece[] {
+    const own = more.map((token) => this.#withText(token));
+    const all = [...this.#aside, ...this.#queue.splice(0), ...own];
+    this.#aside = all;
+    if (text === '' && parts.length === 0) return [];
+    const placed = placedParts(all, { text, parts, last: this.#of, ended: this.#ended });
+    if (!placed || this.#text !== '') return this.#passOver(text);
+    this.#aside = [...placed.rest];
+    this.#of = placed.last;
+    return [...placed.pieces];
   }
 
   #take(): UpstreamPiece[] {
@@ -106,7 +142,7 @@ export class TokenAligner {
     this.#text = this.#text.slice(at);
     const pieces: UpstreamPiece[] = taken.length > 0 ? [{ text, tokens: taken, ids: null }] : [];
     // Tokens come with their text or before it: that of which none are left is described by none.
-    if (this.#queue.length === 0) return [...pieces, ...this.end()];
+    if (this.#queue.length === 0) return [...pieces, ...this.#rest()];
     return pieces;
   }
 
@@ -127,7 +163,7 @@ export class TokenAligner {
   }
 
   #clear(): void {
-    this.end();
+    this.#rest();
     if (this.#partial !== 0) this.#decoder = new TextDecoder();
     this.#partial = 0;
   }
@@ -150,6 +186,10 @@ const isNamed = ({ id, text, topLogprobs }: UpstreamToken): boolean =>
 
 /** No part of a character. */
 const isWhole = (text: string): boolean => text !== '' && !text.includes('\uFFFD');
+
+/** Tokens were written before it that are not told. */
+const hidden = ([first, ...others]: readonly UpstreamPiece[]): UpstreamPiece[] =>
+  first ? [{ ...first, hidden: true }, ...others] : [];
 
 const untold = (text: string, ids: readonly number[] | null): UpstreamPiece[] =>
   text === '' && !ids?.length ? [] : [{ text, tokens: null, ids }];

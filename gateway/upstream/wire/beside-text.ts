@@ -1,8 +1,17 @@
 import type { Unscored } from '../../../src/stream/events.js';
 import type { UpstreamPiece } from '../upstream.js';
-import { asList, asObject, asText, type Json } from './json.js';
+import { asCount, asList, asObject, asText, type Json, textOfParts } from './json.js';
 
 type Beside = NonNullable<UpstreamPiece['beside']>;
+
+/** What a chunk says that the model wrote beside the text. */
+export interface WrittenPart {
+  readonly kind: Unscored;
+  /** As the server tells it, which need not be as the model wrote it. */
+  readonly text: string;
+  /** Which tool call, where the server counts them. */
+  readonly call?: number;
+}
 
 /** What the gateway says itself, or has asked for to score the answer. */
 const OWN_OF_CHUNK: ReadonlySet<string> = new Set([
@@ -36,20 +45,23 @@ const WRITTEN: Readonly<Record<string, Unscored>> = {
   tool_calls: 'tool_calls',
 };
 
-const NOTHING = { beside: null, hidden: false } as const;
+const NOTHING = { beside: null, parts: [] } as const;
 
 /**
  * What a chunk says beside the text of its first choice: tool calls, reasoning, refusals, other choices, and every
  * field that we do not know.
  */
-export function besideText(chunk: Json): { readonly beside: Beside | null; readonly hidden: boolean } {
+export function besideText(chunk: Json): {
+  readonly beside: Beside | null;
+  readonly parts: readonly WrittenPart[];
+} {
   const choices = (asList(chunk.choices) ?? []).flatMap((choice): Json[] => {
     const object = asObject(choice);
     return object ? [object] : [];
   });
   if (choices.length < 2 && isText(chunk, choices[0])) return NOTHING;
   const unscored = new Set<Unscored>();
-  let hidden = false;
+  const written: WrittenPart[] = [];
   const beside = choices.flatMap((choice): Json[] => {
     if ((choice.index ?? 0) !== 0) {
       if (hasContent(choice)) unscored.add('choices');
@@ -58,16 +70,12 @@ export function besideText(chunk: Json): { readonly beside: Beside | null; reado
     const delta = asObject(choice.delta) ?? {};
     const rest = without(delta, OWN_OF_DELTA);
     const parts = otherParts(delta.content);
-    const kinds = [
-      ...Object.keys(rest).flatMap((name) => WRITTEN[name] ?? []),
-      ...parts.map(({ type }) => (type === 'thinking' ? 'reasoning' : 'content')),
-    ];
-    for (const kind of kinds) unscored.add(kind);
-    hidden ||= kinds.length > 0;
+    written.push(...Object.entries(rest).flatMap(writtenParts), ...parts.map(partOf));
+    for (const { kind } of written) unscored.add(kind);
     const fields = without(choice, OWN_OF_CHOICE);
     const said = { ...rest, ...(parts.length > 0 && { content: parts }) };
     if (Object.keys(said).length === 0 && Object.keys(fields).length === 0) return [];
-    const logprobs = hidden && choice.logprobs ? { logprobs: choice.logprobs } : {};
+    const logprobs = written.length > 0 && choice.logprobs ? { logprobs: choice.logprobs } : {};
     return [{ index: 0, ...fields, delta: said, ...logprobs }];
   });
   const { timings, ...rest } = without(chunk, OWN_OF_CHUNK);
@@ -76,8 +84,25 @@ export function besideText(chunk: Json): { readonly beside: Beside | null; reado
     ? { ...rest, ...given({ timings }) }
     : rest;
   if (beside.length === 0 && Object.keys(fields).length === 0) return NOTHING;
-  return { beside: { chunk: { ...fields, choices: beside }, unscored: [...unscored] }, hidden };
+  return { beside: { chunk: { ...fields, choices: beside }, unscored: [...unscored] }, parts: written };
 }
+
+function writtenParts([name, value]: readonly [string, unknown]): WrittenPart[] {
+  const kind = WRITTEN[name];
+  if (!kind) return [];
+  const calls = name === 'tool_calls' ? asList(value) : null;
+  return calls ? calls.map((call) => callOf(asObject(call) ?? {})) : [{ kind, text: asText(value) ?? '' }];
+}
+
+function callOf({ index, function: called }: Json): WrittenPart {
+  const call = asCount(index);
+  const text = asText(asObject(called)?.arguments) ?? '';
+  return { kind: 'tool_calls', text, ...(call !== null && { call }) };
+}
+
+/** Of a content that is a list of parts. */
+const partOf = ({ type, thinking }: Json): WrittenPart =>
+  type === 'thinking' ? { kind: 'reasoning', text: textOfParts(thinking) } : { kind: 'content', text: '' };
 
 /** Whether it says nothing else, as most chunks. */
 function isText(chunk: Json, choice: Json = {}): boolean {

@@ -1,14 +1,24 @@
 import type { FinishReason, TopToken } from '../../../src/stream/events.js';
 import { UpstreamError } from '../errors.js';
 import type { UpstreamEnd, UpstreamPiece, UpstreamToken } from '../upstream.js';
-import { besideText } from './beside-text.js';
-import { asCount, asCounts, asList, asNumber, asObject, asText, type Json, parseObject } from './json.js';
+import { besideText, type WrittenPart } from './beside-text.js';
+import {
+  asCount,
+  asCounts,
+  asList,
+  asNumber,
+  asObject,
+  asText,
+  type Json,
+  parseObject,
+  textOfParts,
+} from './json.js';
 
 /** One message of a server, whatever its dialect. */
 export interface Chunk {
   readonly text: string;
-  /** Whether it tells of what is no part of the text, such as reasoning; tokens and ids may be those of that. */
-  readonly hidden: boolean;
+  /** What it tells of that is no part of the text, such as reasoning; tokens and ids may be those of that. */
+  readonly parts: readonly WrittenPart[];
   /** What is passed on as it came. */
   readonly beside: NonNullable<UpstreamPiece['beside']> | null;
   /** Of tokens as far as it describes any; their texts need not be those of `text`. */
@@ -45,12 +55,12 @@ export function readChunk(message: string): Chunk {
     .find((each) => (each?.index ?? 0) === 0);
   const delta = asObject(choice?.delta);
   const usage = asObject(chunk.usage);
-  const { beside, hidden } = besideText(chunk);
+  const { beside, parts } = besideText(chunk);
   const tokens = tokensOf(asObject(choice?.logprobs));
   const ids = asCounts(choice?.token_ids);
   return {
-    text: contentOf(delta?.content) || asText(choice?.text) || '',
-    hidden,
+    text: textOfParts(delta?.content) || asText(choice?.text) || '',
+    parts,
     beside,
     tokens:
       tokens && ids?.length === tokens.length ? tokens.map((token, i) => withId(token, ids[i])) : tokens,
@@ -69,9 +79,10 @@ export function readChunk(message: string): Chunk {
 export function readGenerateLine(message: string): Chunk {
   const line = checked(message);
   const done = line.done === true;
+  const thinking = asText(line.thinking) ?? '';
   return {
     text: asText(line.response) ?? '',
-    hidden: Boolean(asText(line.thinking)),
+    parts: thinking === '' ? [] : [{ kind: 'reasoning', text: thinking }],
     beside: null,
     tokens: entriesOf(line.logprobs),
     ids: null,
@@ -93,18 +104,11 @@ export function readVerbatim(message: string): Chunk {
     .find((each) => (each?.index ?? 0) === 0);
   const usage = asObject(chunk.usage);
   return {
-    ...{ text: '', hidden: false, tokens: null, ids: null, promptIds: null, written: null },
+    ...{ text: '', parts: [], tokens: null, ids: null, promptIds: null, written: null },
     beside: { chunk, unscored: [] },
     finishReason: finishReasonOf(choice?.finish_reason),
     usage: usageOf(usage?.prompt_tokens, usage?.completion_tokens),
   };
-}
-
-/** The text of a content, of its parts if it has parts. */
-function contentOf(content: unknown): string {
-  const parts = asList(content)?.map(asObject);
-  if (!parts) return asText(content) ?? '';
-  return parts.map((part) => (part?.type === 'text' ? asText(part.text) : null) ?? '').join('');
 }
 
 function checked(message: string): Json {

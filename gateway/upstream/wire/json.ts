@@ -36,3 +36,10 @@ export function parseObject(text: string): Json | null {
     return null;
   }
 }
+
+/** The text of a content, of its parts if it has parts. */
+export function textOfParts(content: unknown): string {
+  const parts = asList(content)?.map(asObject);
+  if (!parts) return asText(content) ?? '';
+  return parts.map((part) => (part?.type === 'text' ? asText(part.text) : null) ?? '').join('');
+}

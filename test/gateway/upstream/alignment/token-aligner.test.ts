@@ -20,13 +20,14 @@ type Part = readonly [
 
 function aligned(parts: readonly Part[], lags = false): UpstreamPiece[] {
   const aligner = new TokenAligner({ lags });
-  const pieces = parts.flatMap(([text, tokens, ids = null, written = null]) =>
+  const pieces = parts.flatMap(([text, tokens, ids = null, written = null], i) =>
     aligner.push({
       text,
       tokens: tokens?.map((each) => (typeof each === 'string' ? token(each) : each)) ?? null,
       ids,
-      hidden: false,
+      parts: [],
       written,
+      finishReason: i === parts.length - 1 ? 'stop' : null,
     }),
   );
   return [...pieces, ...aligner.end()];
@@ -78,6 +79,7 @@ describe('tokens and text', () => {
       ],
       [
         ['a', ['a']],
+        ['', ['']],
         [' b', [' b']],
       ],
     ],
@@ -93,6 +95,18 @@ describe('tokens and text', () => {
       ],
     ],
     ['more tokens than text', [['a', ['a', ' b', ' c']]], [['a', ['a']]]],
+    [
+      'a special token after the text of a chunk',
+      [
+        ['a', ['a', '<mark>']],
+        [' b', [' b']],
+      ],
+      [
+        ['a', ['a']],
+        ['', ['']],
+        [' b', [' b']],
+      ],
+    ],
     [
       'less tokens than text',
       [
@@ -111,7 +125,7 @@ describe('tokens and text', () => {
 
   it('text without tokens is not held back', () => {
     const aligner = new TokenAligner({ lags: false });
-    const rest = { ids: null, hidden: false, written: null };
+    const rest = { ids: null, parts: [], written: null, finishReason: null };
     expect(short(aligner.push({ text: '', tokens: [token('')], ...rest }))).toEqual([]);
     expect(short(aligner.push({ text: 'a', tokens: null, ...rest }))).toEqual([['a', null]]);
   });
@@ -123,7 +137,8 @@ describe('tokens and text', () => {
       [' ha', [token(' ha', { logprob: -2 })]],
     ];
     const logprobs = aligned(parts).flatMap(({ tokens }) => tokens?.map(({ logprob }) => logprob));
-    expect(logprobs).toEqual([-1, -2]);
+    expect(logprobs).toEqual([-9, -1, -2]);
+    expect(short(aligned(parts)).map(([text]) => text)).toEqual(['', ' ha', ' ha']);
   });
 
   it('a text that lags behind its tokens, as where stop strings are looked for', () => {
@@ -159,7 +174,10 @@ describe('tokens and text', () => {
       [' ha', [' ha']],
     ];
     expect(short(aligned(parts, true))).toEqual([[' ha', null]]);
-    expect(short(aligned(parts))).toEqual([[' ha', [' ha']]]);
+    expect(short(aligned(parts))).toEqual([
+      ['', ['']],
+      [' ha', [' ha']],
+    ]);
   });
 
   it('once a lagging text does not fit, nothing later is trusted, though it looks alike', () => {
@@ -269,44 +287,5 @@ describe('ids without texts', () => {
 
   it('are kept where texts do not fit', () => {
     expect(aligned([['a', [token('x', { id: 7 })]]])).toEqual([{ text: 'a', tokens: null, ids: [7] }]);
-  });
-});
-
-describe('reasoning that is kept apart', () => {
-  const thought = (text: string, own: readonly UpstreamToken[]) => ({
-    text,
-    tokens: own,
-    ids: null,
-    hidden: true,
-    written: null,
-  });
-  const said = (text: string, own: readonly UpstreamToken[]) => ({
-    text,
-    tokens: own,
-    ids: null,
-    hidden: false,
-    written: null,
-  });
-
-  it.each([false, true])('has no part in the tokens of the text; text may lag: %j', (lags) => {
-    const aligner = new TokenAligner({ lags });
-    const pieces = [
-      said('', [token('<think>')]),
-      thought('', [token(' ha')]),
-      said('', [token('</think>')]),
-      said(' ha', [token(' ha', { logprob: -3 })]),
-    ].flatMap((chunk) => aligner.push(chunk));
-    expect(pieces).toEqual([
-      { text: '', tokens: null, ids: null, hidden: true },
-      // Where text may lag it could be that of the mark, or of the thought.
-      { text: ' ha', tokens: lags ? null : [token(' ha', { logprob: -3 })], ids: null },
-    ]);
-  });
-
-  it('a part that has both is text without tokens', () => {
-    const aligner = new TokenAligner({ lags: false });
-    expect(aligner.push(thought('Yes', [token('Hm'), token('Yes')]))).toEqual([
-      { text: 'Yes', tokens: null, ids: null, hidden: true },
-    ]);
   });
 });

@@ -8,7 +8,11 @@ const logprobs = [{ token: 'No', logprob: -1, top_logprobs: [] }];
 describe('the content of a chunk', () => {
   it('a refusal is beside the text', () => {
     const chunk = read({ delta: { refusal: 'No' }, logprobs: { content: null, refusal: logprobs } });
-    expect(chunk).toMatchObject({ text: '', hidden: true, beside: { unscored: ['refusal'] } });
+    expect(chunk).toMatchObject({
+      text: '',
+      parts: [{ kind: 'refusal', text: 'No' }],
+      beside: { unscored: ['refusal'] },
+    });
     const [choice] = z.array(z.unknown()).parse(chunk.beside?.chunk.choices);
     expect(choice).toEqual({
       index: 0,
@@ -23,10 +27,10 @@ describe('the content of a chunk', () => {
       { type: 'text', text: 'Hel' },
       { type: 'text', text: 'lo' },
     ];
-    expect(read({ delta: { content: texts } })).toMatchObject({ text: 'Hello', hidden: false });
+    expect(read({ delta: { content: texts } })).toMatchObject({ text: 'Hello', parts: [] });
     expect(read({ delta: { content: [thinking, ...texts] } })).toMatchObject({
       text: 'Hello',
-      hidden: true,
+      parts: [{ kind: 'reasoning', text: 'Hm' }],
     });
   });
 
@@ -38,7 +42,7 @@ describe('the content of a chunk', () => {
   ])('what is no text is passed on, and named: %s', (unscored, delta) => {
     const choice = { index: 0, delta };
     expect(read({ delta })).toMatchObject({
-      ...{ text: '', hidden: true },
+      ...{ text: '', parts: [{ kind: unscored }] },
       beside: { chunk: { choices: [choice] }, unscored: [unscored] },
     });
   });
@@ -51,8 +55,8 @@ describe('the content of a chunk', () => {
       tier: { a: 1 },
       choices: [{ index: 0, delta, more: 2 }],
     };
-    const { text, hidden, beside } = readChunk(JSON.stringify(message));
-    expect({ text, hidden }).toEqual({ text: 'Hi', hidden: false });
+    const { text, parts, beside } = readChunk(JSON.stringify(message));
+    expect({ text, parts }).toEqual({ text: 'Hi', parts: [] });
     expect(beside).toEqual({
       chunk: { tier: { a: 1 }, choices: [{ index: 0, more: 2, delta: { mood: { of: ['day'] } } }] },
       unscored: [],
@@ -63,7 +67,7 @@ describe('the content of a chunk', () => {
     const choice = (index: number, content: string) => ({ index, delta: { content } });
     const message = JSON.stringify({ choices: [choice(1, 'Other'), choice(0, 'Mine')] });
     const beside = { chunk: { choices: [choice(1, 'Other')] }, unscored: ['choices'] };
-    expect(readChunk(message)).toMatchObject({ text: 'Mine', hidden: false, beside });
+    expect(readChunk(message)).toMatchObject({ text: 'Mine', parts: [], beside });
     expect(readChunk(JSON.stringify({ choices: [choice(1, 'Other')] }))).toMatchObject({ text: '', beside });
   });
 
@@ -75,15 +79,37 @@ describe('the content of a chunk', () => {
 describe('reasoning that is kept apart', () => {
   it.each([{ reasoning_content: 'Hm' }, { reasoning: 'Hm' }])('is seen: %j', (delta) => {
     const chunk = read({ delta, token_ids: [7], logprobs: { content: logprobs } });
-    expect(chunk).toMatchObject({ text: '', hidden: true, ids: [7], tokens: [{ text: 'No' }] });
+    const parts = [{ kind: 'reasoning', text: 'Hm' }];
+    expect(chunk).toMatchObject({ text: '', parts, ids: [7], tokens: [{ text: 'No' }] });
   });
 
   it('is none where it is empty', () => {
-    expect(read({ delta: { content: 'No', reasoning_content: null, reasoning: '' } }).hidden).toBe(false);
+    expect(read({ delta: { content: 'No', reasoning_content: null, reasoning: '' } }).parts).toEqual([]);
   });
 
   it('is seen in lines of Ollama', () => {
     const line = { response: '', thinking: 'Hm', done: false };
-    expect(readGenerateLine(JSON.stringify(line)).hidden).toBe(true);
+    expect(readGenerateLine(JSON.stringify(line)).parts).toEqual([
+      { kind: 'reasoning', text: line.thinking },
+    ]);
+  });
+});
+
+describe('tool calls', () => {
+  it('are told with their place and their arguments, each', () => {
+    const tool_calls = [
+      { index: 0, function: { arguments: '}' } },
+      { index: 1, id: 'b', function: { name: 'rm', arguments: '' } },
+    ];
+    const parts = [
+      { kind: 'tool_calls', call: 0, text: '}' },
+      { kind: 'tool_calls', call: 1, text: '' },
+    ];
+    expect(read({ delta: { tool_calls } }).parts).toEqual(parts);
+  });
+
+  it('are also what is none: a list of anything', () => {
+    expect(read({ delta: { tool_calls: [7] } }).parts).toEqual([{ kind: 'tool_calls', text: '' }]);
+    expect(read({ delta: { tool_calls: 'no list' } }).parts).toMatchObject([{ kind: 'tool_calls' }]);
   });
 });

@@ -1,0 +1,129 @@
+import type { PartOf } from '../../../src/steps/part.js';
+import type { UpstreamPiece, UpstreamToken } from '../upstream.js';
+import type { WrittenPart } from '../wire/beside-text.js';
+
+/** A part of the answer whose tokens can be scored. */
+type ScoredPart = WrittenPart & { readonly kind: NonNullable<PartOf['part']> };
+
+export const isPart = (part: WrittenPart): part is ScoredPart =>
+  part.kind === 'reasoning' || part.kind === 'tool_calls';
+
+interface Said {
+  /** Of the answer. */
+  readonly text: string;
+  readonly parts: readonly WrittenPart[];
+  /** The part that was written last. */
+  readonly last: PartOf;
+  /** Whether the answer has ended: the last token may be the one that ended it. */
+  readonly ended: boolean;
+}
+
+interface Placed {
+  readonly pieces: readonly UpstreamPiece[];
+  readonly last: PartOf;
+  /** Tokens of which it is still to be seen what they are of. */
+  readonly rest: readonly UpstreamToken[];
+}
+
+/**
+ * Which tokens wrote what a chunk says, given all that were told since the one before: reasoning, then text, then tool
+ * calls. Calls that one chunk tells together are not told apart.
+ *
+ * @returns `null` where the tokens do not form what is said
+ *
+ * @example
+ * // ['Hm', '</think>', 'Yes'] with a reasoning 'Hm' and the text 'Yes': the first two are of the reasoning.
+ */
+export function placedParts(tokens: readonly UpstreamToken[], said: Said): Placed | null {
+  const { text, last } = said;
+  const parts = said.parts.filter(isPart);
+  const reasoning = parts.find(({ kind }) => kind === 'reasoning');
+  const call = parts.find(({ kind }) => kind === 'tool_calls');
+  if (text === '') return withoutText(tokens, { reasoning, call, ended: said.ended });
+  const place = placeOf(tokens, text);
+  if (!place || (reasoning && !tells(place.before, reasoning))) return null;
+  const { before, inside, after, spelt } = place;
+  const marks = apartFrom(before, reasoning ? ofPart(reasoning) : last);
+  const own: UpstreamPiece = { text, tokens: inside, ids: null, ...(spelt !== text && { spelt }) };
+  if (!call) return { pieces: [...marks, own], last: {}, rest: after };
+  const next = withoutText(after, { reasoning: undefined, call, ended: said.ended });
+  return next && { ...next, pieces: [...marks, own, ...next.pieces] };
+}
+
+interface Apart {
+  readonly reasoning: ScoredPart | undefined;
+  readonly call: ScoredPart | undefined;
+  readonly ended: boolean;
+}
+
+function withoutText(tokens: readonly UpstreamToken[], { reasoning, call, ended }: Apart): Placed | null {
+  const part = call ?? reasoning;
+  if (!part || (reasoning && !tells(tokens, reasoning))) return null;
+  const last = ofPart(part);
+  const split = call && reasoning ? endOf(tokens, reasoning.text) : 0;
+  const own = tokens.slice(split);
+  const whole = wholeOf(own, ended ? part : null);
+  const before = reasoning ? apartFrom(tokens.slice(0, split), ofPart(reasoning)) : [];
+  return { pieces: [...before, ...apartFrom(own.slice(0, whole), last)], last, rest: own.slice(whole) };
+}
+
+/** Tokens as a piece of their own, which has no text of the answer. */
+export function apartFrom(tokens: readonly UpstreamToken[], of: PartOf): UpstreamPiece[] {
+  if (tokens.length === 0) return [];
+  const own = tokens.map((token) => ({ ...token, ...of, ...(!of.part && { text: '' }) }));
+  return [{ text: '', tokens: own, ids: null, spelt: textOf(tokens) }];
+}
+
+function ofPart({ kind, call }: ScoredPart): PartOf {
+  return { part: kind, ...(call !== undefined && { call }) };
+}
+
+/** Ids are of all that is written; log-probabilities alone may be of some of it. */
+const tells = (tokens: readonly UpstreamToken[], { text }: ScoredPart): boolean =>
+  tokens.every(({ id }) => id !== null) || textOf(tokens).includes(text);
+
+/** Where the tokens end that wrote a text, from the last place at which it stands; 0 where it does not. */
+function endOf(tokens: readonly UpstreamToken[], text: string): number {
+  const place = text === '' ? null : placeOf(tokens, text);
+  return place ? place.before.length + place.inside.length : 0;
+}
+
+/** How many come before those that begin a character, or that end the answer: a part does not end with one that it does not tell. */
+function wholeOf(tokens: readonly UpstreamToken[], ended: ScoredPart | null): number {
+  let length = tokens.length;
+  while (tokens[length - 1]?.text === '') length -= 1;
+  const last = tokens[length - 1];
+  return ended && last && !ended.text.endsWith(last.text) ? length - 1 : length;
+}
+
+interface Place {
+  readonly before: readonly UpstreamToken[];
+  /** With what each adds to the text, which may be less than it spells. */
+  readonly inside: readonly UpstreamToken[];
+  readonly after: readonly UpstreamToken[];
+  /** What those inside spell. */
+  readonly spelt: string;
+}
+
+/** The last place at which a text stands. A token without text begins the character that follows it. */
+function placeOf(tokens: readonly UpstreamToken[], text: string): Place | null {
+  const from = textOf(tokens).lastIndexOf(text);
+  if (from < 0) return null;
+  const to = from + text.length;
+  const [before, inside, after]: UpstreamToken[][] = [[], [], []];
+  let at = 0;
+  let spelt = '';
+  for (const token of tokens) {
+    const end = at + token.text.length;
+    if (at >= to) after!.push(token);
+    else if (end <= from && at < from) before!.push(token);
+    else {
+      inside!.push({ ...token, text: token.text.slice(Math.max(0, from - at), to - at) });
+      spelt += token.text;
+    }
+    at = end;
+  }
+  return { before: before!, inside: inside!, after: after!, spelt };
+}
+
+const textOf = (tokens: readonly UpstreamToken[]): string => tokens.map(({ text }) => text).join('');

@@ -15,12 +15,15 @@ type TopLogprob = NonNullable<EventOf<'token.delta'>['top_logprobs']>[number];
 
 export interface Token {
   readonly index: number;
-  /** Absent for the text: tokens of another part do not belong to it. */
+  readonly id: number | null;
+  /** Empty for tokens of another part. */
+  readonly text: string;
+  /** Absent for the text. */
   readonly part?: Part;
+  /** With `part`: what the model wrote, with marks such as `<think>`. */
+  readonly partText?: string;
   /** Which tool call, as the upstream counts them. */
   readonly call?: number;
-  readonly id: number | null;
-  readonly text: string;
   readonly logprob: number | null;
   readonly topLogprobs: readonly TopLogprob[];
   /** Put there by the guard, not written by the model. */
@@ -101,9 +104,8 @@ export const EMPTY_ANSWER: Answer = {
   error: null,
 };
 
-/** Without reasoning and tool calls. */
 export const answerText = ({ tokens }: Pick<Answer, 'tokens'>): string =>
-  tokens.map(({ part, text }) => (part ? '' : text)).join('');
+  tokens.map(({ text }) => text).join('');
 
 export const isOver = ({ phase }: Pick<Answer, 'phase'>): boolean => phase === 'done' || phase === 'failed';
 
@@ -166,11 +168,12 @@ export function foldAnswer(answer: Answer, event: GenerationEvent): Answer {
 type Own<Type extends GenerationEvent['type']> = Omit<EventOf<Type>, 'response_id' | 'offset'>;
 
 function append({ tokens }: Answer, event: Own<'token.delta'>): readonly Token[] {
-  const { index, part, call, id, text, logprob, top_logprobs: topLogprobs = [], inserted = false } = event;
-  const of = { ...(part && { part }), ...(call !== undefined && { call }) };
+  const { index, id, text, logprob, top_logprobs: topLogprobs = [], inserted = false } = event;
+  const { part, part_text: partText = '', call } = event;
+  const of = part && { part, partText, ...(call !== undefined && { call }) };
   if (index !== tokens.length) throw misfit(`received token ${index} instead of token ${tokens.length}`);
   const unscored = { scores: null, risk: {}, skipped: [], rival: null, spike: false };
-  return [...tokens, { index, ...of, id, text, logprob, topLogprobs, inserted, ...unscored }];
+  return [...tokens, { index, id, text, ...of, logprob, topLogprobs, inserted, ...unscored }];
 }
 
 function tokenAt({ tokens }: Answer, index: number): Token {

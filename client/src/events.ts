@@ -144,14 +144,16 @@ interface TokenDelta extends Place {
   type: 'token.delta';
   /** Counts the tokens of the response from 0. */
   index: number;
-  /** Absent for the answer's text: tokens of another part do not belong to it. */
-  part?: Part | undefined;
-  /** Which tool call, as the upstream counts them. */
-  call?: number | undefined;
   /** `null` if neither the upstream nor a scorer identifies the token in its vocabulary. */
   id: number | null;
-  /** Empty if a character takes several tokens; the last of them carries it. */
+  /** Empty if a character takes several tokens (the last of them carries it), and for tokens of another part. */
   text: string;
+  /** Absent for the answer's text. Tokens of another part do not belong to it. */
+  part?: Part | undefined;
+  /** With `part`: what the model wrote, with marks such as `<think>`. */
+  part_text?: string | undefined;
+  /** With `part: "tool_calls"`: which call, as the upstream counts them. */
+  call?: number | undefined;
   /** Natural logarithm of the probability at temperature 1. `null` if the upstream does not report it. */
   logprob: number | null;
   /** If requested; most probable first. */

@@ -30,7 +30,7 @@ export class TokenCard {
     const title = element(
       'p',
       { class: 'card-title' },
-      element('span', { class: 'card-token' }, visibleText(token.text)),
+      element('span', { class: 'card-token' }, visibleText(token.partText ?? token.text)),
       element('span', { class: 'card-place' }, `#${token.index}${id}`),
     );
     const parts = [

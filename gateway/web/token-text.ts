@@ -131,7 +131,8 @@ export class TokenText {
 
 /** All that the span of a token shows. */
 function lookOf(answer: Answer, token: Token, method: Method, scale: Scale) {
-  const { index, part = null, text, inserted, spike } = token;
+  const { index, part = null, inserted, spike } = token;
+  const text = token.partText ?? token.text;
   const step = stepAt(answer, index);
   const drawing = answer.rollbacks.at(-1);
   const goes = drawing?.outcome === null && index >= drawing.from && step?.step === drawing.step;
@@ -156,7 +157,7 @@ function labelOf(token: Token, method: Method, step: ReturnType<typeof stepAt>):
   const score = scoreOf(token, method);
   const risk = riskOf(token, method);
   const without = scoreState(token, method) === 'skipped' ? 'skipped' : 'no score';
-  const parts = [visibleText(token.text)];
+  const parts = [visibleText(token.partText ?? token.text)];
   parts.push(score === null ? without : `${METHOD_WORDS[method].noun} ${formatScore(score)}`);
   if (risk !== null) parts.push(rankWords(risk, 'tokens'));
   if (step?.flagged) parts.push('in a flagged step');

@@ -116,7 +116,9 @@ export class Transcript {
     ];
     if (top) {
       const { noun } = METHOD_WORDS[this.#method];
-      parts.push(`strongest ${noun} ${formatScore(top.score)} at “${top.token.text.trim()}”`);
+      parts.push(
+        `strongest ${noun} ${formatScore(top.score)} at “${(top.token.partText ?? top.token.text).trim()}”`,
+      );
     }
     const flagged = answer.flags.length;
     if (flagged > 0) parts.push(`${flagged} ${flagged === 1 ? 'step' : 'steps'} flagged`);

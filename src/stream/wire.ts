@@ -31,8 +31,9 @@ export function eventFields(event: GuardEvent, vocabulary: Vocabulary) {
 }
 
 export function tokenFields({ index, part, call, id, text, logprob, inserted }: TokenEvent) {
-  const of = { ...(part && { part }), ...(call !== undefined && { call }) };
-  return { index, ...of, id, text, logprob, ...(inserted && { inserted }) };
+  // Whoever joins the texts of all tokens has the answer, also who knows of no parts.
+  const of = part && { part, part_text: text, ...(call !== undefined && { call }) };
+  return { index, id, text: part ? '' : text, ...of, logprob, ...(inserted && { inserted }) };
 }
 
 export function scoreFields(

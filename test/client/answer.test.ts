@@ -66,6 +66,25 @@ describe('an answer, event by event', () => {
     expect(anew.tokens[1]?.spike).toBe(false);
   });
 
+  it('has tokens of reasoning and tool calls, which are not its text', () => {
+    const place = { response_id: 'r', id: 1, logprob: -1 };
+    const parts = [
+      { index: 0, text: '', part: 'reasoning', part_text: 'Hm' },
+      { index: 1, text: 'Yes' },
+      { index: 2, text: '', part: 'tool_calls', part_text: '{}', call: 1 },
+    ] as const;
+    const answer = parts.reduce(
+      (so, part, i) => foldAnswer(so, { type: 'token.delta', offset: i + 1, ...place, ...part }),
+      EMPTY_ANSWER,
+    );
+    expect(answerText(answer)).toBe('Yes');
+    expect(answer.tokens.map(({ part, partText, call }) => [part, partText, call])).toEqual([
+      ['reasoning', 'Hm', undefined],
+      [undefined, undefined, undefined],
+      ['tool_calls', '{}', 1],
+    ]);
+  });
+
   it('keeps scores of the final pass away: their scale is another', () => {
     const answer = play(numbered([created(), token(0, 'So'), score(0, 9, { pass: 'final' })]));
     expect(answer.tokens[0]?.scores).toBeNull();

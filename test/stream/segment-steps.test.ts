@@ -45,6 +45,29 @@ describe('segmentSteps', () => {
     ]);
   });
 
+  it('ends a step where a part of the answer ends, and has one step for each tool call', async () => {
+    const parts = [
+      tokenEvent(0, { text: 'So', part: 'reasoning' }),
+      tokenEvent(1, { text: ' it is.\n', part: 'reasoning' }),
+      tokenEvent(2, { text: 'Hmm', part: 'reasoning' }),
+      tokenEvent(3, { text: 'So it' }),
+      tokenEvent(4, { text: ' is.\n' }),
+      tokenEvent(5, { text: '{"a": "One.\n', part: 'tool_calls', call: 0 }),
+      tokenEvent(6, { text: 'Two.\n"}', part: 'tool_calls', call: 0 }),
+      tokenEvent(7, { text: '{}', part: 'tool_calls', call: 1 }),
+      tokenEvent(8, { text: 'Done' }),
+    ];
+    const steps = closedOf(await collect(of(...parts, doneEvent())));
+    expect(steps.map(({ type: _, ...step }) => step)).toEqual([
+      { step: 0, from: 0, to: 2, text: 'So it is.\n', part: 'reasoning' },
+      { step: 1, from: 2, to: 3, text: 'Hmm', part: 'reasoning' },
+      { step: 2, from: 3, to: 5, text: 'So it is.\n' },
+      { step: 3, from: 5, to: 7, text: '{"a": "One.\nTwo.\n"}', part: 'tool_calls' },
+      { step: 4, from: 7, to: 8, text: '{}', part: 'tool_calls' },
+      { step: 5, from: 8, to: 9, text: 'Done' },
+    ]);
+  });
+
   it.each<[rule: string, tokens: string[], steps: [number, number, string][]]>([
     ['no token', [], []],
     [

@@ -22,8 +22,10 @@ export interface EngineUpstreamOptions {
   readonly fails?: boolean;
   /** What its template puts before every conversation. */
   readonly system?: string;
-  /** What it tells of its reasoning before each answer. */
+  /** What it tells of its reasoning before each answer, without tokens. */
   readonly reasoning?: string;
+  /** What its parsers make of a token of a chat; by default its text is of the answer. */
+  readonly deltaOf?: (index: number, text: string) => object;
 }
 
 const body = z.object({
@@ -147,7 +149,7 @@ export class EngineUpstream {
       generation,
     }: { readonly chat: boolean; readonly promptIds: number[]; readonly generation: Generation },
   ): Promise<void> {
-    const { tokenIds, logprobs, reasoning } = this.#options;
+    const { tokenIds, logprobs, reasoning, deltaOf = (_, content) => ({ content }) } = this.#options;
     const tellsIds = tokenIds && asked.return_token_ids;
     const send = (choice: object | null, rest: object = {}): void => {
       const indices = choice ? Array.from({ length: asked.n }, (_, index) => index) : [];
@@ -159,7 +161,7 @@ export class EngineUpstream {
     if (chat) send({ delta: { role: 'assistant', content: '' } }, prompt);
     if (chat && reasoning !== undefined) send({ delta: { reasoning } });
     let first = !chat;
-    for (;;) {
+    for (let index = 0; ; index++) {
       const item = await generation.next();
       while (this.stopped) await setTimeout(10);
       if (item.type === 'end') {
@@ -182,7 +184,7 @@ export class EngineUpstream {
         return;
       }
       const told = logprobs && asked.logprobs !== undefined ? { logprobs: this.#logprobs(item, chat) } : {};
-      const text = chat ? { delta: { content: item.text } } : { text: item.text };
+      const text = chat ? { delta: deltaOf(index, item.text) } : { text: item.text };
       const ids = tellsIds ? { token_ids: [item.id] } : {};
       send({ ...text, ...told, ...ids, ...(first && prompt) });
       first = false;

@@ -12,6 +12,8 @@ interface Said {
   /** Of the answer. */
   readonly text: string;
   readonly parts: readonly WrittenPart[];
+  /** How many of the tokens came with earlier chunks, which said nothing. */
+  readonly earlier: number;
   /** The part that was written last. */
   readonly last: PartOf;
   /** Whether the answer has ended: the last token may be the one that ended it. */
@@ -39,31 +41,37 @@ export function placedParts(tokens: readonly UpstreamToken[], said: Said): Place
   const parts = said.parts.filter(isPart);
   const reasoning = parts.find(({ kind }) => kind === 'reasoning');
   const call = parts.find(({ kind }) => kind === 'tool_calls');
-  if (text === '') return withoutText(tokens, { reasoning, call, ended: said.ended });
-  const place = placeOf(tokens, text);
+  const from = textOf(tokens.slice(0, said.earlier)).length;
+  if (text === '') return withoutText(tokens, { reasoning, call, from, ended: said.ended });
+  const place = placeOf(tokens, text, reasoning ? endOf(tokens, reasoning, from) : from);
   if (!place || (reasoning && !tells(place.before, reasoning))) return null;
   const { before, inside, after, spelt } = place;
   const marks = apartFrom(before, reasoning ? ofPart(reasoning) : last);
   const own: UpstreamPiece = { text, tokens: inside, ids: null, ...(spelt !== text && { spelt }) };
   if (!call) return { pieces: [...marks, own], last: {}, rest: after };
-  const next = withoutText(after, { reasoning: undefined, call, ended: said.ended });
+  const next = withoutText(after, { reasoning: undefined, call, from: 0, ended: said.ended });
   return next && { ...next, pieces: [...marks, own, ...next.pieces] };
 }
 
 interface Apart {
   readonly reasoning: ScoredPart | undefined;
   readonly call: ScoredPart | undefined;
+  readonly from: number;
   readonly ended: boolean;
 }
 
-function withoutText(tokens: readonly UpstreamToken[], { reasoning, call, ended }: Apart): Placed | null {
+function withoutText(
+  tokens: readonly UpstreamToken[],
+  { reasoning, call, from, ended }: Apart,
+): Placed | null {
   const part = call ?? reasoning;
   if (!part || (reasoning && !tells(tokens, reasoning))) return null;
   const last = ofPart(part);
-  const split = call && reasoning ? endOf(tokens, reasoning.text) : 0;
-  const own = tokens.slice(split);
+  const split = call && reasoning ? placeOf(tokens, reasoning.text, from) : null;
+  const own = split?.after ?? tokens;
   const whole = wholeOf(own, ended ? part : null);
-  const before = reasoning ? apartFrom(tokens.slice(0, split), ofPart(reasoning)) : [];
+  const thought = tokens.slice(0, tokens.length - own.length);
+  const before = reasoning ? apartFrom(thought, ofPart(reasoning)) : [];
   return { pieces: [...before, ...apartFrom(own.slice(0, whole), last)], last, rest: own.slice(whole) };
 }
 
@@ -82,10 +90,10 @@ function ofPart({ kind, call }: ScoredPart): PartOf {
 const tells = (tokens: readonly UpstreamToken[], { text }: ScoredPart): boolean =>
   tokens.every(({ id }) => id !== null) || textOf(tokens).includes(text);
 
-/** Where the tokens end that wrote a text, from the last place at which it stands; 0 where it does not. */
-function endOf(tokens: readonly UpstreamToken[], text: string): number {
-  const place = text === '' ? null : placeOf(tokens, text);
-  return place ? place.before.length + place.inside.length : 0;
+/** The character at which a part ends; `from` where it is not told as it was written. */
+function endOf(tokens: readonly UpstreamToken[], { text }: ScoredPart, from: number): number {
+  const at = textOf(tokens).indexOf(text, from);
+  return at < 0 ? from : at + text.length;
 }
 
 /** How many come before those that begin a character, or that end the answer: a part does not end with one that it does not tell. */
@@ -105,10 +113,13 @@ interface Place {
   readonly spelt: string;
 }
 
-/** The last place at which a text stands. A token without text begins the character that follows it. */
-function placeOf(tokens: readonly UpstreamToken[], text: string): Place | null {
-  const from = textOf(tokens).lastIndexOf(text);
-  if (from < 0) return null;
+/**
+ * Where the tokens stand that wrote a text: whole tokens rather than parts of some, and rather from a character on than
+ * before it. A token without text begins the character that follows it.
+ */
+function placeOf(tokens: readonly UpstreamToken[], text: string, least: number): Place | null {
+  const from = startOf(tokens, text, least);
+  if (from === null) return null;
   const to = from + text.length;
   const [before, inside, after]: UpstreamToken[][] = [[], [], []];
   let at = 0;
@@ -127,3 +138,18 @@ function placeOf(tokens: readonly UpstreamToken[], text: string): Place | null {
 }
 
 const textOf = (tokens: readonly UpstreamToken[]): string => tokens.map(({ text }) => text).join('');
+
+function startOf(tokens: readonly UpstreamToken[], text: string, least: number): number | null {
+  const all = textOf(tokens);
+  const ends = new Set([0]);
+  let length = 0;
+  for (const token of tokens) {
+    length += token.text.length;
+    ends.add(length);
+  }
+  const found: number[] = [];
+  for (let at = all.indexOf(text); at >= 0; at = all.indexOf(text, at + 1)) found.push(at);
+  const whole = found.filter((at) => ends.has(at) && ends.has(at + text.length));
+  const best = whole.length > 0 ? whole : found;
+  return best.find((at) => at >= least) ?? best.at(-1) ?? null;
+}

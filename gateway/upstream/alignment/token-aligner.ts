@@ -70,21 +70,16 @@ export class TokenAligner {
       this.#aside = [...this.#queue.splice(0), ...own];
       return [];
     }
-    this.#queue.push(...own);
-    this.#text += text;
-    const pieces = more ? hidden(this.#take()) : this.#take();
-    if (!this.#stuck()) return pieces;
-    // Tokens without text, such as special ones, may stand in the way of those of this chunk.
-    const fits = this.#text === text && own.map((token) => token.text).join('') === text;
-    if (!fits || this.#lags) return [...pieces, ...this.#giveUp()];
-    const marks = this.#queue.slice(0, this.#queue.length - own.length);
-    this.#clear();
-    return [...pieces, ...apartFrom(marks, {}), { text, tokens: own, ids: null }];
+    const whole = this.#lags ? null : this.#whole(text, own);
+    const pieces = whole ?? this.#take(text, own);
+    return more ? hidden(pieces) : pieces;
   }
 
   /** No more comes. What is left of the tokens of the text was cut off, or ended the answer. */
   end(): UpstreamPiece[] {
-    const marks = this.#ended ? this.#aside.slice(0, -1) : this.#aside;
+    const waits = this.#lags || this.#text !== '';
+    const left = [...this.#aside, ...(waits ? [] : this.#queue)].filter(({ text }) => text !== '');
+    const marks = this.#ended ? left.slice(0, -1) : left;
     return [...apartFrom(marks, this.#of), ...this.#rest()];
   }
 
@@ -115,17 +110,40 @@ export class TokenAligner {
   /** All tokens are told, and some are not of the text. */
   #place(text: string, more: readonly UpstreamToken[], parts: readonly WrittenPart[]): UpstreamPiece[] {
     const own = more.map((token) => this.#withText(token));
+    const earlier = this.#aside.length + this.#queue.length;
     const all = [...this.#aside, ...this.#queue.splice(0), ...own];
     this.#aside = all;
     if (text === '' && parts.length === 0) return [];
-    const placed = placedParts(all, { text, parts, last: this.#of, ended: this.#ended });
+    const placed = placedParts(all, { text, parts, earlier, last: this.#of, ended: this.#ended });
     if (!placed || this.#text !== '') return this.#passOver(text);
     this.#aside = [...placed.rest];
     this.#of = placed.last;
     return [...placed.pieces];
   }
 
-  #take(): UpstreamPiece[] {
+  /** The text of whole tokens of this chunk, and others without text before and after them. */
+  #whole(text: string, own: readonly UpstreamToken[]): UpstreamPiece[] | null {
+    if (text === '' || this.#text !== '') return null;
+    const earlier = this.#queue.length;
+    // As most are.
+    if (earlier === 0 && own.length === 1 && own[0]?.text === text) return [{ text, tokens: own, ids: null }];
+    const said = { text, parts: [], earlier, last: this.#of, ended: this.#ended };
+    const placed = placedParts([...this.#queue, ...own], said);
+    if (!placed || placed.pieces.at(-1)?.spelt !== undefined) return null;
+    const begun = placed.rest.every((token) => token.text === '');
+    this.#queue = begun ? [...placed.rest] : [];
+    this.#aside = begun ? [] : [...placed.rest];
+    return [...placed.pieces];
+  }
+
+  #take(text: string, own: readonly UpstreamToken[]): UpstreamPiece[] {
+    this.#queue.push(...own);
+    this.#text += text;
+    const pieces = this.#taken();
+    return this.#stuck() ? [...pieces, ...this.#giveUp()] : pieces;
+  }
+
+  #taken(): UpstreamPiece[] {
     const taken: UpstreamToken[] = [];
     let at = 0;
     for (const { text } of this.#queue) {

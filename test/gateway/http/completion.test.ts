@@ -17,4 +17,25 @@ describe('a whole completion', () => {
     expect(whole.flinch.mismatches).toEqual([mismatch]);
     expect(completion.parse(JSON.parse(JSON.stringify(whole))).flinch.mismatches).toEqual([mismatch]);
   });
+
+  it('has the tokens of another part beside its text', () => {
+    const { guard } = prepared(() => {
+      throw new Error('not started');
+    });
+    const options = { id: 'c', model: 'm', vocabulary: null, logprobs: true, includeUsage: false, guard };
+    const thought = tokenEvent(0, { text: 'Hm', part: 'reasoning' });
+    const events: GuardEvent[] = [thought, tokenEvent(1, { text: 'Yes' }), doneEvent('stop', 2)];
+    const whole = new Completion(options).whole(events);
+    expect(whole.choices[0]).toMatchObject({
+      message: { content: 'Yes' },
+      logprobs: { content: [{ token: 'Yes' }] },
+    });
+    const parsed = completion.parse(JSON.parse(JSON.stringify(whole)));
+    expect(parsed.flinch.tokens.map(({ part }) => part)).toEqual(['reasoning', undefined]);
+    const [chunk] = new Completion(options).chunks(thought);
+    expect(chunk).toMatchObject({
+      choices: [{ delta: {}, logprobs: null }],
+      flinch: { tokens: [{ text: '', part: 'reasoning', part_text: 'Hm' }] },
+    });
+  });
 });

@@ -117,11 +117,15 @@ describe('a recorded llama.cpp', () => {
     expect((await read('prefilled-message')).text).toMatch(/^First, 11/);
   });
 
-  it('tells of reasoning apart; the log-probabilities of the text after it are known', async () => {
+  it('tells of reasoning apart, and not of the marks around it; the log-probabilities of the rest are known', async () => {
     const answer = await read('reasoning');
-    expect(answer.pieces.some(({ hidden }) => hidden)).toBe(true);
+    const [first, last] = answer.pieces.filter(({ hidden }) => hidden);
+    expect([first?.tokens, last?.text]).toEqual([null, 'The']);
+    const thought = answer.tokens.filter(({ part }) => part === 'reasoning');
+    expect(thought.map(({ text }) => text).join('')).toBe(' + 6 is 7.\n');
     expect(answer.text).toBe('The answer is 7.');
-    expect(answer.tokens.map(({ text }) => text)).toEqual(['The', ' answer', ' is', ' ', '7', '.']);
+    const said = answer.tokens.filter(({ part }) => !part);
+    expect(said.map(({ text }) => text)).toEqual(['The', ' answer', ' is', ' ', '7', '.']);
     const lagging = await read('reasoning', ['!']);
     expect(lagging).toMatchObject({ text: 'The answer is 7.', tokens: [] });
   });

@@ -71,8 +71,14 @@ describe('what vLLM 0.32.0 answered is read as it was meant', () => {
   it('reasoning is beside the text, with the tokens that it is made of', async () => {
     const { pieces, text, error } = await readAll(await open(await replaying(recorded('reasoning'))));
     expect({ text, error }).toEqual({ text: '', error: null });
-    const beside = pieces.flatMap((piece) => (piece.beside?.unscored.length ? [piece.beside] : []));
-    expect(beside.every(({ unscored }) => unscored.join() === 'reasoning')).toBe(true);
+    const meant = said(recorded('reasoning').body);
+    const tokens = pieces.flatMap(({ tokens }) => tokens ?? []);
+    expect(tokens.map(({ part }) => part)).toEqual(tokens.map(() => 'reasoning'));
+    // But for the one that ended the answer.
+    expect(tokens.map(({ id }) => id)).toEqual(meant.ids.slice(0, -1));
+    expect(tokens.map(({ logprob }) => logprob)).toEqual(meant.logprobs.slice(0, -1));
+    const beside = pieces.flatMap((piece) => (piece.beside ? [piece.beside] : [])).slice(0, tokens.length);
+    expect(beside.every(({ unscored }) => unscored.length === 0)).toBe(true);
     const deltas = z
       .array(z.object({ choices: z.tuple([z.object({ delta: z.object({ reasoning: z.string() }) })]) }))
       .parse(beside.map(({ chunk }) => chunk));

@@ -23,9 +23,9 @@ import {
   type ScoreEvent,
   type ScorerMismatchEvent,
   SequenceScorer,
-  StepAligner,
   type TokenEvent,
 } from '#src/index.js';
+import { PartAligner } from '#src/steps/part-aligner.js';
 import { changedReasoner, toBfloat16 } from '../../support/changed-model.js';
 import { useFolder } from '../../support/cli.js';
 import { EngineUpstream, type EngineUpstreamOptions } from '../../support/engine-upstream.js';
@@ -250,6 +250,55 @@ describe('a generation of a scored upstream', () => {
     });
   });
 
+  /** Its first line is a reasoning, the second the text, and all else the arguments of a call; line ends are marks. */
+  function lines(): NonNullable<EngineUpstreamOptions['deltaOf']> {
+    let line = 0;
+    return (index, text) => {
+      if (index === 0) line = 0;
+      const at = line;
+      if (text.includes('\n')) line += 1;
+      if (at === 0) return text === '\n' ? {} : { reasoning: text };
+      if (at === 1) return { content: text };
+      return { tool_calls: [{ index: 0, function: { arguments: text } }] };
+    };
+  }
+
+  it.each(['immediate', 'held'])(
+    'is scored with reasoning and calls whose tokens are told, %s',
+    async (delivery) => {
+      const told = { ...upstream, deltaOf: lines() };
+      const own = ending(await embedded({}));
+      const events = await collect({ upstream: told, changes: { guard: { delivery } } });
+      const { tokens, scores } = ending(events);
+      expect(tokens.map(({ id, text }) => [id, text])).toEqual(own.tokens.map(({ id, text }) => [id, text]));
+      await expectScoredAlone(tokens, scores);
+      const parts = tokens.map(({ part }) => part);
+      expect(new Set(parts)).toEqual(new Set(['reasoning', undefined, 'tool_calls']));
+      expect(scores.map(({ part }) => part)).toEqual(parts);
+      const steps = events.filter((event) => event.type === 'step.done');
+      for (const { from, to, part } of steps) expect(new Set(parts.slice(from, to))).toEqual(new Set([part]));
+      expect(steps.at(-1)).toMatchObject({ part: 'tool_calls', to: tokens.length });
+      expect(steps.every(({ score }) => score !== null)).toBe(true);
+      const said = events.filter((event) => event.type === 'upstream.delta');
+      expect(said.every(({ unscored }) => unscored.length === 0)).toBe(true);
+      expect(events.at(-1)).toMatchObject({ verdict: { steps: steps.length, unscoredTokens: 0 } });
+    },
+  );
+
+  it.each<[string, EngineUpstreamOptions]>([
+    ['ids', { logprobs: true }],
+    ['log-probabilities', { tokenIds: true }],
+  ])('has no scores after reasoning whose tokens are told without %s', async (_name, dialect) => {
+    const events = await collect({ upstream: { ...dialect, deltaOf: lines() } });
+    const { tokens, scores, text } = ending(events);
+    expect(text).not.toBe('');
+    expect(tokens.every(({ id }) => id === null)).toBe(true);
+    expect(scores.every(({ missing }) => missing?.includes('adversarial'))).toBe(true);
+    const unscored = events.flatMap((event) => (event.type === 'upstream.delta' ? event.unscored : []));
+    expect(new Set(unscored)).toEqual(new Set(['reasoning', 'tool_calls']));
+    expect(events.at(-1)).toMatchObject({ verdict: { flagged: null, reason: 'unscored_tokens' } });
+  });
+
   it('stops where the guard stops', async () => {
     const events = await collect({ upstream, changes: { guard: { action: 'stop', rate: 0.9 } } });
     expect(events.at(-1)).toMatchObject({ type: 'generation.done', finishReason: 'content_filter' });
@@ -451,9 +500,9 @@ async function expectScoredAlone(
   scores: readonly ScoreEvent[],
   promptIds = encodePrompt(engine.checkpoint, chatBody().messages),
 ): Promise<void> {
-  const aligner = new StepAligner();
+  const aligner = new PartAligner();
   const scorer = await SequenceScorer.open(engine, promptIds, DEFAULT_SCORING);
-  const next = tokens.map((token) => ({ id: modelId(token), begins: aligner.begins(token.text) }));
+  const next = tokens.map((token) => ({ id: modelId(token), begins: aligner.begins(token.text, token) }));
   const alone = [...(await scorer.push(next)), ...(await scorer.finish())];
   scorer.close();
   expect(scores).toHaveLength(alone.length);

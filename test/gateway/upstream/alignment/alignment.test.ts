@@ -138,6 +138,42 @@ describe('Alignment', () => {
     expect(align(pieces)).toEqual([{ id: null, text: 'a', logprob: null, topLogprobs: [] }]);
   });
 
+  it('scores what follows a part whose tokens spell what the server says they do, and nothing otherwise', () => {
+    const said = tokenizer.encode('Maya has 5');
+    const [thought, rest] = [said.slice(0, 2), said.slice(2)];
+    const texts = textsOf(said);
+    const part = 'reasoning' as const;
+    const own = thought.map((id, i) => ({ ...token(id, texts[i]!), part }));
+    const answer = rest.map((id, i) => token(id, texts[i + 2]!));
+    const spelt = textOf(own);
+    const after: UpstreamPiece = { text: textOf(answer), tokens: answer, ids: null };
+    const good = align([{ text: '', tokens: own, ids: null, spelt }, after]);
+    expect(good).toEqual([...own, ...answer]);
+    // What the text has of its first token is less than that spells.
+    const cut = { ...answer[0]!, text: answer[0]!.text.slice(1) };
+    const begun: UpstreamPiece = { text: cut.text, tokens: [cut], ids: null, spelt: answer[0]!.text };
+    expect(align([begun])).toEqual([cut]);
+
+    const unknown = answer.map((each) => ({ ...each, id: null }));
+    const bad: UpstreamPiece[] = [
+      { text: '', tokens: own, ids: null, spelt: 'Otherwise' },
+      { text: '', tokens: own.map((each) => ({ ...each, id: null })), ids: null, spelt },
+    ];
+    for (const piece of bad) {
+      const tokens = align([piece, after]);
+      expect(idsOf(tokens)).toEqual(said.map(() => null));
+      expect(tokens.slice(2)).toEqual(unknown);
+    }
+  });
+
+  it('takes a character of a part that is of several tokens', () => {
+    const some = tokenizer.encode('é🐱');
+    const texts = textsOf(some);
+    expect(texts).toContain('');
+    const own = some.map((id, i) => ({ ...token(id, texts[i]!), part: 'reasoning' as const }));
+    expect(align([{ text: '', tokens: own, ids: null, spelt: 'é🐱' }])).toEqual(own);
+  });
+
   it('knows that some servers show the space which SentencePiece puts before a text', () => {
     const spm = new Tokenizer(sentencePiece(), {}, 'tokenizer.json');
     const some = spm.encode('hello hello');

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TokenAligner } from '#gateway/upstream/alignment/token-aligner.js';
 import type { UpstreamPiece, UpstreamToken } from '#gateway/upstream/upstream.js';
@@ -112,6 +113,29 @@ describe('tokens of reasoning and of tool calls', () => {
       [':Yes', 'C0:<call>', 'C0:{}'],
     ],
     [
+      'a text that stands in the call and in the reasoning, too',
+      [{ thought: 'a', text: 'a', calls: [0], tokens: ['a', '</think>', 'a', '<call>', 'a'] }],
+      ['R:a', 'R:</think>', ':a', 'C0:<call>', 'C0:a'],
+    ],
+    [
+      'white space before a mark that is followed by the same',
+      [
+        { text: '\n', tokens: ['\n', '<call>', '\n'] },
+        { calls: [0], tokens: ['{}'] },
+      ],
+      [':\n', 'C0:<call>', 'C0:\n', 'C0:{}'],
+    ],
+    [
+      'text that was held back, as it might have begun a call',
+      [
+        { thought: 'Hm', tokens: ['Hm'] },
+        { tokens: ['</think>'] },
+        { tokens: ['<'] },
+        { text: '<b', tokens: ['b'] },
+      ],
+      ['R:Hm', 'R:</think>', ':<', ':b'],
+    ],
+    [
       'reasoning and a call in one chunk',
       [{ thought: 'Hm', calls: [0], tokens: ['<think>', 'Hm', '</think>', '{}'] }],
       ['R:<think>', 'R:Hm', 'C0:</think>', 'C0:{}'],
@@ -168,6 +192,15 @@ describe('tokens of reasoning and of tool calls', () => {
         { thought: '🐱', tokens: [bytes(0x90, 0xb1)] },
       ],
       ['R:Hm', 'R:', 'R:🐱'],
+    ],
+    [
+      'a character of the text that is cut by the end of a chunk',
+      [
+        { text: 'Yes', tokens: ['Yes', bytes(0xf0, 0x9f)] },
+        { text: '🐱', tokens: [bytes(0x90, 0xb1)] },
+        { calls: [0], tokens: ['{}'] },
+      ],
+      [':Yes', ':', ':🐱', 'C0:{}'],
     ],
     [
       'a mark within the text, which has no text',
@@ -244,4 +277,59 @@ describe('tokens of reasoning and of tool calls', () => {
     ];
     expect(short(aligned(chunks, true))).toEqual(['?', 'Yes']);
   });
+});
+
+/** What a token is of: a mark is in no field. */
+type Written = { readonly of: 'thought' | 'mark' | 'text' | 'call'; readonly text: string };
+
+const some = (of: Written['of']) =>
+  fc.array(
+    fc.constantFrom('a', 'b', '\n', ' a', '<').map((text): Written => ({ of, text })),
+    { maxLength: 4 },
+  );
+
+it('no token is lost or out of its order, and no text, however a server cuts its chunks', () => {
+  const answers = fc.tuple(
+    some('mark'),
+    some('thought'),
+    some('mark'),
+    some('text'),
+    some('mark'),
+    some('call'),
+  );
+  const cuts = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 24, maxLength: 24 });
+  fc.assert(
+    fc.property(answers, cuts, (answer, sizes) => {
+      const all = answer.flat();
+      const of = (kind: Written['of'], own: readonly Written[]): string =>
+        own.map((each) => (each.of === kind ? each.text : '')).join('');
+      let at = 0;
+      const chunks = sizes.flatMap((size): Chunk[] => {
+        const own = all.slice(at, at + size);
+        const first = at;
+        at += size;
+        if (own.length === 0) return [];
+        const thought = of('thought', own);
+        return [
+          {
+            text: of('text', own),
+            ...(thought !== '' && { thought }),
+            ...(own.some((each) => each.of === 'call') && { calls: [0] }),
+            tokens: own.map(({ text }, i) => token(text, { id: first + i })),
+          },
+        ];
+      });
+      const pieces = aligned(chunks);
+      expect(textOf(pieces)).toBe(of('text', all));
+      expect(pieces.some(({ hidden }) => hidden)).toBe(false);
+      const tokens = pieces.flatMap((piece) => piece.tokens ?? []);
+      expect(tokens.map(({ id }) => id)).toEqual(all.map((_, i) => i));
+      for (const { tokens: own, text, spelt } of pieces) {
+        if (own?.every(({ part }) => !part)) expect(own.map((each) => each.text).join('')).toBe(text);
+        const raw = own?.map(({ id }) => all[id ?? 0]!.text).join('');
+        expect(spelt ?? text).toBe(raw);
+      }
+    }),
+    { numRuns: 2000 },
+  );
 });

@@ -94,7 +94,14 @@ describe('tokens and text', () => {
         [' b', [' b']],
       ],
     ],
-    ['more tokens than text', [['a', ['a', ' b', ' c']]], [['a', ['a']]]],
+    [
+      'more tokens than text, of which the last may end the answer',
+      [['a', ['a', ' b', ' c']]],
+      [
+        ['a', ['a']],
+        ['', ['']],
+      ],
+    ],
     [
       'a special token after the text of a chunk',
       [

@@ -152,6 +152,6 @@ describe('flinch-client, installed from its tarball', () => {
     `;
     expect(compile(withRxjs, program)).toEqual(compiled);
     const outcome = await startScript(join(withRxjs, 'program.js'), [], '', asInstalled).finished;
-    expect(outcome).toMatchObject({ code: 0, stdout: 'heartbeat 9\n' });
+    expect(outcome).toMatchObject({ code: 0, stdout: 'heartbeat 12\n' });
   });
 });

@@ -27,7 +27,7 @@ describe('PROTOCOL.md', () => {
     expect(rows.map(([type = '']) => type.replaceAll('`', ''))).toEqual(Object.keys(schemas));
     const shared = ['type', 'response_id', 'offset'];
     const said = new Map<string, readonly string[]>([
-      ['*step*', ['step', 'from', 'to', 'text']],
+      ['*step*', ['step', 'from', 'to', 'text', 'part']],
       ['*rating*', ['method', 'score', 'risk', 'calibrated']],
     ]);
     for (const [i, [type, schema]] of Object.entries(schemas).entries()) {

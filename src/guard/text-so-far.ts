@@ -1,7 +1,7 @@
 import { concat, filter, from, type Observable, type OperatorFunction, tap } from 'rxjs';
 import { PartAligner } from '../steps/part-aligner.js';
 import type { GenerationEvent, GuardEvent, ScoreEvent, TokenEvent } from '../stream/events.js';
-import type { BranchScoring } from './branch.js';
+import type { ScoreOptions } from '../stream/score.js';
 import type { Continuation, Place } from './continuation.js';
 
 /** What has been said of a branch's text: by others, which it continues, and by itself. */
@@ -34,7 +34,7 @@ export class TextSoFar {
    * @param live its own tokens and their scores; `begins` is to be asked of each token (`ScoreOptions.begins`)
    */
   follow(
-    live: (begins: BranchScoring['begins']) => Observable<GenerationEvent>,
+    live: (begins: NonNullable<ScoreOptions['begins']>) => Observable<GenerationEvent>,
     judge: (place: Place) => OperatorFunction<GenerationEvent, GuardEvent>,
   ): Observable<GuardEvent> {
     const place = this.#place;

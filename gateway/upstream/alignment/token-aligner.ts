@@ -3,6 +3,7 @@ import type { UpstreamPiece, UpstreamToken } from '../upstream.js';
 import type { WrittenPart } from '../wire/beside-text.js';
 import type { Chunk } from '../wire/chunks.js';
 import { apartFrom, isPart, placedParts } from './placed-parts.js';
+import { TokenTexts } from './token-texts.js';
 
 type AlignedChunk = Pick<Chunk, 'text' | 'tokens' | 'ids' | 'parts' | 'written' | 'finishReason'>;
 
@@ -35,15 +36,15 @@ export class TokenAligner {
   #queue: UpstreamToken[] = [];
   #text = '';
   #lost = false;
-  #decoder = new TextDecoder();
-  /** Bytes of a character that has begun. */
-  #partial = 0;
+  readonly #texts = new TokenTexts();
   /** Tokens of chunks that say nothing: what follows tells what they are. */
   #aside: UpstreamToken[] = [];
   /** The part that was written last. */
   #of: PartOf = {};
   /** Whether a token ended the answer, so that the last one is probably that. */
   #ended = false;
+  /** Whether tokens were passed over whose text has not come: it may come without them. */
+  #gap = false;
   /** Tokens that the server has written so far, where it says so. */
   #written = 0;
 
@@ -55,24 +56,28 @@ export class TokenAligner {
     const more = tokens !== null && (written ?? 0) - this.#written > tokens.length;
     this.#written = written ?? this.#written;
     this.#ended ||= finishReason !== null && finishReason !== 'length';
-    const told = tokens ? !more : ids?.length === 0;
+    const gap = more || this.#gap;
+    this.#gap = gap && text === '' && parts.length === 0;
+    const told = tokens ? !gap : ids?.length === 0;
     if (parts.length > 0 && (!told || this.#lags || !parts.every(isPart))) return this.#passOver(text);
     const apart = parts.length > 0 || this.#aside.length > 0;
-    if (apart) return more ? this.#passOver(text) : this.#place(text, tokens ?? [], parts);
+    if (apart) return gap ? this.#passOver(text) : this.#place(text, tokens ?? [], parts);
     // Those between may also be of no text, such as the mark that ends a reasoning.
     if (more && !tokens.every(isNamed)) return this.#undescribed(text);
     // Ids alone stay with the text they came with: whoever has the vocabulary aligns them.
     if (this.#lost || (!tokens && this.#queue.length === 0)) return untold(text, ids);
-    const own = (tokens ?? []).map((token) => this.#withText(token));
+    const own = (tokens ?? []).map((token) => this.#texts.next(token));
     // Where text does not lag, a whole token without it never gets it, as one that the server swallows: it may look
     // like the next one.
     if (text === '' && !this.#lags && own.some((token) => isWhole(token.text))) {
+      if (gap) return this.#passOver(text);
       this.#aside = [...this.#queue.splice(0), ...own];
       return [];
     }
     const whole = this.#lags ? null : this.#whole(text, own);
     const pieces = whole ?? this.#take(text, own);
-    return more ? hidden(pieces) : pieces;
+    if (text !== '') this.#of = {};
+    return gap && pieces[0]?.tokens ? hidden(pieces) : pieces;
   }
 
   /** No more comes. What is left of the tokens of the text was cut off, or ended the answer. */
@@ -93,6 +98,7 @@ export class TokenAligner {
 
   /** Text of several tokens of which only the last is told. */
   #undescribed(text: string): UpstreamPiece[] {
+    this.#gap = text === '';
     const before = this.#rest();
     this.#clear();
     return [...before, ...untold(text, null)];
@@ -103,13 +109,14 @@ export class TokenAligner {
     const before = this.#rest();
     this.#clear();
     this.#aside = [];
+    this.#gap = false;
     this.#lost = this.#lags;
     return [...before, { text, tokens: null, ids: null, hidden: true }];
   }
 
   /** All tokens are told, and some are not of the text. */
   #place(text: string, more: readonly UpstreamToken[], parts: readonly WrittenPart[]): UpstreamPiece[] {
-    const own = more.map((token) => this.#withText(token));
+    const own = more.map((token) => this.#texts.next(token));
     const earlier = this.#aside.length + this.#queue.length;
     const all = [...this.#aside, ...this.#queue.splice(0), ...own];
     this.#aside = all;
@@ -182,19 +189,7 @@ export class TokenAligner {
 
   #clear(): void {
     this.#rest();
-    if (this.#partial !== 0) this.#decoder = new TextDecoder();
-    this.#partial = 0;
-  }
-
-  /** The text that a token adds to those before it. */
-  #withText(token: UpstreamToken): UpstreamToken {
-    const { text, bytes } = token;
-    if (!bytes) return token;
-    const whole = !text.includes('\uFFFD') && Buffer.byteLength(text) === bytes.length;
-    if (whole && this.#partial === 0) return token;
-    const decoded = this.#decoder.decode(Uint8Array.from(bytes), { stream: true });
-    this.#partial += bytes.length - Buffer.byteLength(decoded);
-    return { ...token, text: decoded };
+    this.#texts.reset();
   }
 }
 

@@ -208,6 +208,16 @@ describe('tokens of reasoning and of tool calls', () => {
       [':Yes', ':', ':No'],
     ],
     [
+      'a mark within the text after a reasoning',
+      [
+        { thought: 'Hm', tokens: ['Hm'] },
+        { text: 'Yes', tokens: ['Yes'] },
+        { tokens: ['<mark>'] },
+        { text: 'No', tokens: ['No'] },
+      ],
+      ['R:Hm', ':Yes', ':', ':No'],
+    ],
+    [
       'tokens that are told up to where the length ends them',
       [
         { thought: 'Hm', tokens: ['Hm'] },
@@ -256,6 +266,16 @@ describe('tokens of reasoning and of tool calls', () => {
         },
       ],
       ['?', 'R: so', '?', ':Yes'],
+    ],
+    [
+      'fewer marks than were written',
+      [
+        { tokens: ['<'], written: 3 },
+        { tokens: null, ids: [] },
+        { thought: 'Hm', tokens: ['Hm'], written: 4 },
+        { thought: ' so', tokens: [' so'], written: 5 },
+      ],
+      ['?', 'R: so'],
     ],
     [
       'log-probabilities of another text than the reasoning',

@@ -1,0 +1,25 @@
+import type { UpstreamToken } from '../upstream.js';
+
+/** The texts of tokens whose bytes are told: of a character of several tokens the last one has it, the others ''. */
+export class TokenTexts {
+  #decoder = new TextDecoder();
+  /** Bytes of a character that has begun. */
+  #partial = 0;
+
+  /** With the text that the token adds to those before it. */
+  next(token: UpstreamToken): UpstreamToken {
+    const { text, bytes } = token;
+    if (!bytes) return token;
+    const whole = !text.includes('\uFFFD') && Buffer.byteLength(text) === bytes.length;
+    if (whole && this.#partial === 0) return token;
+    const decoded = this.#decoder.decode(Uint8Array.from(bytes), { stream: true });
+    this.#partial += bytes.length - Buffer.byteLength(decoded);
+    return { ...token, text: decoded };
+  }
+
+  /** What comes does not go on with a character that has begun. */
+  reset(): void {
+    if (this.#partial !== 0) this.#decoder = new TextDecoder();
+    this.#partial = 0;
+  }
+}

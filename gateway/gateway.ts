@@ -9,6 +9,7 @@ import { mergeConfig } from './config/load-config.js';
 import { Lifecycle } from './generations/lifecycle.js';
 import { LiveGenerations } from './generations/live-generations.js';
 import { createApp } from './http/app.js';
+import { LogWriter } from './log-writer.js';
 import { metered } from './metrics/metered-models.js';
 import { Metrics } from './metrics/metrics.js';
 import { GovernedModels } from './models/governed-models.js';
@@ -35,7 +36,7 @@ export interface GatewayParts {
 
 export interface MountedGatewayOptions extends GatewayParts {
   /** Parts of the configuration; what is left out has its default. Listening is the host application's. */
-  readonly config: Omit<ConfigInput, 'models' | 'listen' | 'metrics'>;
+  readonly config: Omit<ConfigInput, 'models' | 'engine' | 'listen' | 'metrics'>;
 }
 
 /** A gateway without a listener. */
@@ -111,8 +112,8 @@ export function assembleGateway(
   config: Config,
   {
     models: all,
-    logger = faultLogger(),
     metrics = new Metrics(),
+    logger = faultLogger(metrics),
     env = process.env,
     now = Date.now,
     policies: sources,
@@ -187,4 +188,5 @@ export function assembleGateway(
   return { app, attach, live, metrics, access, replacePolicies, drain, close };
 }
 
-const faultLogger = (): Logger => pino({ level: 'error' }, pino.destination(2));
+const faultLogger = (metrics: Metrics): Logger =>
+  pino({ level: 'error' }, new LogWriter(2, (lines) => metrics.logDropped(lines)));

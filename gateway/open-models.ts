@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { openCheckpoint } from '../src/checkpoint/checkpoint.js';
-import { Engine } from '../src/engine/engine.js';
+import { Engine, type EngineOptions } from '../src/engine/engine.js';
 import type { CheckpointConfig, Config, UpstreamModelConfig } from './config/config.js';
 import type { Metrics } from './metrics/metrics.js';
 import { EngineModel } from './models/engine-model.js';
@@ -15,6 +15,7 @@ export interface OpenOptions {
   /** Where the configuration's variables with keys are. */
   readonly env: NodeJS.ProcessEnv;
   readonly metrics: Metrics;
+  readonly engine?: Config['engine'];
 }
 
 export interface OpenModel {
@@ -77,10 +78,9 @@ export async function checkModels(
 async function openCheckpointModel(
   name: string,
   { checkpoint, device, max_streams: maxStreams, memory }: CheckpointConfig,
-  { logger }: OpenOptions,
+  { logger, engine: settings }: OpenOptions,
 ): Promise<OpenModel> {
-  const limit = memory === undefined ? {} : { memoryLimit: memory };
-  const engine = await Engine.open(checkpoint, { device, maxStreams, ...limit });
+  const engine = await Engine.open(checkpoint, { device, maxStreams, ...limitsOf(memory, settings) });
   try {
     await engine.start();
     logLosses(engine, name, logger);
@@ -92,7 +92,18 @@ async function openCheckpointModel(
   }
 }
 
-const LOSSES = { died: 'engine process died', unavailable: 'engine process cannot be started' } as const;
+function limitsOf(memory: number | undefined, settings: Config['engine'] | undefined): EngineOptions {
+  return {
+    ...(memory !== undefined && { memoryLimit: memory }),
+    ...(settings && { stallSeconds: settings.stall_s }),
+  };
+}
+
+const LOSSES = {
+  died: 'engine process died',
+  stalled: 'engine process stalled and was killed',
+  unavailable: 'engine process cannot be started',
+} as const;
 
 function logLosses(engine: Engine, model: string, logger: Logger): void {
   engine.onLoss(({ role, what, reason }) => logger.error({ model, process: role, reason }, LOSSES[what]));
@@ -102,7 +113,7 @@ function logLosses(engine: Engine, model: string, logger: Logger): void {
 async function openUpstream(
   name: string,
   config: UpstreamModelConfig,
-  { logger, env, metrics }: OpenOptions,
+  { logger, env, metrics, engine: settings }: OpenOptions,
 ): Promise<OpenModel> {
   const failed = (code: UpstreamErrorCode): void => metrics.upstreamError(name, code);
   const options = { logger, env, failed };
@@ -111,8 +122,7 @@ async function openUpstream(
     return { model, engine: null, close: () => model.close() };
   }
   const { device, max_streams: maxStreams, memory } = config;
-  const limit = memory === undefined ? {} : { memoryLimit: memory };
-  const engine = await Engine.open(config.scorer, { device, maxStreams, ...limit });
+  const engine = await Engine.open(config.scorer, { device, maxStreams, ...limitsOf(memory, settings) });
   try {
     await engine.start(['score']);
     logLosses(engine, name, logger);

@@ -13,7 +13,7 @@ import { Metrics } from './metrics/metrics.js';
 
 export interface GatewayOptions extends GatewayParts {
   /** Parts of the configuration; what is left out has its default. Port 0 picks a free one. */
-  readonly config?: Omit<ConfigInput, 'models'>;
+  readonly config?: Omit<ConfigInput, 'models' | 'engine'>;
 }
 
 export interface Gateway extends Pick<MountedGateway, 'live' | 'drain' | 'replacePolicies'> {

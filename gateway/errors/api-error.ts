@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { z } from 'zod';
 import { EngineError, type EngineErrorCode } from '../../src/engine/errors.js';
 import { ModelError } from '../../src/files/errors.js';
@@ -42,10 +43,18 @@ const ENGINE_ERRORS: Readonly<
   unavailable: { status: 503, code: 'engine_unavailable' },
   closed: { status: 503, code: 'engine_unavailable' },
   crashed: { status: 500, code: 'engine_crashed' },
+  stalled: { status: 500, code: 'engine_stalled' },
   failed: { status: 500, code: 'engine_failed' },
   too_long: { status: 400, code: 'context_length_exceeded' },
   memory: { status: 503, code: 'insufficient_memory' },
 };
+
+/** Why is in the log: drivers and the system name what only the operator should see. */
+const UNAVAILABLE = 'the engine is not running; it is started again as soon as possible';
+
+/** Names of files alone: where they lie is nobody's business. */
+const withoutFolders = (text: string): string =>
+  text.replaceAll(/(?<![\w.])(?:[A-Za-z]:)?(?:[\\/][^\\/\s'":()]+)+[\\/]/g, '');
 
 /** Headers that belong to a refusal. */
 export function errorHeaders({ status, retryAfterSeconds }: ApiError): Record<string, string> {
@@ -60,13 +69,20 @@ export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof EngineError) {
     const { status, code } = ENGINE_ERRORS[error.code];
-    return new ApiError(status, code, error.message);
+    return new ApiError(
+      status,
+      code,
+      error.code === 'unavailable' ? UNAVAILABLE : withoutFolders(error.message),
+    );
   }
   if (error instanceof SettingsError) {
     const param = `guard.${wireName(error.field)}`;
     return new ApiError(400, 'invalid_value', `${param}: ${error.problem}`, param);
   }
-  if (error instanceof ModelError) return new ApiError(500, 'model_error', error.message);
+  if (error instanceof ModelError) {
+    const message = error.message.replaceAll(error.file, basename(error.file));
+    return new ApiError(500, 'model_error', withoutFolders(message));
+  }
   if (isClientError(error)) {
     const { status, message } = error;
     const type = 'type' in error ? error.type : undefined;

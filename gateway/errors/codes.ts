@@ -4,6 +4,7 @@ export const ERROR_CODES = [
   'context_length_exceeded',
   'engine_crashed',
   'engine_failed',
+  'engine_stalled',
   'engine_unavailable',
   'headers_too_large',
   'host_not_allowed',
@@ -52,6 +53,7 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 export const OWN_FAULTS: ReadonlySet<ErrorCode> = new Set([
   'engine_crashed',
   'engine_failed',
+  'engine_stalled',
   'engine_unavailable',
   'internal_error',
   'model_error',

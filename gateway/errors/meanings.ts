@@ -22,6 +22,11 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
     meaning:
       'The computation failed, for example because of values that are not finite. A new request may succeed.',
   },
+  engine_stalled: {
+    status: '500',
+    meaning:
+      'The engine process made no progress for `engine.stall_s` and was killed. A new request may succeed.',
+  },
   engine_unavailable: {
     status: '503',
     meaning: 'The engine process is not running or is restarting. Try again later.',

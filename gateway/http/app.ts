@@ -31,10 +31,12 @@ const CLIENT = 'client.js';
 const PAGE_HEADERS = {
   'Content-Security-Policy':
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
   'Cache-Control': 'no-cache',
 };
+
+/** express's own redirects to folders repeat the path, which browsers may read as the name of another host. */
+const files = { setHeaders, redirect: false };
 
 export interface AppOptions {
   readonly models: GovernedModels;
@@ -55,6 +57,7 @@ export function createApp(options: AppOptions): Express {
   app.disable('x-powered-by');
   app.use(
     observe(logger, metrics),
+    refuseSniffing,
     followConnection,
     refuseOddForms,
     checkHost(access),
@@ -102,7 +105,7 @@ export function createApp(options: AppOptions): Express {
     app.get('/metrics', checkOrigin(access), authenticate(access, 'metrics'), sendMetrics(metrics));
   }
 
-  app.use(express.static(PAGE_SCRIPTS, { setHeaders }), express.static(PAGE_FILES, { setHeaders }));
+  app.use(addSlash, express.static(PAGE_SCRIPTS, files), express.static(PAGE_FILES, files));
   app.use((req) => {
     throw new ApiError(404, 'not_found', `there is nothing at ${req.method} ${req.path}`);
   });
@@ -119,7 +122,7 @@ export interface MetricsAppOptions extends Pick<AppOptions, 'metrics'> {
 export function createMetricsApp({ metrics, checkName }: MetricsAppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
-  app.use((req, _res, next) => {
+  app.use(refuseSniffing, (req, _res, next) => {
     checkName?.(req.headers);
     next();
   });
@@ -143,6 +146,13 @@ function sendMetrics(metrics: Metrics): RequestHandler {
   };
 }
 
+/** Mounted under a path, the page is below it. The address is relative: whatever the path, it is of the same host. */
+const addSlash: RequestHandler = (req, res, next) => {
+  const [path = '', ...query] = req.originalUrl.split(/(?=\?)/);
+  if (req.path !== '/' || path.endsWith('/') || !['GET', 'HEAD'].includes(req.method)) return next();
+  res.redirect(301, `./${basename(path)}/${query.join('')}`);
+};
+
 function setHeaders(res: Response, file: string): void {
   res.locals.route = 'page';
   res.set(PAGE_HEADERS);
@@ -153,6 +163,12 @@ function setHeaders(res: Response, file: string): void {
 function modelObject({ name, about }: ServedModel, { created }: Models) {
   return { id: name, object: 'model', created, owned_by: 'flinch', ...(about && { flinch: about }) };
 }
+
+/** No browser is to take an answer for something else than it says. */
+const refuseSniffing: RequestHandler = (_req, res, next) => {
+  res.set('X-Content-Type-Options', 'nosniff');
+  next();
+};
 
 /** On the server of another application nobody else does. */
 const followConnection: RequestHandler = (req, res, next) => {

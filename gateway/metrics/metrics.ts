@@ -11,7 +11,7 @@ import { GenerationMetrics } from './generations.js';
 import { GuardMetrics } from './guard.js';
 import { HttpMetrics, type ObservedRequest } from './http.js';
 import { PolicyMetrics } from './policy.js';
-import { buildInfo, processMetrics } from './process.js';
+import { buildInfo, LOG_LINES_DROPPED, processMetrics } from './process.js';
 import { UpstreamMetrics } from './upstream.js';
 
 export interface MetricsSources extends ConnectionSources {
@@ -32,6 +32,7 @@ export class Metrics {
   readonly #engine = new EngineMetrics(this.#families);
   readonly #upstream = new UpstreamMetrics(this.#families);
   readonly #policies = new PolicyMetrics(this.#families);
+  readonly #logLines = this.#families.counter(LOG_LINES_DROPPED);
   readonly #models = new Map<string, ModelSeries>();
   #logger = pino({ level: 'silent' });
   #hasFailed = false;
@@ -93,6 +94,10 @@ export class Metrics {
   /** @param model by its name in the configuration, as below */
   upstreamError(model: string, kind: UpstreamErrorCode): void {
     this.#upstream.failed(model, kind);
+  }
+
+  logDropped(lines: number): void {
+    this.#logLines.inc(lines);
   }
 
   scorerMismatch(model: string): void {

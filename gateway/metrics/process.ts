@@ -10,6 +10,13 @@ export const BUILD_INFO = {
   labels: { version: 'the package version' },
 } as const satisfies Definition;
 
+export const LOG_LINES_DROPPED = {
+  name: 'flinch_log_lines_dropped_total',
+  type: 'counter',
+  help: 'Lines of the log that were lost because they could not be written, for example to a full disk.',
+  labels: {},
+} as const satisfies Definition;
+
 /** Which flinch this is. */
 export function buildInfo(families: Families): void {
   families.gauge(BUILD_INFO).set({ version: packageVersion() }, 1);

@@ -51,7 +51,7 @@ export const METRICS: Readonly<Record<string, readonly (Definition | HistogramDe
     connections.CONNECTIONS,
     connections.RESUMED,
   ],
-  Process: [build.BUILD_INFO],
+  Process: [build.BUILD_INFO, build.LOG_LINES_DROPPED],
 };
 
 const INTRODUCTION = `# Metrics

@@ -55,7 +55,7 @@ export class EngineModel implements ServedModel {
 
   status(): ModelStatus {
     const status = this.#engine.status();
-    return { ready: status.decode.pid !== undefined && status.score.pid !== undefined, ...status };
+    return { ready: status.decode.device !== undefined && status.score.device !== undefined, ...status };
   }
 
   async prepare(

@@ -94,7 +94,7 @@ export class Scorer {
     const { engine } = this;
     return {
       model: engine.checkpoint.name,
-      running: engine.status().score.pid !== undefined,
+      running: engine.status().score.device !== undefined,
       ...this.#agreement.state,
     };
   }

@@ -112,6 +112,7 @@ const HINTS: Readonly<Record<string, string>> = {
   rate_limited: 'Too many questions in a short time. Try again in a moment.',
   context_length_exceeded: 'The question is too long for this model.',
   engine_crashed: 'The model process crashed, and the rest of this answer is lost. Asking again may work.',
+  engine_stalled: 'The model process hung, and the rest of this answer is lost. Asking again may work.',
   engine_unavailable: 'The model is not available right now. Try again in a moment.',
   engine_failed: 'The computation failed, and the rest of this answer is lost. Asking again may work.',
   shutting_down: 'The server is shutting down.',

@@ -83,15 +83,20 @@ async function serve(options: ServeOptions): Promise<void> {
   if (options.checkConfig) return checkConfig(config);
   // The gateway is a part of its own: other commands do not load it.
   const { checkAccess, Metrics, openModels, startGateway } = await import('../../gateway/index.js');
+  const { LogWriter } = await import('../../gateway/log-writer.js');
   checkAccess(config, process.env); // before large models are read
-  const logger = pino({ level: config.log.level, base: { pid: process.pid } }, pino.destination(2));
   const metrics = new Metrics();
+  const log = new LogWriter(2, (lines) => metrics.logDropped(lines));
+  const logger = pino({ level: config.log.level, base: { pid: process.pid } }, log);
   const begun = leaveOnSignal();
   // Without a file there is nothing to read again.
   const signals = options.config === undefined ? null : hangups();
-  const opened = await openModels(config.models, { logger, env: process.env, metrics });
+  const { models, engine, ...rest } = config;
+  const opened = await openModels(models, { logger, env: process.env, metrics, engine });
+  // A fault that nobody has caught is one of a request or of a model, which others must survive.
+  const uncaught = (error: unknown): void => logger.error({ err: error }, 'unhandled rejection');
+  process.on('unhandledRejection', uncaught);
   try {
-    const { models: _, ...rest } = config;
     const gateway = await startGateway({
       models: opened.models,
       config: rest,
@@ -101,13 +106,15 @@ async function serve(options: ServeOptions): Promise<void> {
     });
     const names = describeModels(opened);
     logger.info({ models: names, url: gateway.url }, 'serving');
-    process.stdout.write(
+    // Serving goes on if nobody can be told.
+    new LogWriter(1).write(
       `${heading('flinch')} serves ${names.join(', ')} at ${heading(gateway.url)} (Ctrl-C to stop)\n`,
     );
     begun();
     signals?.reload({ gateway, config, read: () => serveConfig(options, process.env), logger });
     await shutDown(gateway, (fields, text) => logger.info(fields, text));
   } finally {
+    process.off('unhandledRejection', uncaught);
     signals?.close();
     await opened.close();
   }

@@ -1,14 +1,14 @@
 import { availableParallelism } from 'node:os';
 import { type Checkpoint, openCheckpoint } from '../checkpoint/checkpoint.js';
 import { debug } from './debug.js';
-import { candidates, type DeviceChoice } from './device.js';
+import { candidates, type Device, type DeviceChoice } from './device.js';
 import { EngineError } from './errors.js';
 import { type GenerateRequest, Generation } from './generation.js';
 import { decodeMemory, type MemoryNeed, type ScoreSize, scoreMemory } from './memory.js';
 import { MemoryBudget } from './memory-budget.js';
 import { EngineProcess, type ProcessLoss, type ProcessStatus } from './process.js';
 import type { FromDecode, FromScore, OpenMessage, Role, ToDecode, ToScore } from './protocol.js';
-import type { Machine } from './run-limits.js';
+import { type Machine, slowestRunSeconds } from './run-limits.js';
 import { ScoreSequence } from './score-sequence.js';
 import { Share } from './shared-hold.js';
 import { checkIds } from './token-ids.js';
@@ -28,6 +28,11 @@ export interface EngineOptions {
    * refused. By default 70 % of what is available when the engine opens.
    */
   readonly memoryLimit?: number;
+  /**
+   * Seconds without progress after which a process is killed and started anew, beyond what its longest run may take on
+   * a slow machine. Default 60.
+   */
+  readonly stallSeconds?: number;
   /** Milliseconds since any fixed moment. */
   readonly now?: () => number;
 }
@@ -35,6 +40,7 @@ export interface EngineOptions {
 const DEFAULT_MAX_STREAMS = 16;
 const DEFAULT_CONTEXT_LIMIT = 8192;
 const DEFAULT_MEMORY_SHARE = 0.7;
+export const DEFAULT_STALL_SECONDS = 60;
 
 /** Half of the cores for each process. */
 export function defaultThreads(): Readonly<Record<Role, number>> {
@@ -81,8 +87,15 @@ export class Engine {
     const onLoss = (loss: ProcessLoss): void => {
       for (const listener of this.#lossListeners) listener(loss);
     };
-    this.#decode = new EngineProcess(open('decode'), devices, { onLoss });
-    this.#score = new EngineProcess(open('score'), devices, { onLoss });
+    const { stallSeconds = DEFAULT_STALL_SECONDS } = options;
+    const largest = { positions: this.contextLength, weightBytes: checkpoint.weightBytes };
+    const optionsOf = (role: Role) => ({
+      onLoss,
+      stallMs: (device: Device): number =>
+        1000 * (stallSeconds + slowestRunSeconds({ ...this.machine(role), device }, largest)),
+    });
+    this.#decode = new EngineProcess(open('decode'), devices, optionsOf('decode'));
+    this.#score = new EngineProcess(open('score'), devices, optionsOf('score'));
   }
 
   /** @throws ModelError when the folder does not hold a model that flinch can run */

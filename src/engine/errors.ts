@@ -1,5 +1,6 @@
 /**
  * - `crashed`: the engine process died; a new one is being started
+ * - `stalled`: the engine process stood and was killed; a new one is being started
  * - `unavailable`: it could not be started
  * - `overloaded`: as many streams as the engine admits are under way
  * - `failed`: this computation went wrong; the process lives
@@ -9,6 +10,7 @@
  */
 export type EngineErrorCode =
   | 'crashed'
+  | 'stalled'
   | 'unavailable'
   | 'overloaded'
   | 'failed'

@@ -1,7 +1,7 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { childEnvironment } from './child-environment.js';
+import { type ChildEnd, ChildLink } from './child-link.js';
 import { debug } from './debug.js';
 import { adviceFor, type Device, environmentOf } from './device.js';
 import { EngineError } from './errors.js';
@@ -14,8 +14,9 @@ interface Opening {
   readonly role: string;
 }
 
-/** A process that has not left on its own by then is killed. */
-const CLOSE_TIMEOUT_MS = 2000;
+/** Time until a restart that failed is tried again; it doubles with each failure, up to the most. */
+const RETRY_MS = 500;
+const MAX_RETRY_MS = 15_000;
 
 interface FromChild {
   readonly type: string;
@@ -35,12 +36,12 @@ export interface ProcessStatus {
   readonly waiting: number;
 }
 
-/** An engine process that died, or that could not be started. */
+/** An engine process that died or stalled, or that could not be started. */
 export interface ProcessLoss {
   readonly role: string;
-  /** `died`: it ran; it is being restarted. */
-  readonly what: 'died' | 'unavailable';
-  /** Its signal or exit code, or why it does not start. */
+  /** `died`, `stalled`: it ran; it is being restarted. */
+  readonly what: 'died' | 'stalled' | 'unavailable';
+  /** Its signal or exit code, for how long it stood, or why it does not start. */
   readonly reason: string;
 }
 
@@ -64,21 +65,28 @@ interface ProcessOptions {
   readonly onLoss?: (loss: ProcessLoss) => void;
   /** What the process runs: a module that answers `ready` or `unavailable` to the opening. */
   readonly entry?: string;
+  /** Milliseconds without progress after which it is killed, by device; its module then answers `ping` with `pong`. */
+  readonly stallMs?: (device: Device) => number;
 }
 
 /**
- * One engine process as its parent sees it: started on demand, started again after a crash. The streams that were
- * under way are told; the next one finds a new process.
+ * One engine process as its parent sees it: started on demand, killed if it stands, started again after its end until
+ * that succeeds. The streams that were under way are told; the next one finds a new process.
  */
 export class EngineProcess<Out extends object, In extends FromChild> implements ProcessStatus {
   readonly #open: Opening;
   readonly #devices: readonly Device[];
   readonly #entry: string;
   readonly #onLoss: (loss: ProcessLoss) => void;
+  readonly #stallMs: ((device: Device) => number) | undefined;
   readonly #listeners = new Map<number, StreamListener<In>>();
-  #child: Promise<ChildProcess> | null = null;
-  #pid: number | undefined;
+  #started: Promise<void> | null = null;
+  #link: ChildLink<In> | null = null;
   #device: Device | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  /** Restarts that have failed since the last that did not. */
+  #failures = 0;
+  #hasRun = false;
   #streams = 0;
   #starts = 0;
   #closed = false;
@@ -88,16 +96,17 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
   constructor(
     open: Opening,
     devices: readonly Device[],
-    { onLoss = () => {}, entry = ENTRY }: ProcessOptions = {},
+    { onLoss = () => {}, entry = ENTRY, stallMs }: ProcessOptions = {},
   ) {
     this.#open = open;
     this.#onLoss = onLoss;
     this.#devices = devices;
     this.#entry = entry;
+    this.#stallMs = stallMs;
   }
 
   get pid(): number | undefined {
-    return this.#pid;
+    return this.#link?.pid;
   }
 
   get restarts(): number {
@@ -118,104 +127,99 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
    * Waits until the process runs.
    * @throws EngineError `unavailable` when it cannot be started, `closed`
    */
-  async ready(): Promise<ChildProcess> {
-    if (this.#closed) throw new EngineError('closed', 'the engine is closed');
-    this.#child ??= this.#start().catch((error: unknown) => {
-      this.#child = null; // the next stream tries again
-      const failure = error instanceof EngineError ? error : this.#unavailable(`: ${error}`);
-      this.#lose('unavailable', failure.message);
-      throw failure;
-    });
-    return this.#child;
+  async ready(): Promise<void> {
+    if (this.#closed) throw closedError();
+    this.#started ??= this.#start();
+    return this.#started;
   }
 
   async attach(listener: StreamListener<In>): Promise<StreamHandle<Out>> {
-    const child = await this.ready();
+    await this.ready();
+    const link = this.#link;
     this.#streams += 1;
     const stream = this.#streams;
     this.#listeners.set(stream, listener);
     return {
       stream,
-      send: (message) => {
-        // With a callback, a failure is no event: the exit that follows it tells the listener.
-        if (child.connected) child.send(message, () => {});
-      },
+      send: (message) => link?.send(message),
       detach: () => this.#listeners.delete(stream),
     };
   }
 
   close(): Promise<void> {
     this.#closed = true;
-    this.#closing ??= this.#stop();
+    clearTimeout(this.#retry);
+    this.#closing ??= this.#link?.close() ?? Promise.resolve();
     return this.#closing;
   }
 
-  async #stop(): Promise<void> {
-    const child = await this.#child?.catch(() => null);
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const exited = once(child, 'exit');
-    if (child.connected) child.disconnect();
-    const timer = setTimeout(() => child.kill('SIGKILL'), CLOSE_TIMEOUT_MS);
-    await exited;
-    clearTimeout(timer);
-  }
-
   /** A process of its own for each device that is tried: a driver that fails may take its process along. */
-  async #start(): Promise<ChildProcess> {
+  async #start(): Promise<void> {
     this.#starts += 1;
-    let failure: unknown;
+    let reason = '';
     for (const device of this.#devices) {
-      try {
-        return await this.#startOn(device);
-      } catch (error) {
-        failure = error;
-        if (this.#closed) break;
-      }
+      const failure = await this.#startOn(device);
+      if (failure === null) return;
+      reason = failure;
+      if (this.#closed) break;
     }
-    throw failure;
+    if (this.#closed) throw closedError();
+    this.#failed();
+    const message = `the ${this.#open.role} process could not be started${reason}`;
+    this.#lose('unavailable', message);
+    throw new EngineError('unavailable', message);
   }
 
-  async #startOn(device: Device): Promise<ChildProcess> {
-    // 'advanced' carries typed arrays and maps. Standard output stays the command's own.
-    const child = fork(this.#entry, [], {
-      serialization: 'advanced',
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      execArgv: [],
-      env: { ...process.env, ...environmentOf(device, this.#devices.length === 1) },
-    });
-    this.#pid = child.pid;
-    debug('%s process %d: started for %s', this.#open.role, child.pid, device);
-    const ready = new Promise<void>((resolve, reject) => {
-      let reason = '';
-      child.on('message', (message: In) => {
-        if (message.type === 'ready') {
-          this.#device = message.device;
-          resolve();
-        }
-        if (message.type === 'unavailable') reason = `: ${message.message}${adviceFor(device)}`;
-        else if (message.stream !== undefined) this.#listeners.get(message.stream)?.receive(message);
-      });
-      child.on('error', (error) => reject(this.#unavailable(`: ${error.message}`, error)));
-      child.once('exit', (code, signal) => {
-        reject(this.#unavailable(reason || ` (${signal ?? `exit code ${code}`})`));
-        this.#lost(signal ?? `exit code ${code}`);
-      });
-    });
-    child.send({ ...this.#open, device }, () => {});
-    await ready;
-    debug('%s process %d: ready', this.#open.role, child.pid);
-    child.once('exit', (code, signal) => {
-      debug('%s process %d: gone (%s)', this.#open.role, child.pid, signal ?? `exit code ${code}`);
-      this.#child = null;
-      this.#lose('died', signal ?? `exit code ${code}`);
-      if (!this.#closed) this.ready().catch(() => {}); // whoever listens, or needs it next, hears why it does not start
-    });
-    return child;
+  /** One that never ran is tried again by the next stream. Any other is by itself, and until then streams are refused. */
+  #failed(): void {
+    if (!this.#hasRun) {
+      this.#started = null;
+      return;
+    }
+    const delay = Math.min(RETRY_MS * 2 ** this.#failures, MAX_RETRY_MS);
+    this.#failures += 1;
+    this.#retry = setTimeout(() => this.#restart(), delay).unref();
   }
 
-  #unavailable(reason: string, cause?: Error): EngineError {
-    return new EngineError('unavailable', `the ${this.#open.role} process could not be started${reason}`, {
-      cause,
+  #restart(): void {
+    this.#started = null;
+    this.ready().catch(() => {}); // whoever listens, or needs it next, hears why it does not start
+  }
+
+  /** @returns why it could not be started */
+  #startOn(device: Device): Promise<string | null> {
+    return new Promise((resolve) => {
+      let unavailable = '';
+      let opened = false;
+      const link = new ChildLink<In>({
+        entry: this.#entry,
+        env: {
+          ...childEnvironment(process.env),
+          ...environmentOf(device, this.#devices.length === 1),
+        },
+        stallMs: this.#stallMs?.(device),
+        receive: (message) => {
+          if (message.type === 'ready') {
+            debug('%s process %d: ready', this.#open.role, link.pid);
+            opened = true;
+            this.#device = message.device;
+            this.#hasRun = true;
+            this.#failures = 0;
+            resolve(null);
+          } else if (message.type === 'unavailable') unavailable = `: ${message.message}${adviceFor(device)}`;
+          else if (message.stream !== undefined) this.#listeners.get(message.stream)?.receive(message);
+        },
+        ended: (end) => {
+          debug('%s process %d: gone (%s)', this.#open.role, link.pid, end.reason);
+          this.#link = null;
+          this.#device = undefined;
+          if (opened) this.#lost(end);
+          else resolve(unavailable || (end.how === 'exited' ? ` (${end.reason})` : `: ${end.reason}`));
+        },
+      });
+      this.#link = link;
+      debug('%s process %d: started for %s', this.#open.role, link.pid, device);
+      link.send({ ...this.#open, device });
     });
   }
 
@@ -223,14 +227,25 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
     if (!this.#closed) this.#onLoss({ role: this.#open.role, what, reason });
   }
 
-  #lost(how: string): void {
-    this.#pid = undefined;
-    this.#device = undefined;
+  /** A process that ran has ended. */
+  #lost({ how, reason }: ChildEnd): void {
     const error = this.#closed
-      ? new EngineError('closed', 'the engine was closed')
-      : new EngineError('crashed', `the ${this.#open.role} process died (${how}); it is being restarted`);
+      ? closedError()
+      : how === 'stalled'
+        ? new EngineError(
+            'stalled',
+            `the ${this.#open.role} process was killed (${reason}); it is being restarted`,
+          )
+        : new EngineError(
+            'crashed',
+            `the ${this.#open.role} process died (${reason}); it is being restarted`,
+          );
     const listeners = [...this.#listeners.values()];
     this.#listeners.clear();
     for (const listener of listeners) listener.fail(error);
+    this.#lose(how === 'stalled' ? 'stalled' : 'died', reason);
+    if (!this.#closed) this.#restart();
   }
 }
+
+const closedError = (): EngineError => new EngineError('closed', 'the engine is closed');

@@ -37,14 +37,21 @@ export interface GenerateMessage {
   readonly credit: number;
 }
 
+/** Asks for a `pong`, between two runs: whether the process goes on. */
+export interface PingMessage {
+  readonly type: 'ping';
+}
+
 export type ToDecode =
   | OpenMessage
+  | PingMessage
   | GenerateMessage
   | { readonly type: 'credit'; readonly stream: number; readonly tokens: number }
   | { readonly type: 'cancel'; readonly stream: number };
 
-/** What both kinds say when they have opened their model, or could not. */
-type Opened =
+/** What both kinds say when they have opened their model, or could not, and when they are asked whether they go on. */
+type OfProcess =
+  | { readonly type: 'pong' }
   /** With the device on which all sessions opened. */
   | { readonly type: 'ready'; readonly device: Device }
   | { readonly type: 'unavailable'; readonly message: string };
@@ -61,7 +68,7 @@ export interface SampledToken {
 }
 
 export type FromDecode =
-  | Opened
+  | OfProcess
   | SampledToken
   | { readonly type: 'end'; readonly stream: number; readonly reason: 'stop' | 'length' }
   | { readonly type: 'failed'; readonly stream: number; readonly message: string };
@@ -123,6 +130,7 @@ export interface ForkMessage {
 
 export type ToScore =
   | OpenMessage
+  | PingMessage
   | PassMessage
   | SampleMessage
   /** A sequence that begins as the first `length` tokens of another one. */
@@ -150,7 +158,7 @@ export interface PassToken {
 }
 
 export type FromScore =
-  | Opened
+  | OfProcess
   | {
       readonly type: 'scored';
       readonly stream: number;

@@ -67,6 +67,25 @@ export function rowsPerRun(machine: Machine, { keys, passes, scored, backward = 
   return Math.max(1, Math.min(Math.max(inTime, MIN_ROWS), inMemory, MAX_ROWS));
 }
 
+/** Of a machine that is slower than any, or busy with other things. */
+const SLOWNESS = 20;
+const SLOW_BYTES_PER_SECOND = 50e6;
+
+/**
+ * Seconds that the longest run may take where everything is slow, and the weights must be read first. If it takes longer,
+ * it hangs.
+ */
+export function slowestRunSeconds(
+  machine: Machine,
+  { positions, weightBytes }: { readonly positions: number; readonly weightBytes: number },
+): number {
+  const passes = (rows: number): number =>
+    3 * operations(machine.config, { rows, keys: positions, scored: rows });
+  const seconds = Math.min(1, passes(positions) / operationsPerRun(machine));
+  const least = passes(MIN_ROWS) / operationsPerRun(machine);
+  return SLOWNESS * Math.max(seconds, least) + weightBytes / SLOW_BYTES_PER_SECOND;
+}
+
 const operationsPerRun = ({ threads, device = 'cpu' }: Machine): number =>
   device === 'cpu' ? RUN_OPERATIONS * threads : GPU_RUN_OPERATIONS;
 

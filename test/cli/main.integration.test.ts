@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { flinch, start } from '../support/cli.js';
 import { checkpointFolder, REASONER } from '../support/golden.js';
+import { isAlive } from '../support/process.js';
 
 describe('flinch', () => {
   it('shows its commands, and for each its options and an example', async () => {
@@ -81,7 +82,7 @@ describe('flinch serve', () => {
     const pids = await enginePids(url);
     running.child.kill('SIGTERM');
     expect(await running.finished).toMatchObject({ code: 0, stderr: '' });
-    expect(pids.map(alive)).toEqual([false, false]);
+    expect(pids.map(isAlive)).toEqual([false, false]);
   });
 
   it('says that the port is taken', async () => {
@@ -98,10 +99,10 @@ describe('flinch serve', () => {
   it('takes its engine processes along when it is killed', async () => {
     const running = start(['serve', '--port', '0', '--log-level', 'silent']);
     const pids = await enginePids(await address(running.stdout));
-    expect(pids.map(alive)).toEqual([true, true]);
+    expect(pids.map(isAlive)).toEqual([true, true]);
     running.child.kill('SIGKILL');
     await running.finished;
-    await expect.poll(() => pids.map(alive), { timeout: 5000 }).toEqual([false, false]);
+    await expect.poll(() => pids.map(isAlive), { timeout: 5000 }).toEqual([false, false]);
   });
 });
 
@@ -111,12 +112,4 @@ const health = z.object({ models: z.tuple([z.object({ decode: engineProcess, sco
 async function enginePids(url: string): Promise<number[]> {
   const { models } = health.parse(await (await fetch(`${url}/healthz`)).json());
   return [models[0].decode.pid, models[0].score.pid];
-}
-
-function alive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }

@@ -12,6 +12,9 @@ process.on('SIGINT', () => {});
 process.on('SIGTERM', () => {});
 process.on('disconnect', () => process.exit(0));
 process.once('message', (message: OpenMessage) => void open(message));
+process.on('message', ({ type }: ToDecode | ToScore) => {
+  if (type === 'ping') send({ type: 'pong' });
+});
 
 /** A message that cannot be delivered means that the parent is gone. */
 const send = (message: FromDecode | FromScore): void => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { useGateway } from '../../support/gateway.js';
+import { exchange, request } from '../../support/raw.js';
 
 const gateway = useGateway();
 const get = (path: string) => fetch(`${gateway.url}${path}`);
@@ -32,6 +33,20 @@ describe('the gateway', () => {
     expect(client.headers.get('access-control-allow-origin')).toBe('*');
     expect(await client.text()).toContain('FlinchClient');
     expect((await get('/main.js')).headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  it('has no answer of it taken for something else than it says', async () => {
+    for (const path of ['/livez', '/v1/models', '/v1/nowhere', '/metrics', '/', '/main.js']) {
+      expect((await get(path)).headers.get('x-content-type-options'), path).toBe('nosniff');
+    }
+  });
+
+  it('redirects nobody to a host that is named in the path', async () => {
+    for (const path of ['/\\evil.example/..', '//evil.example/..', '/%5cevil.example/%2e%2e']) {
+      const answer = await exchange(gateway.url, request(`GET ${path}`));
+      expect(answer, path).toMatch(/^HTTP\/1\.1 40[04]/);
+      expect(answer, path).not.toMatch(/location:/i);
+    }
   });
 
   it('does not serve its sources', async () => {

@@ -89,8 +89,9 @@ function whenPossible<T>(work: () => Promise<T>): Promise<T> {
     maxTimeout: 2000,
     shouldRetry: ({ error }) => {
       if (!(error instanceof EngineError)) return false;
-      if (error.code === 'crashed') crashes += 1;
-      return error.code === 'overloaded' || (error.code === 'crashed' && crashes <= MAX_CRASHES);
+      const lost = error.code === 'crashed' || error.code === 'stalled';
+      if (lost) crashes += 1;
+      return error.code === 'overloaded' || (lost && crashes <= MAX_CRASHES);
     },
   });
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { DEVICE_CHOICES } from '../../src/engine/device.js';
-import { DEFAULT_STALL_SECONDS } from '../../src/engine/engine.js';
 import { contradictionIn } from '../policy/contradiction.js';
 import { policySchema } from '../policy/policy-schema.js';
 
@@ -209,7 +208,7 @@ const sections = z.strictObject({
     .describe('Models by the name that requests use; default: the embedded reasoner.'),
   engine: z
     .strictObject({
-      stall_s: seconds(DEFAULT_STALL_SECONDS, 0.1).describe(
+      stall_s: seconds(60, 0.1).describe(
         'Time without progress after which an engine process is killed and started anew, beyond what its longest computation takes on a slow machine.',
       ),
     })

@@ -26,7 +26,7 @@ export const QUEUE_DEPTH = {
 export const RESTARTS = {
   name: 'flinch_engine_restarts_total',
   type: 'counter',
-  help: 'Restarts of an engine process after it died or failed to start.',
+  help: 'Restarts of an engine process after it died, stalled or failed to start.',
   labels: LABELS,
 } as const satisfies Definition;
 

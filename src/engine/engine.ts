@@ -8,7 +8,7 @@ import { decodeMemory, type MemoryNeed, type ScoreSize, scoreMemory } from './me
 import { MemoryBudget } from './memory-budget.js';
 import { EngineProcess, type ProcessLoss, type ProcessStatus } from './process.js';
 import type { FromDecode, FromScore, OpenMessage, Role, ToDecode, ToScore } from './protocol.js';
-import { type Machine, slowestRunSeconds } from './run-limits.js';
+import { longestSilence, type Machine } from './run-limits.js';
 import { ScoreSequence } from './score-sequence.js';
 import { Share } from './shared-hold.js';
 import { checkIds } from './token-ids.js';
@@ -29,8 +29,8 @@ export interface EngineOptions {
    */
   readonly memoryLimit?: number;
   /**
-   * Seconds without progress after which a process is killed and started anew, beyond what its longest run may take on
-   * a slow machine. Default 60.
+   * Seconds without progress after which a process is killed and started anew, on top of what its longest run takes on a
+   * slow machine. Default 60.
    */
   readonly stallSeconds?: number;
   /** Milliseconds since any fixed moment. */
@@ -40,7 +40,7 @@ export interface EngineOptions {
 const DEFAULT_MAX_STREAMS = 16;
 const DEFAULT_CONTEXT_LIMIT = 8192;
 const DEFAULT_MEMORY_SHARE = 0.7;
-export const DEFAULT_STALL_SECONDS = 60;
+const DEFAULT_STALL_SECONDS = 60;
 
 /** Half of the cores for each process. */
 export function defaultThreads(): Readonly<Record<Role, number>> {
@@ -92,7 +92,7 @@ export class Engine {
     const optionsOf = (role: Role) => ({
       onLoss,
       stallMs: (device: Device): number =>
-        1000 * (stallSeconds + slowestRunSeconds({ ...this.machine(role), device }, largest)),
+        1000 * (stallSeconds + longestSilence({ ...this.machine(role), device }, largest)),
     });
     this.#decode = new EngineProcess(open('decode'), devices, optionsOf('decode'));
     this.#score = new EngineProcess(open('score'), devices, optionsOf('score'));

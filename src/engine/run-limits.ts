@@ -67,23 +67,28 @@ export function rowsPerRun(machine: Machine, { keys, passes, scored, backward = 
   return Math.max(1, Math.min(Math.max(inTime, MIN_ROWS), inMemory, MAX_ROWS));
 }
 
-/** Of a machine that is slower than any, or busy with other things. */
+/** How much longer than predicted a run may take, on a machine that is slow or busy. */
 const SLOWNESS = 20;
 const SLOW_BYTES_PER_SECOND = 50e6;
+/**
+ * Per layer squared, for onnxruntime to plan the largest graph: five times what 32 samples through 30 layers took
+ * (TokUR, 6.5 s).
+ */
+const SLOW_PLAN_SECONDS = 0.035;
 
 /**
- * Seconds that the longest run may take where everything is slow, and the weights must be read first. If it takes longer,
- * it hangs.
+ * Seconds for which a process may be silent if it works: it plans a graph, reads the weights, and runs the longest run,
+ * all of it slowly.
  */
-export function slowestRunSeconds(
+export function longestSilence(
   machine: Machine,
   { positions, weightBytes }: { readonly positions: number; readonly weightBytes: number },
 ): number {
-  const passes = (rows: number): number =>
-    3 * operations(machine.config, { rows, keys: positions, scored: rows });
-  const seconds = Math.min(1, passes(positions) / operationsPerRun(machine));
-  const least = passes(MIN_ROWS) / operationsPerRun(machine);
-  return SLOWNESS * Math.max(seconds, least) + weightBytes / SLOW_BYTES_PER_SECOND;
+  const runs = (rows: number): number =>
+    (3 * operations(machine.config, { rows, keys: positions, scored: rows })) / operationsPerRun(machine);
+  const run = Math.max(Math.min(1, runs(positions)), runs(MIN_ROWS));
+  const plan = SLOW_PLAN_SECONDS * machine.config.layers ** 2;
+  return plan + weightBytes / SLOW_BYTES_PER_SECOND + SLOWNESS * run;
 }
 
 const operationsPerRun = ({ threads, device = 'cpu' }: Machine): number =>

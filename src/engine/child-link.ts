@@ -54,7 +54,8 @@ export class ChildLink<In> {
     });
     if (stallMs === undefined) return;
     const ping = (): void => this.send({ type: 'ping' });
-    const stalled = (): void => this.#kill({ how: 'stalled', reason: `no progress for ${stallMs / 1000} s` });
+    const stalled = (): void =>
+      this.#kill({ how: 'stalled', reason: `no progress for ${Number((stallMs / 1000).toFixed(1))} s` });
     this.#watch = new StallWatch({ limitMs: stallMs, ping, stalled });
   }
 

@@ -10,6 +10,7 @@ describe('the environment of an engine process', () => {
       LD_LIBRARY_PATH: '/usr/local/cuda/lib64',
       CUDA_VISIBLE_DEVICES: '1',
       NVIDIA_VISIBLE_DEVICES: 'all',
+      XDG_DATA_DIRS: '/usr/share',
       VK_DRIVER_FILES: '/etc/vulkan/icd.json',
       LC_ALL: 'C',
       SystemRoot: 'C:\\Windows',
@@ -25,7 +26,8 @@ describe('the environment of an engine process', () => {
       NVIDIA_API_KEY: 'd',
       NODE_AUTH_TOKEN: 'e',
       AWS_SECRET_ACCESS_KEY: 'f',
-      UV_INDEX_PASSWORD: 'g',
+      UV_INDEX_URL: 'https://user:password@host',
+      ORT_TOKEN: 'g',
       DATABASE_URL: 'postgres://user:password@host',
       FLINCH_MODELS: '{}',
     };

@@ -29,6 +29,6 @@ it.runIf(platform() === 'linux')('a log goes on on a line of its own once its di
   const lines = folder.read('log').trimEnd().split('\n');
   expect(lines.at(-1)).toBe('{"again":true}');
   expect(JSON.parse(lines[0]!)).toMatchObject({ i: 0 });
-  // Of 67 bytes, and of 68 from the tenth on: 1024 hold 15.
-  expect(Number(stdout)).toBe(25);
+  // Of 68 bytes, and of 69 from the eleventh on: 1024 hold 14.
+  expect(Number(stdout)).toBe(26);
 });

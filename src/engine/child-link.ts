@@ -45,7 +45,7 @@ export class ChildLink<In> {
     }
     this.#child = child;
     // Out of descriptors, or at the limit of processes, it has neither channel nor exit.
-    child.on('error', ({ message }) => this.#end({ how: 'failed', reason: message }));
+    child.on('error', ({ message }) => this.#kill({ how: 'failed', reason: message }));
     child.once('exit', (code, signal) => this.#end({ how: 'exited', reason: signal ?? `exit code ${code}` }));
     child.on('message', (message: In) => {
       if (this.#isOver) return;
@@ -80,8 +80,9 @@ export class ChildLink<In> {
 
   /** That is its end, even if the system cannot end it now: a driver may hold it. */
   #kill(end: ChildEnd): void {
-    this.#child?.kill('SIGKILL');
+    if (this.#isOver) return;
     this.#end(end);
+    this.#child?.kill('SIGKILL');
   }
 
   #end(end: ChildEnd): void {

@@ -15,7 +15,7 @@ beforeEach(async () => {
   const model = folder.path('reasoner');
   await cp(REASONER, model, { recursive: true });
   // A short text: the longest run of a slow machine counts towards the limit.
-  engine = await Engine.open(model, { stallSeconds: 1, contextLength: 320 });
+  engine = await Engine.open(model, { stallSeconds: 3, contextLength: 320 });
   await engine.start();
   const models = new Models([await EngineModel.open('reasoner', engine)]);
   gateway = await startGateway({ models, config: { listen: { port: 0 } } });

@@ -5,9 +5,11 @@ import { samplingDefaults } from '../../src/engine/sampler.js';
 import { guardedGeneration } from '../../src/guard/guarded-generation.js';
 import { generate } from '../../src/stream/generate.js';
 import { METHODS } from '../../src/uncertainty/method-names.js';
+import { ApiError } from '../errors/api-error.js';
+import { checkOwnCompletion, DEFAULT_LENGTH, type Prompt } from '../requests/completion-request.js';
 import { type GenerationFields, LIMITS, stopsOf, textRequest } from '../requests/generation-request.js';
 import { isEmbedded } from './model-about.js';
-import { lengthWarnings, maxTokensOf, promptOf, roomAfter } from './prompt.js';
+import { lengthWarnings, maxTokensOf, promptOf, rawPromptOf, roomAfter } from './prompt.js';
 import { guardInForce, withWarnings } from './resolve-guard.js';
 import { RiskModels } from './risk-models.js';
 import type {
@@ -60,17 +62,19 @@ export class EngineModel implements ServedModel {
 
   async prepare(
     request: GenerationFields,
-    { canRetract, maxTokens, written }: PrepareOptions,
+    { prompt, canRetract, maxTokens, written }: PrepareOptions,
   ): Promise<Prepared> {
     const engine = this.#engine;
-    const { messages } = textRequest(request);
-    const promptIds = promptOf(engine, messages);
+    const { promptIds, unasked } =
+      prompt === undefined
+        ? { promptIds: promptOf(engine, textRequest(request).messages), unasked: maxTokens }
+        : completionOf(engine, request, prompt, maxTokens);
     const room = roomAfter(engine, promptIds);
     const { generation, eosTokenIds } = engine.checkpoint;
     const defaults = samplingDefaults(generation);
     const asked = {
       promptIds,
-      maxTokens: maxTokensOf(request, room, maxTokens),
+      maxTokens: maxTokensOf(request, room, unasked),
       endIds: eosTokenIds,
       stop: stopsOf(request),
       topLogprobs: request.top_logprobs ?? 0,
@@ -98,4 +102,19 @@ export class EngineModel implements ServedModel {
           : generate(engine, asked, gate),
     };
   }
+}
+
+/** @throws ApiError 400 */
+function completionOf(
+  engine: Engine,
+  request: GenerationFields,
+  prompt: Prompt,
+  maxTokens = DEFAULT_LENGTH,
+): { readonly promptIds: readonly number[]; readonly unasked: number } {
+  checkOwnCompletion(request);
+  const promptIds = rawPromptOf(engine, prompt);
+  if (promptIds) return { promptIds, unasked: Math.min(maxTokens, DEFAULT_LENGTH) };
+  const problem =
+    "messages: it is unknown which tokens this model's tokenizer puts before a text; send token ids";
+  throw new ApiError(400, 'unsupported_parameter', problem, 'messages');
 }

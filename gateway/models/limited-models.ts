@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { tap } from 'rxjs';
 import type { Config } from '../config/config.js';
 import { ApiError } from '../errors/api-error.js';
+import type { Prompt } from '../requests/completion-request.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import type { Message } from '../requests/messages.js';
 import { Models } from './models.js';
@@ -47,20 +48,24 @@ class BoundedModel implements ServedModel {
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
     const { limits, texts } = this.#bounds;
-    checkPrompt(request, limits.prompt_characters);
+    checkPrompt(request, options.prompt, limits.prompt_characters);
     const maxTokens = limits.response_tokens;
     if (maxTokens !== undefined) checkTokens(request, maxTokens);
     const prepared = await this.#model.prepare(request, {
       ...options,
       ...(maxTokens !== undefined && { maxTokens }),
     });
-    return texts ? withTexts(prepared, request, texts) : prepared;
+    return texts
+      ? withTexts(prepared, { messages: request.messages, prompt: options.prompt }, texts)
+      : prepared;
   }
 }
 
 /** @throws ApiError 400 */
-function checkPrompt({ messages }: GenerationFields, limit: number): void {
-  const characters = messages.reduce((sum, message) => sum + lengthOf(message), 0);
+function checkPrompt({ messages }: GenerationFields, prompt: Prompt = '', limit: number): void {
+  // Of ids nobody but the model knows the text; its context bounds them.
+  const own = typeof prompt === 'string' ? prompt.length : 0;
+  const characters = messages.reduce((sum, message) => sum + lengthOf(message), own);
   if (characters <= limit) return;
   const text = `messages: ${characters} characters exceed the limit of ${limit}`;
   throw new ApiError(400, 'prompt_too_long', text, 'messages');
@@ -83,11 +88,15 @@ function checkTokens(request: GenerationFields, limit: number): void {
 }
 
 /** Logs the prompt as it starts and what was written for it at its end, whatever that is. */
-function withTexts(prepared: Prepared, { messages }: GenerationFields, logger: Logger): Prepared {
+function withTexts(
+  prepared: Prepared,
+  { messages, prompt }: { readonly messages: readonly Message[]; readonly prompt: Prompt | undefined },
+  logger: Logger,
+): Prepared {
   return {
     ...prepared,
     start: (gate) => {
-      logger.info({ model: prepared.model, messages }, 'prompt');
+      logger.info({ model: prepared.model, ...(prompt === undefined ? { messages } : { prompt }) }, 'prompt');
       const tokens: string[] = [];
       return prepared.start(gate).pipe(
         tap({

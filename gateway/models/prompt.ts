@@ -2,7 +2,9 @@ import type { Engine } from '../../src/engine/engine.js';
 import { TemplateError } from '../../src/files/errors.js';
 import type { ChatMessage, TemplateVariables } from '../../src/tokenizer/chat-template.js';
 import { encodePrompt } from '../../src/tokenizer/prompt.js';
+import type { Tokenizer } from '../../src/tokenizer/tokenizer.js';
 import { ApiError } from '../errors/api-error.js';
+import type { Prompt } from '../requests/completion-request.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 
 /**
@@ -15,14 +17,8 @@ export function promptOf(
   messages: readonly ChatMessage[],
   variables: TemplateVariables = {},
 ): number[] {
-  // Tokenising stops all streams for a while: a text that cannot possibly fit is refused unread. The factor is for
-  // what a normaliser may take away.
-  const { longestToken } = engine.checkpoint.tokenizer;
   const characters = messages.reduce((sum, { content }) => sum + (content?.length ?? 0), 0);
-  if (characters > 4 * longestToken * engine.contextLength) {
-    const message = `messages: ${characters} characters cannot fit into the context length of ${engine.contextLength} tokens`;
-    throw new ApiError(400, 'context_length_exceeded', message, 'messages');
-  }
+  checkLength(characters, engine.checkpoint.tokenizer, engine.contextLength);
   try {
     return encodePrompt(engine.checkpoint, messages, variables);
   } catch (error) {
@@ -35,6 +31,32 @@ export function promptOf(
 }
 
 /**
+ * Token ids of a prompt that no chat template surrounds. In a text the names of special tokens are those tokens.
+ *
+ * @param prefix that the tokenizer puts before a text
+ * @returns `null` for a text before which nobody knows which tokens come
+ * @throws ApiError 400 for ids that the model does not have, and for a prompt that is empty or cannot fit
+ */
+export function rawPromptOf(
+  { checkpoint, contextLength }: Engine,
+  prompt: Prompt,
+  prefix: Tokenizer['prefix'] = checkpoint.tokenizer.prefix,
+): readonly number[] | null {
+  const { tokenizer, config } = checkpoint;
+  if (typeof prompt === 'string') {
+    checkLength(prompt.length, tokenizer, contextLength);
+    if (prefix === null) return null;
+    const ids = [...prefix, ...tokenizer.encode(prompt)];
+    if (ids.length > 0) return ids;
+    throw new ApiError(400, 'invalid_value', 'messages: must have at least one token', 'messages');
+  }
+  const unknown = prompt.find((id) => id >= config.vocabSize);
+  if (unknown === undefined) return prompt;
+  const problem = `messages: the model has no token ${unknown}; its vocabulary has ${config.vocabSize}`;
+  throw new ApiError(400, 'invalid_value', problem, 'messages');
+}
+
+/**
  * Tokens that are left for the response.
  * @throws ApiError 400 for none
  */
@@ -42,6 +64,18 @@ export function roomAfter({ contextLength }: Engine, promptIds: readonly number[
   const room = contextLength - promptIds.length;
   if (room >= 1) return room;
   const message = `messages: ${promptIds.length} tokens leave no room in the context length of ${contextLength}`;
+  throw new ApiError(400, 'context_length_exceeded', message, 'messages');
+}
+
+/** Tokenising stops all streams for a while: a text that cannot possibly fit is refused unread. */
+function checkLength(
+  characters: number,
+  { longestToken }: Pick<Tokenizer, 'longestToken'>,
+  contextLength: number,
+): void {
+  // The factor is for what a normaliser may take away.
+  if (characters <= 4 * longestToken * contextLength) return;
+  const message = `messages: ${characters} characters cannot fit into the context length of ${contextLength} tokens`;
   throw new ApiError(400, 'context_length_exceeded', message, 'messages');
 }
 

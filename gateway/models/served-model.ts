@@ -7,6 +7,7 @@ import type { FlowGate } from '../../src/stream/flow-gate.js';
 import type { Vocabulary } from '../../src/stream/wire.js';
 import type { Method } from '../../src/uncertainty/method-names.js';
 import type { ErrorCode } from '../errors/codes.js';
+import type { Prompt } from '../requests/completion-request.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 
 /** The settings in force, as clients are told: relative sizes made absolute. */
@@ -38,6 +39,8 @@ export interface Prepared {
 }
 
 export interface PrepareOptions {
+  /** What is continued in place of `messages`, with no chat template around it. */
+  readonly prompt?: Prompt;
   /** Whether the client can be told that tokens are void; else they are held until they cannot be. */
   readonly canRetract: boolean;
   /** Whether chunks may be passed on as they came where nothing is to be scored. */

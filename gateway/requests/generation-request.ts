@@ -37,20 +37,26 @@ export const stopsOf = ({ stop }: { readonly stop?: string | readonly string[] |
 const listOf = (stop: string | readonly string[]): readonly string[] =>
   typeof stop === 'string' ? [stop] : stop;
 
-/** What the gateway itself reads of a request; an upstream is sent all fields as they came. */
-const generationFields = {
+/** Those that every API has. */
+export const commonFields = {
   model: z.string().describe('Name of a model in the configuration.'),
-  messages,
   temperature: z
     .number()
     .min(0)
     .nullish()
     .describe('Sampling temperature; 0 is greedy (default: that of the model).'),
   top_p: z.number().gt(0).max(1).nullish(),
+  guard: askedGuardSchema
+    .nullish()
+    .transform((guard) => guard ?? {})
+    .describe('How tokens are scored, and what happens to doubtful steps.'),
+};
+
+/** Those of completions, of a chat or of a prompt. */
+export const completionFields = {
+  ...commonFields,
   top_k: z.int().nullish().describe('Number of most probable tokens to sample from; 0 means all.'),
   seed: z.int().nullish().describe('The same seed gives the same response.'),
-  max_tokens: z.int().min(1).nullish().describe('Older name of `max_completion_tokens`.'),
-  max_completion_tokens: z.int().min(1).nullish().describe('Maximum length of the response, in tokens.'),
   clamp: z
     .boolean()
     .nullish()
@@ -58,26 +64,32 @@ const generationFields = {
       'Lower a `max_completion_tokens` or `top_logprobs` that is too large for the model instead of refusing it; `guard.warnings` says so (default: false).',
     ),
   stop: stop.nullish(),
+};
+
+/** What the gateway itself reads of a request; an upstream is sent all fields as they came. */
+const generationFields = {
+  ...completionFields,
+  messages,
+  max_tokens: z.int().min(1).nullish().describe('Older name of `max_completion_tokens`.'),
+  max_completion_tokens: z.int().min(1).nullish().describe('Maximum length of the response, in tokens.'),
   top_logprobs: z
     .int()
     .min(0)
     .max(LIMITS.topLogprobs)
     .nullish()
     .describe('Number of most probable alternatives reported for each token.'),
-  guard: askedGuardSchema
-    .nullish()
-    .transform((guard) => guard ?? {})
-    .describe('How tokens are scored, and what happens to doubtful steps.'),
 };
 
-const resumable = z.boolean().nullish().describe('Whether the generation outlives its connection.');
+export const resumable = z.boolean().nullish().describe('Whether the generation outlives its connection.');
+
+export const streamOptions = z.looseObject({ include_usage: z.boolean().nullish() }).nullish();
 
 /** The body of `POST /v1/chat/completions`. What it does not name is the upstream's to judge. */
 export const chatSchema = z
   .looseObject({
     ...generationFields,
     stream: z.boolean().nullish(),
-    stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+    stream_options: streamOptions,
     logprobs: z.boolean().nullish(),
     resumable,
   })
@@ -131,7 +143,8 @@ export interface GenerationFields extends Pick<ChatRequest, keyof typeof generat
   readonly [field: string]: unknown;
 }
 
-const transport = z.unknown().optional();
+/** Read by those that carry the request. */
+export const transport = z.unknown().optional();
 
 /** A request for a model that takes text alone, such as those that flinch runs itself. */
 const textSchema = z.strictObject({

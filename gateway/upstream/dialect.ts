@@ -34,24 +34,29 @@ export interface Call {
 type Begun = NonNullable<UpstreamRequest['begun']>;
 
 /** The first way for which everything is known; `null` for none. */
-export function wayOf({ ways }: Pick<Dialect, 'ways'>, begun: Begun): ResumeWay | null {
+export function wayOf({ ways, raw }: Pick<Dialect, 'ways' | 'raw'>, begun: Begun): ResumeWay | null {
   const possible: Readonly<Record<ResumeWay, boolean>> = {
     tokens: begun.promptIds !== null && begun.ids !== null,
-    continueFinalMessage: true,
-    prompt: begun.prompt !== undefined,
+    continueFinalMessage: !begun.raw,
+    // Ollama's completions put a template around a prompt, `/api/generate` does not.
+    prompt: begun.prompt !== undefined && !(begun.raw && raw === 'generate'),
   };
-  return ways.find((way) => possible[way]) ?? null;
+  const way = ways.find((way) => possible[way]) ?? null;
+  // A server that takes ids puts nothing around a text either.
+  const plain = ways.includes('tokens') && raw === 'completions';
+  return way ?? (begun.raw && plain && possible.prompt ? 'prompt' : null);
 }
 
 /** White space at the end of a text that is not sent, for the server would not see it: it may write it again. */
-export function seamOf(dialect: Pick<Dialect, 'ways' | 'trims'>, begun: Begun | undefined): string {
+export function seamOf(dialect: Pick<Dialect, 'ways' | 'raw' | 'trims'>, begun: Begun | undefined): string {
   if (!begun || !dialect.trims || wayOf(dialect, begun) !== 'continueFinalMessage') return '';
   return begun.text.slice(begun.text.trimEnd().length);
 }
 
 /** @throws UpstreamError for a continuation that the server has no way for */
 export function callOf(model: string, request: UpstreamRequest, dialect: Dialect): Call {
-  const { begun } = request;
+  const { begun, prompt: asked } = request;
+  if (!begun && asked !== undefined) return completion(model, request, dialect, asked);
   if (!begun) return chat(model, request, dialect, {});
   const way = wayOf(dialect, begun);
   if (way === 'tokens') {
@@ -99,16 +104,20 @@ function completion(
   prompt: string | readonly number[],
 ): Call {
   const top = alternatives(request, dialect);
-  const fields = Object.entries(request.fields ?? {}).filter(([name]) => !OF_CHATS.has(name));
+  const { fields = {}, verbatim } = request;
+  const own = request.prompt === undefined ? withoutFieldsOfChats(fields) : fields;
   const body = {
-    ...Object.fromEntries(fields),
+    ...own,
     ...common(model, request, dialect),
     ...given('max_tokens', request.maxTokens),
     prompt,
     ...(top !== null && { logprobs: top }),
   };
-  return { path: '/completions', body, framing: 'sse', format: 'chunk' };
+  return { path: '/completions', body, framing: 'sse', format: verbatim ? 'verbatim' : 'chunk' };
 }
+
+const withoutFieldsOfChats = (fields: object): object =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !OF_CHATS.has(name)));
 
 /** https://github.com/ollama/ollama/blob/main/docs/api.md, "Generate a completion" and "Request (Raw Mode)". */
 function generate(model: string, request: UpstreamRequest, dialect: Dialect, prompt: string): Call {

@@ -16,10 +16,12 @@ export async function logprobBranch(
   judge: BranchJudge,
 ): Promise<Branch> {
   const opened = await ask();
-  const { promptIds } = opened.answer;
+  const { prompt } = request;
+  const promptIds = opened.answer.promptIds ?? (typeof prompt === 'object' ? prompt : null);
   const room = request.maxTokens ?? Number.POSITIVE_INFINITY;
   const writer = new UpstreamWriter(opened, {
-    ...{ request, tokenizer: null, promptIds, prompt: null, room, signal },
+    ...{ request, tokenizer: null, promptIds, room, signal },
+    prompt: typeof prompt === 'string' ? prompt : null,
   });
   return branchOf(writer, logprobScorer(methods), judge);
 }

@@ -7,12 +7,15 @@ import { completeGuard } from '../requests/guard-limits.js';
 import type { UpstreamRequest } from './upstream.js';
 import { invalid, isText } from './upstream-request.js';
 
+const UNTOLD = 'the upstream returns no log-probabilities, and the model has no scorer';
+
 /**
  * What the guard does for a model without a scorer.
  * @param available what the log-probabilities of its servers allow
+ * @param why nothing is available
  * @throws ApiError 400 that names the field, for what cannot be computed
  */
-export function logprobGuard(fields: GuardFields, available: readonly Method[]): GuardInForce {
+export function logprobGuard(fields: GuardFields, available: readonly Method[], why = UNTOLD): GuardInForce {
   const { alpha, sigma } = fields;
   // Of no consequence: what is perturbed needs a scorer.
   const sizes = {
@@ -21,7 +24,6 @@ export function logprobGuard(fields: GuardFields, available: readonly Method[]):
   };
   if (!fields.enabled) return { ...fields, ...sizes, methods: [], method: fields.method ?? 'nll' };
   if (available.length === 0) {
-    const why = 'the upstream returns no log-probabilities, and the model has no scorer';
     if (fields.methods ?? fields.method) throw invalid('guard.methods', `nothing can be computed: ${why}`);
     if (fields.action !== 'annotate') throw invalid('guard.action', `no step can be flagged: ${why}`);
     const warnings = [`nothing is scored and no step is judged: ${why}`];

@@ -5,7 +5,7 @@ import { guardedBranch } from '../../src/guard/guarded-branch.js';
 import type { GuardEvent, ScorerMismatchEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import type { Vocabulary } from '../../src/stream/wire.js';
-import { lengthWarnings, maxTokensOf, promptOf, roomAfter } from '../models/prompt.js';
+import { lengthWarnings, maxTokensOf, roomAfter } from '../models/prompt.js';
 import { guardInForce } from '../models/resolve-guard.js';
 import { RiskModels } from '../models/risk-models.js';
 import type { GuardInForce, PrepareOptions } from '../models/served-model.js';
@@ -13,7 +13,7 @@ import type { GenerationFields } from '../requests/generation-request.js';
 import { Agreement, type AgreementState } from './alignment/agreement.js';
 import { logprobBranch } from './logprob-branch.js';
 import { scoredBranch } from './scored-branch.js';
-import { templateInput } from './template-input.js';
+import { conversationInput, promptInput } from './scorer-input.js';
 import type { Capabilities, UpstreamRequest } from './upstream.js';
 import type { Opened } from './upstream-writer.js';
 
@@ -53,9 +53,6 @@ const MISMATCH =
 
 const UNVERIFIED =
   'not verified: the upstream returns no log-probabilities, so it is unknown whether the scorer has the same weights';
-
-const UNSEEN =
-  'unscored: the scorer does not see the prompt, because the messages have parts that are no text, such as images, or because the request has its own chat template or continues a message; only what the log-probabilities of the upstream allow is computed';
 
 const UNVERIFIED_PROMPT =
   "not verified: the upstream does not return the ids of the prompt, so it is unknown whether it renders tools, tool messages and response formats as the scorer's template does";
@@ -106,7 +103,7 @@ export class Scorer {
    */
   async prepare(
     request: GenerationFields,
-    { canRetract, written }: PrepareOptions,
+    { prompt: raw, canRetract, written }: PrepareOptions,
     capabilities: Capabilities,
   ): Promise<ScoredResponse | null> {
     const { engine } = this;
@@ -117,23 +114,18 @@ export class Scorer {
       lag: 'skip',
     });
     if (!judging) return null;
-    const { chatTemplate, tokenizer } = engine.checkpoint;
-    const conversation = templateInput(request);
-    const templated = chatTemplate.source !== null || capabilities.tokenIds !== 'return_token_ids';
-    const { messages, variables, certain } = conversation ?? { messages: [], variables: {}, certain: false };
-    const known = conversation !== null && templated;
-    const promptIds = known ? promptOf(engine, messages, variables) : null;
+    const { tokenizer } = engine.checkpoint;
+    const { unseen, promptIds, prompt, certain } =
+      raw === undefined
+        ? conversationInput(engine, request, capabilities)
+        : promptInput(engine, request, raw, capabilities);
     const room = roomAfter(engine, promptIds ?? []);
     maxTokensOf(request, room);
-    // A server would take the name of a special token in a raw prompt for the token itself.
-    const plain = messages.every(({ content }) => tokenizer.specialsIn(content ?? '').length === 0);
-    const prompt =
-      promptIds && plain ? chatTemplate.render(messages, { addGenerationPrompt: true, variables }) : null;
     const { scoring, guard, risks } = judging;
     const warnings = [
       ...(settings.warnings ?? []),
       ...lengthWarnings(request, room),
-      ...(conversation === null ? [UNSEEN] : []),
+      ...(unseen === null ? [] : [unseen]),
       ...(certain || capabilities.tokenIds === 'return_token_ids' ? [] : [UNVERIFIED_PROMPT]),
       ...(capabilities.logprobs === null ? [UNVERIFIED] : []),
       ...(this.#agreement.doubtful ? [MISMATCH] : []),
@@ -141,7 +133,7 @@ export class Scorer {
     ];
     return {
       guard: { ...settings, ...(warnings.length > 0 && { warnings }) },
-      vocabulary: conversation === null ? null : tokenizer,
+      vocabulary: unseen === null ? tokenizer : null,
       room,
       promptIds,
       prompt,
@@ -151,7 +143,7 @@ export class Scorer {
           const { engine } = this;
           return guardedBranch(
             (judging) =>
-              conversation === null
+              unseen !== null
                 ? logprobBranch(writing, scoring.methods, judging)
                 : scoredBranch({ engine, promptIds, prompt, scoring, agreement, ...writing, ...judging }),
             { scoring, guard, risks, seed, dispensable, ...(written && { written }) },

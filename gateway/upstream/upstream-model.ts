@@ -25,6 +25,7 @@ import type {
   PrepareOptions,
   ServedModel,
 } from '../models/served-model.js';
+import { checkOwnCompletion, type Prompt } from '../requests/completion-request.js';
 import { type GenerationFields, textRequest } from '../requests/generation-request.js';
 import { guardSchema } from '../requests/guard-limits.js';
 import { UpstreamError } from './errors.js';
@@ -33,7 +34,7 @@ import { logprobBranch } from './logprob-branch.js';
 import { logprobGuard, withoutRollbacks } from './logprob-guard.js';
 import { ALTERNATIVES, methodsOf } from './logprob-scores.js';
 import type { ScoredResponse, Scorer, Writing } from './scorer.js';
-import type { UpstreamRequest } from './upstream.js';
+import type { Capabilities, UpstreamRequest } from './upstream.js';
 import {
   invalid,
   requestOf,
@@ -46,8 +47,18 @@ import type { UpstreamServer } from './upstream-server.js';
 import type { Opened } from './upstream-writer.js';
 import { chunksOf } from './verbatim.js';
 
-/** What is known of a text whose tokens have no ids. */
-const BY_TEXT = { text: '', promptIds: null, ids: null } as const;
+const ECHOED = 'with echo the answer begins with the prompt';
+
+/** What is known of a text before it was written. */
+function begunOf(
+  prompt: Prompt | undefined,
+  { tokenIds }: Capabilities,
+): NonNullable<UpstreamRequest['begun']> {
+  const begun = { text: '', promptIds: null, ids: null };
+  if (prompt === undefined) return begun;
+  if (typeof prompt === 'string') return { ...begun, prompt, raw: true };
+  return { ...begun, promptIds: prompt, ids: tokenIds === 'none' ? null : [], raw: true };
+}
 
 /** Why a request is aborted whose generation has ended; made once, for every one would record where. */
 const OVER = new Error('the generation is over');
@@ -165,34 +176,37 @@ export class UpstreamModel implements ServedModel {
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { canRetract, maxTokens, written } = options;
-    if (this.#strict) textRequest(request);
+    const { canRetract, maxTokens, written, prompt } = options;
+    if (this.#strict) prompt === undefined ? textRequest(request) : checkOwnCompletion(request);
     this.refresh();
     const capabilities = await this.#failover.capabilities();
     const topLogprobs = topLogprobsOf(request, capabilities);
     const lowered = topLogprobsWarnings(request, topLogprobs);
-    const scored = await this.#scorer?.prepare(request, options, capabilities);
+    const echoes = prompt !== undefined && request.echo === true;
+    const scored = echoes ? null : await this.#scorer?.prepare(request, options, capabilities);
     if (scored) {
       const most = maxTokens === undefined ? undefined : Math.min(maxTokens, scored.room);
-      const whole = requestOf(request, most);
+      const whole = requestOf(request, most, prompt);
       const length = whole.maxTokens !== undefined && {
         maxTokens: Math.min(whole.maxTokens, scored.room),
       };
       const guard = withWarnings(scored.guard, lowered);
       return this.#scored({ ...whole, ...length, topLogprobs }, { ...scored, guard }, request.seed);
     }
-    const available = methodsOf(capabilities);
+    const available = echoes ? [] : methodsOf(capabilities);
     const prepared = { model: this.name, vocabulary: null, promptTokens: null };
-    const settings = withWarnings(logprobGuard(guardSchema.parse(request.guard), available), lowered);
+    const guarded = logprobGuard(guardSchema.parse(request.guard), available, echoes ? ECHOED : undefined);
+    const settings = withWarnings(guarded, lowered);
     const methods = settings.enabled ? settings.methods : [];
     const asked: UpstreamRequest = {
-      ...requestOf(request, maxTokens),
+      ...requestOf(request, maxTokens, prompt),
       topLogprobs: Math.max(topLogprobs, methods.length > 0 ? ALTERNATIVES : 0),
     };
     // A guard that nothing can be computed for has a verdict all the same: that nobody knows.
     if (request.guard.enabled === false && options.verbatim) {
       const lower = request.clamp && topLogprobs > 0;
-      const fields = lower ? { ...asked.fields, top_logprobs: topLogprobs } : { ...asked.fields };
+      const name = prompt === undefined ? 'top_logprobs' : 'logprobs';
+      const fields = lower ? { ...asked.fields, [name]: topLogprobs } : { ...asked.fields };
       const verbatim = { ...asked, fields, verbatim: true, topLogprobs: 0 };
       const suits = (server: UpstreamServer): boolean => tells(server, topLogprobs);
       return {
@@ -205,18 +219,22 @@ export class UpstreamModel implements ServedModel {
       };
     }
     const resumes = settings.enabled && retracts(settings.action);
-    if (resumes) this.#checkContinues(settings, BY_TEXT);
+    const begun = begunOf(prompt, capabilities);
+    if (resumes) this.#checkContinues(settings, begun);
     const suits = (server: UpstreamServer): boolean => {
       const computed = server.capabilities ? methodsOf(server.capabilities) : [];
       return (
         tells(server, topLogprobs) &&
         methods.every((method) => computed.includes(method)) &&
-        (!resumes || server.canContinue(BY_TEXT))
+        (!resumes || server.canContinue(begun))
       );
     };
+    // A prompt that is told again is no part of the length.
+    const { maxTokens: _, ...unlimited } = asked;
+    const expected = echoes ? unlimited : asked;
     const generate = (start: (open: Open, dispensable: Dispensable) => Observable<GuardEvent>) =>
       this.#generate({ asked, suits, topLogprobs }, ({ ask, signal, dispensable }) =>
-        start((judge) => logprobBranch({ ask, request: asked, signal }, methods, judge), dispensable),
+        start((judge) => logprobBranch({ ask, request: expected, signal }, methods, judge), dispensable),
       );
     if (!settings.enabled) {
       return {
@@ -250,7 +268,10 @@ export class UpstreamModel implements ServedModel {
 
   #scored(asked: UpstreamRequest, scored: ScoredResponse, given: GenerationFields['seed']): Prepared {
     const { guard, promptIds, prompt, vocabulary, start } = scored;
-    const begun = { text: '', promptIds: promptIds ?? [], ids: [], ...(prompt !== null && { prompt }) };
+    const begun = {
+      ...{ text: '', promptIds: promptIds ?? [], ids: [], raw: asked.prompt !== undefined },
+      ...(prompt !== null && { prompt }),
+    };
     const resumes = retracts(guard.action);
     if (resumes) this.#checkContinues(guard, begun);
     const suits = (server: UpstreamServer): boolean =>

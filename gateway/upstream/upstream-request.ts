@@ -1,5 +1,6 @@
 import type { GuardEvent } from '../../src/stream/events.js';
 import { ApiError } from '../errors/api-error.js';
+import type { Prompt } from '../requests/completion-request.js';
 import { type GenerationFields, stopsOf } from '../requests/generation-request.js';
 import type { Capabilities, UpstreamRequest, UpstreamToken } from './upstream.js';
 import type { UpstreamServer } from './upstream-server.js';
@@ -8,17 +9,20 @@ import { asList, asObject, type Json } from './wire/json.js';
 /**
  * The request to a server, without its log-probabilities.
  * @param unasked the largest number of tokens if the client sets none
+ * @param prompt in place of the messages
  */
 export function requestOf(
   request: GenerationFields,
   unasked: number | undefined,
+  prompt?: Prompt,
 ): Omit<UpstreamRequest, 'topLogprobs'> {
-  // The gateway sets the number of alternatives itself where it may lower it.
-  const own = request.clamp ? new Set([...OWN, 'top_logprobs']) : OWN;
+  // The gateway sets the number of alternatives itself where it may lower it. Completions have another name for it.
+  const own = request.clamp || prompt !== undefined ? new Set([...OWN, 'top_logprobs']) : OWN;
   const { messages, temperature, top_p, top_k, seed } = request;
   const maxTokens = request.max_completion_tokens ?? request.max_tokens ?? unasked;
   return {
     messages,
+    ...(prompt !== undefined && { prompt }),
     fields: Object.fromEntries(Object.entries(request).filter(([name]) => !own.has(name))),
     sampling: {
       ...(isGiven(temperature) && { temperature }),

@@ -171,7 +171,7 @@ export class UpstreamServer {
       this.#answers();
       return answer;
     } catch (error) {
-      throw this.#note(error);
+      throw this.#note(request.prompt === undefined ? error : withoutPath(error));
     }
   }
 
@@ -302,6 +302,13 @@ export class UpstreamServer {
     }
     return error;
   }
+}
+
+/** A server need not have completions of a prompt: that is no fault of it. */
+function withoutPath(error: unknown): unknown {
+  if (!(error instanceof UpstreamError) || error.code !== 'upstream_not_found') return error;
+  const message = 'the upstream does not know /v1/completions, or the model there; use /v1/chat/completions';
+  return new UpstreamError('upstream_refused', message, { reason: error.reason ?? '' });
 }
 
 /** What a page, a whole response or a compressed one is: no stream. */

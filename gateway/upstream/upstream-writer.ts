@@ -142,7 +142,10 @@ export class UpstreamWriter implements BranchWriter {
     const ids = tokens.flatMap(({ id }) => id ?? []);
     const known = ids.length === tokens.length ? ids : null;
     const continued = continuationOf(request, {
-      begun: { text, promptIds, ids: known, ...(prompt !== null && { prompt }) },
+      begun: {
+        ...{ text, promptIds, ids: known, raw: request.prompt !== undefined },
+        ...(prompt !== null && { prompt }),
+      },
       // Of the tokens that the server counts, which may be fewer.
       room: Math.max(1, maxTokens - taken),
       temperature,

@@ -1,5 +1,6 @@
 import type { PartOf } from '../../src/steps/part.js';
 import type { FinishReason, TokenEvent, UpstreamEvent } from '../../src/stream/events.js';
+import type { Prompt } from '../requests/completion-request.js';
 import type { Message } from '../requests/messages.js';
 
 /** What an upstream can do: found out by asking it, never guessed from a name. */
@@ -26,6 +27,8 @@ export type ResumeWay = 'tokens' | 'continueFinalMessage' | 'prompt';
 /** A text to be written, or to be continued. */
 export interface UpstreamRequest {
   readonly messages: readonly Message[];
+  /** What is continued with no chat template around it, in place of `messages`. */
+  readonly prompt?: Prompt;
   /** The client's request as it came, without what the gateway has to say itself. */
   readonly fields?: Readonly<Record<string, unknown>>;
   /** Whether nothing is added that only scores need. */
@@ -47,6 +50,8 @@ export interface UpstreamRequest {
     readonly ids: readonly number[] | null;
     /** The prompt as its chat template renders it, up to where the answer begins. */
     readonly prompt?: string;
+    /** Whether no chat template surrounds it. */
+    readonly raw?: boolean;
   };
 }
 

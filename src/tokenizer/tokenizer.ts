@@ -6,6 +6,7 @@ import { type ByteDecoder, parseDecoder } from './byte-decoder.js';
 import { faithfulLibrary } from './faithful-library.js';
 import { stableUnits } from './stable-units.js';
 import { checkTextSteps } from './supported-pipeline.js';
+import { textPrefix } from './text-prefix.js';
 import type { AddedToken } from './tokenizer-config.js';
 import { UnitEncoder } from './unit-encoder.js';
 import { parseVocabulary } from './vocabulary.js';
@@ -26,6 +27,8 @@ export class Tokenizer {
   readonly leadingSpaces: number;
   /** Added tokens that show in a text, as tags of tool calls do. */
   readonly visibleAdded: readonly AddedToken[];
+  /** Ids before a text that no chat template surrounds; `null` where nobody knows which. */
+  readonly prefix: readonly number[] | null;
   /** Encodes a text that is being written part by part; `null` where it is not known how. */
   readonly units: UnitEncoder | null;
   readonly #file: string;
@@ -73,6 +76,7 @@ export class Tokenizer {
 
     this.#decoder = parseDecoder(json.decoder, file);
     this.leadingSpaces = this.#decoder.leadingSpaces;
+    this.prefix = textPrefix(json.post_processor, tokenizerConfigJson);
     const { normalizer = null, pre_tokenizer = null } = json;
     checkTextSteps(normalizer, file, ['normalizer']);
     checkTextSteps(pre_tokenizer, file, ['pre_tokenizer']);

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import {
+  completionFields,
+  type GenerationFields,
+  LIMITS,
+  parse,
+  resumable,
+  streamOptions,
+  transport,
+} from './generation-request.js';
+import { upTo } from './limited-list.js';
+import { unsupported } from './unsupported.js';
+
+/** What a text is to follow without a chat template around it: a text, or the ids of its tokens. */
+export type Prompt = string | readonly number[];
+
+const MAX_IDS = 2 ** 18;
+const id = z.int().min(0);
+const cut = upTo(MAX_IDS, id);
+
+/** A list of one prompt is that prompt. */
+function alone(value: unknown): unknown {
+  if (!Array.isArray(value) || value.length !== 1) return value;
+  const [only]: unknown[] = value;
+  return typeof only === 'string' || Array.isArray(only) ? only : value;
+}
+
+const prompt = z
+  .preprocess(
+    (value) => cut(alone(value)),
+    z.union([z.string(), z.array(id).min(1).max(MAX_IDS)], {
+      error: `must be one prompt: a string, or a list of 1 to ${MAX_IDS} token ids`,
+    }),
+  )
+  .describe('One text, or the ids of its tokens. Also as the only item of a list.');
+
+/** OpenAI's limit; a server may have another. */
+const logprobs = z
+  .int()
+  .min(0)
+  .max(LIMITS.topLogprobs)
+  .nullish()
+  .describe(
+    'Number of most probable alternatives reported for each token (at most 5 of a model that flinch runs).',
+  );
+
+/** The body of `POST /v1/completions`. What it does not name is the upstream's to judge. */
+export const completionSchema = z
+  .looseObject({
+    ...completionFields,
+    prompt,
+    max_tokens: z.int().min(0).nullish().describe('Maximum length of the response, in tokens (default: 16).'),
+    logprobs,
+    stream: z.boolean().nullish(),
+    stream_options: streamOptions,
+    resumable,
+  })
+  .refine(({ stream, stream_options }) => stream || !stream_options, {
+    path: ['stream_options'],
+    error: 'needs stream: true',
+  })
+  .refine(({ stream, resumable }) => stream || !resumable, {
+    path: ['resumable'],
+    error: 'needs stream: true',
+  });
+
+export type CompletionRequest = z.output<typeof completionSchema>;
+
+/** What a request that does not say gets of a model that flinch runs, as OpenAI's and vLLM's. */
+export const DEFAULT_LENGTH = 16;
+
+const ownSchema = z.strictObject({
+  ...completionFields,
+  prompt: transport,
+  max_tokens: z.int().min(1).nullish(),
+  logprobs: z.int().min(0).max(5).nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  top_k: z.int().min(0).nullish(),
+  guard: transport,
+  ...{ stream: transport, stream_options: transport, resumable: transport },
+  // Set by us.
+  ...{ messages: transport, top_logprobs: transport },
+  // Accepted and ignored.
+  user: z.string().nullish(),
+
+  n: unsupported(1),
+  best_of: unsupported(1),
+  echo: unsupported(false),
+  suffix: unsupported(),
+  frequency_penalty: unsupported(0),
+  presence_penalty: unsupported(0),
+  logit_bias: unsupported({}),
+});
+
+/**
+ * Checks that a completion asks for nothing that flinch does not do itself.
+ * @throws ApiError 400 that names the field
+ */
+export function checkOwnCompletion(request: GenerationFields): void {
+  parse(ownSchema, request);
+}
+
+/** The same request with the fields of a chat, as models take it; its prompt goes beside it. */
+export function generationOf(request: CompletionRequest): GenerationFields {
+  return { ...request, messages: [], top_logprobs: request.logprobs };
+}

@@ -15,7 +15,9 @@ import type { GovernedModels } from '../models/governed-models.js';
 import type { Models } from '../models/models.js';
 import type { ServedModel } from '../models/served-model.js';
 import { describePolicy } from '../policy/policies.js';
-import { chatCompletions, resumeCompletion } from './chat-completions.js';
+import { CHAT_COMPLETIONS } from './chat-completions.js';
+import { COMPLETIONS } from './completions.js';
+import { createGeneration, type GenerationApi, resumeGeneration } from './generations.js';
 import { checkForm, endWithConnection } from './http-server.js';
 import { jsonBody } from './json-body.js';
 import { passthrough } from './passthrough.js';
@@ -83,14 +85,18 @@ export function createApp(options: AppOptions): Express {
   app.use('/v1', checkOrigin(access));
   const user = authenticate(access, 'generate');
   const resuming = { live, settings, metrics, logger };
-  const chat = chatCompletions({ models, ...resuming });
-  app.post('/v1/chat/completions', user, jsonBody(settings.limits.body_bytes), chat);
-  // Express answers it as GET: it would take the stream over, and read nothing of it.
-  app.head('/v1/chat/completions/:id', (_req, res) => {
-    res.set('Allow', 'GET');
-    throw new ApiError(405, 'method_not_allowed', 'a completion can only be resumed with GET');
-  });
-  app.get('/v1/chat/completions/:id', user, resumeCompletion(resuming));
+  const serve = (path: string, api: GenerationApi): void => {
+    const create = createGeneration(api, { models, ...resuming });
+    app.post(path, user, jsonBody(settings.limits.body_bytes), create);
+    // Express answers it as GET: it would take the stream over, and read nothing of it.
+    app.head(`${path}/:id`, (_req, res) => {
+      res.set('Allow', 'GET');
+      throw new ApiError(405, 'method_not_allowed', 'a completion can only be resumed with GET');
+    });
+    app.get(`${path}/:id`, user, resumeGeneration(api, resuming));
+  };
+  serve('/v1/chat/completions', CHAT_COMPLETIONS);
+  serve('/v1/completions', COMPLETIONS);
   app.post('/v1/tickets', user, refuseNewcomers(lifecycle, live), issueTicket(access));
   app.get('/v1/models', user, (_req, res) => {
     res.json({ object: 'list', data: models.all.map((model) => modelObject(model, models)) });

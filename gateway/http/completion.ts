@@ -17,12 +17,20 @@ import {
 } from '../../src/stream/wire.js';
 import type { GuardInForce } from '../models/served-model.js';
 import { type AssembledChoice, assemble } from './assemble.js';
+import {
+  type ChoiceForm,
+  charactersOf,
+  chatEntry,
+  type LogprobEntry,
+  type OpenAiToken,
+} from './choice-form.js';
 
 export interface CompletionOptions {
   readonly id: string;
   readonly model: string;
   readonly vocabulary: Vocabulary;
   readonly guard: GuardInForce;
+  readonly form: ChoiceForm;
   /** Whether the client asked for OpenAI's `logprobs`. */
   readonly logprobs: boolean;
   /** Whether the score of each token follows it at once: then one chunk carries both. */
@@ -32,14 +40,17 @@ export interface CompletionOptions {
 }
 
 /**
- * One chat completion in OpenAI's shapes, with what flinch knows beside `choices`. A delta cannot be taken back: the
+ * One completion in OpenAI's shapes, with what flinch knows beside `choices`. A delta cannot be taken back: the
  * events must be those of a guard that retracts nothing, or that holds back what it may retract.
  */
 export class Completion {
   readonly #options: CompletionOptions;
+  readonly #form: ChoiceForm;
   readonly #created = Math.floor(Date.now() / 1000);
   /** By index: a score's chunk repeats its token. */
   readonly #tokens: TokenEvent[] = [];
+  /** Of their texts, where log-probabilities are told. */
+  #characters = 0;
   /** Waits for its score. */
   #unsent: TokenEvent | null = null;
   /** Fields of an upstream's chunks that are not ours. */
@@ -49,9 +60,9 @@ export class Completion {
 
   constructor(options: CompletionOptions) {
     this.#options = options;
+    this.#form = options.form;
   }
 
-  /** The whole response as one `chat.completion`. */
   whole(events: readonly GuardEvent[]) {
     const tokens = events.filter((event) => event.type === 'token.delta');
     const scores = new Map(
@@ -63,20 +74,19 @@ export class Completion {
     for (const event of passed) this.#learn(event);
     const [first, ...others] = this.#choices(passed);
     const text = tokens.map((token) => (token.part ? '' : token.text)).join('');
-    const header: Readonly<Record<string, unknown>> = this.#header('chat.completion');
+    const header: Readonly<Record<string, unknown>> = this.#header(this.#form.objects.whole);
     // Which obfuscates the length of a chunk.
     const { obfuscation: _, ...named } = header;
     return {
       ...named,
       choices: [
         {
-          ...first,
+          ...this.#form.whole(first, text),
           index: 0,
-          message: messageOf(text, first?.message),
           logprobs: this.#options.logprobs ? this.#logprobs(events) : null,
           finish_reason: done?.finishReason ?? null,
         },
-        ...others,
+        ...others.map((choice) => this.#form.whole(choice, this.#form.textOf(choice))),
       ],
       ...(done && { usage: this.#usageOf(done) }),
       flinch: {
@@ -95,10 +105,7 @@ export class Completion {
 
   /** The chunk before all others. */
   opening() {
-    return this.#chunk(
-      { delta: { role: 'assistant', content: '' } },
-      { guard: this.#options.guard, tokens: [] },
-    );
+    return this.#chunk({ delta: this.#form.opening }, { guard: this.#options.guard, tokens: [] });
   }
 
   chunks(event: GuardEvent): object[] {
@@ -119,21 +126,23 @@ export class Completion {
     if (event.type === 'score.delta') return this.#scoreChunks(event);
     if (event.type === 'generation.done') return this.#closing(event);
     if (event.type === 'upstream.delta') return this.#passed(event);
-    return [this.#chunk({ delta: {} }, { tokens: [], events: [this.#fields(event)] })];
+    return [this.#chunk({}, { tokens: [], events: [this.#fields(event)] })];
   }
 
   #tokenChunk(event: TokenEvent, score?: ScoreEvent): object {
     this.#tokens[event.index] = event;
     const flinch = { tokens: [this.#token(event, score)] };
     // What the client is to read of another part is what the upstream says beside the text.
-    if (event.part) return this.#chunk({ delta: {} }, flinch);
-    const logprobs = this.#options.logprobs ? { content: [this.#logprob(event)], refusal: null } : null;
-    return this.#chunk({ delta: { content: event.text }, logprobs }, flinch);
+    if (event.part) return this.#chunk({}, flinch);
+    const at = this.#characters;
+    if (this.#options.logprobs) this.#characters += charactersOf(event.text);
+    const logprobs = this.#options.logprobs ? this.#form.logprobs([this.#logprob(event)], at) : null;
+    return this.#chunk({ delta: this.#form.delta(event.text), logprobs }, flinch);
   }
 
   #scoreChunks(event: ScoreEvent): object[] {
     const token = this.#tokens[event.index];
-    return token ? [this.#chunk({ delta: {} }, { tokens: [this.#token(token, event)] })] : [];
+    return token ? [this.#chunk({}, { tokens: [this.#token(token, event)] })] : [];
   }
 
   /** What an upstream says beside the text. Of what has no scores the guard's warnings tell, once. */
@@ -144,10 +153,10 @@ export class Completion {
     if (choices.length === 0) return [];
     return [
       {
-        ...this.#header('chat.completion.chunk'),
+        ...this.#header(this.#form.objects.chunk),
         choices: choices.map(({ logprobs, ...choice }) => ({
           ...{ logprobs: asked ? (logprobs ?? null) : null, finish_reason: null },
-          ...choice,
+          ...this.#form.passed(choice),
         })),
         ...(this.#options.includeUsage && { usage: null }),
         flinch: { ...(learnt && { guard: this.#guard }), tokens: [] },
@@ -173,15 +182,12 @@ export class Completion {
   }
 
   /** At least the first. */
-  #choices(passed: readonly UpstreamEvent[]): readonly AssembledChoice[] {
+  #choices(passed: readonly UpstreamEvent[]): readonly [AssembledChoice, ...AssembledChoice[]] {
     const { choices } = assemble(passed.map(({ chunk }) => chunk));
     const { logprobs: asked } = this.#options;
-    const named = choices.map(({ message, logprobs, ...choice }) => ({
-      ...choice,
-      message: messageOf(typeof message.content === 'string' ? message.content : '', message),
-      logprobs: asked ? logprobs : null,
-    }));
-    return named[0]?.index === 0 ? named : [NO_CHOICE, ...named];
+    const all = choices.map((choice) => (asked ? choice : { ...choice, logprobs: null }));
+    const [first, ...others] = all;
+    return first?.index === 0 ? [first, ...others] : [NO_CHOICE, ...all];
   }
 
   #usageOf({ usage }: DoneEvent): object {
@@ -191,19 +197,19 @@ export class Completion {
   #closing(done: DoneEvent): object[] {
     const { finishReason, verdict } = done;
     const flinch = { tokens: [], ...(verdict && { verdict: verdictFields(verdict) }) };
-    const last = this.#chunk({ delta: {}, finishReason }, flinch);
+    const last = this.#chunk({ finishReason }, flinch);
     if (!this.#options.includeUsage) return [last];
-    return [last, { ...this.#header('chat.completion.chunk'), choices: [], usage: this.#usageOf(done) }];
+    return [last, { ...this.#header(this.#form.objects.chunk), choices: [], usage: this.#usageOf(done) }];
   }
 
   #chunk(
-    choice: { delta: object; logprobs?: object | null; finishReason?: string },
+    choice: { delta?: object; logprobs?: object | null; finishReason?: string },
     flinch: { guard?: GuardInForce; tokens: object[]; events?: object[]; verdict?: object },
   ): object {
-    const { delta, logprobs = null, finishReason = null } = choice;
+    const { delta = this.#form.delta(), logprobs = null, finishReason = null } = choice;
     return {
-      ...this.#header('chat.completion.chunk'),
-      choices: [{ index: 0, delta, logprobs, finish_reason: finishReason }],
+      ...this.#header(this.#form.objects.chunk),
+      choices: [{ index: 0, ...delta, logprobs, finish_reason: finishReason }],
       ...(this.#options.includeUsage && { usage: null }),
       flinch,
     };
@@ -228,10 +234,15 @@ export class Completion {
 
   /** Of the first choice, in the order in which it was written. */
   #logprobs(events: readonly GuardEvent[]): object {
+    const tokens = events.filter((event) => event.type === 'token.delta');
+    if (!this.#form.tellsBeside) {
+      const entries = tokens.map((token) => this.#logprob(token));
+      return this.#form.logprobs(entries, 0);
+    }
     const content: unknown[] = [];
     const refusal: unknown[] = [];
     for (const event of events) {
-      if (event.type === 'token.delta' && !event.part) content.push(this.#logprob(event));
+      if (event.type === 'token.delta' && !event.part) content.push(chatEntry(this.#logprob(event)));
       if (event.type !== 'upstream.delta') continue;
       const [first] = assemble([event.chunk]).choices;
       if (first?.index !== 0) continue;
@@ -242,15 +253,19 @@ export class Completion {
     return { content: refused && content.length === 0 ? null : content, refusal: refused ? refusal : null };
   }
 
-  #logprob(token: TokenEvent): object {
+  #logprob(token: TokenEvent): LogprobEntry {
     return {
       ...this.#openAiToken(token, token.text),
-      top_logprobs: token.topLogprobs.map((other) => this.#openAiToken(other)),
+      text: token.text,
+      top: token.topLogprobs.map((other) => this.#openAiToken(other)),
     };
   }
 
   /** @param written its text within the response, for a token that is not known by itself */
-  #openAiToken(token: (TokenEvent | TopToken) & Pick<Partial<TopToken>, 'bytes'>, written?: string): object {
+  #openAiToken(
+    token: (TokenEvent | TopToken) & Pick<Partial<TopToken>, 'bytes'>,
+    written?: string,
+  ): OpenAiToken {
     const { vocabulary } = this.#options;
     const { id, logprob, bytes } = token;
     const text = vocabulary && id !== null ? vocabulary.tokenText(id) : (token.text ?? written ?? '');
@@ -262,11 +277,3 @@ export class Completion {
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 const NO_CHOICE: AssembledChoice = { index: 0, message: {}, logprobs: null, finish_reason: null };
-
-/** A message that has something else than text has no content, as OpenAI's. */
-function messageOf(text: string, message: AssembledChoice['message'] = {}): AssembledChoice['message'] {
-  const { role: _, content, ...rest } = message;
-  const other = Object.keys(rest).length > 0;
-  const shown = Array.isArray(content) ? [...content, ...(text ? [{ type: 'text', text }] : [])] : text;
-  return { role: 'assistant', content: shown === '' && other ? null : shown, refusal: null, ...rest };
-}

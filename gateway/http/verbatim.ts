@@ -3,12 +3,14 @@ import type { ApiError } from '../errors/api-error.js';
 import type { Encoding } from '../generations/live-generation.js';
 import type { GuardInForce } from '../models/served-model.js';
 import { assemble } from './assemble.js';
+import type { ChoiceForm } from './choice-form.js';
 import { sseEvent } from './sse.js';
 
 export interface VerbatimOptions {
   readonly id: string;
   readonly model: string;
   readonly guard: GuardInForce;
+  readonly form: ChoiceForm;
   /** Whether the client asked for the chunk with the usage. */
   readonly includeUsage: boolean;
 }
@@ -58,7 +60,7 @@ export class VerbatimEncoding implements Encoding {
 }
 
 /** The same as one frame, once all of it is there. */
-export function wholeVerbatim({ id, model, guard }: VerbatimOptions): Encoding {
+export function wholeVerbatim({ id, model, guard, form }: VerbatimOptions): Encoding {
   const chunks: UpstreamEvent['chunk'][] = [];
   return {
     opening: () => [],
@@ -66,13 +68,10 @@ export function wholeVerbatim({ id, model, guard }: VerbatimOptions): Encoding {
       if (event.type === 'upstream.delta') chunks.push(event.chunk);
       if (event.type !== 'generation.done') return [];
       const { fields, usage, choices } = assemble(chunks);
-      const messages = choices.map(({ message, ...choice }) => ({
-        ...choice,
-        message: { role: 'assistant', content: null, refusal: null, ...message },
-      }));
-      const object = 'chat.completion';
+      const object = form.objects.whole;
       const flinch = { guard, tokens: [] };
-      return [JSON.stringify({ ...fields, id, object, model, choices: messages, usage, flinch })];
+      const whole = choices.map((choice) => form.verbatim(choice));
+      return [JSON.stringify({ ...fields, id, object, model, choices: whole, usage, flinch })];
     },
     cancelled: () => [],
     failed: () => [],

@@ -100,6 +100,7 @@ function messageOf(body: string): string {
 /** What clients call the fields that servers name. */
 const FIELDS: Readonly<Record<string, string>> = {
   messages: 'messages',
+  prompt: 'messages',
   // vLLM's, for a prompt that is longer than the context.
   input_tokens: 'messages',
   max_tokens: 'max_tokens',

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { completion } from '#gateway/api/responses.js';
+import { CHAT_FORM } from '#gateway/http/choice-form.js';
 import { Completion } from '#gateway/http/completion.js';
 import type { GuardEvent } from '#src/index.js';
 import { doneEvent, tokenEvent } from '../../support/events.js';
@@ -10,7 +11,14 @@ describe('a whole completion', () => {
     const { guard } = prepared(() => {
       throw new Error('not started');
     });
-    const options = { id: 'c', model: 'm', vocabulary: null, logprobs: false, includeUsage: false };
+    const options = {
+      form: CHAT_FORM,
+      id: 'c',
+      model: 'm',
+      vocabulary: null,
+      logprobs: false,
+      includeUsage: false,
+    };
     const mismatch = { type: 'scorer.mismatch', tokens: 20, difference: 1.5, tolerance: 0.2 } as const;
     const events: GuardEvent[] = [tokenEvent(0), mismatch, doneEvent('stop', 1)];
     const whole = new Completion({ ...options, guard: { ...guard, enabled: true } }).whole(events);

@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { Logger } from 'pino';
+import type { Verdict } from '../../src/stream/events.js';
+import { ANONYMOUS, type Principal } from '../access/principal.js';
+import type { Config } from '../config/config.js';
+import { ApiError } from '../errors/api-error.js';
+import type { Encoding, LiveGeneration, Sink } from '../generations/live-generation.js';
+import type { LiveGenerations } from '../generations/live-generations.js';
+import type { Metrics } from '../metrics/metrics.js';
+import type { GovernedModels } from '../models/governed-models.js';
+import type { Prepared, PrepareOptions } from '../models/served-model.js';
+import type { GenerationFields } from '../requests/generation-request.js';
+import { type FieldNames, renamedPrepared } from './field-names.js';
+import { SseSink } from './sse.js';
+
+export interface GenerationsOptions {
+  readonly models: GovernedModels;
+  readonly live: LiveGenerations;
+  readonly settings: Pick<Config, 'streams'>;
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics, 'resumed'>;
+}
+
+/** One of OpenAI's APIs that write a text. */
+export interface GenerationApi {
+  /** Of the ids of its answers. */
+  readonly prefix: string;
+  /** @throws ApiError 400 for a body that is no request */
+  read(body: unknown): ApiRequest;
+}
+
+/** A request, as models and transports take it. */
+export interface ApiRequest {
+  readonly generation: GenerationFields;
+  readonly options?: Pick<PrepareOptions, 'prompt'>;
+  readonly stream: boolean;
+  readonly resumable: boolean;
+  /** What this API calls the fields of a chat. */
+  readonly names?: FieldNames;
+  encode(prepared: Prepared, answer: Answer): Encoding;
+}
+
+/** The answer that is to be encoded. */
+export interface Answer {
+  readonly id: string;
+  /** Before the offsets of its events. */
+  readonly place: string;
+  /** Of an answer that is not streamed: says the verdict in headers. */
+  readonly tell: (verdict: Verdict | undefined) => void;
+}
+
+/**
+ * `POST` of an API, streamed or whole. A client that goes away cancels its generation, unless it asked that it can be
+ * resumed; then the same request with `Last-Event-ID` goes on. Who asks is `res.locals.principal`.
+ */
+export function createGeneration(
+  api: GenerationApi,
+  { models, ...resuming }: GenerationsOptions,
+): RequestHandler {
+  const { live, settings, logger } = resuming;
+  return async (req, res, next) => {
+    if (req.headers['last-event-id'] !== undefined) return goOn(api, resuming, req, res, next);
+    const request = api.read(req.body);
+    const { generation: fields, names } = request;
+    res.locals.model = models.named(fields.model);
+    const id = `${api.prefix}-${randomUUID()}`;
+    res.locals.responseId = id;
+    const principal = principalOf(res);
+    const generation = await live.open({
+      id,
+      principal,
+      logger: logger.child({ request_id: res.locals.requestId, principal: principal.name }),
+      resumable: request.resumable,
+      prepare: () => {
+        const { name } = principal;
+        const options = { ...request.options, canRetract: false, verbatim: true, responseId: id };
+        const prepare = () => models.prepare(fields, { ...options, principal: name });
+        return names ? renamedPrepared(names, prepare) : prepare();
+      },
+      encode: (prepared) =>
+        request.encode(prepared, {
+          id,
+          place: `${live.epoch}/${id}`,
+          tell: (verdict) => res.set(verdictHeaders(verdict)),
+        }),
+    });
+    if (res.destroyed) return generation.discard(); // a large model's embeddings take their time to be read
+    const sink = request.stream
+      ? new SseSink(res, generation, settings.streams, next)
+      : jsonSink(res, generation, next);
+    generation.start(sink);
+  };
+}
+
+/** `GET` of an answer with `Last-Event-ID`: the rest of a stream. */
+export function resumeGeneration(
+  api: GenerationApi,
+  options: Omit<GenerationsOptions, 'models'>,
+): RequestHandler {
+  return (req, res, next) => goOn(api, options, req, res, next);
+}
+
+function goOn(
+  api: GenerationApi,
+  { live, settings, metrics }: Omit<GenerationsOptions, 'models'>,
+  req: Request,
+  res: Response,
+  next: NextFunction,
+): void {
+  const { offset, ...point } = resumePoint(api, req);
+  const generation = live.find(point, principalOf(res));
+  const sink = generation && new SseSink(res, generation, settings.streams, next);
+  const recovered = generation !== null && sink !== null && generation.attach(sink, offset);
+  metrics.resumed(recovered);
+  if (generation) res.locals.responseId = generation.id;
+  if (!recovered) {
+    throw new ApiError(410, 'not_recovered', `${LAST_EVENT_ID}: the events after it are no longer kept`);
+  }
+  sink.open();
+  generation.resume(sink);
+}
+
+const LAST_EVENT_ID = 'Last-Event-ID';
+
+function resumePoint({ prefix }: GenerationApi, { headers, params }: Request) {
+  const problem = (text: string) =>
+    new ApiError(400, 'invalid_value', `${LAST_EVENT_ID}: ${text}`, LAST_EVENT_ID);
+  const [, epoch, id, offset] =
+    /^([\w-]+)\/(\w+-[\w-]+)\/(\d{1,15})$/.exec(String(headers['last-event-id'] ?? '')) ?? [];
+  if (!epoch || !id?.startsWith(`${prefix}-`) || !offset)
+    throw problem('must be the id of an event of a streamed completion');
+  if (params.id !== undefined && params.id !== id) throw problem(`is not of ${params.id}`);
+  return { epoch, id, offset: Number(offset) + 1 };
+}
+
+function principalOf(res: Response): Principal {
+  return res.locals.principal ?? ANONYMOUS;
+}
+
+function verdictHeaders(verdict?: Verdict): Record<string, string> {
+  const { flagged = null, risk = null } = verdict ?? {};
+  return {
+    'x-flinch-flagged': String(flagged ?? 'unknown'),
+    ...(risk !== null && { 'x-flinch-risk': String(risk) }),
+  };
+}
+
+function jsonSink(res: Response, generation: LiveGeneration, refused: (error: unknown) => void): Sink {
+  const sink: Sink = {
+    send: (frame) => {
+      // Also without a guard: what is not scored is not unflagged.
+      if (!res.hasHeader('x-flinch-flagged')) res.set(verdictHeaders());
+      res.type('json').send(frame);
+    },
+    ended: () => {},
+    refused,
+    replaced: () => {},
+  };
+  res.on('close', () => generation.detach(sink));
+  return sink;
+}

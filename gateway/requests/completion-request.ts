@@ -17,6 +17,7 @@ export type Prompt = string | readonly number[];
 const MAX_IDS = 2 ** 18;
 const id = z.int().min(0);
 const cut = upTo(MAX_IDS, id);
+const error = `must be one prompt: a string, or a list of 1 to ${MAX_IDS} token ids`;
 
 /** A list of one prompt is that prompt. */
 function alone(value: unknown): unknown {
@@ -28,9 +29,7 @@ function alone(value: unknown): unknown {
 const prompt = z
   .preprocess(
     (value) => cut(alone(value)),
-    z.union([z.string(), z.array(id).min(1).max(MAX_IDS)], {
-      error: `must be one prompt: a string, or a list of 1 to ${MAX_IDS} token ids`,
-    }),
+    z.union([z.string(), z.array(id).min(1, { error }).max(MAX_IDS, { error })], { error }),
   )
   .describe('One text, or the ids of its tokens. Also as the only item of a list.');
 
@@ -51,6 +50,8 @@ export const completionSchema = z
     prompt,
     max_tokens: z.int().min(0).nullish().describe('Maximum length of the response, in tokens (default: 16).'),
     logprobs,
+    // Of a chat.
+    ...{ messages: unsupported(), top_logprobs: unsupported() },
     stream: z.boolean().nullish(),
     stream_options: streamOptions,
     resumable,

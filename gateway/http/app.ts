@@ -22,6 +22,7 @@ import { checkForm, endWithConnection } from './http-server.js';
 import { jsonBody } from './json-body.js';
 import { passthrough } from './passthrough.js';
 import { observe } from './request-log.js';
+import { RESPONSES } from './responses.js';
 
 /** `npm run build:page` writes the page's scripts; its other files need no build. */
 const PAGE_SCRIPTS = join(PACKAGE_ROOT, 'dist/gateway/web');
@@ -85,6 +86,7 @@ export function createApp(options: AppOptions): Express {
   app.use('/v1', checkOrigin(access));
   const user = authenticate(access, 'generate');
   const resuming = { live, settings, metrics, logger };
+  const forwards = models.all.some(({ forward }) => forward);
   const serve = (path: string, api: GenerationApi): void => {
     const create = createGeneration(api, { models, ...resuming });
     app.post(path, user, jsonBody(settings.limits.body_bytes), create);
@@ -93,10 +95,15 @@ export function createApp(options: AppOptions): Express {
       res.set('Allow', 'GET');
       throw new ApiError(405, 'method_not_allowed', 'a completion can only be resumed with GET');
     });
-    app.get(`${path}/:id`, user, resumeGeneration(api, resuming));
+    const resume = resumeGeneration(api, resuming);
+    app.get(`${path}/:id`, user, (req, res, next) =>
+      // An answer that an upstream stores.
+      forwards && req.headers['last-event-id'] === undefined ? next('route') : resume(req, res, next),
+    );
   };
   serve('/v1/chat/completions', CHAT_COMPLETIONS);
   serve('/v1/completions', COMPLETIONS);
+  serve('/v1/responses', RESPONSES);
   app.post('/v1/tickets', user, refuseNewcomers(lifecycle, live), issueTicket(access));
   app.get('/v1/models', user, (_req, res) => {
     res.json({ object: 'list', data: models.all.map((model) => modelObject(model, models)) });
@@ -104,7 +111,7 @@ export function createApp(options: AppOptions): Express {
   app.get('/v1/models/:id', user, (req, res) => {
     res.json(modelObject(models.get(String(req.params.id)), models));
   });
-  if (models.all.some(({ forward }) => forward)) {
+  if (forwards) {
     app.use('/v1', user, passthrough({ models, lifecycle, maxBytes: settings.limits.body_bytes }));
   }
   if (options.serveMetrics) {

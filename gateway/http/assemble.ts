@@ -1,4 +1,4 @@
-type Json = Readonly<Record<string, unknown>>;
+import { asObject, type Json } from './json.js';
 
 /** A choice of a whole completion, as far as chunks have told it. */
 export interface AssembledChoice {
@@ -100,8 +100,3 @@ const asObjects = (value: unknown): Json[] =>
     const object = asObject(item);
     return object ? [object] : [];
   });
-
-const asObject = (value: unknown): Json | null => (isObject(value) ? value : null);
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

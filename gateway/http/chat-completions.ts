@@ -11,7 +11,7 @@ import { VerbatimEncoding, wholeVerbatim } from './verbatim.js';
 
 /** `/v1/chat/completions`. */
 export const CHAT_COMPLETIONS: GenerationApi = {
-  prefix: 'chatcmpl',
+  prefix: 'chatcmpl-',
   read: (body) => {
     const request = parse(chatSchema, body);
     const { stream, resumable, logprobs, stream_options: options } = request;

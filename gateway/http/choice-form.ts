@@ -1,6 +1,5 @@
 import type { AssembledChoice } from './assemble.js';
-
-type Json = Readonly<Record<string, unknown>>;
+import type { Json } from './json.js';
 
 /** A token with its log-probability, as OpenAI's chats have it. */
 export interface OpenAiToken {
@@ -93,6 +92,12 @@ export const TEXT_FORM: ChoiceForm = {
       text_offset: offsets,
     };
   },
+};
+
+/** The text of responses, of which they make their own events. */
+export const RESPONSE_FORM: ChoiceForm = {
+  ...CHAT_FORM,
+  delta: (delta = '') => ({ delta }),
 };
 
 /** As Python counts them, whose servers tell offsets. */

@@ -24,6 +24,14 @@ import {
   type LogprobEntry,
   type OpenAiToken,
 } from './choice-form.js';
+import { listOf } from './json.js';
+
+/** What is sent of it at once. */
+export interface CompletionChunk {
+  readonly choices: readonly Readonly<Record<string, unknown>>[];
+  readonly flinch?: { readonly tokens: readonly object[]; readonly events?: readonly object[] };
+  readonly [field: string]: unknown;
+}
 
 export interface CompletionOptions {
   readonly id: string;
@@ -108,7 +116,7 @@ export class Completion {
     return this.#chunk({ delta: this.#form.opening }, { guard: this.#options.guard, tokens: [] });
   }
 
-  chunks(event: GuardEvent): object[] {
+  chunks(event: GuardEvent): CompletionChunk[] {
     const token = this.#unsent;
     this.#unsent = null;
     if (token && event.type === 'score.delta' && event.index === token.index)
@@ -121,7 +129,7 @@ export class Completion {
     return before.length === 0 ? this.#chunks(event) : [...before, ...this.#chunks(event)];
   }
 
-  #chunks(event: GuardEvent): object[] {
+  #chunks(event: GuardEvent): CompletionChunk[] {
     if (event.type === 'token.delta') return [this.#tokenChunk(event)];
     if (event.type === 'score.delta') return this.#scoreChunks(event);
     if (event.type === 'generation.done') return this.#closing(event);
@@ -129,7 +137,7 @@ export class Completion {
     return [this.#chunk({}, { tokens: [], events: [this.#fields(event)] })];
   }
 
-  #tokenChunk(event: TokenEvent, score?: ScoreEvent): object {
+  #tokenChunk(event: TokenEvent, score?: ScoreEvent): CompletionChunk {
     this.#tokens[event.index] = event;
     const flinch = { tokens: [this.#token(event, score)] };
     // What the client is to read of another part is what the upstream says beside the text.
@@ -140,13 +148,13 @@ export class Completion {
     return this.#chunk({ delta: this.#form.delta(event.text), logprobs }, flinch);
   }
 
-  #scoreChunks(event: ScoreEvent): object[] {
+  #scoreChunks(event: ScoreEvent): CompletionChunk[] {
     const token = this.#tokens[event.index];
     return token ? [this.#chunk({}, { tokens: [this.#token(token, event)] })] : [];
   }
 
   /** What an upstream says beside the text. Of what has no scores the guard's warnings tell, once. */
-  #passed(event: UpstreamEvent): object[] {
+  #passed(event: UpstreamEvent): CompletionChunk[] {
     const { logprobs: asked } = this.#options;
     const learnt = this.#learn(event);
     const choices = Array.isArray(event.chunk.choices) ? event.chunk.choices : [];
@@ -194,7 +202,7 @@ export class Completion {
     return { ...(typeof this.#usage === 'object' && this.#usage), ...usageFields(usage) };
   }
 
-  #closing(done: DoneEvent): object[] {
+  #closing(done: DoneEvent): CompletionChunk[] {
     const { finishReason, verdict } = done;
     const flinch = { tokens: [], ...(verdict && { verdict: verdictFields(verdict) }) };
     const last = this.#chunk({ finishReason }, flinch);
@@ -205,7 +213,7 @@ export class Completion {
   #chunk(
     choice: { delta?: object; logprobs?: object | null; finishReason?: string },
     flinch: { guard?: GuardInForce; tokens: object[]; events?: object[]; verdict?: object },
-  ): object {
+  ): CompletionChunk {
     const { delta = this.#form.delta(), logprobs = null, finishReason = null } = choice;
     return {
       ...this.#header(this.#form.objects.chunk),
@@ -273,7 +281,5 @@ export class Completion {
     return { token: text, logprob, bytes: [...given] };
   }
 }
-
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 const NO_CHOICE: AssembledChoice = { index: 0, message: {}, logprobs: null, finish_reason: null };

@@ -9,7 +9,7 @@ const NAMES = { messages: 'prompt', top_logprobs: 'logprobs' };
 
 /** `/v1/completions`, OpenAI's older API: a prompt with no chat template around it. */
 export const COMPLETIONS: GenerationApi = {
-  prefix: 'cmpl',
+  prefix: 'cmpl-',
   read: (body) => {
     const request = parse(completionSchema, body);
     const { prompt, stream, resumable, logprobs, stream_options: options } = request;

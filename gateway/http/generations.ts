@@ -24,7 +24,7 @@ export interface GenerationsOptions {
 
 /** One of OpenAI's APIs that write a text. */
 export interface GenerationApi {
-  /** Of the ids of its answers. */
+  /** With which the ids of its answers begin. */
   readonly prefix: string;
   /** @throws ApiError 400 for a body that is no request */
   read(body: unknown): ApiRequest;
@@ -33,7 +33,7 @@ export interface GenerationApi {
 /** A request, as models and transports take it. */
 export interface ApiRequest {
   readonly generation: GenerationFields;
-  readonly options?: Pick<PrepareOptions, 'prompt'>;
+  readonly options?: Pick<PrepareOptions, 'prompt' | 'response'>;
   readonly stream: boolean;
   readonly resumable: boolean;
   /** What this API calls the fields of a chat. */
@@ -64,7 +64,7 @@ export function createGeneration(
     const request = api.read(req.body);
     const { generation: fields, names } = request;
     res.locals.model = models.named(fields.model);
-    const id = `${api.prefix}-${randomUUID()}`;
+    const id = `${api.prefix}${randomUUID()}`;
     res.locals.responseId = id;
     const principal = principalOf(res);
     const generation = await live.open({
@@ -127,9 +127,9 @@ function resumePoint({ prefix }: GenerationApi, { headers, params }: Request) {
   const problem = (text: string) =>
     new ApiError(400, 'invalid_value', `${LAST_EVENT_ID}: ${text}`, LAST_EVENT_ID);
   const [, epoch, id, offset] =
-    /^([\w-]+)\/(\w+-[\w-]+)\/(\d{1,15})$/.exec(String(headers['last-event-id'] ?? '')) ?? [];
-  if (!epoch || !id?.startsWith(`${prefix}-`) || !offset)
-    throw problem('must be the id of an event of a streamed completion');
+    /^([\w-]+)\/([\w-]+)\/(\d{1,15})$/.exec(String(headers['last-event-id'] ?? '')) ?? [];
+  if (!epoch || !id?.startsWith(prefix) || !offset)
+    throw problem('must be the id of an event of such a stream');
   if (params.id !== undefined && params.id !== id) throw problem(`is not of ${params.id}`);
   return { epoch, id, offset: Number(offset) + 1 };
 }

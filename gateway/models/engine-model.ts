@@ -8,6 +8,7 @@ import { METHODS } from '../../src/uncertainty/method-names.js';
 import { ApiError } from '../errors/api-error.js';
 import { checkOwnCompletion, DEFAULT_LENGTH, type Prompt } from '../requests/completion-request.js';
 import { type GenerationFields, LIMITS, stopsOf, textRequest } from '../requests/generation-request.js';
+import { checkOwnResponse } from '../requests/response-request.js';
 import { isEmbedded } from './model-about.js';
 import { lengthWarnings, maxTokensOf, promptOf, rawPromptOf, roomAfter } from './prompt.js';
 import { guardInForce, withWarnings } from './resolve-guard.js';
@@ -62,9 +63,10 @@ export class EngineModel implements ServedModel {
 
   async prepare(
     request: GenerationFields,
-    { prompt, canRetract, maxTokens, written }: PrepareOptions,
+    { prompt, response, canRetract, maxTokens, written }: PrepareOptions,
   ): Promise<Prepared> {
     const engine = this.#engine;
+    if (response) checkOwnResponse(response);
     const { promptIds, unasked } =
       prompt === undefined
         ? { promptIds: promptOf(engine, textRequest(request).messages), unasked: maxTokens }

@@ -9,6 +9,7 @@ import type { Method } from '../../src/uncertainty/method-names.js';
 import type { ErrorCode } from '../errors/codes.js';
 import type { Prompt } from '../requests/completion-request.js';
 import type { GenerationFields } from '../requests/generation-request.js';
+import type { ResponseRequest } from '../requests/response-request.js';
 
 /** The settings in force, as clients are told: relative sizes made absolute. */
 export interface GuardInForce extends CompleteGuardFields {
@@ -41,6 +42,8 @@ export interface Prepared {
 export interface PrepareOptions {
   /** What is continued in place of `messages`, with no chat template around it. */
   readonly prompt?: Prompt;
+  /** The request of which this one is the chat, as it came. */
+  readonly response?: ResponseRequest;
   /** Whether the client can be told that tokens are void; else they are held until they cannot be. */
   readonly canRetract: boolean;
   /** Whether chunks may be passed on as they came where nothing is to be scored. */

@@ -8,7 +8,7 @@ import { unsupported } from './unsupported.js';
 export const LIMITS = { metadata: 16, stops: 4, stopCharacters: 256, topLogprobs: 20 };
 
 /** OpenAI's limit. A map with more fields is refused before its values are looked at. */
-const metadata = z.preprocess(
+export const metadata = z.preprocess(
   (value, context) => {
     if (typeof value !== 'object' || value === null || Object.keys(value).length <= LIMITS.metadata)
       return value;

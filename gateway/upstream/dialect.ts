@@ -1,6 +1,7 @@
+import { LOGPROBS } from '../requests/response-request.js';
 import { UpstreamError } from './errors.js';
 import type { Capabilities, ResumeWay, UpstreamRequest } from './upstream.js';
-import { asObject } from './wire/json.js';
+import { asList, asObject } from './wire/json.js';
 
 /** How one server is asked, as the probe found out. */
 export interface Dialect {
@@ -28,7 +29,7 @@ export interface Call {
   readonly path: string;
   readonly body: object;
   readonly framing: 'sse' | 'lines';
-  readonly format: 'chunk' | 'generate' | 'verbatim';
+  readonly format: 'chunk' | 'generate' | 'verbatim' | 'response' | 'verbatim-response';
 }
 
 type Begun = NonNullable<UpstreamRequest['begun']>;
@@ -56,6 +57,7 @@ export function seamOf(dialect: Pick<Dialect, 'ways' | 'raw' | 'trims'>, begun: 
 /** @throws UpstreamError for a continuation that the server has no way for */
 export function callOf(model: string, request: UpstreamRequest, dialect: Dialect): Call {
   const { begun, prompt: asked } = request;
+  if (request.isResponse) return response(model, request, dialect);
   if (!begun && asked !== undefined) return completion(model, request, dialect, asked);
   if (!begun) return chat(model, request, dialect, {});
   const way = wayOf(dialect, begun);
@@ -114,6 +116,21 @@ function completion(
     ...(top !== null && { logprobs: top }),
   };
   return { path: '/completions', body, framing: 'sse', format: verbatim ? 'verbatim' : 'chunk' };
+}
+
+/** OpenAI's API reference, "Responses". */
+function response(model: string, request: UpstreamRequest, dialect: Dialect): Call {
+  const { fields = {}, maxTokens, verbatim } = request;
+  const top = alternatives(request, dialect);
+  const include = new Set([...(asList(fields.include) ?? []), LOGPROBS]);
+  const body = {
+    ...fields,
+    model,
+    stream: true,
+    ...given('max_output_tokens', maxTokens),
+    ...(top !== null && { include: [...include], top_logprobs: top }),
+  };
+  return { path: '/responses', body, framing: 'sse', format: verbatim ? 'verbatim-response' : 'response' };
 }
 
 const withoutFieldsOfChats = (fields: object): object =>

@@ -41,7 +41,7 @@ export function logprobGuard(fields: GuardFields, available: readonly Method[], 
 }
 
 const NO_ROLLBACKS =
-  'steps are flagged and not written again: a response with tools, a response format or several choices is not continued';
+  'steps are flagged and not written again: a response with tools, a response format or several choices is not continued, nor one of /v1/responses';
 
 /** Says so where steps cannot be written again. */
 export function withoutRollbacks(guard: GuardInForce, asked: UpstreamRequest): GuardInForce {

@@ -2,6 +2,7 @@ import type { Engine } from '../../src/engine/engine.js';
 import { promptOf, rawPromptOf } from '../models/prompt.js';
 import type { Prompt } from '../requests/completion-request.js';
 import type { GenerationFields } from '../requests/generation-request.js';
+import { isPlain, type ResponseRequest } from '../requests/response-request.js';
 import { templateInput } from './template-input.js';
 import type { Capabilities } from './upstream.js';
 
@@ -18,7 +19,7 @@ export interface ScorerInput {
 }
 
 const only = 'only what the log-probabilities of the upstream allow is computed';
-const UNSEEN_MESSAGES = `unscored: the scorer does not see the prompt, because the messages have parts that are no text, such as images, or because the request has its own chat template or continues a message; ${only}`;
+const UNSEEN_MESSAGES = `unscored: the scorer does not see the prompt, because the messages have parts that are no text, such as images, or because the request has its own chat template or continues a message or a response; ${only}`;
 const UNSEEN_PROMPT = `unscored: the scorer does not see all of the prompt, because the request has a suffix, embeddings or a truncation; ${only}`;
 const UNKNOWN_PREFIX = `unscored: it is unknown which tokens the tokenizer puts before a text, and the upstream does not return the ids of the prompt; ${only}`;
 
@@ -32,9 +33,10 @@ export function conversationInput(
   engine: Engine,
   request: GenerationFields,
   { tokenIds }: Pick<Capabilities, 'tokenIds'>,
+  response?: ResponseRequest,
 ): ScorerInput {
   const { chatTemplate, tokenizer } = engine.checkpoint;
-  const conversation = templateInput(request);
+  const conversation = response && !isPlain(response) ? null : templateInput(request);
   if (conversation === null) return { ...unseenFor(UNSEEN_MESSAGES), certain: false };
   const { messages, variables, certain } = conversation;
   const templated = chatTemplate.source !== null || tokenIds !== 'return_token_ids';

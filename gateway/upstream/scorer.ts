@@ -103,10 +103,12 @@ export class Scorer {
    */
   async prepare(
     request: GenerationFields,
-    { prompt: raw, canRetract, written }: PrepareOptions,
-    capabilities: Capabilities,
+    { prompt: raw, response, canRetract, written }: PrepareOptions,
+    told: Capabilities,
   ): Promise<ScoredResponse | null> {
     const { engine } = this;
+    // Responses have no ids.
+    const capabilities = response ? { ...told, tokenIds: 'none' as const } : told;
     const { settings, judging } = await guardInForce(request.guard, {
       checkpoint: engine.checkpoint,
       risks: this.#risks,
@@ -117,7 +119,7 @@ export class Scorer {
     const { tokenizer } = engine.checkpoint;
     const { unseen, promptIds, prompt, certain } =
       raw === undefined
-        ? conversationInput(engine, request, capabilities)
+        ? conversationInput(engine, request, capabilities, response)
         : promptInput(engine, request, raw, capabilities);
     const room = roomAfter(engine, promptIds ?? []);
     maxTokensOf(request, room);

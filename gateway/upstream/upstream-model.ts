@@ -28,6 +28,7 @@ import type {
 import { checkOwnCompletion, type Prompt } from '../requests/completion-request.js';
 import { type GenerationFields, textRequest } from '../requests/generation-request.js';
 import { guardSchema } from '../requests/guard-limits.js';
+import { checkOwnResponse } from '../requests/response-request.js';
 import { UpstreamError } from './errors.js';
 import type { Failover } from './failover.js';
 import { logprobBranch } from './logprob-branch.js';
@@ -46,6 +47,13 @@ import {
 import type { UpstreamServer } from './upstream-server.js';
 import type { Opened } from './upstream-writer.js';
 import { chunksOf } from './verbatim.js';
+
+/** @throws ApiError 400 for what is not text alone */
+function checkOwn(request: GenerationFields, { prompt, response }: PrepareOptions): void {
+  if (response) checkOwnResponse(response);
+  else if (prompt !== undefined) checkOwnCompletion(request);
+  else textRequest(request);
+}
 
 const ECHOED = 'with echo the answer begins with the prompt';
 
@@ -176,8 +184,8 @@ export class UpstreamModel implements ServedModel {
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { canRetract, maxTokens, written, prompt } = options;
-    if (this.#strict) prompt === undefined ? textRequest(request) : checkOwnCompletion(request);
+    const { canRetract, maxTokens, written, prompt, response } = options;
+    if (this.#strict) checkOwn(request, options);
     this.refresh();
     const capabilities = await this.#failover.capabilities();
     const topLogprobs = topLogprobsOf(request, capabilities);
@@ -186,7 +194,7 @@ export class UpstreamModel implements ServedModel {
     const scored = echoes ? null : await this.#scorer?.prepare(request, options, capabilities);
     if (scored) {
       const most = maxTokens === undefined ? undefined : Math.min(maxTokens, scored.room);
-      const whole = requestOf(request, most, prompt);
+      const whole = requestOf(request, most, options);
       const length = whole.maxTokens !== undefined && {
         maxTokens: Math.min(whole.maxTokens, scored.room),
       };
@@ -199,7 +207,7 @@ export class UpstreamModel implements ServedModel {
     const settings = withWarnings(guarded, lowered);
     const methods = settings.enabled ? settings.methods : [];
     const asked: UpstreamRequest = {
-      ...requestOf(request, maxTokens, prompt),
+      ...requestOf(request, maxTokens, options),
       topLogprobs: Math.max(topLogprobs, methods.length > 0 ? ALTERNATIVES : 0),
     };
     // A guard that nothing can be computed for has a verdict all the same: that nobody knows.
@@ -218,7 +226,7 @@ export class UpstreamModel implements ServedModel {
           ),
       };
     }
-    const resumes = settings.enabled && retracts(settings.action);
+    const resumes = settings.enabled && retracts(settings.action) && !response;
     const begun = begunOf(prompt, capabilities);
     if (resumes) this.#checkContinues(settings, begun);
     const suits = (server: UpstreamServer): boolean => {
@@ -272,7 +280,7 @@ export class UpstreamModel implements ServedModel {
       ...{ text: '', promptIds: promptIds ?? [], ids: [], raw: asked.prompt !== undefined },
       ...(prompt !== null && { prompt }),
     };
-    const resumes = retracts(guard.action);
+    const resumes = retracts(guard.action) && !asked.isResponse;
     if (resumes) this.#checkContinues(guard, begun);
     const suits = (server: UpstreamServer): boolean =>
       tells(server, asked.topLogprobs) &&

@@ -1,6 +1,6 @@
 import type { GuardEvent } from '../../src/stream/events.js';
 import { ApiError } from '../errors/api-error.js';
-import type { Prompt } from '../requests/completion-request.js';
+import type { PrepareOptions } from '../models/served-model.js';
 import { type GenerationFields, stopsOf } from '../requests/generation-request.js';
 import type { Capabilities, UpstreamRequest, UpstreamToken } from './upstream.js';
 import type { UpstreamServer } from './upstream-server.js';
@@ -9,12 +9,12 @@ import { asList, asObject, type Json } from './wire/json.js';
 /**
  * The request to a server, without its log-probabilities.
  * @param unasked the largest number of tokens if the client sets none
- * @param prompt in place of the messages
+ * @param options what the request is in place of a chat
  */
 export function requestOf(
   request: GenerationFields,
   unasked: number | undefined,
-  prompt?: Prompt,
+  { prompt, response }: Pick<PrepareOptions, 'prompt' | 'response'> = {},
 ): Omit<UpstreamRequest, 'topLogprobs'> {
   // The gateway sets the number of alternatives itself where it may lower it. Completions have another name for it.
   const own = request.clamp || prompt !== undefined ? new Set([...OWN, 'top_logprobs']) : OWN;
@@ -23,7 +23,8 @@ export function requestOf(
   return {
     messages,
     ...(prompt !== undefined && { prompt }),
-    fields: Object.fromEntries(Object.entries(request).filter(([name]) => !own.has(name))),
+    ...(response && { isResponse: true }),
+    fields: Object.fromEntries(Object.entries(response ?? request).filter(([name]) => !own.has(name))),
     sampling: {
       ...(isGiven(temperature) && { temperature }),
       ...(isGiven(top_p) && { topP: top_p }),
@@ -45,7 +46,8 @@ const OWN: ReadonlySet<string> = new Set([
  * Whether the answer is one text, which can be continued as such: a call or a value of a schema that has begun is no
  * text to go on from.
  */
-export function isText({ fields = {} }: Pick<UpstreamRequest, 'fields'>): boolean {
+export function isText({ fields = {}, isResponse }: Pick<UpstreamRequest, 'fields' | 'isResponse'>): boolean {
+  if (isResponse) return false;
   const { n, tools, functions, response_format: format, modalities } = fields;
   const form = asObject(format)?.type ?? 'text';
   const kinds = asList(modalities) ?? [];

@@ -171,7 +171,7 @@ export class UpstreamServer {
       this.#answers();
       return answer;
     } catch (error) {
-      throw this.#note(request.prompt === undefined ? error : withoutPath(error));
+      throw this.#note(withoutPath(error, request));
     }
   }
 
@@ -304,10 +304,11 @@ export class UpstreamServer {
   }
 }
 
-/** A server need not have completions of a prompt: that is no fault of it. */
-function withoutPath(error: unknown): unknown {
-  if (!(error instanceof UpstreamError) || error.code !== 'upstream_not_found') return error;
-  const message = 'the upstream does not know /v1/completions, or the model there; use /v1/chat/completions';
+/** A server need not have more than chats: that is no fault of it. */
+function withoutPath(error: unknown, { prompt, isResponse }: UpstreamRequest): unknown {
+  const path = isResponse ? '/v1/responses' : prompt === undefined ? null : '/v1/completions';
+  if (path === null || !(error instanceof UpstreamError) || error.code !== 'upstream_not_found') return error;
+  const message = `the upstream does not know ${path}, or the model there; use /v1/chat/completions`;
   return new UpstreamError('upstream_refused', message, { reason: error.reason ?? '' });
 }
 

@@ -29,6 +29,8 @@ export interface UpstreamRequest {
   readonly messages: readonly Message[];
   /** What is continued with no chat template around it, in place of `messages`. */
   readonly prompt?: Prompt;
+  /** Whether it is one of `/v1/responses`, with its fields; a text is not continued there. */
+  readonly isResponse?: boolean;
   /** The client's request as it came, without what the gateway has to say itself. */
   readonly fields?: Readonly<Record<string, unknown>>;
   /** Whether nothing is added that only scores need. */

@@ -3,10 +3,20 @@ import { UpstreamError } from '../errors.js';
 import { type Chunk, readChunk, readGenerateLine, readVerbatim } from './chunks.js';
 import type { Exchange } from './exchange.js';
 import { Messages } from './messages.js';
+import { readResponseEvent, readResponseVerbatim } from './response-events.js';
 
 const DONE = '[DONE]';
 
-const READERS = { chunk: readChunk, generate: readGenerateLine, verbatim: readVerbatim } as const;
+const READERS = {
+  chunk: readChunk,
+  generate: readGenerateLine,
+  verbatim: readVerbatim,
+  response: readResponseEvent,
+  'verbatim-response': readResponseVerbatim,
+} as const;
+
+/** Those whose last message says that it is the last; others have a mark of their own. */
+const ENDS: ReadonlySet<Call['format']> = new Set(['generate', 'response', 'verbatim-response']);
 
 export interface ChunkReaderOptions {
   /** Of a message. */
@@ -53,8 +63,7 @@ export class ChunkReader {
     const chunk = READERS[this.#call.format](message);
     if (chunk.finishReason !== null) {
       this.#finished = true;
-      // Its last line is the end; Server-Sent Events have a mark of their own.
-      this.#over = this.#call.format === 'generate';
+      this.#over = ENDS.has(this.#call.format);
       if (this.#over) this.#exchange.leave();
     }
     return chunk;

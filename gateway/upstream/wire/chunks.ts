@@ -138,7 +138,7 @@ function finishReasonOf(value: unknown): FinishReason | null {
   return reason === '' ? null : reason;
 }
 
-function usageOf(prompt: unknown, completion: unknown): UpstreamEnd['usage'] {
+export function usageOf(prompt: unknown, completion: unknown): UpstreamEnd['usage'] {
   const promptTokens = asCount(prompt);
   const completionTokens = asCount(completion);
   return promptTokens === null || completionTokens === null ? null : { promptTokens, completionTokens };
@@ -150,7 +150,7 @@ function tokensOf(logprobs: Json | null): UpstreamToken[] | null {
 }
 
 /** Entries of `logprobs.content`; `null` for none at all. */
-function entriesOf(value: unknown): UpstreamToken[] | null {
+export function entriesOf(value: unknown): UpstreamToken[] | null {
   const entries = asList(value);
   if (!entries || entries.length === 0) return null;
   return entries.map((entry) => {

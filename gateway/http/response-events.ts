@@ -1,0 +1,257 @@
+import { randomUUID } from 'node:crypto';
+import type { DoneEvent, GuardEvent, UpstreamEvent } from '../../src/stream/events.js';
+import { usageFields } from '../../src/stream/wire.js';
+import type { ApiError } from '../errors/api-error.js';
+import type { Prepared } from '../models/served-model.js';
+import { LOGPROBS, type ResponseRequest } from '../requests/response-request.js';
+import { RESPONSE_FORM } from './choice-form.js';
+import { Completion, type CompletionChunk } from './completion.js';
+import { asObject, type Json, listOf } from './json.js';
+
+export type ResponseEvent = Json & { readonly type: string };
+
+/** Where the text stands that is being written. */
+interface Place {
+  readonly item_id: unknown;
+  readonly output_index: unknown;
+  readonly content_index: unknown;
+}
+
+type Flinch = NonNullable<CompletionChunk['flinch']>;
+
+const ENDS: ReadonlySet<unknown> = new Set(['response.completed', 'response.incomplete']);
+
+/**
+ * One response in the events of OpenAI's API. An upstream's come back as they came, each in its place after the text
+ * that it follows; of a model that has none the same events are made here. What flinch knows of tokens stands beside
+ * the deltas of the text, all of it in the last response.
+ */
+export class ResponseEvents {
+  readonly #prepared: Prepared;
+  readonly #completion: Completion;
+  readonly #events: GuardEvent[] = [];
+  #sequence = 0;
+  /** As the last event had it. */
+  #response: Json;
+  #place: Place | null = null;
+  /** Of the part that is being written. */
+  #text = '';
+  #logprobs: unknown[] = [];
+  /** Items that are done. */
+  readonly #output: unknown[] = [];
+  /** Of an upstream: events that follow a text that is not all there. */
+  #waiting: Json[] = [];
+  /** What has become known since the text ended. */
+  #late: Flinch | null = null;
+
+  constructor(id: string, request: ResponseRequest, prepared: Prepared) {
+    const { model, vocabulary, guard, scoredAtOnce } = prepared;
+    this.#prepared = prepared;
+    const logprobs = request.include?.includes(LOGPROBS) === true;
+    this.#completion = new Completion({
+      ...{ id, model, vocabulary, guard, logprobs, scoredAtOnce },
+      ...{ form: RESPONSE_FORM, includeUsage: false },
+    });
+    this.#response = openingResponse(id, request, prepared);
+  }
+
+  /** The whole response, as the last event has it. */
+  get response(): Json {
+    return this.#response;
+  }
+
+  push(event: GuardEvent): ResponseEvent[] {
+    const first = this.#events.length === 0;
+    if (event.type === 'upstream.delta') return this.#raw(event, first);
+    this.#events.push(event);
+    const begun = first ? this.#begin() : [];
+    const chunks = this.#completion.chunks(event);
+    if (event.type !== 'generation.done') return [...begun, ...chunks.flatMap((chunk) => this.#delta(chunk))];
+    // The last chunk has the verdict, which is in the response.
+    const deltas = chunks.slice(0, -1).flatMap((chunk) => this.#delta(chunk));
+    return [...begun, ...deltas, ...this.#end(event)];
+  }
+
+  /** A response that fails when it has begun. */
+  fail({ body }: ApiError): ResponseEvent[] {
+    const { code, message, param } = body;
+    const error = { code: 'server_error', message };
+    return [
+      this.#next({ type: 'error', code, message, param }),
+      this.#closing('response.failed', { status: 'failed', error }),
+    ];
+  }
+
+  #begin(): ResponseEvent[] {
+    const item_id = `msg_${randomUUID()}`;
+    this.#place = { item_id, output_index: 0, content_index: 0 };
+    return [
+      this.#next({ type: 'response.created', response: this.#response }),
+      this.#next({ type: 'response.in_progress', response: this.#response }),
+      this.#next({
+        ...{ type: 'response.output_item.added', output_index: 0 },
+        item: { ...MESSAGE, id: item_id, status: 'in_progress', content: [] },
+      }),
+      this.#next({ type: 'response.content_part.added', ...this.#place, part: textPart('', []) }),
+    ];
+  }
+
+  #delta({ choices, flinch = { tokens: [] } }: CompletionChunk): ResponseEvent[] {
+    const [choice] = choices;
+    const delta = String(choice?.delta ?? '');
+    const logprobs = listOf(asObject(choice?.logprobs)?.content);
+    if (!this.#place) {
+      this.#late = {
+        tokens: [...(this.#late?.tokens ?? []), ...flinch.tokens],
+        events: eventsOf(this.#late, flinch),
+      };
+      return [];
+    }
+    this.#text += delta;
+    this.#logprobs.push(...logprobs);
+    const type = 'response.output_text.delta';
+    return [this.#next({ type, ...this.#place, delta, logprobs, flinch }), ...this.#takeWaiting()];
+  }
+
+  /** An event of an upstream. Until all of its text is there, such as of tokens that are held back, it waits. */
+  #raw(event: UpstreamEvent, first: boolean): ResponseEvent[] {
+    // The completion is told of what is unscored alone.
+    const known: UpstreamEvent = { ...event, chunk: { choices: [] } };
+    this.#events.push(known);
+    this.#completion.chunks(known);
+    const raw = asObject(event.chunk.event);
+    if (!raw) return [];
+    if (first) this.#response = this.#named(asObject(raw.response) ?? this.#response);
+    this.#waiting.push(raw);
+    return this.#takeWaiting();
+  }
+
+  #takeWaiting(all = false): ResponseEvent[] {
+    const events: ResponseEvent[] = [];
+    for (let raw = this.#waiting[0]; raw; raw = this.#waiting[0]) {
+      const waits = raw.type === 'response.output_text.done' && this.#text.length < String(raw.text).length;
+      // The last one has the verdict.
+      if (!all && (waits || ENDS.has(raw.type))) break;
+      this.#waiting.shift();
+      events.push(this.#pass(raw));
+    }
+    return events;
+  }
+
+  #pass(raw: Json): ResponseEvent {
+    const { type, response, item, item_id, output_index, content_index } = raw;
+    if (type === 'response.content_part.added') {
+      const written = asObject(raw.part)?.type === 'output_text';
+      this.#place = written ? { item_id, output_index, content_index } : null;
+      this.#text = '';
+      this.#logprobs = [];
+    }
+    // Where nobody reads it.
+    if (type === 'response.output_text.delta') this.#text += String(raw.delta);
+    if (type === 'response.output_text.done') this.#place = null;
+    if (type === 'response.output_item.done') this.#output.push(item);
+    const named = asObject(response);
+    if (named) this.#response = this.#named(named);
+    const late = this.#late;
+    this.#late = null;
+    return this.#next({
+      ...raw,
+      type: String(type),
+      ...(named && { response: this.#response }),
+      ...(late && { flinch: late }),
+    });
+  }
+
+  #end(done: DoneEvent): ResponseEvent[] {
+    const last = this.#waiting.at(-1);
+    const whole = asObject(last?.response);
+    if (last && whole && ENDS.has(last.type)) {
+      this.#waiting.pop();
+      const events = this.#takeWaiting(true);
+      return [...events, this.#closing(String(last.type), this.#named(whole))];
+    }
+    this.#waiting = [];
+    const reason = INCOMPLETE[done.finishReason];
+    const status = reason ? 'incomplete' : 'completed';
+    const usage = responseUsage(done);
+    const events = this.#closeMessage(status);
+    return [
+      ...events,
+      this.#closing(reason ? 'response.incomplete' : 'response.completed', {
+        ...{ status, incomplete_details: reason ? { reason } : null, usage },
+        output: this.#output,
+      }),
+    ];
+  }
+
+  /** The message that is being written, if one is. */
+  #closeMessage(status: string): ResponseEvent[] {
+    const place = this.#place;
+    if (!place) return [];
+    this.#place = null;
+    const part = textPart(this.#text, this.#logprobs);
+    const item = { ...MESSAGE, id: place.item_id, status, content: [part] };
+    this.#output.push(item);
+    const { text, logprobs } = part;
+    return [
+      this.#next({ type: 'response.output_text.done', ...place, text, logprobs }),
+      this.#next({ type: 'response.content_part.done', ...place, part }),
+      this.#next({ type: 'response.output_item.done', output_index: place.output_index, item }),
+    ];
+  }
+
+  #closing(type: string, fields: Json): ResponseEvent {
+    const { flinch } = this.#completion.whole(this.#events);
+    this.#response = { ...this.#response, ...fields, flinch };
+    return this.#next({ type, response: this.#response });
+  }
+
+  /** By the model's name here. Its id stays: it may be what the upstream stores it by. */
+  #named(response: Json): Json {
+    const { model, guard } = this.#prepared;
+    return { ...response, model, flinch: { guard, tokens: [] } };
+  }
+
+  #next(event: ResponseEvent): ResponseEvent {
+    const numbered = { ...event, sequence_number: this.#sequence };
+    this.#sequence += 1;
+    return numbered;
+  }
+}
+
+const MESSAGE = { type: 'message', role: 'assistant' } as const;
+
+const textPart = (text: string, logprobs: readonly unknown[]) => ({
+  ...{ type: 'output_text', annotations: [], logprobs, text },
+});
+
+const eventsOf = (...known: readonly (Flinch | null)[]): object[] =>
+  known.flatMap((each) => each?.events ?? []);
+
+/** Why a response is incomplete. */
+const INCOMPLETE: Readonly<Record<string, string>> = {
+  length: 'max_output_tokens',
+  content_filter: 'content_filter',
+};
+
+function openingResponse(id: string, request: ResponseRequest, { model, guard }: Prepared): Json {
+  const { instructions, max_output_tokens, metadata, temperature, top_p, top_logprobs } = request;
+  return {
+    ...{ id, object: 'response', created_at: Math.floor(Date.now() / 1000), status: 'in_progress' },
+    ...{ background: false, error: null, incomplete_details: null, instructions: instructions ?? null },
+    ...{ max_output_tokens: max_output_tokens ?? null, metadata: metadata ?? {}, model, output: [] },
+    ...{ parallel_tool_calls: request.parallel_tool_calls ?? true, previous_response_id: null },
+    ...{ reasoning: { effort: null, summary: null }, store: false, temperature: temperature ?? null },
+    ...{ text: { format: { type: 'text' } }, tool_choice: 'auto', tools: [] },
+    ...{ top_logprobs: top_logprobs ?? 0, top_p: top_p ?? null, truncation: 'disabled', usage: null },
+    flinch: { guard, tokens: [] },
+  };
+}
+
+function responseUsage({ usage }: DoneEvent): Json {
+  const { prompt_tokens: input, completion_tokens: output, total_tokens, ...more } = usageFields(usage);
+  return {
+    ...{ input_tokens: input, input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 } },
+    ...{ output_tokens: output, output_tokens_details: { reasoning_tokens: 0 }, total_tokens, ...more },
+  };
+}

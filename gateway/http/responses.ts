@@ -1,0 +1,56 @@
+import type { ApiError } from '../errors/api-error.js';
+import type { Encoding } from '../generations/live-generation.js';
+import type { Prepared } from '../models/served-model.js';
+import { parse } from '../requests/generation-request.js';
+import { chatOf, type ResponseRequest, responseSchema } from '../requests/response-request.js';
+import type { Answer, GenerationApi } from './generations.js';
+import { type ResponseEvent, ResponseEvents } from './response-events.js';
+import { sseEvent } from './sse.js';
+
+/** What a chat has for the fields of a response. */
+const NAMES = { messages: 'input', max_completion_tokens: 'max_output_tokens' };
+
+/** `/v1/responses`, without state of our own. */
+export const RESPONSES: GenerationApi = {
+  prefix: 'resp_',
+  read: (body) => {
+    const request = parse(responseSchema, body);
+    const stream = request.stream === true;
+    return {
+      generation: chatOf(request),
+      options: { response: request },
+      stream,
+      resumable: request.resumable === true,
+      names: NAMES,
+      encode: (prepared, answer) => (stream ? streamed : whole)(request, prepared, answer),
+    };
+  },
+};
+
+function streamed(request: ResponseRequest, prepared: Prepared, { id, place }: Answer): Encoding {
+  const response = new ResponseEvents(id, request, prepared);
+  const frames = (events: readonly ResponseEvent[], offset: number): string[] =>
+    events.map((event, i) => `event: ${event.type}\n${sseEvent(event, `${place}/${offset + i}`)}`);
+  return {
+    opening: () => [],
+    event: (event, offset) => frames(response.push(event), offset),
+    cancelled: () => [], // only by going away
+    failed: (error: ApiError, offset) => frames(response.fail(error), offset),
+  };
+}
+
+/** As the last event of its stream has it. */
+function whole(request: ResponseRequest, prepared: Prepared, { id, tell }: Answer): Encoding {
+  const response = new ResponseEvents(id, request, prepared);
+  return {
+    opening: () => [],
+    event: (event) => {
+      response.push(event);
+      if (event.type !== 'generation.done') return [];
+      tell(event.verdict);
+      return [JSON.stringify(response.response)];
+    },
+    cancelled: () => [],
+    failed: () => [],
+  };
+}

@@ -1,0 +1,87 @@
+import type { FinishReason, Unscored } from '../../../src/stream/events.js';
+import { UpstreamError } from '../errors.js';
+import { type Chunk, entriesOf, usageOf } from './chunks.js';
+import { asObject, asText, type Json, parseObject } from './json.js';
+
+const NOTHING = {
+  ...{ text: '', hidden: false, beside: null, tokens: null, ids: null },
+  ...{ promptIds: null, written: null, finishReason: null, usage: null },
+} as const;
+
+/**
+ * Reads an event of `/responses` (OpenAI's API reference, "Responses", "Streaming events"). The text is that of
+ * `response.output_text.delta`; all others are passed on as they came.
+ *
+ * @throws UpstreamError for what is no event, and for one that says that the response failed
+ */
+export function readResponseEvent(message: string): Chunk {
+  const event = checked(message);
+  if (event.type === 'response.output_text.delta') {
+    return { ...NOTHING, text: asText(event.delta) ?? '', tokens: entriesOf(event.logprobs) };
+  }
+  const kind = unscoredOf(event);
+  const unscored = kind === null ? [] : [kind];
+  return { ...ending(event), hidden: kind !== null, beside: besideOf(event, unscored) };
+}
+
+/**
+ * Reads of it no more than whether it is the last.
+ * @throws UpstreamError as {@link readResponseEvent}
+ */
+export function readResponseVerbatim(message: string): Chunk {
+  const event = checked(message);
+  return { ...ending(event), beside: besideOf(event, []) };
+}
+
+/** Within an object of its own: its fields are those of one event alone. */
+const besideOf = (event: Json, unscored: readonly Unscored[]) => ({
+  chunk: { event, choices: [] },
+  unscored,
+});
+
+function checked(message: string): Json {
+  const event = parseObject(message);
+  if (!event || asText(event.type) === null)
+    throw new UpstreamError('upstream_error', 'the upstream sent an invalid event');
+  // Its text stays here: it may hold addresses, or what others asked.
+  if (event.type === 'error' || event.type === 'response.failed')
+    throw new UpstreamError('upstream_error', 'the upstream failed during its answer');
+  return event;
+}
+
+function ending({ type, response }: Json): Chunk {
+  if (type !== 'response.completed' && type !== 'response.incomplete') return NOTHING;
+  const { usage, incomplete_details: details } = asObject(response) ?? {};
+  const { input_tokens: input, output_tokens: output } = asObject(usage) ?? {};
+  return {
+    ...NOTHING,
+    finishReason: reasonOf(type, asObject(details)?.reason),
+    usage: usageOf(input, output),
+  };
+}
+
+function reasonOf(type: string, reason: unknown): FinishReason {
+  if (type === 'response.completed') return 'stop';
+  return reason === 'max_output_tokens' ? 'length' : (asText(reason) ?? 'length');
+}
+
+/** What the model wrote beside its text. */
+function unscoredOf(event: Json): Unscored | null {
+  const type = asText(event.type) ?? '';
+  if (type === 'response.output_item.added') return kindOfItem(asText(asObject(event.item)?.type) ?? '');
+  return DELTAS.find(([begin]) => type.startsWith(begin))?.[1] ?? null;
+}
+
+const kindOfItem = (type: string): Unscored | null => {
+  if (type === 'message') return null;
+  if (type === 'reasoning') return 'reasoning';
+  return type.endsWith('_call') ? 'tool_calls' : 'content';
+};
+
+/** Of items without an event of their own. */
+const DELTAS: readonly (readonly [string, Unscored])[] = [
+  ['response.refusal.delta', 'refusal'],
+  ['response.reasoning', 'reasoning'],
+  ['response.audio.delta', 'audio'],
+  ['response.function_call_arguments', 'tool_calls'],
+];

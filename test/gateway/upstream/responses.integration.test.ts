@@ -1,0 +1,248 @@
+import OpenAI from 'openai';
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { EngineModel, Models, startGateway } from '#gateway/index.js';
+import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
+import { Scorer } from '#gateway/upstream/scorer.js';
+import { Engine } from '#src/index.js';
+import { REASONER } from '../../support/golden.js';
+import { openAiDouble } from '../../support/openai-double.js';
+import { QUESTION } from '../../support/requests.js';
+import { responsesDouble, STORED_ID, WORDS } from '../../support/responses-double.js';
+import { type Script, scriptedUpstream } from '../../support/scripted-upstream.js';
+import { upstreamGateway } from '../../support/upstream-gateway.js';
+import { upstreamConfig } from '../../support/upstream-server.js';
+
+const TEXT = WORDS.join('');
+const LOGPROBS = 'message.output_text.logprobs';
+
+async function serving(
+  script: Script = responsesDouble(openAiDouble()),
+  changes: object = {},
+  config: object = {},
+) {
+  const upstream = await scriptedUpstream(script);
+  const upstreams = [{ url: upstream.url, model: 'theirs' }];
+  const gateway = await upstreamGateway([], { upstreams, ...changes }, {}, config);
+  const at = (url: string) => new OpenAI({ baseURL: url, apiKey: 'none', maxRetries: 0 });
+  const asked = () =>
+    upstream.requests.filter(({ path }) => path === '/v1/responses').map(({ json }) => json);
+  return { ...gateway, client: at(`${gateway.url}/v1`), direct: at(upstream.url), asked };
+}
+
+const event = z.looseObject({
+  type: z.string(),
+  sequence_number: z.number(),
+  flinch: z.looseObject({ tokens: z.array(z.looseObject({ text: z.string() })) }).optional(),
+  response: z.looseObject({ flinch: z.unknown() }).optional(),
+});
+type Event = z.output<typeof event>;
+
+async function eventsOf(client: OpenAI, model: string, fields: object): Promise<Event[]> {
+  const stream = await client.responses.create({ model, input: 'Hello.', ...fields, stream: true });
+  const events: Event[] = [];
+  for await (const each of stream) events.push(event.parse(each));
+  return events;
+}
+
+/** Without what a gateway between says itself, and what obfuscates lengths. */
+function comparable(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(comparable);
+  if (typeof value !== 'object' || value === null) return value;
+  const own = new Set(['flinch', 'model', 'obfuscation']);
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, field]) => (own.has(name) ? [] : [[name, comparable(field)]])),
+  );
+}
+
+/** Beside the fields of OpenAI's, those of a delta are ours. */
+const withoutOdd = (events: readonly Event[]): unknown[] =>
+  events.map(({ x_event: _, ...each }) => comparable(each));
+
+const tools = [
+  {
+    type: 'function' as const,
+    name: 'weather',
+    strict: true,
+    parameters: { type: 'object', properties: {} },
+  },
+];
+
+describe('responses of an upstream', () => {
+  it('are asked for as they came, save the fields that are set', async () => {
+    const { client, asked } = await serving();
+    const request = {
+      ...{
+        input: [{ role: 'user' as const, content: 'Hello.' }],
+        store: true,
+        previous_response_id: 'resp_0',
+      },
+      ...{
+        include: ['reasoning.encrypted_content' as const],
+        truncation: 'auto' as const,
+        metadata: { a: 'b' },
+      },
+    };
+    await client.responses.create({ model: 'm', ...request });
+    expect(asked()).toEqual([
+      {
+        ...request,
+        ...{ model: 'theirs', stream: true, top_logprobs: 2 },
+        include: ['reasoning.encrypted_content', LOGPROBS],
+      },
+    ]);
+    await client.responses.create({ model: 'm', ...request, guard: { enabled: false } } as typeof request);
+    expect(asked().at(-1)).toEqual({ ...request, model: 'theirs', stream: true });
+  });
+
+  it.each([
+    ['a text', { include: [LOGPROBS], top_logprobs: 2 }],
+    ['a call', { tools }],
+    ['reasoning and a text', { input: 'think', include: [LOGPROBS], top_logprobs: 2 }],
+    ['two messages', { input: 'twice', include: [LOGPROBS], top_logprobs: 2 }],
+    ['a refusal', { input: 'refuse' }],
+    ['a text that is cut', { input: 'long', include: [LOGPROBS], top_logprobs: 2 }],
+  ])('come back in the events of the upstream: %s', async (_, fields) => {
+    const { client, direct } = await serving();
+    const own = await eventsOf(client, 'm', fields);
+    const theirs = await eventsOf(direct, 'theirs', fields);
+    const bytes = (text: string) => [...Buffer.from(text)];
+    const told = JSON.parse(JSON.stringify(withoutOdd(own)), (_name, value) => {
+      if (value?.bytes) expect(value.bytes).toEqual(bytes(value.token));
+      return value?.bytes ? { ...value, bytes: undefined } : value;
+    });
+    expect(told).toEqual(withoutOdd(theirs));
+    const off = await eventsOf(client, 'm', { ...fields, guard: { enabled: false } });
+    expect(off.map(comparable)).toEqual(theirs.map(comparable));
+    const final = await client.responses
+      .stream({ model: 'm', input: 'Hello.', ...fields } as { input: string })
+      .finalResponse();
+    expect(comparable(final)).toMatchObject(Object(comparable(theirs.at(-1)?.response)));
+    const whole = await client.responses.create({ model: 'm', input: 'Hello.', ...fields } as {
+      input: string;
+    });
+    expect(comparable(JSON.parse(JSON.stringify(whole)))).toMatchObject(
+      Object(comparable(theirs.at(-1)?.response)),
+    );
+    expect(whole.model).toBe('m');
+  });
+
+  it('are scored by the log-probabilities of their text', async () => {
+    const { client } = await serving();
+    const events = await eventsOf(client, 'm', {});
+    const deltas = events.filter(({ type }) => type === 'response.output_text.delta');
+    expect(deltas.map(({ delta }) => delta).join('')).toBe(TEXT);
+    expect(deltas.every(({ logprobs }) => Array.isArray(logprobs) && logprobs.length === 0)).toBe(true);
+    const { flinch } = z
+      .looseObject({
+        flinch: z.looseObject({
+          tokens: z.array(z.looseObject({ text: z.string(), scores: z.looseObject({ nll: z.number() }) })),
+          verdict: z.unknown(),
+        }),
+      })
+      .parse(events.at(-1)?.response);
+    expect(flinch.tokens.map(({ text }) => text)).toEqual(WORDS);
+    expect(flinch.tokens.every(({ scores }) => Math.abs(scores.nll - 0.1) < 1e-9)).toBe(true);
+    expect(flinch.verdict).toMatchObject({ steps: 2, unscored_tokens: 0 });
+  });
+
+  it.each([
+    ['tool_calls', { tools }],
+    ['reasoning', { input: 'think' }],
+    ['refusal', { input: 'refuse' }],
+  ])('name what has no scores: %s', async (kind, fields) => {
+    const { client } = await serving();
+    const response = await client.responses.create({ model: 'm', input: 'Hello.', ...fields });
+    expect(Reflect.get(response, 'flinch')).toMatchObject({
+      guard: { warnings: expect.arrayContaining([`unscored: ${kind}`]) },
+      verdict: { flagged: null },
+    });
+    expect(response.id).toBe(STORED_ID);
+  });
+
+  it('that fail say so, without the text of the upstream', async () => {
+    const { client } = await serving();
+    const events = await eventsOf(client, 'm', { input: 'fail' });
+    expect(events.slice(-2)).toMatchObject([
+      { type: 'error', code: 'upstream_error' },
+      { type: 'response.failed', response: { id: STORED_ID, status: 'failed' } },
+    ]);
+    expect(JSON.stringify(events)).not.toContain('host-17');
+    await expect(client.responses.create({ model: 'm', input: 'fail' })).rejects.toMatchObject({
+      status: 502,
+    });
+  });
+
+  it('are under the policy of the operator', async () => {
+    const guard = { name: 'halt', locked: ['enabled', 'action'], defaults: { action: 'rollback' } };
+    const { client } = await serving(undefined, {}, { guard });
+    const off = { model: 'm', input: 'Hello.', guard: { enabled: false } };
+    await expect(client.responses.create(off)).rejects.toMatchObject({
+      status: 403,
+      code: 'policy_violation',
+    });
+    const response = await client.responses.create({ model: 'm', input: 'Hello.' });
+    expect(Reflect.get(response, 'flinch').guard).toMatchObject({
+      policy: 'halt',
+      warnings: expect.arrayContaining([expect.stringContaining('not written again')]),
+    });
+  });
+
+  it.each([
+    ['input', { input: 'x'.repeat(200) }],
+    ['max_output_tokens', { max_output_tokens: 50 }],
+    ['top_logprobs', { top_logprobs: 3 }],
+  ])('name %s in an error', async (param, fields) => {
+    const limits = { prompt_characters: 100, response_tokens: 40 };
+    const { client, asked } = await serving(undefined, {}, { limits });
+    await expect(client.responses.create({ model: 'm', input: 'Hello.', ...fields })).rejects.toMatchObject({
+      ...{ status: 400, param, message: expect.stringContaining(`${param}: `) },
+    });
+    await client.responses.create({ model: 'm', input: 'Hello.' });
+    expect(asked()[0]?.max_output_tokens).toBe(40);
+  });
+
+  it('say which path to use where the server does not know this one', async () => {
+    const { client } = await serving(openAiDouble());
+    await expect(client.responses.create({ model: 'm', input: 'Hello.' })).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining('use /v1/chat/completions'),
+    });
+  });
+});
+
+describe('responses of an upstream with a scorer', () => {
+  it('have the scores of a model that flinch runs itself, by their text', async () => {
+    const engine = await Engine.open(REASONER);
+    await engine.start();
+    const own = await EngineModel.open('own', engine);
+    const models: { close(): Promise<void> }[] = [];
+    try {
+      const first = await startGateway({ models: new Models([own]), config: { listen: { port: 0 } } });
+      // A gateway of the same model is the upstream.
+      const scorer = await Scorer.open(engine, { logger: pino({ level: 'silent' }) });
+      const config = upstreamConfig([], { upstreams: [{ url: `${first.url}/v1`, model: 'own' }] });
+      const model = openUpstreamModel('m', config, { scorer });
+      const second = await startGateway({ models: new Models([model]), config: { listen: { port: 0 } } });
+      models.push(second, model, first);
+      const asked = { input: QUESTION, temperature: 0, max_output_tokens: 60, guard: { lag: 'wait' } };
+      const respond = (url: string, name: string) =>
+        new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none' }).responses.create({ model: name, ...asked } as {
+          input: string;
+        });
+      const [expected, response] = [await respond(first.url, 'own'), await respond(second.url, 'm')];
+      expect(response.output_text).toBe(expected.output_text);
+      const scores = (of: object) =>
+        Reflect.get(of, 'flinch').tokens.map(({ id, scores }: { id: number; scores?: object }) => ({
+          id,
+          scores,
+        }));
+      expect(scores(response)).toEqual(scores(expected));
+      expect(scores(response).length).toBeGreaterThan(20);
+    } finally {
+      for (const each of models) await each.close();
+      await engine.close();
+    }
+  });
+});

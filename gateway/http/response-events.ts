@@ -78,7 +78,7 @@ export class ResponseEvents {
     const error = { code: 'server_error', message };
     return [
       this.#next({ type: 'error', code, message, param }),
-      this.#closing('response.failed', { status: 'failed', error }),
+      this.#closing({ type: 'response.failed' }, { status: 'failed', error }),
     ];
   }
 
@@ -168,7 +168,7 @@ export class ResponseEvents {
     if (last && whole && ENDS.has(last.type)) {
       this.#waiting.pop();
       const events = this.#takeWaiting(true);
-      return [...events, this.#closing(String(last.type), this.#named(whole))];
+      return [...events, this.#closing({ ...last, type: String(last.type) }, this.#named(whole))];
     }
     this.#waiting = [];
     const reason = INCOMPLETE[done.finishReason];
@@ -177,10 +177,13 @@ export class ResponseEvents {
     const events = this.#closeMessage(status);
     return [
       ...events,
-      this.#closing(reason ? 'response.incomplete' : 'response.completed', {
-        ...{ status, incomplete_details: reason ? { reason } : null, usage },
-        output: this.#output,
-      }),
+      this.#closing(
+        { type: reason ? 'response.incomplete' : 'response.completed' },
+        {
+          ...{ status, incomplete_details: reason ? { reason } : null, usage },
+          output: this.#output,
+        },
+      ),
     ];
   }
 
@@ -200,10 +203,10 @@ export class ResponseEvents {
     ];
   }
 
-  #closing(type: string, fields: Json): ResponseEvent {
+  #closing(event: ResponseEvent, fields: Json): ResponseEvent {
     const { flinch } = this.#completion.whole(this.#events);
     this.#response = { ...this.#response, ...fields, flinch };
-    return this.#next({ type, response: this.#response });
+    return this.#next({ ...event, response: this.#response });
   }
 
   /** By the model's name here. Its id stays: it may be what the upstream stores it by. */

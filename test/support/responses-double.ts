@@ -60,12 +60,14 @@ class Answer {
     else if (input.includes('fail')) {
       this.#message(WORDS.slice(0, 3), false);
       const error = { code: 'server_error', message: 'host-17 broke' };
-      return this.#finish('response.failed', { ...this.#response('failed'), error });
+      this.#finish('response.failed', { ...this.#response('failed'), error });
+      return;
     } else this.#message(WORDS, true);
     if (input.includes('twice')) this.#message([' Again', '.'], true);
-    if (!input.includes('long')) return this.#finish('response.completed', this.#response('completed'));
-    const incomplete_details = { reason: 'max_output_tokens' };
-    return this.#finish('response.incomplete', { ...this.#response('incomplete'), incomplete_details });
+    if (input.includes('long')) {
+      const incomplete_details = { reason: 'max_output_tokens' };
+      this.#finish('response.incomplete', { ...this.#response('incomplete'), incomplete_details });
+    } else this.#finish('response.completed', this.#response('completed'));
   }
 
   #finish(type: string, response: object): void {
@@ -141,9 +143,12 @@ class Answer {
   #reasoning(): void {
     this.#item({ type: 'reasoning', summary: [] }, (place) => {
       const at = { ...place, summary_index: 0 };
+      const part = { type: 'summary_text', text: 'Well.' };
+      this.#send({ type: 'response.reasoning_summary_part.added', ...at, part: { ...part, text: '' } });
       this.#send({ type: 'response.reasoning_summary_text.delta', ...at, delta: 'Well.' });
       this.#send({ type: 'response.reasoning_summary_text.done', ...at, text: 'Well.' });
-      return { summary: [{ type: 'summary_text', text: 'Well.' }] };
+      this.#send({ type: 'response.reasoning_summary_part.done', ...at, part });
+      return { summary: [part] };
     });
   }
 

@@ -11,7 +11,7 @@ const script: Script = (request, reply) => {
   const chat = ollamaDouble();
   const [path = ''] = request.path.split('?');
   if (path === '/v1/embeddings') return reply.json(200, EMBEDDING, { 'x-internal': 'host-17' });
-  if (path === '/v1/responses') {
+  if (path === '/v1/fine_tunes') {
     return reply.head().data({ type: 'response.created', sequence_number: 0 }).data('[DONE]').end();
   }
   if (path === '/v1/files') return reply.json(404, { error: { message: 'no files' } });
@@ -67,7 +67,7 @@ describe('other paths below /v1', () => {
 
   it('stream, and pass on what the server refuses', async () => {
     const { url } = await serving({ passthrough: true });
-    const stream = await post(`${url}/v1/responses`, { model: 'm', stream: true, input: 'x' });
+    const stream = await post(`${url}/v1/fine_tunes`, { model: 'm', stream: true, input: 'x' });
     expect(stream.headers.get('content-type')).toContain('text/event-stream');
     expect(await stream.text()).toBe(
       'data: {"type":"response.created","sequence_number":0}\n\ndata: [DONE]\n\n',
@@ -77,6 +77,12 @@ describe('other paths below /v1', () => {
       status: 404,
       body: { error: { message: 'no files' } },
     });
+  });
+
+  it('have what is stored of responses', async () => {
+    const { url, upstream } = await serving({ passthrough: true });
+    await fetch(`${url}/v1/responses/resp_1`);
+    expect(upstream.requests.at(-1)?.path).toBe('/v1/responses/resp_1?api-version=2026-01-01');
   });
 
   it.each([
@@ -104,7 +110,7 @@ describe('other paths below /v1', () => {
 describe('other paths under a policy with locks', () => {
   it('are those at which no text is written', async () => {
     const { url } = await serving({ passthrough: true }, { guard: { name: 'strict', locked: ['enabled'] } });
-    const refused = await post(`${url}/v1/responses`, { model: 'm', input: 'x' });
+    const refused = await post(`${url}/v1/fine_tunes`, { model: 'm', input: 'x' });
     expect({ status: refused.status, body: await refused.json() }).toMatchObject({
       status: 403,
       body: { error: { code: 'policy_violation', message: expect.stringContaining('strict') } },

@@ -35,7 +35,7 @@ const event = z.looseObject({
   type: z.string(),
   sequence_number: z.number(),
   flinch: z.looseObject({ tokens: z.array(z.looseObject({ text: z.string() })) }).optional(),
-  response: z.looseObject({ flinch: z.unknown() }).optional(),
+  response: z.looseObject({}).optional(),
 });
 type Event = z.output<typeof event>;
 
@@ -46,19 +46,25 @@ async function eventsOf(client: OpenAI, model: string, fields: object): Promise<
   return events;
 }
 
-/** Without what a gateway between says itself, and what obfuscates lengths. */
+/** Without what a gateway between says itself, and what it says anew of a text that is scored. */
 function comparable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(comparable);
   if (typeof value !== 'object' || value === null) return value;
-  const own = new Set(['flinch', 'model', 'obfuscation']);
+  const own = new Set(['flinch', 'model', 'obfuscation', 'sequence_number', 'bytes', 'x_event']);
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, field]) => (own.has(name) ? [] : [[name, comparable(field)]])),
   );
 }
 
-/** Beside the fields of OpenAI's, those of a delta are ours. */
-const withoutOdd = (events: readonly Event[]): unknown[] =>
-  events.map(({ x_event: _, ...each }) => comparable(each));
+/** Scores come in deltas without a text. */
+const saying = (events: readonly Event[]): unknown[] =>
+  events.filter(({ delta }) => delta !== '').map(comparable);
+
+/** Fields that the client's types do not know are beside. */
+interface Asked {
+  readonly model: string;
+  readonly input: string;
+}
 
 const tools = [
   {
@@ -107,21 +113,16 @@ describe('responses of an upstream', () => {
     const { client, direct } = await serving();
     const own = await eventsOf(client, 'm', fields);
     const theirs = await eventsOf(direct, 'theirs', fields);
-    const bytes = (text: string) => [...Buffer.from(text)];
-    const told = JSON.parse(JSON.stringify(withoutOdd(own)), (_name, value) => {
-      if (value?.bytes) expect(value.bytes).toEqual(bytes(value.token));
-      return value?.bytes ? { ...value, bytes: undefined } : value;
-    });
-    expect(told).toEqual(withoutOdd(theirs));
+    expect(saying(own)).toEqual(saying(theirs));
+    expect(own.map(({ sequence_number }) => sequence_number)).toEqual(own.map((_, i) => i));
     const off = await eventsOf(client, 'm', { ...fields, guard: { enabled: false } });
     expect(off.map(comparable)).toEqual(theirs.map(comparable));
+    expect(off.map(({ x_event }) => x_event)).toEqual(theirs.map(({ x_event }) => x_event));
     const final = await client.responses
-      .stream({ model: 'm', input: 'Hello.', ...fields } as { input: string })
+      .stream({ model: 'm', input: 'Hello.', ...fields } as Asked)
       .finalResponse();
     expect(comparable(final)).toMatchObject(Object(comparable(theirs.at(-1)?.response)));
-    const whole = await client.responses.create({ model: 'm', input: 'Hello.', ...fields } as {
-      input: string;
-    });
+    const whole = await client.responses.create({ model: 'm', input: 'Hello.', ...fields } as Asked);
     expect(comparable(JSON.parse(JSON.stringify(whole)))).toMatchObject(
       Object(comparable(theirs.at(-1)?.response)),
     );
@@ -204,7 +205,11 @@ describe('responses of an upstream', () => {
   });
 
   it('say which path to use where the server does not know this one', async () => {
-    const { client } = await serving(openAiDouble());
+    const { client } = await serving((request, reply) =>
+      request.path === '/v1/responses'
+        ? reply.json(404, { detail: 'Not Found' })
+        : openAiDouble()(request, reply),
+    );
     await expect(client.responses.create({ model: 'm', input: 'Hello.' })).rejects.toMatchObject({
       status: 400,
       message: expect.stringContaining('use /v1/chat/completions'),
@@ -238,7 +243,13 @@ describe('responses of an upstream with a scorer', () => {
           id,
           scores,
         }));
-      expect(scores(response)).toEqual(scores(expected));
+      // Batches differ, and so does how their sums are rounded.
+      const near = (value: unknown): unknown =>
+        typeof value === 'number' ? expect.closeTo(value, 5) : value;
+      const expectedScores = JSON.parse(JSON.stringify(scores(expected)), (name, value) =>
+        name === 'id' ? value : near(value),
+      );
+      expect(scores(response)).toEqual(expectedScores);
       expect(scores(response).length).toBeGreaterThan(20);
     } finally {
       for (const each of models) await each.close();

@@ -1,4 +1,6 @@
+import { completionSchema } from '../requests/completion-request.js';
 import { chatSchema } from '../requests/generation-request.js';
+import { responseSchema as responseApiSchema } from '../requests/response-request.js';
 import { requestSchema, responseSchema } from './json-schema.js';
 import {
   chunk,
@@ -9,6 +11,10 @@ import {
   model,
   models,
   readiness,
+  response,
+  responseEvent,
+  textChunk,
+  textCompletion,
   ticket,
 } from './responses.js';
 
@@ -21,14 +27,20 @@ const json = (name: string, description: string): Json => ({
 });
 const refused = (description: string): Json => json('Error', description);
 
-/** The streamed answer. OpenAPI cannot describe events: the schema is that of one event's `data:`. */
-const streamed = (description: string): Json => ({
+/** One of OpenAI's APIs that write a text. */
+interface Api {
+  readonly path: string;
+  readonly operation: string;
+  readonly summary: string;
+  readonly request: string;
+  readonly answer: string;
+  /** What the `data:` of its events is: OpenAPI cannot describe events. */
+  readonly data: readonly Json[];
+}
+
+const streamed = (description: string, { data }: Api): Json => ({
   description,
-  content: {
-    'text/event-stream': {
-      schema: { anyOf: [ref('ChatCompletionChunk'), ref('Error'), { const: '[DONE]' }] },
-    },
-  },
+  content: { 'text/event-stream': { schema: { anyOf: data } } },
 });
 
 const COMMON = {
@@ -65,6 +77,79 @@ const VERDICT_HEADERS = {
   },
 };
 
+const APIS: readonly Api[] = [
+  {
+    path: '/v1/chat/completions',
+    operation: 'ChatCompletion',
+    summary: 'Create a chat completion, scored and guarded.',
+    request: 'ChatCompletionRequest',
+    answer: 'ChatCompletion',
+    data: [ref('ChatCompletionChunk'), ref('Error'), { const: '[DONE]' }],
+  },
+  {
+    path: '/v1/completions',
+    operation: 'Completion',
+    summary: 'Create a completion of a prompt without a chat template, scored and guarded.',
+    request: 'CompletionRequest',
+    answer: 'Completion',
+    data: [ref('CompletionChunk'), ref('Error'), { const: '[DONE]' }],
+  },
+  {
+    path: '/v1/responses',
+    operation: 'Response',
+    summary: 'Create a response, scored and guarded. It is stored only by an upstream that does so.',
+    request: 'ResponseRequest',
+    answer: 'Response',
+    data: [ref('ResponseEvent')],
+  },
+];
+
+function pathsOf(api: Api): Json {
+  const { path, operation, summary, request, answer } = api;
+  return {
+    [path]: {
+      post: {
+        operationId: `create${operation}`,
+        summary,
+        parameters: [{ ...LAST_EVENT_ID, required: false }],
+        requestBody: { required: true, content: { 'application/json': { schema: ref(request) } } },
+        responses: {
+          '200': {
+            description: 'The answer; with `stream`, its events.',
+            headers: VERDICT_HEADERS,
+            content: { ...contentOf(json(answer, '')), ...contentOf(streamed('', api)) },
+          },
+          '400': refused('A field of the request is invalid; `param` names it.'),
+          '404': refused('The model does not exist.'),
+          '410': refused('With `Last-Event-ID`: the stream cannot be resumed.'),
+          '413': refused('The body is too large.'),
+          '415': refused('The body is compressed, or its charset is not UTF-8.'),
+          '500': refused('The computation failed, or the gateway has a fault.'),
+          '502': refused('The upstream failed.'),
+          '504': refused('The upstream did not answer in time.'),
+          ...COMMON,
+        },
+      },
+    },
+    [`${path}/{id}`]: {
+      get: {
+        operationId: `resume${operation}`,
+        summary: 'Resume an interrupted resumable stream.',
+        parameters: [
+          { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
+          { ...LAST_EVENT_ID, required: true },
+        ],
+        responses: {
+          '200': streamed('All events after the given one, then live events.', api),
+          '400': refused('`Last-Event-ID` is missing or invalid.'),
+          '410': refused('The stream cannot be resumed: code `not_recovered`.'),
+          ...COMMON,
+        },
+      },
+    },
+  };
+}
+
 /** The HTTP side of the gateway in OpenAPI 3.1. Its WebSocket is in asyncapi.json. */
 export function openApi(version: string): Json {
   return {
@@ -72,55 +157,13 @@ export function openApi(version: string): Json {
     info: {
       title: 'flinch',
       version,
-      summary: 'OpenAI-compatible chat completions with uncertainty scores for each token.',
+      summary: "OpenAI's chat completions, completions and responses with uncertainty scores for each token.",
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: 'http://127.0.0.1:8787' }],
     security: [{}, { key: [] }],
     paths: {
-      '/v1/chat/completions': {
-        post: {
-          operationId: 'createChatCompletion',
-          summary: 'Create a chat completion, scored and guarded.',
-          parameters: [{ ...LAST_EVENT_ID, required: false }],
-          requestBody: {
-            required: true,
-            content: { 'application/json': { schema: ref('ChatCompletionRequest') } },
-          },
-          responses: {
-            '200': {
-              description: 'The completion; with `stream`, its events.',
-              headers: VERDICT_HEADERS,
-              content: { ...contentOf(json('ChatCompletion', '')), ...contentOf(streamed('')) },
-            },
-            '400': refused('A field of the request is invalid; `param` names it.'),
-            '404': refused('The model does not exist.'),
-            '410': refused('With `Last-Event-ID`: the stream cannot be resumed.'),
-            '413': refused('The body is too large.'),
-            '415': refused('The body is compressed, or its charset is not UTF-8.'),
-            '500': refused('The computation failed, or the gateway has a fault.'),
-            '502': refused('The upstream failed.'),
-            '504': refused('The upstream did not answer in time.'),
-            ...COMMON,
-          },
-        },
-      },
-      '/v1/chat/completions/{id}': {
-        get: {
-          operationId: 'resumeChatCompletion',
-          summary: 'Resume an interrupted resumable stream.',
-          parameters: [
-            { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
-            { ...LAST_EVENT_ID, required: true },
-          ],
-          responses: {
-            '200': streamed('All events after the given one, then live events.'),
-            '400': refused('`Last-Event-ID` is missing or invalid.'),
-            '410': refused('The stream cannot be resumed: code `not_recovered`.'),
-            ...COMMON,
-          },
-        },
-      },
+      ...Object.assign({}, ...APIS.map(pathsOf)),
       '/v1/models': {
         get: {
           operationId: 'listModels',
@@ -198,6 +241,12 @@ export function openApi(version: string): Json {
         ChatCompletionRequest: requestSchema(chatSchema),
         ChatCompletion: responseSchema(completion),
         ChatCompletionChunk: responseSchema(chunk),
+        CompletionRequest: requestSchema(completionSchema),
+        Completion: responseSchema(textCompletion),
+        CompletionChunk: responseSchema(textChunk),
+        ResponseRequest: requestSchema(responseApiSchema),
+        Response: responseSchema(response),
+        ResponseEvent: responseSchema(responseEvent),
         Error: responseSchema(failure),
         Model: responseSchema(model),
         ModelList: responseSchema(models),

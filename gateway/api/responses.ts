@@ -57,6 +57,17 @@ const header = { id: z.string(), created: z.int(), model: z.string() };
 /** Beside what is named here: whatever an upstream sends. */
 const messageFields = { role: z.literal('assistant'), refusal: z.nullable(z.string()) };
 
+/** All that is known of an answer. */
+const wholeFlinch = z.object({
+  guard: createdShape.guard,
+  tokens: z.array(token),
+  steps: z.optional(z.array(stepDone)),
+  flagged: z.optional(z.array(stepFlagged)),
+  rollbacks: z.optional(z.array(rollbackDone)),
+  mismatches: z.optional(z.array(scorerMismatch)),
+  verdict,
+});
+
 /** `POST /v1/chat/completions` without `stream`. */
 export const completion = z.looseObject({
   ...header,
@@ -75,15 +86,15 @@ export const completion = z.looseObject({
     }),
   ),
   usage: z.nullish(usage),
-  flinch: z.object({
-    guard: createdShape.guard,
-    tokens: z.array(token),
-    steps: z.optional(z.array(stepDone)),
-    flagged: z.optional(z.array(stepFlagged)),
-    rollbacks: z.optional(z.array(rollbackDone)),
-    mismatches: z.optional(z.array(scorerMismatch)),
-    verdict,
-  }),
+  flinch: wholeFlinch,
+});
+
+/** What has become known since the event before. */
+const chunkFlinch = z.object({
+  guard: z.optional(createdShape.guard),
+  tokens: z.array(token),
+  events: z.optional(z.array(event)),
+  verdict,
 });
 
 /** The `data:` of an event of the streamed answer, save the last, which is `[DONE]`. */
@@ -102,14 +113,60 @@ export const chunk = z.looseObject({
     }),
   ),
   usage: z.nullish(usage),
-  flinch: z.optional(
-    z.object({
-      guard: z.optional(createdShape.guard),
-      tokens: z.array(token),
-      events: z.optional(z.array(event)),
-      verdict,
-    }),
-  ),
+  flinch: z.optional(chunkFlinch),
+});
+
+/** Lists side by side, one entry for each token. */
+const textLogprobs = z.looseObject({
+  tokens: z.array(z.string()),
+  token_logprobs: z.array(z.nullable(z.number())),
+  top_logprobs: z.nullish(z.array(z.nullable(z.record(z.string(), z.nullable(z.number()))))),
+  text_offset: z.optional(z.array(z.int())),
+});
+
+const textChoice = z.looseObject({
+  index: z.int(),
+  text: z.string(),
+  logprobs: z.nullish(z.union([textLogprobs, z.looseObject({ content: logprobContent })])),
+  finish_reason: z.nullish(finishReason),
+});
+
+/** `POST /v1/completions` without `stream`. */
+export const textCompletion = z.looseObject({
+  ...header,
+  object: z.literal('text_completion'),
+  choices: z.array(textChoice),
+  usage: z.nullish(usage),
+  flinch: wholeFlinch,
+});
+
+/** The `data:` of an event of the same streamed, save the last, which is `[DONE]`. */
+export const textChunk = z.looseObject({
+  ...header,
+  object: z.literal('text_completion'),
+  choices: z.array(textChoice),
+  usage: z.nullish(usage),
+  flinch: z.optional(chunkFlinch),
+});
+
+/** `POST /v1/responses` without `stream`. */
+export const response = z.looseObject({
+  id: z.string(),
+  object: z.literal('response'),
+  created_at: z.number(),
+  status: z.string(),
+  model: z.string(),
+  output: z.array(z.looseObject({ type: z.string() })),
+  usage: z.nullish(z.looseObject({ input_tokens: z.int(), output_tokens: z.int(), total_tokens: z.int() })),
+  flinch: wholeFlinch,
+});
+
+/** The `data:` of an event of the same streamed: OpenAI's, with `flinch` beside what deltas add. */
+export const responseEvent = z.looseObject({
+  type: z.string(),
+  sequence_number: z.int(),
+  response: z.optional(response),
+  flinch: z.optional(chunkFlinch),
 });
 
 /** The body of a request that failed; in a stream, the `data:` of its last event. */

@@ -73,6 +73,25 @@ describe('answers over HTTP are as openapi.json says', () => {
   });
 
   it.each([
+    ['/v1/completions', 'Completion', { prompt: 'The end', logprobs: 2 }, 'CompletionChunk'],
+    ['/v1/responses', 'Response', { input: 'Well?', max_output_tokens: 8 }, 'ResponseEvent'],
+  ])('%s, whole and streamed', async (path, name, changes, part) => {
+    const body = { model: 'reasoner', temperature: 0, ...changes };
+    expectToFit(body, http(`${name}Request`));
+    const send = (stream: boolean) =>
+      fetch(gateway.url + path, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ ...body, stream }),
+      });
+    expectToFit(await (await send(false)).json(), http(name));
+    const events: string[] = [];
+    for await (const data of sseData(await send(true))) if (data !== '[DONE]') events.push(data);
+    expect(events.length).toBeGreaterThan(8);
+    for (const data of events) expectToFit(JSON.parse(data), http(part));
+  });
+
+  it.each([
     ['/v1/models', 'ModelList', 200],
     ['/v1/models/reasoner', 'Model', 200],
     ['/v1/models/other', 'Error', 404],

@@ -29,6 +29,8 @@ const ENDS: ReadonlySet<unknown> = new Set(['response.completed', 'response.inco
 export class ResponseEvents {
   readonly #prepared: Prepared;
   readonly #completion: Completion;
+  /** `null` without log-probabilities. */
+  readonly #topLogprobs: number | null;
   readonly #events: GuardEvent[] = [];
   #sequence = 0;
   /** As the last event had it. */
@@ -48,6 +50,7 @@ export class ResponseEvents {
     const { model, vocabulary, guard, scoredAtOnce } = prepared;
     this.#prepared = prepared;
     const logprobs = request.include?.includes(LOGPROBS) === true;
+    this.#topLogprobs = logprobs ? (request.top_logprobs ?? 0) : null;
     this.#completion = new Completion({
       ...{ id, model, vocabulary, guard, logprobs, scoredAtOnce },
       ...{ form: RESPONSE_FORM, includeUsage: false },
@@ -119,8 +122,9 @@ export class ResponseEvents {
     const known: UpstreamEvent = { ...event, chunk: { choices: [] } };
     this.#events.push(known);
     this.#completion.chunks(known);
-    const raw = asObject(event.chunk.event);
-    if (!raw) return [];
+    const given = asObject(event.chunk.event);
+    if (!given) return [];
+    const raw = this.#prepared.verbatim ? given : withLogprobs(given, this.#topLogprobs);
     if (first) this.#response = this.#named(asObject(raw.response) ?? this.#response);
     this.#waiting.push(raw);
     return this.#takeWaiting();
@@ -211,8 +215,13 @@ export class ResponseEvents {
 
   /** By the model's name here. Its id stays: it may be what the upstream stores it by. */
   #named(response: Json): Json {
-    const { model, guard } = this.#prepared;
-    return { ...response, model, flinch: { guard, tokens: [] } };
+    const { model, guard, verbatim } = this.#prepared;
+    const told = !verbatim && Object.hasOwn(response, 'top_logprobs');
+    return {
+      ...response,
+      ...{ model, flinch: { guard, tokens: [] } },
+      ...(told && { top_logprobs: this.#topLogprobs ?? 0 }),
+    };
   }
 
   #next(event: ResponseEvent): ResponseEvent {
@@ -220,6 +229,29 @@ export class ResponseEvents {
     this.#sequence += 1;
     return numbered;
   }
+}
+
+/** Of the log-probabilities of texts what the client asks for: the scores may need more. */
+function withLogprobs(event: Json, top: number | null): Json {
+  const entries = Object.entries(event).map(([name, value]) => [name, ofTexts(value, top)]);
+  const fields: Json = Object.fromEntries(entries);
+  const ofText = String(event.type)
+    .replace(/^response\./, '')
+    .startsWith('output_text');
+  if (!ofText || !Array.isArray(event.logprobs)) return fields;
+  const logprobs = top === null ? [] : event.logprobs.map((entry) => withTop(entry, top));
+  return { ...fields, logprobs };
+}
+
+function ofTexts(value: unknown, top: number | null): unknown {
+  if (Array.isArray(value)) return value.map((each) => ofTexts(each, top));
+  const object = asObject(value);
+  return object ? withLogprobs(object, top) : value;
+}
+
+function withTop(value: unknown, top: number): unknown {
+  const entry = asObject(value);
+  return entry ? { ...entry, top_logprobs: listOf(entry.top_logprobs).slice(0, top) } : value;
 }
 
 const MESSAGE = { type: 'message', role: 'assistant' } as const;

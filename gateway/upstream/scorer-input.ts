@@ -23,6 +23,8 @@ const UNSEEN_MESSAGES = `unscored: the scorer does not see the prompt, because t
 const UNSEEN_PROMPT = `unscored: the scorer does not see all of the prompt, because the request has a suffix, embeddings or a truncation; ${only}`;
 const UNKNOWN_PREFIX = `unscored: it is unknown which tokens the tokenizer puts before a text, and the upstream does not return the ids of the prompt; ${only}`;
 
+const UNKNOWN_TEMPLATE = `unscored: it is unknown whether the upstream puts a chat template around the prompt, because it takes no token ids; ${only}`;
+
 const unseenFor = (unseen: string): ScorerInput => ({ unseen, promptIds: null, prompt: null, certain: true });
 
 /**
@@ -59,9 +61,11 @@ export function promptInput(
   engine: Engine,
   request: GenerationFields,
   prompt: Prompt,
-  { tokenIds }: Pick<Capabilities, 'tokenIds'>,
+  { tokenIds, resume }: Pick<Capabilities, 'tokenIds' | 'resume'>,
 ): ScorerInput {
   if (OTHER_INPUT.some((name) => (request[name] ?? null) !== null)) return unseenFor(UNSEEN_PROMPT);
+  // Ollama's completions put a template around a text. Where ids are told, those of the server count.
+  if (tokenIds !== 'return_token_ids' && resume !== 'tokens') return unseenFor(UNKNOWN_TEMPLATE);
   // vLLM's field.
   const prefix = request.add_special_tokens === false ? [] : undefined;
   const promptIds = rawPromptOf(engine, prompt, prefix);

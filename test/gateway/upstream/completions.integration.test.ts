@@ -272,6 +272,16 @@ describe('completions of a prompt with a scorer', () => {
       await upstream.close();
     }
   });
+
+  it('have no scores of it where the server may put a template around the prompt', async () => {
+    const upstream = await scriptedUpstream(ollamaDouble());
+    const scorer = await Scorer.open(engine, { logger: pino({ level: 'silent' }) });
+    const { url } = await upstreamGateway([upstream.url], {}, { scorer });
+    const { body } = await post(url, {});
+    expect(body.flinch.guard.warnings).toContainEqual(expect.stringContaining('template around the prompt'));
+    expect(body.flinch.tokens[0].missing).toContain('adversarial');
+    expect(body.flinch.verdict.flagged).toBeNull();
+  });
 });
 
 /** Of the server's, rounding differs; of a running risk, what came before. */

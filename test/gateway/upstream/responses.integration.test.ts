@@ -108,6 +108,7 @@ describe('responses of an upstream', () => {
     ['reasoning and a text', { input: 'think', include: [LOGPROBS], top_logprobs: 2 }],
     ['two messages', { input: 'twice', include: [LOGPROBS], top_logprobs: 2 }],
     ['a refusal', { input: 'refuse' }],
+    ['held back', { input: 'twice', guard: { action: 'stop', delivery: 'held' } }],
     ['a text that is cut', { input: 'long', include: [LOGPROBS], top_logprobs: 2 }],
   ])('come back in the events of the upstream: %s', async (_, fields) => {
     const { client, direct } = await serving();
@@ -115,7 +116,7 @@ describe('responses of an upstream', () => {
     const theirs = await eventsOf(direct, 'theirs', fields);
     expect(saying(own)).toEqual(saying(theirs));
     expect(own.map(({ sequence_number }) => sequence_number)).toEqual(own.map((_, i) => i));
-    const off = await eventsOf(client, 'm', { ...fields, guard: { enabled: false } });
+    const off = await eventsOf(client, 'm', { ...fields, guard: { enabled: false } as object });
     expect(off.map(comparable)).toEqual(theirs.map(comparable));
     expect(off.map(({ x_event }) => x_event)).toEqual(theirs.map(({ x_event }) => x_event));
     const final = await client.responses

@@ -24,10 +24,10 @@ const direct = async (changes: object = {}) => {
 };
 
 describe('flinch as the upstream of flinch', () => {
-  it('is found out to tell log-probabilities, and to continue nothing', async () => {
+  it('is found out to tell log-probabilities, and to continue by token ids', async () => {
     const { status } = await near();
     await expect.poll(status, { timeout: 30_000 }).toMatchObject({
-      upstreams: [{ reachable: true, capabilities: { tokenIds: 'none', logprobs: 20, resume: 'none' } }],
+      upstreams: [{ reachable: true, capabilities: { tokenIds: 'none', logprobs: 20, resume: 'tokens' } }],
     });
   });
 

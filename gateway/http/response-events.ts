@@ -121,19 +121,20 @@ export class ResponseEvents {
     // The completion is told of what is unscored alone.
     const known: UpstreamEvent = { ...event, chunk: { choices: [] } };
     this.#events.push(known);
-    this.#completion.chunks(known);
+    const before = this.#completion.chunks(known).flatMap((chunk) => this.#delta(chunk));
     const given = asObject(event.chunk.event);
-    if (!given) return [];
+    if (!given) return before;
     const raw = this.#prepared.verbatim ? given : withLogprobs(given, this.#topLogprobs);
     if (first) this.#response = this.#named(asObject(raw.response) ?? this.#response);
     this.#waiting.push(raw);
-    return this.#takeWaiting();
+    return [...before, ...this.#takeWaiting()];
   }
 
   #takeWaiting(all = false): ResponseEvent[] {
     const events: ResponseEvent[] = [];
     for (let raw = this.#waiting[0]; raw; raw = this.#waiting[0]) {
-      const waits = raw.type === 'response.output_text.done' && this.#text.length < String(raw.text).length;
+      const text = raw.type === 'response.output_text.done' ? String(raw.text ?? '') : '';
+      const waits = this.#text.length < text.length;
       // The last one has the verdict.
       if (!all && (waits || ENDS.has(raw.type))) break;
       this.#waiting.shift();

@@ -4,7 +4,7 @@ import { type Chunk, entriesOf, usageOf } from './chunks.js';
 import { asObject, asText, type Json, parseObject } from './json.js';
 
 const NOTHING = {
-  ...{ text: '', hidden: false, beside: null, tokens: null, ids: null },
+  ...{ text: '', parts: [], beside: null, tokens: null, ids: null },
   ...{ promptIds: null, written: null, finishReason: null, usage: null },
 } as const;
 
@@ -20,8 +20,9 @@ export function readResponseEvent(message: string): Chunk {
     return { ...NOTHING, text: asText(event.delta) ?? '', tokens: entriesOf(event.logprobs) };
   }
   const kind = unscoredOf(event);
-  const unscored = kind === null ? [] : [kind];
-  return { ...ending(event), hidden: kind !== null, beside: besideOf(event, unscored) };
+  if (kind === null) return { ...ending(event), beside: besideOf(event, []) };
+  // Its tokens are not told.
+  return { ...ending(event), parts: [{ kind, text: '' }], beside: besideOf(event, [kind]) };
 }
 
 /**

@@ -30,7 +30,10 @@ describe('a whole completion', () => {
     const { guard } = prepared(() => {
       throw new Error('not started');
     });
-    const options = { id: 'c', model: 'm', vocabulary: null, logprobs: true, includeUsage: false, guard };
+    const options = {
+      ...{ form: CHAT_FORM, id: 'c', model: 'm', vocabulary: null },
+      ...{ logprobs: true, includeUsage: false, guard },
+    };
     const thought = tokenEvent(0, { text: 'Hm', part: 'reasoning' });
     const events: GuardEvent[] = [thought, tokenEvent(1, { text: 'Yes' }), doneEvent('stop', 2)];
     const whole = new Completion(options).whole(events);

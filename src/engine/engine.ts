@@ -4,6 +4,7 @@ import { debug } from './debug.js';
 import { candidates, type Device, type DeviceChoice } from './device.js';
 import { EngineError } from './errors.js';
 import { type GenerateRequest, Generation } from './generation.js';
+import { type EngineHost, OwnHost } from './host.js';
 import { decodeMemory, type MemoryNeed, type ScoreSize, scoreMemory } from './memory.js';
 import { MemoryBudget } from './memory-budget.js';
 import { EngineProcess, type ProcessLoss, type ProcessStatus } from './process.js';
@@ -33,6 +34,8 @@ export interface EngineOptions {
    * slow machine. Default 60.
    */
   readonly stallSeconds?: number;
+  /** Who has the processes, if it is not this engine; then threads, device and limits are its. */
+  readonly host?: EngineHost;
   /** Milliseconds since any fixed moment. */
   readonly now?: () => number;
 }
@@ -59,14 +62,15 @@ export function defaultThreads(): Readonly<Record<Role, number>> {
 export class Engine {
   readonly checkpoint: Checkpoint;
   readonly contextLength: number;
+  /** Of its own processes; nothing is admitted here where a host has them. */
   readonly memory: MemoryBudget;
-  readonly #maxStreams: number;
+  /** Where its processes are, and who else may use them. */
+  readonly host: EngineHost;
   readonly #threads: Readonly<Record<Role, number>>;
-  readonly #decode: EngineProcess<ToDecode, FromDecode>;
-  readonly #score: EngineProcess<ToScore, FromScore>;
   readonly #now: () => number;
   readonly #passListeners = new Set<(ms: number) => void>();
   readonly #lossListeners = new Set<(loss: ProcessLoss) => void>();
+  readonly #changeListeners = new Set<() => void>();
   #streams = 0;
 
   private constructor(checkpoint: Checkpoint, options: EngineOptions) {
@@ -74,28 +78,37 @@ export class Engine {
     const { maxPositions } = checkpoint.config;
     this.contextLength = Math.min(options.contextLength ?? DEFAULT_CONTEXT_LIMIT, maxPositions);
     this.#now = options.now ?? (() => performance.now());
-    this.#maxStreams = options.maxStreams ?? DEFAULT_MAX_STREAMS;
     const { decode, score } = defaultThreads();
     this.#threads = { decode: options.decodeThreads ?? decode, score: options.scoreThreads ?? score };
     this.memory = new MemoryBudget(options.memoryLimit ?? DEFAULT_MEMORY_SHARE * process.availableMemory());
+    this.host = options.host ?? this.#ownHost(options);
+  }
+
+  #ownHost({
+    device = 'cpu',
+    maxStreams = DEFAULT_MAX_STREAMS,
+    stallSeconds = DEFAULT_STALL_SECONDS,
+  }: EngineOptions): EngineHost {
+    const { config, tensors, weightBytes } = this.checkpoint;
     const open = (role: Role): Omit<OpenMessage, 'device'> => {
-      const threads = this.#threads[role];
-      const source = { config: checkpoint.config, tensors: checkpoint.tensors };
+      const [threads, source] = [this.#threads[role], { config, tensors }];
       return { type: 'open', role, source, threads, contextLength: this.contextLength };
     };
-    const devices = candidates(options.device ?? 'cpu');
-    const onLoss = (loss: ProcessLoss): void => {
-      for (const listener of this.#lossListeners) listener(loss);
-    };
-    const { stallSeconds = DEFAULT_STALL_SECONDS } = options;
-    const largest = { positions: this.contextLength, weightBytes: checkpoint.weightBytes };
+    const devices = candidates(device);
+    const largest = { positions: this.contextLength, weightBytes };
     const optionsOf = (role: Role) => ({
-      onLoss,
+      onLoss: (loss: ProcessLoss): void => {
+        for (const listener of this.#lossListeners) listener(loss);
+      },
+      onChange: (): void => {
+        for (const listener of this.#changeListeners) listener();
+      },
       stallMs: (device: Device): number =>
         1000 * (stallSeconds + longestSilence({ ...this.machine(role), device }, largest)),
     });
-    this.#decode = new EngineProcess(open('decode'), devices, optionsOf('decode'));
-    this.#score = new EngineProcess(open('score'), devices, optionsOf('score'));
+    const decode = new EngineProcess<ToDecode, FromDecode>(open('decode'), devices, optionsOf('decode'));
+    const score = new EngineProcess<ToScore, FromScore>(open('score'), devices, optionsOf('score'));
+    return new OwnHost({ decode, score, memory: this.memory, maxStreams });
   }
 
   /** @throws ModelError when the folder does not hold a model that flinch can run */
@@ -105,7 +118,7 @@ export class Engine {
 
   /** Starts processes ahead of their first use. */
   async start(roles: readonly Role[] = ['decode', 'score']): Promise<void> {
-    await Promise.all(roles.map((role) => (role === 'decode' ? this.#decode : this.#score).ready()));
+    await Promise.all(roles.map((role) => this.host[role].ready()));
   }
 
   /**
@@ -124,12 +137,9 @@ export class Engine {
         `${request.promptIds.length} prompt tokens plus ${request.maxTokens} new tokens exceed the context length of ${this.contextLength}`,
       );
     }
-    if (this.#streams >= this.#maxStreams) {
-      throw new EngineError('overloaded', `${this.#maxStreams} responses are already running`);
-    }
     checkIds('promptIds', request.promptIds, this.checkpoint.config.vocabSize);
     const need = copies(decodeMemory(this.machine('decode'), positions), request.forks);
-    const release = this.memory.admit('decode', need, positions);
+    const release = await this.host.admit('decode', need, positions);
     this.#streams += 1;
     const share = new Share(() => {
       this.#streams -= 1;
@@ -139,7 +149,7 @@ export class Engine {
     const letGo = share.hold();
     try {
       return await Generation.start(
-        { process: this.#decode, tokenizer: this.checkpoint.tokenizer, share },
+        { process: this.host.decode, tokenizer: this.checkpoint.tokenizer, share },
         request,
       );
     } finally {
@@ -156,12 +166,12 @@ export class Engine {
     const { positions = this.contextLength } = size;
     const { window = positions, scored = positions, replicas = 0 } = size;
     const need = copies(scoreMemory(this.machine('score'), { positions, window, scored, replicas }), forks);
-    const share = new Share(this.memory.admit('score', need, positions));
+    const share = new Share(await this.host.admit('score', need, positions));
     debug('score: a sequence of up to %d positions, windows of %d, %d replicas', positions, window, replicas);
     const letGo = share.hold();
     try {
       return await ScoreSequence.open({
-        process: this.#score,
+        process: this.host.score,
         vocabSize: this.checkpoint.config.vocabSize,
         share,
         passed: (ms) => {
@@ -177,7 +187,7 @@ export class Engine {
 
   /** What predictions of time and memory go by. */
   machine(role: Role): Machine {
-    const { device } = role === 'decode' ? this.#decode : this.#score;
+    const { device } = this.host[role];
     return { config: this.checkpoint.config, threads: this.#threads[role], ...(device && { device }) };
   }
 
@@ -200,6 +210,15 @@ export class Engine {
     return () => this.#lossListeners.delete(listener);
   }
 
+  /**
+   * Tells that a process runs, or runs no more.
+   * @returns ends it
+   */
+  onChange(listener: () => void): () => void {
+    this.#changeListeners.add(listener);
+    return () => this.#changeListeners.delete(listener);
+  }
+
   /** Of each process: while it runs its id and the device that it computes on, and what waits for it. */
   status() {
     const of = ({ pid, restarts, device, waiting }: ProcessStatus): ProcessStatus => ({
@@ -208,11 +227,11 @@ export class Engine {
       device,
       waiting,
     });
-    return { streams: this.#streams, decode: of(this.#decode), score: of(this.#score) };
+    return { streams: this.#streams, decode: of(this.host.decode), score: of(this.host.score) };
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#decode.close(), this.#score.close()]);
+    await Promise.all([this.host.decode.close(), this.host.score.close()]);
   }
 }
 

@@ -2,7 +2,7 @@ import { Detokenizer } from '../tokenizer/detokenizer.js';
 import type { Tokenizer } from '../tokenizer/tokenizer.js';
 import { EngineError } from './errors.js';
 import { Inbox } from './inbox.js';
-import type { EngineProcess, StreamHandle } from './process.js';
+import type { ProcessLink, StreamHandle } from './process.js';
 import type { FromDecode, GenerateMessage, SampledToken, ToDecode } from './protocol.js';
 import type { Sampling, TokenLogprob } from './sampler.js';
 import type { Share } from './shared-hold.js';
@@ -65,7 +65,7 @@ type Ask = Pick<GenerateMessage, 'promptIds' | 'past' | 'forced' | 'sampling' | 
 
 /** Where generations of the same text run, and what they share. */
 export interface GenerationContext {
-  readonly process: EngineProcess<ToDecode, FromDecode>;
+  readonly process: ProcessLink<ToDecode, FromDecode>;
   readonly tokenizer: Tokenizer;
   /** Held by each for as long as the process works for it. */
   readonly share: Share;

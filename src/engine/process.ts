@@ -61,8 +61,21 @@ export interface StreamHandle<Out> {
   detach(): void;
 }
 
+/** A process as those see it that have streams in it; it may be the child of another process (gateway/workers). */
+export interface ProcessLink<Out extends object, In> extends ProcessStatus {
+  /**
+   * Waits until it runs.
+   * @throws EngineError `unavailable` when it cannot be started, `closed`
+   */
+  ready(): Promise<void>;
+  attach(listener: StreamListener<In>): Promise<StreamHandle<Out>>;
+  close(): Promise<void>;
+}
+
 interface ProcessOptions {
   readonly onLoss?: (loss: ProcessLoss) => void;
+  /** Its id or device is another. */
+  readonly onChange?: () => void;
   /** What the process runs: a module that answers `ready` or `unavailable` to the opening. */
   readonly entry?: string;
   /** Milliseconds without progress after which it is killed, by device; its module then answers `ping` with `pong`. */
@@ -73,11 +86,12 @@ interface ProcessOptions {
  * One engine process as its parent sees it: started on demand, killed if it stands, started again after its end until
  * that succeeds. The streams that were under way are told; the next one finds a new process.
  */
-export class EngineProcess<Out extends object, In extends FromChild> implements ProcessStatus {
+export class EngineProcess<Out extends object, In extends FromChild> implements ProcessLink<Out, In> {
   readonly #open: Opening;
   readonly #devices: readonly Device[];
   readonly #entry: string;
   readonly #onLoss: (loss: ProcessLoss) => void;
+  readonly #onChange: () => void;
   readonly #stallMs: ((device: Device) => number) | undefined;
   readonly #listeners = new Map<number, StreamListener<In>>();
   #started: Promise<void> | null = null;
@@ -96,10 +110,11 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
   constructor(
     open: Opening,
     devices: readonly Device[],
-    { onLoss = () => {}, entry = ENTRY, stallMs }: ProcessOptions = {},
+    { onLoss = () => {}, onChange = () => {}, entry = ENTRY, stallMs }: ProcessOptions = {},
   ) {
     this.#open = open;
     this.#onLoss = onLoss;
+    this.#onChange = onChange;
     this.#devices = devices;
     this.#entry = entry;
     this.#stallMs = stallMs;
@@ -205,6 +220,7 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
             this.#device = message.device;
             this.#hasRun = true;
             this.#failures = 0;
+            this.#onChange();
             resolve(null);
           } else if (message.type === 'unavailable') unavailable = `: ${message.message}${adviceFor(device)}`;
           else if (message.stream !== undefined) this.#listeners.get(message.stream)?.receive(message);
@@ -213,6 +229,7 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
           debug('%s process %d: gone (%s)', this.#open.role, link.pid, end.reason);
           this.#link = null;
           this.#device = undefined;
+          this.#onChange();
           if (opened) this.#lost(end);
           else resolve(unavailable || (end.how === 'exited' ? ` (${end.reason})` : `: ${end.reason}`));
         },

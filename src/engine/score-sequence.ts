@@ -1,6 +1,6 @@
 import { EngineError } from './errors.js';
 import { Inbox } from './inbox.js';
-import type { EngineProcess, StreamHandle } from './process.js';
+import type { ProcessLink, StreamHandle } from './process.js';
 import type {
   ForkMessage,
   FromScore,
@@ -23,7 +23,7 @@ export interface PassResult {
 }
 
 export interface ScoreContext {
-  readonly process: EngineProcess<ToScore, FromScore>;
+  readonly process: ProcessLink<ToScore, FromScore>;
   readonly vocabSize: number;
   /** Held by each sequence for as long as the process holds it. */
   readonly share: Share;

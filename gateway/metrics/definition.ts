@@ -9,6 +9,8 @@ export interface Definition<Label extends string = string> {
   readonly help: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly labels: Readonly<Record<Label, LabelValues>>;
+  /** How the values of several workers become one; by default they are added. */
+  readonly aggregator?: 'max';
 }
 
 export interface HistogramDefinition<Label extends string = string> extends Definition<Label> {

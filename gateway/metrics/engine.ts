@@ -28,6 +28,7 @@ export const RESTARTS = {
   type: 'counter',
   help: 'Restarts of an engine process after it died, stalled or failed to start.',
   labels: LABELS,
+  aggregator: 'max', // each worker counts those of the processes that all use
 } as const satisfies Definition;
 
 export const ENGINE_UP = {
@@ -35,6 +36,7 @@ export const ENGINE_UP = {
   type: 'gauge',
   help: '1 while the process runs and has opened its model, otherwise 0.',
   labels: LABELS,
+  aggregator: 'max',
 } as const satisfies Definition;
 
 /** The processes of a model that the gateway runs itself, or of the scorer of one that it does not. */

@@ -1,7 +1,14 @@
-import { Counter, Gauge, Registry } from 'prom-client';
+import { Counter, Gauge, type MetricObjectWithValues, type MetricValue, Registry } from 'prom-client';
 import { type Definition, type HistogramDefinition, labelNames } from './definition.js';
 import type { Family, Sample } from './exposition.js';
 import { Histogram } from './histogram.js';
+
+/** What one process has counted, as it can be sent to another. */
+export interface MetricsSnapshot {
+  /** What prom-client has. */
+  readonly counted: readonly MetricObjectWithValues<MetricValue<string>>[];
+  readonly histograms: readonly Family[];
+}
 
 /** The metrics of one gateway, made from their definitions. */
 export class Families {
@@ -16,11 +23,13 @@ export class Families {
   }
 
   counter<Label extends string>(definition: Definition<Label>): Counter<Label> {
-    return new Counter({ ...named(definition), registers: [this.#registry] });
+    const { aggregator = 'sum' } = definition;
+    return new Counter({ ...named(definition), aggregator, registers: [this.#registry] });
   }
 
   gauge<Label extends string>(definition: Definition<Label>): Gauge<Label> {
-    return new Gauge({ ...named(definition), registers: [this.#registry] });
+    const { aggregator = 'sum' } = definition;
+    return new Gauge({ ...named(definition), aggregator, registers: [this.#registry] });
   }
 
   histogram<Label extends string>(definition: HistogramDefinition<Label>): Histogram<Label> {
@@ -35,6 +44,22 @@ export class Families {
   }
 
   async read(): Promise<Family[]> {
+    this.#update();
+    return [...(await familiesOf(this.#registry)), ...this.#families()];
+  }
+
+  /** The same, with what is the process's, to be combined with that of others. */
+  async snapshot(ofProcess: Registry): Promise<MetricsSnapshot> {
+    this.#update();
+    const counted = [...(await ofProcess.getMetricsAsJSON()), ...(await this.#registry.getMetricsAsJSON())];
+    return { counted, histograms: this.#families() };
+  }
+
+  #families(): Family[] {
+    return this.#histograms.map((each) => each.family());
+  }
+
+  #update(): void {
     for (const update of this.#before) {
       try {
         update();
@@ -42,7 +67,6 @@ export class Families {
         this.#failed(error);
       }
     }
-    return [...(await familiesOf(this.#registry)), ...this.#histograms.map((each) => each.family())];
   }
 }
 

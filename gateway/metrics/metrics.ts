@@ -2,10 +2,11 @@ import { type Logger, pino } from 'pino';
 import type { ErrorCode } from '../errors/codes.js';
 import type { Models } from '../models/models.js';
 import type { UpstreamErrorCode } from '../upstream/errors.js';
+import { combined } from './combine.js';
 import { ConnectionMetrics, type ConnectionSources } from './connections.js';
 import { EngineMetrics } from './engine.js';
 import { exposition, FORMATS, type Format } from './exposition.js';
-import { Families, familiesOf } from './families.js';
+import { Families, familiesOf, type MetricsSnapshot } from './families.js';
 import type { ModelSeries } from './generation-observer.js';
 import { GenerationMetrics } from './generations.js';
 import { GuardMetrics } from './guard.js';
@@ -36,6 +37,7 @@ export class Metrics {
   readonly #models = new Map<string, ModelSeries>();
   #logger = pino({ level: 'silent' });
   #hasFailed = false;
+  #collect: (() => Promise<readonly MetricsSnapshot[]>) | null = null;
 
   constructor() {
     buildInfo(this.#families);
@@ -59,6 +61,16 @@ export class Metrics {
     return () => {
       for (const stop of stops) stop();
     };
+  }
+
+  /** From now on {@link text} is what all of these have counted, of which we are one. */
+  collectFrom(collect: () => Promise<readonly MetricsSnapshot[]>): void {
+    this.#collect = collect;
+  }
+
+  /** What we have counted, for {@link collectFrom} of another. */
+  snapshot(): Promise<MetricsSnapshot> {
+    return this.#families.snapshot(processMetrics());
   }
 
   /** Of a model that is watched. */
@@ -112,6 +124,7 @@ export class Metrics {
 
   /** Everything, with what Node says of the process. */
   async text(format: Format = 'classic'): Promise<string> {
+    if (this.#collect) return exposition(await combined(await this.#collect()), format);
     const families = [await familiesOf(processMetrics()), await this.#families.read()];
     return exposition(families.flat(), format);
   }

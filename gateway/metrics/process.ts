@@ -8,6 +8,7 @@ export const BUILD_INFO = {
   type: 'gauge',
   help: 'Always 1; the label is the version of flinch.',
   labels: { version: 'the package version' },
+  aggregator: 'max',
 } as const satisfies Definition;
 
 export const LOG_LINES_DROPPED = {

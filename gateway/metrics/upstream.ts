@@ -16,6 +16,7 @@ export const UPSTREAM_UP = {
   type: 'gauge',
   help: "1 if at least one of the model's servers has answered and has been available since, otherwise 0. When this metric or the readiness is read, servers that were not heard from for 30 s are asked for their list of models.",
   labels: { model: MODEL },
+  aggregator: 'max',
 } as const satisfies Definition;
 
 export const SCORER_MISMATCHES = {

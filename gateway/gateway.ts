@@ -3,13 +3,15 @@ import type { Duplex } from 'node:stream';
 import type { Express } from 'express';
 import { type Logger, pino } from 'pino';
 import { fieldName } from '../src/files/json.js';
-import { Access, checkMounted } from './access/access.js';
+import { Access, checkMounted, type SharedAccess } from './access/access.js';
 import type { Config, ConfigInput } from './config/config.js';
+import { ConfigError } from './config/config-error.js';
 import { mergeConfig } from './config/load-config.js';
 import { Lifecycle } from './generations/lifecycle.js';
-import { LiveGenerations } from './generations/live-generations.js';
-import { createApp } from './http/app.js';
+import { type Elsewhere, LiveGenerations } from './generations/live-generations.js';
+import { createApp, type WorkersHealth } from './http/app.js';
 import { LogWriter } from './log-writer.js';
+import type { MetricsSnapshot } from './metrics/families.js';
 import { metered } from './metrics/metered-models.js';
 import { Metrics } from './metrics/metrics.js';
 import { GovernedModels } from './models/governed-models.js';
@@ -32,11 +34,21 @@ export interface GatewayParts {
   readonly now?: () => number;
   /** Policies of the guard, in place of those of `config`, which has none for models. They are of a whole configuration. */
   readonly policies?: PolicySources;
+  /** What it has together with the other workers of its port (gateway/workers); by default it is alone. */
+  readonly commons?: Commons;
+}
+
+/** What the workers of one port have together, so that limits, tickets, resuming, metrics and health are of all. */
+export interface Commons extends SharedAccess {
+  readonly elsewhere: Elsewhere;
+  /** What each of them has counted. */
+  readonly collect: () => Promise<readonly MetricsSnapshot[]>;
+  readonly health: () => Promise<WorkersHealth>;
 }
 
 export interface MountedGatewayOptions extends GatewayParts {
   /** Parts of the configuration; what is left out has its default. Listening is the host application's. */
-  readonly config: Omit<ConfigInput, 'models' | 'engine' | 'listen' | 'metrics'>;
+  readonly config: Omit<ConfigInput, 'models' | 'engine' | 'listen' | 'metrics' | 'workers'>;
 }
 
 /** A gateway without a listener. */
@@ -117,11 +129,14 @@ export function assembleGateway(
     env = process.env,
     now = Date.now,
     policies: sources,
+    commons,
   }: GatewayParts,
   { serveMetrics }: { readonly serveMetrics: boolean },
 ): MountedGateway & { readonly access: Access } {
   const { limits, shutdown } = config;
-  const access = new Access(config.access, { env, now });
+  if (config.workers > 1)
+    throw new ConfigError('workers', 'is for flinch serve; this gateway serves from its own process alone');
+  const access = new Access(config.access, { env, now, shared: commons });
   const lifecycle = new Lifecycle();
   const within = servedWithin(all, { limits, texts: config.log.texts ? logger : null });
   const policies = new Policies(sources ?? config);
@@ -133,7 +148,7 @@ export function assembleGateway(
   const models = new GovernedModels(metered(within, metrics), policies, (name, kept) =>
     metrics.policy(name, kept),
   );
-  const live = new LiveGenerations(config.streams, logger);
+  const live = new LiveGenerations(config.streams, logger, commons?.elsewhere);
   const connections = new Set<Duplex>();
   const streams = new StreamServer({
     access,
@@ -159,7 +174,9 @@ export function assembleGateway(
     generations: () => live.size,
     connections: () => ({ http: connections.size, websocket: streams.connections }),
   });
-  const app = createApp({ models, live, access, settings: config, lifecycle, metrics, serveMetrics, logger });
+  if (commons) metrics.collectFrom(commons.collect);
+  const parts = { models, live, access, settings: config, lifecycle, metrics, serveMetrics, logger };
+  const app = createApp({ ...parts, workers: commons?.health });
   const follow = (connection: Duplex): void => {
     // Some begin anew.
     if (connections.has(connection)) return;

@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import { openCheckpoint } from '../src/checkpoint/checkpoint.js';
-import { Engine, type EngineOptions } from '../src/engine/engine.js';
+import { Engine } from '../src/engine/engine.js';
+import type { EngineHost } from '../src/engine/host.js';
+import type { Role } from '../src/engine/protocol.js';
 import type { CheckpointConfig, Config, UpstreamModelConfig } from './config/config.js';
 import type { Metrics } from './metrics/metrics.js';
 import { EngineModel } from './models/engine-model.js';
@@ -9,6 +11,7 @@ import type { ServedModel } from './models/served-model.js';
 import type { UpstreamErrorCode } from './upstream/errors.js';
 import { credentialsOf, openUpstreamModel } from './upstream/open-upstream-model.js';
 import { Scorer } from './upstream/scorer.js';
+import type { TakePlace } from './upstream/upstream-model.js';
 
 export interface OpenOptions {
   readonly logger: Logger;
@@ -16,6 +19,15 @@ export interface OpenOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly metrics: Metrics;
   readonly engine?: Config['engine'];
+  /** What models share with those of other workers of the port. */
+  readonly shared?: SharedModels;
+}
+
+export interface SharedModels {
+  /** Where the engine processes of a model are. */
+  readonly host: (model: string) => EngineHost;
+  /** Takes one of so many places for generations of a model. */
+  readonly take: (model: string, most: number) => ReturnType<TakePlace>;
 }
 
 export interface OpenModel {
@@ -77,13 +89,12 @@ export async function checkModels(
 
 async function openCheckpointModel(
   name: string,
-  { checkpoint, device, max_streams: maxStreams, memory }: CheckpointConfig,
-  { logger, engine: settings }: OpenOptions,
+  config: CheckpointConfig,
+  options: OpenOptions,
 ): Promise<OpenModel> {
-  const engine = await Engine.open(checkpoint, { device, maxStreams, ...limitsOf(memory, settings) });
+  const { logger } = options;
+  const engine = await openEngine(name, config, options);
   try {
-    await engine.start();
-    logLosses(engine, name, logger);
     const model = await EngineModel.open(name, engine, logger);
     return { model, engine, close: () => engine.close() };
   } catch (error) {
@@ -92,12 +103,41 @@ async function openCheckpointModel(
   }
 }
 
-function limitsOf(memory: number | undefined, settings: Config['engine'] | undefined): EngineOptions {
-  return {
+/**
+ * The engine of a model that has one, started: of its checkpoint, or of its scorer, whose score side is all that is
+ * needed: the servers write.
+ */
+export async function openEngine(
+  name: string,
+  config: CheckpointConfig | (UpstreamModelConfig & { readonly scorer: string }),
+  { logger, engine: settings, shared }: Pick<OpenOptions, 'logger' | 'engine' | 'shared'>,
+): Promise<Engine> {
+  const { device, max_streams: maxStreams, memory } = config;
+  const [folder, roles] = 'checkpoint' in config ? [config.checkpoint, ROLES] : [config.scorer, SCORER_ROLES];
+  const engine = await Engine.open(folder, {
+    ...{ device, maxStreams },
     ...(memory !== undefined && { memoryLimit: memory }),
     ...(settings && { stallSeconds: settings.stall_s }),
-  };
+    ...(shared && { host: shared.host(name) }),
+  });
+  try {
+    await engine.start(roles);
+    logLosses(engine, name, logger);
+    return engine;
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
 }
+
+/** Whether a model has one. */
+export const hasEngine = (
+  config: CheckpointConfig | UpstreamModelConfig,
+): config is CheckpointConfig | (UpstreamModelConfig & { readonly scorer: string }) =>
+  'checkpoint' in config || config.scorer !== undefined;
+
+const ROLES: readonly Role[] = ['decode', 'score'];
+const SCORER_ROLES: readonly Role[] = ['score'];
 
 const LOSSES = {
   died: 'engine process died',
@@ -109,23 +149,21 @@ function logLosses(engine: Engine, model: string, logger: Logger): void {
   engine.onLoss(({ role, what, reason }) => logger.error({ model, process: role, reason }, LOSSES[what]));
 }
 
-/** With a scorer the engine's score side alone is started: the servers write. */
 async function openUpstream(
   name: string,
   config: UpstreamModelConfig,
-  { logger, env, metrics, engine: settings }: OpenOptions,
+  opening: OpenOptions,
 ): Promise<OpenModel> {
+  const { logger, env, metrics, shared } = opening;
   const failed = (code: UpstreamErrorCode): void => metrics.upstreamError(name, code);
-  const options = { logger, env, failed };
-  if (config.scorer === undefined) {
+  const take = shared && { take: (most: number) => shared.take(name, most) };
+  const options = { logger, env, failed, ...take };
+  if (!hasEngine(config)) {
     const model = openUpstreamModel(name, config, options);
     return { model, engine: null, close: () => model.close() };
   }
-  const { device, max_streams: maxStreams, memory } = config;
-  const engine = await Engine.open(config.scorer, { device, maxStreams, ...limitsOf(memory, settings) });
+  const engine = await openEngine(name, config, opening);
   try {
-    await engine.start(['score']);
-    logLosses(engine, name, logger);
     const scorer = await Scorer.open(engine, {
       logger: logger.child({ model: name }),
       onMismatch: () => metrics.scorerMismatch(name),

@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { fieldName } from '../src/files/json.js';
 import { checkAccess } from './access/access.js';
 import { isLoopback } from './access/addresses.js';
+import type { Usage } from './access/usage.js';
 import type { ConfigInput } from './config/config.js';
 import { mergeConfig } from './config/load-config.js';
 import { assembleGateway, type GatewayParts, type MountedGateway } from './gateway.js';
@@ -13,7 +14,7 @@ import { Metrics } from './metrics/metrics.js';
 
 export interface GatewayOptions extends GatewayParts {
   /** Parts of the configuration; what is left out has its default. Port 0 picks a free one. */
-  readonly config?: Omit<ConfigInput, 'models' | 'engine'>;
+  readonly config?: Omit<ConfigInput, 'models' | 'engine' | 'workers'>;
 }
 
 export interface Gateway extends Pick<MountedGateway, 'live' | 'drain' | 'replacePolicies'> {
@@ -42,15 +43,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const mounted = assembleGateway(config, { ...options, metrics, env }, { serveMetrics });
   const { app, attach, access, live, replacePolicies } = mounted;
 
-  const server = createHttpServer(limits, app, (code) => metrics.refused(code));
+  // Node would hand a connection that one worker refuses to the others, for as long as all do.
+  const unlimited = { ...limits, connections: Number.POSITIVE_INFINITY };
+  const own = options.commons ? unlimited : limits;
+  const server = createHttpServer(own, app, (code) => metrics.refused(code));
   attach(server);
   // Who has it listen elsewhere lets others read it, by whatever name they have for this machine.
   const local = isLoopback(config.metrics.host);
   const checkName = local ? (headers: IncomingHttpHeaders) => access.checkName(headers) : null;
-  const metricsServer = serveMetrics
-    ? null
-    : createHttpServer(limits, createMetricsApp({ metrics, checkName }));
+  const metricsServer = serveMetrics ? null : createHttpServer(own, createMetricsApp({ metrics, checkName }));
   const servers = metricsServer ? [server, metricsServer] : [server];
+  if (options.commons) {
+    const { usage } = options.commons;
+    for (const [i, each] of servers.entries())
+      limitConnections(each, () => usage.take(`connections:${i}`, limits.connections));
+  }
   const close = async (): Promise<void> => {
     const closed = servers.map(stopListening);
     await mounted.close();
@@ -73,6 +80,20 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await Promise.race([stopListening(server), setTimeout(GOODBYE_TIMEOUT_MS, null, { ref: false })]);
   };
   return { url, metricsUrl, server, live, replacePolicies, drain, close };
+}
+
+/** Closes a connection for which there is no place, as a server's own limit does. */
+function limitConnections(server: Server, take: () => ReturnType<Usage['take']>): void {
+  const known = new WeakSet<Socket>();
+  server.on('connection', async (connection: Socket) => {
+    // Some begin anew.
+    if (known.has(connection)) return;
+    known.add(connection);
+    const release = await take();
+    if (!release) connection.destroy();
+    else if (connection.destroyed) release();
+    else connection.once('close', release);
+  });
 }
 
 async function startListening(

@@ -5,7 +5,8 @@ import { ApiError } from '../errors/api-error.js';
 import { isLoopback, mayNameUs, mayUseUs } from './addresses.js';
 import { Client, type ClientRights } from './client.js';
 import { Keys, keyHash } from './keys.js';
-import { Tickets } from './tickets.js';
+import { type Ticket, type TicketStore, Tickets } from './tickets.js';
+import { OwnUsage, type Usage } from './usage.js';
 
 type Headers = Pick<IncomingMessage['headers'], 'authorization' | 'host' | 'origin'>;
 
@@ -14,6 +15,14 @@ export interface AccessOptions {
   readonly env: NodeJS.ProcessEnv;
   /** In milliseconds. */
   readonly now: () => number;
+  /** What other gateways use as well; by default there are none. */
+  readonly shared?: SharedAccess | undefined;
+}
+
+/** What the workers of one port have together. */
+export interface SharedAccess {
+  readonly usage: Usage;
+  readonly tickets: TicketStore;
 }
 
 /** Who may use the gateway, from which pages, and how much (docs/access.md). */
@@ -22,22 +31,28 @@ export class Access {
   readonly #keys: Keys<Client>;
   /** Everybody, where there are no keys. */
   readonly #anonymous: Client;
-  readonly #tickets: Tickets<Client>;
+  readonly #clients = new Map<string, Client>();
+  readonly #tickets: TicketStore;
 
   /** @throws ConfigError for a key whose variable is not set */
-  constructor(config: Config['access'], { env, now }: AccessOptions) {
+  constructor(config: Config['access'], { env, now, shared }: AccessOptions) {
     this.#config = config;
+    const usage = shared?.usage ?? new OwnUsage();
     const client = (name: string, rights: ClientRights, limits: Limits = {}): Client => {
       const { requests_per_minute = config.requests_per_minute, generations = config.generations } = limits;
-      return new Client(name, rights, { requestsPerMinute: requests_per_minute, generations });
+      const within = { requestsPerMinute: requests_per_minute, generations };
+      const created = new Client(name, rights, within, usage);
+      this.#clients.set(name, created);
+      return created;
     };
+    // First, for a key may have its name, and then it is nobody.
+    this.#anonymous = client('anonymous', { generate: true, metrics: true });
     const keyed = config.keys.map((key) => {
       const rights = { metrics: key.metrics, generate: key.generate ?? !key.metrics };
       return [keyHash(key, env), client(key.name, rights, key)] as const;
     });
     this.#keys = new Keys(keyed);
-    this.#anonymous = client('anonymous', { generate: true, metrics: true });
-    this.#tickets = new Tickets({ seconds: config.ticket_s, now });
+    this.#tickets = shared?.tickets ?? new Tickets<string>({ seconds: config.ticket_s, now });
   }
 
   /** @throws ApiError 421 for a name that another site may have made point here */
@@ -93,18 +108,19 @@ export class Access {
   }
 
   /** A ticket for one WebSocket connection. */
-  issueTicket(client: Client): { readonly ticket: string; readonly expiresAtMs: number } {
-    return this.#tickets.issue(client);
+  async issueTicket({ name }: Client): Promise<Ticket> {
+    return this.#tickets.issue(name);
   }
 
   /**
    * Who opens a WebSocket, by key or by `?ticket=`.
    * @throws ApiError as {@link byKey}; 401 for a ticket that is used, too old, or none
    */
-  byHandshake(headers: Headers, query: URLSearchParams): Client {
+  async byHandshake(headers: Headers, query: URLSearchParams): Promise<Client> {
     const ticket = query.get('ticket');
     if (ticket === null) return this.byKey(headers, 'generate');
-    const client = this.#tickets.redeem(ticket);
+    const owner = await this.#tickets.redeem(ticket);
+    const client = owner === null ? undefined : this.#clients.get(owner);
     if (client) return client;
     throw new ApiError(401, 'invalid_ticket', 'ticket: already used, expired or unknown', 'ticket');
   }

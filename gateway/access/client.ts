@@ -1,6 +1,6 @@
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { ApiError } from '../errors/api-error.js';
 import type { Principal } from './principal.js';
+import type { Release, Usage } from './usage.js';
 
 export interface ClientLimits {
   readonly requestsPerMinute: number;
@@ -13,23 +13,20 @@ export interface ClientRights {
   readonly metrics: boolean;
 }
 
-const MINUTE_S = 60;
-
-/** Who may use the gateway, with what it has used. There is one of each name. */
+/** Who may use the gateway, within limits. There is one of each name. */
 export class Client implements Principal {
   readonly name: string;
   readonly rights: ClientRights;
   /** The same on a connection that makes many requests: each generation counts as one. */
   readonly onSocket: Principal;
   readonly #limits: ClientLimits;
-  readonly #rate: RateLimiterMemory;
-  #generations = 0;
+  readonly #usage: Usage;
 
-  constructor(name: string, rights: ClientRights, limits: ClientLimits) {
+  constructor(name: string, rights: ClientRights, limits: ClientLimits, usage: Usage) {
     this.name = name;
     this.rights = rights;
     this.#limits = limits;
-    this.#rate = new RateLimiterMemory({ points: limits.requestsPerMinute, duration: MINUTE_S });
+    this.#usage = usage;
     this.onSocket = {
       name,
       admit: async () => {
@@ -44,33 +41,20 @@ export class Client implements Principal {
    * @throws ApiError 429 `rate_limited` that says when the next minute begins
    */
   async request(): Promise<void> {
-    try {
-      await this.#rate.consume(this.name);
-    } catch (rejection) {
-      if (!(rejection instanceof RateLimiterRes)) throw rejection;
-      const seconds = Math.ceil(rejection.msBeforeNext / 1000);
-      const message = `more than ${this.#limits.requestsPerMinute} requests per minute; try again in ${seconds} s`;
-      throw new ApiError(429, 'rate_limited', message, null, seconds);
-    }
+    const { requestsPerMinute } = this.#limits;
+    const waitMs = await this.#usage.request(this.name, requestsPerMinute);
+    if (waitMs === null) return;
+    const seconds = Math.ceil(waitMs / 1000);
+    const message = `more than ${requestsPerMinute} requests per minute; try again in ${seconds} s`;
+    throw new ApiError(429, 'rate_limited', message, null, seconds);
   }
 
   /** @throws ApiError 429 `too_many_generations` */
-  admit(): () => void {
+  async admit(): Promise<Release> {
     const { generations } = this.#limits;
-    if (this.#generations >= generations) {
-      throw new ApiError(
-        429,
-        'too_many_generations',
-        `at most ${generations} concurrent generations`,
-        null,
-        1,
-      );
-    }
-    this.#generations += 1;
-    let held = true;
-    return () => {
-      if (held) this.#generations -= 1;
-      held = false;
-    };
+    const release = await this.#usage.take(`generations:${this.name}`, generations);
+    if (release) return release;
+    const message = `at most ${generations} concurrent generations`;
+    throw new ApiError(429, 'too_many_generations', message, null, 1);
   }
 }

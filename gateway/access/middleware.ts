@@ -41,8 +41,8 @@ export function authenticate(access: Access, right: keyof ClientRights): Request
 
 /** `POST /v1/tickets`, behind {@link authenticate}. */
 export function issueTicket(access: Access): RequestHandler {
-  return (_req, res) => {
-    const { ticket, expiresAtMs } = access.issueTicket(clientOf(res));
+  return async (_req, res) => {
+    const { ticket, expiresAtMs } = await access.issueTicket(clientOf(res));
     res
       .status(201)
       .set('Cache-Control', 'no-store')

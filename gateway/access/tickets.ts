@@ -6,6 +6,19 @@ const TICKET_BYTES = 32;
 /** Of each owner; they live for seconds. */
 const MAX_TICKETS = 10_000;
 
+export interface Ticket {
+  readonly ticket: string;
+  readonly expiresAtMs: number;
+}
+
+/** Where tickets are, by the names of clients. The workers of one port have one of these together. */
+export interface TicketStore {
+  /** @throws ApiError 503 `overloaded` while too many of the owner's are open */
+  issue(owner: string): Ticket | Promise<Ticket>;
+  /** Whose ticket it is; from then on it is nobody's. */
+  redeem(ticket: string): string | null | Promise<string | null>;
+}
+
 export interface TicketOptions {
   readonly seconds: number;
   /** In milliseconds. */
@@ -30,7 +43,7 @@ export class Tickets<T> {
   }
 
   /** @throws ApiError 503 `overloaded` while too many of the owner's are open */
-  issue(owner: T): { readonly ticket: string; readonly expiresAtMs: number } {
+  issue(owner: T): Ticket {
     this.#forgetExpired();
     if ((this.#counts.get(owner) ?? 0) >= MAX_TICKETS)
       throw new ApiError(503, 'overloaded', 'too many tickets are open');

@@ -218,4 +218,8 @@ export const health = z.object({
       ),
     }),
   ),
+  /** Of `flinch serve --workers`; `streams` of the models are those of all. */
+  workers: z.optional(
+    z.array(z.object({ id: z.int(), pid: z.nullable(z.int()), restarts: z.int(), ready: z.boolean() })),
+  ),
 });

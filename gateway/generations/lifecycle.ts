@@ -19,8 +19,8 @@ export class Lifecycle {
    * @param resumes whether who asks has something under way to come back to
    * @throws ApiError 503 `shutting_down` for others once draining
    */
-  checkOpen(resumes: () => boolean): void {
-    if (!this.#draining || resumes()) return;
+  async checkOpen(resumes: () => boolean | Promise<boolean>): Promise<void> {
+    if (!this.#draining || (await resumes())) return;
     throw new ApiError(503, 'shutting_down', 'the gateway is shutting down', null, RETRY_AFTER_S);
   }
 }

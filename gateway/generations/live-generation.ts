@@ -28,6 +28,12 @@ export interface Sink {
   replaced(): void;
 }
 
+/** A generation as connections read it, whichever process has it. */
+export type ReadGeneration = Pick<
+  LiveGeneration,
+  'id' | 'model' | 'over' | 'pause' | 'resume' | 'detach' | 'cancel' | 'discard'
+>;
+
 export interface LiveOptions {
   readonly id: string;
   /** Whoever may resume it. */

@@ -6,7 +6,7 @@ import { ApiError, toApiError } from '../errors/api-error.js';
 import { OWN_FAULTS } from '../errors/codes.js';
 import type { Prepared } from '../models/served-model.js';
 import { EventHistory } from './event-history.js';
-import { type Encoding, LiveGeneration } from './live-generation.js';
+import { type Encoding, LiveGeneration, type ReadGeneration, type Sink } from './live-generation.js';
 
 /** 24.8 days; Node's timers take more for none at all. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -27,6 +27,32 @@ export interface OpenRequest {
   readonly over?: (generation: LiveGeneration, complete: boolean) => void;
 }
 
+/** Where a generation is to go on: the offset of its next frame. */
+export interface ResumePoint {
+  readonly id: string;
+  readonly epoch: string;
+  readonly offset: number;
+}
+
+/** A generation that goes on for another sink, once it is told to ({@link ReadGeneration.resume}). */
+export interface Resumed<Own extends Sink> {
+  readonly generation: ReadGeneration;
+  readonly sink: Own;
+}
+
+/** The generations of the other workers of the port. */
+export interface Elsewhere {
+  /** @param over told once it is read no more here */
+  resume<Own extends Sink>(
+    point: ResumePoint,
+    owner: string,
+    reader: { readonly sinkOf: (generation: ReadGeneration) => Own; readonly over: () => void },
+  ): Promise<Resumed<Own> | null>;
+  holds(owner: string): Promise<boolean>;
+  /** Ends those that their client has lost before it learned their id. */
+  forgetLost(owner: string, requestId: string): void;
+}
+
 /** All generations of the gateway that are under way, and those that have ended and can still be resumed. */
 export class LiveGenerations {
   /** Of this process: offsets of another mean nothing here. */
@@ -36,16 +62,20 @@ export class LiveGenerations {
   readonly #running = new Set<LiveGeneration>();
   /** By id; those that were created first come first. */
   readonly #resumable = new Map<string, LiveGeneration>();
+  readonly #elsewhere: Elsewhere | null;
   #preparing = 0;
+  /** Of other workers, that connections of this one read. */
+  #relayed = 0;
   #historyBytes = 0;
   #refuses = false;
   #drained = false;
   /** Those who wait until none is under way. */
   readonly #waiting = new Set<() => void>();
 
-  constructor(settings: Settings, logger: Logger) {
+  constructor(settings: Settings, logger: Logger, elsewhere: Elsewhere | null = null) {
     this.#settings = settings;
     this.#logger = logger;
+    this.#elsewhere = elsewhere;
   }
 
   /** Generations that are under way or about to be. */
@@ -66,7 +96,10 @@ export class LiveGenerations {
   async open(request: OpenRequest): Promise<LiveGeneration> {
     const { id, principal, resumable, requestId, prepare, encode, over, logger = this.#logger } = request;
     if (this.#refuses) throw shuttingDown();
-    if (resumable && requestId !== undefined) this.#forgetLost(requestId, principal);
+    if (resumable && requestId !== undefined) {
+      this.forgetLost(principal.name, requestId);
+      this.#elsewhere?.forgetLost(principal.name, requestId);
+    }
     this.#preparing += 1;
     let release = (): void => {};
     try {
@@ -110,15 +143,36 @@ export class LiveGenerations {
   /** The generation that may be resumed by this principal, if there is one. */
   find(
     { id, epoch }: { readonly id: string; readonly epoch: string },
-    principal: Principal,
+    principal: Pick<Principal, 'name'>,
   ): LiveGeneration | null {
     const generation = this.#resumable.get(id);
     return epoch === this.epoch && generation?.owner === principal.name ? generation : null;
   }
 
+  /**
+   * Has a generation go on for another sink, if this principal may resume it.
+   * @returns `null` if not all from the offset on can be sent; then it is over
+   */
+  resume<Own extends Sink>(
+    { id, epoch, offset }: ResumePoint,
+    principal: Pick<Principal, 'name'>,
+    sinkOf: (generation: ReadGeneration) => Own,
+  ): Resumed<Own> | null | Promise<Resumed<Own> | null> {
+    const generation = this.find({ id, epoch }, principal);
+    if (!generation)
+      return epoch === this.epoch ? null : this.#relay({ id, epoch, offset }, principal, sinkOf);
+    const sink = sinkOf(generation);
+    return generation.attach(sink, offset) ? { generation, sink } : null;
+  }
+
   /** Whether there is anything that this principal may resume. */
-  holds(principal: Principal): boolean {
-    return [...this.#resumable.values()].some(({ owner }) => owner === principal.name);
+  async holds(principal: Pick<Principal, 'name'>): Promise<boolean> {
+    return this.holdsOwn(principal.name) || ((await this.#elsewhere?.holds(principal.name)) ?? false);
+  }
+
+  /** The same of this process. */
+  holdsOwn(name: string): boolean {
+    return [...this.#resumable.values()].some(({ owner }) => owner === name);
   }
 
   /** From now on no new generations. */
@@ -132,7 +186,7 @@ export class LiveGenerations {
    */
   async drain(timeoutMs: number): Promise<void> {
     this.refuse();
-    if (this.size > 0) {
+    if (this.#busy) {
       await new Promise<void>((resolve) => {
         const done = (): void => {
           clearTimeout(timer);
@@ -148,15 +202,36 @@ export class LiveGenerations {
     for (const generation of [...this.#running]) generation.fail(shuttingDown());
   }
 
-  #forgetLost(requestId: string, principal: Principal): void {
+  /** Ends what a client has lost before it learned its id, and asks for again by the same name. */
+  forgetLost(owner: string, requestId: string): void {
     for (const generation of [...this.#resumable.values()]) {
-      if (generation.requestId !== requestId || generation.owner !== principal.name) continue;
+      if (generation.requestId !== requestId || generation.owner !== owner) continue;
       if (!generation.attached) generation.discard();
     }
   }
 
+  async #relay<Own extends Sink>(
+    point: ResumePoint,
+    { name }: Pick<Principal, 'name'>,
+    sinkOf: (generation: ReadGeneration) => Own,
+  ): Promise<Resumed<Own> | null> {
+    if (!this.#elsewhere) return null;
+    this.#relayed += 1;
+    const over = (): void => {
+      this.#relayed -= 1;
+      this.#tellIfIdle();
+    };
+    const resumed = await this.#elsewhere.resume(point, name, { sinkOf, over });
+    if (!resumed) over();
+    return resumed;
+  }
+
+  get #busy(): boolean {
+    return this.size + this.#relayed > 0;
+  }
+
   #tellIfIdle(): void {
-    if (this.size === 0) for (const done of this.#waiting) done();
+    if (!this.#busy) for (const done of this.#waiting) done();
   }
 
   /**

@@ -51,6 +51,21 @@ export interface AppOptions {
   /** Whether `/metrics` is here, or has a listener of its own. */
   readonly serveMetrics: boolean;
   readonly logger: Logger;
+  /** How the workers of the port are, if we are one. */
+  readonly workers?: (() => Promise<WorkersHealth>) | undefined;
+}
+
+export interface WorkerState {
+  readonly id: number;
+  readonly pid: number | null;
+  readonly restarts: number;
+  readonly ready: boolean;
+}
+
+export interface WorkersHealth {
+  readonly workers: readonly WorkerState[];
+  /** Under way in all of them, by model. */
+  readonly streams: Readonly<Record<string, number>>;
 }
 
 /** The HTTP side of the gateway, without a port; what it links to is relative, so that any path may be before it. */
@@ -74,13 +89,17 @@ export function createApp(options: AppOptions): Express {
     const status = lifecycle.draining ? 'draining' : models.ready ? 'ready' : 'unavailable';
     res.status(status === 'ready' ? 200 : 503).json({ status });
   });
-  app.get('/healthz', (_req, res) => {
+  app.get('/healthz', async (_req, res) => {
+    const health = await options.workers?.();
     const all = models.all.map((model) => ({
       id: model.name,
       ...model.status(),
+      ...(health && { streams: health.streams[model.name] }),
       policies: models.policies.allOf(model.name).map(describePolicy),
     }));
-    res.json({ status: all.every(({ ready }) => ready) ? 'ok' : 'degraded', models: all });
+    const ready = [...all, ...(health?.workers ?? [])].every((each) => each.ready);
+    const workers = health && { workers: health.workers };
+    res.json({ status: ready ? 'ok' : 'degraded', models: all, ...workers });
   });
 
   app.use('/v1', checkOrigin(access));
@@ -205,8 +224,8 @@ function sayGoodbye(lifecycle: Lifecycle): RequestHandler {
 
 /** While draining only those may connect who have something to resume. */
 function refuseNewcomers(lifecycle: Lifecycle, live: LiveGenerations): RequestHandler {
-  return (_req, res, next) => {
-    lifecycle.checkOpen(() => live.holds(res.locals.principal));
+  return async (_req, res, next) => {
+    await lifecycle.checkOpen(() => live.holds(res.locals.principal));
     next();
   };
 }

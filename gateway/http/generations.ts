@@ -101,21 +101,25 @@ export function resumeGeneration(
   return (req, res, next) => goOn(api, options, req, res, next);
 }
 
-function goOn(
+async function goOn(
   api: GenerationApi,
   { live, settings, metrics }: Omit<GenerationsOptions, 'models'>,
   req: Request,
   res: Response,
   next: NextFunction,
-): void {
-  const { offset, ...point } = resumePoint(api, req);
-  const generation = live.find(point, principalOf(res));
-  const sink = generation && new SseSink(res, generation, settings.streams, next);
-  const recovered = generation !== null && sink !== null && generation.attach(sink, offset);
-  metrics.resumed(recovered);
-  if (generation) res.locals.responseId = generation.id;
-  if (!recovered) {
+): Promise<void> {
+  const resumed = await live.resume(resumePoint(api, req), principalOf(res), (generation) => {
+    res.locals.responseId = generation.id;
+    return new SseSink(res, generation, settings.streams, next);
+  });
+  metrics.resumed(resumed !== null);
+  if (!resumed) {
     throw new ApiError(410, 'not_recovered', `${LAST_EVENT_ID}: the events after it are no longer kept`);
+  }
+  const { generation, sink } = resumed;
+  if (res.destroyed) {
+    generation.detach(sink); // another process took its time to answer
+    return;
   }
   sink.open();
   generation.resume(sink);

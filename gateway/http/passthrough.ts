@@ -23,9 +23,9 @@ const RESPONSE_HEADERS = ['content-type', 'content-disposition', 'content-range'
  */
 export function passthrough({ models, lifecycle, maxBytes }: PassthroughOptions): RequestHandler[] {
   const read = express.raw({ type: () => true, limit: maxBytes, inflate: false });
-  const admit: RequestHandler = (_req, res, next) => {
+  const admit: RequestHandler = async (_req, res, next) => {
     res.locals.route = '/v1/*';
-    lifecycle.checkOpen(() => false);
+    await lifecycle.checkOpen(() => false);
     next();
   };
   return [admit, read, (req, res, next) => send(models, req, res).catch(next)];

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.js';
 import { ApiError } from '../errors/api-error.js';
 import { Backlog } from '../generations/backlog.js';
 import { Heartbeat } from '../generations/heartbeat.js';
-import type { LiveGeneration, Sink } from '../generations/live-generation.js';
+import type { ReadGeneration, Sink } from '../generations/live-generation.js';
 
 /** An event whose data is JSON, or a text as it is. */
 export function sseEvent(payload: unknown, id?: string): string {
@@ -26,7 +26,7 @@ export class SseSink implements Sink {
 
   constructor(
     res: Response,
-    generation: LiveGeneration,
+    generation: Pick<ReadGeneration, 'pause' | 'resume' | 'detach'>,
     { heartbeat_s, queue_bytes, stall_s }: Config['streams'],
     refused: (error: unknown) => void,
   ) {

@@ -3,7 +3,7 @@ import type { UpstreamModelConfig } from '../config/config.js';
 import { ConfigError } from '../config/config-error.js';
 import { Failover, type FailoverOptions } from './failover.js';
 import type { Scorer } from './scorer.js';
-import { UpstreamModel } from './upstream-model.js';
+import { type TakePlace, UpstreamModel } from './upstream-model.js';
 import { UpstreamServer, type UpstreamServerOptions } from './upstream-server.js';
 
 export interface UpstreamModelOptions extends Partial<FailoverOptions> {
@@ -11,6 +11,8 @@ export interface UpstreamModelOptions extends Partial<FailoverOptions> {
   readonly scorer?: Scorer;
   /** Where the keys are. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Counts generations, where others do so, too. */
+  readonly take?: TakePlace;
 }
 
 /**
@@ -23,7 +25,7 @@ export function openUpstreamModel(
   config: UpstreamModelConfig,
   options: UpstreamModelOptions = {},
 ): UpstreamModel {
-  const { env = process.env, logger = pino({ level: 'silent' }), scorer = null, ...rest } = options;
+  const { env = process.env, logger = pino({ level: 'silent' }), scorer = null, take, ...rest } = options;
   const servers = config.upstreams.map((upstream, i) => {
     const { url, model = name } = upstream;
     const { timeouts, limits } = config;
@@ -45,6 +47,7 @@ export function openUpstreamModel(
     passthrough: config.passthrough,
     logger: bound,
     scorer,
+    take,
   });
   model.refresh();
   return model;

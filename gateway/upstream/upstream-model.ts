@@ -68,6 +68,9 @@ function begunOf(
   return { ...begun, promptIds: prompt, ids: tokenIds === 'none' ? null : [], raw: true };
 }
 
+/** Takes a place of so many, those of other processes included; `null` if there is none. */
+export type TakePlace = (most: number) => (() => void) | null | Promise<(() => void) | null>;
+
 /** Why a request is aborted whose generation has ended; made once, for every one would record where. */
 const OVER = new Error('the generation is over');
 
@@ -78,6 +81,7 @@ export class UpstreamModel implements ServedModel {
   readonly name: string;
   readonly #failover: Failover;
   readonly #maxStreams: number;
+  readonly #take: TakePlace;
   readonly #logger: Logger;
   readonly #scorer: Scorer | null;
   /** Whether requests for anything but text are refused. */
@@ -96,8 +100,11 @@ export class UpstreamModel implements ServedModel {
       scorer,
       strict = false,
       passthrough = false,
+      take = (most) => (this.#streams < most ? () => {} : null),
     }: {
       readonly maxStreams: number;
+      /** By default this model's own generations alone are counted. */
+      readonly take?: TakePlace | undefined;
       readonly logger: Logger;
       readonly scorer: Scorer | null;
       readonly strict?: boolean;
@@ -109,6 +116,7 @@ export class UpstreamModel implements ServedModel {
     this.name = name;
     this.#failover = failover;
     this.#maxStreams = maxStreams;
+    this.#take = take;
     this.#logger = logger;
     this.#scorer = scorer;
   }
@@ -320,17 +328,18 @@ export class UpstreamModel implements ServedModel {
     run: (writing: Pick<Writing, 'ask' | 'signal' | 'dispensable'>) => Observable<GuardEvent>,
   ): Observable<GuardEvent> {
     return defer(() => {
-      if (this.#streams >= this.#maxStreams) {
-        throw new ApiError(
-          503,
-          'overloaded',
-          `at most ${this.#maxStreams} concurrent generations of this model`,
-        );
-      }
+      const place = this.#take(this.#maxStreams);
+      const check = (taken: (() => void) | null): void => {
+        if (taken) return;
+        const problem = `at most ${this.#maxStreams} concurrent generations of this model`;
+        throw new ApiError(503, 'overloaded', problem);
+      };
+      if (!(place instanceof Promise)) check(place);
       this.#streams += 1;
       const abort = new AbortController();
       let opened: Opened | null = null;
       const ask = async (): Promise<Opened> => {
+        if (place instanceof Promise) check(await place);
         opened = await this.#failover.open(asked, abort.signal, suits);
         return opened;
       };
@@ -350,6 +359,8 @@ export class UpstreamModel implements ServedModel {
         finalize(() => {
           this.#streams -= 1;
           abort.abort(OVER);
+          if (place instanceof Promise) place.then((release) => release?.());
+          else place?.();
         }),
       );
     });

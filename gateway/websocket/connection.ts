@@ -7,8 +7,8 @@ import { ApiError, toApiError } from '../errors/api-error.js';
 import { type ErrorCode, OWN_FAULTS } from '../errors/codes.js';
 import { Backlog } from '../generations/backlog.js';
 import { Heartbeat } from '../generations/heartbeat.js';
-import type { LiveGeneration, Sink } from '../generations/live-generation.js';
-import type { LiveGenerations } from '../generations/live-generations.js';
+import type { LiveGeneration, ReadGeneration, Sink } from '../generations/live-generation.js';
+import type { LiveGenerations, Resumed } from '../generations/live-generations.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { GovernedModels } from '../models/governed-models.js';
 import { cancelSchema, createSchema, parse, resumeSchema } from '../requests/generation-request.js';
@@ -33,7 +33,7 @@ const GOODBYE_MS = 1000;
 const MAX_UNANSWERED = 2;
 
 interface Attached {
-  readonly generation: LiveGeneration;
+  readonly generation: ReadGeneration;
   readonly sink: Sink;
 }
 
@@ -158,18 +158,35 @@ export class StreamConnection {
       this.#checkRoom();
     }
     const { live, principal, metrics } = this.#options;
-    const generation = id.startsWith(ID_PREFIX) ? live.find({ id, epoch }, principal) : null;
-    const sink = generation && this.#sinkOf(generation);
-    const recovered = generation !== null && sink !== null && generation.attach(sink, offset);
-    metrics.resumed(recovered);
+    const point = { id, epoch, offset };
+    const resumed = id.startsWith(ID_PREFIX)
+      ? live.resume(point, principal, (generation) => this.#sinkOf(generation))
+      : null;
     const echo = request_id === undefined ? {} : { request_id };
-    this.#sendJson({ type: 'generation.resumed', response_id: id, ...echo, recovered });
-    if (!recovered) {
-      own?.generation.discard();
+    const answer = (found: Resumed<Sink> | null): void => {
+      metrics.resumed(found !== null);
+      const recovered = found !== null;
+      this.#sendJson({ type: 'generation.resumed', response_id: id, ...echo, recovered });
+      if (!found) {
+        own?.generation.discard();
+      } else if (this.#left) {
+        found.generation.detach(found.sink);
+      } else {
+        this.#attached.set(id, found);
+        if (!this.#backlog.full) found.generation.resume(found.sink);
+      }
+    };
+    if (!(resumed instanceof Promise)) {
+      answer(resumed);
       return;
     }
-    this.#attached.set(id, { generation, sink });
-    if (!this.#backlog.full) generation.resume(sink);
+    this.#preparing += 1;
+    resumed
+      .finally(() => {
+        this.#preparing -= 1;
+      })
+      .then(answer)
+      .catch((error: unknown) => this.#sendError(error, { response_id: id, ...echo }));
   }
 
   #cancel(message: unknown): void {

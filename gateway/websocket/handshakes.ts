@@ -76,8 +76,12 @@ export class StreamServer {
   }
 
   async #upgrade(request: IncomingMessage, connection: Duplex, head: Buffer, path: string): Promise<void> {
+    // Nobody else listens to the connection yet: its end may come while others are asked.
+    const gone = (): void => void connection.destroy();
+    connection.on('error', gone);
     try {
       const principal = await this.#check(request, path);
+      connection.off('error', gone);
       const about = { request_id: this.#nameOf(request), principal: principal.name };
       const logger = this.#options.logger.child(about);
       this.#sockets.handleUpgrade(request, connection, head, (socket) => {
@@ -91,10 +95,7 @@ export class StreamServer {
     }
   }
 
-  /**
-   * Waits for nothing outside: nobody listens to the connection yet, so that its end must not come in between.
-   * @throws ApiError for whoever may not connect
-   */
+  /** @throws ApiError for whoever may not connect */
   async #check(request: IncomingMessage, path: string): Promise<Principal> {
     const { access, lifecycle } = this.#options;
     const { url = '', headers } = request;
@@ -116,8 +117,8 @@ export class StreamServer {
       const header = 'Sec-WebSocket-Protocol';
       throw new ApiError(400, 'invalid_value', `${header}: must offer ${SUBPROTOCOL}`, header);
     }
-    const client = access.byHandshake(headers, new URLSearchParams(query));
-    lifecycle.checkOpen(() => this.#options.live.holds(client));
+    const client = await access.byHandshake(headers, new URLSearchParams(query));
+    await lifecycle.checkOpen(() => this.#options.live.holds(client));
     await client.request();
     return client.onSocket;
   }

@@ -1,0 +1,51 @@
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+
+const MINUTE_S = 60;
+
+/** Gives a place back; calling it twice does no harm. */
+export type Release = () => void;
+
+type Now<T> = T | Promise<T>;
+
+/** What is used, by whom, where it is limited. The workers of one port have one of these together. */
+export interface Usage {
+  /**
+   * Counts one request; a minute begins with the first of them.
+   * @returns `null`, or for one too many the milliseconds until the next minute begins
+   */
+  request(client: string, perMinute: number): Promise<number | null>;
+  /**
+   * Takes one of so many places, such as those of a client's generations.
+   * @returns `null` if all are taken
+   */
+  take(place: string, most: number): Now<Release | null>;
+}
+
+/** The usage of this process. */
+export class OwnUsage implements Usage {
+  readonly #rates = new Map<string, RateLimiterMemory>();
+  readonly #taken = new Map<string, number>();
+
+  async request(client: string, perMinute: number): Promise<number | null> {
+    const rate = this.#rates.get(client) ?? new RateLimiterMemory({ points: perMinute, duration: MINUTE_S });
+    this.#rates.set(client, rate);
+    try {
+      await rate.consume(client);
+      return null;
+    } catch (rejection) {
+      if (!(rejection instanceof RateLimiterRes)) throw rejection;
+      return rejection.msBeforeNext;
+    }
+  }
+
+  take(place: string, most: number): Release | null {
+    const taken = this.#taken.get(place) ?? 0;
+    if (taken >= most) return null;
+    this.#taken.set(place, taken + 1);
+    let held = true;
+    return () => {
+      if (held) this.#taken.set(place, (this.#taken.get(place) ?? 0) - 1);
+      held = false;
+    };
+  }
+}

@@ -44,6 +44,7 @@ const ROOMS = {
   'gateway/generations': ['src', 'gateway/errors', 'gateway/config', 'gateway/access', 'gateway/models'],
   'gateway/http': ['src', 'gateway'],
   'gateway/websocket': ['src', 'gateway', 'client/src'],
+  'gateway/workers': ['src', 'gateway'],
   'gateway/api': ['src', 'gateway', 'client/src'],
   'gateway/web': ['client/src', 'src/risk/risk-scale'],
 

@@ -23,3 +23,4 @@ export { checkModels, type OpenModel, type OpenModels, openModels } from './open
 export { type Gateway, type GatewayOptions, startGateway } from './start-gateway.js';
 export { openUpstreamModel, type UpstreamModelOptions } from './upstream/open-upstream-model.js';
 export { UpstreamModel } from './upstream/upstream-model.js';
+export { startWorkers, type Workers, type WorkersOptions } from './workers/start-workers.js';

@@ -183,6 +183,9 @@ const sections = z.strictObject({
       port: z.int().min(0).max(65_535).default(8787).describe('Port to listen on; 0 selects a free one.'),
     })
     .prefault({}),
+  workers: count(1, 1, 256).describe(
+    'Processes that serve the port. Engines stay single, and limits are of all processes together.',
+  ),
   metrics: z
     .strictObject({
       host: z

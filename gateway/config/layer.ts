@@ -4,3 +4,9 @@ export interface ConfigLayer {
   /** Where it says so, for messages: `flinch.yaml: limits.body_bytes`, `FLINCH_LIMITS_BODY_BYTES`, `--port`. */
   readonly place: (path: readonly PropertyKey[]) => string;
 }
+
+/** The values that have this one alone, at its place. */
+export function nest(path: readonly string[], value: unknown): Record<string, unknown> {
+  const [name = '', ...rest] = path;
+  return { [name]: rest.length === 0 ? value : nest(rest, value) };
+}

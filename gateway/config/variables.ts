@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { configSchema } from './config.js';
 import { ConfigError } from './config-error.js';
-import type { ConfigLayer } from './layer.js';
+import { type ConfigLayer, nest } from './layer.js';
 
 type Path = readonly string[];
 type Kind = 'number' | 'boolean' | 'text' | 'texts' | 'json';
@@ -72,11 +72,6 @@ export function checkVariables(env: NodeJS.ProcessEnv, allowed: ReadonlySet<stri
     if (!variable.startsWith(PREFIX) || known) continue;
     throw new ConfigError(variable, `is not a flinch variable; did you mean ${nearest(variable, names)}?`);
   }
-}
-
-export function nest(path: Path, value: unknown): Record<string, unknown> {
-  const [name = '', ...rest] = path;
-  return { [name]: rest.length === 0 ? value : nest(rest, value) };
 }
 
 function readValue(text: string, kind: Kind, variable: string): unknown {

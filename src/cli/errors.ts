@@ -16,7 +16,8 @@ function textOf(error: unknown): string {
 
 /** Why an address cannot be listened on, and what to do about it; `null` for other errors. */
 function listenProblem(error: NodeJS.ErrnoException & { address?: string; port?: number }): string | null {
-  if (error.syscall !== 'listen' || error.address === undefined) return null;
+  // A worker asks its primary process to bind the address.
+  if (!/^(listen|bind)$/.test(error.syscall ?? '') || error.address === undefined) return null;
   const { address, port, code } = error;
   const place = `${address.includes(':') ? `[${address}]` : address}:${port}`;
   switch (code) {

@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { Config } from '../../gateway/config/config.js';
 import { ConfigError } from '../../gateway/config/config-error.js';
-import type { ConfigLayer } from '../../gateway/config/layer.js';
+import { type ConfigLayer, nest } from '../../gateway/config/layer.js';
 import { reasonerPath } from '../package-root.js';
 import { optionFile } from './option-file.js';
 
@@ -15,6 +15,7 @@ export interface ServeFlags {
   readonly host?: string;
   readonly port?: number;
   readonly metricsPort?: number;
+  readonly workers?: number;
   readonly allowAnonymous?: true;
   readonly logLevel?: string;
   readonly model?: string;
@@ -57,12 +58,13 @@ export async function serveConfig(flags: ServeFlags, env: NodeJS.ProcessEnv): Pr
 /** The flags that set one field whatever is served. */
 const FIELD_FLAGS: readonly {
   readonly flag: string;
-  readonly path: readonly [part: string, field: string];
+  readonly path: readonly string[];
   readonly value: (flags: ServeFlags) => unknown;
 }[] = [
   { flag: '--host', path: ['listen', 'host'], value: ({ host }) => host },
   { flag: '--port', path: ['listen', 'port'], value: ({ port }) => port },
   { flag: '--metrics-port', path: ['metrics', 'port'], value: ({ metricsPort }) => metricsPort },
+  { flag: '--workers', path: ['workers'], value: ({ workers }) => workers },
   {
     flag: '--allow-anonymous',
     path: ['access', 'allow_anonymous'],
@@ -77,9 +79,9 @@ export const FLAG_OF_FIELD: ReadonlyMap<string, string> = new Map(
 );
 
 function fieldFlags(flags: ServeFlags): ConfigLayer[] {
-  return FIELD_FLAGS.flatMap(({ flag, path: [part, field], value }): ConfigLayer[] => {
+  return FIELD_FLAGS.flatMap(({ flag, path, value }): ConfigLayer[] => {
     const given = value(flags);
-    return given === undefined ? [] : [{ values: { [part]: { [field]: given } }, place: () => flag }];
+    return given === undefined ? [] : [{ values: nest(path, given), place: () => flag }];
   });
 }
 

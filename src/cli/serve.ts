@@ -1,7 +1,6 @@
 import { Command, Option } from 'commander';
 import { pino } from 'pino';
-import type { OpenModels } from '../../gateway/open-models.js';
-import type { Gateway } from '../../gateway/start-gateway.js';
+import type { Workers, WorkersOptions } from '../../gateway/workers/start-workers.js';
 import { DEVICE_CHOICES } from '../engine/device.js';
 import { formatDevices } from './devices.js';
 import { heading } from './format.js';
@@ -26,6 +25,7 @@ export function serveCommand(): Command {
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
     .option('--port <number>', 'port; 0 selects a free one (default: 8787)', integer(0, 65535))
     .option('--metrics-port <number>', 'separate port for /metrics', integer(0, 65535))
+    .option('--workers <number>', 'processes that serve the port (default: 1)', integer(1, 256))
     .option('--allow-anonymous', 'allow non-loopback addresses without API keys')
     .optionsGroup('One model, instead of those in the configuration:')
     .option('--model <folder>', 'checkpoint in the Hugging Face layout (default: the embedded reasoner)')
@@ -82,7 +82,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const config = await serveConfig(options, process.env);
   if (options.checkConfig) return checkConfig(config);
   // The gateway is a part of its own: other commands do not load it.
-  const { checkAccess, Metrics, openModels, startGateway } = await import('../../gateway/index.js');
+  const { checkAccess, Metrics, startWorkers } = await import('../../gateway/index.js');
   const { LogWriter } = await import('../../gateway/log-writer.js');
   checkAccess(config, process.env); // before large models are read
   const metrics = new Metrics();
@@ -91,20 +91,12 @@ async function serve(options: ServeOptions): Promise<void> {
   const begun = leaveOnSignal();
   // Without a file there is nothing to read again.
   const signals = options.config === undefined ? null : hangups();
-  const { models, engine, ...rest } = config;
-  const opened = await openModels(models, { logger, env: process.env, metrics, engine });
+  const gateway = await (config.workers > 1 ? startWorkers : startAlone)({ config, logger, metrics });
   // A fault that nobody has caught is one of a request or of a model, which others must survive.
   const uncaught = (error: unknown): void => logger.error({ err: error }, 'unhandled rejection');
   process.on('unhandledRejection', uncaught);
   try {
-    const gateway = await startGateway({
-      models: opened.models,
-      config: rest,
-      policies: config,
-      logger,
-      metrics,
-    });
-    const names = describeModels(opened);
+    const names = describeModels(config, gateway.engines);
     logger.info({ models: names, url: gateway.url }, 'serving');
     // Serving goes on if nobody can be told.
     new LogWriter(1).write(
@@ -116,12 +108,42 @@ async function serve(options: ServeOptions): Promise<void> {
   } finally {
     process.off('unhandledRejection', uncaught);
     signals?.close();
-    await opened.close();
+    await gateway.close();
   }
 }
 
-const describeModels = ({ all }: OpenModels): string[] =>
-  all.map(({ model, engine }) => (engine ? `${model.name} on ${formatDevices(engine)}` : model.name));
+/** The same as `startWorkers`, in this process. */
+async function startAlone({ config, logger, metrics }: WorkersOptions): Promise<Workers> {
+  const { openModels, startGateway } = await import('../../gateway/index.js');
+  const { models: modelConfigs, engine, ...rest } = config;
+  const { models, all, close } = await openModels(modelConfigs, {
+    logger,
+    env: process.env,
+    metrics,
+    engine,
+  });
+  try {
+    const gateway = await startGateway({ models, config: rest, policies: config, logger, metrics });
+    const engines = new Map(all.flatMap((one) => (one.engine ? [[one.model.name, one.engine]] : [])));
+    return {
+      ...gateway,
+      engines,
+      close: async () => {
+        await gateway.close();
+        await close();
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+const describeModels = ({ models }: ServeConfig, engines: Workers['engines']): string[] =>
+  Object.keys(models).map((name) => {
+    const engine = engines.get(name);
+    return engine ? `${name} on ${formatDevices(engine)}` : name;
+  });
 
 /**
  * Has a signal end the process while there is nothing to drain. As process 1 of a container it would hear none: that
@@ -137,14 +159,16 @@ function leaveOnSignal(): () => void {
 }
 
 /** Waits for a signal, then for what is under way, but not for that when there is a second signal. */
-async function shutDown(gateway: Gateway, log: (fields: object, text: string) => void): Promise<void> {
+async function shutDown(
+  gateway: Pick<Workers, 'drain'>,
+  log: (fields: object, text: string) => void,
+): Promise<void> {
   const signal = await nextSignal();
   const second = nextSignal();
   log({ signal }, 'draining');
   const early = await Promise.race([gateway.drain(), second]);
   log(early === undefined ? {} : { signal: early }, 'shutting down');
   if (early !== undefined) process.exitCode = EXIT_AT_ONCE;
-  await gateway.close();
 }
 
 async function nextSignal(): Promise<string> {

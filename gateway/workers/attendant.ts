@@ -1,0 +1,128 @@
+import type { Engine } from '../../src/engine/engine.js';
+import type { EngineHost } from '../../src/engine/host.js';
+import type { StreamHandle } from '../../src/engine/process.js';
+import type { ToDecode, ToScore } from '../../src/engine/protocol.js';
+import type { Tickets } from '../access/tickets.js';
+import type { OwnUsage, Release } from '../access/usage.js';
+import { ApiError } from '../errors/api-error.js';
+import type { Channel } from './channel.js';
+import type { PrimarySide, ProcessName, WorkerSide } from './protocol.js';
+
+/** What all workers have together. */
+export interface Shared {
+  readonly usage: OwnUsage;
+  readonly tickets: Tickets<string>;
+  /** By model. */
+  readonly engines: ReadonlyMap<string, Engine>;
+}
+
+interface Stream {
+  readonly role: ProcessName['role'];
+  readonly handle: StreamHandle<ToDecode | ToScore>;
+}
+
+/** What the primary process does for a worker by what all have together. */
+export type AttendantSide = Pick<
+  PrimarySide,
+  | 'countRequest'
+  | 'take'
+  | 'release'
+  | 'issueTicket'
+  | 'redeemTicket'
+  | 'attach'
+  | 'detach'
+  | 'engine'
+  | 'admit'
+>;
+
+/** What one worker has of what all have together. */
+export class Attendant {
+  readonly #shared: Shared;
+  readonly #worker: () => Channel<WorkerSide>;
+  readonly #places = new Map<number, Release>();
+  readonly #streams = new Map<number, Stream>();
+  #count = 0;
+  #gone = false;
+
+  constructor(shared: Shared, worker: () => Channel<WorkerSide>) {
+    this.#shared = shared;
+    this.#worker = worker;
+  }
+
+  get side(): AttendantSide {
+    const { usage, tickets } = this.#shared;
+    return {
+      countRequest: (client, perMinute) => usage.request(client, perMinute),
+      take: (place, most) => {
+        const release = usage.take(place, most);
+        return release && this.#keep(release);
+      },
+      release: (place) => this.#release(place),
+      issueTicket: (owner) => {
+        try {
+          return tickets.issue(owner);
+        } catch (error) {
+          if (error instanceof ApiError) return null;
+          throw error;
+        }
+      },
+      redeemTicket: (ticket) => tickets.redeem(ticket),
+      attach: (process, stream) => this.#attach(process, stream),
+      detach: (stream) => this.#detach(stream),
+      engine: (stream, message) => this.#streams.get(stream)?.handle.send(message),
+      admit: async ({ model, role }, need, positions) =>
+        this.#keep(await this.#hostOf(model).admit(role, need, positions)),
+    };
+  }
+
+  /** The worker is gone: ends what it had under way in the engines, and gives back its places. */
+  gone(): void {
+    this.#gone = true;
+    for (const stream of [...this.#streams.keys()]) this.#end(stream);
+    for (const place of [...this.#places.keys()]) this.#release(place);
+  }
+
+  async #attach({ model, role }: ProcessName, stream: number): Promise<number> {
+    const process: EngineHost['decode' | 'score'] = this.#hostOf(model)[role];
+    const handle: StreamHandle<ToDecode | ToScore> = await process.attach({
+      receive: (message) => this.#worker().tell('received', stream, message),
+      waits: () => false, // the worker knows
+      fail: ({ code, message }) => {
+        this.#streams.delete(stream);
+        this.#worker().tell('lost', stream, code, message);
+      },
+    });
+    this.#streams.set(stream, { role, handle });
+    if (this.#gone) this.#end(stream);
+    return handle.stream;
+  }
+
+  #detach(stream: number): void {
+    this.#streams.get(stream)?.handle.detach();
+    this.#streams.delete(stream);
+  }
+
+  #end(stream: number): void {
+    const { role, handle } = this.#streams.get(stream)!;
+    handle.send({ type: role === 'decode' ? 'cancel' : 'release', stream: handle.stream });
+    this.#detach(stream);
+  }
+
+  #keep(release: Release): number {
+    this.#count += 1;
+    this.#places.set(this.#count, release);
+    if (this.#gone) this.#release(this.#count);
+    return this.#count;
+  }
+
+  #release(place: number): void {
+    this.#places.get(place)?.();
+    this.#places.delete(place);
+  }
+
+  #hostOf(model: string): EngineHost {
+    const engine = this.#shared.engines.get(model);
+    if (!engine) throw new RangeError(`${model} has no engine`);
+    return engine.host;
+  }
+}

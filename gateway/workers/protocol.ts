@@ -1,0 +1,106 @@
+import type { EngineErrorCode } from '../../src/engine/errors.js';
+import type { MemoryNeed } from '../../src/engine/memory.js';
+import type { ProcessStatus } from '../../src/engine/process.js';
+import type { FromDecode, FromScore, Role, ToDecode, ToScore } from '../../src/engine/protocol.js';
+import type { Ticket } from '../access/tickets.js';
+import type { Config } from '../config/config.js';
+import type { ResumePoint } from '../generations/live-generations.js';
+import type { WorkersHealth } from '../http/app.js';
+import type { MetricsSnapshot } from '../metrics/families.js';
+import type { PolicySources } from '../policy/policies.js';
+
+/** One process of a model's engine. */
+export interface ProcessName {
+  readonly model: string;
+  readonly role: Role;
+}
+
+export type EngineState = Readonly<Record<Role, Pick<ProcessStatus, 'pid' | 'device' | 'restarts'>>>;
+
+export interface OpenWorker {
+  readonly id: number;
+  readonly config: Config;
+  readonly policies: PolicySources;
+  /** Of models that have an engine. */
+  readonly engines: Readonly<Record<string, EngineState>>;
+}
+
+export interface OpenedWorker {
+  readonly url: string;
+  /** Of its generations. */
+  readonly epoch: string;
+}
+
+/** A connection's side of a generation of another worker: the worker that has the connection, and its number there. */
+export interface ReaderName {
+  readonly worker: number;
+  readonly reader: number;
+}
+
+export type ReaderEvent =
+  | { readonly type: 'frame'; readonly frame: string }
+  | { readonly type: 'ended' | 'replaced' | 'lost' };
+
+export type ReaderAction = 'pause' | 'resume' | 'detach' | 'cancel' | 'discard';
+
+/** What workers ask of the primary process. */
+export interface PrimarySide {
+  /** It listens to messages: those that come before are lost. */
+  listening(): void;
+
+  countRequest(client: string, perMinute: number): Promise<number | null>;
+  /** @returns the number of the place, to be given back by `release` */
+  take(place: string, most: number): number | null;
+  release(place: number): void;
+  /** `null` where too many are open */
+  issueTicket(owner: string): Ticket | null;
+  redeemTicket(ticket: string): string | null;
+
+  /**
+   * Opens a stream in an engine's process; the worker names it by a number of its own.
+   * @returns its number in that process
+   * @throws EngineError
+   */
+  attach(process: ProcessName, stream: number): Promise<number>;
+  detach(stream: number): void;
+  engine(stream: number, message: ToDecode | ToScore): void;
+  /**
+   * @returns the number of the place, to be given back by `release`
+   * @throws EngineError `memory`, `overloaded`
+   */
+  admit(process: ProcessName, need: MemoryNeed, positions: number): Promise<number>;
+
+  collect(): Promise<readonly MetricsSnapshot[]>;
+  health(): Promise<WorkersHealth>;
+
+  /** @returns the model of the generation; `null` if it cannot go on */
+  resume(point: ResumePoint, owner: string, reader: number): Promise<string | null>;
+  act(epoch: string, reader: number, action: ReaderAction): void;
+  tellReader(name: ReaderName, event: ReaderEvent): void;
+  holds(owner: string): Promise<boolean>;
+  forget(owner: string, requestId: string): void;
+}
+
+/** What the primary process asks of a worker. */
+export interface WorkerSide {
+  open(options: OpenWorker): Promise<OpenedWorker>;
+  replacePolicies(policies: PolicySources): void;
+  drain(): Promise<void>;
+  close(): void;
+
+  /** A message for a stream of an engine's process, the end of its process, and another state of an engine. */
+  received(stream: number, message: FromDecode | FromScore): void;
+  lost(stream: number, code: EngineErrorCode, message: string): void;
+  changed(model: string, state: EngineState): void;
+
+  snapshot(): Promise<MetricsSnapshot>;
+  streams(): Readonly<Record<string, number>>;
+
+  resumeFor(name: ReaderName, point: ResumePoint, owner: string): string | null;
+  actFor(name: ReaderName, action: ReaderAction): void;
+  /** @param epoch of its generations, if it had begun to serve */
+  workerGone(name: number, epoch: string | null): void;
+  readerEvent(reader: number, event: ReaderEvent): void;
+  holdsOwn(owner: string): boolean;
+  forgetOwn(owner: string, requestId: string): void;
+}

@@ -1,0 +1,25 @@
+import type { SharedAccess } from '../access/access.js';
+import type { Usage } from '../access/usage.js';
+import { ApiError } from '../errors/api-error.js';
+import type { Channel } from './channel.js';
+import type { PrimarySide } from './protocol.js';
+
+/** Limits and tickets that the primary process keeps for all workers. */
+export function remoteAccess(primary: Channel<PrimarySide>): SharedAccess {
+  const usage: Usage = {
+    request: (client, perMinute) => primary.call('countRequest', client, perMinute),
+    take: async (place, most) => {
+      const taken = await primary.call('take', place, most);
+      return taken === null ? null : () => primary.tell('release', taken);
+    },
+  };
+  const tickets = {
+    issue: async (owner: string) => {
+      const ticket = await primary.call('issueTicket', owner);
+      if (ticket) return ticket;
+      throw new ApiError(503, 'overloaded', 'too many tickets are open');
+    },
+    redeem: (ticket: string) => primary.call('redeemTicket', ticket),
+  };
+  return { usage, tickets };
+}

@@ -1,0 +1,126 @@
+import type { Device } from '../../src/engine/device.js';
+import { EngineError, type EngineErrorCode } from '../../src/engine/errors.js';
+import type { EngineHost } from '../../src/engine/host.js';
+import type { ProcessLink, StreamHandle, StreamListener } from '../../src/engine/process.js';
+import type { FromDecode, FromScore, ToDecode, ToScore } from '../../src/engine/protocol.js';
+import type { Channel } from './channel.js';
+import type { EngineState, PrimarySide, ProcessName } from './protocol.js';
+
+type Primary = Channel<PrimarySide>;
+type From = FromDecode | FromScore;
+
+/** The engine processes that the primary process has, as a worker uses them. */
+export class RemoteEngines {
+  readonly #primary: Primary;
+  readonly #processes = new Map<string, RemoteProcesses>();
+  readonly #streams = new Streams();
+
+  constructor(primary: Primary) {
+    this.#primary = primary;
+  }
+
+  host(model: string, state: EngineState): EngineHost {
+    const [primary, streams] = [this.#primary, this.#streams];
+    const decode = new RemoteProcess<ToDecode, FromDecode>({ model, role: 'decode' }, primary, streams);
+    const score = new RemoteProcess<ToScore, FromScore>({ model, role: 'score' }, primary, streams);
+    this.#processes.set(model, { decode, score });
+    this.changed(model, state);
+    return {
+      decode,
+      score,
+      admit: async (role, need, positions) => {
+        const place = await primary.call('admit', { model, role }, need, positions);
+        return () => primary.tell('release', place);
+      },
+    };
+  }
+
+  changed(model: string, state: EngineState): void {
+    const processes = this.#processes.get(model);
+    processes?.decode.changed(state.decode);
+    processes?.score.changed(state.score);
+  }
+
+  received(stream: number, message: From): void {
+    this.#streams.listeners.get(stream)?.receive(message);
+  }
+
+  lost(stream: number, code: EngineErrorCode, message: string): void {
+    const listener = this.#streams.listeners.get(stream);
+    this.#streams.listeners.delete(stream);
+    listener?.fail(new EngineError(code, message));
+  }
+}
+
+interface RemoteProcesses {
+  readonly decode: RemoteProcess<ToDecode, FromDecode>;
+  readonly score: RemoteProcess<ToScore, FromScore>;
+}
+
+/** The streams of a worker, numbered by it. */
+class Streams {
+  readonly listeners = new Map<number, StreamListener<From>>();
+  #count = 0;
+
+  add(listener: StreamListener<From>): number {
+    this.#count += 1;
+    this.listeners.set(this.#count, listener);
+    return this.#count;
+  }
+}
+
+class RemoteProcess<Out extends ToDecode | ToScore, In extends From> implements ProcessLink<Out, In> {
+  readonly #name: ProcessName;
+  readonly #primary: Primary;
+  readonly #streams: Streams;
+  readonly #own = new Set<StreamListener<In>>();
+  pid: number | undefined;
+  device: Device | undefined;
+  restarts = 0;
+
+  constructor(name: ProcessName, primary: Primary, streams: Streams) {
+    this.#name = name;
+    this.#primary = primary;
+    this.#streams = streams;
+  }
+
+  get waiting(): number {
+    return [...this.#own].filter((listener) => listener.waits()).length;
+  }
+
+  changed({ pid, device, restarts }: EngineState['decode']): void {
+    this.pid = pid;
+    this.device = device;
+    this.restarts = restarts;
+  }
+
+  /** The primary process starts it before there are workers, and again after a crash. */
+  async ready(): Promise<void> {}
+
+  async attach(listener: StreamListener<In>): Promise<StreamHandle<Out>> {
+    const primary = this.#primary;
+    const stream = this.#streams.add(listener);
+    this.#own.add(listener);
+    const forget = (): void => {
+      this.#streams.listeners.delete(stream);
+      this.#own.delete(listener);
+    };
+    try {
+      return {
+        // Messages name it as the engine's process does.
+        stream: await primary.call('attach', this.#name, stream),
+        send: (message) => primary.tell('engine', stream, message),
+        detach: () => {
+          forget();
+          primary.tell('detach', stream);
+        },
+      };
+    } catch (error) {
+      forget();
+      throw error;
+    }
+  }
+
+  /** It is others', too. */
+  async close(): Promise<void> {}
+}

@@ -1,0 +1,196 @@
+import type { Logger } from 'pino';
+import type { Engine } from '../../src/engine/engine.js';
+import type { Config } from '../config/config.js';
+import type { WorkersHealth } from '../http/app.js';
+import { retired } from '../metrics/combine.js';
+import type { MetricsSnapshot } from '../metrics/families.js';
+import type { Metrics } from '../metrics/metrics.js';
+import type { PolicySources } from '../policy/policies.js';
+import type { Shared } from './attendant.js';
+import type { EngineState, OpenedWorker } from './protocol.js';
+import { type AmongSide, setUpCluster, WorkerProcess } from './worker-process.js';
+
+const FIRST_WAIT_MS = 100;
+const LONGEST_WAIT_MS = 30_000;
+/** One that has run for so long begins anew with the shortest wait. */
+const SETTLED_MS = 60_000;
+
+export interface PoolOptions {
+  readonly config: Config;
+  readonly logger: Logger;
+  /** Of this process. */
+  readonly metrics: Metrics;
+  readonly shared: Shared;
+}
+
+/** The place of a worker, which has one process after the other. */
+interface Place {
+  readonly id: number;
+  process: WorkerProcess | null;
+  restarts: number;
+  /** Before the next start. */
+  waitMs: number;
+}
+
+/** The workers of one port, as their primary process has them. */
+export class WorkerPool {
+  readonly #options: PoolOptions;
+  readonly #places: readonly Place[];
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #stops: readonly (() => void)[];
+  #policies: PolicySources;
+  #started = false;
+  #stopping = false;
+  /** What processes that are gone had counted. */
+  #retired: readonly MetricsSnapshot[] = [];
+
+  constructor(options: PoolOptions) {
+    const { config, shared } = options;
+    this.#options = options;
+    this.#policies = config;
+    this.#places = Array.from({ length: config.workers }, (_, i) => ({
+      ...{ id: i + 1, process: null, restarts: 0, waitMs: FIRST_WAIT_MS },
+    }));
+    this.#stops = [...shared.engines].map(([model, engine]) =>
+      engine.onChange(() => {
+        for (const { channel } of this.#processes()) channel.tell('changed', model, stateOf(engine));
+      }),
+    );
+  }
+
+  /** @throws what keeps a worker from serving */
+  async start(): Promise<OpenedWorker> {
+    setUpCluster();
+    const [first] = await Promise.all(this.#places.map((place) => this.#fork(place)));
+    this.#started = true;
+    return first!;
+  }
+
+  /** Of all, and of those that are started from now on. */
+  replacePolicies(policies: PolicySources): void {
+    this.#policies = policies;
+    for (const { channel } of this.#processes()) channel.tell('replacePolicies', policies);
+  }
+
+  /** Takes on no more, and waits for what is under way. */
+  async drain(): Promise<void> {
+    this.#stop();
+    await Promise.all(this.#processes().map(({ channel }) => channel.call('drain').catch(() => {})));
+  }
+
+  async close(): Promise<void> {
+    this.#stop();
+    for (const stop of this.#stops) stop();
+    await Promise.all(this.#places.map(({ process }) => process?.close()));
+  }
+
+  /** From now on none is started. */
+  #stop(): void {
+    this.#stopping = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+  }
+
+  /** @throws what keeps it from serving; then the process is gone */
+  async #fork(place: Place): Promise<OpenedWorker> {
+    const { config, shared } = this.#options;
+    const process = new WorkerProcess(shared, (asking) => this.#sideOf(asking));
+    place.process = process;
+    process.ended.then((reason) => this.#lost(place, process, reason));
+    const engines = Object.fromEntries([...shared.engines].map(([name, engine]) => [name, stateOf(engine)]));
+    try {
+      return await process.open({ id: place.id, config, policies: this.#policies, engines });
+    } catch (error) {
+      process.kill();
+      throw error;
+    }
+  }
+
+  #lost(place: Place, process: WorkerProcess, reason: string): void {
+    place.process = null;
+    if (process.lastSnapshot) this.#retired = [...this.#retired, process.lastSnapshot];
+    const epoch = process.opened?.epoch ?? null;
+    for (const { channel } of this.#processes()) channel.tell('workerGone', process.name, epoch);
+    if (this.#stopping) return;
+    const { logger } = this.#options;
+    logger.error({ worker: place.id, reason }, 'worker died');
+    if (!this.#started) return;
+    if (process.ageMs > SETTLED_MS) place.waitMs = FIRST_WAIT_MS;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      place.restarts += 1;
+      this.#fork(place).then(
+        () => logger.info({ worker: place.id, restarts: place.restarts }, 'worker restarted'),
+        (error: unknown) => logger.error({ err: error, worker: place.id }, 'worker cannot be started'),
+      );
+    }, place.waitMs);
+    this.#timers.add(timer);
+    place.waitMs = Math.min(LONGEST_WAIT_MS, 2 * place.waitMs);
+  }
+
+  /** What a worker asks of the others. */
+  #sideOf(asking: WorkerProcess): AmongSide {
+    const { name } = asking;
+    return {
+      collect: () => this.#collect(),
+      health: () => this.#health(),
+      resume: async (point, owner, reader) => {
+        const having = this.#having(point.epoch);
+        return having ? having.ask(null, 'resumeFor', { worker: name, reader }, point, owner) : null;
+      },
+      act: (epoch, reader, action) =>
+        this.#having(epoch)?.channel.tell('actFor', { worker: name, reader }, action),
+      tellReader: ({ worker, reader }, event) =>
+        this.#named(worker)?.channel.tell('readerEvent', reader, event),
+      holds: async (owner) => {
+        const others = this.#processes().filter((process) => process !== asking);
+        return (await Promise.all(others.map((other) => other.ask(false, 'holdsOwn', owner)))).includes(true);
+      },
+      forget: (owner, requestId) => {
+        for (const process of this.#processes())
+          if (process !== asking) process.channel.tell('forgetOwn', owner, requestId);
+      },
+    };
+  }
+
+  async #collect(): Promise<readonly MetricsSnapshot[]> {
+    const own = await this.#options.metrics.snapshot();
+    const said = await Promise.all(this.#processes().map((process) => process.snapshot()));
+    const before = this.#retired;
+    const gone = await retired(before);
+    if (this.#retired === before) this.#retired = [gone];
+    return [own, ...said.filter((snapshot) => snapshot !== null), gone];
+  }
+
+  async #health(): Promise<WorkersHealth> {
+    const said = await Promise.all(this.#processes().map((process) => process.ask({}, 'streams')));
+    const streams = said.flatMap((each) => Object.entries(each));
+    const models = Object.keys(this.#options.config.models ?? {});
+    const sumOf = (model: string): number =>
+      streams.reduce((sum, [name, count]) => (name === model ? sum + count : sum), 0);
+    return {
+      workers: this.#places.map(({ id, process, restarts }) => ({
+        ...{ id, pid: process?.pid ?? null, restarts },
+        ready: Boolean(process?.opened),
+      })),
+      streams: Object.fromEntries(models.map((model) => [model, sumOf(model)])),
+    };
+  }
+
+  /** Those that serve. */
+  #processes(): WorkerProcess[] {
+    return this.#places.flatMap(({ process }) => (process?.opened ? [process] : []));
+  }
+
+  #having(epoch: string): WorkerProcess | null {
+    return this.#processes().find(({ opened }) => opened?.epoch === epoch) ?? null;
+  }
+
+  #named(name: number): WorkerProcess | undefined {
+    return this.#processes().find((process) => process.name === name);
+  }
+}
+
+function stateOf(engine: Engine): EngineState {
+  const { decode, score } = engine.status();
+  return { decode, score };
+}

@@ -1,0 +1,109 @@
+import cluster from 'node:cluster';
+import { pino } from 'pino';
+import { LogWriter } from '../log-writer.js';
+import { Metrics } from '../metrics/metrics.js';
+import { openModels } from '../open-models.js';
+import { type Gateway, startGateway } from '../start-gateway.js';
+import { Channel, type Message } from './channel.js';
+import type { OpenWorker, PrimarySide, WorkerSide } from './protocol.js';
+import { remoteAccess } from './remote-access.js';
+import { RemoteEngines } from './remote-engines.js';
+import { RelayedGenerations, RemoteGenerations } from './remote-generations.js';
+
+/**
+ * Entry of a worker: a whole gateway, but for what all workers have together, which is in the primary process. Ctrl-C
+ * in the terminal, and a service manager's signals, reach it too; the primary process decides what they mean. Once
+ * that one is gone, `node:cluster` ends this one.
+ */
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
+
+interface Running {
+  readonly gateway: Gateway;
+  readonly metrics: Metrics;
+  readonly relays: RelayedGenerations;
+  /** Under way, by model. */
+  readonly streams: () => Readonly<Record<string, number>>;
+  readonly close: () => Promise<void>;
+}
+
+let running: Running | null = null;
+
+const side: WorkerSide = {
+  open: async (options) => {
+    running = await open(options);
+    const { url, live } = running.gateway;
+    return { url, epoch: live.epoch };
+  },
+  replacePolicies: (config) => running?.gateway.replacePolicies(config),
+  drain: async () => running?.gateway.drain(),
+  close: async () => {
+    await running?.close();
+    // Ends once nothing is left to do, such as writing the log.
+    cluster.worker?.disconnect();
+  },
+  received: (stream, message) => engines.received(stream, message),
+  lost: (stream, code, message) => engines.lost(stream, code, message),
+  changed: (model, state) => engines.changed(model, state),
+  snapshot: async () => running?.metrics.snapshot() ?? { counted: [], histograms: [] },
+  streams: () => running?.streams() ?? {},
+  resumeFor: (reader, point, owner) => running?.relays.resume(reader, point, owner) ?? null,
+  actFor: (reader, action) => running?.relays.act(reader, action),
+  workerGone: (name, epoch) => {
+    running?.relays.gone(name);
+    if (epoch !== null) generations.gone(epoch);
+  },
+  readerEvent: (reader, event) => generations.received(reader, event),
+  holdsOwn: (owner) => running?.gateway.live.holdsOwn(owner) ?? false,
+  forgetOwn: (owner, requestId) => running?.gateway.live.forgetLost(owner, requestId),
+};
+
+const primary = new Channel<PrimarySide>(
+  (message) => process.send?.(message, undefined, undefined, () => {}),
+  {
+    ...side,
+  },
+);
+const engines = new RemoteEngines(primary);
+const generations = new RemoteGenerations(primary);
+process.on('message', (message: Message) => primary.receive(message));
+primary.tell('listening');
+
+async function open({ id, config, policies, engines: states }: OpenWorker): Promise<Running> {
+  const { models: modelConfigs = {}, engine, workers, streams, ...rest } = config;
+  const metrics = new Metrics();
+  const log = new LogWriter(2, (lines) => metrics.logDropped(lines));
+  const logger = pino({ level: config.log.level, base: { pid: process.pid, worker: id } }, log);
+  // As in a gateway of one process: others survive a fault of a request or of a model.
+  process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
+  const access = remoteAccess(primary);
+  const opened = await openModels(modelConfigs, {
+    ...{ logger, env: process.env, metrics, engine },
+    shared: {
+      host: (model) => engines.host(model, states[model]!),
+      take: (model, most) => access.usage.take(`streams:${model}`, most),
+    },
+  });
+  const gateway = await startGateway({
+    ...{ models: opened.models, policies, logger, metrics },
+    config: {
+      ...rest,
+      streams: { ...streams, histories_bytes: Math.ceil(streams.histories_bytes / workers) },
+    },
+    commons: {
+      ...access,
+      elsewhere: generations,
+      collect: () => primary.call('collect'),
+      health: () => primary.call('health'),
+    },
+  });
+  return {
+    ...{ gateway, metrics },
+    relays: new RelayedGenerations(primary, gateway.live),
+    streams: () =>
+      Object.fromEntries(opened.models.all.map((model) => [model.name, Number(model.status().streams ?? 0)])),
+    close: async () => {
+      await gateway.close();
+      await opened.close();
+    },
+  };
+}

@@ -16,6 +16,7 @@ interface Options {
   readonly interval: number;
   readonly streams: readonly number[];
   readonly portkey: boolean;
+  readonly workers: number;
   readonly output: string;
 }
 
@@ -54,12 +55,13 @@ interface ProxyReport {
 export function proxyCommand(): Command {
   return new Command('proxy')
     .description(
-      'Measure the latency that a proxy adds per token: flinch without a scorer, a plain pipe, Portkey.',
+      'Measure the latency that a proxy adds per token: flinch without a scorer, with --workers, a plain pipe, Portkey.',
     )
     .option('--rounds <number>', 'rounds over all targets', integer(1, 1000), 5)
     .option('--tokens <number>', 'tokens per stream', integer(1, 100_000), 64)
     .option('--interval <ms>', 'time between two tokens of a stream', integer(1, 10_000), 100)
     .option('--streams <numbers>', 'concurrent streams, comma-separated', parseCounts, [1, 50, 500])
+    .option('--workers <number>', 'also measure flinch with so many workers', integer(1, 256), 1)
     .option(
       '--no-portkey',
       'leave out @portkey-ai/gateway, which is otherwise installed from the registry if missing',
@@ -94,10 +96,17 @@ async function compare(options: Omit<Options, 'output'>, folder: string): Promis
     const targets: Proxied[] = [{ name: 'direct', url: upstream.url, model: 'bench', server: null }];
     const pipe = await keep(startScript('null-proxy', [upstream.url]));
     targets.push({ name: 'null proxy', url: pipe.url, model: 'bench', server: pipe });
-    const flinch = await keep(startFlinch(['--config', await configFile(upstream.url, folder)]));
+    const config = ['--config', await configFile(upstream.url, folder)];
+    const flinch = await keep(startFlinch(config));
     targets.push({ name: 'flinch', url: flinch.url, model: 'bench', server: flinch });
     const fields = { guard: { enabled: false } };
     targets.push({ name: 'flinch, no guard', url: flinch.url, model: 'bench', fields, server: flinch });
+    if (options.workers > 1) {
+      const several = await keep(startFlinch([...config, '--workers', String(options.workers)]));
+      const workers = { url: several.url, model: 'bench', server: several };
+      const name = `flinch, ${options.workers} workers`;
+      targets.push({ ...workers, name }, { ...workers, name: `${name}, no guard`, fields });
+    }
     if (options.portkey) {
       const portkey = await keep(startPortkey(join(tmpdir(), 'flinch-bench-portkey')));
       const headers = {

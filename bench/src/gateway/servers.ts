@@ -14,7 +14,7 @@ import { z } from 'zod';
 export interface RunningServer {
   readonly url: string;
   readonly child: ChildProcess;
-  /** CPU time that its process has taken, in milliseconds; `null` where there is no procfs to say so. */
+  /** CPU time that its processes have taken, in milliseconds; `null` where there is no procfs to say so. */
   cpuMs(): number | null;
   stop(): Promise<void>;
 }
@@ -124,12 +124,17 @@ function running(child: ChildProcess, url: string): RunningServer {
   };
 }
 
-/** Linux counts hundredths of a second, for itself and for the process (proc_pid_stat(5), utime and stime). */
+/**
+ * Of the process and its children, such as workers. Linux counts hundredths of a second, for itself and for the process
+ * (proc_pid_stat(5), utime and stime).
+ */
 function cpuMsOf(pid: number | undefined): number | null {
   const file = `/proc/${pid}/stat`;
   if (!existsSync(file)) return null;
   const fields = readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-  return 10 * (Number(fields[11]) + Number(fields[12]));
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+  const ofChildren = children.reduce((sum, child) => sum + (cpuMsOf(Number(child)) ?? 0), 0);
+  return 10 * (Number(fields[11]) + Number(fields[12])) + ofChildren;
 }
 
 async function freePort(): Promise<number> {

@@ -31,12 +31,13 @@ export class Serving {
   static async start(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Serving> {
     const serving = new Serving(start(['serve', '--port', '0', ...args], null, env));
     const { stdout, stderr, child } = serving.process;
-    for (let i = 0; i < 1000 && serving.url === ''; i++) {
-      if (child.exitCode !== null) throw new Error(stderr());
-      await setTimeout(100);
+    for (let i = 0; i < 1000 && child.exitCode === null; i++) {
       serving.url = /http:\/\/[\d.:]+/.exec(stdout())?.[0] ?? '';
+      if (serving.url !== '') return serving;
+      await setTimeout(100);
     }
-    return serving;
+    child.kill('SIGKILL');
+    throw new Error(`nothing is served: ${stderr()}`);
   }
 
   get pid(): number {

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { DEVICE_CHOICES } from '../engine/device.js';
+import { PRECISIONS } from '../engine/precision.js';
 import { reasonerPath } from '../package-root.js';
 import { METHODS, type Method } from '../uncertainty/method-names.js';
 
@@ -13,6 +14,14 @@ export const deviceOption = (): Option =>
   new Option('--device <name>', 'execution device; auto selects the best one available')
     .choices(DEVICE_CHOICES)
     .default('cpu');
+
+export const precisionOption = (): Option =>
+  new Option(
+    '--precision <name>',
+    'numbers that the model writes with; int8 is faster, and scores are in fp32 either way',
+  )
+    .choices(PRECISIONS)
+    .default('fp32');
 
 function numberBetween(low: number, high: number, whole: boolean) {
   return (text: string): number => {

@@ -11,6 +11,8 @@ export interface OpenMessage {
   readonly type: 'open';
   readonly role: Role;
   readonly source: ModelSource;
+  /** Where the weights lie as integers, or are to be put; `null` to compute with them as they are. */
+  readonly integerFile: string | null;
   readonly threads: number;
   readonly device: Device;
   /** The most positions that one sequence may have. */

@@ -9,7 +9,25 @@ import type { Value } from '../onnx/types.js';
 export interface ModelSource {
   readonly config: ModelConfig;
   readonly tensors: TensorIndex;
+  /** In place of the weights of these names; such products have no gradient. */
+  readonly integers?: IntegerWeights;
 }
+
+/** Weights as integers of 8 bits, which are stored as numbers from 1 to 255 with 128 for 0. */
+export type IntegerWeights = ReadonlyMap<string, IntegerWeight>;
+
+export interface IntegerWeight {
+  /** uint8 `[out, blocks, INTEGER_BLOCK]`, the last block of an output filled with zeros. */
+  readonly integers: ExternalTensor;
+  /** fp32 `[out, blocks]`. */
+  readonly scales: ExternalTensor;
+}
+
+/** Inputs that share a scale. */
+export const INTEGER_BLOCK = 32;
+
+/** `MatMulNBits`: activations are rounded to 8 bits, too, in blocks. Any other level computes in fp32, and slower. */
+const INTEGER_ACTIVATIONS = 4;
 
 /** Queries, keys and values of one layer, `[rows, heads · headDim]`, before rotation. */
 export interface Projections {
@@ -75,10 +93,12 @@ export class Decoder {
   /** The final norm and the logits: `[scored, hidden]` → `[scored, vocab]`. */
   head(hidden: Value): Value {
     const g = this.#g;
-    const { tieWordEmbeddings } = this.#source.config;
+    const name = this.#source.config.tieWordEmbeddings ? EMBEDDING : 'lm_head.weight';
     const normed = this.#norm(hidden, 'model.norm');
+    const integers = this.#source.integers?.get(name);
+    if (integers) return this.#multiplyIntegers(normed, integers);
     let after = normed;
-    const logits = partsToCast(this.#tensor(tieWordEmbeddings ? EMBEDDING : 'lm_head.weight')).map((part) => {
+    const logits = partsToCast(this.#tensor(name)).map((part) => {
       after = g.op('Gemm', [normed, g.weight(part, after)], { transB: 1 });
       return after;
     });
@@ -86,8 +106,23 @@ export class Decoder {
   }
 
   #multiply(x: Value, weight: string, bias?: Value): Value {
+    const integers = this.#source.integers?.get(weight);
+    if (integers) {
+      const product = this.#multiplyIntegers(x, integers);
+      return bias ? this.#g.op('Add', [product, bias]) : product;
+    }
     const w = this.#g.weight(this.#tensor(weight), x);
     return this.#g.op('Gemm', bias ? [x, w, bias] : [x, w], { transB: 1 });
+  }
+
+  #multiplyIntegers(x: Value, { integers, scales }: IntegerWeight): Value {
+    return this.#g.op('MatMulNBits', [x, this.#g.external(integers), this.#g.external(scales)], {
+      K: Number(x.shape[1]),
+      N: integers.shape[0]!,
+      bits: 8,
+      block_size: INTEGER_BLOCK,
+      accuracy_level: INTEGER_ACTIVATIONS,
+    });
   }
 
   /** x Wᵀ, plus the bias where the checkpoint's family has one. */

@@ -169,6 +169,14 @@ export const OPERATORS = {
   ReduceMax: reduction,
   ArgMax: { attributes: { axis: 'int', keepdims: 'int' } },
   TopK: { attributes: { axis: 'int', largest: 'int', sorted: 'int' } },
+  /** x Wᵀ of a weight `[out, in]` in integers, `[out, blocks, size]`, with a scale for each block, `[out, blocks]`. */
+  MatMulNBits: {
+    domain: 'com.microsoft',
+    attributes: { K: 'int', N: 'int', bits: 'int', block_size: 'int', accuracy_level: 'int' },
+    infer: (inputs) => [
+      { type: first(inputs).type, shape: [first(inputs).shape[0]!, second(inputs).shape[0]!] },
+    ],
+  },
   GroupQueryAttention: {
     domain: 'com.microsoft',
     attributes: { num_heads: 'int', kv_num_heads: 'int', scale: 'float', local_window_size: 'int' },

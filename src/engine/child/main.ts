@@ -1,3 +1,4 @@
+import { openIntegerWeights } from '../integer-weights.js';
 import type { FromDecode, FromScore, OpenMessage, ToDecode, ToScore } from '../protocol.js';
 import { DecodeWorker } from './decode-worker.js';
 import { Sessions } from './graph-sessions.js';
@@ -33,8 +34,12 @@ async function open(message: OpenMessage): Promise<void> {
   }
 }
 
-async function openDecode({ source, threads, device, contextLength }: OpenMessage): Promise<void> {
-  const sessions = new Sessions(source, { threads, device });
+async function openDecode(message: OpenMessage): Promise<void> {
+  const { threads, device, contextLength, integerFile } = message;
+  const integers = integerFile === null ? null : await openIntegerWeights(message.source, integerFile);
+  const source = integers ? { ...message.source, integers } : message.source;
+  // Products of integers are slow unless they are packed.
+  const sessions = new Sessions(source, { threads, device, prepacking: integers !== null });
   await sessions.get({ kind: 'forward', sequences: 1, result: 'logprobs' });
   if (device !== 'cpu') await probeDecode({ sessions, source, threads, contextLength });
   const worker = new DecodeWorker({ sessions, source, threads, device, contextLength, send });

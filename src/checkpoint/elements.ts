@@ -1,0 +1,37 @@
+import type { StoredType } from './config.js';
+
+export const ELEMENT_BYTES: Readonly<Record<StoredType, number>> = { fp32: 4, bf16: 2, fp16: 2 };
+
+/** Elements of a weight as stored → numbers. Like the runtime, this takes the machine to be little-endian, as the files are. */
+export function decodeElements(type: StoredType, bytes: Uint8Array): Float32Array {
+  const count = bytes.byteLength / ELEMENT_BYTES[type];
+  if (type === 'fp32') return new Float32Array(bytes.buffer, bytes.byteOffset, count);
+  const decoded = new Float32Array(count);
+  const table = tableOf(type);
+  const stored = new Uint16Array(bytes.buffer, bytes.byteOffset, count);
+  for (let i = 0; i < count; i += 1) decoded[i] = table[stored[i]!]!;
+  return decoded;
+}
+
+const tables = new Map<StoredType, Float32Array>();
+
+/** Of 16-bit elements there are so few that each is converted once. */
+function tableOf(type: 'bf16' | 'fp16'): Float32Array {
+  let table = tables.get(type);
+  if (!table) {
+    table = Float32Array.from({ length: 1 << 16 }, (_, bits) =>
+      type === 'fp16' ? fromFloat16(bits) : new Float32Array(Uint32Array.of(bits << 16).buffer)[0]!,
+    );
+    tables.set(type, table);
+  }
+  return table;
+}
+
+/** IEEE 754 binary16: 1 bit of sign, 5 of exponent, 10 of fraction. */
+function fromFloat16(bits: number): number {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 0x1f;
+  const fraction = (bits & 0x3ff) / 1024;
+  if (exponent === 0x1f) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
+  return exponent === 0 ? sign * fraction * 2 ** -14 : sign * (1 + fraction) * 2 ** (exponent - 15);
+}

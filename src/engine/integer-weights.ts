@@ -1,0 +1,213 @@
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { decodeElements, ELEMENT_BYTES } from '../checkpoint/elements.js';
+import type { StoredTensor } from '../checkpoint/safetensors.js';
+import { PREFIX } from '../checkpoint/safetensors-header.js';
+import { EMBEDDING, expectedTensors } from '../checkpoint/weights.js';
+import { ModelError, reasonOf } from '../files/errors.js';
+import { isMissing } from '../files/json.js';
+import { INTEGER_BLOCK, type IntegerWeights, type ModelSource } from '../graphs/decoder.js';
+import type { ExternalTensor } from '../onnx/graph.js';
+
+/** Of the file's layout: a file of another one is made again. */
+const FORMAT = 'flinch int8 1';
+/** An integer is stored as a number from 1 to 255, this one for 0. */
+const ZERO = 128;
+const LARGEST = 127;
+/** Read at once. */
+const CHUNK_BYTES = 1 << 24;
+
+/**
+ * The weights of products, rounded to 8 bits: symmetric, with one scale for each block of 32 inputs of an output. They
+ * are made once and kept in a safetensors file; a file that is cut, or of another layout, is made again. Several
+ * processes may do so at once: each writes a file of its own, and the last one to finish puts it in place.
+ *
+ * @param file named after the checkpoint's fingerprint: what it holds is not compared with the weights
+ * @throws ModelError for weights that are not finite or cannot be read, and where the file cannot be written
+ */
+export async function openIntegerWeights(source: ModelSource, file: string): Promise<IntegerWeights> {
+  const layout = layOut(source, file);
+  try {
+    if (!(await isComplete(layout))) await write(layout, source);
+  } catch (cause) {
+    if (cause instanceof ModelError) throw cause;
+    throw new ModelError(file, '', `cannot be written (${reasonOf(cause)})`, { cause });
+  }
+  return layout.weights;
+}
+
+interface Layout {
+  readonly file: string;
+  readonly header: Uint8Array;
+  readonly byteLength: number;
+  readonly weights: IntegerWeights;
+}
+
+/** What the file holds and where, which follows from the configuration alone. */
+function layOut({ config }: ModelSource, file: string): Layout {
+  const head = config.tieWordEmbeddings ? EMBEDDING : 'lm_head.weight';
+  const matrices = [...expectedTensors(config)].flatMap(([name, [out, inner]]) =>
+    inner === undefined || (name === EMBEDDING && name !== head)
+      ? []
+      : [{ name, out: out!, blocks: Math.ceil(inner / INTEGER_BLOCK) }],
+  );
+  // Scales first: they have to lie at multiples of four bytes.
+  const entries = [
+    ...matrices.map(({ name, out, blocks }) => ({
+      ...{ name: `${name}.scales`, dtype: 'F32', shape: [out, blocks] },
+    })),
+    ...matrices.map(({ name, out, blocks }) => ({
+      ...{ name: `${name}.integers`, dtype: 'U8', shape: [out, blocks, INTEGER_BLOCK] },
+    })),
+  ];
+  let end = 0;
+  const placed = entries.map(({ name, dtype, shape }) => {
+    const begin = end;
+    end += shape.reduce((product, size) => product * size, dtype === 'U8' ? 1 : 4);
+    return { name, dtype, shape, data_offsets: [begin, end] as const };
+  });
+  const header = encodeHeader({
+    __metadata__: { format: FORMAT },
+    ...Object.fromEntries(placed.map(({ name, ...entry }) => [name, entry])),
+  });
+  const found = new Map(
+    placed.map(({ name, dtype, shape, data_offsets: [begin, end] }): [string, ExternalTensor] => [
+      name,
+      {
+        ...{ name, shape, file },
+        type: dtype === 'U8' ? 'uint8' : 'float32',
+        ...{ offset: header.length + begin, byteLength: end - begin },
+      },
+    ]),
+  );
+  const weights = new Map(
+    matrices.map(({ name }) => [
+      name,
+      { integers: found.get(`${name}.integers`)!, scales: found.get(`${name}.scales`)! },
+    ]),
+  );
+  return { file, header, byteLength: header.length + end, weights };
+}
+
+/** Of a safetensors file, padded so that what follows is aligned. */
+function encodeHeader(entries: Readonly<Record<string, unknown>>): Uint8Array {
+  const json = new TextEncoder().encode(JSON.stringify(entries));
+  const length = Math.ceil((PREFIX + json.length) / 64) * 64 - PREFIX;
+  const header = new Uint8Array(PREFIX + length).fill(' '.charCodeAt(0));
+  new DataView(header.buffer).setBigUint64(0, BigInt(length), true);
+  header.set(json, PREFIX);
+  return header;
+}
+
+/** Whether the file is there, of this layout and whole. */
+async function isComplete({ file, header, byteLength }: Layout): Promise<boolean> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(file);
+    const { size } = await handle.stat();
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(header.length), 0, header.length, 0);
+    return size === byteLength && bytesRead === header.length && buffer.equals(header);
+  } catch (cause) {
+    if (isMissing(cause)) return false;
+    throw cause;
+  } finally {
+    await handle?.close();
+  }
+}
+
+async function write({ file, header, weights }: Layout, { tensors }: ModelSource): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  const unfinished = `${file}.${process.pid}`;
+  const handle = await open(unfinished, 'w');
+  try {
+    await writeAll(handle, header, 0);
+    for (const [name, { integers, scales }] of weights) {
+      const tensor = tensors.get(name);
+      if (!tensor) throw new Error(`checkpoint: no tensor ${name}`);
+      let [integersAt, scalesAt] = [integers.offset, scales.offset];
+      for await (const rows of roundedRows(tensor)) {
+        await writeAll(handle, rows.integers, integersAt);
+        await writeAll(handle, new Uint8Array(rows.scales.buffer), scalesAt);
+        integersAt += rows.integers.byteLength;
+        scalesAt += rows.scales.byteLength;
+      }
+    }
+    await handle.sync();
+    await handle.close();
+    await rename(unfinished, file);
+  } catch (error) {
+    await handle.close().catch(() => {}); // closed already where renaming failed
+    await rm(unfinished, { force: true });
+    throw error;
+  }
+}
+
+async function writeAll(to: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.byteLength; ) {
+    const left = bytes.byteLength - done;
+    done += (await to.write(bytes, done, left, position + done)).bytesWritten;
+  }
+}
+
+interface RoundedRows {
+  readonly integers: Uint8Array;
+  readonly scales: Float32Array;
+}
+
+/** A weight, some of its rows at a time. */
+async function* roundedRows({ name, type, shape, file, offset }: StoredTensor): AsyncGenerator<RoundedRows> {
+  const [out = 0, inner = 0] = shape;
+  const rowBytes = inner * ELEMENT_BYTES[type];
+  const most = Math.max(1, Math.floor(CHUNK_BYTES / rowBytes));
+  const from = await openWeights(file);
+  try {
+    for (let row = 0; row < out; row += most) {
+      const rows = Math.min(most, out - row);
+      const bytes = new Uint8Array(rows * rowBytes);
+      const { bytesRead } = await from.read(bytes, 0, bytes.length, offset + row * rowBytes);
+      if (bytesRead < bytes.length) throw new ModelError(file, name, 'ends before its last element');
+      const rounded = roundRows(decodeElements(type, bytes), inner);
+      if (!rounded.scales.every(Number.isFinite)) {
+        throw new ModelError(file, name, 'contains NaN or infinity');
+      }
+      yield rounded;
+    }
+  } finally {
+    await from.close();
+  }
+}
+
+async function openWeights(file: string): Promise<FileHandle> {
+  try {
+    return await open(file);
+  } catch (cause) {
+    throw new ModelError(file, '', `cannot be read (${reasonOf(cause)})`, { cause });
+  }
+}
+
+/** Rows of so many values; the last block of a row is filled with zeros. A scale is NaN or infinity where a value is. */
+export function roundRows(values: Float32Array, inner: number): RoundedRows {
+  const blocks = Math.ceil(inner / INTEGER_BLOCK);
+  const rows = values.length / inner;
+  const integers = new Uint8Array(rows * blocks * INTEGER_BLOCK).fill(ZERO);
+  const scales = new Float32Array(rows * blocks);
+  for (let row = 0; row < rows; row += 1) {
+    for (let block = 0; block < blocks; block += 1) {
+      const from = row * inner + block * INTEGER_BLOCK;
+      const to = Math.min(from + INTEGER_BLOCK, (row + 1) * inner);
+      let [largest, sum] = [0, 0];
+      for (let i = from; i < to; i += 1) {
+        largest = Math.max(largest, Math.abs(values[i]!));
+        sum += values[i]!;
+      }
+      const scale = Math.fround(largest / LARGEST + sum * 0);
+      const at = row * blocks + block;
+      scales[at] = scale;
+      if (!(scale > 0)) continue; // zeros, or not numbers
+      for (let i = from; i < to; i += 1) {
+        integers[at * INTEGER_BLOCK + i - from] = ZERO + Math.round(values[i]! / scale);
+      }
+    }
+  }
+  return { integers, scales };
+}

@@ -116,6 +116,7 @@ export async function openEngine(
   const [folder, roles] = 'checkpoint' in config ? [config.checkpoint, ROLES] : [config.scorer, SCORER_ROLES];
   const engine = await Engine.open(folder, {
     ...{ device, maxStreams },
+    ...('precision' in config && { precision: config.precision }),
     ...(memory !== undefined && { memoryLimit: memory }),
     ...(settings && { stallSeconds: settings.stall_s }),
     ...(shared && { host: shared.host(name) }),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DEVICE_CHOICES } from '../../src/engine/device.js';
+import { PRECISIONS } from '../../src/engine/precision.js';
 import { contradictionIn } from '../policy/contradiction.js';
 import { policySchema } from '../policy/policy-schema.js';
 
@@ -32,9 +33,19 @@ const checkpointSchema = z
   .strictObject({
     checkpoint: z.string().min(1).describe('Checkpoint folder in the Hugging Face layout.'),
     device,
+    precision: z
+      .enum(PRECISIONS)
+      .default('fp32')
+      .describe(
+        'Numbers that the model writes with; `int8` is faster on a CPU. Scores are in fp32 either way.',
+      ),
     max_streams: count(16, 1, 1024).describe('Maximum concurrent responses.'),
     memory,
     guard: guard.describe('Policy for requests for this model.'),
+  })
+  .refine(({ device, precision }) => precision === 'fp32' || device === 'cpu' || device === 'auto', {
+    path: ['precision'],
+    error: 'int8 runs on the device cpu only',
   })
   .describe('A checkpoint that the gateway runs itself.');
 

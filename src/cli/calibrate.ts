@@ -5,6 +5,7 @@ import { fingerprint } from '../checkpoint/fingerprint.js';
 import type { DeviceChoice } from '../engine/device.js';
 import { Engine } from '../engine/engine.js';
 import type { GenerateRequest } from '../engine/generation.js';
+import type { Precision } from '../engine/precision.js';
 import { samplingDefaults } from '../engine/sampler.js';
 import { UsageError } from '../files/errors.js';
 import { type Calibration, withCalibration } from '../risk/calibration.js';
@@ -22,7 +23,7 @@ import { type CalibrationPrompt, readPrompts, taskPrompts } from './calibrate-pr
 import { formatFalseAlarms, formatThresholds, thresholdsOf } from './calibrate-report.js';
 import { reportDevices } from './devices.js';
 import { writableFolder } from './option-file.js';
-import { deviceOption, integer, modelOption, real } from './options.js';
+import { deviceOption, integer, modelOption, precisionOption, real } from './options.js';
 import { Progress } from './progress.js';
 import {
   addScoringOptions,
@@ -38,6 +39,7 @@ interface CalibrateOptions {
   readonly schedule: Schedule['kind'];
   readonly model: string;
   readonly device: DeviceChoice;
+  readonly precision: Precision;
   readonly input?: string;
   readonly tasks?: number | true;
   readonly limit?: number;
@@ -57,6 +59,7 @@ export function calibrateCommand(): Command {
   const command = new Command('calibrate')
     .addOption(modelOption())
     .addOption(deviceOption())
+    .addOption(precisionOption())
     .option('--input <file>', 'file of prompts in JSON Lines; - reads standard input')
     .addOption(
       new Option(
@@ -111,7 +114,7 @@ Examples:
 
 async function calibrate(options: CalibrateOptions): Promise<void> {
   const asked = scoringOf(options, options.methods, options.seed);
-  const engine = await Engine.open(options.model, { device: options.device });
+  const engine = await Engine.open(options.model, { device: options.device, precision: options.precision });
   try {
     const { checkpoint } = engine;
     const file = options.output ?? join(checkpoint.dir, CALIBRATION_FILE);

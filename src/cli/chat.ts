@@ -8,6 +8,7 @@ import { fromEvent, lastValueFrom, type Observable, Subject, takeUntil, tap } fr
 import type { DeviceChoice } from '../engine/device.js';
 import { Engine } from '../engine/engine.js';
 import type { GenerateRequest } from '../engine/generation.js';
+import type { Precision } from '../engine/precision.js';
 import { samplingDefaults } from '../engine/sampler.js';
 import { UsageError } from '../files/errors.js';
 import { type Guard, neverFires } from '../guard/guard.js';
@@ -34,7 +35,7 @@ import { heatPainter, plainPainter, riskScale, scoreScale } from './chat-painter
 import { reportDevices } from './devices.js';
 import { reportError } from './errors.js';
 import { addGuardOptions, GUARD_HELP, guardFieldsOf } from './guard-options.js';
-import { collectText, deviceOption, integer, modelOption, real } from './options.js';
+import { collectText, deviceOption, integer, modelOption, precisionOption, real } from './options.js';
 import {
   addScoringOptions,
   METHOD_HELP,
@@ -47,6 +48,7 @@ import {
 interface ChatOptions {
   readonly model: string;
   readonly device: DeviceChoice;
+  readonly precision: Precision;
   readonly system?: string;
   readonly temperature?: number;
   readonly topP?: number;
@@ -74,6 +76,7 @@ export function chatCommand(): Command {
     .argument('[question]', 'default: prompt at a terminal, otherwise read standard input')
     .addOption(modelOption())
     .addOption(deviceOption())
+    .addOption(precisionOption())
     .option('--system <text>', 'system message')
     .option('--json', 'print events as JSON Lines')
     .optionsGroup('Sampling:')
@@ -132,7 +135,7 @@ Examples:
 async function chat(question: string | undefined, options: ChatOptions): Promise<void> {
   const interactive = question === undefined && process.stdin.isTTY === true;
   const scoring = scoringFor(options);
-  const engine = await Engine.open(options.model, { device: options.device });
+  const engine = await Engine.open(options.model, { device: options.device, precision: options.precision });
   try {
     const watch = scoring && (await watchOf(engine, options, scoring));
     await reportDevices(engine, options.device, watch ? ['decode', 'score'] : ['decode']);

@@ -24,6 +24,7 @@ export interface ServeFlags {
   readonly upstreamKeyEnv?: string;
   readonly scorer?: string;
   readonly device?: string;
+  readonly precision?: string;
   readonly maxStreams?: number;
   readonly memory?: number;
 }
@@ -87,8 +88,9 @@ function fieldFlags(flags: ServeFlags): ConfigLayer[] {
 
 type Setting = readonly [flag: string, field: string, value: unknown];
 
-const settingsOf = ({ device, maxStreams, memory }: ServeFlags): Setting[] => [
+const settingsOf = ({ device, precision, maxStreams, memory }: ServeFlags): Setting[] => [
   ['--device', 'device', device],
+  ['--precision', 'precision', precision],
   ['--max-streams', 'max_streams', maxStreams],
   ['--memory', 'memory', memory],
 ];

@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import { pino } from 'pino';
 import type { Workers, WorkersOptions } from '../../gateway/workers/start-workers.js';
 import { DEVICE_CHOICES } from '../engine/device.js';
+import { PRECISIONS } from '../engine/precision.js';
 import { formatDevices } from './devices.js';
 import { heading } from './format.js';
 import { integer, parseBytes } from './options.js';
@@ -38,6 +39,11 @@ export function serveCommand(): Command {
         '--device <name>',
         'execution device; auto selects the best one available (default: cpu)',
       ).choices(DEVICE_CHOICES),
+    )
+    .addOption(
+      new Option('--precision <name>', 'numbers that --model writes with (default: fp32)').choices(
+        PRECISIONS,
+      ),
     )
     .option(
       '--max-streams <number>',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type Checkpoint, openCheckpoint } from '../checkpoint/checkpoint.js';
 import { fingerprint } from '../checkpoint/fingerprint.js';
 import { cacheFolder } from '../files/cache-folder.js';
+import { UsageError } from '../files/errors.js';
 import { debug } from './debug.js';
 import { candidates, type Device, type DeviceChoice } from './device.js';
 import { EngineError } from './errors.js';
@@ -129,7 +130,7 @@ export class Engine {
   }
 
   /**
-   * @throws ModelError when the folder does not hold a model that flinch can run; RangeError for a precision that the
+   * @throws ModelError when the folder does not hold a model that flinch can run; UsageError for a precision that the
    *   device does not have
    */
   static async open(folder: string, options: EngineOptions = {}): Promise<Engine> {
@@ -260,7 +261,7 @@ export class Engine {
 function devicesFor({ precision = 'fp32', device = 'cpu' }: EngineOptions): readonly Device[] {
   if (precision === 'fp32') return candidates(device);
   if (device === 'cpu' || device === 'auto') return ['cpu'];
-  throw new RangeError(`precision: int8 runs on the cpu only, not on ${device}`);
+  throw new UsageError(`precision: int8 runs on the cpu only, not on ${device}`);
 }
 
 /** Where the integers of a checkpoint are kept. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { decodeElements, ELEMENT_BYTES } from '../checkpoint/elements.js';
@@ -117,7 +118,7 @@ async function isComplete({ file, header, byteLength }: Layout): Promise<boolean
 
 async function write({ file, header, weights }: Layout, { tensors }: ModelSource): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
-  const unfinished = `${file}.${process.pid}`;
+  const unfinished = `${file}.${randomUUID()}`;
   const handle = await open(unfinished, 'w');
   try {
     await writeAll(handle, header, 0);

@@ -1,0 +1,91 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
+import { openIntegerWeights, roundRows } from '#src/engine/integer-weights.js';
+import { changedReasoner } from '../support/changed-model.js';
+import { useFolder } from '../support/cli.js';
+import { REASONER } from '../support/golden.js';
+
+const folder = useFolder();
+
+describe('roundRows', () => {
+  it('keeps each value within half a step of its block', () => {
+    const values = Float32Array.from({ length: 2 * 64 }, (_, i) => Math.sin(i) * 10 ** (i % 5));
+    const { integers, scales } = roundRows(values, 64);
+    expect(scales).toHaveLength(4);
+    for (const [i, value] of values.entries()) {
+      const scale = scales[i >> 5]!;
+      expect(Math.abs((integers[i]! - 128) * scale - value)).toBeLessThanOrEqual(scale * 0.5001);
+    }
+  });
+
+  it('fills the last block of a row with zeros', () => {
+    const { integers, scales } = roundRows(new Float32Array(2 * 40).fill(1), 40);
+    expect(scales).toHaveLength(4);
+    expect([...integers.subarray(32, 64)]).toEqual([...Array(8).fill(255), ...Array(24).fill(128)]);
+  });
+
+  it('gives a block of zeros the scale 0', () => {
+    const { integers, scales } = roundRows(new Float32Array(32), 32);
+    expect([...scales]).toEqual([0]);
+    expect(new Set(integers)).toEqual(new Set([128]));
+  });
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY])('does not hide %s', (value) => {
+    const values = new Float32Array(64).fill(1);
+    values[40] = value;
+    expect([...roundRows(values, 64).scales].map(Number.isFinite)).toEqual([true, false]);
+  });
+});
+
+describe('openIntegerWeights', () => {
+  const open = async (file: string, model = REASONER) =>
+    openIntegerWeights(await openCheckpoint(model), file);
+
+  it('makes a file once', async () => {
+    const file = folder.path('cache/model.safetensors');
+    const weights = await open(file);
+    const { mtimeMs, size } = statSync(file);
+    expect(await open(file)).toEqual(weights);
+    expect(statSync(file)).toMatchObject({ mtimeMs, size });
+    expect(readdirSync(folder.path('cache'))).toEqual(['model.safetensors']);
+    const last = Math.max(
+      ...[...weights.values()].map(({ integers: { offset, byteLength } }) => offset + byteLength),
+    );
+    expect(last).toBe(size);
+  });
+
+  it.each([
+    ['cut', (file: string) => truncateSync(file, statSync(file).size - 1)],
+    ['of another layout', (file: string) => writeFileSync(file, readFileSync(file).fill(0, 0, 64))],
+    ['empty', (file: string) => writeFileSync(file, '')],
+  ])('makes a file again that is %s', async (name, spoil) => {
+    const file = folder.path(`${name}.safetensors`);
+    await open(file);
+    const made = readFileSync(file);
+    spoil(file);
+    await open(file);
+    expect(readFileSync(file).equals(made)).toBe(true);
+  });
+
+  it('refuses weights that are not finite, and leaves nothing behind', async () => {
+    const model = changedReasoner(folder.path('broken'), (weights) => {
+      weights[7] = Number.NaN;
+    });
+    const file = folder.path('none/model.safetensors');
+    await expect(open(file, model)).rejects.toThrow(/weight: contains NaN or infinity/);
+    expect(readdirSync(folder.path('none'))).toEqual([]);
+  });
+
+  it('names a file that cannot be written', async () => {
+    mkdirSync(folder.path('in-the-way'));
+    const file = folder.path('in-the-way');
+    await expect(open(file)).rejects.toMatchObject({ type: 'model', file });
+  });
+
+  it('may be made by several at once', async () => {
+    const file = folder.path('together/model.safetensors');
+    await Promise.all([open(file), open(file)]);
+    expect(readdirSync(folder.path('together'))).toEqual(['model.safetensors']);
+  });
+});

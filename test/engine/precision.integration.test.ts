@@ -1,0 +1,81 @@
+import { readdirSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DEFAULT_SCORING, Engine, scoreResponse } from '#src/index.js';
+import { useFolder } from '../support/cli.js';
+import { checkpointFolder, REASONER } from '../support/golden.js';
+import { greedy } from '../support/requests.js';
+
+const folder = useFolder();
+const { XDG_CACHE_HOME } = process.env;
+beforeAll(() => {
+  process.env.XDG_CACHE_HOME = folder.path('cache');
+});
+afterAll(() => {
+  if (XDG_CACHE_HOME === undefined) delete process.env.XDG_CACHE_HOME;
+  else process.env.XDG_CACHE_HOME = XDG_CACHE_HOME;
+});
+
+async function written(engine: Engine) {
+  const generation = await engine.generate(greedy(engine, { maxTokens: 40, endIds: [] }));
+  const tokens = [];
+  for (;;) {
+    const item = await generation.next();
+    if (item.type === 'end') return tokens;
+    tokens.push(item);
+  }
+}
+
+const FIXTURES = ['tiny-llama', 'tiny-qwen2', 'tiny-mistral'] as const;
+
+describe('a model in int8', () => {
+  // Widths of 32 and 16 fill a block or half of one; the reasoner's are several blocks.
+  it.each([REASONER, ...FIXTURES.map(checkpointFolder)])('writes nearly as in fp32: %s', async (model) => {
+    const [exact, rounded] = [await Engine.open(model), await Engine.open(model, { precision: 'int8' })];
+    try {
+      const [before, after] = [await written(exact), await written(rounded)];
+      const same = before.findIndex(({ id }, i) => after[i]?.id !== id);
+      const compared = same < 0 ? before.length : same;
+      expect(compared).toBeGreaterThan(0);
+      const differences = before
+        .slice(0, compared)
+        .map(({ logprob }, i) => Math.abs(logprob - after[i]!.logprob));
+      const mean = differences.reduce((sum, difference) => sum + difference, 0) / compared;
+      expect(mean).toBeLessThan(0.2); // of random weights; 0.005 of the embedded model
+      expect(mean).toBeGreaterThan(0); // it is not the same computation
+    } finally {
+      await Promise.all([exact.close(), rounded.close()]);
+    }
+  });
+
+  it('is scored exactly as in fp32', async () => {
+    const engines = [await Engine.open(REASONER), await Engine.open(REASONER, { precision: 'int8' })];
+    try {
+      const [tokens] = [await written(engines[0]!)];
+      const { promptIds } = greedy(engines[0]!);
+      const scored = await Promise.all(
+        engines.map((engine) =>
+          scoreResponse(
+            engine,
+            promptIds,
+            tokens.map(({ id }) => ({ id, begins: false })),
+            DEFAULT_SCORING,
+          ),
+        ),
+      );
+      expect(scored[1]!.tokens).toEqual(scored[0]!.tokens);
+    } finally {
+      await Promise.all(engines.map((engine) => engine.close()));
+    }
+  });
+
+  it('keeps its integers in the cache folder', () => {
+    const files = readdirSync(folder.path('cache/flinch/int8'));
+    expect(files.length).toBe(4);
+    for (const file of files) expect(file).toMatch(/^[0-9a-f]{64}\.safetensors$/);
+  });
+
+  it('runs on no other device', async () => {
+    const opened = Engine.open(REASONER, { precision: 'int8', device: 'webgpu' });
+    await expect(opened).rejects.toThrow('precision: int8 runs on the cpu only, not on webgpu');
+  });
+});

@@ -42,11 +42,11 @@ async function serving(model: PeerModel, args: readonly string[], scored: boolea
 }
 
 const ask = (content: string) => [{ role: 'user', content }];
-/** Of deltas, each token once. */
-const tokensOf = (chunks: readonly StreamedChunk[]) =>
-  chunks
-    .flatMap(({ flinch }) => flinch?.tokens ?? [])
-    .filter(({ scores, missing: none }) => !scores && !none);
+/** Of deltas, each token once: its scores may come with it or later. */
+const tokensOf = (chunks: readonly StreamedChunk[]) => {
+  const tokens = chunks.flatMap(({ flinch }) => flinch?.tokens ?? []);
+  return tokens.filter(({ index }, i) => tokens.findIndex((token) => token.index === index) === i);
+};
 
 describe.skipIf(missing)(`llama.cpp${reason}`, () => {
   const ANIMALS = { messages: ask('Write only this emoji: 🦙'), temperature: 0, max_tokens: 24 };

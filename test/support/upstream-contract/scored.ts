@@ -87,7 +87,7 @@ export function scored(bench: ContractBench): void {
       });
       const { scorer, mismatches } = await bench.scorerOf(near);
       const { url } = await bench.gateway({}, { scorer });
-      const changes = { temperature: 0, max_tokens: 40, guard: { methods: ['nll'] } };
+      const changes = { temperature: 0, max_tokens: 40, guard: { methods: ['nll'], lag: 'wait' } };
       const events = await bench.generation(url, changes);
       await context.annotate(`difference ${scorer.state.difference?.toFixed(2)} nats`, 'measured');
       expect(events.filter(({ type }) => type === 'scorer.mismatch')).toHaveLength(1);

@@ -18,6 +18,7 @@ import {
   type Problem,
   type RiskModel,
   readCalibration,
+  real,
   reportDevices,
   riskModel,
   samplingDefaults,
@@ -43,7 +44,16 @@ import { compare, type Outcome } from './comparison.js';
 import { type CorrectReport, formatCorrect } from './correct-report.js';
 import { measureDelays } from './delays.js';
 import { problemOptions } from './problem-options.js';
-import { type Part, type RunOptions, runArm, runSamples, runUnguarded, WHOLE } from './run.js';
+import {
+  type Part,
+  type RunOptions,
+  runArm,
+  runControl,
+  runSamples,
+  runUnguarded,
+  type Sample,
+  WHOLE,
+} from './run.js';
 import { type Sampling, sameBudget, selfConsistency } from './self-consistency.js';
 
 interface CorrectOptions {
@@ -54,6 +64,7 @@ interface CorrectOptions {
   readonly temperature?: number;
   readonly arms: readonly Arm[];
   readonly samples: number;
+  readonly controls: readonly number[];
   readonly held: number;
   readonly out?: string;
   readonly part?: Part;
@@ -87,6 +98,12 @@ export function correctCommand(): Command {
         .default(ARMS, 'all'),
     )
     .option('--samples <number>', 'additional answers for self-consistency', integer(0, 32), 4)
+    .option(
+      '--controls <temperatures>',
+      'temperatures of further answers without a guard, separated by commas',
+      parseTemperatures,
+      [],
+    )
     .option('--held <problems>', 'problems used to measure the delay of held delivery', integer(0, 1e6), 100)
     .option('--out <folder>', 'folder for the answers; an interrupted run continues there')
     .option(
@@ -111,6 +128,7 @@ measure, and chance, flags as many steps as the first arm.
 
 Examples:
   $ flinch bench correct --out /tmp/correct
+  $ flinch bench correct --temperature 1 --controls 0,0.2
   $ flinch bench correct --problems 200 --arms "adversarial,majority;chance,majority" --samples 0`,
     )
     .action(correct);
@@ -184,6 +202,10 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
   for (let number = 1; number <= options.samples; number++) {
     samples.push(await runSamples(run, number));
   }
+  const controls: Outcome[] = [];
+  for (const temperature of options.controls) {
+    controls.push(controlOf(temperature, problems, await runControl(run, temperature)));
+  }
   const outcomes: Outcome[] = [];
   const trials = new Map<string, readonly Trial[]>();
   for (const arm of arms) {
@@ -201,9 +223,13 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
   const rows = [
     compare(none, []),
     ...arms.map((arm, i) =>
-      compare(outcomes[i]!, [none, ...chance(arm), ...(i === 0 && budget ? [budget] : [])]),
+      compare(outcomes[i]!, [
+        none,
+        ...chance(arm),
+        ...(i === 0 ? [...(budget ? [budget] : []), ...controls] : []),
+      ]),
     ),
-    ...[...consistent, ...(budget ? [budget] : [])].map((outcome) => compare(outcome, [none])),
+    ...[...controls, ...consistent, ...(budget ? [budget] : [])].map((outcome) => compare(outcome, [none])),
   ];
   return {
     command: commandLine(),
@@ -254,6 +280,16 @@ function outcomeOf(name: string, answers: readonly Trial[]): Outcome {
   };
 }
 
+function controlOf(temperature: number, problems: readonly Problem[], answers: readonly Sample[]): Outcome {
+  return {
+    name: `unguarded, ${temperature === 0 ? 'greedy' : `T = ${temperature}`}`,
+    right: problems.map(({ answer }, i) => answers[i]!.answer === answer),
+    tokens: total(answers.map(({ tokens }) => tokens)),
+    kept: 0,
+    replaced: 0,
+  };
+}
+
 function familyOf(
   task: Problem['task'],
   problems: readonly Problem[],
@@ -286,6 +322,10 @@ function commandLine(): string {
     (arg, i) => ![arg, args[i - 1]].some((word) => word === '--out' || word === '--model'),
   );
   return ['flinch bench correct', ...kept.map((arg) => (/[\s;]/.test(arg) ? `"${arg}"` : arg))].join(' ');
+}
+
+function parseTemperatures(text: string): number[] {
+  return text.split(',').map(real(0, 2));
 }
 
 function parsePart(text: string): Part {

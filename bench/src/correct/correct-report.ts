@@ -44,6 +44,8 @@ export function formatCorrect(report: CorrectReport): string {
         'p',
         'against same tokens',
         'p',
+        'against the best control',
+        'p',
       ],
       report.rows.map((row) => [
         row.name,
@@ -54,6 +56,7 @@ export function formatCorrect(report: CorrectReport): string {
         ...['no guard', 'chance', 'budget'].flatMap((other) =>
           cells(row.comparisons.find((comparison) => comparison.with.startsWith(other))),
         ),
+        ...cells(hardest(row.comparisons)),
       ]),
     ),
     table(
@@ -89,6 +92,12 @@ function formatDelays({ answers, seconds, steps, tokensBeyond, ms }: Delays): st
     ),
   ].join('\n\n');
 }
+
+/** The control at another temperature that leaves least to gain. */
+const hardest = (comparisons: readonly Comparison[]): Comparison | undefined =>
+  comparisons
+    .filter((comparison) => comparison.with.startsWith('unguarded'))
+    .toSorted((a, b) => a.difference.value - b.difference.value)[0];
 
 const points = (value: number): string => `${value > 0 ? '+' : ''}${(100 * value).toFixed(1)}`;
 

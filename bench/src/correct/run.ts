@@ -77,16 +77,24 @@ export async function runArm(
 }
 
 /** Further answers without a guard, of which only the last line counts. */
-export async function runSamples(options: RunOptions, number: number): Promise<Sample[]> {
+export const runSamples = (options: RunOptions, number: number): Promise<Sample[]> =>
+  runSampled(options, `sample ${number}`, { apart: number * SAMPLE_SEEDS });
+
+/** Answers without a guard at another temperature. */
+export const runControl = (options: RunOptions, temperature: number): Promise<Sample[]> =>
+  runSampled({ ...options, temperature }, `T = ${temperature}`, { apart: 0 });
+
+async function runSampled(
+  options: RunOptions,
+  name: string,
+  { apart }: { readonly apart: number },
+): Promise<Sample[]> {
   const { engine, folder } = options;
-  const file = folder && join(folder, `sample-${number}.jsonl`);
+  const file = folder && join(folder, `${name.replace(/[ =]+/g, '-')}.jsonl`);
   const ledger = await Ledger.open(file, sampleSchema.extend(kept), byProblem);
-  return eachOf(options, `sample ${number}`, ledger, async (problem, i) => {
+  return eachOf(options, name, ledger, async (problem, i) => {
     const { seed, temperature } = sampled(options, i);
-    const { text, tokens } = await sampleTask(engine, problem, {
-      temperature,
-      seed: seed + number * SAMPLE_SEEDS,
-    });
+    const { text, tokens } = await sampleTask(engine, problem, { temperature, seed: seed + apart });
     return ledger.add({ problem: i, answer: extractFacts(problem.task, text).answer, tokens });
   });
 }

@@ -26,6 +26,8 @@ describe('flinch bench correct', () => {
       '0.1',
       '--samples',
       '2',
+      '--controls',
+      '0,1',
       '--held',
       '2',
       '--json',
@@ -34,17 +36,20 @@ describe('flinch bench correct', () => {
     const { code, stdout, stderr } = await run();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const first = JSON.parse(stdout);
-    expect(first.rows.slice(0, 6).map(({ name }: { name: string }) => name)).toEqual([
+    expect(first.rows.slice(0, 8).map(({ name }: { name: string }) => name)).toEqual([
       'no guard',
       'adversarial, majority',
       'chance, majority',
       'nll, majority',
+      'unguarded, greedy',
+      'unguarded, T = 1',
       'self-consistency, 2 answers',
       'self-consistency, 3 answers',
     ]);
     expect(first.rows[1].tokensPerProblem).toBeGreaterThan(first.rows[0].tokensPerProblem);
     const compared = first.rows[1].comparisons.map((comparison: { with: string }) => comparison.with);
     expect(compared.slice(0, 2)).toEqual(['no guard', 'chance, majority']);
+    expect(compared.slice(-2)).toEqual(['unguarded, greedy', 'unguarded, T = 1']);
     expect(first.delays).toMatchObject({ answers: 2, seconds: { held: { median: expect.any(Number) } } });
     expect(first.command).not.toContain(out);
 
@@ -55,7 +60,7 @@ describe('flinch bench correct', () => {
     }
     const second = JSON.parse((await run()).stdout);
     const accuracies = (report: typeof first) =>
-      report.rows.slice(0, 6).map(({ accuracy }: { accuracy: unknown }) => accuracy);
+      report.rows.slice(0, 8).map(({ accuracy }: { accuracy: unknown }) => accuracy);
     expect(accuracies(second)).toEqual(accuracies(first));
 
     const other = await flinch([...args, '--arms', arms, '--out', out, '--temperature', '1']);

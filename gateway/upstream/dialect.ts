@@ -200,8 +200,11 @@ const IDS: Readonly<Record<Capabilities['tokenIds'], object>> = {
 };
 
 /** One at least: with `top_logprobs: 0` llama.cpp tells nothing at all. */
-function alternatives({ topLogprobs, verbatim }: UpstreamRequest, { capabilities }: Dialect): number | null {
-  if (verbatim) return null;
+function alternatives(
+  { topLogprobs, verbatim, untold }: UpstreamRequest,
+  { capabilities }: Dialect,
+): number | null {
+  if (verbatim || untold) return null;
   return capabilities.logprobs === null ? null : Math.max(1, Math.min(topLogprobs, capabilities.logprobs));
 }
 

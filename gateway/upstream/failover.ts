@@ -167,8 +167,9 @@ export class Failover {
       signal.throwIfAborted();
       if (!(error instanceof UpstreamError) || error.code !== 'upstream_refused') throw error;
       // A client may be wrong, but so may what is known of the server.
-      if (!(await server.changed(capabilities))) throw error;
-      return suits(server) ? server.open(request, signal) : null;
+      if (await server.changed(capabilities)) return suits(server) ? server.open(request, signal) : null;
+      if (!isOwnFault(error, request)) throw error;
+      return server.open({ ...request, untold: true }, signal);
     }
   }
 
@@ -243,3 +244,10 @@ function waitMs({ askedWaitS }: UpstreamError, attempt: number): number {
   const ms = askedWaitS === null ? FIRST_WAIT_MS * 2 ** attempt : askedWaitS * 1000;
   return Math.min(MAX_WAIT_MS, Math.max(FIRST_WAIT_MS, ms));
 }
+
+/**
+ * Whether a server refuses the log-probabilities that only the gateway has asked for, as llama.cpp does with tools, and
+ * OpenAI's models that reason. Such an answer is better unscored than refused.
+ */
+const isOwnFault = ({ message }: UpstreamError, { fields = {}, begun, verbatim }: UpstreamRequest): boolean =>
+  !verbatim && !begun && !fields.logprobs && /logprobs/i.test(message);

@@ -45,6 +45,8 @@ export interface UpstreamRequest {
   readonly stop: readonly string[];
   /** Most probable alternatives that are wanted of each token, from 0. */
   readonly topLogprobs: number;
+  /** No log-probabilities are asked for: the server refuses them for this request. */
+  readonly untold?: true;
   /** What of the answer is there already: the server goes on after it. Needs `resume` other than `none`. */
   readonly begun?: {
     readonly text: string;

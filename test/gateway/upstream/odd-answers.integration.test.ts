@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { post } from '../../support/gateway.js';
 import { type ScriptedReply, scriptedUpstream } from '../../support/scripted-upstream.js';
-import { answering, chunk, stopChunk } from '../../support/upstream-doubles.js';
+import { answering, chunk, llamaCppDouble, stopChunk } from '../../support/upstream-doubles.js';
 import { body, streamed, upstreamGateway } from '../../support/upstream-gateway.js';
 
 const delta = (delta: object, choice: object = {}) => ({
@@ -205,5 +205,42 @@ describe.each([
     expect(answer.error!.message).toContain('upstream');
     expect(deltasOf(answer, 'tool_calls')).toHaveLength(2);
     expect((await wholeOf(url, changes)).error).toMatchObject({ code: 'upstream_error' });
+  });
+});
+
+describe('a server that refuses log-probabilities with tools, as llama.cpp does', () => {
+  const REFUSAL = { error: { code: 400, message: 'logprobs is not supported with tools + stream' } };
+  const tools = { tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] };
+  const serving = async () => {
+    const answer = llamaCppDouble();
+    const upstream = await scriptedUpstream((request, reply) =>
+      request.body.tools && request.body.logprobs ? reply.json(400, REFUSAL) : answer(request, reply),
+    );
+    return { upstream, ...(await upstreamGateway([upstream.url], { retries: 0 })) };
+  };
+
+  it('answers without scores, and without a verdict', async () => {
+    const { url } = await serving();
+    const scored = await wholeOf(url, {});
+    const unscored = await wholeOf(url, tools);
+    expect(unscored.choices![0]!.message.content).toBe(scored.choices![0]!.message.content);
+    expect(scored.flinch).toMatchObject({ verdict: { unscored_tokens: 0 } });
+    expect(unscored.flinch).toMatchObject({ verdict: { flagged: null, reason: 'unscored_tokens' } });
+  });
+
+  it('is believed where the client asks for log-probabilities itself', async () => {
+    const { url } = await serving();
+    const { error } = await wholeOf(url, { ...tools, logprobs: true });
+    expect(error).toMatchObject({ code: 'upstream_refused' });
+    expect(error!.message).toContain('logprobs is not supported');
+  });
+
+  it('is asked again for nothing else that it refuses', async () => {
+    const { url, upstream } = await serving();
+    await wholeOf(url, {});
+    const before = upstream.requests.length;
+    const refused = await wholeOf(url, { ...tools, logprobs: true });
+    expect(refused.error).toBeDefined();
+    expect(upstream.requests.slice(before).filter(({ body }) => body.tools)).toHaveLength(1);
   });
 });

@@ -44,8 +44,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { app, attach, access, live, replacePolicies } = mounted;
 
   // Node would hand a connection that one worker refuses to the others, for as long as all do.
-  const unlimited = { ...limits, connections: Number.POSITIVE_INFINITY };
-  const own = options.commons ? unlimited : limits;
+  const connections = options.commons ? Number.POSITIVE_INFINITY : limits.connections;
+  const own = { ...limits, ...config.streams, connections };
   const server = createHttpServer(own, app, (code) => metrics.refused(code));
   attach(server);
   // Who has it listen elsewhere lets others read it, by whatever name they have for this machine.

@@ -18,7 +18,8 @@ import { describePolicy } from '../policy/policies.js';
 import { CHAT_COMPLETIONS } from './chat-completions.js';
 import { COMPLETIONS } from './completions.js';
 import { createGeneration, type GenerationApi, resumeGeneration } from './generations.js';
-import { checkForm, endWithConnection } from './http-server.js';
+import { checkForm } from './http-server.js';
+import { inTurn } from './in-turn.js';
 import { jsonBody } from './json-body.js';
 import { passthrough } from './passthrough.js';
 import { observe } from './request-log.js';
@@ -74,9 +75,9 @@ export function createApp(options: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.use(
+    oneAtATime,
     observe(logger, metrics),
     refuseSniffing,
-    followConnection,
     refuseOddForms,
     checkHost(access),
     sayGoodbye(lifecycle),
@@ -203,10 +204,7 @@ const refuseSniffing: RequestHandler = (_req, res, next) => {
 };
 
 /** On the server of another application nobody else does. */
-const followConnection: RequestHandler = (req, res, next) => {
-  endWithConnection(req, res);
-  next();
-};
+const oneAtATime: RequestHandler = (req, res, next) => inTurn(req, res, next);
 
 const refuseOddForms: RequestHandler = (req, _res, next) => {
   // Express has cut `url` to what follows the path that we are mounted under.

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import type { Verdict } from '../../src/stream/events.js';
@@ -155,7 +156,7 @@ function jsonSink(res: Response, generation: LiveGeneration, refused: (error: un
     send: (frame) => {
       // Also without a guard: what is not scored is not unflagged.
       if (!res.hasHeader('x-flinch-flagged')) res.set(verdictHeaders());
-      res.type('json').send(frame);
+      sendParts(res.type('json'), Buffer.from(frame));
     },
     ended: () => {},
     refused,
@@ -163,4 +164,15 @@ function jsonSink(res: Response, generation: LiveGeneration, refused: (error: un
   };
   res.on('close', () => generation.detach(sink));
   return sink;
+}
+
+const PART_BYTES = 64 << 10;
+
+/** In parts, so that it shows whether the client reads. */
+function sendParts(res: Response, bytes: Buffer): void {
+  const parts = function* (): Generator<Buffer> {
+    for (let at = 0; at < bytes.length; at += PART_BYTES) yield bytes.subarray(at, at + PART_BYTES);
+  };
+  res.set('Content-Length', String(bytes.length));
+  Readable.from(parts()).pipe(res);
 }

@@ -3,7 +3,6 @@ import {
   type IncomingMessage,
   type RequestListener,
   type Server,
-  type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -11,17 +10,19 @@ import { TLSSocket } from 'node:tls';
 import type { Config } from '../config/config.js';
 import { ApiError, errorHeaders } from '../errors/api-error.js';
 import type { ErrorCode } from '../errors/codes.js';
+import { hasBegun, inTurn } from './in-turn.js';
+import { closeUnread } from './unread.js';
 
 const MAX_HEADER_BYTES = 16 << 10;
 /** Longer than proxies hold idle connections (nginx and AWS's for 60 s by default), or they would ask on one that just ends. */
 const KEEP_ALIVE_MS = 75_000;
 
 /**
- * A server whose clients have so long to send a request, and so many bytes for its headers. What is not HTTP, comes too
+ * A server whose clients have so long to send a request and to read a response, and so many bytes for its headers. What is not HTTP, comes too
  * slowly or is too large is answered in the shape of the API where that is still possible.
  */
 export function createHttpServer(
-  limits: Pick<Config['limits'], 'connections' | 'header_s' | 'body_s'>,
+  limits: Pick<Config['limits'], 'connections' | 'header_s' | 'body_s'> & Pick<Config['streams'], 'stall_s'>,
   listener: RequestListener,
   onRefused: (code: ErrorCode) => void = () => {},
 ): Server {
@@ -37,10 +38,10 @@ export function createHttpServer(
     shouldUpgradeCallback: (request: IncomingMessage) =>
       server.listenerCount('upgrade') > 0 && isHandshake(request),
   };
-  const server: Server = createServer(options, (request, response) => {
-    endWithConnection(request, response);
-    listener(request, response);
-  });
+  const server: Server = createServer(options, (request, response) =>
+    inTurn(request, response, () => listener(request, response)),
+  );
+  closeUnread(server, limits.stall_s * 1000);
   // Their bytes are bounded; by default those after the 2000th are dropped without a word, `Origin` too.
   server.maxHeadersCount = 0;
   // One more is closed unheard: answering it would take what the limit is to save.
@@ -55,36 +56,6 @@ export function createHttpServer(
   });
   return server;
 }
-
-/** The responses of each connection that are not over. */
-const openResponses = new WeakMap<Duplex, Set<ServerResponse>>();
-
-/**
- * Has a response end with its connection. Of requests in a pipeline only the first response has the socket; the others
- * emit no `close` when the connection ends, unless it is done for them. Doing it twice is the same.
- */
-export function endWithConnection({ socket }: IncomingMessage, response: ServerResponse): void {
-  const open = openResponses.get(socket) ?? watch(socket);
-  if (open.has(response)) return;
-  open.add(response);
-  response.once('close', () => open.delete(response));
-}
-
-function watch(connection: Duplex): Set<ServerResponse> {
-  const open = new Set<ServerResponse>();
-  openResponses.set(connection, open);
-  connection.once('close', () => {
-    for (const response of open) {
-      if (response.socket !== null || response.writableFinished) continue;
-      response.destroy();
-      response.emit('close');
-    }
-  });
-  return open;
-}
-
-const hasBegun = (connection: Duplex): boolean =>
-  [...(openResponses.get(connection) ?? [])].some(({ headersSent }) => headersSent);
 
 /** What Node could not make a request of. */
 function refusalOf({ code }: NodeJS.ErrnoException): ApiError {

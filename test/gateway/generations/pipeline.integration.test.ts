@@ -1,8 +1,8 @@
 import { once } from 'node:events';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { chatRequest } from '../../support/raw.js';
-import { scriptedGateway } from '../../support/scripted-model.js';
+import { chatRequest, exchange, request } from '../../support/raw.js';
 import { useTestGateway } from '../../support/waiting-gateway.js';
 import { ask } from '../../support/waiting-model.js';
 
@@ -21,31 +21,78 @@ describe('requests in a pipeline', () => {
   it.each([
     ['streamed', true],
     ['whole', false],
-  ])('are over with their connection: %s', async (_name, stream) => {
+  ])('are served one after the other: %s', async (_name, stream) => {
     const gateway = await useTestGateway();
-    const first = chat(ask('wait', { stream: true }));
-    const other = chat(ask('wait', { stream }));
-    const socket = await pipelined(gateway.url, first, other, other, other);
-    await expect.poll(() => gateway.live.size).toBe(4);
+    const socket = await pipelined(
+      gateway.url,
+      chat(ask('wait', { stream: true })),
+      chat(ask('wait', { stream })),
+    );
+    await fetch(`${gateway.url}/livez`);
+    expect(gateway.live.size).toBe(1);
+    gateway.model.asked = null;
+    gateway.model.finish();
+    await expect.poll(() => gateway.model.asked).not.toBeNull();
+    expect(gateway.live.size).toBe(1);
     socket.destroy();
     await expect.poll(() => gateway.live.size).toBe(0);
-    // Each has its line in the log, too.
-    const logged = () => gateway.log.filter((line) => line.includes('"msg":"request"'));
-    await expect.poll(() => logged().length).toBe(4);
   });
 
-  it('are cut off where one of them waits for too long behind another', async () => {
-    const { url, gateway } = await scriptedGateway(
-      { streams: { queue_bytes: 4096, stall_s: 0.2 } },
-      { text: () => 'x'.repeat(2000), pauseMs: 20 },
-    );
-    const body = { ...ask('go', { stream: true, max_tokens: 1_000_000 }), model: 'reasoner' };
-    const socket = await pipelined(url, chat(body), chat(body));
-    socket.resume();
-    await once(socket, 'close');
+  it('are not served once their connection has ended', async () => {
+    const gateway = await useTestGateway();
+    const one = chat(ask('wait', { stream: true }));
+    const socket = await pipelined(gateway.url, one, one, one, one);
+    gateway.model.asked = null;
+    socket.destroy();
     await expect.poll(() => gateway.live.size).toBe(0);
+    await fetch(`${gateway.url}/livez`);
+    expect(gateway.model.asked).toBeNull();
+  });
+
+  it('are answered in order, also behind one that is refused', async () => {
+    const { url } = await useTestGateway();
+    const [get, refused] = ['/livez', '/nowhere'].map((path) => request(`GET ${path}`, { Connection: null }));
+    const text = await exchange(url, Buffer.concat([get!, refused!, get!, request('GET /readyz')]));
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual([200, 404, 200, 200].map((status) => `HTTP/1.1 ${status}`));
+  });
+
+  it.each([1, 17])('%i is a pipeline that is served', async (length) => {
+    const { url } = await useTestGateway();
+    const text = await exchange(url, ...Array<Buffer>(length - 1).fill(GET), request('GET /style.css'));
+    expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(length);
+  });
+
+  it('too many close their connection, and leave no file open', async () => {
+    const gateway = await useTestGateway();
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(Buffer.concat(Array<Buffer>(1700).fill(GET)));
+    let most = 0;
+    const look = setInterval(() => (most = Math.max(most, openFiles('style.css'))), 1);
+    socket.resume();
+    await new Promise((resolve) => socket.once('close', resolve));
+    await fetch(gateway.url);
+    clearInterval(look);
+    expect(most).toBeLessThan(3);
+    await expect.poll(() => openFiles('style.css')).toBe(0);
+    // None was begun but the first.
+    expect(gateway.log.filter((line) => line.includes('"msg":"request"')).length).toBeLessThan(5);
   });
 });
+
+const GET = request('GET /style.css', { Connection: null });
+
+/** Descriptors of this process; none where the system does not tell. */
+const openFiles = (name: string): number =>
+  process.platform !== 'linux'
+    ? 0
+    : readdirSync('/proc/self/fd').filter((fd) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`).endsWith(name);
+        } catch {
+          return false; // closed meanwhile
+        }
+      }).length;
 
 describe('a request that is none', () => {
   it('ends a response that has begun, and leaves nothing in it', async () => {

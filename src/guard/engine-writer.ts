@@ -9,7 +9,12 @@ export function engineWriter(
   request: GenerateRequest,
   generation: Generation,
 ): BranchWriter {
-  const encode = (insert: string): number[] => (insert === '' ? [] : checkpoint.tokenizer.encode(insert));
+  const { tokenizer } = checkpoint;
+  // Names of special tokens are text, as in messages: a client writes it.
+  const encode = (insert: string): number[] => {
+    if (insert === '') return [];
+    return tokenizer.specialsIn(insert).length > 0 ? tokenizer.encodePlain(insert) : tokenizer.encode(insert);
+  };
   const promptTokens = request.promptIds.length;
   return {
     promptTokens,

@@ -113,9 +113,11 @@ const upstreamModelSchema = z
       .strictObject({
         connect_s: seconds(5, 0.001).describe('Time limit for connecting.'),
         first_byte_s: seconds(120, 0.001).describe(
-          'Time limit for the first byte of the body. In a stream, this is the first token or a comment.',
+          'Time limit for the first byte of the body. In a stream, the first content must come within it too, or within `idle_s` of the first byte if that is later.',
         ),
-        idle_s: seconds(60, 0.001).describe('Time limit between two parts of the body.'),
+        idle_s: seconds(60, 0.001).describe(
+          'Time limit between two parts of the body; in a stream, between two chunks with content. Comments do not count.',
+        ),
       })
       .prefault({})
       .describe('Time limits for a server.'),

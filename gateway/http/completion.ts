@@ -254,8 +254,8 @@ export class Completion {
       if (event.type !== 'upstream.delta') continue;
       const [first] = assemble([event.chunk]).choices;
       if (first?.index !== 0) continue;
-      content.push(...listOf(first.logprobs?.content));
-      refusal.push(...listOf(first.logprobs?.refusal));
+      for (const each of listOf(first.logprobs?.content)) content.push(each);
+      for (const each of listOf(first.logprobs?.refusal)) refusal.push(each);
     }
     const refused = refusal.length > 0;
     return { content: refused && content.length === 0 ? null : content, refusal: refused ? refusal : null };

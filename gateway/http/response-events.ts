@@ -111,7 +111,7 @@ export class ResponseEvents {
       return [];
     }
     this.#text += delta;
-    this.#logprobs.push(...logprobs);
+    for (const each of logprobs) this.#logprobs.push(each);
     const type = 'response.output_text.delta';
     return [this.#next({ type, ...this.#place, delta, logprobs, flinch }), ...this.#takeWaiting()];
   }

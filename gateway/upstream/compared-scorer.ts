@@ -28,7 +28,7 @@ export function comparedScorer(
     return scores;
   };
   const untold = (tokens: readonly NewToken[]): NewToken[] => {
-    sent.push(...tokens.map(({ logprob }) => logprob));
+    for (const { logprob } of tokens) sent.push(logprob);
     return tokens.map(({ logprob: _, ...token }) => token);
   };
   const finish = (): Promise<readonly Scored[]> => compare(sequence.finish());

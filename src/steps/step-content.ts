@@ -27,7 +27,7 @@ function equationsOf(tokens: readonly string[]): string | null {
   const close = (): void => {
     const equation = run.includes('=') && run.some(isNumber);
     found ||= equation;
-    parts.push(...(equation ? [run.join('')] : run.filter(isNumber)));
+    for (const part of equation ? [run.join('')] : run.filter(isNumber)) parts.push(part);
     run = [];
   };
   let depth = 0;

@@ -62,13 +62,13 @@ export class TokenSteps {
     }
     this.#tokens.push({ at, empty: text === '' });
     this.#length += text.length;
-    this.#ended.push(...this.#segmenter.push(text));
+    for (const step of this.#segmenter.push(text)) this.#ended.push(step);
     return this.#take();
   }
 
   /** The text ends here. */
   end(): StepSpan[] {
-    this.#ended.push(...this.#segmenter.end());
+    for (const step of this.#segmenter.end()) this.#ended.push(step);
     const steps = this.#take();
     if (this.#tokens.length > 0) {
       for (const { text } of this.#ended.splice(0)) this.#joined += text;

@@ -62,12 +62,14 @@ export class Retokenizer {
     for (;;) {
       const found = findAdded(this.#waiting, this.#added, ended);
       if (!found?.token) {
-        tokens.push(...this.#section(this.#waiting, ended ? null : (found?.at ?? this.#waiting.length)));
+        const open = ended ? null : (found?.at ?? this.#waiting.length);
+        for (const token of this.#section(this.#waiting, open)) tokens.push(token);
         return tokens;
       }
       const { at, token } = found;
       const rest = this.#waiting.slice(at + token.content.length);
-      tokens.push(...this.#section(this.#waiting.slice(0, at), null), { id: token.id, text: token.content });
+      for (const before of this.#section(this.#waiting.slice(0, at), null)) tokens.push(before);
+      tokens.push({ id: token.id, text: token.content });
       this.#waiting = rest;
       this.#at = 'section';
     }
@@ -93,11 +95,12 @@ export class Retokenizer {
     let from = 0;
     let ids: number[] = [];
     for (const unit of units.encode(whole, limit)) {
-      ids.push(...unit.ids);
+      for (const id of unit.ids) ids.push(id);
       const to = endOf(text, unit.end - prefix.length, spelt, whole.slice(prefix.length));
       if (to === null) continue; // composed across the end of the unit
       if (ids.length === 0) continue; // bytes without a token: the next token has their text
-      tokens.push(...this.#spell(ids, text.slice(from, to), tokens.length === 0 && prefix !== ''));
+      const own = this.#spell(ids, text.slice(from, to), tokens.length === 0 && prefix !== '');
+      for (const token of own) tokens.push(token);
       [from, ids] = [to, []];
     }
     this.#waiting = text.slice(from);

@@ -151,10 +151,12 @@ export class SequenceScorer {
       const fork = new SequenceScorer(await this.#sequence.fork(length), this.#promptIds, this.#scoring);
       const shared = keep < this.#scored && !this.#blocks.includes(keep);
       fork.#scored = shared ? this.#blocks.findLast((start) => start < keep)! : Math.min(keep, this.#scored);
-      fork.#blocks.push(...this.#blocks.filter((start) => start < fork.#scored));
-      fork.#response.push(...this.#response.slice(0, keep));
+      for (const start of this.#blocks) if (start < fork.#scored) fork.#blocks.push(start);
+      for (const token of this.#response.slice(0, keep)) {
+        fork.#response.push(token);
+        fork.#unsent.push(token.id);
+      }
       fork.#unscored = fork.#response.slice(fork.#scored);
-      fork.#unsent.push(...fork.#response.map(({ id }) => id));
       fork.#unsent.splice(0, length);
       return fork;
     });

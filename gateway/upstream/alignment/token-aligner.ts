@@ -144,7 +144,7 @@ export class TokenAligner {
   }
 
   #take(text: string, own: readonly UpstreamToken[]): UpstreamPiece[] {
-    this.#queue.push(...own);
+    for (const token of own) this.#queue.push(token);
     this.#text += text;
     const pieces = this.#taken();
     return this.#stuck() ? [...pieces, ...this.#giveUp()] : pieces;

@@ -1,6 +1,6 @@
 import type { Unscored } from '../../../src/stream/events.js';
 import type { UpstreamPiece } from '../upstream.js';
-import { asCount, asList, asObject, asText, type Json, textOfParts } from './json.js';
+import { asCount, asList, asObject, asText, type Json, limited, textOfParts } from './json.js';
 
 type Beside = NonNullable<UpstreamPiece['beside']>;
 
@@ -70,7 +70,8 @@ export function besideText(chunk: Json): {
     const delta = asObject(choice.delta) ?? {};
     const rest = without(delta, OWN_OF_DELTA);
     const parts = otherParts(delta.content);
-    written.push(...Object.entries(rest).flatMap(writtenParts), ...parts.map(partOf));
+    for (const part of Object.entries(rest).flatMap(writtenParts)) written.push(part);
+    for (const part of parts) written.push(partOf(part));
     for (const { kind } of written) unscored.add(kind);
     const fields = without(choice, OWN_OF_CHOICE);
     const said = { ...rest, ...(parts.length > 0 && { content: parts }) };
@@ -90,7 +91,7 @@ export function besideText(chunk: Json): {
 function writtenParts([name, value]: readonly [string, unknown]): WrittenPart[] {
   const kind = WRITTEN[name];
   if (!kind) return [];
-  const calls = name === 'tool_calls' ? asList(value) : null;
+  const calls = name === 'tool_calls' ? limited(asList(value)) : null;
   return calls ? calls.map((call) => callOf(asObject(call) ?? {})) : [{ kind, text: asText(value) ?? '' }];
 }
 
@@ -135,13 +136,20 @@ function without(object: Json, own: ReadonlySet<string>): Json {
 }
 
 function otherParts(content: unknown): readonly Json[] {
-  return (asList(content) ?? []).flatMap((part) => {
+  return (limited(asList(content)) ?? []).flatMap((part) => {
     const object = asObject(part);
     return object && object.type !== 'text' ? [object] : [];
   });
 }
 
-function hasContent(choice: Json): boolean {
-  const delta = asObject(choice.delta) ?? {};
-  return Boolean(asText(choice.text)) || Object.keys(without(delta, new Set(['role']))).length > 0;
-}
+const ROLE: ReadonlySet<string> = new Set(['role']);
+
+const hasContent = (choice: Json): boolean =>
+  Boolean(asText(choice.text)) || says(asObject(choice.delta) ?? {}, ROLE);
+
+/** Whether any of the choices goes on, or ends. */
+export const hasContents = (chunk: Json): boolean =>
+  (asList(chunk.choices) ?? []).some((each) => {
+    const choice = asObject(each);
+    return choice !== null && (Boolean(choice.finish_reason) || hasContent(choice));
+  });

@@ -25,7 +25,10 @@ export interface ChunkReaderOptions {
   readonly refused: (message: string) => UpstreamError | null;
 }
 
-/** The chunks of an answer, of which no more come once the server has said that it is over. */
+/**
+ * The chunks of an answer, of which no more come once the server has said that it is over. Time limits are for chunks
+ * that say something: comments and empty chunks are no progress.
+ */
 export class ChunkReader {
   readonly #messages: Messages;
   readonly #exchange: Exchange;
@@ -34,6 +37,8 @@ export class ChunkReader {
   #begun = false;
   #finished = false;
   #over = false;
+  /** That is left until a chunk has to say something, of the time that the server is waited for. */
+  #patienceMs: number;
 
   constructor(
     exchange: Exchange,
@@ -43,7 +48,8 @@ export class ChunkReader {
     this.#refused = refused;
     this.#exchange = exchange;
     this.#call = call;
-    this.#messages = new Messages(exchange, call.framing, lineBytes);
+    this.#patienceMs = exchange.patience.firstMs;
+    this.#messages = new Messages({ read: () => this.#read() }, call.framing, lineBytes);
   }
 
   /**
@@ -61,12 +67,22 @@ export class ChunkReader {
     this.#begun = true;
     if (refusal) throw refusal;
     const chunk = READERS[this.#call.format](message);
+    if (chunk.says) this.#patienceMs = this.#exchange.patience.nextMs;
+    if (this.#finished && (chunk.text !== '' || chunk.parts.length > 0))
+      throw new UpstreamError('upstream_error', 'the upstream went on after its finish_reason');
     if (chunk.finishReason !== null) {
       this.#finished = true;
       this.#over = ENDS.has(this.#call.format);
       if (this.#over) this.#exchange.leave();
     }
     return chunk;
+  }
+
+  async #read(): Promise<Uint8Array | null> {
+    const from = performance.now();
+    const bytes = await this.#exchange.read(Math.max(0, this.#patienceMs));
+    this.#patienceMs -= performance.now() - from;
+    return bytes;
   }
 
   #end(): null {

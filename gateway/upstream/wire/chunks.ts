@@ -1,7 +1,7 @@
 import type { FinishReason, TopToken } from '../../../src/stream/events.js';
 import { UpstreamError } from '../errors.js';
 import type { UpstreamEnd, UpstreamPiece, UpstreamToken } from '../upstream.js';
-import { besideText, type WrittenPart } from './beside-text.js';
+import { besideText, hasContents, type WrittenPart } from './beside-text.js';
 import {
   asCount,
   asCounts,
@@ -10,12 +10,15 @@ import {
   asObject,
   asText,
   type Json,
+  limited,
   parseObject,
   textOfParts,
 } from './json.js';
 
 /** One message of a server, whatever its dialect. */
 export interface Chunk {
+  /** Whether the answer has come further: many servers send chunks without anything in them. */
+  readonly says: boolean;
   readonly text: string;
   /** What it tells of that is no part of the text, such as reasoning; tokens and ids may be those of that. */
   readonly parts: readonly WrittenPart[];
@@ -49,16 +52,14 @@ export interface Chunk {
  */
 export function readChunk(message: string): Chunk {
   const chunk = checked(message);
-  // The first is scored, others are passed on.
-  const choice = asList(chunk.choices)
-    ?.map(asObject)
-    .find((each) => (each?.index ?? 0) === 0);
+  const choice = firstOf(chunk);
   const delta = asObject(choice?.delta);
   const usage = asObject(chunk.usage);
   const { beside, parts } = besideText(chunk);
   const tokens = tokensOf(asObject(choice?.logprobs));
-  const ids = asCounts(choice?.token_ids);
+  const ids = limited(asCounts(choice?.token_ids));
   return {
+    says: tokens !== null || (ids?.length ?? 0) > 0 || hasContents(chunk),
     text: textOfParts(delta?.content) || asText(choice?.text) || '',
     parts,
     beside,
@@ -80,11 +81,14 @@ export function readGenerateLine(message: string): Chunk {
   const line = checked(message);
   const done = line.done === true;
   const thinking = asText(line.thinking) ?? '';
+  const text = asText(line.response) ?? '';
+  const tokens = entriesOf(line.logprobs);
   return {
-    text: asText(line.response) ?? '',
+    says: done || `${text}${thinking}` !== '' || tokens !== null,
+    text,
     parts: thinking === '' ? [] : [{ kind: 'reasoning', text: thinking }],
     beside: null,
-    tokens: entriesOf(line.logprobs),
+    tokens,
     ids: null,
     promptIds: null,
     written: null,
@@ -99,11 +103,10 @@ export function readGenerateLine(message: string): Chunk {
  */
 export function readVerbatim(message: string): Chunk {
   const chunk = checked(message);
-  const choice = asList(chunk.choices)
-    ?.map(asObject)
-    .find((each) => (each?.index ?? 0) === 0);
+  const choice = firstOf(chunk);
   const usage = asObject(chunk.usage);
   return {
+    says: hasContents(chunk),
     ...{ text: '', parts: [], tokens: null, ids: null, promptIds: null, written: null },
     beside: { chunk, unscored: [] },
     finishReason: finishReasonOf(choice?.finish_reason),
@@ -111,9 +114,15 @@ export function readVerbatim(message: string): Chunk {
   };
 }
 
+/** The one that is scored; others are passed on. */
+const firstOf = (chunk: Json): Json | null | undefined =>
+  asList(chunk.choices)
+    ?.map(asObject)
+    .find((each) => (each?.index ?? 0) === 0);
+
 function checked(message: string): Json {
   const object = parseObject(message);
-  if (!object || !(asList(object.choices) ?? []).every(isChoice))
+  if (!object || !(limited(asList(object.choices)) ?? []).every(isChoice))
     throw new UpstreamError('upstream_error', 'the upstream sent an invalid chunk');
   // Its text stays here: it may hold addresses, or what others asked.
   if (object.error !== undefined && object.error !== null) {
@@ -151,11 +160,11 @@ function tokensOf(logprobs: Json | null): UpstreamToken[] | null {
 
 /** Entries of `logprobs.content`; `null` for none at all. */
 export function entriesOf(value: unknown): UpstreamToken[] | null {
-  const entries = asList(value);
+  const entries = limited(asList(value));
   if (!entries || entries.length === 0) return null;
   return entries.map((entry) => {
     const fields = asObject(entry) ?? {};
-    const top = asList(fields.top_logprobs) ?? [];
+    const top = limited(asList(fields.top_logprobs)) ?? [];
     const bytes = asCounts(fields.bytes);
     return {
       id: asCount(fields.id),
@@ -178,7 +187,7 @@ function topToken(fields: Json | null): TopToken[] {
 
 /** `logprobs` of OpenAI's older completions: lists side by side. */
 function legacyTokens({ tokens, token_logprobs, top_logprobs }: Json): UpstreamToken[] | null {
-  const texts = asList(tokens);
+  const texts = limited(asList(tokens));
   const logprobs = asList(token_logprobs);
   if (!texts || texts.length === 0 || texts.length !== logprobs?.length) return null;
   const tops = asList(top_logprobs) ?? [];

@@ -31,6 +31,7 @@ export class Exchange {
   #chunks: Uint8Array[] = [];
   #waitingBytes = 0;
   #received = 0;
+  readonly #sentAt = performance.now();
   #hasBegun = false;
   #ended = false;
   #left = false;
@@ -56,13 +57,21 @@ export class Exchange {
     });
   }
 
+  /** How long the first part that says something may take from now on, and each after it. */
+  get patience(): { readonly firstMs: number; readonly nextMs: number } {
+    const { firstByteMs, idleMs } = this.#options;
+    const waited = performance.now() - this.#sentAt;
+    return { firstMs: Math.max(firstByteMs - waited, idleMs), nextMs: idleMs };
+  }
+
   /**
    * The next bytes of the body, `null` after the last.
+   * @param withinMs the time that they may take
    * @throws UpstreamError; what the signal was aborted with
    */
-  async read(): Promise<Uint8Array | null> {
+  async read(withinMs = this.#options.idleMs): Promise<Uint8Array | null> {
     if (this.#chunks.length === 0 && !this.#ended && !this.#failure) {
-      this.#clock.set(this.#left ? Math.min(LEAVE_MS, this.#options.idleMs) : this.#options.idleMs);
+      this.#clock.set(withinMs);
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -78,16 +87,16 @@ export class Exchange {
   }
 
   /**
-   * The answer is whole, whatever the body still holds: that is read and dropped, and cannot be cancelled any more, so
-   * that the connection serves the next request.
+   * The answer is whole, whatever the body still holds: that is dropped, and cannot be cancelled any more, so that the
+   * connection serves the next request. A body that does not end soon is cut.
    */
   leave(): void {
+    if (this.#ended || this.#failure) return;
     this.#left = true;
+    this.#chunks = [];
     this.#options.signal.removeEventListener('abort', this.#onAbort);
-    const drop = async (): Promise<void> => {
-      while ((await this.read()) !== null);
-    };
-    drop().catch(() => {}); // how its connection ends is of no consequence to an answer that is whole
+    this.#clock.set(Math.min(LEAVE_MS, this.#options.idleMs));
+    this.#response?.resume();
   }
 
   /** Nobody reads on: closes the connection, unless the answer is whole. */
@@ -111,7 +120,7 @@ export class Exchange {
   }
 
   #take(chunk: Uint8Array): void {
-    if (this.#failure) return;
+    if (this.#failure || this.#left) return;
     this.#clock.stop();
     this.#received += chunk.length;
     if (this.#received > this.#options.responseBytes) {

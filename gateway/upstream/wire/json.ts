@@ -1,3 +1,5 @@
+import { UpstreamError } from '../errors.js';
+
 /** Reading what a server sent, whose every field may be missing or something else. */
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -9,6 +11,16 @@ function isObject(value: unknown): value is Json {
 }
 
 export const asList = (value: unknown): readonly unknown[] | null => (Array.isArray(value) ? value : null);
+
+/** Of tokens, choices or calls in a message. All of them are read at once, and nothing else runs meanwhile. */
+export const MAX_ENTRIES = 4096;
+
+/** @throws UpstreamError for a list that is too long */
+export function limited<T extends readonly unknown[] | null>(list: T): T {
+  if (list === null || list.length <= MAX_ENTRIES) return list;
+  const message = `the upstream sent more than ${MAX_ENTRIES} tokens, choices or tool calls at once`;
+  throw new UpstreamError('upstream_error', message);
+}
 
 export const asText = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 

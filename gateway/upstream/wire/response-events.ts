@@ -4,6 +4,7 @@ import { type Chunk, entriesOf, usageOf } from './chunks.js';
 import { asObject, asText, type Json, parseObject } from './json.js';
 
 const NOTHING = {
+  says: false,
   ...{ text: '', parts: [], beside: null, tokens: null, ids: null },
   ...{ promptIds: null, written: null, finishReason: null, usage: null },
 } as const;
@@ -17,7 +18,8 @@ const NOTHING = {
 export function readResponseEvent(message: string): Chunk {
   const event = checked(message);
   if (event.type === 'response.output_text.delta') {
-    return { ...NOTHING, text: asText(event.delta) ?? '', tokens: entriesOf(event.logprobs) };
+    const says = saysMore(event);
+    return { ...NOTHING, says, text: asText(event.delta) ?? '', tokens: entriesOf(event.logprobs) };
   }
   const kind = unscoredOf(event);
   if (kind === null) return { ...ending(event), beside: besideOf(event, []) };
@@ -50,12 +52,14 @@ function checked(message: string): Json {
   return event;
 }
 
-function ending({ type, response }: Json): Chunk {
-  if (type !== 'response.completed' && type !== 'response.incomplete') return NOTHING;
+function ending(event: Json): Chunk {
+  const { type, response } = event;
+  const says = saysMore(event);
+  if (type !== 'response.completed' && type !== 'response.incomplete') return { ...NOTHING, says };
   const { usage, incomplete_details: details } = asObject(response) ?? {};
   const { input_tokens: input, output_tokens: output } = asObject(usage) ?? {};
   return {
-    ...NOTHING,
+    ...{ ...NOTHING, says },
     finishReason: reasonOf(type, asObject(details)?.reason),
     usage: usageOf(input, output),
   };
@@ -65,6 +69,10 @@ function reasonOf(type: string, reason: unknown): FinishReason {
   if (type === 'response.completed') return 'stop';
   return reason === 'max_output_tokens' ? 'length' : (asText(reason) ?? 'length');
 }
+
+/** Others only say that the server is at work, and may be repeated for ever. */
+const saysMore = ({ type, delta }: Json): boolean =>
+  delta !== '' && !/(\.created|\.queued|\.in_progress|^keepalive)$/.test(asText(type) ?? '');
 
 /** What the model wrote beside its text. */
 function unscoredOf(event: Json): Unscored | null {

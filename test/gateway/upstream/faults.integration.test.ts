@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import {
   JSON_TYPE,
@@ -198,6 +199,79 @@ describe('after the first byte a fault is an error within, and there is no [DONE
       done: false,
       error: { code: 'upstream_timeout' },
     });
+  });
+
+  const EMPTY = {
+    system_fingerprint: 'f',
+    choices: [{ index: 0, delta: { content: '' }, finish_reason: null }],
+  };
+
+  it.each<[string, (reply: ScriptedReply) => void]>([
+    ['comments', (reply) => reply.write(': at work\n\n')],
+    ['empty chunks', (reply) => reply.data(EMPTY)],
+    ['chunks without choices', (reply) => reply.data({ choices: [] })],
+  ])('nothing but %s, for ever: upstream_timeout, at the beginning too', async (_, say) => {
+    const forever = (reply: ScriptedReply): void => {
+      const timer = setInterval(() => say(reply), 20);
+      reply.closed.then(() => clearInterval(timer));
+    };
+    expect(await begun(forever, TIMEOUTS)).toMatchObject({
+      text: 'One',
+      error: { code: 'upstream_timeout' },
+    });
+    const atFirst = await answered((_, reply) => forever(reply.head()), TIMEOUTS);
+    expect(atFirst).toMatchObject({ text: '', error: { code: 'upstream_timeout' } });
+  });
+
+  it('comments for longer than the limits do no harm to an answer that goes on', async () => {
+    const answer = await begun(async (reply) => {
+      for (const text of [' two', ' three', ' four', ' five']) {
+        for (let i = 0; i < 8; i++) await sleep(20).then(() => reply.write(': at work\n\n'));
+        reply.data(chunk(text));
+      }
+      reply.data(stopChunk).data('[DONE]').end();
+    }, TIMEOUTS);
+    expect(answer).toMatchObject({ text: 'One two three four five', done: true });
+  });
+
+  const entries = (length: number) =>
+    Array.from({ length }, () => ({ token: 'x', logprob: -1, top_logprobs: [] }));
+
+  it.each<[string, object]>([
+    ['tokens', { delta: { content: 'x'.repeat(4097) }, logprobs: { content: entries(4097) } }],
+    ['empty entries', { delta: { content: 'x' }, logprobs: { content: Array(300_000).fill({}) } }],
+    ['ids', { delta: { content: 'x' }, token_ids: Array(4097).fill(1) }],
+    ['tool calls', { delta: { tool_calls: Array(300_000).fill({}) } }],
+  ])('too many %s in a chunk: upstream_error', async (_, choice) => {
+    const answer = await begun((reply) => reply.data({ choices: [{ index: 0, ...choice }] }));
+    expect(answer).toMatchObject({ text: 'One', done: false, error: { code: 'upstream_error' } });
+    expect(answer.error!.message).toContain('more than 4096');
+  });
+
+  it('as many tokens as a chunk may have', async () => {
+    const choice = { delta: { content: 'x'.repeat(4096) }, logprobs: { content: entries(4096) } };
+    const answer = await begun((reply) =>
+      reply
+        .data({ choices: [{ index: 0, ...choice }] })
+        .data(stopChunk)
+        .data('[DONE]')
+        .end(),
+    );
+    expect(answer).toMatchObject({ text: `One${'x'.repeat(4096)}`, done: true });
+  });
+
+  it.each<[string, object]>([
+    ['text', { content: ' two' }],
+    ['a tool call', { tool_calls: [{ index: 0, function: { name: 'f', arguments: '{}' } }] }],
+  ])('%s after the finish_reason: upstream_error', async (_, delta) => {
+    const answer = await begun((reply) =>
+      reply
+        .data(stopChunk)
+        .data({ choices: [{ index: 0, delta }] })
+        .data('[DONE]')
+        .end(),
+    );
+    expect(answer).toMatchObject({ text: 'One', done: false, error: { code: 'upstream_error' } });
   });
 
   it('a cut between events, and in the middle of one: upstream_error', async () => {

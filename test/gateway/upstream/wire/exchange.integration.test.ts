@@ -32,6 +32,17 @@ describe('an answer that is whole', () => {
     await reply.closed;
   });
 
+  it('holds its connection no longer by sending on', async () => {
+    const { exchange, reply, arrived } = await answered();
+    exchange.leave();
+    for (let ms = 0; ms < 2100; ms += 300) {
+      reply.write(': still here\n\n');
+      await arrived();
+      await vi.advanceTimersByTimeAsync(300);
+    }
+    await reply.closed;
+  });
+
   it('leaves its connection to the next request where it ends', async () => {
     const { upstream, http, exchange, reply, arrived } = await answered();
     exchange.leave();

@@ -1,19 +1,34 @@
 import { once } from 'node:events';
+import { readdirSync, readlinkSync, writeFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
+import express from 'express';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createHttpServer } from '#gateway/http/http-server.js';
+import { useFolder } from '../../support/cli.js';
 import { chatRequest, request } from '../../support/raw.js';
 import { scriptedGateway } from '../../support/scripted-model.js';
 import { ask } from '../../support/waiting-model.js';
+
+const folder = useFolder();
 
 /** More than the system's buffers hold. */
 const BODY = Buffer.alloc(16 << 20);
 const LIMITS = { connections: 10, header_s: 5, body_s: 5, stall_s: 0.2 };
 
+async function listening(listener: RequestListener) {
+  const server = createHttpServer(LIMITS, listener);
+  onTestFinished(() => void server.close());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return { server, port: typeof address === 'object' ? address!.port : 0 };
+}
+
 /** A connection to a server that answers with a large body; the client has read nothing of it. */
 async function asked() {
-  const server = createHttpServer(LIMITS, (_, response) => {
+  const { server, port } = await listening((_, response) => {
     const slices = 256;
     const size = BODY.length / slices;
     const write = (i: number): void => {
@@ -22,12 +37,8 @@ async function asked() {
     };
     write(0);
   });
-  onTestFinished(() => void server.close());
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   const accepted = once(server, 'connection');
-  const address = server.address();
-  const socket = connect(typeof address === 'object' ? address!.port : 0, '127.0.0.1');
+  const socket = connect(port, '127.0.0.1');
   onTestFinished(() => void socket.destroy());
   socket.on('error', () => {});
   socket.write(request('GET /'));
@@ -61,6 +72,20 @@ describe('a response that nobody reads', () => {
     expect(connection.bytesWritten).toBeGreaterThan(0);
   });
 
+  it.skipIf(process.platform !== 'linux')('holds one file, however many are asked for', async () => {
+    writeFileSync(folder.path('large.bin'), BODY);
+    const { server, port } = await listening(express().use(express.static(folder.path(''))));
+    const accepted = once(server, 'connection');
+    const socket = connect(port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    socket.on('error', () => {});
+    socket.write(Buffer.concat(Array<Buffer>(16).fill(request('GET /large.bin', { Connection: null }))));
+    const [connection] = await accepted;
+    await expect.poll(() => openFiles('large.bin')).toBe(1);
+    await once(connection, 'close');
+    await expect.poll(() => openFiles('large.bin')).toBe(0);
+  });
+
   it('is sent to its end where it is read slowly', async () => {
     const { socket } = await asked();
     let read = 0;
@@ -75,15 +100,21 @@ describe('a response that nobody reads', () => {
   });
 
   it('is no response that has nothing to send yet', async () => {
-    const server = createHttpServer(LIMITS, async (_, response) => {
+    const { port } = await listening(async (_, response) => {
       await setTimeout(600);
       response.end('late');
     });
-    onTestFinished(() => void server.close());
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    const answer = await fetch(`http://127.0.0.1:${typeof address === 'object' ? address!.port : 0}`);
+    const answer = await fetch(`http://127.0.0.1:${port}`);
     expect(await answer.text()).toBe('late');
   });
 });
+
+/** Descriptors of this process. */
+const openFiles = (name: string): number =>
+  readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).endsWith(name);
+    } catch {
+      return false; // closed meanwhile
+    }
+  }).length;

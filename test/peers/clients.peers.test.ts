@@ -38,7 +38,8 @@ const GREEDY = { messages: MESSAGES, temperature: 0, max_tokens: 64, seed: 1 };
 const said = ({ choices, usage }: OpenAI.ChatCompletion) => ({
   usage: usage && [usage.prompt_tokens, usage.completion_tokens],
   choices: choices.map(({ finish_reason, message: { role, content, tool_calls } }) => ({
-    ...{ finish_reason, role, content },
+    // vLLM sends an empty text beside a call, only where the answer is whole.
+    ...{ finish_reason, role, content: content || null },
     calls: tool_calls?.map((call) => call.type === 'function' && call.function),
   })),
 });

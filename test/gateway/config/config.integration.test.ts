@@ -323,8 +323,11 @@ describe('flags for one model', () => {
   const models = async (flags: object, env = {}) => (await serveConfig(flags, env)).models;
 
   it('are for the embedded one by default', async () => {
-    expect(await models({ device: 'auto', maxStreams: 2 })).toEqual({
-      reasoner: { checkpoint: expect.stringMatching(/reasoner$/), device: 'auto', max_streams: 2 },
+    expect(await models({ device: 'auto', precision: 'int8', maxStreams: 2 })).toEqual({
+      reasoner: {
+        checkpoint: expect.stringMatching(/reasoner$/),
+        ...{ device: 'auto', precision: 'int8', max_streams: 2 },
+      },
     });
   });
 
@@ -367,6 +370,8 @@ describe('flags for one model', () => {
     [{ upstream: 'http://x', model: '/a' }, '--upstream: cannot be used with --model'],
     [{ scorer: '/a' }, '--scorer: requires --upstream'],
     [{ model: '/a', maxStreams: 4000 }, '--max-streams: Too big'],
+    [{ model: '/a', device: 'cuda', precision: 'int8' }, '--precision: int8 runs on the device cpu only'],
+    [{ upstream: 'http://x', upstreamModel: 'm', precision: 'int8' }, '--precision'],
   ])('refuses %o', async (flags, message) => {
     expect(await refusal(models(flags))).toContain(message);
   });

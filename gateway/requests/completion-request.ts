@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  checkStreamed,
   completionFields,
   type GenerationFields,
   LIMITS,
@@ -56,14 +57,7 @@ export const completionSchema = z
     stream_options: streamOptions,
     resumable,
   })
-  .refine(({ stream, stream_options }) => stream || !stream_options, {
-    path: ['stream_options'],
-    error: 'needs stream: true',
-  })
-  .refine(({ stream, resumable }) => stream || !resumable, {
-    path: ['resumable'],
-    error: 'needs stream: true',
-  });
+  .superRefine(checkStreamed);
 
 export type CompletionRequest = z.output<typeof completionSchema>;
 

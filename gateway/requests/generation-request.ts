@@ -66,23 +66,36 @@ export const completionFields = {
   stop: stop.nullish(),
 };
 
+export const topLogprobs = z
+  .int()
+  .min(0)
+  .max(LIMITS.topLogprobs)
+  .nullish()
+  .describe('Number of most probable alternatives reported for each token.');
+
 /** What the gateway itself reads of a request; an upstream is sent all fields as they came. */
 const generationFields = {
   ...completionFields,
   messages,
   max_tokens: z.int().min(1).nullish().describe('Older name of `max_completion_tokens`.'),
   max_completion_tokens: z.int().min(1).nullish().describe('Maximum length of the response, in tokens.'),
-  top_logprobs: z
-    .int()
-    .min(0)
-    .max(LIMITS.topLogprobs)
-    .nullish()
-    .describe('Number of most probable alternatives reported for each token.'),
+  top_logprobs: topLogprobs,
 };
 
 export const resumable = z.boolean().nullish().describe('Whether the generation outlives its connection.');
 
 export const streamOptions = z.looseObject({ include_usage: z.boolean().nullish() }).nullish();
+
+/** What only a stream has is refused of others. */
+export function checkStreamed(
+  request: Readonly<Partial<Record<'stream' | 'stream_options' | 'resumable', unknown>>>,
+  context: z.RefinementCtx,
+): void {
+  if (request.stream) return;
+  for (const name of ['stream_options', 'resumable'] as const) {
+    if (request[name]) context.addIssue({ code: 'custom', path: [name], message: 'needs stream: true' });
+  }
+}
 
 /** The body of `POST /v1/chat/completions`. What it does not name is the upstream's to judge. */
 export const chatSchema = z
@@ -97,14 +110,7 @@ export const chatSchema = z
     path: ['top_logprobs'],
     error: 'needs logprobs: true',
   })
-  .refine(({ stream, stream_options }) => stream || !stream_options, {
-    path: ['stream_options'],
-    error: 'needs stream: true',
-  })
-  .refine(({ stream, resumable }) => stream || !resumable, {
-    path: ['resumable'],
-    error: 'needs stream: true',
-  });
+  .superRefine(checkStreamed);
 
 export type ChatRequest = z.output<typeof chatSchema>;
 

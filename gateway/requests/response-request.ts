@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import {
+  checkStreamed,
   commonFields,
   type GenerationFields,
-  LIMITS,
   metadata,
   parse,
   resumable,
+  topLogprobs,
   transport,
 } from './generation-request.js';
 import { upTo } from './limited-list.js';
@@ -36,25 +37,22 @@ const input = z
   .describe('A text of the user, or a list of messages.');
 
 /** The body of `POST /v1/responses`. What it does not name is the upstream's to judge. */
-export const responseSchema = z.looseObject({
-  ...commonFields,
-  input: input.optional(),
-  instructions: z.string().nullish().describe('A system message before the input.'),
-  max_output_tokens: z.int().min(1).nullish().describe('Maximum length of the response, in tokens.'),
-  include: z
-    .array(z.string())
-    .nullish()
-    .describe(`What else to include; \`${LOGPROBS}\` for log-probabilities.`),
-  top_logprobs: z
-    .int()
-    .min(0)
-    .max(LIMITS.topLogprobs)
-    .nullish()
-    .describe('Number of most probable alternatives reported for each token.'),
-  metadata: metadata.nullish().describe('Returned with the response.'),
-  stream: z.boolean().nullish(),
-  resumable,
-});
+export const responseSchema = z
+  .looseObject({
+    ...commonFields,
+    input: input.optional(),
+    instructions: z.string().nullish().describe('A system message before the input.'),
+    max_output_tokens: z.int().min(1).nullish().describe('Maximum length of the response, in tokens.'),
+    include: z
+      .array(z.string())
+      .nullish()
+      .describe(`What else to include; \`${LOGPROBS}\` for log-probabilities.`),
+    top_logprobs: topLogprobs,
+    metadata: metadata.nullish().describe('Returned with the response.'),
+    stream: z.boolean().nullish(),
+    resumable,
+  })
+  .superRefine(checkStreamed);
 
 export type ResponseRequest = z.output<typeof responseSchema>;
 

@@ -49,7 +49,7 @@ export function openUpstreamModel(
     scorer,
     take,
   });
-  model.refresh();
+  model.inside.upstream?.look();
   return model;
 }
 

@@ -25,7 +25,7 @@ import type {
   PrepareOptions,
   ServedModel,
 } from '../models/served-model.js';
-import { checkOwnCompletion, type Prompt } from '../requests/completion-request.js';
+import { checkOwnCompletion } from '../requests/completion-request.js';
 import { type GenerationFields, textRequest } from '../requests/generation-request.js';
 import { guardSchema } from '../requests/guard-limits.js';
 import { checkOwnResponse } from '../requests/response-request.js';
@@ -35,8 +35,10 @@ import { logprobBranch } from './logprob-branch.js';
 import { logprobGuard, withoutRollbacks } from './logprob-guard.js';
 import { ALTERNATIVES, methodsOf } from './logprob-scores.js';
 import type { ScoredResponse, Scorer, Writing } from './scorer.js';
-import type { Capabilities, UpstreamRequest } from './upstream.js';
+import type { UpstreamRequest } from './upstream.js';
+import { UpstreamHealth } from './upstream-health.js';
 import {
+  begunOf,
   invalid,
   requestOf,
   tells,
@@ -57,17 +59,6 @@ function checkOwn(request: GenerationFields, { prompt, response }: PrepareOption
 
 const ECHOED = 'with echo the answer begins with the prompt';
 
-/** What is known of a text before it was written. */
-function begunOf(
-  prompt: Prompt | undefined,
-  { tokenIds }: Capabilities,
-): NonNullable<UpstreamRequest['begun']> {
-  const begun = { text: '', promptIds: null, ids: null };
-  if (prompt === undefined) return begun;
-  if (typeof prompt === 'string') return { ...begun, prompt, raw: true };
-  return { ...begun, promptIds: prompt, ids: tokenIds === 'none' ? null : [], raw: true };
-}
-
 /** Takes a place of so many, those of other processes included; `null` if there is none. */
 export type TakePlace = (most: number) => (() => void) | null | Promise<(() => void) | null>;
 
@@ -82,7 +73,7 @@ export class UpstreamModel implements ServedModel {
   readonly #failover: Failover;
   readonly #maxStreams: number;
   readonly #take: TakePlace;
-  readonly #logger: Logger;
+  readonly #health: UpstreamHealth;
   readonly #scorer: Scorer | null;
   /** Whether requests for anything but text are refused. */
   readonly #strict: boolean;
@@ -117,7 +108,7 @@ export class UpstreamModel implements ServedModel {
     this.#failover = failover;
     this.#maxStreams = maxStreams;
     this.#take = take;
-    this.#logger = logger;
+    this.#health = new UpstreamHealth(failover, logger);
     this.#scorer = scorer;
   }
 
@@ -126,7 +117,7 @@ export class UpstreamModel implements ServedModel {
       provider: 'openai',
       ...(this.#scorer && { engine: { engine: this.#scorer.engine, processes: ['score'] } }),
       upstream: {
-        look: () => this.look(),
+        look: () => this.#health.look(),
         up: () => this.#failover.servers.some(({ reachable }) => reachable),
       },
     };
@@ -154,47 +145,14 @@ export class UpstreamModel implements ServedModel {
     const scorer = this.#scorer?.state;
     const ready = upstreams.some(({ reachable }) => reachable) && (scorer?.running ?? true);
     // Who asks for readiness alone would never see a server go, or come back.
-    this.look();
+    this.#health.look();
     return { ready, streams: this.#streams, upstreams, ...(scorer && { scorer }) };
-  }
-
-  /** Asks those servers what they can do that have not said, or are in doubt; failures are in the log and the status. */
-  refresh(): void {
-    this.#failover.servers.forEach((server, upstream) => {
-      if (!server.due) return;
-      server.renew().then(
-        (capabilities) => {
-          this.#logger.info({ upstream, capabilities }, 'upstream answers');
-          const { lastError } = server;
-          if (lastError) this.#warn(upstream, lastError, 'upstream capabilities were not all probed');
-        },
-        (error: unknown) => this.#warn(upstream, error, 'upstream capabilities cannot be probed'),
-      );
-    });
-  }
-
-  /** The same, and asks those whether they are still there of which nothing was heard for a while. */
-  look(): void {
-    this.refresh();
-    this.#failover.servers.forEach((server, upstream) => {
-      if (!server.quiet) return;
-      server.check().catch((error: unknown) => this.#warn(upstream, error, 'upstream does not answer'));
-    });
-  }
-
-  #warn(upstream: number, error: unknown, message: string): void {
-    if (error instanceof UpstreamError) {
-      const { code, reason } = error;
-      this.#logger.warn({ upstream, code, reason }, message);
-    } else {
-      this.#logger.error({ err: error, upstream }, 'probe failed');
-    }
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
     const { canRetract, maxTokens, written, prompt, response } = options;
     if (this.#strict) checkOwn(request, options);
-    this.refresh();
+    this.#health.refresh();
     const capabilities = await this.#failover.capabilities();
     const topLogprobs = topLogprobsOf(request, capabilities);
     const lowered = topLogprobsWarnings(request, topLogprobs);

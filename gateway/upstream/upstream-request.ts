@@ -1,6 +1,7 @@
 import type { GuardEvent } from '../../src/stream/events.js';
 import { ApiError } from '../errors/api-error.js';
 import type { PrepareOptions } from '../models/served-model.js';
+import type { Prompt } from '../requests/completion-request.js';
 import { type GenerationFields, stopsOf } from '../requests/generation-request.js';
 import type { Capabilities, UpstreamRequest, UpstreamToken } from './upstream.js';
 import type { UpstreamServer } from './upstream-server.js';
@@ -34,6 +35,17 @@ export function requestOf(
     ...(isGiven(maxTokens) && { maxTokens }),
     stop: stopsOf(request),
   };
+}
+
+/** What is known of a text before it was written. */
+export function begunOf(
+  prompt: Prompt | undefined,
+  { tokenIds }: Capabilities,
+): NonNullable<UpstreamRequest['begun']> {
+  const begun = { text: '', promptIds: null, ids: null };
+  if (prompt === undefined) return begun;
+  if (typeof prompt === 'string') return { ...begun, prompt, raw: true };
+  return { ...begun, promptIds: prompt, ids: tokenIds === 'none' ? null : [], raw: true };
 }
 
 /** What the gateway says itself. */

@@ -170,13 +170,12 @@ async function f32Model(): Promise<string> {
   return target;
 }
 
-/** Of processes together. What is shared (weights, libraries) counts once: most of it all of them map. */
+/** Of processes together. What is shared (weights, libraries) counts once. */
 async function memoryOf(pids: readonly number[]): Promise<number | null> {
   const all = await Promise.all(pids.map(processMemory));
   const known = all.filter((memory) => memory !== null);
   if (known.length === 0 || known.length < all.length) return null;
-  const own = known.reduce((sum, memory) => sum + memory.private, 0);
-  return own + Math.max(...known.map(({ shared }) => shared));
+  return known.reduce((sum, memory) => sum + memory.proportional, 0);
 }
 
 /** The processes of a group. */

@@ -7,6 +7,11 @@ export interface ProcessMemory {
   readonly private: number;
   /** Pages of files (weights, libraries) and of shared memory that others map too. */
   readonly shared: number;
+  /**
+   * Each page divided by how often it is mapped: of several processes together, the memory that they take. A process
+   * that maps a file several times counts its pages as often in `resident` and `shared`.
+   */
+  readonly proportional: number;
 }
 
 /** `null` where /proc does not tell. */
@@ -19,6 +24,7 @@ export async function processMemory(pid: number): Promise<ProcessMemory | null> 
     resident: bytes('Rss'),
     private: bytes('Private_Clean') + bytes('Private_Dirty'),
     shared: bytes('Shared_Clean') + bytes('Shared_Dirty'),
+    proportional: bytes('Pss'),
   };
 }
 

@@ -246,8 +246,8 @@ function waitMs({ askedWaitS }: UpstreamError, attempt: number): number {
 }
 
 /**
- * Whether a server refuses the log-probabilities that only the gateway has asked for, as llama.cpp does with tools, and
- * OpenAI's models that reason. Such an answer is better unscored than refused.
+ * Whether a server refuses the log-probabilities that only the gateway has asked for, as llama.cpp does with tools in a
+ * stream. Such an answer is better unscored than refused.
  */
 const isOwnFault = ({ message }: UpstreamError, { fields = {}, begun, verbatim }: UpstreamRequest): boolean =>
   !verbatim && !begun && !fields.logprobs && /logprobs/i.test(message);

@@ -207,6 +207,7 @@ describe('a response of a model that flinch runs', () => {
     ['include[0]', { include: ['file_search_call.results'] }],
     ['top_logprobs', { top_logprobs: 21 }],
     ['metadata', { metadata: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`k${i}`, 'v'])) }],
+    ['resumable', { resumable: true }],
     ['previous_response_id', { previous_response_id: 'resp_1' }],
     ['conversation', { conversation: 'conv_1' }],
     ['background', { background: true }],

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { agreementCommand } from './agreement/agreement-command.js';
 import { correctCommand } from './correct/correct-command.js';
+import { detectionCommand } from './detection/detection-command.js';
 import { gatewayCommand } from './gateway/gateway-command.js';
 import { peersCommand } from './peers/peers-command.js';
 import { pretrainedCommand } from './pretrained/pretrained-command.js';
@@ -23,6 +24,7 @@ export function benchCommand(): Command {
     .addCommand(reportCommand())
     .addCommand(correctCommand())
     .addCommand(verdictCommand())
+    .addCommand(detectionCommand())
     .addCommand(schedulesCommand())
     .addCommand(agreementCommand())
     .addCommand(pretrainedCommand())

@@ -33,8 +33,8 @@ export interface GuardRequest {
   readonly method?: Method;
   /** A step is flagged by its own risk (`step`), or by the largest risk of its tokens (`token`). Default: `"step"`. */
   readonly per?: 'step' | 'token';
-  /** Score of a step: the largest (`max`) or the mean (`mean`) of its tokens' scores. Default: `"max"`. */
-  readonly statistic?: 'max' | 'mean';
+  /** Score of a step: the largest (`max`), the mean (`mean`) or the sum (`sum`) of its tokens' scores. Default: `"max"`. */
+  readonly statistic?: 'max' | 'mean' | 'sum';
   /** Target false-alarm rate of steps, or of tokens if `per` is `token`: a risk of at least 1 − `rate` is flagged, and a token with such a risk is a spike. Default: `0.02`. */
   readonly rate?: number;
   /** Tokens are sent at once (`immediate`), or in whole steps once they are settled (`held`); `rollback` and `reflect` are always `held` where nothing can be taken back: Server-Sent Events, whole responses, terminals. Default: `"immediate"`. */

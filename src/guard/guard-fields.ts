@@ -23,7 +23,9 @@ const judgingFields = {
   statistic: z
     .enum(STATISTICS)
     .default(DEFAULT_GUARD.statistic)
-    .describe("Score of a step: the largest (`max`) or the mean (`mean`) of its tokens' scores."),
+    .describe(
+      "Score of a step: the largest (`max`), the mean (`mean`) or the sum (`sum`) of its tokens' scores.",
+    ),
   rate: z
     .number({ error: rate })
     .gt(0, { error: rate })

@@ -37,7 +37,7 @@ export class CalibratedRisk implements RiskModel {
     return levels && scores ? conformalRank(scores.steps[statistic], levels, score) : null;
   }
 
-  /** `null` also for a calibration that was made before answers were collected. */
+  /** `null` also for a calibration without a whole answer. */
   ofAnswer(method: Method, statistic: Statistic, score: number): number | null {
     const { levels, methods } = this.#of.get(method) ?? {};
     const answers = methods?.[method]?.answers;

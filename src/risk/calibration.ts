@@ -5,10 +5,10 @@ import { METHODS, type Method } from '../uncertainty/method-names.js';
 import { TOKUR_LAWS } from '../uncertainty/settings.js';
 import { type CalibrationSettings, sameSettings, settingsOf } from './calibration-settings.js';
 import type { TokenDistributions } from './positions.js';
-import type { Statistic } from './risk.js';
+import { byStatistic, STATISTICS, type Statistic } from './risk.js';
 
 /** Changes when older readers would misread the file. */
-const FORMAT = 1;
+const FORMAT = 2;
 
 const size = z.number().positive();
 const counter = z.int().min(0);
@@ -40,12 +40,14 @@ const distribution = {
 const bin = z.strictObject({ from: counter, to: z.int().min(1).nullable(), ...distribution });
 const ordinary = z.strictObject(distribution);
 
+const ofEach = z.strictObject(byStatistic(() => ordinary));
+
 const methodScores = z.strictObject({
   tokens: ordinary,
   positions: z.array(bin),
-  steps: z.strictObject({ max: ordinary, mean: ordinary }),
-  /** Of whole answers; not in older files. */
-  answers: z.strictObject({ max: ordinary, mean: ordinary }).optional(),
+  steps: ofEach,
+  /** Of whole answers, where any was ordinary. */
+  answers: ofEach.optional(),
 });
 
 const calibration = z
@@ -86,11 +88,9 @@ const calibration = z
           refuse([...at, 'positions', i, 'to'], `must exceed from, which is ${bin.from}`);
         }
       }
-      check(steps.max, [...at, 'steps', 'max']);
-      check(steps.mean, [...at, 'steps', 'mean']);
-      if (answers) {
-        check(answers.max, [...at, 'answers', 'max']);
-        check(answers.mean, [...at, 'answers', 'mean']);
+      for (const statistic of STATISTICS) {
+        check(steps[statistic], [...at, 'steps', statistic]);
+        if (answers) check(answers[statistic], [...at, 'answers', statistic]);
       }
     }
     function check({ count, skipped, quantiles, below }: Distribution, path: PropertyKey[]): void {
@@ -112,7 +112,9 @@ const calibration = z
   });
 
 const calibrationFile = z.strictObject({
-  format: z.literal(FORMAT, { error: `must be ${FORMAT}; the file was made by another version of flinch` }),
+  format: z.literal(FORMAT, {
+    error: `must be ${FORMAT}; the file was made by another version of flinch: create it anew with flinch calibrate`,
+  }),
   /** Fingerprint of the checkpoint. */
   model: z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hexadecimal digits'),
   calibrations: z.array(calibration),
@@ -120,7 +122,7 @@ const calibrationFile = z.strictObject({
 
 export interface MethodCalibration extends TokenDistributions {
   readonly steps: Readonly<Record<Statistic, Distribution>>;
-  /** Of those answers of which all is ordinary; not there where none is, and in files made before they were collected. */
+  /** Of those answers of which all is ordinary; not there where none is. */
   readonly answers?: Readonly<Record<Statistic, Distribution>> | undefined;
 }
 

@@ -1,8 +1,18 @@
 import type { Method } from '../uncertainty/method-names.js';
 
-/** What of a step's token scores stands for the step. `mean` is length-normalised; a sum would favour short steps. */
-export const STATISTICS = ['max', 'mean'] as const;
+/**
+ * What of a step's token scores stands for the step. A `sum` ranks long steps above short ones, as there is more in them
+ * that can be wrong; `mean` does not know their length.
+ */
+export const STATISTICS = ['max', 'mean', 'sum'] as const;
 export type Statistic = (typeof STATISTICS)[number];
+
+/** One value for each statistic. */
+export const byStatistic = <T>(of: (statistic: Statistic) => T): Readonly<Record<Statistic, T>> => ({
+  max: of('max'),
+  mean: of('mean'),
+  sum: of('sum'),
+});
 
 /**
  * Where a score stands among ordinary ones: its rank in [0, 1], so that a threshold of 1 − rate raises an alarm for
@@ -23,9 +33,10 @@ export interface RiskModel {
 
 /** The score of a step, from those of its tokens that have one; −∞ for a step with none. */
 export function stepScore(statistic: Statistic, scores: readonly number[]): number {
-  const largest = scores.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
-  if (statistic === 'max' || scores.length === 0) return largest;
-  return scores.reduce((sum, score) => sum + score, 0) / scores.length;
+  if (scores.length === 0) return Number.NEGATIVE_INFINITY;
+  if (statistic === 'max') return scores.reduce((a, b) => Math.max(a, b));
+  const sum = scores.reduce((a, b) => a + b, 0);
+  return statistic === 'sum' ? sum : sum / scores.length;
 }
 
 /** One doubtful step is common; an answer that goes wrong has several. */

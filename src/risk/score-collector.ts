@@ -2,7 +2,7 @@ import { distributionOf, levelsFor } from '../numerics/distribution.js';
 import type { Method, Scores } from '../uncertainty/method-names.js';
 import type { MethodCalibration } from './calibration.js';
 import { byPosition, type TokenSample } from './positions.js';
-import { answerScore, STATISTICS, type Statistic, stepScore } from './risk.js';
+import { answerScore, byStatistic, STATISTICS, type Statistic, stepScore } from './risk.js';
 
 /** An answer as the guard saw it. */
 export interface ScoredAnswer {
@@ -31,7 +31,7 @@ export function samplesOf({ scores, steps: all }: ScoredAnswer, method: Method, 
     );
   return {
     tokens: tokens.map((score, index) => ({ index, score: score ?? Number.NEGATIVE_INFINITY })),
-    steps: { max: ofSteps('max'), mean: ofSteps('mean') },
+    steps: byStatistic(ofSteps),
   };
 }
 
@@ -100,8 +100,8 @@ export class ScoreCollector {
         method,
         {
           ...byIndex,
-          steps: { max: of('max'), mean: of('mean') },
-          ...(whole && { answers: { max: answers('max'), mean: answers('mean') } }),
+          steps: byStatistic(of),
+          ...(whole && { answers: byStatistic(answers) }),
         },
       ];
     });

@@ -18,9 +18,9 @@ export interface FlagOptions {
  * Turns each `step.closed` into `step.done`, the verdict, once all its tokens are scored or skipped by the schedule.
  * Steps come in order, before `generation.done`. Tokens inserted by the guard do not count. A step without scores, or
  * whose risk cannot be computed yet, is not flagged. A step with a token whose score is `missing` has no score and no
- * risk, because the other tokens do not represent the whole step. Where tokens were passed over, the largest score of
- * the others is at most that of the step, so its risk is a lower bound; of their mean there is none. `unscored` counts
- * both kinds of tokens. Only streaming scores count.
+ * risk, because the other tokens do not represent the whole step. Where tokens were passed over, the largest score and
+ * the sum of the others are at most those of the step, so its risk is a lower bound; of their mean there is none.
+ * `unscored` counts both kinds of tokens. Only streaming scores count.
  *
  * Errors if the stream ends while a score is outstanding, or if scores lack the method: unmeasured is not clean.
  *

@@ -79,7 +79,7 @@ describe('flinch calibrate', () => {
   it('keeps the old file at Ctrl-C', async () => {
     const old = folder.write(
       'old.json',
-      JSON.stringify({ format: 1, model: 'ab'.repeat(32), calibrations: [] }),
+      JSON.stringify({ format: 2, model: 'ab'.repeat(32), calibrations: [] }),
     );
     const running = start(['calibrate', '--tasks', '5000', '--output', old]);
     await setTimeout(1500); // whether it has begun to write or not

@@ -74,8 +74,8 @@ describe('calibration.json', () => {
   it('is refused by file and field', async () => {
     folder.write('broken.json', '{"format": 1');
     await expect(readCalibration(folder.path('broken.json'))).rejects.toThrow(/broken\.json: is not JSON/);
-    expect(problem(text.replace('"format":1', '"format":2'))).toMatch(
-      /^here\/calibration.json: format: must be 1/,
+    expect(problem(text.replace('"format":2', '"format":3'))).toMatch(
+      /^here\/calibration.json: format: must be 2/,
     );
     expect(problem(text.replace(MODEL, 'x'))).toContain('model: must be a SHA-256');
     expect(problem(text.replace('"alpha":0.0001,', ''))).toContain(
@@ -170,7 +170,7 @@ describe('withCalibration', () => {
   it('keeps none of another model', () => {
     const other = 'cd'.repeat(32);
     expect(withCalibration(two, other, derivative)).toEqual({
-      format: 1,
+      format: 2,
       model: other,
       calibrations: [derivative],
     });

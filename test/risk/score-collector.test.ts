@@ -24,11 +24,11 @@ const answer: ScoredAnswer = {
 };
 
 describe('samplesOf', () => {
-  it('scores steps by their largest and by their mean token, of those that have a score', () => {
-    expect(samplesOf(answer, 'nll').steps).toEqual({ max: [3, 5, 4], mean: [2, 5, 3] });
+  it('scores steps by the largest, the mean and the sum of those tokens that have a score', () => {
+    expect(samplesOf(answer, 'nll').steps).toEqual({ max: [3, 5, 4], mean: [2, 5, 3], sum: [4, 5, 6] });
     const { tokens, steps } = samplesOf(answer, 'adversarial');
     expect(tokens.map(({ score }) => score)).toEqual([10, SKIPPED, SKIPPED, 30, 50]);
-    expect(steps).toEqual({ max: [10, SKIPPED, 50], mean: [10, SKIPPED, 40] });
+    expect(steps).toEqual({ max: [10, SKIPPED, 50], mean: [10, SKIPPED, 40], sum: [10, SKIPPED, 80] });
   });
 
   it('leaves out the steps that do not count, with their tokens', () => {
@@ -38,7 +38,7 @@ describe('samplesOf', () => {
       { index: 1, score: 3 },
     ]);
     expect(steps.max).toEqual([3]);
-    expect(samplesOf(answer, 'nll', 0)).toEqual({ tokens: [], steps: { max: [], mean: [] } });
+    expect(samplesOf(answer, 'nll', 0)).toEqual({ tokens: [], steps: { max: [], mean: [], sum: [] } });
   });
 });
 

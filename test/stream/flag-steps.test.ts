@@ -136,11 +136,12 @@ describe('flagSteps', () => {
 
   const tokens = [tokenEvent(0), tokenEvent(1), tokenEvent(2)];
 
-  it('takes the largest or the mean score of those that are there, and asks for its risk once', async () => {
-    const events = [...tokens, nll(0, 2), skipped(1), nll(2, 6), closedEvent(0, 0, 3), doneEvent()];
+  it('takes the largest, the mean or the sum of the scores that are there, and asks for its risk once', async () => {
+    const events = [...tokens, nll(0, 1), skipped(1), nll(2, 5), closedEvent(0, 0, 3), doneEvent()];
     for (const [statistic, score] of [
-      ['max', 6],
-      ['mean', 4],
+      ['max', 5],
+      ['mean', 3],
+      ['sum', 6],
     ] as const) {
       const risks = new ManualRisks();
       expect(await verdicts(events, { statistic, risks })).toEqual([
@@ -204,6 +205,15 @@ describe('flagSteps', () => {
       expect(await verdicts(events, { per })).toEqual([{ score: 9, risk: 0.9, flagged: true, unscored: 2 }]);
     },
   );
+
+  it('judges by the sum of what is left where tokens were passed over', async () => {
+    const risks = new ManualRisks();
+    const events = [...tokens, late(0), nll(1, 5), nll(2, 4), closedEvent(0, 0, 3)];
+    expect(await verdicts(events, { statistic: 'sum', risks })).toEqual([
+      { score: 9, risk: 0.9, flagged: true, unscored: 1 },
+    ]);
+    expect(risks.asked).toEqual([['nll', 'sum', 9]]);
+  });
 
   it('has no risk by the mean of a part of the tokens', async () => {
     const risks = new ManualRisks();

@@ -1,4 +1,12 @@
-import { answerScore, type Method, type Problem, type RiskModel, stepScore, verify } from 'flinch/internals';
+import {
+  answerScore,
+  type Method,
+  type Problem,
+  type RiskModel,
+  type Statistic,
+  stepScore,
+  verify,
+} from 'flinch/internals';
 import type { Observed } from '../correct/answer-task.js';
 
 /** An answer with its verdict's risk, and what one could go by instead. */
@@ -24,7 +32,7 @@ export function judged(
   problem: Problem,
   { text, tokens, steps, scores }: Pick<Observed, 'text' | 'tokens' | 'steps' | 'scores'>,
   risks: RiskModel,
-  { method, statistic }: { readonly method: Method; readonly statistic: 'max' | 'mean' },
+  { method, statistic }: { readonly method: Method; readonly statistic: Statistic },
 ): JudgedAnswer {
   const of = (method: Method, from = 0, to = scores.length): number[] =>
     scores.slice(from, to).flatMap(({ [method]: score }) => (score === undefined ? [] : [score]));

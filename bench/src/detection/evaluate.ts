@@ -1,0 +1,176 @@
+import { STATISTICS, type Statistic, stepScore } from 'flinch/internals';
+import { median } from 'simple-statistics';
+import { areas } from '../statistics/areas.js';
+import { bootstrapDifference, percentileInterval, resample } from '../statistics/bootstrap.js';
+import type { Estimate } from '../statistics/estimate.js';
+import { rank } from '../statistics/ranking.js';
+import { recallAt } from '../statistics/recall.js';
+import { wilson } from '../statistics/wilson.js';
+import { MEASURES } from './measures.js';
+import type { ScoredAnswer } from './scored-answer.js';
+
+export const RATES = [0.01, 0.02, 0.05] as const;
+/** Of the groups, of the delays and of what rows are compared by. */
+export const RATE = 0.02;
+
+/** How well a score tells first wrong steps from right ones. */
+export interface Detector {
+  readonly measure: string;
+  readonly statistic: Statistic | 'length';
+  /** Of first wrong steps, where this share of right ones is flagged: one for each of the rates. */
+  readonly recall: readonly Estimate[];
+  readonly averagePrecision: Estimate;
+  readonly auroc: Estimate;
+  /** How much larger its recall at 2 % is than that of the first row. */
+  readonly difference: Estimate | null;
+  /** Tokens from the first wrong one to the one that the flag is known at: with the step's end, and as soon as the score passes. */
+  readonly delay: { readonly atEnd: number; readonly live: number } | null;
+}
+
+/** The steps of a kind, at the threshold that flags 2 % of all right steps. */
+export interface Group {
+  readonly of: string;
+  readonly right: number;
+  readonly falseAlarms: Estimate;
+  readonly wrong: number;
+  readonly recall: Estimate;
+}
+
+export interface Detection {
+  readonly answers: number;
+  readonly rightAnswers: number;
+  readonly steps: number;
+  readonly firstWrong: number;
+  readonly detectors: readonly Detector[];
+  /** By measure and statistic. */
+  readonly groups: Readonly<Record<string, readonly Group[]>>;
+}
+
+interface Step {
+  readonly answer: ScoredAnswer;
+  readonly group: number;
+  readonly step: number;
+  readonly from: number;
+  readonly to: number;
+  readonly wrong: boolean;
+}
+
+/** The steps up to the first wrong one: what follows an error is neither right nor wrong of itself. */
+const stepsOf = (answers: readonly ScoredAnswer[]): Step[] =>
+  answers.flatMap((answer, group) =>
+    answer.steps
+      .slice(0, (answer.firstWrong ?? answer.steps.length - 1) + 1)
+      .map((span, step) => ({ answer, group, step, ...span, wrong: step === answer.firstWrong })),
+  );
+
+interface Scorer {
+  readonly measure: string;
+  readonly statistic: Statistic | 'length';
+  readonly score: (step: Step) => number;
+}
+
+const tokenScores = (measure: string, { answer, from, to }: Step): number[] =>
+  answer.scores[measure]!.slice(from, to);
+
+const SCORERS: readonly Scorer[] = [
+  ...MEASURES.flatMap((measure) =>
+    STATISTICS.map((statistic): Scorer => {
+      return { measure, statistic, score: (step) => stepScore(statistic, tokenScores(measure, step)) };
+    }),
+  ),
+  { measure: 'tokens', statistic: 'length', score: ({ from, to }) => to - from },
+];
+
+/** @param grouped the measures and statistics whose groups are looked at, as {@link nameOf} */
+export function evaluate(answers: readonly ScoredAnswer[], grouped: readonly string[]): Detection {
+  const steps = stepsOf(answers);
+  const labels = steps.map(({ wrong }) => wrong);
+  const groups = steps.map(({ group }) => group);
+  const rankings = SCORERS.map(({ score }) => rank(steps.map(score), labels, groups));
+  const perScorer = RATES.length + 2;
+  const resampled = resample(answers.length, (weights) =>
+    rankings.flatMap((ranking) => {
+      const { auroc, averagePrecision } = areas(ranking, weights);
+      return [...RATES.map((rate) => recallAt(ranking, rate, weights)), averagePrecision, auroc];
+    }),
+  );
+  const compared = RATES.indexOf(RATE);
+  const detectors = SCORERS.map(({ measure, statistic, score }, i): Detector => {
+    const mine = resampled.slice(i * perScorer, (i + 1) * perScorer);
+    const [averagePrecision, auroc] = mine.slice(RATES.length).map(percentileInterval);
+    return {
+      measure,
+      statistic,
+      recall: mine.slice(0, RATES.length).map(percentileInterval),
+      averagePrecision: averagePrecision!,
+      auroc: auroc!,
+      difference: i === 0 ? null : bootstrapDifference(mine[compared]!, resampled[compared]!).difference,
+      delay: statistic === 'length' ? null : delayOf(steps, measure, statistic, thresholdOf(steps, score)),
+    };
+  });
+  return {
+    answers: answers.length,
+    rightAnswers: answers.filter(({ right }) => right).length,
+    steps: steps.length,
+    firstWrong: labels.filter(Boolean).length,
+    detectors,
+    groups: Object.fromEntries(
+      SCORERS.filter((scorer) => grouped.includes(nameOf(scorer))).map((scorer) => [
+        nameOf(scorer),
+        groupsOf(steps, scorer.score),
+      ]),
+    ),
+  };
+}
+
+export const nameOf = ({ measure, statistic }: Pick<Detector, 'measure' | 'statistic'>): string =>
+  `${measure}, ${statistic}`;
+
+/** Scores above it are flagged: no more than 2 % of the right steps. */
+function thresholdOf(steps: readonly Step[], score: Scorer['score']): number {
+  const right = steps
+    .filter(({ wrong }) => !wrong)
+    .map(score)
+    .sort((a, b) => b - a);
+  return right[Math.floor(RATE * right.length)] ?? Number.POSITIVE_INFINITY;
+}
+
+/** Medians over the first wrong steps that are flagged. */
+function delayOf(
+  steps: readonly Step[],
+  measure: string,
+  statistic: Statistic,
+  threshold: number,
+): Detector['delay'] {
+  const found = steps.filter(
+    (step) => step.wrong && stepScore(statistic, tokenScores(measure, step)) > threshold,
+  );
+  if (found.length === 0) return null;
+  const of = (flagAt: (step: Step) => number): number =>
+    median(found.map((step) => flagAt(step) - step.answer.wrongToken!));
+  const passes = (step: Step): number => {
+    const scores = tokenScores(measure, step);
+    const first = scores.findIndex((_, i) => stepScore(statistic, scores.slice(0, i + 1)) > threshold);
+    return step.from + first;
+  };
+  return { atEnd: of(({ to }) => to - 1), live: of(statistic === 'mean' ? ({ to }) => to - 1 : passes) };
+}
+
+function groupsOf(steps: readonly Step[], score: Scorer['score']): Group[] {
+  const threshold = thresholdOf(steps, score);
+  const tasks = [...new Set(steps.map(({ answer }) => answer.task))].sort();
+  const last = ({ answer, step }: Step): boolean => step === answer.steps.length - 1;
+  const kinds: [string, (step: Step) => boolean][] = [
+    ...tasks.map((task): [string, (step: Step) => boolean] => [task, ({ answer }) => answer.task === task]),
+    ['first steps', ({ step }) => step === 0],
+    ['last steps', (step) => step.step > 0 && last(step)],
+    ['steps between', (step) => step.step > 0 && !last(step)],
+  ];
+  const share = (some: readonly Step[]): Estimate =>
+    wilson(some.filter((step) => score(step) > threshold).length, some.length);
+  return kinds.map(([of, belongs]) => {
+    const mine = steps.filter(belongs);
+    const [wrong, right] = [mine.filter((step) => step.wrong), mine.filter((step) => !step.wrong)];
+    return { of, right: right.length, falseAlarms: share(right), wrong: wrong.length, recall: share(wrong) };
+  });
+}

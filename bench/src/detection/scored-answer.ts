@@ -1,0 +1,92 @@
+import {
+  type Engine,
+  encodePrompt,
+  type Problem,
+  samplingDefaults,
+  scoreResponse,
+  TokenSteps,
+  verify,
+} from 'flinch/internals';
+import { z } from 'zod';
+import { firstWrongStep } from '../steps/first-wrong-step.js';
+import { READINGS } from './measures.js';
+
+const index = z.int().min(0);
+
+/** An answer with the scores of its tokens, and what is wrong in it. */
+export const scoredAnswerSchema = z.object({
+  task: z.string(),
+  /** The final answer is. */
+  right: z.boolean(),
+  /** Tokens `from` to `to − 1` of each. */
+  steps: z.array(z.object({ from: index, to: index })),
+  firstWrong: index.nullable(),
+  /** The token that the first wrong words begin in. */
+  wrongToken: index.nullable(),
+  /** By measure, of every token. */
+  scores: z.record(z.string(), z.array(z.number())),
+});
+export type ScoredAnswer = z.output<typeof scoredAnswerSchema>;
+
+/**
+ * Answers a problem, and scores the answer as a guard would while it is written.
+ * @throws EngineError
+ */
+export async function scoredAnswer(
+  engine: Engine,
+  problem: Problem,
+  sampled: { readonly temperature: number; readonly seed: number },
+): Promise<ScoredAnswer> {
+  const { promptIds, ids, texts } = await written(engine, problem, sampled);
+  const segmenter = new TokenSteps();
+  const steps = [...texts.flatMap((text) => segmenter.push(text)), ...segmenter.end()];
+  const starts = [0];
+  for (const text of texts) starts.push(starts.at(-1)! + text.length);
+  const { right, span } = verify(problem, texts.join(''));
+  const scores: Record<string, number[]> = {};
+  for (const { measures, scoring } of READINGS) {
+    const { tokens } = await scoreResponse(engine, promptIds, ids, scoring);
+    for (const [name, method] of Object.entries(measures))
+      scores[name] = tokens.map((token) => token.scores[method]!);
+  }
+  return {
+    task: problem.task,
+    right,
+    steps: steps.map(({ from, to }) => ({ from, to })),
+    firstWrong: firstWrongStep(
+      span,
+      steps.map(({ from, to }) => [starts[from]!, starts[to]!]),
+    ),
+    wrongToken:
+      span &&
+      Math.max(
+        0,
+        starts.findLastIndex((start, i) => i < texts.length && start <= span[0]),
+      ),
+    scores,
+  };
+}
+
+async function written(
+  engine: Engine,
+  { question }: Problem,
+  sampled: { readonly temperature: number; readonly seed: number },
+) {
+  const { checkpoint, contextLength } = engine;
+  const promptIds = encodePrompt(checkpoint, [{ role: 'user', content: question }]);
+  const generation = await engine.generate({
+    promptIds,
+    maxTokens: contextLength - promptIds.length,
+    endIds: checkpoint.eosTokenIds,
+    stop: [],
+    topLogprobs: 0,
+    sampling: { ...samplingDefaults(checkpoint.generation), ...sampled },
+  });
+  const [ids, texts]: [number[], string[]] = [[], []];
+  for (;;) {
+    const item = await generation.next();
+    if (item.type === 'end') return { promptIds, ids, texts };
+    ids.push(item.id);
+    texts.push(item.text);
+  }
+}

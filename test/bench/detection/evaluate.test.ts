@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { evaluate, nameOf } from '#bench/detection/evaluate.js';
+import { MEASURES } from '#bench/detection/measures.js';
+import type { ScoredAnswer } from '#bench/detection/scored-answer.js';
+
+/** Steps of two tokens; the scores are those of every measure. */
+const answer = (scores: readonly number[], firstWrong: number | null = null): ScoredAnswer => ({
+  task: 'arithmetic',
+  right: firstWrong === null,
+  steps: Array.from({ length: scores.length / 2 }, (_, i) => ({ from: 2 * i, to: 2 * i + 2 })),
+  firstWrong,
+  wrongToken: firstWrong === null ? null : 2 * firstWrong,
+  scores: Object.fromEntries(MEASURES.map((measure) => [measure, [...scores]])),
+});
+
+describe('the results of flinch bench detection', () => {
+  // 99 right steps of (1, 1), one of (5, 0); wrong ones of (4, 4) and of (6, 0), what follows does not count.
+  const right = Array.from({ length: 33 }, () => answer([1, 1, 1, 1, 1, 1]));
+  const answers = [...right, answer([5, 0]), answer([4, 4, 9, 9], 0), answer([6, 0], 0)];
+  const { detectors, groups, ...counts } = evaluate(answers, ['entropy, sum']);
+  const of = (name: string) => detectors.find((detector) => nameOf(detector) === name)!;
+
+  it('count steps up to the first wrong one', () => {
+    expect(counts).toEqual({ answers: 36, rightAnswers: 34, steps: 102, firstWrong: 2 });
+  });
+
+  it('give recall at a share of false alarms, by each statistic', () => {
+    // At 1 % one right step may be flagged, and the one with a 5 is.
+    expect(of('nll, max').recall.map(({ value }) => value)).toEqual([1, 1, 1]);
+    expect(of('nll, sum').averagePrecision.value).toBe(1);
+    expect(of('nll, max').averagePrecision.value).toBeCloseTo((1 + 2 / 3) / 2);
+    expect(of('tokens, length').auroc.value).toBe(0.5);
+    expect(of('adversarial 8/64, max').difference).toBeNull();
+    expect(of('nll, max').difference?.value).toBe(0);
+  });
+
+  it('say when a flag is known: with the end of its step, or as soon as the score passes', () => {
+    // At 2 % both right ones above (1, 1) may be flagged: the threshold is a sum of 2, passed by the first token.
+    expect(of('nll, sum').delay).toEqual({ atEnd: 1, live: 0 });
+    expect(of('nll, mean').delay).toEqual({ atEnd: 1, live: 1 });
+    expect(of('tokens, length').delay).toBeNull();
+  });
+
+  it('are told apart by kind of step', () => {
+    expect(Object.keys(groups)).toEqual(['entropy, sum']);
+    const [task, first, last] = groups['entropy, sum']!;
+    expect(task).toMatchObject({ of: 'arithmetic', right: 100, wrong: 2 });
+    expect(task?.falseAlarms.value).toBe(0.01);
+    expect(first).toMatchObject({ of: 'first steps', right: 34 });
+    expect(last).toMatchObject({ of: 'last steps', right: 33, wrong: 0 });
+  });
+});

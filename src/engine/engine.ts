@@ -36,7 +36,8 @@ export interface EngineOptions {
   readonly contextLength?: number;
   /**
    * Bytes of private memory that sequences may be predicted to need, both processes together; one that does not fit is
-   * refused. By default 70 % of what is available when the engine opens.
+   * refused. By default 70 % of what is available when the engine opens. A tenth of it, at most 1 GiB, is for prompts that
+   * were read ({@link GenerateRequest.cacheScope}).
    */
   readonly memoryLimit?: number;
   /**
@@ -54,6 +55,9 @@ const DEFAULT_MAX_STREAMS = 16;
 const DEFAULT_CONTEXT_LIMIT = 8192;
 const DEFAULT_MEMORY_SHARE = 0.7;
 const DEFAULT_STALL_SECONDS = 60;
+/** Of the memory, in each of the two processes. */
+const PREFIX_SHARE = 0.05;
+const MAX_PREFIX_BYTES = 2 ** 29;
 
 /** Half of the cores for each process. */
 export function defaultThreads(): Readonly<Record<Role, number>> {
@@ -90,8 +94,10 @@ export class Engine {
     this.#now = options.now ?? (() => performance.now());
     const { decode, score } = defaultThreads();
     this.#threads = { decode: options.decodeThreads ?? decode, score: options.scoreThreads ?? score };
-    this.memory = new MemoryBudget(options.memoryLimit ?? DEFAULT_MEMORY_SHARE * process.availableMemory());
-    this.host = options.host ?? this.#ownHost(options, integerFile);
+    const memory = options.memoryLimit ?? DEFAULT_MEMORY_SHARE * process.availableMemory();
+    const prefixCacheBytes = Math.floor(Math.min(PREFIX_SHARE * memory, MAX_PREFIX_BYTES));
+    this.memory = new MemoryBudget(memory - 2 * prefixCacheBytes);
+    this.host = options.host ?? this.#ownHost(options, { integerFile, prefixCacheBytes });
   }
 
   #ownHost(
@@ -101,7 +107,7 @@ export class Engine {
       maxStreams = DEFAULT_MAX_STREAMS,
       stallSeconds = DEFAULT_STALL_SECONDS,
     }: EngineOptions,
-    integerFile: string | null,
+    { integerFile, prefixCacheBytes }: Pick<OpenMessage, 'integerFile' | 'prefixCacheBytes'>,
   ): EngineHost {
     const { config, tensors, weightBytes } = this.checkpoint;
     const open = (role: Role): Omit<OpenMessage, 'device'> => {
@@ -109,7 +115,7 @@ export class Engine {
       const written = role === 'decode' ? integerFile : null;
       return {
         ...{ type: 'open', role, source, integerFile: written },
-        ...{ threads, contextLength: this.contextLength },
+        ...{ threads, contextLength: this.contextLength, prefixCacheBytes },
       };
     };
     const devices = devicesFor({ device, precision });

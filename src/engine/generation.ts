@@ -25,6 +25,12 @@ export interface GenerateRequest {
   readonly topLogprobs: number;
   /** How many other continuations there may be at a time ({@link Generation.fork}): memory is set aside for them. */
   readonly forks?: number;
+  /**
+   * What was read of the prompt may be used again for prompts that begin alike and have the same scope, and the other way
+   * round: such as the next turn of a conversation. The response is the same, but comes earlier, which tells that somebody
+   * has asked it before. Without a scope nothing is kept.
+   */
+  readonly cacheScope?: string | undefined;
 }
 
 /** Another continuation of what has been written so far. */
@@ -61,7 +67,7 @@ export interface GenerationEnd {
 type Assembler = TextAssembler<Pick<SampledToken, 'id'> & Partial<SampledToken>>;
 
 /** What the decode process is asked for, beside what does not depend on the request. */
-type Ask = Pick<GenerateMessage, 'promptIds' | 'past' | 'forced' | 'sampling' | 'maxTokens'>;
+type Ask = Pick<GenerateMessage, 'promptIds' | 'past' | 'cacheScope' | 'forced' | 'sampling' | 'maxTokens'>;
 
 /** Where generations of the same text run, and what they share. */
 export interface GenerationContext {
@@ -120,9 +126,9 @@ export class Generation {
 
   /** @throws EngineError `unavailable`, `closed` */
   static async start(context: GenerationContext, request: GenerateRequest): Promise<Generation> {
-    const { promptIds, sampling, maxTokens } = request;
+    const { promptIds, sampling, maxTokens, cacheScope } = request;
     const generation = new Generation(context, request, []);
-    await generation.#ask({ promptIds, sampling, maxTokens });
+    await generation.#ask({ promptIds, sampling, maxTokens, cacheScope });
     return generation;
   }
 

@@ -32,6 +32,18 @@ export class KvCache {
     this.#buffers = Array.from({ length: 2 * shape.layers }, () => new Float32Array());
   }
 
+  /** What so many positions of it take. */
+  bytesOf(length: number): number {
+    const { kvHeads, headDim } = this.#shape;
+    return (
+      this.#buffers.length *
+      kvHeads *
+      headDim *
+      capacityFor(length, this.#limit) *
+      Float32Array.BYTES_PER_ELEMENT
+    );
+  }
+
   /** Another one for sequences of the same model. */
   empty(): KvCache {
     return new KvCache(this.#shape, this.#limit);

@@ -17,9 +17,19 @@ export interface OpenMessage {
   readonly device: Device;
   /** The most positions that one sequence may have. */
   readonly contextLength: number;
+  /** What the keys and values of texts that were read before may take. */
+  readonly prefixCacheBytes: number;
 }
 
-export interface GenerateMessage {
+/**
+ * Which texts may begin with keys and values that others have read: those of the same scope. Without one nothing is kept
+ * of a text, and nothing found for it.
+ */
+interface Cached {
+  readonly cacheScope?: string | undefined;
+}
+
+export interface GenerateMessage extends Cached {
   readonly type: 'generate';
   readonly stream: number;
   /** What the model has not seen yet, at least one token. */
@@ -75,11 +85,20 @@ export type FromDecode =
   | { readonly type: 'end'; readonly stream: number; readonly reason: 'stop' | 'length' }
   | { readonly type: 'failed'; readonly stream: number; readonly message: string };
 
+/** Asks to read a text ahead of its first pass, and for a `read` once that is done. */
+export interface ReadMessage extends Cached {
+  readonly type: 'read';
+  readonly stream: number;
+  readonly newIds: readonly number[];
+  /** Positions that are read. */
+  readonly end: number;
+}
+
 /** One score pass over positions `start` to `to − 2`, which scores tokens `from` to `to − 1`. */
 export interface PassMessage {
   readonly type: 'pass';
   readonly stream: number;
-  /** Tokens that the sequence has gained since the last pass; the first pass brings the prompt. */
+  /** Tokens that the sequence has gained since the last message; the first brings the prompt. */
   readonly newIds: readonly number[];
   readonly start: number;
   readonly from: number;
@@ -133,6 +152,7 @@ export interface ForkMessage {
 export type ToScore =
   | OpenMessage
   | PingMessage
+  | ReadMessage
   | PassMessage
   | SampleMessage
   /** A sequence that begins as the first `length` tokens of another one. */
@@ -167,6 +187,7 @@ export type FromScore =
       readonly tokens: readonly PassToken[];
       readonly positions: number;
     }
+  | { readonly type: 'read'; readonly stream: number }
   | { readonly type: 'forked'; readonly stream: number }
   /** Per token: log P(token) of each replica, or its derivative along the replica's noise; of TokUR EU, TU and AU. */
   | { readonly type: 'sampled'; readonly stream: number; readonly values: readonly (readonly number[])[] }

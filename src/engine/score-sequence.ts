@@ -6,6 +6,7 @@ import type {
   FromScore,
   PassMessage,
   PassToken,
+  ReadMessage,
   ReplicaOptions,
   SampleMessage,
   ToScore,
@@ -14,6 +15,7 @@ import type { Share } from './shared-hold.js';
 import { checkIds } from './token-ids.js';
 
 export type PassRequest = Omit<PassMessage, 'type' | 'stream'>;
+export type ReadRequest = Omit<ReadMessage, 'type' | 'stream'>;
 export type SampleRequest = Omit<SampleMessage, 'type' | 'stream'>;
 
 export interface PassResult {
@@ -82,6 +84,16 @@ export class ScoreSequence {
     }
   }
 
+  /**
+   * Reads the beginning of the text, before anything is asked about it.
+   * @throws EngineError `crashed`, `failed`, `closed`; RangeError for an id outside the vocabulary
+   */
+  async read(request: ReadRequest): Promise<void> {
+    checkIds('newIds', request.newIds, this.#context.vocabSize);
+    const message = await this.#ask({ type: 'read', ...request });
+    if (message.type !== 'read') throw unexpected(message);
+  }
+
   /** @throws EngineError `crashed`, `failed`, `closed`; RangeError for an id outside the vocabulary */
   async pass(request: PassRequest): Promise<PassResult> {
     checkIds('newIds', request.newIds, this.#context.vocabSize);
@@ -125,7 +137,9 @@ export class ScoreSequence {
     return answer;
   }
 
-  async #ask(message: Unaddressed<PassMessage | SampleMessage | ForkMessage>): Promise<FromScore> {
+  async #ask(
+    message: Unaddressed<ReadMessage | PassMessage | SampleMessage | ForkMessage>,
+  ): Promise<FromScore> {
     if (this.#asked) throw new EngineError('failed', 'a sequence handles one request at a time');
     this.#asked = true;
     try {

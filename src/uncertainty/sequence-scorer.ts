@@ -72,6 +72,7 @@ export class SequenceScorer {
    * @param promptIds at least one token: the first of the response needs something to follow
    * @param positions the longest that prompt and response may become: memory is set aside for it
    * @param forks how many other continuations there may be at a time
+   * @param cacheScope the prompt may begin with what was read for others of the same scope, bit for bit the same
    * @throws EngineError `memory`, `overloaded`, `unavailable`, `closed`; SettingsError; ModelError where the embeddings' RMS is needed and unreadable
    */
   static async open(
@@ -80,6 +81,7 @@ export class SequenceScorer {
     scoring: Scoring,
     positions = engine.contextLength,
     forks = 0,
+    cacheScope?: string,
   ): Promise<SequenceScorer> {
     if (promptIds.length === 0) throw new SettingsError('promptIds', 'needs at least one token');
     const { checkpoint } = engine;
@@ -92,7 +94,20 @@ export class SequenceScorer {
       sequence.release();
       throw error;
     }
-    return new SequenceScorer(sequence, [...promptIds], absolute);
+    const scorer = new SequenceScorer(sequence, [...promptIds], absolute);
+    scorer.#readAhead(cacheScope);
+    return scorer;
+  }
+
+  /** Reads what lies before the window of the first pass, while nothing of the response is there yet. */
+  #readAhead(cacheScope: string | undefined): void {
+    const { methods, schedule } = this.#scoring;
+    if (schedule.kind === 'offline') return;
+    const from = this.#promptIds.length;
+    const end = windowStart(schedule, from, from + schedule.block, methods.includes('adversarial'));
+    if (end <= 0) return;
+    const newIds = this.#unsent.splice(0);
+    void this.#inOrder(() => this.#sequence.read({ newIds, end, cacheScope }));
   }
 
   /** Positions that score passes ran over so far, summed. */

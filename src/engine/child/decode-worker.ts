@@ -7,6 +7,7 @@ import type { FromDecode, GenerateMessage } from '../protocol.js';
 import { rowsPerRun } from '../run-limits.js';
 import { Sampler, topTokens } from '../sampler.js';
 import type { Sessions } from './graph-sessions.js';
+import { LEAST_ROOM, PrefixCache, portion } from './prefix-cache.js';
 import { type Runtime, runSequences, runtimeOf } from './sequence-run.js';
 
 /** Prompt tokens in a run in which others write. */
@@ -34,6 +35,8 @@ export interface DecodeWorkerOptions {
   readonly threads: number;
   readonly device?: Device;
   readonly contextLength: number;
+  /** By default nothing is kept. */
+  readonly prefixCacheBytes?: number;
   readonly send: (message: FromDecode) => void;
 }
 
@@ -45,35 +48,47 @@ export class DecodeWorker {
   readonly #options: DecodeWorkerOptions;
   readonly #runtime: Runtime;
   readonly #streams = new Map<number, Stream>();
-  /** Of streams that have ended and may be continued. */
-  readonly #retained = new Map<number, KvCache>();
+  /** Those that have ended and may be continued. */
+  readonly #retained = new Map<number, Stream>();
+  readonly #prefixes: PrefixCache;
   #running = false;
 
   constructor(options: DecodeWorkerOptions) {
     this.#options = options;
     this.#runtime = runtimeOf(options);
+    this.#prefixes = new PrefixCache(options.prefixCacheBytes ?? 0);
   }
 
   generate(request: GenerateMessage): void {
-    const { stream, past } = request;
-    const known = past && (this.#streams.get(past.stream)?.cache ?? this.#retained.get(past.stream));
+    const { stream, past, promptIds } = request;
+    const known = past && (this.#streams.get(past.stream) ?? this.#retained.get(past.stream))?.cache;
     if (past && (known?.length ?? 0) < past.length) {
       const message = `stream ${past.stream} does not hold ${past.length} positions to continue`;
       this.#options.send({ type: 'failed', stream, message });
       return;
     }
+    const cache = past && known ? known.fork(past.length) : this.#read(request);
     this.#streams.set(stream, {
       request,
       sampler: new Sampler(request.sampling),
-      cache:
-        past && known
-          ? known.fork(past.length)
-          : new KvCache(this.#options.source.config, this.#options.contextLength),
-      pending: request.promptIds,
+      cache,
+      pending: past ? promptIds : promptIds.slice(cache.length),
       generated: 0,
       credit: request.credit,
     });
     void this.#run();
+  }
+
+  /** What is known of the prompt. */
+  #read({ cacheScope, promptIds }: GenerateMessage): KvCache {
+    const found = cacheScope === undefined ? null : this.#prefixes.find(cacheScope, promptIds);
+    return found ?? new KvCache(this.#options.source.config, this.#options.contextLength);
+  }
+
+  /** Of the prompt, as far as it was read: what the response adds is read one row at a time. */
+  #keep({ request: { cacheScope, past, promptIds }, cache }: Stream): void {
+    if (cacheScope === undefined || past) return;
+    this.#prefixes.keep(cacheScope, promptIds.slice(0, cache.length), cache);
   }
 
   credit(id: number, tokens: number): void {
@@ -83,6 +98,8 @@ export class DecodeWorker {
   }
 
   cancel(id: number): void {
+    const stream = this.#streams.get(id) ?? this.#retained.get(id);
+    if (stream) this.#keep(stream);
     this.#streams.delete(id);
     this.#retained.delete(id);
   }
@@ -103,9 +120,10 @@ export class DecodeWorker {
     let room = this.#room();
     for (const stream of this.#streams.values()) {
       const prefill = stream.pending.length > 1;
-      if (stream.credit === 0 || (prefill && room === 0)) continue;
-      const ids = stream.pending.slice(0, prefill ? room : 1);
-      if (prefill) room -= ids.length;
+      const count = prefill ? portion(stream.cache.length, stream.pending.length, room) : 1;
+      if (stream.credit === 0 || count === 0) continue;
+      const ids = stream.pending.slice(0, count);
+      if (prefill) room -= count;
       const refusal = this.#refusal(stream, ids.length);
       if (refusal) this.#fail(stream, refusal);
       else turns.push({ stream, ids });
@@ -124,7 +142,7 @@ export class DecodeWorker {
     const writing = [...this.#streams.values()].some(
       ({ pending, credit }) => pending.length === 1 && credit > 0,
     );
-    return writing ? Math.min(rows, PREFILL_BESIDE) : rows;
+    return Math.max(LEAST_ROOM, writing ? Math.min(rows, PREFILL_BESIDE) : rows);
   }
 
   /** What keeps a sequence from growing, found before others share a run with it. */
@@ -201,9 +219,11 @@ export class DecodeWorker {
     if (stream.generated === maxTokens) this.#end(stream, 'length');
   }
 
-  #end({ request: { stream, retain }, cache }: Stream, reason: 'stop' | 'length'): void {
+  #end(ended: Stream, reason: 'stop' | 'length'): void {
+    const { stream, retain } = ended.request;
     this.#streams.delete(stream);
-    if (retain) this.#retained.set(stream, cache);
+    if (retain) this.#retained.set(stream, ended);
+    else this.#keep(ended);
     this.#options.send({ type: 'end', stream, reason });
   }
 

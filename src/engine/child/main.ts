@@ -35,14 +35,16 @@ async function open(message: OpenMessage): Promise<void> {
 }
 
 async function openDecode(message: OpenMessage): Promise<void> {
-  const { threads, device, contextLength, integerFile } = message;
+  const { threads, device, contextLength, prefixCacheBytes, integerFile } = message;
   const integers = integerFile === null ? null : await openIntegerWeights(message.source, integerFile);
   const source = integers ? { ...message.source, integers } : message.source;
   // Products of integers are slow unless they are packed.
   const sessions = new Sessions(source, { threads, device, prepacking: integers !== null });
   await sessions.get({ kind: 'forward', sequences: 1, result: 'logprobs' });
   if (device !== 'cpu') await probeDecode({ sessions, source, threads, contextLength });
-  const worker = new DecodeWorker({ sessions, source, threads, device, contextLength, send });
+  const worker = new DecodeWorker({
+    ...{ sessions, source, threads, device, contextLength, prefixCacheBytes, send },
+  });
   process.on('message', (message: ToDecode) => {
     if (message.type === 'generate') worker.generate(message);
     else if (message.type === 'credit') worker.credit(message.stream, message.tokens);
@@ -50,13 +52,22 @@ async function openDecode(message: OpenMessage): Promise<void> {
   });
 }
 
-async function openScore({ source, threads, device, contextLength }: OpenMessage): Promise<void> {
+async function openScore({
+  source,
+  threads,
+  device,
+  contextLength,
+  prefixCacheBytes,
+}: OpenMessage): Promise<void> {
   const sessions = new Sessions(source, { threads, device });
   await sessions.get({ kind: 'score', sequences: 1, form: 'perturb' });
   if (device !== 'cpu') await probeScore({ sessions, source, threads, contextLength });
-  const worker = new ScoreWorker({ sessions, source, threads, device, contextLength, send });
+  const worker = new ScoreWorker({
+    ...{ sessions, source, threads, device, contextLength, prefixCacheBytes, send },
+  });
   process.on('message', (message: ToScore) => {
     if (message.type === 'pass') worker.pass(message);
+    else if (message.type === 'read') worker.read(message);
     else if (message.type === 'fork') worker.fork(message);
     else if (message.type === 'replicas') worker.replicas(message.stream, message.options);
     else if (message.type === 'sample') worker.sample(message);

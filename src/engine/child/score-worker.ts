@@ -9,6 +9,7 @@ import type {
   FromScore,
   PassMessage,
   PassToken,
+  ReadMessage,
   ReplicaOptions,
   SampleMessage,
 } from '../protocol.js';
@@ -16,6 +17,7 @@ import { fitsOneRun, type RunSize, rowsPerRun } from '../run-limits.js';
 import { ChunkedPass } from './chunked-pass.js';
 import type { Sessions } from './graph-sessions.js';
 import { openReplicas } from './open-replicas.js';
+import { LEAST_ROOM, PrefixCache, portion } from './prefix-cache.js';
 import type { Replicas } from './replicas.js';
 import { type AttackedWindow, runForward, runScorePass, type Top, type Window } from './score-pass.js';
 import { type Runtime, runtimeOf } from './sequence-run.js';
@@ -30,6 +32,9 @@ const MAX_BATCH_LAYERS = 32;
 interface Sequence {
   readonly ids: number[];
   cache: KvCache;
+  /** Positions at the beginning that were read, and that no pass has computed since. */
+  clean: number;
+  cacheScope: string | undefined;
   readonly replicas: Map<ReplicaOptions['kind'], Replicas>;
 }
 
@@ -54,6 +59,8 @@ export interface ScoreWorkerOptions {
   readonly threads: number;
   readonly device?: Device;
   readonly contextLength: number;
+  /** By default nothing is kept. */
+  readonly prefixCacheBytes?: number;
   readonly send: (message: FromScore) => void;
 }
 
@@ -65,12 +72,25 @@ export class ScoreWorker {
   readonly #options: ScoreWorkerOptions;
   readonly #runtime: Runtime;
   readonly #sequences = new Map<number, Sequence>();
+  readonly #prefixes: PrefixCache;
   #jobs: Job[] = [];
   #running = false;
 
   constructor(options: ScoreWorkerOptions) {
     this.#options = options;
     this.#runtime = runtimeOf(options);
+    this.#prefixes = new PrefixCache(options.prefixCacheBytes ?? 0);
+  }
+
+  /** Of a sequence that nothing is known of yet. */
+  read(message: ReadMessage): void {
+    const { stream, newIds, end, cacheScope } = message;
+    const sequence = this.#sequence(message);
+    const found = cacheScope === undefined ? null : this.#prefixes.find(cacheScope, newIds.slice(0, end));
+    if (found) Object.assign(sequence, { cache: found, clean: found.length });
+    sequence.cacheScope = cacheScope;
+    this.#advance(stream, readSequence(message, sequence, this.#runtime));
+    void this.#run();
   }
 
   pass(message: PassMessage): void {
@@ -110,6 +130,8 @@ export class ScoreWorker {
   }
 
   release(stream: number): void {
+    const { cacheScope, ids, clean, cache } = this.#sequences.get(stream) ?? { cacheScope: undefined };
+    if (cacheScope !== undefined) this.#prefixes.keep(cacheScope, ids.slice(0, clean), cache);
     this.#sequences.delete(stream);
     this.#jobs = this.#jobs.filter((job) => job.stream !== stream);
   }
@@ -119,6 +141,8 @@ export class ScoreWorker {
     const sequence: Sequence = this.#sequences.get(stream) ?? {
       ids: [],
       cache: new KvCache(source.config, contextLength),
+      clean: 0,
+      cacheScope: undefined,
       replicas: new Map(),
     };
     this.#sequences.set(stream, sequence);
@@ -241,17 +265,25 @@ function* forkSequence(stream: number, source: Sequence, sequence: Sequence): St
   return { type: 'forked', stream };
 }
 
+function* readSequence({ stream, end }: ReadMessage, sequence: Sequence, runtime: Runtime): Steps {
+  sequence.cache.reserve(end);
+  yield* fill(sequence, end, runtime);
+  return { type: 'read', stream };
+}
+
 /** A pass, after what lies before its window. Room is made first: what does not fit fails before others join. */
 function* scoreSequence(
   message: PassMessage,
-  { ids, cache }: Sequence,
+  sequence: Sequence,
   context: { readonly runtime: Runtime; readonly sessions: Sessions },
 ): Steps {
   const { stream, start, from, to, adversary } = message;
+  const { ids, cache } = sequence;
   const most = topOf(message);
+  sequence.clean = Math.min(sequence.clean, adversary ? start : from - 1);
   cache.reserve(to - 1);
   // Without an adversary only the scored rows themselves are needed, whatever the window.
-  yield* fill({ ids, cache }, adversary ? start : from - 1, context.runtime);
+  yield* fill(sequence, adversary ? start : from - 1, context.runtime);
   const positions = to - 1 - start;
   const targets = ids.slice(from, to);
   if (!adversary) {
@@ -294,7 +326,7 @@ function* sampleSequence(
   const replicas = sequence.replicas.get(kind);
   if (!replicas) throw new Error(`the sequence has no replicas of kind ${kind}`);
   cache.reserve(to - 1);
-  if (replicas.needsClean) yield* fill({ ids, cache }, to - 1, runtime);
+  if (replicas.needsClean) yield* fill(sequence, to - 1, runtime);
   replicas.cut(from - 1);
   const values = yield* ownRuns(replicas.advance(ids.slice(0, to), from, cache));
   return { type: 'sampled', stream, values };
@@ -302,16 +334,18 @@ function* sampleSequence(
 
 /** Clean keys and values of the first `end` positions, as far as they are not held yet. */
 function* fill(
-  { ids, cache }: Pick<Sequence, 'ids' | 'cache'>,
+  sequence: Sequence,
   end: number,
   runtime: Runtime,
 ): Generator<Run, void, readonly PassToken[]> {
+  const { ids, cache } = sequence;
+  const size = Math.max(LEAST_ROOM, rowsPerRun(runtime, { keys: end, passes: 1, scored: false }));
   while (cache.length < end) {
     const start = cache.length;
-    const size = rowsPerRun(runtime, { keys: end, passes: 1, scored: false });
-    const chunk = ids.slice(start, Math.min(end, start + size));
+    const chunk = ids.slice(start, start + portion(start, end - start, size));
     // onnxruntime dies of a division by zero when no row is scored: one is, for nothing.
     yield { kind: 'forward', window: { cache, start, ids: chunk, targets: [0] } };
+    if (sequence.clean === start) sequence.clean += chunk.length;
   }
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { DecodeWorker } from '#src/engine/child/decode-worker.js';
 import { Sessions } from '#src/engine/child/graph-sessions.js';
@@ -25,6 +25,7 @@ beforeEach(() => {
     source: checkpoint,
     threads: 1,
     contextLength: 512,
+    prefixCacheBytes: 2 ** 20,
     send: (message) => sent.push(message),
   });
 });
@@ -124,5 +125,58 @@ describe('DecodeWorker', () => {
       message: expect.stringContaining('limit of 512'),
     });
     expect(sent.at(-1)).toMatchObject({ type: 'end', stream: 2 });
+  });
+
+  describe('reads no beginning twice', () => {
+    const prompt = Array.from({ length: 120 }, (_, i) => 10 + ((7 * i) % 500));
+    const rows: number[] = [];
+
+    beforeEach(async () => {
+      rows.length = 0;
+      const session = await sessions.get({ kind: 'forward', sequences: 1, result: 'logprobs' });
+      const run = session.run.bind(session);
+      vi.spyOn(session, 'run').mockImplementation((feeds, fetches) => {
+        rows.push(feeds['ids.0']!.dims[0]!);
+        return run(feeds, fetches);
+      });
+    });
+    afterEach(() => vi.restoreAllMocks());
+
+    const written = async (message: GenerateMessage) => {
+      sent = [];
+      worker.generate(message);
+      await idle();
+      return sent.map((message) => ({ ...message, stream: 0 }));
+    };
+
+    it('of the same scope, and writes the same, to the last bit', async () => {
+      const alone = await written(request(1, { promptIds: prompt, maxTokens: 4 }));
+      const first = await written(request(2, { promptIds: prompt, maxTokens: 4, cacheScope: 'a' }));
+      const second = await written(request(3, { promptIds: prompt, maxTokens: 4, cacheScope: 'a' }));
+      const other = await written(request(4, { promptIds: prompt, maxTokens: 4, cacheScope: 'b' }));
+      expect(rows.filter((count) => count > 1)).toEqual([120, 120, 8, 120]);
+      for (const same of [first, second, other]) expect(same).toEqual(alone);
+    });
+
+    it('of a conversation, where the next turn begins with the last one', async () => {
+      const next = [...prompt, 5, 6, 7, ...prompt.slice(0, 30)];
+      const alone = await written(request(1, { promptIds: next, maxTokens: 4 }));
+      await written(request(2, { promptIds: prompt, maxTokens: 4, cacheScope: 'a' }));
+      rows.length = 0;
+      expect(await written(request(3, { promptIds: next, maxTokens: 4, cacheScope: 'a' }))).toEqual(alone);
+      expect(rows.filter((count) => count > 1)).toEqual([41]);
+    });
+
+    it('also of one that was cancelled, as far as it was read, and of one that may be continued', async () => {
+      worker.generate(request(1, { promptIds: prompt, maxTokens: 50, cacheScope: 'a' }));
+      while (sent.length === 0) await setTimeout(1);
+      worker.cancel(1);
+      await idle();
+      rows.length = 0;
+      await written(request(2, { promptIds: [...prompt, 1, 2], retain: true, cacheScope: 'a' }));
+      worker.cancel(2);
+      await written(request(3, { promptIds: [...prompt, 1, 2], cacheScope: 'a' }));
+      expect(rows.filter((count) => count > 1)).toEqual([10, 10]);
+    });
   });
 });

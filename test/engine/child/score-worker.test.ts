@@ -4,7 +4,7 @@ import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { ScoreWorker } from '#src/engine/child/score-worker.js';
 import type { Session } from '#src/engine/ort-session.js';
-import type { FromScore, PassMessage } from '#src/engine/protocol.js';
+import type { FromScore, PassMessage, ReadMessage } from '#src/engine/protocol.js';
 import { checkpointFolder } from '../../support/golden.js';
 
 let checkpoint: Checkpoint;
@@ -24,7 +24,8 @@ beforeEach(() => {
   sent = [];
   forwardRuns = vi.spyOn(forward, 'run');
   const send = (message: FromScore) => sent.push(message);
-  worker = new ScoreWorker({ sessions, source: checkpoint, threads: 1, contextLength: 8192, send });
+  const limits = { contextLength: 8192, prefixCacheBytes: 2 ** 24 };
+  worker = new ScoreWorker({ sessions, source: checkpoint, threads: 1, ...limits, send });
 });
 afterEach(() => vi.restoreAllMocks());
 
@@ -105,5 +106,58 @@ describe('ScoreWorker', () => {
     worker.pass(pass(2, 72));
     await answered(2);
     expect(sent.map(({ type }) => type)).toEqual(['failed', 'scored']);
+  });
+
+  describe('reads ahead', () => {
+    const LENGTH = 300;
+    const read = (stream: number, newIds: readonly number[], cacheScope?: string): ReadMessage => ({
+      type: 'read',
+      stream,
+      newIds,
+      end: LENGTH - 8 - 64,
+      cacheScope,
+    });
+    const rowsRead = () =>
+      forwardRuns.mock.calls.map(([feeds]) => feeds['ids.0'].dims[0]).reduce((a, b) => a + b, 0);
+    const scored = async (stream: number) => {
+      worker.pass({ ...pass(stream, LENGTH), newIds: ids(LENGTH).slice(-8) });
+      while (!sent.some((message) => message.type === 'scored' && message.stream === stream))
+        await setTimeout(1);
+      const [scores] = sent.filter((message) => message.type === 'scored' && message.stream === stream);
+      return { ...scores, stream: 0 };
+    };
+
+    it('and not twice what others have read in the same scope, with the same scores to the last bit', async () => {
+      worker.pass(pass(1, LENGTH));
+      await answered(1);
+      const alone = { ...sent.find((message) => message.type === 'scored'), stream: 0 };
+      const prompt = ids(LENGTH).slice(0, -8);
+      const [first, again, other] = [2, 3, 4];
+      for (const [stream, scope, rows] of [
+        [first, 'a', LENGTH - 72],
+        [again, 'a', 4],
+        [other, 'b', LENGTH - 72],
+      ] as const) {
+        forwardRuns.mockClear();
+        worker.read(read(stream, prompt, scope));
+        await answered(stream);
+        expect(rowsRead()).toBe(rows);
+        expect(await scored(stream)).toEqual(alone);
+        worker.release(stream);
+      }
+    });
+
+    it('and keeps nothing that a pass has written since', async () => {
+      const prompt = ids(LENGTH).slice(0, -8);
+      worker.read(read(1, prompt, 'a'));
+      await answered(1);
+      worker.pass({ ...pass(1, LENGTH), newIds: ids(LENGTH).slice(-8), start: 100 });
+      while (!sent.some(({ type }) => type === 'scored')) await setTimeout(1);
+      worker.release(1);
+      forwardRuns.mockClear();
+      worker.read(read(2, prompt, 'a'));
+      await answered(2);
+      expect(rowsRead()).toBe(LENGTH - 72 - 96);
+    });
   });
 });

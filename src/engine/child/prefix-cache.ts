@@ -1,0 +1,110 @@
+import type { KvCache } from '../kv-cache.js';
+
+/**
+ * Texts are cut where a block of so many positions ends. onnxruntime's products on a CPU take rows in groups, and round a
+ * group of one otherwise than the others: cut anywhere else, or to a last part of one row, a text would come to other
+ * numbers in the last digits.
+ */
+const BLOCK = 16;
+const wholeBlocks = (positions: number): number => BLOCK * Math.floor(positions / BLOCK);
+
+/** Fewer positions are read as fast as they are found. */
+const LEAST = 2 * BLOCK;
+/** Rows of a run in which any text goes on. */
+export const LEAST_ROOM = 2 * BLOCK;
+
+interface Entry {
+  readonly ids: readonly number[];
+  readonly cache: KvCache;
+}
+
+/**
+ * Keys and values of texts that were read, for others that begin alike: the next turn of a conversation, or the same
+ * instructions. Those used longest ago go first.
+ *
+ * A text comes to the same numbers whether or not its beginning was found here: bit for bit on a CPU, unless others were
+ * in the runs that read it, which changes roundings with and without this.
+ */
+export class PrefixCache {
+  readonly #limit: number;
+  /** By scope, the one used last at the end. */
+  readonly #scopes = new Map<string, Entry[]>();
+  /** In the order of use. */
+  readonly #used = new Map<Entry, string>();
+  #bytes = 0;
+
+  /** @param limit bytes; 0 keeps nothing */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /**
+   * A copy of the longest beginning that is known.
+   * @param scope only what was kept under the same one is found: how long an answer takes tells what is known
+   * @param ids what is to be read; the last two of them are left to be
+   */
+  find(scope: string, ids: readonly number[]): KvCache | null {
+    let [best, longest]: [Entry | null, number] = [null, LEAST - 1];
+    for (const entry of this.#scopes.get(scope) ?? []) {
+      const length = wholeBlocks(Math.min(commonLength(entry.ids, ids), ids.length - 2));
+      if (length > longest) [best, longest] = [entry, length];
+    }
+    if (!best) return null;
+    this.#used.delete(best);
+    this.#used.set(best, scope);
+    return best.cache.fork(longest);
+  }
+
+  /** @param read those whose keys and values stand first in the cache, of which a copy is kept */
+  keep(scope: string, read: readonly number[], cache: KvCache): void {
+    const ids = read.slice(0, wholeBlocks(read.length));
+    if (ids.length < LEAST) return;
+    const mine = this.#scopes.get(scope) ?? [];
+    const same = mine.find((entry) => commonLength(entry.ids, ids) === ids.length);
+    if (same) {
+      this.#used.delete(same);
+      this.#used.set(same, scope);
+      return;
+    }
+    for (const entry of mine) if (commonLength(entry.ids, ids) === entry.ids.length) this.#drop(entry, scope);
+    if (cache.bytesOf(ids.length) > this.#limit) return;
+    const entry = { ids, cache: cache.fork(ids.length) };
+    this.#scopes.set(scope, [...(this.#scopes.get(scope) ?? []), entry]);
+    this.#used.set(entry, scope);
+    this.#bytes += entry.cache.bytesOf(ids.length);
+    for (const [oldest, of] of this.#used) {
+      if (this.#bytes <= this.#limit) break;
+      this.#drop(oldest, of);
+    }
+  }
+
+  #drop(entry: Entry, scope: string): void {
+    this.#used.delete(entry);
+    this.#bytes -= entry.cache.bytesOf(entry.ids.length);
+    const rest = (this.#scopes.get(scope) ?? []).filter((other) => other !== entry);
+    if (rest.length > 0) this.#scopes.set(scope, rest);
+    else this.#scopes.delete(scope);
+  }
+}
+
+function commonLength(a: readonly number[], b: readonly number[]): number {
+  const most = Math.min(a.length, b.length);
+  let length = 0;
+  while (length < most && a[length] === b[length]) length += 1;
+  return length;
+}
+
+/**
+ * How many of the next tokens of a text to read in a run: at most `room`, and all or whole blocks of them that leave more
+ * than one. 0 where that cannot be.
+ * @param room at least {@link LEAST_ROOM}, unless others have taken the rest of it
+ */
+export function portion(position: number, pending: number, room: number): number {
+  if (pending <= room) return pending;
+  const count = wholeBlocks(position + room) - position;
+  return Math.max(0, pending - count === 1 ? count - BLOCK : count);
+}

@@ -34,6 +34,8 @@ const QUIET = new Set([
   'Upstream models down',
   'Queue depth',
   'Scorer mismatches',
+  'Tokens passed over',
+  'Dropped log lines',
   'FlinchScorerMismatch',
   'model:gen_ai_server_time_to_first_token_seconds_above_10:ratio_rate10m',
   'FlinchSlowFirstToken',

@@ -17,7 +17,7 @@ import type { Anchor, TokenCard } from './token-card.js';
 import { TokenText } from './token-text.js';
 import { describeError } from './words.js';
 
-/** Tokens in their colours, or Markdown without them. */
+/** Tokens in their colours, or Markdown with nothing but flags. */
 export type View = 'tokens' | 'formatted';
 
 /** A question and its answer on the page: text, rollbacks, curves, legend, replay, status. */
@@ -113,7 +113,7 @@ export class AnswerView {
     this.#legend.element.hidden = formatted || methods.length === 0;
     this.#chart.element.hidden = methods.length === 0;
     this.#formatted.element.hidden = !formatted;
-    if (formatted) this.#formatted.update(answerText(answer));
+    if (formatted) this.#formatted.update(answer);
     this.#curves.update(answer, method);
     this.#legend.update(answer, method, scale);
     this.#rollbacks.update(answer);

@@ -1,6 +1,8 @@
 import DOMPurify from 'dompurify';
-import { Marked } from 'marked';
+import { type Answer, answerText } from 'flinch-client';
 import { element } from './dom.js';
+import { toHtml } from './markdown.js';
+import { flaggedRanges } from './queries.js';
 
 /** No images or forms: what a model writes must not make the browser ask any server for anything. */
 const ALLOWED_TAGS = [
@@ -20,34 +22,23 @@ const ALLOWED_TAGS = [
     'strong',
     'em',
     'del',
+    'mark',
   ],
   ...['ul', 'ol', 'li', 'a', 'table', 'thead', 'tbody', 'tr', 'th', 'td'],
 ];
 const ALLOWED_ATTR = ['href', 'title', 'start', 'align'];
 const ALLOWED_URI_REGEXP = /^(https?|mailto):/i;
 
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
-const escaped = (text: string): string => text.replace(/[&<>]/g, (sign) => ENTITIES[sign] ?? sign);
-
-/** Tags in an answer are shown as they were written: `List<int>` is no HTML, and `<think>` is to be seen. */
-const markdown = new Marked({
-  gfm: true,
-  breaks: true,
-  renderer: {
-    html: ({ text }) => escaped(text),
-    image: ({ text, href }) => escaped(text || href),
-  },
-});
-
-/** The answer as Markdown, without colours: a token may hold half of a mark, or two. */
+/** The answer as Markdown with its flagged steps, without colours: a token may hold half of a mark, or two. */
 export class FormattedText {
   readonly element = element('div', { class: 'formatted', hidden: '' });
   #drawn = '';
 
-  update(text: string): void {
-    if (text === this.#drawn) return;
-    this.#drawn = text;
-    const fragment = DOMPurify.sanitize(markdown.parse(text, { async: false }), {
+  update(answer: Answer): void {
+    const html = toHtml(answerText(answer), flaggedRanges(answer));
+    if (html === this.#drawn) return;
+    this.#drawn = html;
+    const fragment = DOMPurify.sanitize(html, {
       ALLOWED_TAGS,
       ALLOWED_ATTR,
       ALLOWED_URI_REGEXP,

@@ -1,7 +1,8 @@
-import type { Answer, Flag, Rollback, Step, Token } from 'flinch-client';
+import { type Answer, answerText, type Flag, type Rollback, type Step, type Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
-import { riskStrength } from '#src/risk/risk-scale.js';
+import { rankWords, riskStrength } from '#src/risk/risk-scale.js';
 import { fullScale, strength } from './colour.js';
+import type { MarkedRange } from './markdown.js';
 
 /** What the page asks of an answer. */
 
@@ -72,6 +73,18 @@ export function stepAt({ steps, flags }: Answer, index: number): Step | (Flag & 
   if (settled) return settled;
   const flag = flags.findLast(holds);
   return flag && flag.step >= steps.length ? { ...flag, flagged: true } : null;
+}
+
+/** Where flagged steps are in the text of the answer, in characters; those of other parts have no text there. */
+export function flaggedRanges(answer: Answer): readonly MarkedRange[] {
+  const { tokens, steps, flags } = answer;
+  const open = flags.findLast(({ step }) => step >= steps.length);
+  const flagged = [...steps.filter(({ flagged }) => flagged), ...(open ? [open] : [])];
+  const textUpTo = (index: number): number => answerText({ tokens: tokens.slice(0, index) }).length;
+  return flagged.map(({ from, to, risk }) => {
+    const rank = risk === null ? '' : `: ${rankWords(risk, 'steps')}`;
+    return { from: textUpTo(from), to: textUpTo(to), title: `Flagged step${rank}` };
+  });
 }
 
 /** The rollback that a token came out of. */

@@ -48,6 +48,12 @@ function withoutScorer(request_id: string) {
   ];
 }
 
+/** The verdict on its only step. */
+const flagged = (text: string) => ({
+  ...{ type: 'step.done', response_id: 'resp-1', offset: 4, step: 0, from: 0, to: 1, text },
+  ...{ per: 'step', method: 'nll', score: 0.5, risk: 0.99, calibrated: false, flagged: true },
+});
+
 describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
   const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.0015));
   let browser: Browser;
@@ -450,7 +456,9 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     await page.routeWebSocket('**/v1/stream', (socket) => {
       socket.onMessage((message) => {
         const { request_id } = JSON.parse(String(message));
-        for (const event of withoutScorer(request_id)) {
+        const events = withoutScorer(request_id);
+        const last = { ...events.at(-1), offset: events.length };
+        for (const event of [...events.slice(0, -1), flagged(text), last]) {
           socket.send(JSON.stringify(event.type === 'token.delta' ? { ...event, text } : event));
         }
       });
@@ -464,6 +472,14 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     const formatted = answer.locator('.formatted');
     expect(await formatted.locator('strong').textContent()).toBe('Yes');
     expect(await formatted.locator('code').textContent()).toBe('List<int>');
+    const marks = formatted.locator('mark');
+    expect((await marks.allTextContents()).join('')).toContain('Yes: List<int>');
+    expect(await marks.first().getAttribute('title')).toContain('Flagged step');
+    const [drawn, flags] = await marks.evaluateAll((all) => [
+      all.map((mark) => getComputedStyle(mark).textDecorationStyle),
+      all.filter((mark) => getComputedStyle(mark, '::before').content.includes('⚑')).length,
+    ]);
+    expect([new Set(drawn), flags]).toEqual([new Set(['wavy']), 1]);
     expect(await formatted.locator('img, script').count()).toBe(0);
     expect(await formatted.textContent()).toContain('<img src="https://evil.example/?q">');
     const links = await formatted

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, EMPTY_ANSWER, foldAnswer } from '#client/answer.js';
+import { type Answer, answerText, EMPTY_ANSWER, foldAnswer } from '#client/answer.js';
 import type { GenerationEvent } from '#client/protocol.js';
 import {
+  flaggedRanges,
   methodsOf,
   rollbackAt,
   scaleOf,
@@ -71,6 +72,19 @@ describe('what the page asks of an answer', () => {
     expect(stepAt(play(events), 2)).toBeNull();
     const again = play([...events.slice(0, -1), ...numbered([settled({ step: 1, from: 2, to: 3 })])]);
     expect(stepAt(again, 2)).toMatchObject({ step: 1, flagged: true });
+  });
+
+  it('finds flagged steps in the text, settled or not, and not those that were replaced', () => {
+    const events = rolledBack();
+    const flag = events.findIndex(({ type }) => type === 'step.flagged');
+    const texts = (answer: Answer): readonly string[] =>
+      flaggedRanges(answer).map(({ from, to }) => answerText(answer).slice(from, to));
+    expect(texts(play(events.slice(0, flag)))).toEqual([]);
+    expect(texts(play(events.slice(0, flag + 1)))).toEqual(['So 4']);
+    expect(texts(play(events))).toEqual([]);
+    const again = play([...events.slice(0, -1), ...numbered([settled({ step: 1, from: 2, to: 3 })])]);
+    expect(texts(again)).toEqual(['!']);
+    expect(flaggedRanges(again)[0]?.title).toMatch(/^Flagged step: higher than .* of ordinary steps$/);
   });
 
   it('finds the rollback that a token came out of', () => {

@@ -61,6 +61,9 @@ export interface ScoreOptions {
   readonly lagTokens?: number | undefined;
 }
 
+/** How long after the end of the text passes may still begin, with `lagTokens`; then what waits is passed over. */
+export const END_WAIT_MS = 5000;
+
 /** Blocks that may wait: a source that ignores the gate ends in an error instead of in exhausted memory. */
 const MAX_WAITING_BLOCKS = 64;
 
@@ -70,8 +73,8 @@ const MAX_WAITING_BLOCKS = 64;
  * A token is emitted at once, unless the first token that lacks scores is more than `block` tokens back: then it
  * waits. So scores follow their token by at most `block` tokens, and all precede `generation.done` and completion. With
  * `lagTokens`, every token is emitted at once, and each is scored or passed over (`reason: 'lag'`); the end waits for
- * the pass that runs, and for those of at most `lagTokens` tokens and the last block. A failure of scoring is an error
- * of the stream, and ends the generation.
+ * the pass that runs, and for those of at most `lagTokens` tokens and the last block that begin within
+ * {@link END_WAIT_MS}. A failure of scoring is an error of the stream, and ends the generation.
  *
  * @example
  * const open = () => SequenceScorer.open(engine, request.promptIds, scoring);
@@ -89,6 +92,7 @@ export function score(options: ScoreOptions): OperatorFunction<WrittenEvent, Gen
       let received = from;
       let scored = from;
       let done: DoneEvent | null = null;
+      let deadline = Number.POSITIVE_INFINITY;
       /** Of tokens that are not of the text and whose scores have not come. */
       const parts = new Map<number, Part>();
       let release: (() => void) | null = null;
@@ -127,7 +131,7 @@ export function score(options: ScoreOptions): OperatorFunction<WrittenEvent, Gen
         if (blocks) {
           const whole = blocks.push(newToken(token, begins(token.text, token)));
           subscriber.next(token);
-          if (whole) enqueue((scorer) => scoreNext(blocks, scorer));
+          if (whole) enqueue((scorer) => scoreNext(blocks, scorer, deadline));
           return;
         }
         waiting.push(token);
@@ -155,8 +159,9 @@ export function score(options: ScoreOptions): OperatorFunction<WrittenEvent, Gen
         },
         error: (error: unknown) => subscriber.error(error),
         complete: () => {
+          deadline = performance.now() + END_WAIT_MS;
           if (!blocks) enqueue((scorer) => scorer.finish());
-          else if (blocks.end()) enqueue((scorer) => scoreNext(blocks, scorer));
+          else if (blocks.end()) enqueue((scorer) => scoreNext(blocks, scorer, deadline));
           passes.then(
             () => {
               if (done) subscriber.next(done);
@@ -182,14 +187,15 @@ export function score(options: ScoreOptions): OperatorFunction<WrittenEvent, Gen
 const indexOf = (event: TokenEvent | UpstreamEvent): number =>
   event.type === 'token.delta' ? event.index : event.at - 1;
 
-/** Scores the next of the blocks that wait, or passes it over. */
+/** Scores the next of the blocks that wait, or passes it over: each after the deadline, in `performance.now()`. */
 async function scoreNext(
   blocks: WaitingBlocks<ScorableToken>,
   scorer: TokenScorer,
+  deadline: number,
 ): Promise<readonly Scored[]> {
   const block = blocks.take();
   if (!block) return [];
-  if (block.passedOver) {
+  if (block.passedOver || performance.now() >= deadline) {
     const passed = await scorer.passOver(block.tokens);
     return passed.map((score) => (score.skipped.length > 0 ? { ...score, reason: 'lag' } : score));
   }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { Subject, take } from 'rxjs';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   type DoneEvent,
   FlowGate,
@@ -11,6 +11,7 @@ import {
   type TokenScore,
   type WrittenEvent,
 } from '#src/index.js';
+import { END_WAIT_MS } from '#src/stream/score.js';
 
 const BLOCK = 2;
 
@@ -312,6 +313,18 @@ describe('score with lagTokens', () => {
     expect(log.slice(7)).toEqual(['s0', 's1', 'lag2', 'lag3', 'lag4', 'lag5']);
     await scorer.answer();
     expect(log.slice(13)).toEqual(['s6', 'done', 'complete']);
+  });
+
+  it('passes over what waits once the end has waited long enough', async () => {
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
+    onTestFinished(() => clock.mockRestore());
+    await send(0, 1);
+    await send(2, 3, 4);
+    await end();
+    clock.mockReturnValue(END_WAIT_MS);
+    await scorer.answer();
+    expect(log.slice(5)).toEqual(['s0', 's1', 'lag2', 'lag3', 'lag4', 'done', 'complete']);
+    expect(scorer.pushed).toEqual([[100, 101]]);
   });
 
   it('ends with an error when scoring fails', async () => {

@@ -52,6 +52,15 @@ export const PEERS = {
     disk: 0.6e9,
     parts: [environment('litellm')],
   },
+  'open-webui': {
+    purpose: 'Open WebUI 0.12.4: a chat app before other servers',
+    licence: 'Open WebUI License (BSD-3-Clause with a clause on branding)',
+    download: 3.3e9,
+    disk: 6.6e9,
+    torch: TORCH,
+    notes: ['is only set up: tests start it'],
+    parts: [environment('open-webui')],
+  },
   transformers: {
     purpose: 'transformers 5.19.0 and torch 2.13.0: reference values (the environment of vllm)',
     licence: 'Apache-2.0, BSD-3-Clause',

@@ -2,13 +2,15 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Part, Workshop } from './part.js';
 import { FIXED, findPython, runUv, uvParts } from './uv.js';
-import { ENVIRONMENTS, type EnvironmentName, NEWEST, OVERRIDES } from './versions.js';
+import { ENVIRONMENTS, type EnvironmentName, NEWEST, OVERRIDES, PYTHON_OF } from './versions.js';
 
 /** What an environment must be able to import. */
 const MODULES: Readonly<Record<EnvironmentName, readonly string[]>> = {
   tools: ['gguf', 'safetensors.numpy', 'tokenizers'],
   vllm: ['vllm.version', 'transformers', 'gguf', 'onnxscript'],
   litellm: ['litellm'],
+  // The import of its application makes a database.
+  'open-webui': ['open_webui', 'socketio', 'torch'],
   polygraph: ['lm_polygraph'],
   uqlm: ['uqlm'],
   // `thinkbooster` itself is a namespace: its import says nothing.
@@ -24,7 +26,7 @@ export function environment(name: EnvironmentName): Part {
     needs: uvParts,
     make: async (target, workshop) => {
       // Relocatable: it is moved to its place when it is whole.
-      const python = await findPython(workshop);
+      const python = await findPython(workshop, PYTHON_OF[name]);
       await runUv(workshop, ['venv', '--no-project', '--relocatable', '--python', python, target]);
       const [required, overrides] = [join(target, 'requirements.txt'), join(target, 'overrides.txt')];
       writeFileSync(required, `${requirements}\n`);

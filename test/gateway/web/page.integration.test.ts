@@ -50,7 +50,7 @@ function withoutScorer(request_id: string) {
 
 /** The verdict on its only step. */
 const flagged = (text: string) => ({
-  ...{ type: 'step.done', response_id: 'resp-1', offset: 4, step: 0, from: 0, to: 1, text },
+  ...{ type: 'step.done', response_id: 'resp-1', step: 0, from: 0, to: 1, text },
   ...{ per: 'step', method: 'nll', score: 0.5, risk: 0.99, calibrated: false, flagged: true },
 });
 
@@ -457,9 +457,9 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
       socket.onMessage((message) => {
         const { request_id } = JSON.parse(String(message));
         const events = withoutScorer(request_id);
-        const last = { ...events.at(-1), offset: events.length };
-        for (const event of [...events.slice(0, -1), flagged(text), last]) {
-          socket.send(JSON.stringify(event.type === 'token.delta' ? { ...event, text } : event));
+        const all = [...events.slice(0, -1), flagged(text), ...events.slice(-1)];
+        for (const [offset, event] of all.entries()) {
+          socket.send(JSON.stringify({ ...event, ...(event.type === 'token.delta' && { text }), offset }));
         }
       });
     });

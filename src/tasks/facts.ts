@@ -1,6 +1,7 @@
 import { HEADINGS } from './navigate.js';
-import type { Task } from './problem.js';
+import type { EmbeddedTask, Task } from './problem.js';
 import { COLORS } from './shuffled-objects.js';
+import { statedIn } from './solution.js';
 
 /** From, and up to but without; in UTF-16 code units, as `slice` counts. */
 export type Span = readonly [start: number, end: number];
@@ -28,7 +29,7 @@ export function extractFacts(task: Task, response: string): Extraction {
   const facts: Fact[] = [];
   let start = 0;
   for (const line of response.split('\n')) {
-    const text = factOf[task](line);
+    const text = isEmbedded(task) ? factOf[task](line) : statedIn(line);
     if (text !== null) facts.push({ text, span: [start, start + line.length] });
     start += line.length + 1;
   }
@@ -45,8 +46,8 @@ const POSITION = new RegExp(`\\(-?\\p{Nd}+, -?\\p{Nd}+\\) (${HEADINGS.join('|')}
 
 const equation = (line: string): string | null => EQUATION.exec(line)?.[0] ?? null;
 
-/** The fact that a line states. */
-const factOf: Readonly<Record<Task, (line: string) => string | null>> = {
+/** The fact that a line of the embedded model states. */
+const factOf: Readonly<Record<EmbeddedTask, (line: string) => string | null>> = {
   word_problem: equation,
   arithmetic: equation,
   shuffled_objects: (line) => {
@@ -59,3 +60,5 @@ const factOf: Readonly<Record<Task, (line: string) => string | null>> = {
   },
   navigate: (line) => POSITION.exec(line)?.[0] ?? null,
 };
+
+const isEmbedded = (task: Task): task is EmbeddedTask => task in factOf;

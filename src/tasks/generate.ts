@@ -2,13 +2,21 @@ import { mersenne } from 'pure-rand/generator/mersenne';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import { arithmetic } from './arithmetic.js';
 import { chance, choice } from './draw.js';
+import { counting, sets, sorting, strings } from './families/lists.js';
+import { clock, dates, units } from './families/measures.js';
+import { average, equation, expression, sequence, sharing } from './families/numbers.js';
+import { oneStep } from './families/one-step.js';
+import { ages, heights, ordering, tracking, truth } from './families/people.js';
+import { change, percent, story, table } from './families/shopping.js';
+import { distance, walk } from './families/walks.js';
+import type { Draft } from './families/working.js';
 import { navigate } from './navigate.js';
 import { type Problem, TASKS, type Task } from './problem.js';
 import { shuffledObjects } from './shuffled-objects.js';
 import { webOfLies } from './web-of-lies.js';
 import { wordProblem } from './word-problem.js';
 
-type Generate = (random: RandomGenerator, hard: boolean) => Problem;
+type Generate = (random: RandomGenerator, hard: boolean) => Draft;
 
 interface Family {
   readonly generate: Generate;
@@ -22,6 +30,30 @@ const FAMILIES: Readonly<Record<Task, Family>> = {
   shuffled_objects: { generate: shuffledObjects, weight: 2 },
   web_of_lies: { generate: webOfLies, weight: 1 },
   navigate: { generate: navigate, weight: 1 },
+  one_step: { generate: oneStep, weight: 4 },
+  expression: { generate: expression, weight: 2 },
+  story: { generate: story, weight: 2 },
+  table: { generate: table, weight: 1 },
+  percent: { generate: percent, weight: 1 },
+  equation: { generate: equation, weight: 1 },
+  sequence: { generate: sequence, weight: 1 },
+  sharing: { generate: sharing, weight: 1 },
+  average: { generate: average, weight: 1 },
+  units: { generate: units, weight: 1 },
+  clock: { generate: clock, weight: 1 },
+  dates: { generate: dates, weight: 1 },
+  sorting: { generate: sorting, weight: 1 },
+  sets: { generate: sets, weight: 1 },
+  counting: { generate: counting, weight: 1 },
+  strings: { generate: strings, weight: 1 },
+  heights: { generate: heights, weight: 1 },
+  ordering: { generate: ordering, weight: 1 },
+  truth: { generate: truth, weight: 1 },
+  tracking: { generate: tracking, weight: 1 },
+  walk: { generate: walk, weight: 1 },
+  change: { generate: change, weight: 1 },
+  ages: { generate: ages, weight: 1 },
+  distance: { generate: distance, weight: 1 },
 };
 
 export interface GenerateOptions {
@@ -41,12 +73,10 @@ export interface GenerateOptions {
  */
 export function generateProblems({ seed, count, hard = 0.25, tasks = TASKS }: GenerateOptions): Problem[] {
   if (tasks.length === 0) throw new RangeError('tasks: needs at least one');
-  const tickets = tasks.flatMap((task): Generate[] => {
-    const { generate, weight } = FAMILIES[task];
-    return Array.from({ length: weight }, () => generate);
-  });
+  const tickets = tasks.flatMap((task) => Array.from({ length: FAMILIES[task].weight }, () => task));
   return Array.from({ length: count }, (_, i) => {
     const random = mersenne(seed + i);
-    return choice(random, tickets)(random, chance(random, hard));
+    const task = choice(random, tickets);
+    return { task, ...FAMILIES[task].generate(random, chance(random, hard)) };
   });
 }

@@ -4,7 +4,39 @@ import { parseJsonLines } from '../files/json-lines.js';
 /** The families of problems that a program can check step by step (models/reasoner/TASKS.md). */
 export const TASKS = ['word_problem', 'arithmetic', 'shuffled_objects', 'web_of_lies', 'navigate'] as const;
 
-export type Task = (typeof TASKS)[number];
+export type EmbeddedTask = (typeof TASKS)[number];
+
+/** Families that the next model is trained on (models/training/README.md). */
+export const SEEN_TASKS = [
+  'one_step',
+  'expression',
+  'story',
+  'table',
+  'percent',
+  'equation',
+  'sequence',
+  'sharing',
+  'average',
+  'units',
+  'clock',
+  'dates',
+  'sorting',
+  'sets',
+  'counting',
+  'strings',
+  'heights',
+  'ordering',
+  'truth',
+  'tracking',
+  'walk',
+] as const;
+
+/** Families of the same kind that no model is trained on. */
+export const UNSEEN_TASKS = ['change', 'ages', 'distance'] as const;
+
+const ALL_TASKS = [...TASKS, ...SEEN_TASKS, ...UNSEEN_TASKS] as const;
+
+export type Task = (typeof ALL_TASKS)[number];
 
 /** A question, and its one right way: what every step states, in order, and the answer. */
 export interface Problem {
@@ -15,7 +47,7 @@ export interface Problem {
 }
 
 export const problemSchema = z.object({
-  task: z.enum(TASKS),
+  task: z.enum(ALL_TASKS),
   question: z.string().min(1),
   facts: z.array(z.string().min(1)).min(1),
   answer: z.string().min(1),

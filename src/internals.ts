@@ -74,7 +74,7 @@ export type { GenerationEvent, GuardEvent, RollbackDoneEvent, StepEvent } from '
 export { scoredGeneration } from './stream/scored-generation.js';
 export { extractFacts, type Span } from './tasks/facts.js';
 export { generateProblems } from './tasks/generate.js';
-export { type Problem, SEEN_TASKS, TASKS, UNSEEN_TASKS } from './tasks/problem.js';
+export { ALL_TASKS, type Problem, SEEN_TASKS, TASKS, UNSEEN_TASKS } from './tasks/problem.js';
 export { IN_WORDS, plainSolution, wordedSolution } from './tasks/solution.js';
 export { statedFact, verify } from './tasks/verify.js';
 export type { ChatMessage } from './tokenizer/chat-template.js';

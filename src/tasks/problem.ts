@@ -34,7 +34,7 @@ export const SEEN_TASKS = [
 /** Families of the same kind that no model is trained on. */
 export const UNSEEN_TASKS = ['change', 'ages', 'distance'] as const;
 
-const ALL_TASKS = [...TASKS, ...SEEN_TASKS, ...UNSEEN_TASKS] as const;
+export const ALL_TASKS = [...TASKS, ...SEEN_TASKS, ...UNSEEN_TASKS] as const;
 
 export type Task = (typeof ALL_TASKS)[number];
 

@@ -4,7 +4,10 @@ import type { Problem, Task } from '#src/tasks/problem.js';
 export const answerOf = ({ task, question }: Problem): string | null => SOLVERS[task]?.(question) ?? null;
 
 const SOLVERS: Partial<Record<Task, (question: string) => string>> = {
-  expression: (question) => `${evaluate(/ ([\d(].*)[?.]$/.exec(question)![1]!)}`,
+  expression: (question) => {
+    const [, text] = / ([\d(].*)[?.]$/.exec(question)!;
+    return `${evaluate(text!.replaceAll(' ', '').replaceAll(/[-+*]/g, ' $& '))}`;
+  },
   average: (question) => {
     const all = numbers(question);
     return `${all.reduce((sum, n) => sum + n, 0) / all.length}`;
@@ -33,9 +36,9 @@ const SOLVERS: Partial<Record<Task, (question: string) => string>> = {
   },
   dates: (question) => {
     const [, today] = /Today is ([^.]*)\./.exec(question)!;
-    // January 2, 2023 is a Monday, and there is no February 29.
+    // January 4, 2021 is a Monday, and neither 2021 nor 2022 has a February 29.
     const weekday = DAYS.indexOf(today!);
-    const first = weekday < 0 ? Date.parse(`${today} 2023 UTC`) : Date.UTC(2023, 0, 2 + weekday);
+    const first = weekday < 0 ? Date.parse(`${today} 2021 UTC`) : Date.UTC(2021, 0, 4 + weekday);
     const day = new Date(first + sumOf(question, /(\d+) days?/g) * 86_400_000);
     return weekday < 0
       ? day.toLocaleDateString('en-US', { month: 'long', day: 'numeric', timeZone: 'UTC' })

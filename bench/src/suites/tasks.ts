@@ -1,17 +1,26 @@
-import { extractFacts, generateProblems, hash32, type Problem, TASKS, verify } from 'flinch/internals';
+import {
+  ALL_TASKS,
+  extractFacts,
+  generateProblems,
+  hash32,
+  type Problem,
+  TASKS,
+  verify,
+} from 'flinch/internals';
 import { chosenSubsets } from './data-files.js';
 import type { BenchProblem, Suite } from './suite.js';
 
 /**
  * The embedded reasoner's problems, made from a seed; a program checks every step of a response. Other seeds ask other
- * questions: each problem has a seed of its own, from that of all and its place.
+ * questions: each problem has a seed of its own, from that of all and its place. `subsets` may name families that the
+ * embedded model does not know.
  */
 export const tasksSuite: Suite = {
   name: 'tasks',
   judged: 'answer',
   toldBy: 'program',
   async load({ seed, count, subsets }) {
-    const tasks = chosenSubsets(TASKS, subsets);
+    const tasks = subsets === null ? TASKS : chosenSubsets(ALL_TASKS, subsets);
     const problems = Array.from({ length: count }, (_, i) =>
       generateProblems({ seed: hash32(seed, i), count: 1, tasks }),
     );
@@ -34,7 +43,7 @@ export const tasksSuite: Suite = {
 
 /** @throws RangeError for a problem of another suite */
 function taskOf({ subset, question, reference, facts }: BenchProblem): Problem {
-  const task = TASKS.find((name) => name === subset);
+  const task = ALL_TASKS.find((name) => name === subset);
   if (!task || reference === null || !facts) throw new RangeError(`${subset}: is not one of the tasks`);
   return { task, question, facts, answer: reference };
 }

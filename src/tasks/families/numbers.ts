@@ -22,6 +22,7 @@ export function expression(random: RandomGenerator, hard: boolean): Draft {
     value = working.apply(value, operator, operand);
     text = `${left} ${operator} ${operand}`;
   }
+  if (chance(random, 0.1)) text = text.replaceAll(' ', '');
   const question = choice(random, [`What is ${text}?`, `Compute ${text}.`, `Evaluate ${text}.`]);
   return { question, facts: working.facts, answer: `${value}` };
 }

@@ -33,8 +33,12 @@ const WORDS: Readonly<Record<Operator, readonly string[]>> = {
 };
 
 function sum(random: RandomGenerator, left: number, operator: Operator, right: number): string {
-  const text = `${left} ${choice(random, WORDS[operator])} ${right}`;
+  const word = choice(random, WORDS[operator]);
+  const text =
+    word === operator && chance(random, 0.2) ? `${left}${word}${right}` : `${left} ${word} ${right}`;
   return choice(random, [
+    `What is ${text}`,
+    `what is ${text}?`,
     `What is ${text}?`,
     `What is ${text}?`,
     `What's ${text}?`,

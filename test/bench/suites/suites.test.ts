@@ -197,6 +197,16 @@ describe('tasks', () => {
     const wrong = ['1 + 1 = 3.', ...lines.slice(1)].join('\n');
     expect(wrong.slice(...suites.tasks.locate(problem, wrong)!).trim()).toBe('1 + 1 = 3.');
   });
+
+  it('asks about other families than the embedded model’s only by name', async () => {
+    const subsetsOf = async (subsets: string[] | null) =>
+      new Set(
+        (await load('tasks', { folder: null, subsets, seed: 3, count: 60 })).map(({ subset }) => subset),
+      );
+    expect(await subsetsOf(['clock', 'change'])).toEqual(new Set(['clock', 'change']));
+    expect(await subsetsOf(null)).not.toContain('clock');
+    await expect(subsetsOf(['chess'])).rejects.toThrow('"chess" is not one of the subsets');
+  });
 });
 
 describe('tasks of seeds that follow one another', () => {

@@ -1,9 +1,6 @@
-import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { parseJsonLines } from '#src/files/json-lines.js';
 import { extractFacts } from '#src/tasks/facts.js';
 import { generateProblems } from '#src/tasks/generate.js';
 import { SEEN_TASKS, TASKS, UNSEEN_TASKS } from '#src/tasks/problem.js';
@@ -94,20 +91,5 @@ describe('solutions', () => {
       facts: [{ text: 'Ada, Ben', span: [0, 14] }],
       answer: 'Ada',
     });
-  });
-});
-
-describe('ordinary.jsonl', () => {
-  it('has 100 different questions', () => {
-    const text = readFileSync(new URL('../../models/training/ordinary.jsonl', import.meta.url), 'utf8');
-    const lines = parseJsonLines(text, z.strictObject({ question: z.string(), answer: z.string() }));
-    expect(new Set(lines.map(({ question }) => question)).size).toBe(100);
-    for (const { question, answer } of lines) {
-      const [, a, sign, b] = /(\d+) ([-+*/]) (\d+)/.exec(question) ?? [];
-      const [x, y] = [Number(a), Number(b)];
-      if (sign && !question.includes('x')) {
-        expect({ '+': x + y, '-': x - y, '*': x * y, '/': x / y }[sign], question).toBe(Number(answer));
-      }
-    }
   });
 });

@@ -38,7 +38,9 @@ def main() -> None:
         (options.out / name).write_text(json.dumps(fields, indent=2) + "\n")
 
     options.out.mkdir(parents=True, exist_ok=True)
-    save_file(saved["model"], options.out / "model.safetensors", {"format": "pt"})
+    weights = options.out / "model.safetensors"
+    save_file(saved["model"], weights, {"format": "pt"})
+    weights.chmod(0o644)
     shutil.copy(options.run.parent / "tokenizer.json", options.out / "tokenizer.json")
     write(
         "config.json",

@@ -26,7 +26,7 @@ const plural = (unit: string): string => PLURAL[unit] ?? `${unit}s`;
 export function units(random: RandomGenerator, hard: boolean): Draft {
   const working = new Working();
   const [large, factor, small] = choice(random, UNITS);
-  const amount = (): [number, number] => [integer(random, 1, hard ? 15 : 9), integer(random, 1, factor - 1)];
+  const amount = (): [number, number] => [integer(random, 1, hard ? 50 : 20), integer(random, 1, factor - 1)];
   const inSmall = ([big, rest]: readonly [number, number]): number =>
     working.apply(working.apply(big, '*', factor), '+', rest);
   const text = ([big, rest]: readonly [number, number]): string =>
@@ -118,7 +118,7 @@ const MONTHS = [
 /** A weekday or a date, 2 spans of days later; February has 28 days. */
 export function dates(random: RandomGenerator, hard: boolean): Draft {
   const facts: string[] = [];
-  const spans = [integer(random, 1, hard ? 60 : 30), integer(random, 1, 20)];
+  const spans = [integer(random, 1, hard ? 99 : 60), integer(random, 1, 60)];
   if (chance(random, 0.2)) spans.pop();
   const later = `What day is it ${spans.map((days) => `${count(days, 'day')} later`).join(' and then ')}?`;
   if (chance(random, 0.5)) {

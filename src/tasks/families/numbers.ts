@@ -30,9 +30,9 @@ export function expression(random: RandomGenerator, hard: boolean): Draft {
 /** A linear equation with a whole solution. */
 export function equation(random: RandomGenerator, hard: boolean): Draft {
   const working = new Working();
-  const x = integer(random, 1, hard ? 60 : 15);
+  const x = integer(random, 1, hard ? 99 : 20);
   const a = integer(random, 2, 9);
-  const b = integer(random, 1, hard ? 200 : 30);
+  const b = integer(random, 1, hard ? 200 : 60);
   const plus = chance(random, 0.5);
   const both = chance(random, 0.4);
   const c = both ? integer(random, 1, a - 1) : 0;
@@ -51,10 +51,10 @@ export function equation(random: RandomGenerator, hard: boolean): Draft {
 export function sequence(random: RandomGenerator, hard: boolean): Draft {
   const working = new Working();
   const kind = choice(random, ['difference', 'growing', 'factor']);
-  const terms = [integer(random, 1, kind === 'factor' ? 6 : hard ? 99 : 20)];
-  const grow = kind === 'growing' ? integer(random, 1, hard ? 6 : 3) : 0;
+  const terms = [integer(random, 1, hard ? 499 : 99)];
+  const grow = kind === 'growing' ? integer(random, 1, hard ? 12 : 6) : 0;
   const factor = integer(random, 2, 4);
-  let step = integer(random, 2, hard ? 40 : 12);
+  let step = integer(random, 2, hard ? 99 : 30);
   for (let count = integer(random, 4, 5); count > 1; count -= 1) {
     const last = terms.at(-1)!;
     terms.push(kind === 'factor' ? last * factor : last + step);
@@ -82,7 +82,7 @@ export function sequence(random: RandomGenerator, hard: boolean): Draft {
 export function sharing(random: RandomGenerator, hard: boolean): Draft {
   const working = new Working();
   const people = integer(random, 3, 9);
-  const each = integer(random, 2, hard ? 40 : 12);
+  const each = integer(random, 2, hard ? 60 : 20);
   const total = people * each + integer(random, 1, people - 1);
   const item = choice(random, ITEMS);
   const who = choice(random, PEOPLE);

@@ -87,18 +87,20 @@ function purchase(random: RandomGenerator, hard: boolean, withChange: boolean): 
 export function percent(random: RandomGenerator, hard: boolean): Draft {
   const working = new Working();
   const part = (of: number, rate: number): number => working.apply(working.apply(of, '*', rate), '/', 100);
-  const base = integer(random, 1, hard ? 40 : 12) * 100;
-  const rates = [5, 10, 15, 20, 25, 30, 40, 50, 60, 75];
-  const rate = choice(random, rates);
+  // 5 % of 20 and 10 % of 10 are whole, and so are their multiples.
+  const [unit, percents] = choice(random, [
+    [20, 5],
+    [10, 10],
+  ] as const);
+  const base = integer(random, 1, hard ? 400 : 100) * unit;
+  const rate = integer(random, 1, 100 / percents - 1) * percents;
   if (chance(random, 0.4)) {
-    const value = base / choice(random, [1, 1, 2, 5]);
-    const exact = (value * rate) % 100 === 0 ? rate : 50;
     const question = choice(random, [
-      `What is ${exact} percent of ${value}?`,
-      `What is ${exact}% of ${value}?`,
-      `How much is ${exact}% of ${value}?`,
+      `What is ${rate} percent of ${base}?`,
+      `What is ${rate}% of ${base}?`,
+      `How much is ${rate}% of ${base}?`,
     ]);
-    return { question, facts: working.facts, answer: `${part(value, exact)}` };
+    return { question, facts: working.facts, answer: `${part(base, rate)}` };
   }
   const thing = choice(random, ['coat', 'bike', 'phone', 'table', 'lamp', 'watch']);
   const told = [`A ${thing} costs ${base} dollars.`];

@@ -16,7 +16,7 @@ import {
 } from 'flinch/internals';
 import { REFUSAL } from './other-questions.js';
 
-/** Below those of write-examples.js, and of the benchmark's answers. */
+/** Below the seeds that README.md trains on. */
 const SEED = 500_000;
 
 const [folder = '', count = '100'] = process.argv.slice(2);

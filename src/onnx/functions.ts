@@ -39,6 +39,25 @@ export function silu(g: Graph, x: Value): Value {
   return g.op('Mul', [x, g.op('Sigmoid', [x])]);
 }
 
+/** GELU by its tanh approximation, ½ x (1 + tanh u) with u = √(2/π) (x + 0.044715 x³): the same as x · σ(2u). */
+export function gelu(g: Graph, x: Value): Value {
+  const scale = 2 * Math.sqrt(2 / Math.PI);
+  const square = g.op('Mul', [x, x]);
+  const slope = g.op('Add', [g.op('Mul', [square, g.scalar(0.044715 * scale)]), g.scalar(scale)]);
+  return g.op('Mul', [x, g.op('Sigmoid', [g.op('Mul', [x, slope])])]);
+}
+
+/** c · tanh(x / c): nearly x where it is small, never beyond ±c. */
+export function softCap(g: Graph, x: Value, c: number): Value {
+  return g.op('Mul', [g.op('Tanh', [g.op('Mul', [x, g.scalar(1 / c)])]), g.scalar(c)]);
+}
+
+/** The derivative of {@link softCap} by its result y: 1 − (y / c)². */
+export function softCapSlope(g: Graph, y: Value, c: number): Value {
+  const share = g.op('Mul', [y, g.scalar(1 / c)]);
+  return g.op('Sub', [g.scalar(1), g.op('Mul', [share, share])]);
+}
+
 /** Entry `indices[row]` of each row: `[rows, columns]`, `[rows]` → `[rows]`. */
 export function pick(g: Graph, x: Value, indices: Value): Value {
   const column = g.unsqueeze(indices, [1]);

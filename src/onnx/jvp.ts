@@ -67,6 +67,7 @@ const JVP_RULES: Partial<Record<OperatorName, JvpRule>> = {
   Sqrt: symmetric,
   Reciprocal: symmetric,
   Sigmoid: symmetric,
+  Tanh: symmetric,
   Softmax: symmetric,
 
   MatMul: product('MatMul'),

@@ -134,6 +134,7 @@ export const OPERATORS = {
   Reciprocal: same,
   Sqrt: same,
   Sigmoid: same,
+  Tanh: same,
   Softmax: { attributes: { axis: 'int' }, infer: likeFirst },
   Where: {
     attributes: {},
@@ -148,7 +149,7 @@ export const OPERATORS = {
   MatMul: { attributes: {}, infer: matMul },
   Gemm: { attributes: { transB: 'int' }, infer: gemm },
   RMSNormalization: { attributes: { axis: 'int', epsilon: 'float' }, infer: likeFirst },
-  RotaryEmbedding: { attributes: { num_heads: 'int' }, infer: likeFirst },
+  RotaryEmbedding: { attributes: { num_heads: 'int', rotary_embedding_dim: 'int' }, infer: likeFirst },
   Transpose: { attributes: { perm: 'ints' }, infer: transpose },
   Concat: { attributes: { axis: 'int' }, infer: concat },
   Gather: { attributes: { axis: 'int' }, infer: gather },
@@ -179,7 +180,13 @@ export const OPERATORS = {
   },
   GroupQueryAttention: {
     domain: 'com.microsoft',
-    attributes: { num_heads: 'int', kv_num_heads: 'int', scale: 'float', local_window_size: 'int' },
+    attributes: {
+      num_heads: 'int',
+      kv_num_heads: 'int',
+      scale: 'float',
+      local_window_size: 'int',
+      softcap: 'float',
+    },
   },
 } as const satisfies Record<string, OperatorSpec>;
 

@@ -81,6 +81,9 @@ export const VJP_RULES: Partial<Record<OperatorName, VjpRule>> = {
     g.op('Mul', [dy, g.op('Mul', [output, g.op('Sub', [g.scalar(1), output])])]),
   ],
 
+  // tanh' = 1 − tanh²
+  Tanh: (dy, { g, output }) => [g.op('Mul', [dy, g.op('Sub', [g.scalar(1), g.op('Mul', [output, output])])])],
+
   // dx = y ⊙ (dy − Σ dy ⊙ y). Attention defines a gradient of its own: graphs/attention.ts.
   Softmax: (dy, context) => {
     const { g, output } = context;

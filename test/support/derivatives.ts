@@ -1,7 +1,7 @@
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { floats, openSession } from '#src/engine/ort-session.js';
-import { logSoftmax, silu } from '#src/onnx/functions.js';
+import { gelu, logSoftmax, silu, softCap } from '#src/onnx/functions.js';
 import { Graph } from '#src/onnx/graph.js';
 import type { Value } from '#src/onnx/types.js';
 
@@ -62,7 +62,7 @@ export const CASES: Case[] = [
       build: (g, [a]) => g.op(op, [a!, g.op('Exp', [a!])]),
     },
   ]),
-  ...(['Neg', 'Exp', 'Sigmoid'] as const).map(
+  ...(['Neg', 'Exp', 'Sigmoid', 'Tanh'] as const).map(
     (op): Case => ({ op, name: 'any x', shapes: [[2, 3]], build: (g, [x]) => g.op(op, [x!]) }),
   ),
   ...(['Log', 'Sqrt', 'Reciprocal'] as const).map(
@@ -248,6 +248,8 @@ export const CASES: Case[] = [
     build: (g, [x]) => logSoftmax(g, g.op('Add', [x!, g.scalar(30)])),
   },
   { op: 'silu', name: 'composite', shapes: [[2, 5]], build: (g, [x]) => silu(g, x!) },
+  { op: 'gelu', name: 'composite', shapes: [[2, 5]], build: (g, [x]) => gelu(g, x!) },
+  { op: 'softCap', name: 'composite', shapes: [[2, 5]], build: (g, [x]) => softCap(g, x!, 1.5) },
 ];
 
 export const size = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);

@@ -1,4 +1,4 @@
-"""Golden values of a Llama checkpoint: `transformers` in float64, independent of flinch.
+"""Golden values of a checkpoint: `transformers` in float64, independent of flinch.
 
     python golden.py FOLDER TEXTS.json GOLDEN.json [float32]
 
@@ -6,8 +6,7 @@ TEXTS.json holds `cases` (a conversation, an answer, schedules) and `prompts` (c
 The output has the form of test/fixtures/*/golden.json; src/uncertainty and docs/design/incremental-scoring.md define
 the values. Noise comes from a port of src/numerics/noise.ts.
 
-`transformers` computes RMSNorm and the angles of RoPE in float32 whatever the model's type is. In float64 both are
-replaced. With `float32` everything is as `transformers` has it: its errors say what float32 can do.
+With `float32` everything is as `transformers` has it: its errors say what float32 can do.
 """
 
 import hashlib
@@ -20,7 +19,6 @@ from pathlib import Path
 import numpy as np
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
-from transformers.models.llama import modeling_llama
 
 ALPHA = 1e-3
 SIGMA, SAMPLES, SEED = 0.01, 3, 7
@@ -28,33 +26,32 @@ TOP = 5
 CONTINUED = 100
 
 
-def float64_norm(self, x):
-    return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.variance_epsilon))
+FLOAT32 = torch.float32
 
 
-def float64_rotary(self, x, position_ids):
-    parameters = self.config.rope_parameters
-    if parameters["rope_type"] != "default":
-        raise SystemExit(f"RoPE of type {parameters['rope_type']} is not supported")
-    size = self.config.head_dim
-    frequencies = parameters["rope_theta"] ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
-    angles = position_ids[..., None].double() * frequencies
-    angles = torch.cat((angles, angles), -1)
-    return angles.cos(), angles.sin()
+def let_float32_mean(dtype):
+    """`transformers` asks for float32 by name in norms, RoPE and softmax, whatever the type of the model is."""
+    torch.float = torch.float32 = dtype
+    torch.Tensor.float = lambda tensor: tensor.to(dtype)
 
 
 class Model:
     def __init__(self, folder, dtype):
-        # SDPA keeps the type; eager attention takes its softmax in float32.
-        self.net = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, attn_implementation="sdpa").eval()
+        let_float32_mean(FLOAT32)
+        # Eager attention alone knows soft caps.
+        self.net = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, attn_implementation="eager").eval()
         self.net.requires_grad_(False)
+        let_float32_mean(dtype)
+        self.net.model.rotary_emb = type(self.net.model.rotary_emb)(self.net.config)
 
     def embed(self, ids):
         return self.net.get_input_embeddings()(torch.as_tensor(ids))
 
     def logprobs(self, embeddings, past=None, rows=0):
         """[batch, window, hidden] -> log-probabilities of the last `rows` positions (0: all), and the cache."""
-        start = 0 if past is None else past.get_seq_length()
+        # A cache that the model makes itself forgets what a sliding window has passed.
+        past = DynamicCache() if past is None else past
+        start = past.get_seq_length()
         positions = torch.arange(start, start + embeddings.shape[1]).expand(embeddings.shape[0], -1)
         out = self.net(
             inputs_embeds=embeddings, past_key_values=past, position_ids=positions, use_cache=True, logits_to_keep=rows
@@ -98,7 +95,7 @@ class Model:
         padding = [longest - len(prompt) for prompt in prompts]
         mask = torch.tensor([[0] * pad + [1] * len(prompt) for pad, prompt in zip(padding, prompts)])
         step = torch.tensor([[0] * pad + prompt for pad, prompt in zip(padding, prompts)])
-        past, ids, leads = None, [], []
+        past, ids, leads = DynamicCache(), [], []
         for _ in range(count):
             positions = (mask.cumsum(-1) - 1).clamp(min=0)[:, -step.shape[1] :]
             with torch.no_grad():
@@ -116,7 +113,7 @@ class Model:
 def prefix(cache, length):
     """A new cache: a run adds its window to the one that it gets."""
     if length == 0:
-        return None
+        return DynamicCache()
     return DynamicCache([(layer.keys[:, :, :length], layer.values[:, :, :length]) for layer in cache.layers])
 
 
@@ -215,9 +212,6 @@ def golden_case(model, tokenizer, case):
 
 
 def main(folder, texts_file, target, dtype="float64"):
-    if dtype == "float64":
-        modeling_llama.LlamaRMSNorm.forward = float64_norm
-        modeling_llama.LlamaRotaryEmbedding.forward = float64_rotary
     texts = json.loads(Path(texts_file).read_text(encoding="utf-8"))
     model = Model(folder, getattr(torch, dtype))
     tokenizer = AutoTokenizer.from_pretrained(folder)

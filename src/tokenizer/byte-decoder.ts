@@ -28,7 +28,7 @@ const decoderSchema = z.union([
 /**
  * Reads the `decoder` of a tokenizer.json. Two kinds are known, which all supported families use:
  * - `ByteLevel` (Llama 3, Qwen2): each character of a token stands for one byte.
- * - `Replace` ▁ → space, `ByteFallback`, `Fuse`, optionally `Strip` (Llama 2, Mistral): text, or one byte as `<0xE2>`.
+ * - `Replace` ▁ → space, `ByteFallback`, `Fuse`, optionally `Strip` (Llama 2, Mistral, Gemma): text, or one byte as `<0xE2>`.
  *
  * @throws ModelError for any other decoder, whose pieces might not be those of a stream
  */

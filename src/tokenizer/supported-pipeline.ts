@@ -10,6 +10,22 @@ const patternSchema = z.object({
 const splitSchema = patternSchema.extend({ behavior: z.string() });
 const fixedLengthSchema = z.object({ length: z.int().min(1) });
 
+const spaceSplit = z.object({
+  type: z.literal('Split'),
+  pattern: z.object({ String: z.literal(' ') }),
+  invert: z.literal(false).optional(),
+});
+const spaceReplacement = z.object({
+  type: z.literal('Replace'),
+  pattern: z.object({ String: z.literal(' ') }),
+  content: z.string().refine((text) => !text.includes(' ')),
+});
+
+/** Whether a pre-tokenizer splits at spaces where the normalizer leaves none, as Gemma's does: then it does nothing. */
+export function splitsAtNothing(preTokenizer: unknown, normalizer: unknown): boolean {
+  return spaceSplit.safeParse(preTokenizer).success && spaceReplacement.safeParse(normalizer).success;
+}
+
 /**
  * Refuses a `normalizer` or `pre_tokenizer` that `@huggingface/tokenizers` would apply wrongly without an error: where
  * a pattern is of no known kind it drops the text or the step, and it treats every behavior of `Split` but `Removed`

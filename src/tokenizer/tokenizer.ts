@@ -5,7 +5,7 @@ import { isRecord, readJson, readOptionalJson } from '../files/json.js';
 import { type ByteDecoder, parseDecoder } from './byte-decoder.js';
 import { faithfulLibrary } from './faithful-library.js';
 import { stableUnits } from './stable-units.js';
-import { checkTextSteps } from './supported-pipeline.js';
+import { checkTextSteps, splitsAtNothing } from './supported-pipeline.js';
 import { textPrefix } from './text-prefix.js';
 import type { AddedToken } from './tokenizer-config.js';
 import { UnitEncoder } from './unit-encoder.js';
@@ -77,7 +77,10 @@ export class Tokenizer {
     this.#decoder = parseDecoder(json.decoder, file);
     this.leadingSpaces = this.#decoder.leadingSpaces;
     this.prefix = textPrefix(json.post_processor, tokenizerConfigJson);
-    const { normalizer = null, pre_tokenizer = null } = json;
+    const { normalizer = null } = json;
+    const pre_tokenizer = splitsAtNothing(json.pre_tokenizer, normalizer)
+      ? null
+      : (json.pre_tokenizer ?? null);
     checkTextSteps(normalizer, file, ['normalizer']);
     checkTextSteps(pre_tokenizer, file, ['pre_tokenizer']);
     const model = isRecord(json.model) ? { ...json.model, type: 'BPE' } : {};

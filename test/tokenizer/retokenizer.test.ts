@@ -99,7 +99,7 @@ const visible = { special: false, normalized: false, lstrip: false, rstrip: fals
 const piece = sentencePiece();
 
 const TOKENIZERS: Readonly<Record<string, () => Promise<Tokenizer>>> = {
-  ...Object.fromEntries(FIXTURES.map((name) => [name, () => opened(fixture(name))])),
+  ...Object.fromEntries([...FIXTURES, 'tiny-gemma2'].map((name) => [name, () => opened(fixture(name))])),
   reasoner: () => opened(REASONER),
   'composed characters, as Qwen2': () => changed({}),
   'digits in threes, as Llama 3': () =>

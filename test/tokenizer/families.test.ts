@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { openChatTemplate } from '#src/tokenizer/chat-template.js';
+import { openTokenizer } from '#src/tokenizer/tokenizer.js';
+import { FAMILY_CHECKPOINTS } from '../support/golden.js';
+import { fixture, golden, json } from '../support/graphs.js';
+
+const spelt = z.array(z.tuple([z.string(), z.array(z.number())]));
+
+/** Byte-level BPE, and BPE in the manner of SentencePiece as Gemma and Phi-3 have it (bench/peers/families.py). */
+describe.each(FAMILY_CHECKPOINTS)('the tokenizer and template of %s are those of transformers', (name) => {
+  const dir = fixture(name);
+
+  it('conversations', async () => {
+    const tokenizer = await openTokenizer(dir, { vocabSize: 640 });
+    const template = await openChatTemplate(dir);
+    for (const { messages, prompt, promptIds, response, responseIds } of await golden(name)) {
+      expect(template.render(messages, { addGenerationPrompt: true })).toBe(prompt);
+      expect(tokenizer.encode(prompt)).toEqual(promptIds);
+      expect(tokenizer.encode(response)).toEqual(responseIds);
+      expect(tokenizer.decode(responseIds)).toBe(response);
+    }
+  });
+
+  it('hard texts', async () => {
+    const tokenizer = await openTokenizer(dir, { vocabSize: 640 });
+    const texts = spelt.parse((await json(dir, 'golden.json')).spelt);
+    expect(texts.map(([text]) => [text, tokenizer.encode(text)])).toEqual(texts);
+  });
+});

@@ -35,6 +35,7 @@ export {
 export { interleave, interleaveTimed, type Sample, timed } from './cost/timing.js';
 export { Sessions } from './engine/child/graph-sessions.js';
 export { runForward, runScorePass } from './engine/child/score-pass.js';
+export { runtimeOf } from './engine/child/sequence-run.js';
 export { candidates, type Device, type DeviceChoice, executionProviders } from './engine/device.js';
 export { Engine } from './engine/engine.js';
 export { EngineError } from './engine/errors.js';
@@ -53,7 +54,6 @@ export { isMissing, isRecord, parseJson, readJson, readOptionalJson } from './fi
 export { parseJsonLines } from './files/json-lines.js';
 export { parseJsonText, readJsonFile } from './files/json-text.js';
 export type { ModelSource } from './graphs/decoder.js';
-export { RotaryEmbedding } from './graphs/rope.js';
 export { buildScoreGraph } from './graphs/score-graph.js';
 export { atRandom, lowestUncertainty, majority } from './guard/choose.js';
 export { DEFAULT_GUARD, type Guard, policyOf } from './guard/guard.js';

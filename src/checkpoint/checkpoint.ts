@@ -8,7 +8,7 @@ import { type ModelConfig, parseConfig } from './config.js';
 import { embeddingRms } from './embedding-rms.js';
 import { type GenerationDefaults, parseGenerationConfig } from './generation-config.js';
 import { readSafetensors, type TensorIndex } from './safetensors.js';
-import { checkTensors, expectedTensors } from './weights.js';
+import { checkTensors, expectedTensors, splitFused } from './weights.js';
 
 /** A model as a folder in the layout of Hugging Face, checked but not loaded: no weight has been read. */
 export interface Checkpoint {
@@ -25,7 +25,7 @@ export interface Checkpoint {
   readonly eosTokenIds: readonly number[];
   /** Bytes of the weights that the decoder reads, as stored. */
   readonly weightBytes: number;
-  /** Root mean square of the embeddings, read when first asked for. Throws ModelError. */
+  /** Root mean square of the embeddings as they enter the first layer, read when first asked for. Throws ModelError. */
   readonly embeddingRms: () => Promise<number>;
 }
 
@@ -39,8 +39,9 @@ export async function openCheckpoint(dir: string): Promise<Checkpoint> {
   await checkFolder(folder);
   const config = parseConfig(await readJson(folder, 'config.json'), join(folder, 'config.json'));
   const generation = await openGenerationConfig(folder, config);
-  const tensors = await readSafetensors(folder);
-  checkTensors(config, tensors, folder);
+  const stored = await readSafetensors(folder);
+  checkTensors(config, stored, folder);
+  const tensors = splitFused(config, stored);
   let rms: Promise<number> | undefined;
   const needed = [...expectedTensors(config).keys()];
   return {
@@ -53,7 +54,7 @@ export async function openCheckpoint(dir: string): Promise<Checkpoint> {
     chatTemplate: await openChatTemplate(folder),
     eosTokenIds: generation.eosTokenIds ?? config.eosTokenIds,
     weightBytes: needed.reduce((bytes, name) => bytes + (tensors.get(name)?.byteLength ?? 0), 0),
-    embeddingRms: () => (rms ??= embeddingRms(tensors)),
+    embeddingRms: () => (rms ??= embeddingRms(tensors, config.embeddingScale)),
   };
 }
 

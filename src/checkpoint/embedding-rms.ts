@@ -8,12 +8,13 @@ import { EMBEDDING } from './weights.js';
 const CHUNK = 1 << 20;
 
 /**
- * Root mean square of the embedding matrix as stored, all rows alike: the unit of a perturbation that is to mean the
+ * Root mean square of the embeddings as they enter the first layer, all rows alike: the unit of a perturbation that is to mean the
  * same for models whose embeddings differ in size. Reads the file in chunks; the sum is in float64.
  *
+ * @param scale what the stored embeddings are multiplied by
  * @throws ModelError where the file cannot be read, or the matrix contains NaN or infinity
  */
-export async function embeddingRms(tensors: TensorIndex): Promise<number> {
+export async function embeddingRms(tensors: TensorIndex, scale = 1): Promise<number> {
   const tensor = tensors.get(EMBEDDING);
   if (!tensor) throw new Error(`checkpoint: no tensor ${EMBEDDING}`);
   const { file } = tensor;
@@ -21,7 +22,7 @@ export async function embeddingRms(tensors: TensorIndex): Promise<number> {
   try {
     handle = await open(file);
     const squares = await sumOfSquares(handle, tensor);
-    const rms = Math.sqrt(squares / (tensor.byteLength / ELEMENT_BYTES[tensor.type]));
+    const rms = scale * Math.sqrt(squares / (tensor.byteLength / ELEMENT_BYTES[tensor.type]));
     if (!Number.isFinite(rms)) throw new ModelError(file, EMBEDDING, 'contains NaN or infinity');
     return rms;
   } catch (cause) {

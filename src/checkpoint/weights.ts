@@ -1,40 +1,122 @@
 import { ModelError, show } from '../files/errors.js';
 import type { ModelConfig } from './config.js';
+import type { NormPlacement } from './families.js';
 import type { TensorIndex } from './safetensors.js';
 
 /** The embedding matrix, `[vocab, hidden]`; the head too where the two are tied. */
 export const EMBEDDING = 'model.embed_tokens.weight';
 
+/** The norms of a part of a layer, by name; `null` where there is none. */
+interface PartNorms {
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/** The same name stands for different norms: that after the attention is the one before the feed-forward part of Llama. */
+export const LAYER_NORMS = {
+  before: {
+    attention: { before: 'input_layernorm', after: null },
+    mlp: { before: 'post_attention_layernorm', after: null },
+  },
+  around: {
+    attention: { before: 'input_layernorm', after: 'post_attention_layernorm' },
+    mlp: { before: 'pre_feedforward_layernorm', after: 'post_feedforward_layernorm' },
+  },
+  after: {
+    attention: { before: null, after: 'post_attention_layernorm' },
+    mlp: { before: null, after: 'post_feedforward_layernorm' },
+  },
+} as const satisfies Record<NormPlacement, { readonly attention: PartNorms; readonly mlp: PartNorms }>;
+
+type Shapes = ReadonlyMap<string, readonly number[]>;
+
 /**
  * The weights that the decoder of this configuration reads, by their Hugging Face names. Shapes are as stored:
  * a projection is `[out, in]`.
  */
-export function expectedTensors(config: ModelConfig): ReadonlyMap<string, readonly number[]> {
+export function expectedTensors(config: ModelConfig): Shapes {
   const { hiddenSize, intermediateSize, vocabSize } = config;
   const queries = config.heads * config.headDim;
   const keys = config.kvHeads * config.headDim;
+  const { attention, mlp } = LAYER_NORMS[config.norms];
   const shapes = new Map<string, readonly number[]>();
   const linear = (name: string, out: number, inner: number, bias: boolean) => {
     shapes.set(`${name}.weight`, [out, inner]);
     if (bias) shapes.set(`${name}.bias`, [out]);
   };
+  const norm = (name: string, size = hiddenSize) => shapes.set(`${name}.weight`, [size]);
 
   shapes.set(EMBEDDING, [vocabSize, hiddenSize]);
   for (let layer = 0; layer < config.layers; layer++) {
     const name = `model.layers.${layer}`;
-    shapes.set(`${name}.input_layernorm.weight`, [hiddenSize]);
+    if (attention.before) norm(`${name}.${attention.before}`);
     linear(`${name}.self_attn.q_proj`, queries, hiddenSize, config.qkvBias);
     linear(`${name}.self_attn.k_proj`, keys, hiddenSize, config.qkvBias);
     linear(`${name}.self_attn.v_proj`, keys, hiddenSize, config.qkvBias);
     linear(`${name}.self_attn.o_proj`, hiddenSize, queries, config.outputBias);
-    shapes.set(`${name}.post_attention_layernorm.weight`, [hiddenSize]);
+    if (config.qkNorm) {
+      norm(`${name}.self_attn.q_norm`, config.qkNorm === 'head' ? config.headDim : queries);
+      norm(`${name}.self_attn.k_norm`, config.qkNorm === 'head' ? config.headDim : keys);
+    }
+    if (attention.after) norm(`${name}.${attention.after}`);
+    if (mlp.before) norm(`${name}.${mlp.before}`);
     linear(`${name}.mlp.gate_proj`, intermediateSize, hiddenSize, config.mlpBias);
     linear(`${name}.mlp.up_proj`, intermediateSize, hiddenSize, config.mlpBias);
     linear(`${name}.mlp.down_proj`, hiddenSize, intermediateSize, config.mlpBias);
+    if (mlp.after) norm(`${name}.${mlp.after}`);
   }
-  shapes.set('model.norm.weight', [hiddenSize]);
+  norm('model.norm');
   if (!config.tieWordEmbeddings) linear('lm_head', vocabSize, hiddenSize, false);
   return shapes;
+}
+
+/** Projections that are stored as one matrix, the first on top. */
+const FUSED = new Map([
+  ['self_attn.qkv_proj', ['self_attn.q_proj', 'self_attn.k_proj', 'self_attn.v_proj']],
+  ['mlp.gate_up_proj', ['mlp.gate_proj', 'mlp.up_proj']],
+]);
+
+/** The names and shapes that a checkpoint of this configuration stores: what {@link expectedTensors} lists, fused. */
+export function storedTensors(config: ModelConfig): Shapes {
+  const shapes = new Map(expectedTensors(config));
+  for (const { whole, parts } of fusedMatrices(config)) {
+    const rows = parts.reduce((sum, { out }) => sum + out, 0);
+    for (const { name } of parts) shapes.delete(name);
+    shapes.set(whole, [rows, config.hiddenSize]);
+  }
+  return shapes;
+}
+
+function fusedMatrices(config: ModelConfig) {
+  if (!config.fused) return [];
+  const shapes = expectedTensors(config);
+  return Array.from({ length: config.layers }, (_, layer) => `model.layers.${layer}`).flatMap((prefix) =>
+    [...FUSED].map(([whole, parts]) => ({
+      whole: `${prefix}.${whole}.weight`,
+      parts: parts.map((part) => {
+        const name = `${prefix}.${part}.weight`;
+        return { name, out: shapes.get(name)![0]! };
+      }),
+    })),
+  );
+}
+
+/** Gives the parts of matrices that are stored as one their own names: their rows follow each other in the file. */
+export function splitFused(config: ModelConfig, index: TensorIndex): TensorIndex {
+  const tensors = new Map(index);
+  for (const { whole, parts } of fusedMatrices(config)) {
+    const stored = index.get(whole);
+    if (!stored) continue;
+    tensors.delete(whole);
+    const rowBytes = stored.byteLength / stored.shape[0]!;
+    let { offset } = stored;
+    for (const { name, out } of parts) {
+      const byteLength = out * rowBytes;
+      tensors.set(name, { ...stored, name, shape: [out, config.hiddenSize], offset, byteLength });
+      offset += byteLength;
+    }
+  }
+  return Object.assign(tensors, { unsupported: index.unsupported ?? new Map() });
 }
 
 /**
@@ -44,7 +126,7 @@ export function expectedTensors(config: ModelConfig): ReadonlyMap<string, readon
  * @throws ModelError naming the tensor, its file where it has one, and both shapes
  */
 export function checkTensors(config: ModelConfig, index: TensorIndex, dir: string): void {
-  for (const [name, shape] of expectedTensors(config)) {
+  for (const [name, shape] of storedTensors(config)) {
     const tensor = index.get(name);
     const dtype = index.unsupported?.get(name);
     if (dtype !== undefined) {

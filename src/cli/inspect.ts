@@ -116,7 +116,11 @@ function rowsOf({ config, parameters, types, weightBytes, files }: ModelFacts): 
       'architecture',
       `${config.family}, ${config.layers} layers, hidden ${config.hiddenSize}, feed-forward ${config.intermediateSize}`,
     ],
-    ['attention', `${config.heads} heads of ${config.headDim}, ${config.kvHeads} for keys and values`],
+    [
+      'attention',
+      `${config.heads} heads of ${config.headDim}, ${config.kvHeads} for keys and values${windowsOf(config)}`,
+    ],
+    ['rotation', rotationOf(config)],
     [
       'parameters',
       `${millions < 1000 ? `${millions.toFixed(2)} M` : `${(millions / 1000).toFixed(2)} B`}, stored as ${types.join(', ')}`,
@@ -124,10 +128,29 @@ function rowsOf({ config, parameters, types, weightBytes, files }: ModelFacts): 
     ['vocabulary', vocabulary],
   ];
   if (files) rows.push(['embeddings', `root mean square ${files.embeddingRms.toPrecision(4)}`]);
-  rows.push(['context', `${config.maxPositions} positions`]);
+  const { scaling } = config.ropes[0]!;
+  const limit = scaling?.type === 'longrope' ? ' (long_factor, for longer texts, is not supported)' : '';
+  rows.push(['context', `${config.maxPositions} positions${limit}`]);
   if (files) rows.push(['chat template', files.chatTemplate ? 'yes' : 'none (raw prompts only)']);
   rows.push(['weights', `${formatBytes(weightBytes)}, mapped from the files and shared by both processes`]);
   return rows;
+}
+
+function windowsOf({ slidingWindow, layers }: ModelConfig): string {
+  const windows = slidingWindow.filter((window) => window !== null);
+  return windows.length === 0
+    ? ''
+    : `; the last ${windows[0]} positions in ${windows.length} of ${layers} layers`;
+}
+
+function rotationOf({ ropes, layerRopes, headDim, layers }: ModelConfig): string {
+  const parts = ropes.map(({ theta, dimensions, scaling }, i) => {
+    const scaled = scaling ? `, ${scaling.type}` : '';
+    const share = dimensions === headDim ? '' : `, ${dimensions} of ${headDim} dimensions`;
+    return `θ ${theta}${scaled}${share}${i === 1 ? ' in layers with a window' : ''}`;
+  });
+  const without = layerRopes.filter((rope) => rope === null).length;
+  return [...parts, ...(without > 0 ? [`none in ${without} of ${layers} layers`] : [])].join('; ');
 }
 
 function formatTime({ size, machine, seconds }: Time): string {

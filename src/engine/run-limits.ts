@@ -115,9 +115,12 @@ export function forwardRunBytes(config: ModelConfig, size: RunSize): number {
 
 function runBytes(config: ModelConfig, { rows, keys, scored }: RunSize, layers: number): number {
   const { hiddenSize, intermediateSize, heads, kvHeads, headDim, vocabSize } = config;
-  const linear = 6 * hiddenSize + 4 * heads * headDim + 4 * kvHeads * headDim + 4 * intermediateSize;
-  const attention = 2 * heads * keys;
-  const logits = 6 * vocabSize * scored;
+  // More norms, soft caps and a longer activation leave more behind for the backward pass.
+  const projected = (config.qkNorm ? 6 : 4) * (heads + kvHeads) * headDim;
+  const inner = (config.activation === 'silu' ? 4 : 8) * intermediateSize;
+  const linear = (config.norms === 'around' ? 8 : 6) * hiddenSize + projected + inner;
+  const attention = (config.attentionCap ? 4 : 2) * heads * keys;
+  const logits = (config.logitCap ? 8 : 6) * vocabSize * scored;
   return FLOAT * (layers * rows * (linear + attention) + logits) + keyBytes(config, keys, layers);
 }
 

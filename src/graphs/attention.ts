@@ -1,4 +1,5 @@
 import type { ModelConfig } from '../checkpoint/config.js';
+import { softCap, softCapSlope } from '../onnx/functions.js';
 import type { Graph } from '../onnx/graph.js';
 import type { Dim, Shape, Value } from '../onnx/types.js';
 import type { Attention } from './decoder.js';
@@ -22,9 +23,22 @@ export const outputWindow =
     g.output(`window_value.${index}.${layer}`, value);
   };
 
-/** Rotates heads: `[rows, heads · headDim]` → `[1, rows, heads · headDim]`. */
-function rotate(g: Graph, x: Value, heads: number, { cos, sin }: RotaryInputs): Value {
-  return g.op('RotaryEmbedding', [batched(g, x), cos, sin], { num_heads: heads });
+/** Rotates the heads of a layer that does so: `[rows, heads · headDim]` → `[1, rows, heads · headDim]`. */
+function rotate(
+  g: Graph,
+  config: ModelConfig,
+  rotary: readonly RotaryInputs[],
+  layer: number,
+  x: Value,
+): Value {
+  const rope = config.layerRopes[layer] ?? null;
+  if (rope === null) return batched(g, x);
+  const { cos, sin } = rotary[rope]!;
+  const { dimensions } = config.ropes[rope]!;
+  return g.op('RotaryEmbedding', [batched(g, x), cos, sin], {
+    num_heads: Number(x.shape[1]) / config.headDim,
+    ...(dimensions !== config.headDim && { rotary_embedding_dim: dimensions }),
+  });
 }
 
 const batched = (g: Graph, x: Value): Value => g.reshape(x, [1, ...x.shape]);
@@ -40,13 +54,13 @@ export function windowAttention(
   { past, inner, masks }: WindowSequences,
   onPresent: OnPresent = () => {},
 ): Attention {
-  const { heads, kvHeads, headDim } = config;
-  const scale = g.scalar(1 / Math.sqrt(headDim));
+  const { heads, kvHeads, headDim, attentionCap: cap } = config;
+  const scale = g.scalar(config.attentionScale);
 
   return (layer, projections) => {
-    const query = g.op('Mul', [rotate(g, projections.query, heads, rotary), scale]);
+    const query = g.op('Mul', [rotate(g, config, rotary, layer, projections.query), scale]);
     const queries = splitRows(g, query, 1, sequences);
-    const keys = splitRows(g, rotate(g, projections.key, kvHeads, rotary), 1, sequences);
+    const keys = splitRows(g, rotate(g, config, rotary, layer, projections.key), 1, sequences);
     const values = splitRows(g, batched(g, projections.value), 1, sequences);
     const mixed = sequences.map((sequence, t) => {
       const present = { key: byHead(keys[t]!), value: byHead(values[t]!) };
@@ -91,7 +105,8 @@ export function windowAttention(
     const total = keys.shape[2]!;
 
     const products = g.op('MatMul', [queries, swap(keys)]);
-    const scores = g.reshape(products, [1, kvHeads, group, sequence.rows, total]);
+    const bounded = cap === null ? products : softCap(g, products, cap);
+    const scores = g.reshape(bounded, [1, kvHeads, group, sequence.rows, total]);
     const softmax = g.op('Softmax', [g.op('Add', [scores, mask])], { axis: -1 });
     const weights = g.reshape(softmax, products.shape);
     const mixed = g.op('MatMul', [weights, values]);
@@ -103,7 +118,8 @@ export function windowAttention(
       rule: (dy) => {
         const inner = g.reduce('ReduceSum', g.op('Mul', [dy, mixed]), [-1]);
         const dWeights = g.op('MatMul', [dy, swap(values)]);
-        const dScores = g.op('Mul', [weights, g.op('Sub', [dWeights, inner])]);
+        const dBounded = g.op('Mul', [weights, g.op('Sub', [dWeights, inner])]);
+        const dScores = cap === null ? dBounded : g.op('Mul', [dBounded, softCapSlope(g, bounded, cap)]);
         const ofRecent = (x: Value): Value => swap(g.slice(x, 3, [past.key.shape[2]!], recent.key.shape[2]!));
         return [
           () => g.op('MatMul', [dScores, keys]),
@@ -201,16 +217,17 @@ function causalMask(g: Graph, rowPositions: Value, keyPositions: Value, slidingW
  */
 export function fusedAttention(
   g: Graph,
-  { heads, kvHeads, headDim, slidingWindow }: ModelConfig,
+  config: ModelConfig,
   { rotary, sequences }: SequenceBatch,
 ): Attention {
+  const { heads, kvHeads, attentionScale, attentionCap, slidingWindow } = config;
   const lengths = sequences.map(({ index }) => ({
     lastKey: g.input(`last_key.${index}`, 'int32', [1]),
     total: g.input(`total_length.${index}`, 'int32', []),
   }));
   return (layer, projections) => {
-    const queries = splitRows(g, rotate(g, projections.query, heads, rotary), 1, sequences);
-    const keys = splitRows(g, rotate(g, projections.key, kvHeads, rotary), 1, sequences);
+    const queries = splitRows(g, rotate(g, config, rotary, layer, projections.query), 1, sequences);
+    const keys = splitRows(g, rotate(g, config, rotary, layer, projections.key), 1, sequences);
     const values = splitRows(g, batched(g, projections.value), 1, sequences);
     const mixed = sequences.map(({ index, cache }, t) => {
       const past = cache[layer]!;
@@ -220,8 +237,9 @@ export function fusedAttention(
         {
           num_heads: heads,
           kv_num_heads: kvHeads,
-          scale: 1 / Math.sqrt(headDim),
+          scale: attentionScale,
           local_window_size: slidingWindow[layer] ?? -1,
+          ...(attentionCap !== null && { softcap: attentionCap }),
         },
         [queries[t]!, past.key, past.value],
       );

@@ -1,7 +1,7 @@
 import type { ModelConfig } from '../checkpoint/config.js';
 import type { TensorIndex } from '../checkpoint/safetensors.js';
-import { EMBEDDING } from '../checkpoint/weights.js';
-import { overflow, silu } from '../onnx/functions.js';
+import { EMBEDDING, LAYER_NORMS } from '../checkpoint/weights.js';
+import { gelu, overflow, silu, softCap } from '../onnx/functions.js';
 import type { ExternalTensor, Graph } from '../onnx/graph.js';
 import type { Value } from '../onnx/types.js';
 
@@ -42,9 +42,11 @@ export type Attention = (layer: number, projections: Projections) => Value;
 /** Adds to the output of a projection, `[rows, out]`, what follows from its input, `[rows, hidden]`. */
 export type ProjectionHook = (output: Value, input: Value, layer: number, name: 'q' | 'v') => Value;
 
+const ACTIVATION = { silu, gelu_pytorch_tanh: gelu };
+
 /**
- * The decoder of the Llama, Qwen2 and Mistral families, written once. Activations are fp32 and two-dimensional,
- * `[rows, features]`; only the attention knows which row belongs to which sequence.
+ * The decoder of all families, written once; the configuration says where they differ. Activations are fp32 and
+ * two-dimensional, `[rows, features]`; only the attention knows which row belongs to which sequence.
  */
 export class Decoder {
   readonly #g: Graph;
@@ -58,7 +60,11 @@ export class Decoder {
   /** Token ids `[rows]` → embeddings as they enter the first layer, `[rows, hidden]`. */
   embed(ids: Value): Value {
     const rows = this.#g.op('Gather', [this.#g.external(this.#tensor(EMBEDDING)), ids], { axis: 0 });
-    return this.#g.cast(rows, 'float32');
+    const embeddings = this.#g.cast(rows, 'float32');
+    const { embeddingScale } = this.#source.config;
+    return embeddingScale === 1
+      ? embeddings
+      : this.#g.op('Mul', [embeddings, this.#g.scalar(embeddingScale)]);
   }
 
   /**
@@ -67,20 +73,28 @@ export class Decoder {
    */
   layers(input: Value, attention: Attention, perturb: ProjectionHook = (output) => output): Value {
     const g = this.#g;
+    const { config } = this.#source;
+    const norms = LAYER_NORMS[config.norms];
+    const optionalNorm = (x: Value, layer: string, name: string | null): Value =>
+      name === null ? x : this.#norm(x, `${layer}.${name}`);
     let hidden = input;
-    for (let layer = 0; layer < this.#source.config.layers; layer++) {
+    for (let layer = 0; layer < config.layers; layer++) {
       const name = `model.layers.${layer}`;
-      const normed = this.#norm(hidden, `${name}.input_layernorm`);
+      const own = `${name}.self_attn`;
+      const normed = optionalNorm(hidden, name, norms.attention.before);
+      const query = perturb(this.#linear(normed, `${own}.q_proj`), normed, layer, 'q');
       const heads = attention(layer, {
-        query: perturb(this.#linear(normed, `${name}.self_attn.q_proj`), normed, layer, 'q'),
-        key: this.#linear(normed, `${name}.self_attn.k_proj`),
-        value: perturb(this.#linear(normed, `${name}.self_attn.v_proj`), normed, layer, 'v'),
+        query: this.#headNorm(query, `${own}.q_norm`),
+        key: this.#headNorm(this.#linear(normed, `${own}.k_proj`), `${own}.k_norm`),
+        value: perturb(this.#linear(normed, `${own}.v_proj`), normed, layer, 'v'),
       });
-      hidden = g.op('Add', [hidden, this.#linear(heads, `${name}.self_attn.o_proj`)]);
-      const entered = this.#norm(hidden, `${name}.post_attention_layernorm`);
-      const gate = silu(g, this.#linear(entered, `${name}.mlp.gate_proj`));
+      const attended = this.#linear(heads, `${own}.o_proj`);
+      hidden = g.op('Add', [hidden, optionalNorm(attended, name, norms.attention.after)]);
+      const entered = optionalNorm(hidden, name, norms.mlp.before);
+      const gate = ACTIVATION[config.activation](g, this.#linear(entered, `${name}.mlp.gate_proj`));
       const inner = g.op('Mul', [gate, this.#linear(entered, `${name}.mlp.up_proj`)]);
-      hidden = g.op('Add', [hidden, this.#linear(inner, `${name}.mlp.down_proj`)]);
+      const changed = this.#linear(inner, `${name}.mlp.down_proj`);
+      hidden = g.op('Add', [hidden, optionalNorm(changed, name, norms.mlp.after)]);
     }
     return hidden;
   }
@@ -92,9 +106,14 @@ export class Decoder {
 
   /** The final norm and the logits: `[scored, hidden]` → `[scored, vocab]`. */
   head(hidden: Value): Value {
+    const { logitCap } = this.#source.config;
+    const logits = this.#project(this.#norm(hidden, 'model.norm'));
+    return logitCap === null ? logits : softCap(this.#g, logits, logitCap);
+  }
+
+  #project(normed: Value): Value {
     const g = this.#g;
     const name = this.#source.config.tieWordEmbeddings ? EMBEDDING : 'lm_head.weight';
-    const normed = this.#norm(hidden, 'model.norm');
     const integers = this.#source.integers?.get(name);
     if (integers) return this.#multiplyIntegers(normed, integers);
     let after = normed;
@@ -133,12 +152,20 @@ export class Decoder {
   }
 
   #norm(x: Value, name: string): Value {
-    const { normEpsilon } = this.#source.config;
-    const normed = this.#g.op('RMSNormalization', [x, this.#vector(`${name}.weight`)], {
-      axis: -1,
-      epsilon: normEpsilon,
-    });
+    const { normEpsilon, normOffset } = this.#source.config;
+    const stored = this.#vector(`${name}.weight`);
+    const weight = normOffset === 0 ? stored : this.#g.op('Add', [stored, this.#g.scalar(normOffset)]);
+    const normed = this.#g.op('RMSNormalization', [x, weight], { axis: -1, epsilon: normEpsilon });
     return this.#g.op('Add', [normed, overflow(this.#g, x)]);
+  }
+
+  /** The norm of queries or keys, `[rows, heads · headDim]`, where the family has one. */
+  #headNorm(x: Value, name: string): Value {
+    const { qkNorm, headDim } = this.#source.config;
+    if (qkNorm === null) return x;
+    if (qkNorm === 'all') return this.#norm(x, name);
+    const heads = this.#g.reshape(x, [x.shape[0]!, Number(x.shape[1]) / headDim, headDim]);
+    return this.#g.reshape(this.#norm(heads, name), x.shape);
   }
 
   /** Small enough that an fp32 copy does not matter. */

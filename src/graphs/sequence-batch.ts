@@ -9,7 +9,7 @@ export interface KeyValue {
 }
 
 export interface RotaryInputs {
-  /** `[1, rows, headDim / 2]` */
+  /** `[1, rows, dimensions / 2]` */
   readonly cos: Value;
   readonly sin: Value;
 }
@@ -26,7 +26,8 @@ export interface SequenceInputs {
 export interface SequenceBatch {
   /** Of all sequences, one after the other, `[rows]`. */
   readonly ids: Value;
-  readonly rotary: RotaryInputs;
+  /** Of each of the configuration's ropes. */
+  readonly rotary: readonly RotaryInputs[];
   readonly sequences: readonly SequenceInputs[];
 }
 
@@ -35,15 +36,17 @@ export interface SequenceBatch {
  * is done to all at once, only attention looks at one sequence after the other.
  *
  * Per sequence t: `ids.t` int64 `[rows of t]`, and per layer `key.t.layer` and `value.t.layer`
- * `[1, kvHeads, capacity, headDim]`. For all: `cos`, `sin` `[1, rows, headDim / 2]`.
+ * `[1, kvHeads, capacity, headDim]`. For all, per rope r: `cos.r`, `sin.r` `[1, rows, dimensions / 2]`.
  */
 export function declareSequences(g: Graph, config: ModelConfig, count: number): SequenceBatch {
-  const { layers, kvHeads, headDim } = config;
+  const { layers, kvHeads, headDim, ropes } = config;
   const each = Array.from({ length: count }, (_, t) => t);
   const parts = each.map((t) => g.input(`ids.${t}`, 'int64', [`rows.${t}`]));
   const ids = concatRows(g, parts, 0);
-  const angles = [1, ids.shape[0]!, headDim / 2] as const;
-  const rotary = { cos: g.input('cos', 'float32', angles), sin: g.input('sin', 'float32', angles) };
+  const rotary = ropes.map(({ dimensions }, r): RotaryInputs => {
+    const angles = [1, ids.shape[0]!, dimensions / 2] as const;
+    return { cos: g.input(`cos.${r}`, 'float32', angles), sin: g.input(`sin.${r}`, 'float32', angles) };
+  });
   const sequences = each.map((index): SequenceInputs => {
     const shape = [1, kvHeads, `capacity.${index}`, headDim] as const;
     const cache = Array.from({ length: layers }, (_, layer) => ({

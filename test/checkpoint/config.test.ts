@@ -12,6 +12,12 @@ const LLAMA = {
 };
 const QWEN2 = { ...LLAMA, model_type: 'qwen2' };
 const MISTRAL = { ...LLAMA, model_type: 'mistral' };
+const QWEN3 = { ...LLAMA, model_type: 'qwen3' };
+const GEMMA2 = { ...LLAMA, model_type: 'gemma2' };
+const GEMMA3 = { ...LLAMA, model_type: 'gemma3_text' };
+const PHI3 = { ...LLAMA, model_type: 'phi3', eos_token_id: 2 };
+const SMOLLM3 = { ...LLAMA, model_type: 'smollm3', bos_token_id: 1, eos_token_id: 2 };
+const OLMO2 = { ...LLAMA, model_type: 'olmo2', eos_token_id: 2 };
 
 const parse = (config: object) => parseConfig(config, 'config.json');
 
@@ -41,6 +47,11 @@ describe('parseConfig', () => {
   it('fills absent keys with the defaults of transformers', () => {
     expect(parse(LLAMA)).toEqual({
       family: 'llama',
+      norms: 'before',
+      normOffset: 0,
+      qkNorm: null,
+      activation: 'silu',
+      fused: false,
       hiddenSize: 32,
       intermediateSize: 64,
       layers: 3,
@@ -54,7 +65,12 @@ describe('parseConfig', () => {
       outputBias: false,
       mlpBias: false,
       maxPositions: 2048,
-      rope: { theta: 10_000, scaling: null },
+      ropes: [{ theta: 10_000, dimensions: 8, scaling: null }],
+      layerRopes: [0, 0, 0],
+      embeddingScale: 1,
+      attentionScale: 1 / Math.sqrt(8),
+      attentionCap: null,
+      logitCap: null,
       slidingWindow: [null, null, null],
       storedType: null,
       bosTokenId: 1,
@@ -145,7 +161,109 @@ describe('rotary embedding', () => {
     ],
     ['rope_parameters with θ alone', { rope_parameters: { rope_theta: 1e6 } }, { theta: 1e6, scaling: null }],
   ])('%s', (_, keys, rope) => {
-    expect(parse({ ...LLAMA, ...keys }).rope).toEqual(rope);
+    expect(parse({ ...LLAMA, ...keys }).ropes).toEqual([{ dimensions: 8, ...rope }]);
+  });
+});
+
+describe('traits of families', () => {
+  const rope = (theta: number, scaling: unknown = null) => ({ theta, dimensions: 8, scaling });
+
+  it('Qwen3 has norms of queries and keys, and biases only if told so', () => {
+    const config = parse(QWEN3);
+    expect(config).toMatchObject({ qkNorm: 'head', headDim: 128, qkvBias: false, outputBias: false });
+    expect(parse({ ...QWEN3, attention_bias: true })).toMatchObject({ qkvBias: true, outputBias: true });
+  });
+
+  it('Gemma 2 scales embeddings, bounds scores and logits, and slides in every other layer', () => {
+    expect(parse({ ...GEMMA2, sliding_window: 8, head_dim: 8 })).toMatchObject({
+      ...{ norms: 'around', normOffset: 1, activation: 'gelu_pytorch_tanh', tieWordEmbeddings: true },
+      ...{ embeddingScale: Math.sqrt(32), attentionScale: 1 / 16, attentionCap: 50, logitCap: 30 },
+      ...{ slidingWindow: [8, null, 8], ropes: [rope(10_000)], layerRopes: [0, 0, 0] },
+      ...{ bosTokenId: 2, eosTokenIds: [1], qkNorm: null },
+    });
+    const uncapped = { ...GEMMA2, attn_logit_softcapping: null, final_logit_softcapping: null };
+    expect(parse(uncapped)).toMatchObject({ attentionCap: null, logitCap: null });
+  });
+
+  it.each([
+    [
+      'as published',
+      {
+        ...{ rope_theta: 1e6, rope_local_base_freq: 1e4, rope_scaling: { rope_type: 'linear', factor: 8 } },
+        ...{ sliding_window_pattern: 2, query_pre_attn_scalar: 4 },
+      },
+    ],
+    [
+      'as transformers 5 writes it',
+      {
+        rope_parameters: {
+          full_attention: { rope_type: 'linear', rope_theta: 1e6, factor: 8 },
+          sliding_attention: { rope_type: 'default', rope_theta: 1e4 },
+        },
+        layer_types: ['sliding_attention', 'full_attention', 'sliding_attention'],
+        query_pre_attn_scalar: 4,
+      },
+    ],
+  ])('Gemma 3 rotates layers with a window more slowly: %s', (_, keys) => {
+    expect(parse({ ...GEMMA3, head_dim: 8, sliding_window: 8, ...keys })).toMatchObject({
+      ...{ qkNorm: 'head', attentionCap: null, logitCap: null, attentionScale: 0.5 },
+      ...{ ropes: [rope(1e6, { type: 'linear', factor: 8 }), rope(1e4)], layerRopes: [1, 0, 1] },
+    });
+  });
+
+  it('Gemma 3 slides in five layers of six unless the file says otherwise', () => {
+    const { slidingWindow } = parse({ ...GEMMA3, num_hidden_layers: 7 });
+    expect(slidingWindow).toEqual([4096, 4096, 4096, 4096, 4096, null, 4096]);
+  });
+
+  const phi4 = {
+    ...PHI3,
+    ...{ max_position_embeddings: 131_072, original_max_position_embeddings: 4096, sliding_window: null },
+    partial_rotary_factor: 0.75,
+    rope_scaling: { type: 'longrope', short_factor: [1, 2, 3], long_factor: [4, 5, 6] },
+  };
+
+  it('Phi-3 is fused, rotates a part of each head, and goes as far as its short factors', () => {
+    const config = parse(phi4);
+    expect(config).toMatchObject({ fused: true, maxPositions: 4096, slidingWindow: [null, null, null] });
+    const attentionFactor = Math.sqrt(1 + Math.log(32) / Math.log(4096));
+    expect(config.ropes).toEqual([
+      {
+        ...{ theta: 10_000, dimensions: 6 },
+        scaling: { type: 'longrope', shortFactors: [1, 2, 3], originalMaxPositions: 4096, attentionFactor },
+      },
+    ]);
+    expect(parse({ ...PHI3, sliding_window: 2047 }).slidingWindow).toEqual([2047, 2047, 2047]);
+  });
+
+  it('SmolLM3 does not rotate in every fourth layer, or in those that are named', () => {
+    expect(parse({ ...SMOLLM3, num_hidden_layers: 5 })).toMatchObject({
+      layerRopes: [0, 0, 0, null, 0],
+      tieWordEmbeddings: true,
+    });
+    expect(parse({ ...SMOLLM3, no_rope_layers: [1, 0, 1] }).layerRopes).toEqual([0, null, 0]);
+  });
+
+  it('OLMo 2 has its norms after the parts, and those of queries and keys over all heads', () => {
+    expect(parse(OLMO2)).toMatchObject({ norms: 'after', qkNorm: 'all', normEpsilon: 1e-5 });
+  });
+
+  it('infers the factors of YaRN', () => {
+    const scaling = { rope_type: 'yarn', factor: 4, original_max_position_embeddings: 32_768 };
+    const yarn = {
+      ...{ type: 'yarn', factor: 4, betaFast: 32, betaSlow: 1, truncate: true, originalMaxPositions: 32_768 },
+      attentionFactor: 0.1 * Math.log(4) + 1,
+    };
+    expect(parse({ ...LLAMA, rope_scaling: scaling }).ropes).toEqual([rope(10_000, yarn)]);
+    const told = { ...scaling, attention_factor: 1.5, beta_fast: 8, beta_slow: 2, truncate: false };
+    expect(parse({ ...LLAMA, rope_scaling: told }).ropes[0]?.scaling).toMatchObject({
+      ...{ attentionFactor: 1.5, betaFast: 8, betaSlow: 2, truncate: false },
+    });
+    const mscale = { ...scaling, mscale: 1, mscale_all_dim: 0.5 };
+    const grown = (by: number) => 0.1 * by * Math.log(4) + 1;
+    expect(parse({ ...LLAMA, rope_scaling: mscale }).ropes[0]?.scaling).toMatchObject({
+      attentionFactor: grown(1) / grown(0.5),
+    });
   });
 });
 
@@ -192,29 +310,59 @@ describe('refusals name file and field', () => {
     ['no object', [], '', /expected object/],
     [
       'an unknown family',
-      { ...LLAMA, model_type: 'gemma2' },
+      { ...LLAMA, model_type: 'granite' },
       'model_type',
-      /"gemma2" is not supported \(supported: llama, qwen2, mistral\)/,
+      /"granite" is not supported \(supported: llama, qwen2, qwen3, mistral, gemma2, gemma3_text, phi3, /,
+    ],
+    [
+      'a mixture of experts',
+      { ...QWEN3, model_type: 'qwen3_moe', num_experts: 128 },
+      'model_type',
+      /"qwen3_moe" is a mixture of experts, which is not supported/,
+    ],
+    [
+      'a model of images',
+      { model_type: 'gemma3', text_config: GEMMA3 },
+      'model_type',
+      /"gemma3" reads more than text/,
     ],
     ['no family', { ...LLAMA, model_type: undefined }, 'model_type', /is missing/],
     ['no hidden size', { ...LLAMA, hidden_size: undefined }, 'hidden_size', /is missing/],
     [
-      'yarn',
-      { ...LLAMA, rope_scaling: { rope_type: 'yarn', factor: 4 } },
+      'dynamic scaling',
+      { ...LLAMA, rope_scaling: { rope_type: 'dynamic', factor: 4 } },
       'rope_scaling.rope_type',
-      /"yarn" is not supported \(supported: default, linear, llama3\)/,
+      /"dynamic" is not supported \(supported: default, linear, llama3, yarn, longrope, su\)/,
     ],
     [
-      'yarn by the old name',
-      { ...LLAMA, rope_scaling: { type: 'yarn', factor: 4 } },
+      'dynamic scaling by the old name',
+      { ...LLAMA, rope_scaling: { type: 'dynamic', factor: 4 } },
       'rope_scaling.type',
-      /"yarn"/,
+      /"dynamic"/,
     ],
     [
-      'yarn in rope_parameters',
+      'yarn without a factor',
       { ...LLAMA, rope_parameters: { rope_type: 'yarn' } },
-      'rope_parameters.rope_type',
-      /"yarn"/,
+      'rope_parameters.factor',
+      /is missing, and yarn needs it/,
+    ],
+    [
+      'yarn with an empty ramp',
+      { ...LLAMA, rope_scaling: { type: 'yarn', factor: 4, beta_fast: 1 } },
+      'rope_scaling.beta_fast',
+      /not above/,
+    ],
+    [
+      'longrope with factors of another size',
+      { ...PHI3, rope_scaling: { type: 'longrope', short_factor: [1, 1, 1], long_factor: [1, 1, 1] } },
+      'rope_scaling.short_factor',
+      /has 3 entries, expected 4/,
+    ],
+    [
+      'rotation of half a pair',
+      { ...PHI3, partial_rotary_factor: 0.4 },
+      'partial_rotary_factor',
+      /rotates 3 dimensions/,
     ],
     [
       'frequencies per layer type',
@@ -250,12 +398,51 @@ describe('refusals name file and field', () => {
       'rope_scaling.high_freq_factor',
       /not above/,
     ],
-    ['partial rotation', { ...LLAMA, partial_rotary_factor: 0.5 }, 'partial_rotary_factor', /expected 1/],
+    ['partial rotation', { ...LLAMA, partial_rotary_factor: 0.5 }, 'partial_rotary_factor', /supported: 1/],
     [
       'partial rotation in rope_parameters',
       { ...LLAMA, rope_parameters: { partial_rotary_factor: 0.5 } },
-      'rope_parameters.partial_rotary_factor',
-      /expected 1/,
+      'partial_rotary_factor',
+      /supported: 1/,
+    ],
+    [
+      'layers without rotation where none are known',
+      { ...LLAMA, no_rope_layers: [1, 0, 1] },
+      'no_rope_layers',
+      /llama/,
+    ],
+    ['too few entries of layers', { ...SMOLLM3, no_rope_layers: [1] }, 'no_rope_layers', /1 layers of 3/],
+    ['a sliding SmolLM3', { ...SMOLLM3, use_sliding_window: true }, 'use_sliding_window', /smollm3/],
+    [
+      'soft caps outside Gemma',
+      { ...LLAMA, final_logit_softcapping: 30 },
+      'final_logit_softcapping',
+      /llama/,
+    ],
+    [
+      'soft caps of scores in Gemma 3',
+      { ...GEMMA3, attn_logit_softcapping: 50 },
+      'attn_logit_softcapping',
+      /gemma3_text/,
+    ],
+    ['a scale outside Gemma', { ...QWEN3, query_pre_attn_scalar: 8 }, 'query_pre_attn_scalar', /qwen3/],
+    [
+      'attention in both directions',
+      { ...GEMMA3, use_bidirectional_attention: true },
+      'use_bidirectional_attention',
+      /only false/,
+    ],
+    [
+      'one set of frequencies where a family has two',
+      { ...GEMMA3, rope_parameters: { rope_theta: 1e6 } },
+      'rope_parameters',
+      /needs full_attention and sliding_attention/,
+    ],
+    [
+      "another activation than Gemma's",
+      { ...GEMMA2, hidden_activation: 'gelu' },
+      'hidden_activation',
+      /"gelu"/,
     ],
     ['quantised weights', { ...LLAMA, quantization_config: { bits: 4 } }, 'quantization_config', /quantised/],
     [

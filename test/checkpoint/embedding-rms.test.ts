@@ -61,6 +61,11 @@ describe('embeddingRms', () => {
     expect(await modelError(() => embeddingRms(tensors))).toMatchObject({ file, field: NAME });
   });
 
+  it('is that of what enters the first layer', async () => {
+    const { tensors, embeddingRms: entering } = await openCheckpoint(fixture('tiny-gemma2'));
+    expect(await entering()).toBeCloseTo(Math.sqrt(32) * (await embeddingRms(tensors)), 12);
+  });
+
   it('is read when first asked for, and once', async () => {
     const dir = await folder(await filesOf(fixture('tiny-qwen2')));
     const checkpoint = await openCheckpoint(dir);

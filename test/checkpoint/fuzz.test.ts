@@ -14,7 +14,8 @@ import { RotaryEmbedding } from '#src/graphs/rope.js';
 import { ChatTemplate } from '#src/tokenizer/chat-template.js';
 import { encodePrompt } from '#src/tokenizer/prompt.js';
 import { parseTokenizerConfig } from '#src/tokenizer/tokenizer-config.js';
-import { filesOf, fixture, folder, json, safetensors } from '../support/graphs.js';
+import { FAMILY_CHECKPOINTS } from '../support/golden.js';
+import { FIXTURES, filesOf, fixture, folder, json, safetensors } from '../support/graphs.js';
 import { mutated, orRefuse, refused, runs, spliced } from '../support/mutations.js';
 
 const bytesOf = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
@@ -69,8 +70,11 @@ function checkConfig(config: ModelConfig): void {
   expect(config.normEpsilon).toBeGreaterThan(0);
   const ids = [...config.eosTokenIds, config.bosTokenId ?? 0];
   expect(ids.every((id) => Number.isInteger(id) && id >= 0 && id < vocabSize)).toBe(true);
-  const { cos, sin } = new RotaryEmbedding(config).angles([0, 1, maxPositions - 1]);
-  expect([...cos, ...sin].every(Number.isFinite)).toBe(true);
+  for (const rope of config.ropes) {
+    const { cos, sin } = new RotaryEmbedding(rope).angles([0, 1, maxPositions - 1]);
+    expect([...cos, ...sin].every(Number.isFinite)).toBe(true);
+  }
+  expect(config.layerRopes.every((rope) => rope === null || config.ropes[rope])).toBe(true);
   expect([...expectedTensors(config).values()].flat().every(size)).toBe(true);
 }
 
@@ -89,8 +93,8 @@ function checkEntries(entries: readonly HeaderEntry[], dataStart: number, fileSi
 }
 
 describe('whatever a file holds, it is read or refused by a ModelError that names file and field', () => {
-  it.each(['tiny-llama', 'tiny-qwen2', 'tiny-mistral'])('config.json of %s', async (name) => {
-    fuzzJson(await json(fixture(name), 'config.json'), 2000, parseConfig, checkConfig);
+  it.each([...FIXTURES, ...FAMILY_CHECKPOINTS])('config.json of %s', async (name) => {
+    fuzzJson(await json(fixture(name), 'config.json'), 700, parseConfig, checkConfig);
   });
 
   it('generation_config.json', () => {

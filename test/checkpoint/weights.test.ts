@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type ModelConfig, parseConfig } from '#src/checkpoint/config.js';
 import { readSafetensors, type StoredTensor, type TensorIndex } from '#src/checkpoint/safetensors.js';
-import { checkTensors, expectedTensors } from '#src/checkpoint/weights.js';
+import { checkTensors, expectedTensors, splitFused, storedTensors } from '#src/checkpoint/weights.js';
+import { FAMILY_CHECKPOINTS } from '../support/golden.js';
 import { FIXTURES, fixture, json, modelError, REASONER } from '../support/graphs.js';
 
 const configOf = async (dir: string) => parseConfig(await json(dir, 'config.json'), 'config.json');
@@ -9,13 +10,30 @@ const shapesOf = (tensors: TensorIndex) =>
   Object.fromEntries([...tensors].map(([name, { shape }]) => [name, shape]));
 
 describe('expectedTensors', () => {
-  it.each([...FIXTURES.map(fixture), REASONER])(
+  it.each([...[...FIXTURES, ...FAMILY_CHECKPOINTS].map(fixture), REASONER])(
     'lists the tensors of %s, no more and no fewer',
     async (dir) => {
-      const expected = expectedTensors(await configOf(dir));
-      expect(Object.fromEntries(expected)).toEqual(shapesOf(await readSafetensors(dir)));
+      const config = await configOf(dir);
+      const stored = await readSafetensors(dir);
+      expect(Object.fromEntries(storedTensors(config))).toEqual(shapesOf(stored));
+      expect(Object.fromEntries(expectedTensors(config))).toEqual(shapesOf(splitFused(config, stored)));
     },
   );
+
+  it('takes a fused matrix apart by rows, without a gap', async () => {
+    const config = await configOf(fixture('tiny-phi3'));
+    const stored = await readSafetensors(fixture('tiny-phi3'));
+    const name = 'model.layers.1.self_attn';
+    const whole = stored.get(`${name}.qkv_proj.weight`)!;
+    let end = whole.offset;
+    for (const part of ['q_proj', 'k_proj', 'v_proj']) {
+      const tensor = splitFused(config, stored).get(`${name}.${part}.weight`)!;
+      expect(tensor).toMatchObject({ file: whole.file, type: 'fp16', offset: end });
+      expect(tensor.byteLength).toBe(2 * tensor.shape[0]! * tensor.shape[1]!);
+      end += tensor.byteLength;
+    }
+    expect(end).toBe(whole.offset + whole.byteLength);
+  });
 
   it('has biases where the family has them', async () => {
     const config: ModelConfig = {

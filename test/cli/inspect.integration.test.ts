@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { flinch } from '../support/cli.js';
-import { REASONER } from '../support/golden.js';
+import { checkpointFolder, REASONER } from '../support/golden.js';
 
 const configOf = (model: string): string =>
   fileURLToPath(new URL(`../fixtures/configs/${model}/config.json`, import.meta.url));
@@ -49,6 +49,21 @@ describe('flinch inspect', () => {
     // Every token reads all weights, at 3.3 TB/s.
     expect(generate!).toBeGreaterThan((800 * 2 * parameters) / 3.3e12);
     expect(generate!).toBeLessThan((900 * 2 * parameters) / 3.3e12);
+  });
+
+  it.each([
+    [
+      'tiny-gemma3',
+      /gemma3_text, 3 layers.*; the last 20 positions in 2 of 3 layers\n.*θ 1000000, linear; θ 10000 in layers with a window\n/s,
+    ],
+    [
+      'tiny-phi3',
+      /θ 10000, longrope, 12 of 16 dimensions\n.*256 positions \(long_factor.* is not supported\)/s,
+    ],
+    ['tiny-smollm3', /θ 2000000; none in 1 of 3 layers\n/],
+  ] as const)('says how the layers of %s differ', async (name, expected) => {
+    const { stdout, stderr } = await flinch(['inspect', checkpointFolder(name)]);
+    expect({ stdout, stderr }).toEqual({ stdout: expect.stringMatching(expected), stderr: '' });
   });
 
   it('measures this machine for the time of one response', async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { RopeScaling } from '#src/checkpoint/config.js';
+import type { RopeScaling } from '#src/checkpoint/rope-config.js';
 import { RotaryEmbedding } from '#src/graphs/rope.js';
 
-const anglesAt = (position: number, headDim: number, scaling: RopeScaling | null): number[] => {
-  const { cos, sin } = new RotaryEmbedding({ headDim, rope: { theta: 10000, scaling } }).angles([position]);
+const anglesAt = (position: number, dimensions: number, scaling: RopeScaling | null): number[] => {
+  const { cos, sin } = new RotaryEmbedding({ theta: 10000, dimensions, scaling }).angles([position]);
   return Array.from(cos, (value, i) => Math.atan2(sin[i]!, value));
 };
 
@@ -16,9 +16,7 @@ describe('RotaryEmbedding', () => {
   });
 
   it('stays exact far into a text', () => {
-    const { cos } = new RotaryEmbedding({ headDim: 2, rope: { theta: 10000, scaling: null } }).angles([
-      100_003,
-    ]);
+    const { cos } = new RotaryEmbedding({ theta: 10000, dimensions: 2, scaling: null }).angles([100_003]);
     expect(cos[0]).toBe(Math.fround(Math.cos(100_003)));
   });
 

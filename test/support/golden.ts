@@ -3,7 +3,16 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 
 export const CHECKPOINTS = ['tiny-llama', 'tiny-qwen2', 'tiny-mistral'] as const;
-export type CheckpointName = (typeof CHECKPOINTS)[number];
+/** One of each further family, by bench/peers/families.py. */
+export const FAMILY_CHECKPOINTS = [
+  'tiny-qwen3',
+  'tiny-gemma2',
+  'tiny-gemma3',
+  'tiny-phi3',
+  'tiny-smollm3',
+  'tiny-olmo2',
+] as const;
+export type CheckpointName = (typeof CHECKPOINTS | typeof FAMILY_CHECKPOINTS)[number];
 
 export const REASONER = fileURLToPath(new URL('../../models/reasoner', import.meta.url));
 

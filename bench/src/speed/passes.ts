@@ -2,9 +2,9 @@ import type { Checkpoint } from 'flinch/internals';
 import {
   interleave,
   KvCache,
-  RotaryEmbedding,
   runForward,
   runScorePass,
+  runtimeOf,
   type Sample,
   Sessions,
 } from 'flinch/internals';
@@ -27,7 +27,7 @@ export async function measurePasses(
   options: { readonly threads: number; readonly rounds: number },
 ): Promise<PassCost[]> {
   const { config } = checkpoint;
-  const runtime = { config, rotary: new RotaryEmbedding(config), threads: options.threads };
+  const runtime = runtimeOf({ source: checkpoint, threads: options.threads });
   const sessions = new Sessions(checkpoint, options);
   const forward = await sessions.get({ kind: 'forward', sequences: 1, result: 'statistics' });
   const score = await sessions.get({ kind: 'score', sequences: 1, form: 'perturb' });

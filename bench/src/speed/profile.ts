@@ -6,8 +6,8 @@ import {
   DEFAULT_SCORING,
   KvCache,
   openSession,
-  RotaryEmbedding,
   runScorePass,
+  runtimeOf,
 } from 'flinch/internals';
 import { z } from 'zod';
 
@@ -41,7 +41,7 @@ export async function profilePass(
   const prefix = `profile-${window}-${past}`;
   const graph = buildScoreGraph(checkpoint, { sequences: 1, form: 'perturb', fused: true });
   const session = await openSession(graph, { threads, profile: join(folder, prefix) });
-  const runtime = { config, rotary: new RotaryEmbedding(config), threads };
+  const runtime = runtimeOf({ source: checkpoint, threads });
   const cache = new KvCache(config, past + window);
   cache.reserve(past + window);
   const held = new Float32Array(past * config.kvHeads * config.headDim).fill(0.1);

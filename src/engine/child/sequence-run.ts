@@ -15,7 +15,8 @@ export interface SequenceRows {
 
 /** What a model's runs need beside its sessions. */
 export interface Runtime extends Machine {
-  readonly rotary: RotaryEmbedding;
+  /** Of each of the configuration's ropes. */
+  readonly rotary: readonly RotaryEmbedding[];
 }
 
 export function runtimeOf({
@@ -27,7 +28,8 @@ export function runtimeOf({
   readonly threads: number;
   readonly device?: Device;
 }): Runtime {
-  return { config, rotary: new RotaryEmbedding(config), threads, ...(device && { device }) };
+  const rotary = config.ropes.map((rope) => new RotaryEmbedding(rope));
+  return { config, rotary, threads, ...(device && { device }) };
 }
 
 export class RunResult {
@@ -71,13 +73,13 @@ export async function runSequences(
   const takes = new Set(session.inputNames);
   const gives = new Set(session.outputNames);
   const positions = sequences.map(({ start, ids }) => count(start, ids.length));
-  const { cos, sin } = rotary.angles(positions.flat());
-  const angles = [1, positions.flat().length, config.headDim / 2];
-  const feeds: Record<string, Feeds[string]> = {
-    ...more,
-    cos: floats(cos, angles),
-    sin: floats(sin, angles),
-  };
+  const feeds: Record<string, Feeds[string]> = { ...more };
+  for (const [r, rope] of rotary.entries()) {
+    const { cos, sin } = rope.angles(positions.flat());
+    const dims = [1, positions.flat().length, config.ropes[r]!.dimensions / 2];
+    feeds[`cos.${r}`] = floats(cos, dims);
+    feeds[`sin.${r}`] = floats(sin, dims);
+  }
   const fetches: Record<string, Fetches[string]> = Object.fromEntries(outputs.map((name) => [name, null]));
   const windows = sequences.map((_, t) =>
     cacheNames('window_', t, config.layers).filter((name) => gives.has(name)),

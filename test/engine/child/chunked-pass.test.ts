@@ -3,9 +3,8 @@ import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { ChunkedPass } from '#src/engine/child/chunked-pass.js';
 import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { type AttackedWindow, runScorePass, type Step, type Top } from '#src/engine/child/score-pass.js';
-import type { Runtime } from '#src/engine/child/sequence-run.js';
+import { type Runtime, runtimeOf } from '#src/engine/child/sequence-run.js';
 import { KvCache } from '#src/engine/kv-cache.js';
-import { RotaryEmbedding } from '#src/graphs/rope.js';
 import { CHECKPOINTS, checkpointFolder, goldenCases, largestDifference } from '../../support/golden.js';
 import { keysAndValues } from '../../support/kv-cache.js';
 
@@ -19,7 +18,7 @@ describe.each(CHECKPOINTS)('a score pass in chunks, on %s', (name) => {
   beforeAll(async () => {
     checkpoint = await openCheckpoint(checkpointFolder(name));
     sessions = new Sessions(checkpoint, { threads: 1 });
-    runtime = { config: checkpoint.config, rotary: new RotaryEmbedding(checkpoint.config), threads: 1 };
+    runtime = runtimeOf({ source: checkpoint, threads: 1 });
   });
 
   /** So slow a machine that a run has no more rows than it must. */

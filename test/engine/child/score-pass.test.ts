@@ -2,10 +2,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { type AttackedWindow, runForward, runScorePass } from '#src/engine/child/score-pass.js';
-import type { Runtime } from '#src/engine/child/sequence-run.js';
+import { type Runtime, runtimeOf } from '#src/engine/child/sequence-run.js';
 import { KvCache } from '#src/engine/kv-cache.js';
 import type { Adversary } from '#src/engine/protocol.js';
-import { RotaryEmbedding } from '#src/graphs/rope.js';
 import {
   CHECKPOINTS,
   checkpointFolder,
@@ -24,7 +23,7 @@ describe.each(CHECKPOINTS)('a score pass on %s', (name) => {
   beforeAll(async () => {
     checkpoint = await openCheckpoint(checkpointFolder(name));
     sessions = new Sessions(checkpoint, { threads: 1 });
-    runtime = { config: checkpoint.config, rotary: new RotaryEmbedding(checkpoint.config), threads: 1 };
+    runtime = runtimeOf({ source: checkpoint, threads: 1 });
   });
 
   const pass = async (

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { Environment, Interpreter, parse, tokenize } from '@huggingface/jinja';
 import { ModelError, reasonOf, TemplateError } from '../files/errors.js';
 import { parseJson, readOptional, readOptionalJson } from '../files/json.js';
+import { parseTemplate, runTemplate } from './faithful-jinja.js';
 import { strftime } from './strftime.js';
 import { chatTemplateSchema, parseTokenizerConfig } from './tokenizer-config.js';
 
@@ -41,17 +41,14 @@ const MAX_RANGE = 100_000;
 export class ChatTemplate {
   /** Jinja, or null for a checkpoint without a template (a base model). */
   readonly source: string | null;
-  readonly #program: ReturnType<typeof parse> | null;
+  readonly #program: ReturnType<typeof parseTemplate> | null;
   readonly #context: TemplateContext;
 
   /** @throws ModelError for a template that is not Jinja */
   constructor(source: string | null, context: TemplateContext) {
     this.source = source;
     this.#context = context;
-    this.#program =
-      source === null
-        ? null
-        : this.#guard(() => parse(tokenize(source, { trim_blocks: true, lstrip_blocks: true })));
+    this.#program = source === null ? null : this.#guard(() => parseTemplate(source));
   }
 
   /**
@@ -82,10 +79,7 @@ export class ChatTemplate {
         throw new TemplateError(file, String(reason));
       },
     };
-    const environment = new Environment();
-    for (const [name, value] of Object.entries(variables)) environment.set(name, value);
-    const { value } = this.#guard(() => new Interpreter(environment).run(program));
-    return String(value);
+    return this.#guard(() => runTemplate(program, variables));
   }
 
   #guard<T>(work: () => T): T {

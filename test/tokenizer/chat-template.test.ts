@@ -47,6 +47,17 @@ describe('ChatTemplate', () => {
       '{% set ns = namespace(n=1) %}{% for m in messages %}{% set ns.n = ns.n + 1 %}{% endfor %}{{ ns.n }}',
       '2',
     ],
+    ['line ends of Windows and of old', "a\r\nb{{ 'c\r\nd' }}\re", 'a\nbc\nd\ne'],
+    [
+      'strings that go on after a backslash at the end of a line, and no others',
+      'a\\\nb{{ "}}\\\nc\\\\" }}{% set x = \'d"\\\n\\\'e\' %}{{ x }}',
+      'a\\\nb}}c\\d"\'e',
+    ],
+    [
+      'loops over what is not defined',
+      '{% for x in messages[0].tool_calls %}a{% else %}b{% endfor %}{% for x in y if x %}c{% endfor %}',
+      'b',
+    ],
     [
       'block lines without their newlines and indents',
       '{% if true %}\n  {% if true %}\na\n  {% endif %}\n{% endif %}\n',

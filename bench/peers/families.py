@@ -13,7 +13,6 @@ from pathlib import Path
 
 import golden
 import torch
-from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import AutoModelForCausalLM, AutoTokenizer, CONFIG_MAPPING
 

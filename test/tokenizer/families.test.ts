@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { openChatTemplate } from '#src/tokenizer/chat-template.js';
-import { openTokenizer } from '#src/tokenizer/tokenizer.js';
+import { openTokenizer, Tokenizer } from '#src/tokenizer/tokenizer.js';
 import { FAMILY_CHECKPOINTS } from '../support/golden.js';
 import { fixture, golden, json } from '../support/graphs.js';
 
@@ -27,4 +27,19 @@ describe.each(FAMILY_CHECKPOINTS)('the tokenizer and template of %s are those of
     const texts = spelt.parse((await json(dir, 'golden.json')).spelt);
     expect(texts.map(([text]) => [text, tokenizer.encode(text)])).toEqual(texts);
   });
+});
+
+const splits = z.object({ pattern: z.string(), texts: spelt });
+
+/** Ids of `tokenizers` 0.23.3 for the vocabulary of tiny-llama under the patterns of Phi-4-mini and Mistral Small. */
+it.each(['o200k', 'tekken'])('the pattern %s splits as in Rust', async (name) => {
+  const { pattern, texts } = splits.parse((await json('test/fixtures', 'splits.json'))[name]);
+  const original = await json(fixture('tiny-llama'), 'tokenizer.json');
+  const pretokenizers = [
+    { type: 'Split', pattern: { Regex: pattern }, behavior: 'Isolated', invert: false },
+    { type: 'ByteLevel', add_prefix_space: false, use_regex: false },
+  ];
+  const changed = { ...original, normalizer: null, pre_tokenizer: { type: 'Sequence', pretokenizers } };
+  const tokenizer = new Tokenizer(changed, {}, 'tokenizer.json');
+  expect(texts.map(([text]) => [text, tokenizer.encode(text)])).toEqual(texts);
 });

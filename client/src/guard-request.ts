@@ -7,9 +7,9 @@ export interface GuardRequest {
   readonly enabled?: boolean;
   /** Scores computed for each token (default: `adversarial`, `nll`, `entropy` and `margin`, without those that the model cannot compute). */
   readonly methods?: readonly Method[];
-  /** Maximum number of new tokens scored by one pass. Default: `8`. */
+  /** Maximum number of new tokens scored by one pass. Default: `16`. */
   readonly block?: number;
-  /** Number of positions perturbed by one pass, at least `block`, or `all` (default: 64, or `block` if that is larger). */
+  /** Number of positions perturbed by one pass, at least `block`, or `all` (default: 32, or `block` if that is larger). */
   readonly window?: number | 'all';
   /** When scores are computed: one pass per block of new tokens (`windowed`), or one pass per doubtful token and none for the others (`lazy`). Default: `"windowed"`. */
   readonly schedule?: 'windowed' | 'lazy';
@@ -33,7 +33,7 @@ export interface GuardRequest {
   readonly method?: Method;
   /** A step is flagged by its own risk (`step`), or by the largest risk of its tokens (`token`). Default: `"step"`. */
   readonly per?: 'step' | 'token';
-  /** Score of a step: the largest (`max`), the mean (`mean`) or the sum (`sum`) of its tokens' scores. Default: `"max"`. */
+  /** Score of a step: the largest (`max`), the mean (`mean`) or the sum (`sum`) of its tokens' scores. Default: `"sum"`. */
   readonly statistic?: 'max' | 'mean' | 'sum';
   /** Target false-alarm rate of steps, or of tokens if `per` is `token`: a risk of at least 1 − `rate` is flagged, and a token with such a risk is a spike. Default: `0.02`. */
   readonly rate?: number;

@@ -1,6 +1,7 @@
 import { type Distribution, thresholdAt } from '../numerics/distribution.js';
 import type { Calibration } from '../risk/calibration.js';
 import type { FalseAlarms } from '../risk/false-alarms.js';
+import { STATISTICS } from '../risk/risk.js';
 import { METHODS, type Method } from '../uncertainty/method-names.js';
 
 /** Rates that a summary shows thresholds for. */
@@ -30,16 +31,14 @@ export function thresholdsOf({ levels, methods }: Calibration): Thresholds[] {
         return { rate, threshold: threshold === Number.NEGATIVE_INFINITY ? 'all' : threshold };
       }),
     });
+    const { answers } = scores;
     return [
       row('token', scores.tokens),
       ...scores.positions.map((bin) =>
         row(`token ${bin.from}${bin.to === null ? ' on' : `–${bin.to - 1}`}`, bin),
       ),
-      row('step, max', scores.steps.max),
-      row('step, mean', scores.steps.mean),
-      ...(scores.answers
-        ? [row('answer, max', scores.answers.max), row('answer, mean', scores.answers.mean)]
-        : []),
+      ...STATISTICS.map((statistic) => row(`step, ${statistic}`, scores.steps[statistic])),
+      ...(answers ? STATISTICS.map((statistic) => row(`answer, ${statistic}`, answers[statistic])) : []),
     ];
   });
 }

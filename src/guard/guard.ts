@@ -45,7 +45,7 @@ export interface Guard {
 export const DEFAULT_GUARD: Guard = {
   method: 'adversarial',
   per: 'step',
-  statistic: 'max',
+  statistic: 'sum',
   rate: 0.02,
   delivery: 'immediate',
   lag: 'wait',

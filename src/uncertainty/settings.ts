@@ -45,9 +45,9 @@ export const DEFAULT_ALPHA = 1e-4;
 export const MIN_ALPHA = 1e-6;
 export const MAX_ALPHA = 1;
 
-export const DEFAULT_BLOCK = 8;
+export const DEFAULT_BLOCK = 16;
 export const MAX_BLOCK = 65536;
-export const DEFAULT_WINDOW = 64;
+export const DEFAULT_WINDOW = 32;
 
 /** A token is doubtful when 1 − P exceeds it; docs/results/engine.md has the curve. */
 export const DEFAULT_EPSILON = 0.01;

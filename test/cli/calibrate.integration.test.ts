@@ -28,7 +28,7 @@ describe('flinch calibrate', () => {
     });
     expect(written?.calibrations).toHaveLength(1);
     expect(written?.calibrations[0]?.settings).toEqual({
-      schedule: { kind: 'windowed', block: 8, window: 64 },
+      schedule: { kind: 'windowed', block: 16, window: 32 },
       alpha: 1e-4,
       form: 'perturb',
     });

@@ -135,8 +135,8 @@ describe('the ranges', () => {
   };
 
   it.each([
-    ['block', [0, 1, 1.5, 64]],
-    ['window', [0, 7, 8, 8.5, 65536, 'all']],
+    ['block', [0, 1, 1.5, 32]],
+    ['window', [0, 15, 16, 16.5, 65536, 'all']],
     ['epsilon', [-0.1, 0, 0.99, 1, Number.NaN]],
     ['alpha', [0, 1e-7, 1e-6, 1, 1.1, Number.NaN]],
     ['sigma', [0, 1e-7, 1e-6, 1, 1.1]],
@@ -146,7 +146,7 @@ describe('the ranges', () => {
   ] as const)('of %s are those of checkScoring', (name, values) => {
     const field = guardFields[name];
     // A window below the block is none that the field alone could refuse.
-    for (const value of values.filter((each) => name !== 'window' || each !== 7)) {
+    for (const value of values.filter((each) => name !== 'window' || each !== 15)) {
       const engine = accepts(() => check({ [name]: value }));
       expect({ name, value, engine }).toEqual({ name, value, engine: field.safeParse(value).success });
     }

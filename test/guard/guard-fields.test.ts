@@ -84,7 +84,7 @@ describe('checkGuard', () => {
     [{ lag: 'skip', delivery: 'held' }, 'lag: skip is not possible with held delivery'],
     [{ lag: 'skip', action: 'rollback' }, 'lag: skip is not possible with action rollback'],
     [{ lag: 'skip', action: 'reflect' }, 'lag: skip is not possible with action reflect'],
-    [{ lag: 'skip', lagTokens: 7 }, 'lagTokens: must be at least block, which is 8'],
+    [{ lag: 'skip', lagTokens: 7 }, 'lagTokens: must be at least block, which is 16'],
     [{ lagTokens: 0 }, 'lagTokens: must be a whole number from 1 to 65536'],
   ];
 
@@ -100,7 +100,7 @@ describe('checkGuard', () => {
   it('accepts what makes sense', () => {
     const guard = { ...DEFAULT_GUARD, temperature: 0, maxRollbacks: 0, candidates: 16 };
     expect(() => checkGuard(guard, DEFAULT_SCORING)).not.toThrow();
-    const skip = { ...DEFAULT_GUARD, lag: 'skip', lagTokens: 8, action: 'stop' } as const;
+    const skip = { ...DEFAULT_GUARD, lag: 'skip', lagTokens: 16, action: 'stop' } as const;
     expect(() => checkGuard(skip, DEFAULT_SCORING)).not.toThrow();
   });
 });

@@ -65,10 +65,10 @@ describe('riskModel', () => {
   it('goes by a running estimate for those methods alone whose settings differ, and says so', async () => {
     const { risks, warnings } = await using({
       alpha: 1e-3,
-      schedule: { kind: 'windowed', block: 4, window: 64 },
+      schedule: { kind: 'windowed', block: 4, window: 32 },
     });
     expect(warnings).toEqual([
-      'calibration.json was made for block 8, not 4, alpha 0.0001, not 0.001: flags by adversarial use a running estimate',
+      'calibration.json was made for block 16, not 4, alpha 0.0001, not 0.001: flags by adversarial use a running estimate',
     ]);
     expect(risks.calibrated('adversarial')).toBe(false);
     expect(risks.ofToken('adversarial', 0.5, 0)).toBeNull();

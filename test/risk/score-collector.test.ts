@@ -115,13 +115,17 @@ describe('a calibration', () => {
       'adversarial token 100000',
       'adversarial max 25000',
       'adversarial mean 25000',
+      'adversarial sum 25000',
       'adversarial answer max 5000',
       'adversarial answer mean 5000',
+      'adversarial answer sum 5000',
       'nll token 100000',
       'nll max 25000',
       'nll mean 25000',
+      'nll sum 25000',
       'nll answer max 5000',
       'nll answer mean 5000',
+      'nll answer sum 5000',
     ]);
     for (const { of, rates } of table) {
       // Of 5000 answers 50 are flagged at the lowest rate, and as many lie above its threshold.

@@ -37,7 +37,7 @@ describe('parseMeasure', () => {
     };
     expect(scheduleOf('adversarial')).toEqual({ kind: 'offline' });
     expect(scheduleOf('adversarial:block=128')).toEqual({ kind: 'windowed', block: 128, window: 128 });
-    expect(scheduleOf('adversarial:window=all')).toEqual({ kind: 'windowed', block: 8, window: 'all' });
+    expect(scheduleOf('adversarial:window=all')).toEqual({ kind: 'windowed', block: 16, window: 'all' });
     expect(scheduleOf('adversarial:epsilon=0.01')).toMatchObject({ kind: 'lazy', epsilon: 0.01 });
   });
 

@@ -51,7 +51,7 @@ describe('the defaults of a policy', () => {
       model: { defaults: { action: 'reflect', rate: 0.2 } },
       key: { defaults: { action: 'rollback' } },
     };
-    expect(guardOf(guards)).toMatchObject({ action: 'rollback', rate: 0.2, per: 'token', statistic: 'max' });
+    expect(guardOf(guards)).toMatchObject({ action: 'rollback', rate: 0.2, per: 'token', statistic: 'sum' });
   });
 
   it('are replaced by what a client sets', () => {
@@ -60,7 +60,7 @@ describe('the defaults of a policy', () => {
   });
 
   it('have a window that follows from the block', () => {
-    expect(guardOf({ gateway: { defaults: { block: 16 } } })).toMatchObject({ block: 16, window: 64 });
+    expect(guardOf({ gateway: { defaults: { block: 48 } } })).toMatchObject({ block: 48, window: 48 });
   });
 
   it('are moved within the bounds where nobody sets them', () => {
@@ -92,11 +92,11 @@ describe('a locked field', () => {
       guardOf(
         { gateway: { locked: ['window', 'methods'], defaults: { methods: ['nll'] } } },
         {
-          window: 64,
+          window: 32,
           methods: ['nll', 'nll'],
         },
       ),
-    ).toMatchObject({ window: 64, methods: ['nll'] });
+    ).toMatchObject({ window: 32, methods: ['nll'] });
   });
 
   it('is locked by any of the three, which the refusal names', () => {

@@ -37,7 +37,7 @@ describe('a generation', () => {
       request_id: 'q1',
       model: 'reasoner',
       prompt_tokens: 69,
-      guard: { enabled: true, block: 8, window: 64, alpha: 1e-4 },
+      guard: { enabled: true, block: 16, window: 32, alpha: 1e-4 },
     });
     const tokens = events.filter(ofType('token.delta'));
     const scores = events.filter(ofType('score.delta'));

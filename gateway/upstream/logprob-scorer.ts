@@ -1,6 +1,7 @@
-import { concatMap, identity } from 'rxjs';
+import { identity } from 'rxjs';
 import type { BranchScorer } from '../../src/guard/branch.js';
 import type { GenerationEvent, ScoreEvent, WrittenEvent } from '../../src/stream/events.js';
+import { staged } from '../../src/stream/stage.js';
 import type { Method } from '../../src/uncertainty/method-names.js';
 import { logprobScores } from './logprob-scores.js';
 import type { UpstreamToken } from './upstream.js';
@@ -11,10 +12,14 @@ import type { UpstreamToken } from './upstream.js';
  * @param methods those that they allow; none for a text that is not scored
  */
 export function logprobScorer(methods: readonly Method[]): BranchScorer {
-  const withScore = (event: WrittenEvent): GenerationEvent[] =>
-    event.type === 'token.delta' ? [event, scoreOf(event, event.index, methods)] : [event];
+  const scored = staged<WrittenEvent, GenerationEvent>((emit) => ({
+    next: (event) => {
+      emit(event);
+      if (event.type === 'token.delta') emit(scoreOf(event, event.index, methods));
+    },
+  }));
   const scorer: BranchScorer = {
-    score: () => (methods.length === 0 ? identity : concatMap(withScore)),
+    score: () => (methods.length === 0 ? identity : scored),
     fork: async () => scorer,
     close: () => {},
   };

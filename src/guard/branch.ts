@@ -2,6 +2,7 @@ import type { Observable, OperatorFunction } from 'rxjs';
 import type { GenerationEvent, GuardEvent, TokenEvent, WrittenEvent } from '../stream/events.js';
 import type { FlowGate } from '../stream/flow-gate.js';
 import type { ScoreOptions } from '../stream/score.js';
+import { fused } from '../stream/stage.js';
 import type { Continuation, Place } from './continuation.js';
 import { TextSoFar } from './text-so-far.js';
 
@@ -74,8 +75,8 @@ export function branchOf(
     },
     events: (gate) => {
       const live = (begins: BranchScoring['begins']) =>
-        writer.tokens(gate).pipe(scorer.score({ gate, from: text.keep, begins }), judge.rate);
-      return text.follow(live, judge.judge);
+        fused(scorer.score({ gate, from: text.keep, begins }), judge.rate);
+      return writer.tokens(gate).pipe(text.follow(live, judge.judge));
     },
     fits: (keep, insert) => writer.fits(keep, insert),
     fork: async (continuation) => {

@@ -10,18 +10,25 @@ export class EventReader<T> {
   readonly #subscription: Subscription;
   #release: (() => void) | null = null;
   #end: 'open' | 'complete' | { readonly error: unknown } = 'open';
-  #wake: () => void = () => {};
+  #wake: (() => void) | null = null;
 
   constructor(source: Observable<T>, gate: FlowGate) {
     this.#subscription = source.subscribe({
       next: (event) => {
         this.#waiting.push(event);
         if (this.#waiting.length >= MAX_WAITING) this.#release ??= gate.hold();
-        this.#wake();
+        this.#wakeUp();
       },
       error: (error: unknown) => this.#close({ error }),
       complete: () => this.#close('complete'),
     });
+  }
+
+  /** The next of the events that are there; `undefined` for none. */
+  take(): T | undefined {
+    const event = this.#waiting.shift();
+    if (this.#release && this.#waiting.length < MAX_WAITING / 2) this.#open();
+    return event;
   }
 
   /**
@@ -34,8 +41,7 @@ export class EventReader<T> {
         this.#wake = resolve;
       });
     }
-    const event = this.#waiting.shift();
-    if (this.#waiting.length < MAX_WAITING / 2) this.#open();
+    const event = this.take();
     if (event !== undefined) return event;
     if (typeof this.#end === 'object') throw this.#end.error;
     return null;
@@ -56,6 +62,11 @@ export class EventReader<T> {
 
   #close(end: 'complete' | { readonly error: unknown }): void {
     if (this.#end === 'open') this.#end = end;
-    this.#wake();
+    this.#wakeUp();
+  }
+
+  #wakeUp(): void {
+    this.#wake?.();
+    this.#wake = null;
   }
 }

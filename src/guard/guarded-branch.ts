@@ -1,13 +1,14 @@
 import { defer, finalize, from, type Observable, tap } from 'rxjs';
 import type { RiskModel } from '../risk/risk.js';
 import { detectSpikes } from '../stream/detect-spikes.js';
-import type { GuardEvent } from '../stream/events.js';
+import type { GenerationEvent, GuardEvent } from '../stream/events.js';
 import { flagSteps } from '../stream/flag-steps.js';
 import { FlowGate } from '../stream/flow-gate.js';
 import { holdBack } from '../stream/hold-back.js';
 import { judgeAnswer } from '../stream/judge-answer.js';
 import { rateRisk } from '../stream/rate-risk.js';
 import { segmentSteps } from '../stream/segment-steps.js';
+import { fused } from '../stream/stage.js';
 import type { Scoring } from '../uncertainty/settings.js';
 import type { Branch, BranchJudge } from './branch.js';
 import { type Guard, policyOf } from './guard.js';
@@ -56,10 +57,9 @@ export function guardedBranch(
       forks: action === 'rollback' ? Math.max(2, candidates) : action === 'reflect' ? 1 : 0,
       lagTokens: lag === 'skip' ? lagTokens : undefined,
       rate: rateRisk(risks),
-      judge: (place) => (events) =>
-        events.pipe(
-          segmentSteps(place),
-          flagSteps({ method, statistic, per, rate, risks }),
+      judge: (place) =>
+        fused(
+          fused(segmentSteps<GenerationEvent>(place), flagSteps({ method, statistic, per, rate, risks })),
           // After the verdicts: a spike stands beside its score, and a step's verdict comes last.
           detectSpikes<GuardEvent>({ method, rate, calibrated: risks.calibrated(method) }),
         ),

@@ -65,7 +65,7 @@ export class Interventions {
   async follow(root: Branch): Promise<void> {
     this.#promptTokens = root.promptTokens;
     for (let current: Followed | null = this.#read(root); current; ) {
-      const event: GuardEvent | null = await current.reader.next();
+      const event: GuardEvent | null = current.reader.take() ?? (await current.reader.next());
       if (event === null) return; // closed
       if (event.type === 'generation.done') return this.#finish(event);
       if (event.type === 'step.done') current = await this.#settle(event, current);

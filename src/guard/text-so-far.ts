@@ -1,7 +1,8 @@
-import { concat, filter, from, type Observable, type OperatorFunction, tap } from 'rxjs';
+import type { OperatorFunction } from 'rxjs';
 import { PartAligner } from '../steps/part-aligner.js';
-import type { GenerationEvent, GuardEvent, ScoreEvent, TokenEvent } from '../stream/events.js';
+import type { GenerationEvent, GuardEvent, ScoreEvent, TokenEvent, WrittenEvent } from '../stream/events.js';
 import type { ScoreOptions } from '../stream/score.js';
+import { fused, staged } from '../stream/stage.js';
 import type { Continuation, Place } from './continuation.js';
 
 /** What has been said of a branch's text: by others, which it continues, and by itself. */
@@ -31,31 +32,36 @@ export class TextSoFar {
 
   /**
    * Judges what the branch itself says, together with what stands before it of the same step.
-   * @param live its own tokens and their scores; `begins` is to be asked of each token (`ScoreOptions.begins`)
+   * @param live gives its own tokens their scores; `begins` is to be asked of each token (`ScoreOptions.begins`)
    */
   follow(
-    live: (begins: NonNullable<ScoreOptions['begins']>) => Observable<GenerationEvent>,
+    live: (begins: NonNullable<ScoreOptions['begins']>) => OperatorFunction<WrittenEvent, GenerationEvent>,
     judge: (place: Place) => OperatorFunction<GenerationEvent, GuardEvent>,
-  ): Observable<GuardEvent> {
+  ): OperatorFunction<WrittenEvent, GuardEvent> {
     const place = this.#place;
     const aligner = new PartAligner();
     for (const token of this.tokens) aligner.begins(token.text, token);
     // What others wrote of the step counts in its verdict, and is not said again.
     const kept = [...this.tokens.slice(place.from), ...this.#scores.slice(place.from)];
     const again = new Set<GuardEvent>(kept);
-    const own = live((text, token) => aligner.begins(text, token)).pipe(
-      tap((event) => {
-        if (event.type === 'token.delta') this.tokens[event.index] = event;
-        if (event.type === 'score.delta') this.#scores[event.index] = event;
-      }),
-    );
-    return concat(from<GenerationEvent[]>(kept), own).pipe(
-      judge(place),
-      filter((event) => {
-        if (again.has(event) || (event.type === 'spike.detected' && event.index < this.keep)) return false;
+    const whole = staged<GenerationEvent, GenerationEvent>((emit) => {
+      for (const event of kept) emit(event);
+      return {
+        next: (event) => {
+          if (event.type === 'token.delta') this.tokens[event.index] = event;
+          if (event.type === 'score.delta') this.#scores[event.index] = event;
+          emit(event);
+        },
+      };
+    });
+    const own = staged<GuardEvent, GuardEvent>((emit) => ({
+      next: (event) => {
+        if (again.has(event) || (event.type === 'spike.detected' && event.index < this.keep)) return;
         // Where a step was cut for its length, a pass may span the cut: what is settled stays as it is.
-        return !(event.type === 'score.delta' && event.index < place.from);
-      }),
-    );
+        if (event.type !== 'score.delta' || event.index >= place.from) emit(event);
+      },
+    }));
+    const scored = live((text, token) => aligner.begins(text, token));
+    return fused(fused(scored, whole), fused(judge(place), own));
   }
 }

@@ -1,7 +1,8 @@
-import { concatMap, defer, type OperatorFunction } from 'rxjs';
+import type { OperatorFunction } from 'rxjs';
 import { isAlarm } from '../risk/risk.js';
 import type { Method } from '../uncertainty/method-names.js';
 import type { GuardEvent, ScoreEvent, SpikeEvent, StepClosedEvent } from './events.js';
+import { staged } from './stage.js';
 
 export interface SpikeOptions {
   readonly method: Method;
@@ -21,24 +22,24 @@ export interface SpikeOptions {
 export function detectSpikes<E extends GuardEvent | StepClosedEvent>(
   options: SpikeOptions,
 ): OperatorFunction<E, E | SpikeEvent> {
-  return (source) =>
-    defer(() => {
-      const inserted = new Set<number>();
-      return source.pipe(
-        concatMap((event: E): (E | SpikeEvent)[] => {
-          const known: GuardEvent | StepClosedEvent = event;
-          if (known.type === 'token.delta' && known.inserted) inserted.add(known.index);
-          if (known.type !== 'score.delta' || inserted.has(known.index)) return [event];
-          return [event, ...spikeOf(known, options)];
-        }),
-      );
-    });
+  return staged((emit) => {
+    const inserted = new Set<number>();
+    return {
+      next: (event) => {
+        emit(event);
+        const known: GuardEvent | StepClosedEvent = event;
+        if (known.type === 'token.delta' && known.inserted) inserted.add(known.index);
+        if (known.type !== 'score.delta' || inserted.has(known.index)) return;
+        const spike = spikeOf(known, options);
+        if (spike) emit(spike);
+      },
+    };
+  });
 }
 
-function spikeOf({ index, pass, scores, risk: risks }: ScoreEvent, options: SpikeOptions): SpikeEvent[] {
+function spikeOf({ index, pass, scores, risk: risks }: ScoreEvent, options: SpikeOptions): SpikeEvent | null {
   const { method, rate, calibrated } = options;
-  const score = scores[method] ?? null;
   const risk = risks?.[method] ?? null;
-  if (pass !== 'stream' || !isAlarm(risk, rate)) return [];
-  return [{ type: 'spike.detected', index, method, score, risk, calibrated }];
+  if (pass !== 'stream' || !isAlarm(risk, rate)) return null;
+  return { type: 'spike.detected', index, method, score: scores[method] ?? null, risk, calibrated };
 }

@@ -1,7 +1,8 @@
-import { concat, concatMap, defer, type OperatorFunction } from 'rxjs';
+import type { OperatorFunction } from 'rxjs';
 import { isAlarm, type RiskModel, type Statistic, stepScore } from '../risk/risk.js';
 import type { Method } from '../uncertainty/method-names.js';
 import type { GuardEvent, Rating, ScoreEvent, StepClosedEvent, StepEvent } from './events.js';
+import { staged } from './stage.js';
 
 export interface FlagOptions {
   readonly method: Method;
@@ -28,22 +29,19 @@ export interface FlagOptions {
  * events.pipe(segmentSteps(), flagSteps({ method: 'adversarial', statistic: 'max', per: 'step', rate: 0.05, risks }));
  */
 export function flagSteps(options: FlagOptions): OperatorFunction<GuardEvent | StepClosedEvent, GuardEvent> {
-  return (source) =>
-    defer(() => {
-      const verdicts = new Verdicts(options);
-      const end = (): StepEvent[] => {
-        verdicts.checkComplete();
-        return [];
-      };
-      const events = source.pipe(
-        concatMap((event): GuardEvent[] => {
-          if (event.type === 'step.closed') return verdicts.close(event);
-          if (event.type === 'generation.done') return [...end(), event];
-          return [event, ...verdicts.observe(event)];
-        }),
-      );
-      return concat(events, defer(end));
-    });
+  return staged((emit) => {
+    const verdicts = new Verdicts(options, emit);
+    return {
+      next: (event) => {
+        if (event.type === 'step.closed') return verdicts.close(event);
+        if (event.type === 'generation.done') verdicts.checkComplete();
+        verdicts.observe(event);
+        emit(event);
+        if (event.type === 'score.delta') verdicts.decide();
+      },
+      end: () => verdicts.checkComplete(),
+    };
+  });
 }
 
 /** Of a token: nothing where the schedule skipped it, or where it is unscored. */
@@ -57,22 +55,44 @@ class Verdicts {
   readonly #options: FlagOptions;
   readonly #tokens = new Map<number, TokenRating>();
   readonly #inserted = new Set<number>();
-  #waiting: StepClosedEvent[] = [];
+  readonly #emit: (step: StepEvent) => void;
+  readonly #waiting: StepClosedEvent[] = [];
 
-  constructor(options: FlagOptions) {
+  constructor(options: FlagOptions, emit: (step: StepEvent) => void) {
     this.#options = options;
+    this.#emit = emit;
   }
 
-  close(step: StepClosedEvent): StepEvent[] {
+  close(step: StepClosedEvent): void {
     this.#waiting.push(step);
-    return this.#decide();
+    this.decide();
   }
 
-  observe(event: GuardEvent): StepEvent[] {
+  observe(event: GuardEvent): void {
     if (event.type === 'token.delta' && event.inserted) this.#inserted.add(event.index);
-    if (event.type !== 'score.delta' || event.pass !== 'stream') return [];
-    this.#tokens.set(event.index, this.#rate(event));
-    return this.#decide();
+    if (event.type === 'score.delta' && event.pass === 'stream')
+      this.#tokens.set(event.index, this.#rate(event));
+  }
+
+  /** Passes on the steps that are settled. */
+  decide(): void {
+    for (let step = this.#waiting[0]; step; step = this.#waiting[0]) {
+      const ratings: TokenRating[] = [];
+      for (let index = step.from; index < step.to; index++) {
+        const rating = this.#tokens.get(index);
+        if (!rating) return;
+        if (!this.#inserted.has(index)) ratings.push(rating);
+      }
+      for (let index = step.from; index < step.to; index++) {
+        this.#tokens.delete(index);
+        this.#inserted.delete(index);
+      }
+      this.#waiting.shift();
+      const rating = this.#judge(ratings);
+      const flagged = isAlarm(rating.risk, this.#options.rate) && rating.score !== null;
+      const unscored = ratings.filter((token) => token.unscored !== null).length;
+      this.#emit({ ...step, type: 'step.done', ...rating, flagged, ...(unscored > 0 && { unscored }) });
+    }
   }
 
   checkComplete(): void {
@@ -87,28 +107,6 @@ class Verdicts {
     if (missing.includes(method)) return { score: null, risk: null, unscored: 'missing' };
     if (skipped.includes(method)) return { score: null, risk: null, unscored: reason ?? null };
     throw new RangeError(`flagSteps: no ${method} among the scores of token ${index}`);
-  }
-
-  #decide(): StepEvent[] {
-    const steps: StepEvent[] = [];
-    for (let step = this.#waiting[0]; step; step = this.#waiting[0]) {
-      const ratings: TokenRating[] = [];
-      for (let index = step.from; index < step.to; index++) {
-        const rating = this.#tokens.get(index);
-        if (!rating) return steps;
-        if (!this.#inserted.has(index)) ratings.push(rating);
-      }
-      for (let index = step.from; index < step.to; index++) {
-        this.#tokens.delete(index);
-        this.#inserted.delete(index);
-      }
-      this.#waiting.shift();
-      const rating = this.#judge(ratings);
-      const flagged = isAlarm(rating.risk, this.#options.rate) && rating.score !== null;
-      const unscored = ratings.filter((token) => token.unscored !== null).length;
-      steps.push({ ...step, type: 'step.done', ...rating, flagged, ...(unscored > 0 && { unscored }) });
-    }
-    return steps;
   }
 
   /** @param tokens that the model wrote */

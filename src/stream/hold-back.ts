@@ -1,5 +1,6 @@
-import { concatMap, defer, type OperatorFunction } from 'rxjs';
+import type { OperatorFunction } from 'rxjs';
 import type { DoneEvent, GuardEvent, RetractedEvent, StepEvent, TokenEvent } from './events.js';
+import { staged } from './stage.js';
 
 export interface HoldOptions {
   /** Milliseconds since any fixed moment. */
@@ -21,11 +22,14 @@ export interface HoldOptions {
  * guarded.pipe(holdBack({ now: () => performance.now() }));
  */
 export function holdBack(options: HoldOptions): OperatorFunction<GuardEvent, GuardEvent> {
-  return (source) =>
-    defer(() => {
-      const held = new Held(options);
-      return source.pipe(concatMap((event) => held.take(event)));
-    });
+  return staged((emit) => {
+    const held = new Held(options);
+    return {
+      next: (event) => {
+        for (const released of held.take(event)) emit(released);
+      },
+    };
+  });
 }
 
 class Held {

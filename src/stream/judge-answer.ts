@@ -1,7 +1,8 @@
-import { defer, type MonoTypeOperatorFunction, map } from 'rxjs';
+import type { MonoTypeOperatorFunction } from 'rxjs';
 import { answerScore, isAlarm } from '../risk/risk.js';
 import type { GuardEvent, ScoreEvent, Verdict } from './events.js';
 import type { FlagOptions } from './flag-steps.js';
+import { staged } from './stage.js';
 
 /** As the steps of the answer are judged. */
 export type JudgeOptions = Omit<FlagOptions, 'per'>;
@@ -21,17 +22,16 @@ export type JudgeOptions = Omit<FlagOptions, 'per'>;
  * );
  */
 export function judgeAnswer(options: JudgeOptions): MonoTypeOperatorFunction<GuardEvent> {
-  return (source) =>
-    defer(() => {
-      const answer = new JudgedAnswer(options);
-      return source.pipe(
-        map((event) => {
-          if (event.type === 'generation.done') return { ...event, verdict: answer.verdict() };
-          answer.observe(event);
-          return event;
-        }),
-      );
-    });
+  return staged((emit) => {
+    const answer = new JudgedAnswer(options);
+    return {
+      next: (event) => {
+        if (event.type === 'generation.done') return emit({ ...event, verdict: answer.verdict() });
+        answer.observe(event);
+        emit(event);
+      },
+    };
+  });
 }
 
 class JudgedAnswer {

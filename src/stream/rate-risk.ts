@@ -1,7 +1,8 @@
-import { defer, type MonoTypeOperatorFunction, map } from 'rxjs';
+import type { MonoTypeOperatorFunction } from 'rxjs';
 import type { RiskModel } from '../risk/risk.js';
 import { METHODS, type Method, type Scores } from '../uncertainty/method-names.js';
 import type { GenerationEvent, ScoreEvent } from './events.js';
+import { staged } from './stage.js';
 
 /**
  * Adds `risk`, the rank among ordinary scores, to each streaming score, for every method with a score and a rank.
@@ -18,27 +19,27 @@ import type { GenerationEvent, ScoreEvent } from './events.js';
  * generate(engine, request, gate).pipe(score({ open, block: 8, gate, begins }), rateRisk(risks));
  */
 export function rateRisk(risks: RiskModel): MonoTypeOperatorFunction<GenerationEvent> {
-  return (source) =>
-    defer(() => {
-      /** Inserted tokens whose score has not come yet. */
-      const inserted = new Set<number>();
-      return source.pipe(
-        map((event) => {
-          if (event.type === 'token.delta' && event.inserted) inserted.add(event.index);
-          const rated =
-            event.type === 'score.delta' && event.pass === 'stream' && !inserted.delete(event.index);
-          return rated && event.reason !== 'lag' ? { ...event, risk: riskOf(event, risks) } : event;
-        }),
-      );
-    });
+  return staged((emit) => {
+    /** Inserted tokens whose score has not come yet. */
+    const inserted = new Set<number>();
+    return {
+      next: (event) => {
+        if (event.type === 'token.delta' && event.inserted) inserted.add(event.index);
+        const rated =
+          event.type === 'score.delta' && event.pass === 'stream' && !inserted.delete(event.index);
+        emit(rated && event.reason !== 'lag' ? { ...event, risk: riskOf(event, risks) } : event);
+      },
+    };
+  });
 }
 
 function riskOf({ index, scores, skipped }: ScoreEvent, risks: RiskModel): Scores {
   for (const method of skipped) risks.ofToken(method, Number.NEGATIVE_INFINITY, index);
-  const rated = METHODS.flatMap((method): [Method, number][] => {
+  const rated: Partial<Record<Method, number>> = {};
+  for (const method of METHODS) {
     const score = scores[method];
     const risk = score === undefined ? null : risks.ofToken(method, score, index);
-    return risk === null ? [] : [[method, risk]];
-  });
-  return Object.fromEntries(rated);
+    if (risk !== null) rated[method] = risk;
+  }
+  return rated;
 }

@@ -1,7 +1,8 @@
-import { concat, concatMap, defer, type OperatorFunction } from 'rxjs';
+import type { OperatorFunction } from 'rxjs';
 import { type PartOf, samePart } from '../steps/part.js';
 import { type StepSpan, TokenSteps, type TokenStepsOptions } from '../steps/token-steps.js';
 import type { GuardEvent, StepClosedEvent, TokenEvent } from './events.js';
+import { staged } from './stage.js';
 
 /**
  * Adds `step.closed` once no continuation can change which tokens a step has, at the latest before
@@ -22,40 +23,41 @@ export function segmentSteps<E extends GuardEvent>(
   options: TokenStepsOptions = {},
 ): OperatorFunction<E, E | StepClosedEvent> {
   const { from = 0, step = 0 } = options;
-  return (source) =>
-    defer(() => {
-      let steps: Steps = new TokenSteps(options);
-      let of: PartOf = {};
-      let next = from;
-      let nextStep = step;
+  return staged((emit) => {
+    let steps: Steps = new TokenSteps(options);
+    let of: PartOf = {};
+    let next = from;
+    let nextStep = step;
 
-      const closed = (spans: readonly StepSpan[]): StepClosedEvent[] => {
-        nextStep += spans.length;
-        return spans.map((span) => ({ ...span, type: 'step.closed', ...(of.part && { part: of.part }) }));
-      };
-      const end = (): StepClosedEvent[] => closed(steps.end());
-      const push = (token: TokenEvent): StepClosedEvent[] => {
-        const { index } = token;
+    const close = (spans: readonly StepSpan[]): void => {
+      nextStep += spans.length;
+      for (const span of spans) emit({ ...span, type: 'step.closed', ...(of.part && { part: of.part }) });
+    };
+    const end = (): void => close(steps.end());
+    const push = (token: TokenEvent): void => {
+      if (!samePart(token, of)) {
+        end();
+        const place = { ...options, from: token.index, step: nextStep };
+        steps = token.part === 'tool_calls' ? oneStep(place) : new TokenSteps(place);
+        of = token;
+      }
+      close(steps.push(token.text));
+    };
+
+    return {
+      next: (event) => {
+        const known: GuardEvent = event;
+        if (known.type === 'generation.done') end();
+        if (known.type !== 'token.delta') return emit(event);
+        const { index } = known;
         if (index !== next) throw new RangeError(`segmentSteps: token ${index} comes instead of ${next}`);
         next += 1;
-        const ended = samePart(token, of) ? [] : end();
-        if (!samePart(token, of)) {
-          const place = { ...options, from: index, step: nextStep };
-          steps = token.part === 'tool_calls' ? oneStep(place) : new TokenSteps(place);
-          of = token;
-        }
-        return [...ended, ...closed(steps.push(token.text))];
-      };
-
-      const events = source.pipe(
-        concatMap((event: E): (E | StepClosedEvent)[] => {
-          const known: GuardEvent = event;
-          if (known.type === 'token.delta') return [event, ...push(known)];
-          return known.type === 'generation.done' ? [...end(), event] : [event];
-        }),
-      );
-      return concat(events, defer(end));
-    });
+        emit(event);
+        push(known);
+      },
+      end,
+    };
+  });
 }
 
 type Steps = Pick<TokenSteps, 'push' | 'end'>;

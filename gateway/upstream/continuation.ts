@@ -43,27 +43,37 @@ export function stoppedAcross(
   );
   if (rests.length === 0) return answer;
   let stopped = false;
-  const pieces = async function* (): AsyncGenerator<UpstreamPiece> {
-    let held: UpstreamPiece[] | null = [];
-    let text = '';
-    for await (const piece of answer.pieces) {
-      if (!held) {
-        yield piece;
-        continue;
-      }
+  let held: UpstreamPiece[] | null = [];
+  let text = '';
+  /** What may be passed on: all, once it is known that no stop string goes on. */
+  const take = (pieces: readonly UpstreamPiece[]): readonly UpstreamPiece[] => {
+    if (!held) return pieces;
+    for (const [i, piece] of pieces.entries()) {
       held.push(piece);
       text += piece.text;
       stopped = rests.some((rest) => text.startsWith(rest));
-      if (stopped) return;
+      if (stopped) return [];
       if (rests.some((rest) => rest.startsWith(text))) continue;
-      yield* held;
+      const passed = [...held, ...pieces.slice(i + 1)];
       held = null;
+      return passed;
     }
-    yield* held ?? [];
+    return [];
+  };
+  const read = async (): Promise<readonly UpstreamPiece[] | null> => {
+    for (;;) {
+      if (stopped) return null;
+      const pieces = await answer.read();
+      const passed: readonly UpstreamPiece[] = pieces ? take(pieces) : (held ?? []);
+      if (!pieces) held = null;
+      if (stopped) answer.cancel();
+      if (passed.length > 0) return passed;
+      if (!pieces) return null;
+    }
   };
   return {
     promptIds: answer.promptIds,
-    pieces: pieces(),
+    read,
     end: () => (stopped ? { finishReason: 'stop', usage: null } : answer.end()),
     cancel: () => answer.cancel(),
   };

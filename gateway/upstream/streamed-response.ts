@@ -20,12 +20,14 @@ export interface StreamedResponseOptions {
 
 /** A response of a server, piece by piece as it arrives. */
 export class StreamedResponse implements UpstreamResponse {
-  readonly pieces: AsyncIterable<UpstreamPiece>;
   promptIds: readonly number[] | null = null;
   readonly #exchange: Exchange;
   readonly #reader: ChunkReader;
   readonly #options: StreamedResponseOptions;
-  #ahead: Promise<Chunk | null> | null = null;
+  readonly #aligner: TokenAligner;
+  readonly #seam: Seam;
+  #ahead: Promise<readonly Chunk[] | null> | null = null;
+  #over = false;
   #cancelled = false;
   /** Fields of chunks beside the text. */
   readonly #said = new Map<string, unknown>();
@@ -36,7 +38,8 @@ export class StreamedResponse implements UpstreamResponse {
     this.#exchange = exchange;
     this.#reader = reader;
     this.#options = options;
-    this.pieces = this.#read();
+    this.#aligner = new TokenAligner({ lags: options.lags });
+    this.#seam = new Seam(options.seam);
   }
 
   /**
@@ -44,12 +47,31 @@ export class StreamedResponse implements UpstreamResponse {
    * @throws UpstreamError `upstream_refused`
    */
   async readAhead(): Promise<void> {
-    this.#ahead = this.#reader.next();
+    this.#ahead = this.#reader.read();
     try {
-      this.promptIds = (await this.#ahead)?.promptIds ?? null;
+      this.promptIds = (await this.#ahead)?.[0]?.promptIds ?? null;
     } catch (error) {
       if (!(error instanceof UpstreamError) || error.code !== 'upstream_refused') return;
       this.cancel();
+      throw error;
+    }
+  }
+
+  async read(): Promise<readonly UpstreamPiece[] | null> {
+    try {
+      const pieces: UpstreamPiece[] = [];
+      while (pieces.length === 0 && !this.#over) {
+        const chunks = await this.#next();
+        for (const chunk of chunks ?? []) this.#take(chunk, pieces);
+        if (chunks) continue;
+        this.#over = true;
+        this.#exchange.cancel();
+        for (const piece of this.#aligner.end()) pieces.push(...this.#seam.push(piece));
+      }
+      return pieces.length > 0 ? pieces : null;
+    } catch (error) {
+      if (!this.#cancelled) this.#options.failed(error);
+      this.#exchange.cancel();
       throw error;
     }
   }
@@ -63,33 +85,20 @@ export class StreamedResponse implements UpstreamResponse {
     this.#exchange.cancel();
   }
 
-  async *#read(): AsyncGenerator<UpstreamPiece> {
-    const aligner = new TokenAligner({ lags: this.#options.lags });
-    const seam = new Seam(this.#options.seam);
-    const { verbatim } = this.#options;
-    try {
-      for (let chunk = await this.#next(); chunk; chunk = await this.#next()) {
-        this.#finishReason = chunk.finishReason ?? this.#finishReason;
-        this.#usage = chunk.usage ?? this.#usage;
-        if (verbatim) {
-          if (chunk.beside) yield { text: '', tokens: null, ids: null, beside: chunk.beside };
-          continue;
-        }
-        // Not `yield*`, which makes further promises of each.
-        const pieces = aligner.push(chunk);
-        for (const piece of pieces) for (const own of seam.push(piece)) yield own;
-        const told = !pieces.some(({ hidden }) => hidden);
-        const said = chunk.beside && this.#news(chunk.beside);
-        const beside = said && told ? withTokens(said, chunk) : said;
-        if (beside) yield { text: '', tokens: null, ids: null, beside };
-      }
-      for (const piece of aligner.end()) for (const own of seam.push(piece)) yield own;
-    } catch (error) {
-      if (!this.#cancelled) this.#options.failed(error);
-      throw error;
-    } finally {
-      this.#exchange.cancel();
+  /** Adds what a chunk says. */
+  #take(chunk: Chunk, pieces: UpstreamPiece[]): void {
+    this.#finishReason = chunk.finishReason ?? this.#finishReason;
+    this.#usage = chunk.usage ?? this.#usage;
+    if (this.#options.verbatim) {
+      if (chunk.beside) pieces.push({ text: '', tokens: null, ids: null, beside: chunk.beside });
+      return;
     }
+    const aligned = this.#aligner.push(chunk);
+    for (const piece of aligned) for (const own of this.#seam.push(piece)) pieces.push(own);
+    const told = !aligned.some(({ hidden }) => hidden);
+    const said = chunk.beside && this.#news(chunk.beside);
+    const beside = said && told ? withTokens(said, chunk) : said;
+    if (beside) pieces.push({ text: '', tokens: null, ids: null, beside });
   }
 
   /** Without what was said before: many servers repeat some fields in every chunk. */
@@ -101,10 +110,10 @@ export class StreamedResponse implements UpstreamResponse {
     return { ...beside, chunk: { ...Object.fromEntries(news), choices } };
   }
 
-  #next(): Promise<Chunk | null> {
+  #next(): Promise<readonly Chunk[] | null> {
     const ahead = this.#ahead;
     this.#ahead = null;
-    return ahead ?? this.#reader.next();
+    return ahead ?? this.#reader.read();
   }
 }
 

@@ -259,7 +259,7 @@ export class UpstreamServer {
     try {
       const reader = this.#reader(exchange, call);
       const chunks: Chunk[] = [];
-      for (let chunk = await reader.next(); chunk; chunk = await reader.next()) chunks.push(chunk);
+      for (let more = await reader.read(); more; more = await reader.read()) chunks.push(...more);
       return chunks;
     } catch (error) {
       exchange.cancel();

@@ -77,13 +77,13 @@ export class UpstreamWriter implements BranchWriter {
     const begun = keep + inserted.length;
     return new Observable((subscriber) => {
       const read = async (): Promise<void> => {
-        // By hand: each generator in between would make further promises of every token.
-        const pieces = this.#opened.answer.pieces[Symbol.asyncIterator]();
         const reader = tokenizer ? new Alignment(tokenizer, begun > 0) : AS_SENT;
         /** Parts of tokens that the scorer cannot take. */
         const unknown = new Set<Part>();
         let index = keep;
         let tokens = inserted;
+        let pieces: readonly UpstreamPiece[] = [];
+        let at = 0;
         for (let over = false; ; ) {
           for (const token of tokens) {
             // One piece of an answer may be all of it.
@@ -102,12 +102,16 @@ export class UpstreamWriter implements BranchWriter {
           if (over || this.#cut) break;
           if (!gate.open) await gate.opened();
           if (subscriber.closed) return;
-          const next = await pieces.next();
-          over = next.done ?? false;
-          this.#hidden ||= !next.done && (next.value.hidden || next.value.spelt !== undefined);
-          tokens = next.done ? reader.end() : reader.push(next.value);
-          if (next.value?.beside) {
-            const { chunk, unscored } = next.value.beside;
+          if (at === pieces.length) {
+            pieces = (await this.#opened.answer.read()) ?? [];
+            at = 0;
+          }
+          const piece = pieces[at++];
+          over = !piece;
+          this.#hidden ||= piece?.hidden === true || piece?.spelt !== undefined;
+          tokens = piece ? reader.push(piece) : reader.end();
+          if (piece?.beside) {
+            const { chunk, unscored } = piece.beside;
             const all = [...new Set([...unscored, ...unknown])];
             subscriber.next({ type: 'upstream.delta', at: index, chunk, unscored: all });
             unknown.clear();

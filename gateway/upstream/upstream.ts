@@ -94,9 +94,12 @@ export interface UpstreamPiece {
 export interface UpstreamResponse {
   /** Where the server tells them. */
   readonly promptIds: readonly number[] | null;
-  /** Ends when the server has said why it stops; errors with an UpstreamError. */
-  readonly pieces: AsyncIterable<UpstreamPiece>;
-  /** Once `pieces` have ended. */
+  /**
+   * The pieces that have come since, at least one; `null` when the server has said why it stops.
+   * @throws UpstreamError
+   */
+  readonly read: () => Promise<readonly UpstreamPiece[] | null>;
+  /** Once all was read. */
   readonly end: () => UpstreamEnd;
   /** Breaks off; the server is told by closing the connection. */
   readonly cancel: () => void;

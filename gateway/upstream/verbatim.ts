@@ -7,10 +7,12 @@ import type { UpstreamResponse } from './upstream.js';
 export function chunksOf(answer: UpstreamResponse, gate: FlowGate): Observable<UpstreamEvent | DoneEvent> {
   return new Observable((subscriber) => {
     const read = async (): Promise<void> => {
-      for await (const { beside } of answer.pieces) {
-        if (!gate.open) await gate.opened();
-        if (subscriber.closed) return;
-        if (beside) subscriber.next({ type: 'upstream.delta', at: 0, ...beside });
+      for (let pieces = await answer.read(); pieces; pieces = await answer.read()) {
+        for (const { beside } of pieces) {
+          if (!gate.open) await gate.opened();
+          if (subscriber.closed) return;
+          if (beside) subscriber.next({ type: 'upstream.delta', at: 0, ...beside });
+        }
       }
       const { finishReason, usage } = answer.end();
       const counted = usage ?? { promptTokens: 0, completionTokens: 0 };

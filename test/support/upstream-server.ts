@@ -47,7 +47,7 @@ export async function readAll(
   const pieces: UpstreamPiece[] = [];
   let error: unknown = null;
   try {
-    for await (const piece of answer.pieces) pieces.push(piece);
+    for (let more = await answer.read(); more; more = await answer.read()) pieces.push(...more);
   } catch (caught) {
     error = caught;
   }

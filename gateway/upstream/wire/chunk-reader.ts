@@ -37,6 +37,9 @@ export class ChunkReader {
   #begun = false;
   #finished = false;
   #over = false;
+  #bodyEnded = false;
+  /** Of a message after chunks that are read before it is thrown. */
+  #failure: { readonly error: unknown } | null = null;
   /** That is left until a chunk has to say something, of the time that the server is waited for. */
   #patienceMs: number;
 
@@ -49,20 +52,38 @@ export class ChunkReader {
     this.#exchange = exchange;
     this.#call = call;
     this.#patienceMs = exchange.patience.firstMs;
-    this.#messages = new Messages({ read: () => this.#read() }, call.framing, lineBytes);
+    this.#messages = new Messages(call.framing, lineBytes);
   }
 
   /**
-   * The next chunk, `null` after the last.
+   * The chunks that have come since, at least one; `null` after the last.
    * @throws UpstreamError also for an answer that ends without a reason, or in the middle
    */
-  async next(): Promise<Chunk | null> {
-    if (this.#over) return null;
-    const message = await this.#messages.next();
-    if (message === null) {
-      throw new UpstreamError('upstream_error', "the upstream's answer is incomplete");
+  async read(): Promise<readonly Chunk[] | null> {
+    if (this.#failure) throw this.#failure.error;
+    const chunks: Chunk[] = [];
+    while (chunks.length === 0 && !this.#over) {
+      if (this.#bodyEnded) throw new UpstreamError('upstream_error', "the upstream's answer is incomplete");
+      const from = performance.now();
+      const bytes = await this.#exchange.read(Math.max(0, this.#patienceMs));
+      this.#patienceMs -= performance.now() - from;
+      this.#bodyEnded = bytes === null;
+      const messages = bytes ? this.#messages.push(bytes) : this.#messages.end();
+      try {
+        for (const message of messages) {
+          if (message === DONE) this.#end();
+          else chunks.push(this.#chunkOf(message));
+          if (this.#over) break;
+        }
+      } catch (error) {
+        if (chunks.length === 0) throw error;
+        this.#failure = { error };
+      }
     }
-    if (message === DONE) return this.#end();
+    return chunks.length > 0 ? chunks : null;
+  }
+
+  #chunkOf(message: string): Chunk {
     const refusal = this.#begun ? null : this.#refused(message);
     this.#begun = true;
     if (refusal) throw refusal;
@@ -78,19 +99,11 @@ export class ChunkReader {
     return chunk;
   }
 
-  async #read(): Promise<Uint8Array | null> {
-    const from = performance.now();
-    const bytes = await this.#exchange.read(Math.max(0, this.#patienceMs));
-    this.#patienceMs -= performance.now() - from;
-    return bytes;
-  }
-
-  #end(): null {
+  #end(): void {
     if (!this.#finished) {
       throw new UpstreamError('upstream_error', 'the upstream sent no finish_reason');
     }
     this.#over = true;
     this.#exchange.leave();
-    return null;
   }
 }

@@ -1,45 +1,43 @@
 import { createParser } from 'eventsource-parser';
 import { UpstreamError } from '../errors.js';
 
-/** Bytes in order, `null` after the last. */
-export interface Bytes {
-  read(): Promise<Uint8Array | null>;
-}
-
 const notUtf8 = () => new UpstreamError('upstream_error', 'the upstream sent bytes that are not UTF-8');
 const tooLong = () => new UpstreamError('upstream_error', 'the upstream sent a line that is too long');
 
-/** The messages of a body, one after the other: the `data:` of Server-Sent Events, or lines of JSON. */
+/** The messages of a body: the `data:` of Server-Sent Events, or lines of JSON. */
 export class Messages {
-  readonly #bytes: Bytes;
   readonly #feed: (text: string) => void;
-  readonly #waiting: string[] = [];
+  #whole: string[] = [];
   // Fatal: a text with replaced characters would be passed on as what the model wrote. It takes a byte order mark away.
   readonly #decoder = new TextDecoder('utf-8', { fatal: true });
-  #ended = false;
 
   /** @param limit characters that may be buffered of a message that has not ended */
-  constructor(bytes: Bytes, framing: 'sse' | 'lines', limit: number) {
-    this.#bytes = bytes;
+  constructor(framing: 'sse' | 'lines', limit: number) {
     const emit = (data: string): void => {
-      this.#waiting.push(data);
+      this.#whole.push(data);
     };
     this.#feed = framing === 'sse' ? sse(emit, limit) : lines(emit, limit);
   }
 
   /**
-   * The next message, `null` where the body ends; what is left then of an unfinished one is lost.
+   * Those that end within these bytes.
    * @throws UpstreamError
    */
-  async next(): Promise<string | null> {
-    while (this.#waiting.length === 0) {
-      if (this.#ended) return null;
-      const chunk = await this.#bytes.read();
-      this.#ended = chunk === null;
-      // A carriage return at the end is a line's end by itself only once no newline can follow: then one does no harm.
-      this.#feed(chunk === null ? '\n' : this.#decode(chunk));
-    }
-    return this.#waiting.shift() ?? null;
+  push(bytes: Uint8Array): readonly string[] {
+    return this.#read(this.#decode(bytes));
+  }
+
+  /** The one that the end of the body ends; what is left of another is lost. */
+  end(): readonly string[] {
+    // A carriage return at the end is a line's end by itself only once no newline can follow: then one does no harm.
+    return this.#read('\n');
+  }
+
+  #read(text: string): readonly string[] {
+    this.#feed(text);
+    const whole = this.#whole;
+    this.#whole = [];
+    return whole;
   }
 
   #decode(chunk: Uint8Array): string {

@@ -6,16 +6,16 @@ import { anUpstreamRequest, readAll } from '../../support/upstream-server.js';
 /** An answer in these parts; says whether it was read to its end. */
 function answerOf(texts: readonly string[]) {
   let read = 0;
-  const pieces = async function* (): AsyncGenerator<UpstreamPiece> {
-    for (const text of texts) {
-      read += 1;
-      yield { text, tokens: null, ids: null };
-    }
+  const next = async (): Promise<UpstreamPiece[] | null> => {
+    const text = texts[read];
+    if (text === undefined) return null;
+    read += 1;
+    return [{ text, tokens: null, ids: null }];
   };
   const usage = { promptTokens: 1, completionTokens: 2 };
   const answer: UpstreamResponse = {
     promptIds: null,
-    pieces: pieces(),
+    read: next,
     end: () => ({ finishReason: 'length', usage }),
     cancel: () => {},
   };

@@ -64,8 +64,8 @@ class ChunkEncoding implements Encoding {
   }
 
   event(event: GuardEvent, offset: number): string[] {
-    const chunks: unknown[] = this.#completion.chunks(event);
-    if (offset === 0) chunks.unshift(this.#completion.opening());
+    const chunks = this.#completion.json(event);
+    if (offset === 0) chunks.unshift(JSON.stringify(this.#completion.opening()));
     if (event.type === 'generation.done') chunks.push('[DONE]');
     return chunks.map((chunk, i) => sseEvent(chunk, `${this.#place}/${offset + i}`));
   }

@@ -65,6 +65,8 @@ export class Completion {
   #extra: Readonly<Record<string, unknown>> = {};
   #usage: unknown = null;
   readonly #unscored = new Set<Unscored>();
+  /** What stands around the text and the token in each chunk of a token. */
+  #frame: { readonly before: string; readonly between: string } | null = null;
 
   constructor(options: CompletionOptions) {
     this.#options = options;
@@ -117,20 +119,38 @@ export class Completion {
   }
 
   chunks(event: GuardEvent): CompletionChunk[] {
-    const token = this.#unsent;
-    this.#unsent = null;
-    if (token && event.type === 'score.delta' && event.index === token.index)
-      return [this.#tokenChunk(token, event)];
-    const before = token ? [this.#tokenChunk(token)] : [];
-    if (event.type === 'token.delta' && this.#options.scoredAtOnce) {
-      this.#unsent = event;
-      return before;
-    }
-    return before.length === 0 ? this.#chunks(event) : [...before, ...this.#chunks(event)];
+    return this.#said(
+      event,
+      (token, score) => this.#tokenChunk(token, score),
+      (chunk) => chunk,
+    );
   }
 
-  #chunks(event: GuardEvent): CompletionChunk[] {
-    if (event.type === 'token.delta') return [this.#tokenChunk(event)];
+  /** The chunks as JSON: what those of tokens have in common is written once. */
+  json(event: GuardEvent): string[] {
+    return this.#said(
+      event,
+      (token, score) => this.#tokenJson(token, score),
+      (chunk) => JSON.stringify(chunk),
+    );
+  }
+
+  #said<T>(
+    event: GuardEvent,
+    ofToken: (token: TokenEvent, score?: ScoreEvent) => T,
+    ofChunk: (chunk: CompletionChunk) => T,
+  ): T[] {
+    const token = this.#unsent;
+    this.#unsent = null;
+    if (token && event.type === 'score.delta' && event.index === token.index) return [ofToken(token, event)];
+    const said = token ? [ofToken(token)] : [];
+    if (event.type !== 'token.delta') said.push(...this.#chunks(event).map(ofChunk));
+    else if (this.#options.scoredAtOnce) this.#unsent = event;
+    else said.push(ofToken(event));
+    return said;
+  }
+
+  #chunks(event: Exclude<GuardEvent, TokenEvent>): CompletionChunk[] {
     if (event.type === 'score.delta') return this.#scoreChunks(event);
     if (event.type === 'generation.done') return this.#closing(event);
     if (event.type === 'upstream.delta') return this.#passed(event);
@@ -146,6 +166,22 @@ export class Completion {
     if (this.#options.logprobs) this.#characters += charactersOf(event.text);
     const logprobs = this.#options.logprobs ? this.#form.logprobs([this.#logprob(event)], at) : null;
     return this.#chunk({ delta: this.#form.delta(event.text), logprobs }, flinch);
+  }
+
+  #tokenJson(event: TokenEvent, score?: ScoreEvent): string {
+    if (event.part || this.#options.logprobs) return JSON.stringify(this.#tokenChunk(event, score));
+    this.#tokens[event.index] = event;
+    this.#frame ??= this.#framed();
+    const { before, between } = this.#frame;
+    const delta = JSON.stringify(this.#form.delta(event.text)).slice(1, -1);
+    return `${before}${delta},${between}${JSON.stringify(this.#token(event, score))}]}}`;
+  }
+
+  /** Of a chunk without either. Where both belong, nothing of an upstream's can stand after them. */
+  #framed() {
+    const chunk = JSON.stringify(this.#chunk({ delta: {} }, { tokens: [] }));
+    const at = chunk.lastIndexOf('"logprobs":null,"finish_reason":null');
+    return { before: chunk.slice(0, at), between: chunk.slice(at, -']}}'.length) };
   }
 
   #scoreChunks(event: ScoreEvent): CompletionChunk[] {
@@ -176,6 +212,7 @@ export class Completion {
   #learn({ chunk, unscored }: UpstreamEvent): boolean {
     const { choices: _, usage, ...fields } = chunk;
     this.#extra = { ...this.#extra, ...fields };
+    this.#frame = null;
     this.#usage = usage ?? this.#usage;
     const before = this.#unscored.size;
     for (const kind of unscored) this.#unscored.add(kind);

@@ -28,7 +28,7 @@ export function logprobScorer(methods: readonly Method[]): BranchScorer {
 
 function scoreOf(token: UpstreamToken, index: number, methods: readonly Method[]): ScoreEvent {
   const { scores, missing } = logprobScores(token, methods);
-  const of = token.part && { part: token.part };
-  const rest = missing.length > 0 ? { missing } : {};
-  return { type: 'score.delta', index, ...of, pass: 'stream', scores, skipped: [], rival: null, ...rest };
+  const score = { type: 'score.delta', index, pass: 'stream', scores, skipped: [], rival: null } as const;
+  if (!token.part && missing.length === 0) return score;
+  return { ...score, ...(token.part && { part: token.part }), ...(missing.length > 0 && { missing }) };
 }

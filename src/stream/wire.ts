@@ -31,6 +31,8 @@ export function eventFields(event: GuardEvent, vocabulary: Vocabulary) {
 }
 
 export function tokenFields({ index, part, call, id, text, logprob, inserted }: TokenEvent) {
+  // Of most tokens: further fields, put in between, are what costs most.
+  if (!part && !inserted) return { index, id, text, logprob };
   // Whoever joins the texts of all tokens has the answer, also who knows of no parts.
   const of = part && { part, part_text: text, ...(call !== undefined && { call }) };
   return { index, id, text: part ? '' : text, ...of, logprob, ...(inserted && { inserted }) };
@@ -47,9 +49,10 @@ export function scoreFields(
   }: Pick<ScoreEvent, 'scores' | 'skipped' | 'reason' | 'missing' | 'rival' | 'risk'>,
   vocabulary: Vocabulary,
 ) {
+  const rated = risk && Object.keys(risk).length > 0 ? { scores, risk } : { scores };
+  if (skipped.length === 0 && !reason && missing.length === 0 && !rival) return rated;
   return {
-    scores,
-    ...(risk && Object.keys(risk).length > 0 && { risk }),
+    ...rated,
     ...(skipped.length > 0 && { skipped }),
     ...(reason && { reason }),
     ...(missing.length > 0 && { missing }),

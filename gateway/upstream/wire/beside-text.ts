@@ -55,11 +55,12 @@ export function besideText(chunk: Json): {
   readonly beside: Beside | null;
   readonly parts: readonly WrittenPart[];
 } {
-  const choices = (asList(chunk.choices) ?? []).flatMap((choice): Json[] => {
+  const all = asList(chunk.choices) ?? [];
+  if (all.length < 2 && isText(chunk, asObject(all[0]) ?? {})) return NOTHING;
+  const choices = all.flatMap((choice): Json[] => {
     const object = asObject(choice);
     return object ? [object] : [];
   });
-  if (choices.length < 2 && isText(chunk, choices[0])) return NOTHING;
   const unscored = new Set<Unscored>();
   const written: WrittenPart[] = [];
   const beside = choices.flatMap((choice): Json[] => {
@@ -106,7 +107,7 @@ const partOf = ({ type, thinking }: Json): WrittenPart =>
   type === 'thinking' ? { kind: 'reasoning', text: textOfParts(thinking) } : { kind: 'content', text: '' };
 
 /** Whether it says nothing else, as most chunks. */
-function isText(chunk: Json, choice: Json = {}): boolean {
+function isText(chunk: Json, choice: Json): boolean {
   const delta = asObject(choice.delta) ?? {};
   const plain = asList(delta.content) === null && (choice.index ?? 0) === 0;
   return plain && !says(chunk, OWN_OF_CHUNK) && !says(choice, OWN_OF_CHOICE) && !says(delta, OWN_OF_DELTA);

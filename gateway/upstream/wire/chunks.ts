@@ -115,10 +115,13 @@ export function readVerbatim(message: string): Chunk {
 }
 
 /** The one that is scored; others are passed on. */
-const firstOf = (chunk: Json): Json | null | undefined =>
-  asList(chunk.choices)
-    ?.map(asObject)
-    .find((each) => (each?.index ?? 0) === 0);
+function firstOf(chunk: Json): Json | null {
+  for (const each of asList(chunk.choices) ?? []) {
+    const choice = asObject(each);
+    if ((choice?.index ?? 0) === 0) return choice;
+  }
+  return null;
+}
 
 function checked(message: string): Json {
   const object = parseObject(message);

@@ -1,9 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import fc from 'fast-check';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { completion } from '#gateway/api/responses.js';
-import { CHAT_FORM } from '#gateway/http/choice-form.js';
+import { CHAT_FORM, TEXT_FORM } from '#gateway/http/choice-form.js';
 import { Completion } from '#gateway/http/completion.js';
 import type { GuardEvent } from '#src/index.js';
-import { doneEvent, tokenEvent } from '../../support/events.js';
+import { doneEvent, scoreEvent, tokenEvent } from '../../support/events.js';
 import { prepared } from '../../support/scripted-model.js';
 
 describe('a whole completion', () => {
@@ -48,5 +49,57 @@ describe('a whole completion', () => {
       choices: [{ delta: {}, logprobs: null }],
       flinch: { tokens: [{ text: '', part: 'reasoning', part_text: 'Hm' }] },
     });
+  });
+});
+
+describe('the chunks of a completion as JSON', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  const awkward = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constant('"logprobs":null,"finish_reason":null}]'),
+  );
+  const event = fc.oneof(
+    fc.record({ type: fc.constant('token' as const), text: awkward, part: fc.boolean() }),
+    fc.record({ type: fc.constant('score' as const), score: fc.double(), rated: fc.boolean() }),
+    fc.record({ type: fc.constant('beside' as const), field: awkward }),
+  );
+
+  it.each([
+    ['chats', CHAT_FORM],
+    ['completions', TEXT_FORM],
+  ])('are those of %s', (_, form) => {
+    const { guard } = prepared(() => {
+      throw new Error('not started');
+    });
+    vi.useFakeTimers({ now: 0, toFake: ['Date'] }); // both say when they were made
+    const property = fc.property(
+      fc.array(event, { maxLength: 12 }),
+      fc.record({ scoredAtOnce: fc.boolean(), includeUsage: fc.boolean(), logprobs: fc.boolean() }),
+      awkward,
+      (said, asked, id) => {
+        const options = { ...asked, form, id, model: 'm', vocabulary: null, guard };
+        const [told, written] = [new Completion(options), new Completion(options)];
+        let index = -1;
+        for (const each of said) {
+          let next: GuardEvent;
+          if (each.type === 'token') {
+            index += 1;
+            next = tokenEvent(index, { text: each.text, ...(each.part && { part: 'reasoning' }) });
+          } else if (each.type === 'score') {
+            next = scoreEvent(index, {
+              scores: { nll: each.score },
+              ...(each.rated && { risk: { nll: 0.5 } }),
+            });
+          } else {
+            next = { type: 'upstream.delta', at: index + 1, chunk: { other: each.field }, unscored: [] };
+          }
+          expect(written.json(next)).toEqual(told.chunks(next).map((chunk) => JSON.stringify(chunk)));
+        }
+      },
+    );
+    fc.assert(property, { numRuns: 200 });
   });
 });

@@ -86,6 +86,8 @@ export class SseSink implements Sink {
     this.#res.uncork();
   };
 
+  readonly #written = (): void => this.#backlog.shrunk();
+
   /** What is said at once, such as a token and its score, goes out at once. */
   #cork(): void {
     if (this.#corked) return;
@@ -98,7 +100,7 @@ export class SseSink implements Sink {
     // A response that is destroyed emits an error at a write, and nobody listens.
     if (this.#res.destroyed || this.#res.writableEnded) return;
     this.#cork();
-    this.#res.write(text, () => this.#backlog.shrunk());
+    this.#res.write(text, this.#written);
     this.#backlog.grown();
   }
 }

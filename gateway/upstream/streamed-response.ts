@@ -95,10 +95,11 @@ export class StreamedResponse implements UpstreamResponse {
     }
     const aligned = this.#aligner.push(chunk);
     for (const piece of aligned) for (const own of this.#seam.push(piece)) pieces.push(own);
-    const told = !aligned.some(({ hidden }) => hidden);
     const said = chunk.beside && this.#news(chunk.beside);
-    const beside = said && told ? withTokens(said, chunk) : said;
-    if (beside) pieces.push({ text: '', tokens: null, ids: null, beside });
+    if (!said) return;
+    const told = !aligned.some(({ hidden }) => hidden);
+    const beside = told ? withTokens(said, chunk) : said;
+    pieces.push({ text: '', tokens: null, ids: null, beside });
   }
 
   /** Without what was said before: many servers repeat some fields in every chunk. */

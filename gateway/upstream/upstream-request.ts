@@ -103,9 +103,11 @@ export const withTop =
   (event: GuardEvent): GuardEvent => {
     if (event.type === 'upstream.delta') return { ...event, chunk: chunkWithTop(event.chunk, topLogprobs) };
     if (event.type !== 'token.delta') return event;
-    const { bytes, ...token }: typeof event & UpstreamToken = event;
-    if (!bytes && token.topLogprobs.length <= topLogprobs) return event;
-    return { ...token, topLogprobs: token.topLogprobs.slice(0, topLogprobs) };
+    const told: typeof event & UpstreamToken = event;
+    const top = told.topLogprobs.slice(0, topLogprobs);
+    if (!told.bytes) return top.length < told.topLogprobs.length ? { ...told, topLogprobs: top } : event;
+    const { bytes: _, ...token } = told;
+    return { ...token, topLogprobs: top };
   };
 
 /** Its other choices, and what it says beside the text. */

@@ -92,11 +92,12 @@ export class UpstreamWriter implements BranchWriter {
             // Some servers write more than they were asked for, and a scorer may count other tokens.
             this.#cut = index >= begun + left;
             if (this.#cut) break;
-            const given = index < begun && { inserted: true as const };
+            const given = index < begun;
             // Without a scorer as the server counts: to it, an insertion is part of the prompt.
             if (tokenizer || !given) this.#written += 1;
             if (tokenizer && token.part && token.id === null) unknown.add(token.part);
-            subscriber.next({ type: 'token.delta', index, ...token, ...given });
+            const event = { ...token, type: 'token.delta', index } as const;
+            subscriber.next(given ? { ...event, inserted: true } : event);
             index += 1;
           }
           if (over || this.#cut) break;

@@ -167,25 +167,27 @@ export function entriesOf(value: unknown): UpstreamToken[] | null {
   if (!entries || entries.length === 0) return null;
   return entries.map((entry) => {
     const fields = asObject(entry) ?? {};
-    const top = limited(asList(fields.top_logprobs)) ?? [];
+    const topLogprobs: TopToken[] = [];
+    for (const other of limited(asList(fields.top_logprobs)) ?? []) {
+      const token = topToken(asObject(other));
+      if (token) topLogprobs.push(token);
+    }
+    // vLLM puts the token itself first.
+    topLogprobs.sort(byLogprob);
+    const text = asText(fields.token) ?? '';
+    const token = { id: asCount(fields.id), text, logprob: logprobOf(fields.logprob), topLogprobs };
     const bytes = asCounts(fields.bytes);
-    return {
-      id: asCount(fields.id),
-      text: asText(fields.token) ?? '',
-      ...(bytes && { bytes }),
-      logprob: logprobOf(fields.logprob),
-      // vLLM puts the token itself first.
-      topLogprobs: top.flatMap((other) => topToken(asObject(other))).sort(byLogprob),
-    };
+    return bytes ? { ...token, bytes } : token;
   });
 }
 
-function topToken(fields: Json | null): TopToken[] {
+function topToken(fields: Json | null): TopToken | null {
   const logprob = logprobOf(fields?.logprob);
   const text = asText(fields?.token);
-  if (logprob === null || text === null) return [];
+  if (logprob === null || text === null) return null;
+  const token = { id: asCount(fields?.id), text, logprob };
   const bytes = asCounts(fields?.bytes);
-  return [{ id: asCount(fields?.id), text, ...(bytes && { bytes }), logprob }];
+  return bytes ? { ...token, bytes } : token;
 }
 
 /** `logprobs` of OpenAI's older completions: lists side by side. */
@@ -199,7 +201,7 @@ function legacyTokens({ tokens, token_logprobs, top_logprobs }: Json): UpstreamT
     text: asText(text) ?? '',
     logprob: logprobOf(logprobs[i]),
     topLogprobs: Object.entries(asObject(tops[i]) ?? {})
-      .flatMap(([text, value]) => topToken({ token: text, logprob: value }))
+      .flatMap(([text, value]) => topToken({ token: text, logprob: value }) ?? [])
       .sort(byLogprob),
   }));
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config/config.js';
 import { ConfigError } from '../config/config-error.js';
 import { ApiError } from '../errors/api-error.js';
-import { isLoopback, mayNameUs, mayUseUs } from './addresses.js';
+import { isLoopback, mayNameUs, mayUseUs, networkOf } from './addresses.js';
 import { Client, type ClientRights } from './client.js';
 import { Keys, keyHash } from './keys.js';
 import { type Ticket, type TicketStore, Tickets } from './tickets.js';
@@ -85,11 +85,11 @@ export class Access {
   }
 
   /**
-   * Who asks, by `Authorization: Bearer KEY`; where there are no keys, nobody in particular.
+   * Who asks, by `Authorization: Bearer KEY`; where there are no keys, somebody at an address.
    * @throws ApiError 401 without a key or with a wrong one, 403 for one that may not do this
    */
-  byKey({ authorization }: Headers, right: keyof ClientRights): Client {
-    if (this.#keys.size === 0) return this.#anonymous;
+  byKey({ authorization }: Headers, right: keyof ClientRights, address?: string): Client {
+    if (this.#keys.size === 0) return this.#anonymous.from(networkOf(address));
     if (authorization === undefined) {
       throw new ApiError(
         401,
@@ -116,12 +116,12 @@ export class Access {
    * Who opens a WebSocket, by key or by `?ticket=`.
    * @throws ApiError as {@link byKey}; 401 for a ticket that is used, too old, or none
    */
-  async byHandshake(headers: Headers, query: URLSearchParams): Promise<Client> {
+  async byHandshake(headers: Headers, query: URLSearchParams, address?: string): Promise<Client> {
     const ticket = query.get('ticket');
-    if (ticket === null) return this.byKey(headers, 'generate');
+    if (ticket === null) return this.byKey(headers, 'generate', address);
     const owner = await this.#tickets.redeem(ticket);
     const client = owner === null ? undefined : this.#clients.get(owner);
-    if (client) return client;
+    if (client) return client === this.#anonymous ? client.from(networkOf(address)) : client;
     throw new ApiError(401, 'invalid_ticket', 'ticket: already used, expired or unknown', 'ticket');
   }
 }

@@ -40,3 +40,16 @@ export function mayUseUs(origin: string | null, host: string | null, allowed: re
   if (origin === null || allowed.includes('*') || allowed.includes(origin)) return true;
   return host !== null && URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
 }
+
+/**
+ * Whom an address stands for: of IPv6 whoever has the first 64 bits, which is what one household or machine is given.
+ * @param address as sockets tell it; of a Unix socket there is none
+ */
+export function networkOf(address = ''): string {
+  const [plain = ''] = address.split('%');
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(plain)?.[1];
+  if (mapped !== undefined || isIP(plain) !== 6) return mapped ?? plain;
+  const [before = [], after = []] = plain.split('::').map((half) => half.split(':').filter(Boolean));
+  const groups = [...before, ...Array(8 - before.length - after.length).fill('0'), ...after];
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}

@@ -16,24 +16,39 @@ export interface ClientRights {
 /** Who may use the gateway, within limits. There is one of each name. */
 export class Client implements Principal {
   readonly name: string;
+  readonly client: string;
   readonly rights: ClientRights;
   /** The same on a connection that makes many requests: each generation counts as one. */
   readonly onSocket: Principal;
   readonly #limits: ClientLimits;
   readonly #usage: Usage;
 
-  constructor(name: string, rights: ClientRights, limits: ClientLimits, usage: Usage) {
+  /** @param client of limits that several clients share, which of them it is */
+  constructor(
+    name: string,
+    rights: ClientRights,
+    limits: ClientLimits,
+    usage: Usage,
+    client = `key:${name}`,
+  ) {
     this.name = name;
+    this.client = client;
     this.rights = rights;
     this.#limits = limits;
     this.#usage = usage;
     this.onSocket = {
       name,
+      client,
       admit: async () => {
         await this.request();
         return this.admit();
       },
     };
+  }
+
+  /** The same for those of one network, which share its limits with all others. */
+  from(network: string): Client {
+    return new Client(this.name, this.rights, this.#limits, this.#usage, `address:${network}`);
   }
 
   /**

@@ -32,7 +32,7 @@ export function checkOrigin(access: Access): RequestHandler[] {
 /** Asks for a key where there are keys, counts the request, and leaves `res.locals.principal`. */
 export function authenticate(access: Access, right: keyof ClientRights): RequestHandler {
   return async (req, res, next) => {
-    const client = access.byKey(req.headers, right);
+    const client = access.byKey(req.headers, right, req.socket.remoteAddress);
     res.locals.principal = client;
     await client.request();
     next();

@@ -2,6 +2,8 @@
 export interface Principal {
   /** For logs, in place of the key. */
   readonly name: string;
+  /** Whom it stands for: one key; where none is asked for, all of one address. */
+  readonly client: string;
   /**
    * Takes on one generation.
    * @returns to be called when it is over
@@ -11,4 +13,4 @@ export interface Principal {
 }
 
 /** Everybody, where no keys are asked for. */
-export const ANONYMOUS: Principal = { name: 'anonymous', admit: () => () => {} };
+export const ANONYMOUS: Principal = { name: 'anonymous', client: '', admit: () => () => {} };

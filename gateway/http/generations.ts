@@ -74,8 +74,8 @@ export function createGeneration(
       logger: logger.child({ request_id: res.locals.requestId, principal: principal.name }),
       resumable: request.resumable,
       prepare: () => {
-        const { name } = principal;
-        const options = { ...request.options, canRetract: false, verbatim: true, responseId: id };
+        const { name, client } = principal;
+        const options = { ...request.options, client, canRetract: false, verbatim: true, responseId: id };
         const prepare = () => models.prepare(fields, { ...options, principal: name });
         return names ? renamedPrepared(names, prepare) : prepare();
       },

@@ -63,7 +63,7 @@ export class EngineModel implements ServedModel {
 
   async prepare(
     request: GenerationFields,
-    { prompt, response, canRetract, maxTokens, written }: PrepareOptions,
+    { client, prompt, response, canRetract, maxTokens, written }: PrepareOptions,
   ): Promise<Prepared> {
     const engine = this.#engine;
     if (response) checkOwnResponse(response);
@@ -90,6 +90,7 @@ export class EngineModel implements ServedModel {
     const { settings, judging } = await guardInForce(request.guard, {
       checkpoint: engine.checkpoint,
       risks: this.#risks,
+      client,
       canRetract,
       lag: 'wait', // writing and scoring share the machine
     });

@@ -20,6 +20,8 @@ export interface JudgedBy {
   /** What scores. */
   readonly checkpoint: Checkpoint;
   readonly risks: RiskModels;
+  /** Whose request it is. */
+  readonly client: string | undefined;
   readonly canRetract: boolean;
   /** Where a request does not say, and no step waits for its verdict. */
   readonly lag: StreamGuard['lag'];
@@ -36,7 +38,7 @@ export const withWarnings = (guard: GuardInForce, more: readonly string[]): Guar
  */
 export async function guardInForce(
   asked: AskedGuard,
-  { checkpoint, risks: models, canRetract, lag }: JudgedBy,
+  { checkpoint, risks: models, client = '', canRetract, lag }: JudgedBy,
 ): Promise<{ readonly settings: GuardInForce; readonly judging: Judging | null }> {
   const fields = completeGuard(guardSchema.parse(asked), METHODS);
   const scoring = await absoluteScoring(scoringOf(fields), checkpoint.embeddingRms);
@@ -44,7 +46,7 @@ export async function guardInForce(
   if (!settings.enabled) return { settings, judging: null };
   const guard = guardOf(settings, canRetract, lag);
   checkGuard(guard, scoring);
-  const { risks, warnings: uncalibrated } = await models.of(scoring);
+  const { risks, warnings: uncalibrated } = await models.of(scoring, client);
   const useless = neverFires(guard, risks);
   if (useless !== null) models.warn(useless);
   const warnings = useless === null ? uncalibrated : [...uncalibrated, useless];

@@ -4,13 +4,15 @@ import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
 import type { CalibrationFile } from '../../src/risk/calibration.js';
 import { CALIBRATION_FILE, readCalibration } from '../../src/risk/calibration-file.js';
 import { calibrationSettings } from '../../src/risk/calibration-settings.js';
+import type { RiskModel } from '../../src/risk/risk.js';
 import { type RatedBy, riskModel } from '../../src/risk/risk-model.js';
 import type { AbsoluteScoring } from '../../src/uncertainty/settings.js';
+import { Estimates } from './estimates.js';
 
-/** Settings that are remembered for a model: a running estimate that nobody uses any more is forgotten. */
+/** Settings for which it is remembered what calibration holds. */
 const REMEMBERED = 32;
 
-/** What rates the scores of one model: for each settings one, which all generations under them share. */
+/** What rates the scores of one model: a calibration for all, else an estimate for each client and its settings. */
 export class RiskModels {
   readonly #checkpoint: Checkpoint;
   readonly #file: CalibrationFile | null;
@@ -19,6 +21,7 @@ export class RiskModels {
   readonly #warned = new Set<string>();
   /** By settings, the least recently used first. */
   readonly #known = new Map<string, Promise<RatedBy>>();
+  readonly #estimates = new Estimates();
 
   private constructor(checkpoint: Checkpoint, file: CalibrationFile | null, logger: Logger) {
     this.#checkpoint = checkpoint;
@@ -34,8 +37,14 @@ export class RiskModels {
     return new RiskModels(checkpoint, await readCalibration(join(checkpoint.dir, CALIBRATION_FILE)), logger);
   }
 
-  /** @throws ModelError where the model's files cannot be read any more */
-  async of(scoring: AbsoluteScoring): Promise<RatedBy> {
+  /**
+   * For one answer.
+   * @throws ModelError where the model's files cannot be read any more
+   */
+  async of(
+    scoring: AbsoluteScoring,
+    client: string,
+  ): Promise<{ risks: RiskModel; warnings: readonly string[] }> {
     const methods = scoring.methods.toSorted();
     const key = JSON.stringify([methods, calibrationSettings(scoring, methods)]);
     const known = this.#known.get(key) ?? this.#make(key, scoring);
@@ -43,7 +52,8 @@ export class RiskModels {
     this.#known.set(key, known);
     const oldest = this.#known.size > REMEMBERED ? this.#known.keys().next() : null;
     if (oldest && !oldest.done) this.#known.delete(oldest.value);
-    return known;
+    const { warnings, with: ratedWith } = await known;
+    return { risks: ratedWith(this.#estimates.of(client, key).ofOneAnswer()), warnings };
   }
 
   /** Logs it, unless that was done before. */

@@ -40,6 +40,8 @@ export interface Prepared {
 }
 
 export interface PrepareOptions {
+  /** Whose request it is ({@link Principal.client}): running estimates learn of no other's. */
+  readonly client?: string;
   /** What is continued in place of `messages`, with no chat template around it. */
   readonly prompt?: Prompt;
   /** The request of which this one is the chat, as it came. */

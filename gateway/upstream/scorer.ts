@@ -103,7 +103,7 @@ export class Scorer {
    */
   async prepare(
     request: GenerationFields,
-    { prompt: raw, response, canRetract, written }: PrepareOptions,
+    { client, prompt: raw, response, canRetract, written }: PrepareOptions,
     told: Capabilities,
   ): Promise<ScoredResponse | null> {
     const { engine } = this;
@@ -112,6 +112,7 @@ export class Scorer {
     const { settings, judging } = await guardInForce(request.guard, {
       checkpoint: engine.checkpoint,
       risks: this.#risks,
+      client,
       canRetract,
       lag: 'skip',
     });

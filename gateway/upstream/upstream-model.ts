@@ -5,7 +5,6 @@ import type { Branch, BranchJudge } from '../../src/guard/branch.js';
 import { retracts } from '../../src/guard/guard.js';
 import { checkGuard, guardOf } from '../../src/guard/guard-fields.js';
 import { guardedBranch } from '../../src/guard/guarded-branch.js';
-import { RunningRisk } from '../../src/risk/running-risk.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { judgeAnswer } from '../../src/stream/judge-answer.js';
@@ -13,6 +12,7 @@ import { METHODS } from '../../src/uncertainty/method-names.js';
 import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
 import { checkScoring } from '../../src/uncertainty/settings.js';
 import { ApiError } from '../errors/api-error.js';
+import { Estimates } from '../models/estimates.js';
 import { isEmbedded } from '../models/model-about.js';
 import { withWarnings } from '../models/resolve-guard.js';
 import type {
@@ -78,8 +78,8 @@ export class UpstreamModel implements ServedModel {
   /** Whether requests for anything but text are refused. */
   readonly #strict: boolean;
   readonly #forwards: boolean;
-  /** Without a scorer: one for all generations: scores by log-probabilities depend on no settings. */
-  readonly #risks = new RunningRisk();
+  /** Without a scorer. Scores by log-probabilities depend on no settings. */
+  readonly #estimates = new Estimates();
   #streams = 0;
 
   constructor(
@@ -150,7 +150,7 @@ export class UpstreamModel implements ServedModel {
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { canRetract, maxTokens, written, prompt, response } = options;
+    const { client = '', canRetract, maxTokens, written, prompt, response } = options;
     if (this.#strict) checkOwn(request, options);
     this.#health.refresh();
     const capabilities = await this.#failover.capabilities();
@@ -210,6 +210,7 @@ export class UpstreamModel implements ServedModel {
       this.#generate({ asked, suits, topLogprobs }, ({ ask, signal, dispensable }) =>
         start((judge) => logprobBranch({ ask, request: expected, signal }, methods, judge), dispensable),
       );
+    const risks = this.#estimates.of(client, '').ofOneAnswer();
     if (!settings.enabled) {
       return {
         ...prepared,
@@ -218,7 +219,7 @@ export class UpstreamModel implements ServedModel {
           generate((open) =>
             request.guard.enabled === false
               ? plain(open, gate)
-              : plain(open, gate).pipe(judgeAnswer({ ...settings, risks: this.#risks })),
+              : plain(open, gate).pipe(judgeAnswer({ ...settings, risks })),
           ),
       };
     }
@@ -227,7 +228,7 @@ export class UpstreamModel implements ServedModel {
     checkScoring(scoring);
     checkGuard(guard, scoring);
     const seed = request.seed ?? randomInt(2 ** 31);
-    const judging = { scoring, guard, risks: this.#risks, seed, ...(written && { written }) };
+    const judging = { scoring, guard, risks, seed, ...(written && { written }) };
     return {
       ...prepared,
       scoredAtOnce: true,

@@ -127,7 +127,10 @@ export class StreamConnection {
         logger,
         over: ({ model }, complete) => logger.info({ response_id: id, model, complete }, 'generation'),
         prepare: () =>
-          models.prepare(request, { principal: principal.name, canRetract: true, responseId: id, refused }),
+          models.prepare(request, {
+            ...{ principal: principal.name, client: principal.client },
+            ...{ canRetract: true, responseId: id, refused },
+          }),
         encode: (prepared) => new StreamEncoding({ id, requestId, epoch: live.epoch, resumable, prepared }),
       })
       .finally(() => {

@@ -98,7 +98,7 @@ export class StreamServer {
   /** @throws ApiError for whoever may not connect */
   async #check(request: IncomingMessage, path: string): Promise<Principal> {
     const { access, lifecycle } = this.#options;
-    const { url = '', headers } = request;
+    const { url = '', headers, socket } = request;
     checkForm(request);
     access.checkHost(headers);
     const [pathname = '', query = ''] = url.split(/\?(.*)/s);
@@ -117,7 +117,7 @@ export class StreamServer {
       const header = 'Sec-WebSocket-Protocol';
       throw new ApiError(400, 'invalid_value', `${header}: must offer ${SUBPROTOCOL}`, header);
     }
-    const client = await access.byHandshake(headers, new URLSearchParams(query));
+    const client = await access.byHandshake(headers, new URLSearchParams(query), socket.remoteAddress);
     await lifecycle.checkOpen(() => this.#options.live.holds(client));
     await client.request();
     return client.onSocket;

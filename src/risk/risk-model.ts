@@ -16,6 +16,8 @@ import { RunningRisk } from './running-risk.js';
 
 export interface RatedBy {
   readonly risks: RiskModel;
+  /** The same with another running estimate, such as one for each of several users. */
+  readonly with: (running: RiskModel) => RiskModel;
   /** For people: which methods go by a running estimate, and why. */
   readonly warnings: readonly string[];
 }
@@ -35,8 +37,7 @@ export async function riskModel(
   scoring: AbsoluteScoring,
   methods: readonly Method[],
 ): Promise<RatedBy> {
-  const running = new RunningRisk();
-  const only = (warning: string): RatedBy => ({ risks: running, warnings: [`${warning}: flags ${INSTEAD}`] });
+  const only = (warning: string): RatedBy => ratedBy((running) => running, [`${warning}: flags ${INSTEAD}`]);
   if (file === null) return only(`there is no ${CALIBRATION_FILE} (create one with flinch calibrate)`);
   if (file.model !== (await fingerprint(checkpoint)))
     return only(`${CALIBRATION_FILE} was made for another model`);
@@ -50,8 +51,14 @@ export async function riskModel(
     if (nearest && problem === null) holding.set(method, nearest);
     else warnings.push(`${CALIBRATION_FILE} ${problem}: flags by ${method} ${INSTEAD}`);
   }
-  return { risks: firstOf(new CalibratedRisk(holding), running), warnings };
+  const calibrated = new CalibratedRisk(holding);
+  return ratedBy((running) => firstOf(calibrated, running), warnings);
 }
+
+const ratedBy = (by: RatedBy['with'], warnings: readonly string[]): RatedBy => ({
+  ...{ risks: by(new RunningRisk()), with: by },
+  warnings,
+});
 
 /** Those that know the method, the nearest settings first; of equal ones that with all of the settings, the larger. */
 function candidates(file: CalibrationFile, method: Method, used: CalibrationSettings): Calibration[] {
@@ -75,7 +82,7 @@ function problemOf(
   return differing.length === 0 ? null : `was made for ${differing.join(', ')}`;
 }
 
-function firstOf(calibrated: CalibratedRisk, running: RunningRisk): RiskModel {
+function firstOf(calibrated: CalibratedRisk, running: RiskModel): RiskModel {
   const of = (method: Method): RiskModel => (calibrated.calibrated(method) ? calibrated : running);
   return {
     calibrated: (method, kind) => calibrated.calibrated(method, kind),

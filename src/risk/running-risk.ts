@@ -7,8 +7,11 @@ export const MIN_TOKENS = 200;
 export const MIN_STEPS = 50;
 export const MIN_ANSWERS = 50;
 
-/** Scores of a kind that are remembered. */
+/** Scores of a kind that are remembered; at first there is room for some. */
 const REMEMBERED = 4096;
+const FIRST_ROOM = 256;
+/** Of what is remembered, the share that one answer can teach. */
+const ANSWER_SHARE = 1 / 8;
 
 /**
  * The rank of a score among the last 4096 of its kind: what is left to go by where nobody calibrated the model. Right
@@ -19,12 +22,14 @@ const REMEMBERED = 4096;
  * is judged again.
  */
 export class RunningRisk implements RiskModel {
+  readonly #mostOfAnswer: number;
   readonly #tokens = new Map<Method, RecentScores>();
   readonly #steps = new Map<`${Method} ${Statistic}`, RecentScores>();
   readonly #answers = new Map<`${Method} ${Statistic}`, RecentScores>();
 
   /** @param remembered scores of a kind */
   constructor(remembered = REMEMBERED) {
+    this.#mostOfAnswer = Math.ceil(ANSWER_SHARE * remembered);
     for (const method of METHODS) {
       this.#tokens.set(method, new RecentScores(remembered, MIN_TOKENS));
       for (const statistic of STATISTICS) {
@@ -49,6 +54,22 @@ export class RunningRisk implements RiskModel {
   ofAnswer(method: Method, statistic: Statistic, score: number): number | null {
     return this.#answers.get(`${method} ${statistic}`)!.rank(score);
   }
+
+  /** The same for one answer, which teaches it an eighth of what it remembers at most: no single one is the measure. */
+  ofOneAnswer(): RiskModel {
+    const taught = new Map<RecentScores, number>();
+    const rank = (recent: RecentScores, score: number): number | null => {
+      const before = taught.get(recent) ?? 0;
+      taught.set(recent, before + 1);
+      return recent.rank(score, before < this.#mostOfAnswer);
+    };
+    return {
+      calibrated: () => false,
+      ofToken: (method, score) => rank(this.#tokens.get(method)!, score),
+      ofStep: (method, statistic, score) => rank(this.#steps.get(`${method} ${statistic}`)!, score),
+      ofAnswer: (method, statistic, score) => rank(this.#answers.get(`${method} ${statistic}`)!, score),
+    };
+  }
 }
 
 /** The last scores, in their order and sorted. */
@@ -68,17 +89,18 @@ class RecentScores {
   }
 
   /** Share of the scores seen before that are lower; learns the score. */
-  rank(score: number): number | null {
+  rank(score: number, learns = true): number | null {
     const below = lowerBound(this.#sorted, score, this.#count);
     const rank = this.#count < this.#least ? null : below / (this.#count + 1);
-    this.#learn(score, below);
+    if (learns) this.#learn(score, below);
     return rank;
   }
 
   #learn(score: number, place: number): void {
-    if (this.#recent.length === 0) {
-      this.#recent = new Float64Array(this.#capacity);
-      this.#sorted = new Float64Array(this.#capacity);
+    if (this.#count === this.#recent.length && this.#count < this.#capacity) {
+      const room = Math.min(this.#capacity, Math.max(FIRST_ROOM, 2 * this.#count));
+      this.#recent = grown(this.#recent, room);
+      this.#sorted = grown(this.#sorted, room);
     }
     if (this.#count < this.#capacity) {
       this.#sorted.copyWithin(place + 1, place, this.#count);
@@ -94,4 +116,10 @@ class RecentScores {
     this.#recent[this.#next] = score;
     this.#next = (this.#next + 1) % this.#capacity;
   }
+}
+
+function grown(values: Float64Array<ArrayBuffer>, room: number): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(room);
+  larger.set(values);
+  return larger;
 }

@@ -45,4 +45,14 @@ describe('RunningRisk', () => {
     expect(risks.ofToken('adversarial', -1)).toBe(200 / 301);
     expect(risks.ofToken('adversarial', Number.NEGATIVE_INFINITY)).toBe(0);
   });
+
+  it('learns an eighth of what it remembers from one answer, and ranks the rest of it all the same', () => {
+    const risks = new RunningRisk();
+    for (let i = 0; i < 4096; i++) risks.ofStep('nll', 'max', spread(i));
+    const answer = risks.ofOneAnswer();
+    for (let i = 0; i < 10_000; i++) expect(answer.ofStep('nll', 'max', 2)).toBeGreaterThan(0.87);
+    expect(risks.ofStep('nll', 'max', 1.5)).toBeCloseTo(7 / 8, 3);
+    risks.ofOneAnswer().ofStep('nll', 'max', 2);
+    expect(risks.ofStep('nll', 'max', 1.5)).toBeLessThan(7 / 8);
+  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isLoopback, mayNameUs, mayUseUs } from '#gateway/access/addresses.js';
+import { isLoopback, mayNameUs, mayUseUs, networkOf } from '#gateway/access/addresses.js';
 
 describe('isLoopback', () => {
   it.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost', 'LOCALHOST'])('%s is', (host) => {
@@ -63,5 +63,20 @@ describe('mayUseUs', () => {
     ['whoever names no host', 'https://evil.example', null],
   ])('does not let %s', (_what, origin, host) => {
     expect(mayUseUs(origin, host, allowed)).toBe(false);
+  });
+});
+
+describe('networkOf', () => {
+  it.each([
+    ['203.0.113.7', '203.0.113.7'],
+    ['::ffff:203.0.113.7', '203.0.113.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
+    ['2001:db8::9', '2001:db8:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    [undefined, ''],
+  ])('of %s is %s', (address, network) => {
+    expect(networkOf(address)).toBe(network);
   });
 });

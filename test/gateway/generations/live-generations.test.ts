@@ -68,7 +68,7 @@ class Written {
     const written = new Written();
     written.generation = await live.open({
       id,
-      principal: { name: owner, admit: () => written.released },
+      principal: { name: owner, client: '', admit: () => written.released },
       resumable,
       prepare: async () =>
         prepared((gate) => {
@@ -90,7 +90,7 @@ class Written {
   }
 }
 
-const me = { name: 'me', admit: () => () => {} };
+const me = { name: 'me', client: 'key:me', admit: () => () => {} };
 
 /** @returns what the new reader gets; `null` if nothing is recovered */
 function resume(

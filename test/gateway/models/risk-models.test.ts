@@ -3,7 +3,14 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { EngineModel } from '#gateway/index.js';
 import { RiskModels } from '#gateway/models/risk-models.js';
 import { chatSchema } from '#gateway/requests/generation-request.js';
-import { type Checkpoint, DEFAULT_SCORING, Engine, ModelError, openCheckpoint } from '#src/index.js';
+import {
+  type Checkpoint,
+  DEFAULT_SCORING,
+  Engine,
+  ModelError,
+  openCheckpoint,
+  type RiskModel,
+} from '#src/index.js';
 import { useFolder } from '../../support/cli.js';
 import { chatBody } from '../../support/gateway.js';
 import { calibratedReasoner } from '../../support/guarded-model.js';
@@ -16,29 +23,43 @@ beforeAll(async () => {
 
 const withAlpha = (alpha: number) => ({ ...DEFAULT_SCORING, alpha });
 
+/** Tells a running estimate of ordinary scores. */
+function teach(risks: RiskModel, scores: (i: number) => number, count = 500): void {
+  for (let i = 0; i < count; i++) {
+    risks.ofToken('adversarial', scores(i), i);
+    risks.ofStep('adversarial', 'max', scores(i));
+  }
+}
+const garbage = (i: number): number => 1000 + i;
+const ordinary = (i: number): number => (i % 100) / 100;
+
 describe('RiskModels', () => {
-  it('gives generations under the same settings the same, and logs once what does not hold', async () => {
+  it('goes on with the estimate of a client under the same settings, and logs once what does not hold', async () => {
     const lines: string[] = [];
     const models = await RiskModels.open(checkpoint, pino({}, { write: (line) => lines.push(line) }));
-    const first = await models.of(withAlpha(2e-4));
-    expect(await models.of(withAlpha(2e-4))).toBe(first);
-    expect((await models.of(withAlpha(3e-4))).risks).not.toBe(first.risks);
+    const rankOf = async (alpha: number, client: string) =>
+      (await models.of(withAlpha(alpha), client)).risks.ofStep('adversarial', 'max', 2);
+    const first = await models.of(withAlpha(2e-4), 'a');
+    teach(first.risks, ordinary);
+    expect(await rankOf(2e-4, 'a')).toBe(500 / 501);
+    expect(await rankOf(3e-4, 'a')).toBeNull();
+    expect(await rankOf(2e-4, 'b')).toBeNull();
     expect(first.warnings).toHaveLength(1);
     expect(lines).toHaveLength(2);
     expect(lines[0]).toContain('alpha 0.0001, not 0.0002');
-    expect((await models.of(DEFAULT_SCORING)).warnings).toEqual([]);
+    expect((await models.of(DEFAULT_SCORING, 'a')).warnings).toEqual([]);
     expect(lines).toHaveLength(2);
   });
 
-  it('forgets the settings that have not been used for longest', async () => {
+  it('lets no client move what another is judged by', async () => {
     const models = await RiskModels.open(checkpoint, pino({ level: 'silent' }));
-    const kept = await models.of(withAlpha(0.5));
-    const lost = await models.of(withAlpha(0.6));
-    for (let i = 1; i <= 40; i++) {
-      await models.of(withAlpha(i / 1000));
-      expect(await models.of(withAlpha(0.5))).toBe(kept);
-    }
-    expect(await models.of(withAlpha(0.6))).not.toBe(lost);
+    const risksOf = async (client: string) => (await models.of(withAlpha(0.5), client)).risks;
+    teach(await risksOf('b'), ordinary);
+    const before = (await risksOf('b')).ofStep('adversarial', 'max', 0.995);
+    for (let i = 0; i < 25; i++) teach(await risksOf('a'), garbage);
+    expect(before).toBeGreaterThan(0.99);
+    expect((await risksOf('b')).ofStep('adversarial', 'max', 0.995)).toBeGreaterThan(0.99);
+    expect((await risksOf('a')).ofStep('adversarial', 'max', 0.995)).toBe(0);
   });
 });
 

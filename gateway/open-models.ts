@@ -7,11 +7,11 @@ import type { CheckpointConfig, Config, UpstreamModelConfig } from './config/con
 import type { Metrics } from './metrics/metrics.js';
 import { EngineModel } from './models/engine-model.js';
 import { Models } from './models/models.js';
+import { ownPlaces, type Places } from './models/places.js';
 import type { ServedModel } from './models/served-model.js';
 import type { UpstreamErrorCode } from './upstream/errors.js';
 import { credentialsOf, openUpstreamModel } from './upstream/open-upstream-model.js';
 import { Scorer } from './upstream/scorer.js';
-import type { TakePlace } from './upstream/upstream-model.js';
 
 export interface OpenOptions {
   readonly logger: Logger;
@@ -26,8 +26,8 @@ export interface OpenOptions {
 export interface SharedModels {
   /** Where the engine processes of a model are. */
   readonly host: (model: string) => EngineHost;
-  /** Takes one of so many places for generations of a model. */
-  readonly take: (model: string, most: number) => ReturnType<TakePlace>;
+  /** So many places for generations of a model. */
+  readonly places: (model: string, most: number) => Places;
 }
 
 export interface OpenModel {
@@ -95,7 +95,7 @@ async function openCheckpointModel(
   const { logger } = options;
   const engine = await openEngine(name, config, options);
   try {
-    const model = await EngineModel.open(name, engine, logger);
+    const model = await EngineModel.open(name, engine, logger, placesOf(name, config, options));
     return { model, engine, close: () => engine.close() };
   } catch (error) {
     await engine.close();
@@ -140,6 +140,12 @@ export const hasEngine = (
 const ROLES: readonly Role[] = ['decode', 'score'];
 const SCORER_ROLES: readonly Role[] = ['score'];
 
+const placesOf = (
+  name: string,
+  { max_streams: most }: CheckpointConfig | UpstreamModelConfig,
+  { shared }: OpenOptions,
+): Places => shared?.places(name, most) ?? ownPlaces(most);
+
 const LOSSES = {
   died: 'engine process died',
   stalled: 'engine process stalled and was killed',
@@ -155,10 +161,9 @@ async function openUpstream(
   config: UpstreamModelConfig,
   opening: OpenOptions,
 ): Promise<OpenModel> {
-  const { logger, env, metrics, shared } = opening;
+  const { logger, env, metrics } = opening;
   const failed = (code: UpstreamErrorCode): void => metrics.upstreamError(name, code);
-  const take = shared && { take: (most: number) => shared.take(name, most) };
-  const options = { logger, env, failed, ...take };
+  const options = { logger, env, failed, places: placesOf(name, config, opening) };
   if (!hasEngine(config)) {
     const model = openUpstreamModel(name, config, options);
     return { model, engine: null, close: () => model.close() };

@@ -1,4 +1,5 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { FairPlaces } from './fair-places.js';
 
 const MINUTE_S = 60;
 
@@ -19,12 +20,18 @@ export interface Usage {
    * @returns `null` if all are taken
    */
   take(place: string, most: number): Now<Release | null>;
+  /**
+   * The same for places that clients share, such as those of a model's generations ({@link FairPlaces}): whoever has
+   * less than their share may wait for one.
+   */
+  share(place: string, most: number, client: string): Now<Release | null>;
 }
 
 /** The usage of this process. */
 export class OwnUsage implements Usage {
   readonly #rates = new Map<string, RateLimiterMemory>();
   readonly #taken = new Map<string, number>();
+  readonly #shared = new Map<string, FairPlaces>();
 
   async request(client: string, perMinute: number): Promise<number | null> {
     const rate = this.#rates.get(client) ?? new RateLimiterMemory({ points: perMinute, duration: MINUTE_S });
@@ -47,5 +54,11 @@ export class OwnUsage implements Usage {
       if (held) this.#taken.set(place, (this.#taken.get(place) ?? 0) - 1);
       held = false;
     };
+  }
+
+  share(place: string, most: number, client: string): Now<Release | null> {
+    const shared = this.#shared.get(place) ?? new FairPlaces(most);
+    this.#shared.set(place, shared);
+    return shared.take(client);
   }
 }

@@ -265,6 +265,13 @@ const sections = z.strictObject({
         .describe(
           'Maximum tokens of a response. Requests for more are refused; requests without a limit get this one. Default: no limit.',
         ),
+      work: z
+        .int()
+        .min(1)
+        .optional()
+        .describe(
+          'Maximum predicted work for a response that is scored by a checkpoint: positions that go through the model, 2 for each token of prompt and response, 3 × `window` for each pass, `samples` or `tokur_samples` for each token if those methods are used. Requests for more are refused. Default: no limit.',
+        ),
       connections: count(1024).describe('Maximum open connections.'),
       generations_per_connection: count(8, 1, 1024).describe(
         'Maximum concurrent generations on a WebSocket.',

@@ -9,7 +9,9 @@ import { ApiError } from '../errors/api-error.js';
 import { checkOwnCompletion, DEFAULT_LENGTH, type Prompt } from '../requests/completion-request.js';
 import { type GenerationFields, LIMITS, stopsOf, textRequest } from '../requests/generation-request.js';
 import { checkOwnResponse } from '../requests/response-request.js';
+import { checkWork } from './check-work.js';
 import { isEmbedded } from './model-about.js';
+import { inPlace, ownPlaces, type Places } from './places.js';
 import { lengthWarnings, maxTokensOf, promptOf, rawPromptOf, roomAfter } from './prompt.js';
 import { guardInForce, withWarnings } from './resolve-guard.js';
 import { RiskModels } from './risk-models.js';
@@ -27,24 +29,28 @@ export class EngineModel implements ServedModel {
   readonly name: string;
   readonly #engine: Engine;
   readonly #risks: RiskModels;
+  readonly #places: Places;
 
-  private constructor(name: string, engine: Engine, risks: RiskModels) {
+  private constructor(name: string, engine: Engine, risks: RiskModels, places: Places) {
     this.name = name;
     this.#engine = engine;
     this.#risks = risks;
+    this.#places = places;
   }
 
   /**
    * Reads what calibration the model has. The engine stays the caller's, to start and to close.
    * @param name by which requests ask for it
+   * @param places no more than the engine has; by default all that it has are taken as they come
    * @throws ModelError for one that cannot be read; it names file and field
    */
   static async open(
     name: string,
     engine: Engine,
     logger: Logger = pino({ level: 'silent' }),
+    places: Places = ownPlaces(Number.POSITIVE_INFINITY),
   ): Promise<EngineModel> {
-    return new EngineModel(name, engine, await RiskModels.open(engine.checkpoint, logger));
+    return new EngineModel(name, engine, await RiskModels.open(engine.checkpoint, logger), places);
   }
 
   get inside(): ModelInside {
@@ -63,7 +69,7 @@ export class EngineModel implements ServedModel {
 
   async prepare(
     request: GenerationFields,
-    { client, prompt, response, canRetract, maxTokens, written }: PrepareOptions,
+    { client = '', prompt, response, canRetract, maxTokens, maxWork, written }: PrepareOptions,
   ): Promise<Prepared> {
     const engine = this.#engine;
     if (response) checkOwnResponse(response);
@@ -75,6 +81,7 @@ export class EngineModel implements ServedModel {
     const { generation, eosTokenIds } = engine.checkpoint;
     const defaults = samplingDefaults(generation);
     const asked = {
+      client,
       promptIds,
       maxTokens: maxTokensOf(request, room, unasked),
       endIds: eosTokenIds,
@@ -94,15 +101,18 @@ export class EngineModel implements ServedModel {
       canRetract,
       lag: 'wait', // writing and scoring share the machine
     });
+    if (judging) checkWork(maxWork, judging.scoring, { prompt: promptIds.length, response: asked.maxTokens });
     const vocabulary = engine.checkpoint.tokenizer;
     const guard = withWarnings(settings, lengthWarnings(request, room));
     const prepared = { model: this.name, vocabulary, promptTokens: promptIds.length, guard };
     return {
       ...prepared,
       start: (gate) =>
-        judging
-          ? guardedGeneration(engine, { ...asked, ...judging, ...(written && { written }) }, gate)
-          : generate(engine, asked, gate),
+        inPlace(this.#places, client, () =>
+          judging
+            ? guardedGeneration(engine, { ...asked, ...judging, ...(written && { written }) }, gate)
+            : generate(engine, asked, gate),
+        ),
     };
   }
 }

@@ -9,7 +9,7 @@ import { Models } from './models.js';
 import type { Prepared, PrepareOptions, ServedModel } from './served-model.js';
 
 export interface Bounds {
-  readonly limits: Pick<Config['limits'], 'prompt_characters' | 'response_tokens'>;
+  readonly limits: Pick<Config['limits'], 'prompt_characters' | 'response_tokens' | 'work'>;
   /** Where prompts and responses are to be logged; `null` for nowhere. */
   readonly texts: Logger | null;
 }
@@ -54,6 +54,7 @@ class BoundedModel implements ServedModel {
     const prepared = await this.#model.prepare(request, {
       ...options,
       ...(maxTokens !== undefined && { maxTokens }),
+      ...(limits.work !== undefined && { maxWork: limits.work }),
     });
     return texts
       ? withTexts(prepared, { messages: request.messages, prompt: options.prompt }, texts)

@@ -52,6 +52,8 @@ export interface PrepareOptions {
   readonly verbatim?: boolean;
   /** What a request gets at most that does not say how many tokens it wants. */
   readonly maxTokens?: number;
+  /** Positions that may go through the model for a response that is scored by a checkpoint. */
+  readonly maxWork?: number;
   /** Of the response, for the metrics. */
   readonly responseId?: string;
   /** Told of each event of a guard as it is written, before steps are held back. */

@@ -1,9 +1,10 @@
 import { pino } from 'pino';
 import type { UpstreamModelConfig } from '../config/config.js';
 import { ConfigError } from '../config/config-error.js';
+import { ownPlaces, type Places } from '../models/places.js';
 import { Failover, type FailoverOptions } from './failover.js';
 import type { Scorer } from './scorer.js';
-import { type TakePlace, UpstreamModel } from './upstream-model.js';
+import { UpstreamModel } from './upstream-model.js';
 import { UpstreamServer, type UpstreamServerOptions } from './upstream-server.js';
 
 export interface UpstreamModelOptions extends Partial<FailoverOptions> {
@@ -11,8 +12,8 @@ export interface UpstreamModelOptions extends Partial<FailoverOptions> {
   readonly scorer?: Scorer;
   /** Where the keys are. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Counts generations, where others do so, too. */
-  readonly take?: TakePlace;
+  /** By default those of `max_streams`, for this model alone. */
+  readonly places?: Places;
 }
 
 /**
@@ -25,7 +26,7 @@ export function openUpstreamModel(
   config: UpstreamModelConfig,
   options: UpstreamModelOptions = {},
 ): UpstreamModel {
-  const { env = process.env, logger = pino({ level: 'silent' }), scorer = null, take, ...rest } = options;
+  const { env = process.env, logger = pino({ level: 'silent' }), scorer = null, places, ...rest } = options;
   const servers = config.upstreams.map((upstream, i) => {
     const { url, model = name } = upstream;
     const { timeouts, limits } = config;
@@ -42,12 +43,11 @@ export function openUpstreamModel(
   const bound = logger.child({ model: name });
   const failover = new Failover(servers, { retries: config.retries, logger: bound, ...rest });
   const model = new UpstreamModel(name, failover, {
-    maxStreams: config.max_streams,
+    places: places ?? ownPlaces(config.max_streams),
     strict: config.strict,
     passthrough: config.passthrough,
     logger: bound,
     scorer,
-    take,
   });
   model.inside.upstream?.look();
   return model;

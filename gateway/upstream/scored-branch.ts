@@ -19,6 +19,7 @@ export interface ScoredBranchOptions
   readonly ask: () => Promise<Opened>;
   /** By the scorer's template; `null` if it has none: then the server sends them. */
   readonly promptIds: readonly number[] | null;
+  readonly client: string;
   readonly scoring: Scoring;
   readonly agreement: GenerationAgreement;
 }
@@ -56,14 +57,15 @@ function roomOf({ engine, request }: ScoredBranchOptions, promptIds: readonly nu
 }
 
 async function openScorer(options: ScoredBranchOptions, promptIds: readonly number[]): Promise<BranchScorer> {
-  const { engine, scoring, forks, lagTokens, agreement } = options;
+  const { engine, scoring, client, forks, lagTokens, agreement } = options;
   const room = roomOf(options, promptIds);
   if (room < 1) {
     const { contextLength } = engine;
     const message = `messages: ${promptIds.length} tokens leave no room in the context length of ${contextLength} of the scorer`;
     throw new ApiError(400, 'context_length_exceeded', message, 'messages');
   }
-  const sequence = await SequenceScorer.open(engine, promptIds, scoring, promptIds.length + room, forks);
+  const positions = promptIds.length + room;
+  const sequence = await SequenceScorer.open(engine, promptIds, scoring, positions, forks, { client });
   const compared = comparedScorer(sequence, agreement, scoring.methods);
   return engineScorer(compared, blockOf(scoring.schedule), lagTokens);
 }

@@ -5,6 +5,7 @@ import { guardedBranch } from '../../src/guard/guarded-branch.js';
 import type { GuardEvent, ScorerMismatchEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import type { Vocabulary } from '../../src/stream/wire.js';
+import { checkWork } from '../models/check-work.js';
 import { lengthWarnings, maxTokensOf, roomAfter } from '../models/prompt.js';
 import { guardInForce } from '../models/resolve-guard.js';
 import { RiskModels } from '../models/risk-models.js';
@@ -103,7 +104,7 @@ export class Scorer {
    */
   async prepare(
     request: GenerationFields,
-    { client, prompt: raw, response, canRetract, written }: PrepareOptions,
+    { client = '', prompt: raw, response, canRetract, maxTokens, maxWork, written }: PrepareOptions,
     told: Capabilities,
   ): Promise<ScoredResponse | null> {
     const { engine } = this;
@@ -123,8 +124,9 @@ export class Scorer {
         ? conversationInput(engine, request, capabilities, response)
         : promptInput(engine, request, raw, capabilities);
     const room = roomAfter(engine, promptIds ?? []);
-    maxTokensOf(request, room);
+    const most = maxTokensOf(request, room, maxTokens);
     const { scoring, guard, risks } = judging;
+    checkWork(maxWork, scoring, { prompt: promptIds?.length ?? 0, response: most });
     const warnings = [
       ...(settings.warnings ?? []),
       ...lengthWarnings(request, room),
@@ -148,7 +150,16 @@ export class Scorer {
             (judging) =>
               unseen !== null
                 ? logprobBranch(writing, scoring.methods, judging)
-                : scoredBranch({ engine, promptIds, prompt, scoring, agreement, ...writing, ...judging }),
+                : scoredBranch({
+                    engine,
+                    promptIds,
+                    prompt,
+                    client,
+                    scoring,
+                    agreement,
+                    ...writing,
+                    ...judging,
+                  }),
             { scoring, guard, risks, seed, dispensable, ...(written && { written }) },
             gate,
           ).pipe(concatMap((event) => [...agreement.take(), event]));

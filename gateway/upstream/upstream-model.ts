@@ -11,9 +11,9 @@ import { judgeAnswer } from '../../src/stream/judge-answer.js';
 import { METHODS } from '../../src/uncertainty/method-names.js';
 import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
 import { checkScoring } from '../../src/uncertainty/settings.js';
-import { ApiError } from '../errors/api-error.js';
 import { Estimates } from '../models/estimates.js';
 import { isEmbedded } from '../models/model-about.js';
+import { checkPlace, type Places } from '../models/places.js';
 import { withWarnings } from '../models/resolve-guard.js';
 import type {
   Forward,
@@ -59,9 +59,6 @@ function checkOwn(request: GenerationFields, { prompt, response }: PrepareOption
 
 const ECHOED = 'with echo the answer begins with the prompt';
 
-/** Takes a place of so many, those of other processes included; `null` if there is none. */
-export type TakePlace = (most: number) => (() => void) | null | Promise<(() => void) | null>;
-
 /** Why a request is aborted whose generation has ended; made once, for every one would record where. */
 const OVER = new Error('the generation is over');
 
@@ -71,8 +68,7 @@ const UNJUDGED: BranchJudge = { rate: identity, judge: () => identity };
 export class UpstreamModel implements ServedModel {
   readonly name: string;
   readonly #failover: Failover;
-  readonly #maxStreams: number;
-  readonly #take: TakePlace;
+  readonly #places: Places;
   readonly #health: UpstreamHealth;
   readonly #scorer: Scorer | null;
   /** Whether requests for anything but text are refused. */
@@ -86,16 +82,13 @@ export class UpstreamModel implements ServedModel {
     name: string,
     failover: Failover,
     {
-      maxStreams,
+      places,
       logger,
       scorer,
       strict = false,
       passthrough = false,
-      take = (most) => (this.#streams < most ? () => {} : null),
     }: {
-      readonly maxStreams: number;
-      /** By default this model's own generations alone are counted. */
-      readonly take?: TakePlace | undefined;
+      readonly places: Places;
       readonly logger: Logger;
       readonly scorer: Scorer | null;
       readonly strict?: boolean;
@@ -106,8 +99,7 @@ export class UpstreamModel implements ServedModel {
     this.#forwards = passthrough;
     this.name = name;
     this.#failover = failover;
-    this.#maxStreams = maxStreams;
-    this.#take = take;
+    this.#places = places;
     this.#health = new UpstreamHealth(failover, logger);
     this.#scorer = scorer;
   }
@@ -165,7 +157,11 @@ export class UpstreamModel implements ServedModel {
         maxTokens: Math.min(whole.maxTokens, scored.room),
       };
       const guard = withWarnings(scored.guard, lowered);
-      return this.#scored({ ...whole, ...length, topLogprobs }, { ...scored, guard }, request.seed);
+      return this.#scored(
+        { ...whole, ...length, topLogprobs },
+        { ...scored, guard },
+        { seed: request.seed, client },
+      );
     }
     const available = echoes ? [] : methodsOf(capabilities);
     const prepared = { model: this.name, vocabulary: null, promptTokens: null };
@@ -187,7 +183,7 @@ export class UpstreamModel implements ServedModel {
         ...prepared,
         ...{ guard: settings, verbatim: true },
         start: (gate) =>
-          this.#generate({ asked: verbatim, suits, topLogprobs }, ({ ask }) =>
+          this.#generate({ asked: verbatim, suits, topLogprobs, client }, ({ ask }) =>
             from(ask()).pipe(switchMap(({ answer }) => chunksOf(answer, gate))),
           ),
       };
@@ -207,7 +203,7 @@ export class UpstreamModel implements ServedModel {
     const { maxTokens: _, ...unlimited } = asked;
     const expected = echoes ? unlimited : asked;
     const generate = (start: (open: Open, dispensable: Dispensable) => Observable<GuardEvent>) =>
-      this.#generate({ asked, suits, topLogprobs }, ({ ask, signal, dispensable }) =>
+      this.#generate({ asked, suits, topLogprobs, client }, ({ ask, signal, dispensable }) =>
         start((judge) => logprobBranch({ ask, request: expected, signal }, methods, judge), dispensable),
       );
     const risks = this.#estimates.of(client, '').ofOneAnswer();
@@ -241,7 +237,11 @@ export class UpstreamModel implements ServedModel {
     };
   }
 
-  #scored(asked: UpstreamRequest, scored: ScoredResponse, given: GenerationFields['seed']): Prepared {
+  #scored(
+    asked: UpstreamRequest,
+    scored: ScoredResponse,
+    { seed: given, client }: { readonly seed: GenerationFields['seed']; readonly client: string },
+  ): Prepared {
     const { guard, promptIds, prompt, vocabulary, start } = scored;
     const begun = {
       ...{ text: '', promptIds: promptIds ?? [], ids: [], raw: asked.prompt !== undefined },
@@ -260,7 +260,7 @@ export class UpstreamModel implements ServedModel {
       promptTokens: promptIds?.length ?? null,
       guard: withoutRollbacks(guard, asked),
       start: (gate) =>
-        this.#generate({ asked, suits, topLogprobs: asked.topLogprobs }, (writing) =>
+        this.#generate({ asked, suits, topLogprobs: asked.topLogprobs, client }, (writing) =>
           start({ ...writing, request: asked, seed }, gate),
         ),
     };
@@ -283,22 +283,17 @@ export class UpstreamModel implements ServedModel {
   }
 
   #generate(
-    { asked, suits, topLogprobs }: Asking,
+    { asked, suits, topLogprobs, client }: Asking,
     run: (writing: Pick<Writing, 'ask' | 'signal' | 'dispensable'>) => Observable<GuardEvent>,
   ): Observable<GuardEvent> {
     return defer(() => {
-      const place = this.#take(this.#maxStreams);
-      const check = (taken: (() => void) | null): void => {
-        if (taken) return;
-        const problem = `at most ${this.#maxStreams} concurrent generations of this model`;
-        throw new ApiError(503, 'overloaded', problem);
-      };
-      if (!(place instanceof Promise)) check(place);
+      const place = this.#places.take(client);
+      if (!(place instanceof Promise)) checkPlace(place, this.#places);
       this.#streams += 1;
       const abort = new AbortController();
       let opened: Opened | null = null;
       const ask = async (): Promise<Opened> => {
-        if (place instanceof Promise) check(await place);
+        if (place instanceof Promise) checkPlace(await place, this.#places);
         opened = await this.#failover.open(asked, abort.signal, suits);
         return opened;
       };
@@ -336,6 +331,8 @@ interface Asking {
   readonly suits: (server: UpstreamServer) => boolean;
   /** Alternatives of each token that the client wants: the scores may need more. */
   readonly topLogprobs: number;
+  /** For whom. */
+  readonly client: string;
 }
 
 function plain(open: Open, gate: FlowGate): Observable<GuardEvent> {

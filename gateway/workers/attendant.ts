@@ -26,6 +26,7 @@ export type AttendantSide = Pick<
   PrimarySide,
   | 'countRequest'
   | 'take'
+  | 'share'
   | 'release'
   | 'issueTicket'
   | 'redeemTicket'
@@ -55,6 +56,10 @@ export class Attendant {
       countRequest: (client, perMinute) => usage.request(client, perMinute),
       take: (place, most) => {
         const release = usage.take(place, most);
+        return release && this.#keep(release);
+      },
+      share: async (place, most, client) => {
+        const release = await usage.share(place, most, client);
         return release && this.#keep(release);
       },
       release: (place) => this.#release(place),

@@ -6,12 +6,14 @@ import type { PrimarySide } from './protocol.js';
 
 /** Limits and tickets that the primary process keeps for all workers. */
 export function remoteAccess(primary: Channel<PrimarySide>): SharedAccess {
+  const held = async (asked: Promise<number | null>) => {
+    const place = await asked;
+    return place === null ? null : () => primary.tell('release', place);
+  };
   const usage: Usage = {
     request: (client, perMinute) => primary.call('countRequest', client, perMinute),
-    take: async (place, most) => {
-      const taken = await primary.call('take', place, most);
-      return taken === null ? null : () => primary.tell('release', taken);
-    },
+    take: (place, most) => held(primary.call('take', place, most)),
+    share: (place, most, client) => held(primary.call('share', place, most, client)),
   };
   const tickets = {
     issue: async (owner: string) => {

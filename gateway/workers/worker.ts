@@ -80,7 +80,10 @@ async function open({ id, config, policies, engines: states }: OpenWorker): Prom
     ...{ logger, env: process.env, metrics, engine },
     shared: {
       host: (model) => engines.host(model, states[model]!),
-      take: (model, most) => access.usage.take(`streams:${model}`, most),
+      places: (model, most) => ({
+        most,
+        take: (client) => access.usage.share(`streams:${model}`, most, client),
+      }),
     },
   });
   const gateway = await startGateway({

@@ -189,9 +189,10 @@ export class Engine {
   /**
    * @param size the longest that the sequence may become, and what its passes may cover; by default all of the context
    * @param forks how many other continuations there may be at a time ({@link ScoreSequence.fork})
+   * @param client whose it is: sequences of several clients get the same time each
    * @throws EngineError `memory`, `overloaded`, `unavailable`, `closed`
    */
-  async openSequence(size: Partial<ScoreSize> = {}, forks = 0): Promise<ScoreSequence> {
+  async openSequence(size: Partial<ScoreSize> = {}, forks = 0, client = ''): Promise<ScoreSequence> {
     const { positions = this.contextLength } = size;
     const { window = positions, scored = positions, replicas = 0 } = size;
     const need = copies(scoreMemory(this.machine('score'), { positions, window, scored, replicas }), forks);
@@ -202,6 +203,7 @@ export class Engine {
       return await ScoreSequence.open({
         process: this.host.score,
         vocabSize: this.checkpoint.config.vocabSize,
+        client,
         share,
         passed: (ms) => {
           debug('pass: %d ms', Math.round(ms));

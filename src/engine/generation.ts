@@ -17,6 +17,8 @@ const AHEAD_OF_GUARD = 8;
 const PORTIONS = 4;
 
 export interface GenerateRequest {
+  /** Whose it is: those of several clients are scored for the same time each. */
+  readonly client?: string;
   readonly promptIds: readonly number[];
   readonly sampling: Sampling;
   readonly maxTokens: number;

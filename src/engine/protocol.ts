@@ -86,7 +86,7 @@ export type FromDecode =
   | { readonly type: 'failed'; readonly stream: number; readonly message: string };
 
 /** Asks to read a text ahead of its first pass, and for a `read` once that is done. */
-export interface ReadMessage extends Cached {
+export interface ReadMessage extends Cached, OfClient {
   readonly type: 'read';
   readonly stream: number;
   readonly newIds: readonly number[];
@@ -94,8 +94,13 @@ export interface ReadMessage extends Cached {
   readonly end: number;
 }
 
+/** Whose work it is: no client waits for all work of another. */
+interface OfClient {
+  readonly client?: string;
+}
+
 /** One score pass over positions `start` to `to − 2`, which scores tokens `from` to `to − 1`. */
-export interface PassMessage {
+export interface PassMessage extends OfClient {
   readonly type: 'pass';
   readonly stream: number;
   /** Tokens that the sequence has gained since the last message; the first brings the prompt. */
@@ -132,7 +137,7 @@ export interface NoiseOptions {
 }
 
 /** What the replicas of a sequence say of tokens `from` to `to − 1`. */
-export interface SampleMessage {
+export interface SampleMessage extends OfClient {
   readonly type: 'sample';
   readonly stream: number;
   readonly kind: ReplicaOptions['kind'];
@@ -142,7 +147,7 @@ export interface SampleMessage {
   readonly to: number;
 }
 
-export interface ForkMessage {
+export interface ForkMessage extends OfClient {
   readonly type: 'fork';
   readonly stream: number;
   readonly of: number;

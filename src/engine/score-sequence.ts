@@ -14,9 +14,9 @@ import type {
 import type { Share } from './shared-hold.js';
 import { checkIds } from './token-ids.js';
 
-export type PassRequest = Omit<PassMessage, 'type' | 'stream'>;
-export type ReadRequest = Omit<ReadMessage, 'type' | 'stream'>;
-export type SampleRequest = Omit<SampleMessage, 'type' | 'stream'>;
+export type PassRequest = Omit<PassMessage, 'type' | 'stream' | 'client'>;
+export type ReadRequest = Omit<ReadMessage, 'type' | 'stream' | 'client'>;
+export type SampleRequest = Omit<SampleMessage, 'type' | 'stream' | 'client'>;
 
 export interface PassResult {
   readonly tokens: readonly PassToken[];
@@ -27,6 +27,7 @@ export interface PassResult {
 export interface ScoreContext {
   readonly process: ProcessLink<ToScore, FromScore>;
   readonly vocabSize: number;
+  readonly client: string;
   /** Held by each sequence for as long as the process holds it. */
   readonly share: Share;
   /** Told how long each pass took, and each sample, waiting for others included. */
@@ -143,7 +144,7 @@ export class ScoreSequence {
     if (this.#asked) throw new EngineError('failed', 'a sequence handles one request at a time');
     this.#asked = true;
     try {
-      this.#send(message);
+      this.#send({ ...message, client: this.#context.client });
       return await this.#inbox.take();
     } finally {
       this.#asked = false;

@@ -25,10 +25,10 @@ export async function engineBranch(
   request: GenerateRequest,
   { scoring, forks, lagTokens, ...judge }: EngineBranchOptions,
 ): Promise<Branch> {
-  const { promptIds, maxTokens, cacheScope } = request;
+  const { promptIds, maxTokens } = request;
   const positions = promptIds.length + maxTokens;
   // The scorer first: a text that cannot be scored is refused before any token of it is out.
-  const sequence = await SequenceScorer.open(engine, promptIds, scoring, positions, forks, cacheScope);
+  const sequence = await SequenceScorer.open(engine, promptIds, scoring, positions, forks, request);
   const scorer = engineScorer(sequence, blockOf(scoring.schedule), lagTokens);
   const asked = { ...request, forks };
   const generation = await closeOnFailure(scorer, () => engine.generate(asked));

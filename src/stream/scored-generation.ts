@@ -23,11 +23,11 @@ export function scoredGeneration(
 ): Observable<GenerationEvent> {
   if (scoring === null) return generate(engine, request, gate);
   const block = blockOf(scoring.schedule);
-  const { promptIds, maxTokens, cacheScope } = request;
+  const { promptIds, maxTokens } = request;
   const positions = promptIds.length + maxTokens;
   // The scorer first: a text that cannot be scored is refused before any token of it is out.
   return defer(() => {
-    const opened = SequenceScorer.open(engine, promptIds, scoring, positions, 0, cacheScope);
+    const opened = SequenceScorer.open(engine, promptIds, scoring, positions, 0, request);
     const scored = () => generate(engine, request, gate).pipe(score({ open: () => opened, block, gate }));
     return from(opened).pipe(
       switchMap(scored),

@@ -1,5 +1,6 @@
 import type { Engine } from '../engine/engine.js';
 import { EngineError } from '../engine/errors.js';
+import type { GenerateRequest } from '../engine/generation.js';
 import type { Rival } from '../engine/protocol.js';
 import type { TokenLogprob } from '../engine/sampler.js';
 import type { ScoreSequence } from '../engine/score-sequence.js';
@@ -72,7 +73,7 @@ export class SequenceScorer {
    * @param promptIds at least one token: the first of the response needs something to follow
    * @param positions the longest that prompt and response may become: memory is set aside for it
    * @param forks how many other continuations there may be at a time
-   * @param cacheScope the prompt may begin with what was read for others of the same scope, bit for bit the same
+   * @param owner whose it is, and with whom it may share the beginning of its prompt, as a {@link GenerateRequest} says
    * @throws EngineError `memory`, `overloaded`, `unavailable`, `closed`; SettingsError; ModelError where the embeddings' RMS is needed and unreadable
    */
   static async open(
@@ -81,13 +82,13 @@ export class SequenceScorer {
     scoring: Scoring,
     positions = engine.contextLength,
     forks = 0,
-    cacheScope?: string,
+    { client, cacheScope }: Pick<GenerateRequest, 'client' | 'cacheScope'> = {},
   ): Promise<SequenceScorer> {
     if (promptIds.length === 0) throw new SettingsError('promptIds', 'needs at least one token');
     const { checkpoint } = engine;
     const absolute = await absoluteScoring(scoring, checkpoint.embeddingRms);
     const replicas = replicaOptions(absolute, checkpoint.config.hiddenSize);
-    const sequence = await engine.openSequence(sizeOf(absolute, positions, replicas), forks);
+    const sequence = await engine.openSequence(sizeOf(absolute, positions, replicas), forks, client);
     try {
       for (const options of replicas) sequence.openReplicas(options);
     } catch (error) {

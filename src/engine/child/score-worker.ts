@@ -15,6 +15,7 @@ import type {
 } from '../protocol.js';
 import { fitsOneRun, type RunSize, rowsPerRun } from '../run-limits.js';
 import { ChunkedPass } from './chunked-pass.js';
+import { FairTurns } from './fair-turns.js';
 import type { Sessions } from './graph-sessions.js';
 import { openReplicas } from './open-replicas.js';
 import { LEAST_ROOM, PrefixCache, portion } from './prefix-cache.js';
@@ -49,6 +50,7 @@ type Steps = Generator<Run, FromScore, readonly PassToken[]>;
 
 interface Job {
   readonly stream: number;
+  readonly client: string;
   readonly steps: Steps;
   readonly run: Run;
 }
@@ -62,17 +64,21 @@ export interface ScoreWorkerOptions {
   /** By default nothing is kept. */
   readonly prefixCacheBytes?: number;
   readonly send: (message: FromScore) => void;
+  /** Milliseconds since any fixed moment. */
+  readonly now?: () => number;
 }
 
 /**
- * Serves all sequences in turn, one run each, and several in one run where their runs are alike. Nothing perturbed is kept
- * between passes: only the clean keys and values of the sequence.
+ * Serves all clients for the same time, their sequences in turn, one run each, and several in one run where their runs
+ * are alike. Nothing perturbed is kept between passes: only the clean keys and values of the sequence.
  */
 export class ScoreWorker {
   readonly #options: ScoreWorkerOptions;
   readonly #runtime: Runtime;
   readonly #sequences = new Map<number, Sequence>();
   readonly #prefixes: PrefixCache;
+  readonly #turns = new FairTurns();
+  readonly #now: () => number;
   #jobs: Job[] = [];
   #running = false;
 
@@ -80,23 +86,24 @@ export class ScoreWorker {
     this.#options = options;
     this.#runtime = runtimeOf(options);
     this.#prefixes = new PrefixCache(options.prefixCacheBytes ?? 0);
+    this.#now = options.now ?? (() => performance.now());
   }
 
   /** Of a sequence that nothing is known of yet. */
   read(message: ReadMessage): void {
-    const { stream, newIds, end, cacheScope } = message;
+    const { newIds, end, cacheScope } = message;
     const sequence = this.#sequence(message);
     const found = cacheScope === undefined ? null : this.#prefixes.find(cacheScope, newIds.slice(0, end));
     if (found) Object.assign(sequence, { cache: found, clean: found.length });
     sequence.cacheScope = cacheScope;
-    this.#advance(stream, readSequence(message, sequence, this.#runtime));
+    this.#advance(message, readSequence(message, sequence, this.#runtime));
     void this.#run();
   }
 
   pass(message: PassMessage): void {
     const sequence = this.#sequence(message);
     const context = { runtime: this.#runtime, sessions: this.#options.sessions };
-    this.#advance(message.stream, scoreSequence(message, sequence, context));
+    this.#advance(message, scoreSequence(message, sequence, context));
     void this.#run();
   }
 
@@ -110,13 +117,14 @@ export class ScoreWorker {
     );
   }
 
-  fork({ stream, of, length }: ForkMessage): void {
+  fork(message: ForkMessage): void {
+    const { stream, of, length } = message;
     const source = this.#sequences.get(of);
     const sequence = this.#sequence({ stream, newIds: source?.ids.slice(0, length) ?? [] });
     if (sequence.ids.length < length) {
       this.#fail(stream, new Error(`sequence ${of} does not hold ${length} tokens to continue`));
     } else if (source) {
-      this.#advance(stream, forkSequence(stream, source, sequence));
+      this.#advance(message, forkSequence(stream, source, sequence));
       void this.#run();
     } else {
       this.#options.send({ type: 'forked', stream }); // of one of which nothing is known yet
@@ -125,7 +133,7 @@ export class ScoreWorker {
 
   sample(message: SampleMessage): void {
     const sequence = this.#sequence(message);
-    this.#advance(message.stream, sampleSequence(message, sequence, this.#runtime));
+    this.#advance(message, sampleSequence(message, sequence, this.#runtime));
     void this.#run();
   }
 
@@ -154,27 +162,34 @@ export class ScoreWorker {
     if (this.#running) return;
     this.#running = true;
     for (let jobs = this.#next(); jobs.length > 0; jobs = this.#next()) {
+      const start = this.#now();
       try {
         const results = await this.#execute(jobs.map(({ run }) => run));
-        for (const [i, { stream, steps }] of jobs.entries()) this.#advance(stream, steps, results[i]!);
+        for (const [i, job] of jobs.entries()) this.#advance(job, job.steps, results[i]!);
       } catch (error) {
         for (const { stream, steps } of jobs) {
           steps.return({ type: 'failed', stream, message: String(error) });
           this.#fail(stream, error);
         }
       }
+      const clients = jobs.map(({ client }) => client);
+      this.#turns.charge(clients, (this.#now() - start) / jobs.length);
       await setImmediate();
     }
     this.#running = false;
   }
 
   /** Lets a job go on until it asks for another run, or has its answer. */
-  #advance(stream: number, steps: Steps, result: readonly PassToken[] = []): void {
+  #advance(
+    { stream, client = '' }: Pick<PassMessage, 'stream' | 'client'>,
+    steps: Steps,
+    result: readonly PassToken[] = [],
+  ): void {
     if (!this.#sequences.has(stream)) return; // released during the run
     try {
       const { done, value } = steps.next(result);
       if (done) this.#options.send(value);
-      else this.#jobs.push({ stream, steps, run: value });
+      else this.#jobs.push({ stream, client, steps, run: value });
     } catch (error) {
       this.#fail(stream, error);
     }
@@ -184,9 +199,10 @@ export class ScoreWorker {
     this.#options.send({ type: 'failed', stream, message: String(error) });
   }
 
-  /** The job that has waited longest, and others that can go with it. */
+  /** The job that has waited longest, of the client whose turn it is, and others that can go with it. */
   #next(): Job[] {
-    const first = this.#jobs[0];
+    const next = this.#turns.next([...new Set(this.#jobs.map(({ client }) => client))]);
+    const first = this.#jobs.find(({ client }) => client === next);
     if (!first) return [];
     let size = sizeOf(first.run);
     const alike = this.#jobs.filter((job) => {

@@ -80,6 +80,17 @@ describe('ScoreWorker', () => {
     expect(runs()).toBeGreaterThan(14);
   });
 
+  it('serves a client that asks for little before the rest of what another asks for', async () => {
+    const streams = [1, 2, 3, 4, 5, 6];
+    for (const stream of streams) {
+      // Of their own each, so that none goes with another.
+      const adversary = { alpha: stream * 1e-4, form: 'perturb' } as const;
+      worker.pass({ ...pass(stream, 60), client: stream === 6 ? 'modest' : 'greedy', adversary });
+    }
+    for (const stream of streams) await answered(stream);
+    expect(sent.map((message) => 'stream' in message && message.stream)).toEqual([1, 6, 2, 3, 4, 5]);
+  });
+
   it('does no more for a text that was released', async () => {
     worker.pass(pass(1, 4000));
     while (runs() < 3) await setTimeout(1);

@@ -1,0 +1,80 @@
+import type { Release } from './usage.js';
+
+/** For as long a request may wait for a place. */
+const WAIT_MS = 30_000;
+
+interface Waiting {
+  readonly client: string;
+  readonly give: (release: Release | null) => void;
+}
+
+/**
+ * So many places for the requests of several clients. Whoever has less than an equal share of them waits for the next
+ * that is given back, and nobody else gets it; whoever has their share is refused while there is none. So a client can
+ * have all places for as long as nobody else wants one, and no longer than its requests last.
+ */
+export class FairPlaces {
+  readonly #most: number;
+  /** Requests of each client that have a place, or wait for one. */
+  readonly #requests = new Map<string, number>();
+  #waiting: Waiting[] = [];
+  #taken = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** @returns what gives the place back; `null` if there is none, at once or after some time */
+  take(client: string): Release | null | Promise<Release | null> {
+    if (this.#taken < this.#most) {
+      this.#count(client, 1);
+      return this.#give(client);
+    }
+    const own = this.#requests.get(client) ?? 0;
+    const clients = this.#requests.size + (own === 0 ? 1 : 0);
+    if (own >= Math.max(1, Math.floor(this.#most / clients))) return null;
+    this.#count(client, 1);
+    return this.#wait(client);
+  }
+
+  #wait(client: string): Promise<Release | null> {
+    return new Promise((resolve) => {
+      const give = (release: Release | null): void => {
+        clearTimeout(timer);
+        this.#waiting = this.#waiting.filter((other) => other !== waiting);
+        resolve(release);
+      };
+      const waiting = { client, give };
+      const timer = setTimeout(() => {
+        this.#count(client, -1);
+        give(null);
+      }, WAIT_MS).unref();
+      this.#waiting.push(waiting);
+    });
+  }
+
+  #give(client: string): Release {
+    this.#taken += 1;
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      this.#taken -= 1;
+      this.#count(client, -1);
+      const next = this.#next();
+      next?.give(this.#give(next.client));
+    };
+  }
+
+  /** Of those that wait, the client with the fewest requests; of equals the one that has waited longest. */
+  #next(): Waiting | undefined {
+    const requests = ({ client }: Waiting): number => this.#requests.get(client) ?? 0;
+    return this.#waiting.toSorted((a, b) => requests(a) - requests(b))[0];
+  }
+
+  #count(client: string, change: number): void {
+    const count = (this.#requests.get(client) ?? 0) + change;
+    if (count > 0) this.#requests.set(client, count);
+    else this.#requests.delete(client);
+  }
+}

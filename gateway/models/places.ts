@@ -1,0 +1,39 @@
+import { defer, finalize, from, type Observable, switchMap } from 'rxjs';
+import { FairPlaces } from '../access/fair-places.js';
+import type { Release } from '../access/usage.js';
+import { ApiError } from '../errors/api-error.js';
+
+/** The places for generations of a model, which its clients share; other processes may use them, too. */
+export interface Places {
+  readonly most: number;
+  /** @returns what gives the place back; `null` if there is none */
+  take(client: string): Release | null | Promise<Release | null>;
+}
+
+/** Those of this process alone. */
+export function ownPlaces(most: number): Places {
+  const places = new FairPlaces(most);
+  return { most, take: (client) => places.take(client) };
+}
+
+/** @throws ApiError 503 `overloaded` for none */
+export function checkPlace(place: Release | null, { most }: Places): Release {
+  if (place) return place;
+  throw new ApiError(503, 'overloaded', `at most ${most} concurrent generations of this model`);
+}
+
+/** What starts once it has a place, and gives it back at its end. */
+export function inPlace<T>(places: Places, client: string, start: () => Observable<T>): Observable<T> {
+  return defer(() => {
+    const place = Promise.resolve(places.take(client));
+    return from(place).pipe(
+      switchMap((taken) => {
+        checkPlace(taken, places);
+        return start();
+      }),
+      finalize(() => {
+        place.then((release) => release?.());
+      }),
+    );
+  });
+}

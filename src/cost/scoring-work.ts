@@ -1,0 +1,39 @@
+import { needsReplicas } from '../uncertainty/replicas.js';
+import { DEFAULT_RANDOM, DEFAULT_TOKUR, type Scoring } from '../uncertainty/settings.js';
+import type { ResponseSize } from './response-cost.js';
+
+/** Positions that go through the model, for each part of the work of a response. */
+export interface ResponseWork {
+  /** Prompt and response, once each for whoever writes and whoever scores. */
+  readonly text: number;
+  readonly adversarial: number;
+  readonly random: number;
+  readonly tokur: number;
+}
+
+/** A pass goes forward, backward and forward. */
+const DIRECTIONS = 3;
+
+/**
+ * What a response takes at most: under the schedule `lazy` as if every token were doubtful. Continuations that a guard
+ * draws do not count.
+ */
+export function responseWork(scoring: Scoring, { prompt, response }: ResponseSize): ResponseWork {
+  const positions = prompt + response;
+  const { schedule, random = DEFAULT_RANDOM, tokur = DEFAULT_TOKUR } = scoring;
+  const attacks = scoring.methods.includes('adversarial');
+  const passes =
+    schedule.kind === 'offline'
+      ? 1
+      : schedule.kind === 'lazy'
+        ? response
+        : Math.ceil(response / schedule.block);
+  const whole = schedule.kind === 'offline' || schedule.window === 'all';
+  const window = whole ? positions : Math.min(schedule.window, positions);
+  return {
+    text: 2 * positions,
+    adversarial: attacks ? passes * DIRECTIONS * window : 0,
+    random: needsReplicas('noise', scoring) ? random.samples * positions : 0,
+    tokur: needsReplicas('tokur', scoring) ? tokur.samples * positions : 0,
+  };
+}

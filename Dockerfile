@@ -58,7 +58,7 @@ ENV NODE_ENV=production FLINCH_LISTEN_HOST=0.0.0.0 NVIDIA_TF32_OVERRIDE=0 CUDA_C
 USER 1000:1000
 EXPOSE 8787
 HEALTHCHECK --interval=10s --timeout=5s --start-period=120s \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.FLINCH_LISTEN_PORT || process.env.PORT || 8787}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.FLINCH_HEALTH_PORT || process.env.FLINCH_LISTEN_PORT || process.env.PORT || 8787}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
 # By default the CPU computes. Models that a configuration names have a `device` of their own, and want `serve` alone.
 CMD ["serve", "--device", "cuda"]
@@ -77,7 +77,7 @@ ENV NODE_ENV=production FLINCH_LISTEN_HOST=0.0.0.0
 USER 1000:1000
 EXPOSE 8787
 HEALTHCHECK --interval=10s --timeout=5s --start-period=120s \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.FLINCH_LISTEN_PORT || process.env.PORT || 8787}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.FLINCH_HEALTH_PORT || process.env.FLINCH_LISTEN_PORT || process.env.PORT || 8787}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # Node is process 1 and hears SIGTERM itself: it drains.
 ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
 CMD ["serve"]

@@ -9,7 +9,7 @@ import { ConfigError } from './config/config-error.js';
 import { mergeConfig } from './config/load-config.js';
 import { Lifecycle } from './generations/lifecycle.js';
 import { type Elsewhere, LiveGenerations } from './generations/live-generations.js';
-import { createApp, type WorkersHealth } from './http/app.js';
+import { createApp, type HealthOptions, type WorkersHealth } from './http/app.js';
 import { LogWriter } from './log-writer.js';
 import type { MetricsSnapshot } from './metrics/families.js';
 import { metered } from './metrics/metered-models.js';
@@ -48,7 +48,7 @@ export interface Commons extends SharedAccess {
 
 export interface MountedGatewayOptions extends GatewayParts {
   /** Parts of the configuration; what is left out has its default. Listening is the host application's. */
-  readonly config: Omit<ConfigInput, 'models' | 'engine' | 'listen' | 'metrics' | 'workers'>;
+  readonly config: Omit<ConfigInput, 'models' | 'engine' | 'listen' | 'metrics' | 'health' | 'workers'>;
 }
 
 /** A gateway without a listener. */
@@ -132,11 +132,12 @@ export function assembleGateway(
     commons,
   }: GatewayParts,
   { serveMetrics }: { readonly serveMetrics: boolean },
-): MountedGateway & { readonly access: Access } {
+): MountedGateway & { readonly access: Access; readonly health: HealthOptions } {
   const { limits, shutdown } = config;
   if (config.workers > 1)
     throw new ConfigError('workers', 'is for flinch serve; this gateway serves from its own process alone');
-  const access = new Access(config.access, { env, now, shared: commons });
+  const sockets = config.access.sockets ?? Math.ceil(limits.connections / 2);
+  const access = new Access({ ...config.access, sockets }, { env, now, shared: commons });
   const lifecycle = new Lifecycle();
   const within = servedWithin(all, { limits, texts: config.log.texts ? logger : null });
   const policies = new Policies(sources ?? config);
@@ -176,6 +177,7 @@ export function assembleGateway(
   });
   if (commons) metrics.collectFrom(commons.collect);
   const parts = { models, live, access, settings: config, lifecycle, metrics, serveMetrics, logger };
+  const health = { models, lifecycle, metrics, workers: commons?.health };
   const app = createApp({ ...parts, workers: commons?.health });
   const follow = (connection: Duplex): void => {
     // Some begin anew.
@@ -202,7 +204,7 @@ export function assembleGateway(
     await live.drain(1000 * seconds);
     await streams.close();
   };
-  return { app, attach, live, metrics, access, replacePolicies, drain, close };
+  return { app, attach, live, metrics, access, health, replacePolicies, drain, close };
 }
 
 const faultLogger = (metrics: Metrics): Logger =>

@@ -1,14 +1,15 @@
 import type { IncomingHttpHeaders, Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { fieldName } from '../src/files/json.js';
 import { checkAccess } from './access/access.js';
 import { isLoopback } from './access/addresses.js';
-import type { Usage } from './access/usage.js';
-import type { ConfigInput } from './config/config.js';
+import { OwnUsage } from './access/usage.js';
+import type { Config, ConfigInput } from './config/config.js';
 import { mergeConfig } from './config/load-config.js';
 import { assembleGateway, type GatewayParts, type MountedGateway } from './gateway.js';
-import { createMetricsApp } from './http/app.js';
+import { createHealthApp, createMetricsApp } from './http/app.js';
+import { type ConnectionLimits, placeConnections } from './http/connection-places.js';
 import { createHttpServer } from './http/http-server.js';
 import { Metrics } from './metrics/metrics.js';
 
@@ -21,6 +22,8 @@ export interface Gateway extends Pick<MountedGateway, 'live' | 'drain' | 'replac
   readonly url: string;
   /** Of `/metrics`. */
   readonly metricsUrl: string;
+  /** Of `/livez` and the other addresses of probes. */
+  readonly healthUrl: string;
   readonly server: Server;
   /** Stops listening and ends what is under way at once. */
   close(): Promise<void>;
@@ -41,22 +44,26 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   checkAccess(config, env);
   const serveMetrics = config.metrics.port === undefined;
   const mounted = assembleGateway(config, { ...options, metrics, env }, { serveMetrics });
-  const { app, attach, access, live, replacePolicies } = mounted;
+  const { app, attach, access, health, live, replacePolicies } = mounted;
 
-  // Node would hand a connection that one worker refuses to the others, for as long as all do.
-  const connections = options.commons ? Number.POSITIVE_INFINITY : limits.connections;
-  const own = { ...limits, ...config.streams, connections };
+  const own = { ...limits, ...config.streams };
   const server = createHttpServer(own, app, (code) => metrics.refused(code));
   attach(server);
   // Who has it listen elsewhere lets others read it, by whatever name they have for this machine.
-  const local = isLoopback(config.metrics.host);
-  const checkName = local ? (headers: IncomingHttpHeaders) => access.checkName(headers) : null;
-  const metricsServer = serveMetrics ? null : createHttpServer(own, createMetricsApp({ metrics, checkName }));
-  const servers = metricsServer ? [server, metricsServer] : [server];
-  if (options.commons) {
-    const { usage } = options.commons;
-    for (const [i, each] of servers.entries())
-      limitConnections(each, () => usage.take(`connections:${i}`, limits.connections));
+  const nameCheck = (host: string) =>
+    isLoopback(host) ? (headers: IncomingHttpHeaders) => access.checkName(headers) : null;
+  const { metrics: metricsAt, health: healthAt } = config;
+  const metricsServer = serveMetrics
+    ? null
+    : createHttpServer(own, createMetricsApp({ metrics, checkName: nameCheck(metricsAt.host) }));
+  const healthServer =
+    healthAt.port === undefined
+      ? null
+      : createHttpServer(own, createHealthApp(health, nameCheck(healthAt.host)));
+  const servers = [server, metricsServer, healthServer].filter((each) => each !== null);
+  const usage = options.commons?.usage ?? new OwnUsage();
+  for (const [i, each] of servers.entries()) {
+    placeConnections(each, connectionLimits(limits), usage, `connections:${i}`);
   }
   const close = async (): Promise<void> => {
     const closed = servers.map(stopListening);
@@ -66,35 +73,28 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
   try {
     await startListening(server, listen);
-    if (metricsServer)
-      await startListening(metricsServer, { ...config.metrics, port: config.metrics.port ?? 0 });
+    if (metricsServer) await startListening(metricsServer, { ...metricsAt, port: metricsAt.port ?? 0 });
+    if (healthServer) await startListening(healthServer, { ...healthAt, port: healthAt.port ?? 0 });
   } catch (error) {
     await close();
     throw error;
   }
   const url = urlOf(server, listen.host);
-  const metricsUrl = `${metricsServer ? urlOf(metricsServer, config.metrics.host) : url}/metrics`;
+  const metricsUrl = `${metricsServer ? urlOf(metricsServer, metricsAt.host) : url}/metrics`;
+  const healthUrl = healthServer ? urlOf(healthServer, healthAt.host) : url;
   const drain = async (seconds?: number): Promise<void> => {
     await mounted.drain(seconds);
     // The last words are written, but not yet sent.
     await Promise.race([stopListening(server), setTimeout(GOODBYE_TIMEOUT_MS, null, { ref: false })]);
   };
-  return { url, metricsUrl, server, live, replacePolicies, drain, close };
+  return { url, metricsUrl, healthUrl, server, live, replacePolicies, drain, close };
 }
 
-/** Closes a connection for which there is no place, as a server's own limit does. */
-function limitConnections(server: Server, take: () => ReturnType<Usage['take']>): void {
-  const known = new WeakSet<Socket>();
-  server.on('connection', async (connection: Socket) => {
-    // Some begin anew.
-    if (known.has(connection)) return;
-    known.add(connection);
-    const release = await take();
-    if (!release) connection.destroy();
-    else if (connection.destroyed) release();
-    else connection.once('close', release);
-  });
-}
+/** Some places are left for others, whoever has most. */
+const connectionLimits = ({
+  connections,
+  connections_per_address: perAddress = Math.ceil((7 / 8) * connections),
+}: Config['limits']): ConnectionLimits => ({ connections, perAddress });
 
 async function startListening(
   server: Server,

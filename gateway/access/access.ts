@@ -3,7 +3,7 @@ import type { Config } from '../config/config.js';
 import { ConfigError } from '../config/config-error.js';
 import { ApiError } from '../errors/api-error.js';
 import { isLoopback, mayNameUs, mayUseUs, networkOf } from './addresses.js';
-import { Client, type ClientRights } from './client.js';
+import { Client, type ClientLimits, type ClientRights } from './client.js';
 import { Keys, keyHash } from './keys.js';
 import { type Ticket, type TicketStore, Tickets } from './tickets.js';
 import { OwnUsage, type Usage } from './usage.js';
@@ -35,12 +35,12 @@ export class Access {
   readonly #tickets: TicketStore;
 
   /** @throws ConfigError for a key whose variable is not set */
-  constructor(config: Config['access'], { env, now, shared }: AccessOptions) {
+  constructor(config: Config['access'] & Pick<ClientLimits, 'sockets'>, { env, now, shared }: AccessOptions) {
     this.#config = config;
     const usage = shared?.usage ?? new OwnUsage();
     const client = (name: string, rights: ClientRights, limits: Limits = {}): Client => {
       const { requests_per_minute = config.requests_per_minute, generations = config.generations } = limits;
-      const within = { requestsPerMinute: requests_per_minute, generations };
+      const within = { requestsPerMinute: requests_per_minute, generations, sockets: config.sockets };
       const created = new Client(name, rights, within, usage);
       this.#clients.set(name, created);
       return created;

@@ -6,6 +6,8 @@ export interface ClientLimits {
   readonly requestsPerMinute: number;
   /** Under way at once. */
   readonly generations: number;
+  /** WebSockets that are open at once: of an address, where the other limits are of all of them. */
+  readonly sockets: number;
 }
 
 export interface ClientRights {
@@ -62,6 +64,14 @@ export class Client implements Principal {
     const seconds = Math.ceil(waitMs / 1000);
     const message = `more than ${requestsPerMinute} requests per minute; try again in ${seconds} s`;
     throw new ApiError(429, 'rate_limited', message, null, seconds);
+  }
+
+  /** @throws ApiError 429 `too_many_connections` */
+  async socket(): Promise<Release> {
+    const { sockets } = this.#limits;
+    const release = await this.#usage.take(`sockets:${this.client}`, sockets);
+    if (release) return release;
+    throw new ApiError(429, 'too_many_connections', `at most ${sockets} open WebSockets`, null, 1);
   }
 
   /** @throws ApiError 429 `too_many_generations` */

@@ -51,8 +51,11 @@ export class OwnUsage implements Usage {
     this.#taken.set(place, taken + 1);
     let held = true;
     return () => {
-      if (held) this.#taken.set(place, (this.#taken.get(place) ?? 0) - 1);
+      if (!held) return;
       held = false;
+      const left = (this.#taken.get(place) ?? 0) - 1;
+      if (left > 0) this.#taken.set(place, left);
+      else this.#taken.delete(place);
     };
   }
 

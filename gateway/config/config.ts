@@ -214,6 +214,23 @@ const sections = z.strictObject({
         .describe("Separate port for `/metrics`; default: the gateway's port, where keys apply."),
     })
     .prefault({}),
+  health: z
+    .strictObject({
+      host: z
+        .string()
+        .min(1)
+        .default('127.0.0.1')
+        .describe('Address of the separate health port, which requires no key.'),
+      port: z
+        .int()
+        .min(0)
+        .max(65_535)
+        .optional()
+        .describe(
+          "Separate port for `/livez`, `/readyz`, `/healthz` and `/metrics`, which answers while the gateway's port is full; default: none.",
+        ),
+    })
+    .prefault({}),
   models: z
     .record(
       z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$/, { error: 'is not a valid model name' }),
@@ -251,6 +268,13 @@ const sections = z.strictObject({
         'Request rate limit of each key without its own; without keys, of all clients together.',
       ),
       generations: count(64).describe('Maximum concurrent generations, per key or together as above.'),
+      sockets: z
+        .int()
+        .min(1)
+        .optional()
+        .describe(
+          'Maximum open WebSockets of a key; without keys, of an address. Default: half of `limits.connections`.',
+        ),
     })
     .prefault({}),
   limits: z
@@ -272,7 +296,16 @@ const sections = z.strictObject({
         .describe(
           'Maximum predicted work for a response that is scored by a checkpoint: positions that go through the model, 2 for each token of prompt and response, 3 × `window` for each pass, `samples` or `tokur_samples` for each token if those methods are used. Requests for more are refused. Default: no limit.',
         ),
-      connections: count(1024).describe('Maximum open connections.'),
+      connections: count(1024).describe(
+        'Maximum open connections. At the limit, a new one takes the place of one without a request.',
+      ),
+      connections_per_address: z
+        .int()
+        .min(1)
+        .optional()
+        .describe(
+          'Maximum open connections of an IPv4 address, or of the first 64 bits of an IPv6 address. Default: seven eighths of `connections`. Behind a proxy, set it to `connections`.',
+        ),
       generations_per_connection: count(8, 1, 1024).describe(
         'Maximum concurrent generations on a WebSocket.',
       ),

@@ -33,6 +33,7 @@ export const ERROR_CODES = [
   'scorer_mismatch',
   'shutting_down',
   'taken_over',
+  'too_many_connections',
   'too_many_generations',
   'unknown_parameter',
   'unknown_response',

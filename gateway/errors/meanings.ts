@@ -97,6 +97,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
     meaning: 'The gateway is shutting down; the request was refused or aborted.',
   },
   taken_over: { status: '', meaning: 'Another connection has resumed the generation.' },
+  too_many_connections: { status: '429', meaning: 'Too many open WebSockets for the key or the address.' },
   too_many_generations: {
     status: '429',
     meaning: 'Too many concurrent generations for the key or the connection.',

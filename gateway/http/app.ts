@@ -83,25 +83,7 @@ export function createApp(options: AppOptions): Express {
     sayGoodbye(lifecycle),
   );
 
-  app.get('/livez', (_req, res) => {
-    res.json({ status: 'alive' });
-  });
-  app.get('/readyz', (_req, res) => {
-    const status = lifecycle.draining ? 'draining' : models.ready ? 'ready' : 'unavailable';
-    res.status(status === 'ready' ? 200 : 503).json({ status });
-  });
-  app.get('/healthz', async (_req, res) => {
-    const health = await options.workers?.();
-    const all = models.all.map((model) => ({
-      id: model.name,
-      ...model.status(),
-      ...(health && { streams: health.streams[model.name] }),
-      policies: models.policies.allOf(model.name).map(describePolicy),
-    }));
-    const ready = [...all, ...(health?.workers ?? [])].every((each) => each.ready);
-    const workers = health && { workers: health.workers };
-    res.json({ status: ready ? 'ok' : 'degraded', models: all, ...workers });
-  });
+  serveHealth(app, options);
 
   app.use('/v1', checkOrigin(access));
   const user = authenticate(access, 'generate');
@@ -146,6 +128,34 @@ export function createApp(options: AppOptions): Express {
   return app;
 }
 
+/** How the gateway is, for probes. */
+export type HealthOptions = Pick<AppOptions, 'models' | 'lifecycle' | 'metrics' | 'workers'>;
+
+function serveHealth(
+  app: Express,
+  { models, lifecycle, workers: askWorkers }: Omit<HealthOptions, 'metrics'>,
+): void {
+  app.get('/livez', (_req, res) => {
+    res.json({ status: 'alive' });
+  });
+  app.get('/readyz', (_req, res) => {
+    const status = lifecycle.draining ? 'draining' : models.ready ? 'ready' : 'unavailable';
+    res.status(status === 'ready' ? 200 : 503).json({ status });
+  });
+  app.get('/healthz', async (_req, res) => {
+    const health = await askWorkers?.();
+    const all = models.all.map((model) => ({
+      id: model.name,
+      ...model.status(),
+      ...(health && { streams: health.streams[model.name] }),
+      policies: models.policies.allOf(model.name).map(describePolicy),
+    }));
+    const ready = [...all, ...(health?.workers ?? [])].every((each) => each.ready);
+    const workers = health && { workers: health.workers };
+    res.json({ status: ready ? 'ok' : 'degraded', models: all, ...workers });
+  });
+}
+
 export interface MetricsAppOptions extends Pick<AppOptions, 'metrics'> {
   /** Refuses names that a page of this machine's browser may have made point here. */
   readonly checkName: ((headers: IncomingHttpHeaders) => void) | null;
@@ -153,15 +163,31 @@ export interface MetricsAppOptions extends Pick<AppOptions, 'metrics'> {
 
 /** A listener for `/metrics` alone, which asks for no key: whoever configures it chooses who reaches it. */
 export function createMetricsApp({ metrics, checkName }: MetricsAppOptions): Express {
+  return createOpenApp({ metrics, checkName }, 'only /metrics is available on this port', () => {});
+}
+
+/** The same for probes, too: it answers while the gateway's port has no place left. */
+export function createHealthApp(health: HealthOptions, checkName: MetricsAppOptions['checkName']): Express {
+  const { metrics } = health;
+  const text = 'only /livez, /readyz, /healthz and /metrics are available on this port';
+  return createOpenApp({ metrics, checkName }, text, (app) => serveHealth(app, health));
+}
+
+function createOpenApp(
+  { metrics, checkName }: MetricsAppOptions,
+  elsewhere: string,
+  serve: (app: Express) => void,
+): Express {
   const app = express();
   app.disable('x-powered-by');
   app.use(refuseSniffing, (req, _res, next) => {
     checkName?.(req.headers);
     next();
   });
+  serve(app);
   app.get('/metrics', sendMetrics(metrics));
   app.use(() => {
-    throw new ApiError(404, 'not_found', 'only /metrics is available on this port');
+    throw new ApiError(404, 'not_found', elsewhere);
   });
   app.use(reportErrors(metrics));
   return app;

@@ -22,7 +22,7 @@ const KEEP_ALIVE_MS = 75_000;
  * slowly or is too large is answered in the shape of the API where that is still possible.
  */
 export function createHttpServer(
-  limits: Pick<Config['limits'], 'connections' | 'header_s' | 'body_s'> & Pick<Config['streams'], 'stall_s'>,
+  limits: Pick<Config['limits'], 'header_s' | 'body_s'> & Pick<Config['streams'], 'stall_s'>,
   listener: RequestListener,
   onRefused: (code: ErrorCode) => void = () => {},
 ): Server {
@@ -44,8 +44,6 @@ export function createHttpServer(
   closeUnread(server, limits.stall_s * 1000);
   // Their bytes are bounded; by default those after the 2000th are dropped without a word, `Origin` too.
   server.maxHeadersCount = 0;
-  // One more is closed unheard: answering it would take what the limit is to save.
-  server.maxConnections = limits.connections;
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
     // Within a response that has begun, an answer would be taken for a part of it.

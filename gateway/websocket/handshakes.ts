@@ -5,6 +5,7 @@ import { SUBPROTOCOL } from 'flinch-client/protocol';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Access } from '../access/access.js';
+import type { Client } from '../access/client.js';
 import type { Principal } from '../access/principal.js';
 import { ApiError, toApiError } from '../errors/api-error.js';
 import type { Lifecycle } from '../generations/lifecycle.js';
@@ -80,7 +81,11 @@ export class StreamServer {
     const gone = (): void => void connection.destroy();
     connection.on('error', gone);
     try {
-      const principal = await this.#check(request, path);
+      const client = await this.#check(request, path);
+      const release = await client.socket();
+      if (connection.destroyed) release();
+      else connection.once('close', release);
+      const principal = client.onSocket;
       connection.off('error', gone);
       const about = { request_id: this.#nameOf(request), principal: principal.name };
       const logger = this.#options.logger.child(about);
@@ -96,7 +101,7 @@ export class StreamServer {
   }
 
   /** @throws ApiError for whoever may not connect */
-  async #check(request: IncomingMessage, path: string): Promise<Principal> {
+  async #check(request: IncomingMessage, path: string): Promise<Client> {
     const { access, lifecycle } = this.#options;
     const { url = '', headers, socket } = request;
     checkForm(request);
@@ -120,7 +125,7 @@ export class StreamServer {
     const client = await access.byHandshake(headers, new URLSearchParams(query), socket.remoteAddress);
     await lifecycle.checkOpen(() => this.#options.live.holds(client));
     await client.request();
-    return client.onSocket;
+    return client;
   }
 
   #refuse(error: ApiError, connection: Duplex, request: IncomingMessage): void {

@@ -22,7 +22,7 @@ function listenProblem(error: NodeJS.ErrnoException & { address?: string; port?:
   const place = `${address.includes(':') ? `[${address}]` : address}:${port}`;
   switch (code) {
     case 'EADDRINUSE':
-      return `${place} is in use by another program; stop it, or choose another port with --port (of /metrics: --metrics-port)`;
+      return `${place} is in use by another program; stop it, or choose another port with --port (of /metrics: --metrics-port, of probes: --health-port)`;
     case 'EADDRNOTAVAIL':
       return `${address} is not an address of this machine; choose one with --host`;
     case 'EACCES':

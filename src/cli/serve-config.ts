@@ -15,6 +15,7 @@ export interface ServeFlags {
   readonly host?: string;
   readonly port?: number;
   readonly metricsPort?: number;
+  readonly healthPort?: number;
   readonly workers?: number;
   readonly allowAnonymous?: true;
   readonly logLevel?: string;
@@ -65,6 +66,7 @@ const FIELD_FLAGS: readonly {
   { flag: '--host', path: ['listen', 'host'], value: ({ host }) => host },
   { flag: '--port', path: ['listen', 'port'], value: ({ port }) => port },
   { flag: '--metrics-port', path: ['metrics', 'port'], value: ({ metricsPort }) => metricsPort },
+  { flag: '--health-port', path: ['health', 'port'], value: ({ healthPort }) => healthPort },
   { flag: '--workers', path: ['workers'], value: ({ workers }) => workers },
   {
     flag: '--allow-anonymous',

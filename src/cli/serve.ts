@@ -26,6 +26,11 @@ export function serveCommand(): Command {
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
     .option('--port <number>', 'port; 0 selects a free one (default: 8787)', integer(0, 65535))
     .option('--metrics-port <number>', 'separate port for /metrics', integer(0, 65535))
+    .option(
+      '--health-port <number>',
+      'separate port for /livez, /readyz, /healthz and /metrics',
+      integer(0, 65535),
+    )
     .option('--workers <number>', 'processes that serve the port (default: 1)', integer(1, 256))
     .option('--allow-anonymous', 'allow non-loopback addresses without API keys')
     .optionsGroup('One model, instead of those in the configuration:')

@@ -133,12 +133,17 @@ describe('the manifests for Kubernetes', () => {
 
   it('name ports that the configuration listens on, and give the variables of its keys', () => {
     const ports = new Map(container.ports.map(({ name, containerPort }) => [name, containerPort]));
-    expect(Object.fromEntries(ports)).toEqual({ http: config.listen.port, metrics: config.metrics.port });
-    expect([config.listen.host, config.metrics.host]).toEqual(['0.0.0.0', '0.0.0.0']);
+    const { listen, metrics, health } = config;
+    expect(Object.fromEntries(ports)).toEqual({
+      http: listen.port,
+      metrics: metrics.port,
+      health: health.port,
+    });
+    expect([listen.host, metrics.host, health.host]).toEqual(Array(3).fill('0.0.0.0'));
     const { annotations } = deployment.spec.template.metadata;
     expect(annotations['prometheus.io/port']).toBe(String(config.metrics.port));
     for (const { httpGet } of [container.startupProbe, container.livenessProbe, container.readinessProbe]) {
-      expect(httpGet.port).toBe('http');
+      expect(httpGet.port).toBe('health');
     }
     const service = objects.find(({ kind }) => kind === 'Service');
     expect(service).toMatchObject({
@@ -152,13 +157,13 @@ describe('the manifests for Kubernetes', () => {
   });
 
   it('probe what the gateway has', async () => {
-    const gateway = await useTestGateway();
+    const gateway = await useTestGateway({ health: { port: 0 } });
     for (const { httpGet } of [container.startupProbe, container.livenessProbe, container.readinessProbe]) {
-      expect((await fetch(`${gateway.url}${httpGet.path}`)).status, httpGet.path).toBe(200);
+      expect((await fetch(`${gateway.healthUrl}${httpGet.path}`)).status, httpGet.path).toBe(200);
     }
     gateway.model.ready = false;
-    expect((await fetch(`${gateway.url}${container.livenessProbe.httpGet.path}`)).status).toBe(200);
-    expect((await fetch(`${gateway.url}${container.readinessProbe.httpGet.path}`)).status).toBe(503);
+    expect((await fetch(`${gateway.healthUrl}${container.livenessProbe.httpGet.path}`)).status).toBe(200);
+    expect((await fetch(`${gateway.healthUrl}${container.readinessProbe.httpGet.path}`)).status).toBe(503);
   });
 
   it('give it time to drain', () => {

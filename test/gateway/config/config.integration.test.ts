@@ -222,7 +222,12 @@ describe('the configuration', () => {
     expect(guard).toMatchObject({ name: 'house', defaults: { rate: 0.05 }, bounds: { min_rate: 0.01 } });
     expect(Object.values(models).map((model) => 'checkpoint' in model)).toEqual([true, false]);
     expect(access.keys.map(({ name }) => name)).toEqual(['web', 'prometheus']);
-    const defaults = configSchema.parse({ metrics: { port: 9464 }, limits: { response_tokens: 4096 } });
+    const defaults = configSchema.parse({
+      metrics: { port: 9464 },
+      health: { port: 9465 },
+      access: { sockets: 512 },
+      limits: { response_tokens: 4096, work: 1_000_000, connections_per_address: 896 },
+    });
     expect({ ...rest, access: { ...access, keys: [] } }).toEqual(defaults);
     const written = parse(readFileSync(file, 'utf8'));
     for (const { path } of CONFIG_VARIABLES.values()) {

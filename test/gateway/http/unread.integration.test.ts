@@ -15,7 +15,7 @@ const folder = useFolder();
 
 /** More than the system's buffers hold. */
 const BODY = Buffer.alloc(16 << 20);
-const LIMITS = { connections: 10, header_s: 5, body_s: 5, stall_s: 0.2 };
+const LIMITS = { header_s: 5, body_s: 5, stall_s: 0.2 };
 
 async function listening(listener: RequestListener) {
   const server = createHttpServer(LIMITS, listener);

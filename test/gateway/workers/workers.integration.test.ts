@@ -53,7 +53,7 @@ function config(changes: object): string {
       workers: 2,
       models: { ...upstreamModels(), reasoner: { checkpoint: REASONER, max_streams: 1 } },
       access,
-      limits: { connections: CONNECTIONS },
+      limits: { connections: CONNECTIONS, connections_per_address: CONNECTIONS },
       ...changes,
     }),
   );

@@ -21,6 +21,9 @@ import { Policies, type PolicySources } from './policy/policies.js';
 import { StreamConnection } from './websocket/connection.js';
 import { StreamServer } from './websocket/handshakes.js';
 
+/** Of the largest size, that a client's refused messages may have in a minute: each was read. */
+const REFUSED_MESSAGES = 16;
+
 export interface GatewayParts {
   /** Opened by the caller, and closed by it once the gateway is. */
   readonly models: Models;
@@ -137,7 +140,8 @@ export function assembleGateway(
   if (config.workers > 1)
     throw new ConfigError('workers', 'is for flinch serve; this gateway serves from its own process alone');
   const sockets = config.access.sockets ?? Math.ceil(limits.connections / 2);
-  const access = new Access({ ...config.access, sockets }, { env, now, shared: commons });
+  const refusedBytes = REFUSED_MESSAGES * limits.message_bytes;
+  const access = new Access({ ...config.access, sockets, refusedBytes }, { env, now, shared: commons });
   const lifecycle = new Lifecycle();
   const within = servedWithin(all, { limits, texts: config.log.texts ? logger : null });
   const policies = new Policies(sources ?? config);
@@ -157,6 +161,7 @@ export function assembleGateway(
     live,
     metrics,
     maxMessageBytes: limits.message_bytes,
+    messageSeconds: limits.body_s,
     logger,
     connect: (socket, principal, log) => {
       new StreamConnection(socket, {

@@ -35,12 +35,16 @@ export class Access {
   readonly #tickets: TicketStore;
 
   /** @throws ConfigError for a key whose variable is not set */
-  constructor(config: Config['access'] & Pick<ClientLimits, 'sockets'>, { env, now, shared }: AccessOptions) {
+  constructor(
+    config: Config['access'] & Pick<ClientLimits, 'sockets' | 'refusedBytes'>,
+    { env, now, shared }: AccessOptions,
+  ) {
     this.#config = config;
     const usage = shared?.usage ?? new OwnUsage();
     const client = (name: string, rights: ClientRights, limits: Limits = {}): Client => {
       const { requests_per_minute = config.requests_per_minute, generations = config.generations } = limits;
-      const within = { requestsPerMinute: requests_per_minute, generations, sockets: config.sockets };
+      const { sockets, refusedBytes } = config;
+      const within = { requestsPerMinute: requests_per_minute, generations, sockets, refusedBytes };
       const created = new Client(name, rights, within, usage);
       this.#clients.set(name, created);
       return created;

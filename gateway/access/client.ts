@@ -8,6 +8,8 @@ export interface ClientLimits {
   readonly generations: number;
   /** WebSockets that are open at once: of an address, where the other limits are of all of them. */
   readonly sockets: number;
+  /** Of messages on WebSockets that are refused, in a minute: of an address, as above. */
+  readonly refusedBytes: number;
 }
 
 export interface ClientRights {
@@ -41,6 +43,7 @@ export class Client implements Principal {
     this.onSocket = {
       name,
       client,
+      refused: (bytes) => this.refused(bytes),
       admit: async () => {
         await this.request();
         return this.admit();
@@ -63,6 +66,19 @@ export class Client implements Principal {
     if (waitMs === null) return;
     const seconds = Math.ceil(waitMs / 1000);
     const message = `more than ${requestsPerMinute} requests per minute; try again in ${seconds} s`;
+    throw new ApiError(429, 'rate_limited', message, null, seconds);
+  }
+
+  /**
+   * Counts the bytes of a message that was refused.
+   * @throws ApiError 429 `rate_limited` while there were too many
+   */
+  async refused(bytes: number): Promise<void> {
+    const { refusedBytes } = this.#limits;
+    const waitMs = await this.#usage.request(`refused:${this.client}`, refusedBytes, bytes);
+    if (waitMs === null) return;
+    const seconds = Math.ceil(waitMs / 1000);
+    const message = `more than ${refusedBytes} bytes of refused messages per minute; try again in ${seconds} s`;
     throw new ApiError(429, 'rate_limited', message, null, seconds);
   }
 

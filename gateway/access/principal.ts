@@ -10,6 +10,11 @@ export interface Principal {
    * @throws ApiError 429
    */
   admit(): (() => void) | Promise<() => void>;
+  /**
+   * Counts the bytes of a message that was refused.
+   * @throws ApiError 429 once there were too many
+   */
+  refused?(bytes: number): Promise<void>;
 }
 
 /** Everybody, where no keys are asked for. */

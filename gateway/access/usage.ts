@@ -11,10 +11,10 @@ type Now<T> = T | Promise<T>;
 /** What is used, by whom, where it is limited. The workers of one port have one of these together. */
 export interface Usage {
   /**
-   * Counts one request; a minute begins with the first of them.
-   * @returns `null`, or for one too many the milliseconds until the next minute begins
+   * Counts one request, or other units; a minute begins with the first of them.
+   * @returns `null`, or once there are too many the milliseconds until the next minute begins
    */
-  request(client: string, perMinute: number): Promise<number | null>;
+  request(client: string, perMinute: number, units?: number): Promise<number | null>;
   /**
    * Takes one of so many places, such as those of a client's generations.
    * @returns `null` if all are taken
@@ -29,15 +29,17 @@ export interface Usage {
 
 /** The usage of this process. */
 export class OwnUsage implements Usage {
-  readonly #rates = new Map<string, RateLimiterMemory>();
+  /** By what they allow in a minute. They forget clients when their minute is over. */
+  readonly #rates = new Map<number, RateLimiterMemory>();
   readonly #taken = new Map<string, number>();
   readonly #shared = new Map<string, FairPlaces>();
 
-  async request(client: string, perMinute: number): Promise<number | null> {
-    const rate = this.#rates.get(client) ?? new RateLimiterMemory({ points: perMinute, duration: MINUTE_S });
-    this.#rates.set(client, rate);
+  async request(client: string, perMinute: number, units = 1): Promise<number | null> {
+    const rate =
+      this.#rates.get(perMinute) ?? new RateLimiterMemory({ points: perMinute, duration: MINUTE_S });
+    this.#rates.set(perMinute, rate);
     try {
-      await rate.consume(client);
+      await rate.consume(client, units);
       return null;
     } catch (rejection) {
       if (!(rejection instanceof RateLimiterRes)) throw rejection;

@@ -4,6 +4,7 @@ import { isTransient } from 'flinch-client/protocol';
 export const CLOSE_CODES = {
   goingAway: 1001,
   unsupportedData: 1003,
+  unfinished: 1008,
   slowReader: 4000,
   noPong: 4001,
   tooManyMessages: 4500,
@@ -35,7 +36,15 @@ export const CLOSE_CODE_MEANINGS: readonly {
   { codes: [1002], whose: 'server', meaning: 'protocol error in a frame' },
   { codes: [CLOSE_CODES.unsupportedData], whose: 'server', meaning: 'binary frame' },
   { codes: [1007], whose: 'server', meaning: 'invalid UTF-8' },
-  { codes: [1008], whose: 'server, proxies', meaning: 'not allowed' },
+  {
+    codes: [CLOSE_CODES.unfinished],
+    whose: 'server, proxies',
+    meaning: 'not allowed; a message that takes too long to arrive',
+  },
   { codes: [1009], whose: 'server', meaning: 'message too large' },
-  { codes: [CLOSE_CODES.tooManyMessages], whose: 'server', meaning: 'too many messages' },
+  {
+    codes: [CLOSE_CODES.tooManyMessages],
+    whose: 'server',
+    meaning: 'too many messages, or too many bytes of refused ones',
+  },
 ];

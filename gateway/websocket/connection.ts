@@ -100,16 +100,28 @@ export class StreamConnection {
     try {
       message = parseJson(data);
       const type = typeOf(message);
-      if (type === 'generation.create') this.#create(message);
+      if (type === 'generation.create') this.#create(message, sizeOf(data));
       else if (type === 'generation.resume') this.#goOn(message);
       else if (type === 'generation.cancel') this.#cancel(message);
       else throw new ApiError(400, 'invalid_message', `type: must be ${CLIENT_TYPES}`, 'type');
     } catch (error) {
-      this.#sendError(error, requestIdOf(message), this.#modelOf(message));
+      this.#refuse(error, message, sizeOf(data));
     }
   }
 
-  #create(message: unknown): void {
+  /** It was read all the same: who sends many such messages is not heard any more. */
+  #refuse(error: unknown, message: unknown, bytes: number): void {
+    this.#sendError(error, requestIdOf(message), this.#modelOf(message));
+    if (toApiError(error).status >= 500) return;
+    this.#options.principal
+      .refused?.(bytes)
+      .catch((tooMany: unknown) =>
+        this.#close(CLOSE_CODES.tooManyMessages, toApiError(tooMany).body.message),
+      );
+  }
+
+  /** @param bytes of the message */
+  #create(message: unknown, bytes: number): void {
     const request = parse(createSchema, message);
     this.#checkRoom();
     const { models, live, principal, logger, metrics } = this.#options;
@@ -137,7 +149,7 @@ export class StreamConnection {
         this.#preparing -= 1;
       })
       .then((generation) => this.#start(generation))
-      .catch((error: unknown) => this.#sendError(error, requestIdOf(message), this.#modelOf(message)));
+      .catch((error: unknown) => this.#refuse(error, message, bytes));
   }
 
   #start(generation: LiveGeneration): void {
@@ -316,6 +328,10 @@ export class StreamConnection {
     this.#attached.clear();
   }
 }
+
+/** All parts of a message together. */
+const sizeOf = (data: RawData): number =>
+  Array.isArray(data) ? data.reduce((sum, { length }) => sum + length, 0) : data.byteLength;
 
 function parseJson(data: RawData): unknown {
   try {

@@ -14,6 +14,7 @@ import { checkForm, refuse } from '../http/http-server.js';
 import { requestIdOf } from '../http/request-id.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { CLOSE_CODES } from './close-codes.js';
+import { UnfinishedMessages } from './unfinished.js';
 import { takeUpgrades } from './upgrades.js';
 
 const PATH = '/v1/stream';
@@ -21,6 +22,8 @@ const VERSION = '13';
 /** Of one message; clients send theirs whole. */
 const MAX_FRAGMENTS = 1024;
 const GOODBYE_TIMEOUT_MS = 1000;
+/** Of the largest size, that may be under way on all connections together. */
+const UNFINISHED_MESSAGES = 64;
 
 export interface StreamServerOptions {
   readonly access: Access;
@@ -28,6 +31,8 @@ export interface StreamServerOptions {
   readonly live: LiveGenerations;
   readonly metrics: Metrics;
   readonly maxMessageBytes: number;
+  /** For one message to arrive. */
+  readonly messageSeconds: number;
   readonly logger: Logger;
   /** Takes over a connection that may be there. */
   readonly connect: (socket: WebSocket, principal: Principal, logger: Logger) => void;
@@ -37,10 +42,13 @@ export interface StreamServerOptions {
 export class StreamServer {
   readonly #options: StreamServerOptions;
   readonly #sockets: WebSocketServer;
+  readonly #unfinished: UnfinishedMessages;
   readonly #names = new WeakMap<IncomingMessage, string>();
 
   constructor(options: StreamServerOptions) {
     this.#options = options;
+    const bytes = UNFINISHED_MESSAGES * options.maxMessageBytes;
+    this.#unfinished = new UnfinishedMessages({ bytes, ms: 1000 * options.messageSeconds });
     this.#sockets = new WebSocketServer({
       noServer: true,
       maxPayload: options.maxMessageBytes,
@@ -73,6 +81,7 @@ export class StreamServer {
 
   /** Says goodbye to every client, and does not wait long for their answers. */
   async close(): Promise<void> {
+    this.#unfinished.close();
     await Promise.all([...this.#sockets.clients].map(goAway));
   }
 
@@ -92,6 +101,11 @@ export class StreamServer {
       this.#sockets.handleUpgrade(request, connection, head, (socket) => {
         logger.info('socket opened');
         socket.once('close', (code) => logger.info({ code }, 'socket closed'));
+        this.#unfinished.watch(socket, connection, (reason) => {
+          socket.pause();
+          socket.close(CLOSE_CODES.unfinished, reason);
+          setTimeout(() => socket.terminate(), GOODBYE_TIMEOUT_MS).unref();
+        });
         this.#options.connect(socket, principal, logger);
       });
     } catch (error) {
@@ -125,6 +139,7 @@ export class StreamServer {
     const client = await access.byHandshake(headers, new URLSearchParams(query), socket.remoteAddress);
     await lifecycle.checkOpen(() => this.#options.live.holds(client));
     await client.request();
+    await client.refused(0);
     return client;
   }
 

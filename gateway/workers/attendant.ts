@@ -53,7 +53,7 @@ export class Attendant {
   get side(): AttendantSide {
     const { usage, tickets } = this.#shared;
     return {
-      countRequest: (client, perMinute) => usage.request(client, perMinute),
+      countRequest: (client, perMinute, units) => usage.request(client, perMinute, units),
       take: (place, most) => {
         const release = usage.take(place, most);
         return release && this.#keep(release);

@@ -48,7 +48,7 @@ export interface PrimarySide {
   /** It listens to messages: those that come before are lost. */
   listening(): void;
 
-  countRequest(client: string, perMinute: number): Promise<number | null>;
+  countRequest(client: string, perMinute: number, units?: number): Promise<number | null>;
   /** @returns the number of the place, to be given back by `release` */
   take(place: string, most: number): number | null;
   /** The same of places that clients share. */

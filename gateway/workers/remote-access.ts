@@ -11,7 +11,7 @@ export function remoteAccess(primary: Channel<PrimarySide>): SharedAccess {
     return place === null ? null : () => primary.tell('release', place);
   };
   const usage: Usage = {
-    request: (client, perMinute) => primary.call('countRequest', client, perMinute),
+    request: (client, perMinute, units) => primary.call('countRequest', client, perMinute, units),
     take: (place, most) => held(primary.call('take', place, most)),
     share: (place, most, client) => held(primary.call('share', place, most, client)),
   };

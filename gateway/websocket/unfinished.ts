@@ -1,0 +1,89 @@
+import type { Duplex } from 'node:stream';
+import type { WebSocket } from 'ws';
+
+export interface UnfinishedLimits {
+  /** Of all connections together. */
+  readonly bytes: number;
+  readonly ms: number;
+}
+
+/** Of a frame with a mask and a payload of at most 125 bytes, as pings and pongs have. */
+const CONTROL_HEADER = 6;
+const CHECK_MS = 1000;
+
+interface Unfinished {
+  bytes: number;
+  since: number;
+  readonly close: (reason: string) => void;
+}
+
+/**
+ * What has come of messages that are not whole, which ws keeps until they are. A connection whose message takes too long
+ * is closed, and so is the one with most bytes if all have too many.
+ */
+export class UnfinishedMessages {
+  readonly #limits: UnfinishedLimits;
+  readonly #all = new Set<Unfinished>();
+  readonly #timer: NodeJS.Timeout;
+  #bytes = 0;
+
+  constructor(limits: UnfinishedLimits) {
+    this.#limits = limits;
+    this.#timer = setInterval(() => this.#closeSlow(), Math.min(CHECK_MS, limits.ms / 4)).unref();
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** @param close ends the connection */
+  watch(socket: WebSocket, connection: Duplex, close: (reason: string) => void): void {
+    const unfinished: Unfinished = { bytes: 0, since: 0, close };
+    this.#all.add(unfinished);
+    const set = (bytes: number): void => {
+      this.#bytes += bytes - unfinished.bytes;
+      unfinished.bytes = bytes;
+    };
+    // Before ws reads it, which then says what is whole. What follows a message in the same packet is not counted.
+    connection.prependListener('data', (chunk: Buffer) => {
+      if (unfinished.bytes === 0) unfinished.since = performance.now();
+      set(unfinished.bytes + chunk.length);
+    });
+    connection.on('data', () => {
+      if (this.#bytes > this.#limits.bytes) this.#closeLargest();
+    });
+    const control = ({ length }: Buffer): void =>
+      set(Math.max(0, unfinished.bytes - length - CONTROL_HEADER));
+    socket.on('message', () => set(0));
+    socket.on('ping', control).on('pong', control);
+    connection.once('close', () => {
+      this.#all.delete(unfinished);
+      set(0);
+    });
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #closeLargest(): void {
+    const [first, ...others] = this.#all;
+    if (!first) return;
+    const largest = others.reduce((a, b) => (b.bytes > a.bytes ? b : a), first);
+    this.#end(largest, 'too many unfinished messages');
+  }
+
+  #closeSlow(): void {
+    const before = performance.now() - this.#limits.ms;
+    for (const unfinished of this.#all)
+      if (unfinished.bytes > 0 && unfinished.since < before)
+        this.#end(unfinished, 'the message took too long to arrive');
+  }
+
+  #end(unfinished: Unfinished, reason: string): void {
+    this.#all.delete(unfinished);
+    this.#bytes -= unfinished.bytes;
+    unfinished.bytes = 0;
+    unfinished.close(reason);
+  }
+}

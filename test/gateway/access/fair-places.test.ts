@@ -38,6 +38,25 @@ describe('FairPlaces', () => {
     expect(await modest).toBeTypeOf('function');
   });
 
+  it('serves all of 40 requests beside 24 loops that ask again at once', async () => {
+    const places = new FairPlaces(16);
+    let over = false;
+    const loops = Array.from({ length: 24 }, async () => {
+      while (!over) {
+        const release = await places.take('greedy');
+        for (let i = 0; i < 5; i++) await null;
+        release?.();
+      }
+    });
+    for (let i = 0; i < 40; i++) {
+      const release = await places.take('modest');
+      expect(release).not.toBeNull();
+      release?.();
+    }
+    over = true;
+    await Promise.all(loops);
+  });
+
   it('comes to equal shares where both want all', async () => {
     const places = new FairPlaces(4);
     const greedy = fill(places, 'greedy', 4);

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { scriptedUpstream } from '../../support/scripted-upstream.js';
 import { vllmDouble } from '../../support/upstream-doubles.js';
@@ -21,26 +20,28 @@ async function ask(url: string, key: string): Promise<number> {
   return response.status;
 }
 
-it('a key whose loops take all places does not keep another from being served', async () => {
-  const upstream = await scriptedUpstream(vllmDouble({ pace: () => setTimeout(10) }));
-  const { url, status } = await upstreamGateway([upstream.url], { max_streams: 3 }, {}, { access: { keys } });
-  expect(await ask(url, KEYS.modest)).toBe(200);
-  const greedy: number[] = [];
-  let over = false;
-  const loops = Array.from({ length: 24 }, async () => {
-    while (!over) {
-      greedy.push(await ask(url, KEYS.greedy));
-      await setTimeout(200);
-    }
+it('a key that has all places does not keep another from being served', async () => {
+  let slow = false;
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
   });
-  await expect.poll(() => greedy.includes(503)).toBe(true);
-  const modest: number[] = [];
-  for (let i = 0; i < 8; i++) modest.push(await ask(url, KEYS.modest));
-  over = true;
-  await Promise.all(loops);
-  expect(modest).toEqual(Array(8).fill(200));
-  // All others are for the greedy one, and nothing of it is left.
-  expect(greedy.filter((each) => each === 200).length).toBeGreaterThan(8);
+  const pace = async (): Promise<void> => {
+    if (slow) await opened;
+  };
+  const upstream = await scriptedUpstream(vllmDouble({ pace }));
+  const { url, status } = await upstreamGateway([upstream.url], { max_streams: 2 }, {}, { access: { keys } });
+  expect(await ask(url, KEYS.modest)).toBe(200);
+  slow = true;
+  const greedy = [ask(url, KEYS.greedy), ask(url, KEYS.greedy)];
+  await expect.poll(status).toMatchObject({ streams: 2 });
+  expect(await ask(url, KEYS.greedy)).toBe(503);
+  const modest = ask(url, KEYS.modest);
+  await expect.poll(status).toMatchObject({ streams: 3 });
+  for (let i = 0; i < 5; i++) expect(await ask(url, KEYS.greedy)).toBe(503);
+  open();
+  expect(await modest).toBe(200);
+  expect(await Promise.all(greedy)).toEqual([200, 200]);
   expect(status()).toMatchObject({ streams: 0 });
   expect(await ask(url, KEYS.greedy)).toBe(200);
 });

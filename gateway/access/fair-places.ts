@@ -1,4 +1,5 @@
-import type { Release } from './usage.js';
+/** Gives a place back; calling it twice does no harm. */
+export type Release = () => void;
 
 /** For as long a request may wait for a place. */
 const WAIT_MS = 30_000;

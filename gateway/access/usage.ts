@@ -1,10 +1,9 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { FairPlaces } from './fair-places.js';
+import { FairPlaces, type Release } from './fair-places.js';
 
 const MINUTE_S = 60;
 
-/** Gives a place back; calling it twice does no harm. */
-export type Release = () => void;
+export type { Release };
 
 type Now<T> = T | Promise<T>;
 

@@ -55,8 +55,8 @@ export class Completion {
   readonly #options: CompletionOptions;
   readonly #form: ChoiceForm;
   readonly #created = Math.floor(Date.now() / 1000);
-  /** By index: a score's chunk repeats its token. */
-  readonly #tokens: TokenEvent[] = [];
+  /** Whose scores have not come, by index: a score's chunk repeats its token. */
+  readonly #tokens = new Map<number, TokenEvent>();
   /** Of their texts, where log-probabilities are told. */
   #characters = 0;
   /** Waits for its score. */
@@ -158,7 +158,7 @@ export class Completion {
   }
 
   #tokenChunk(event: TokenEvent, score?: ScoreEvent): CompletionChunk {
-    this.#tokens[event.index] = event;
+    if (!score && this.#options.guard.enabled) this.#tokens.set(event.index, event);
     const flinch = { tokens: [this.#token(event, score)] };
     // What the client is to read of another part is what the upstream says beside the text.
     if (event.part) return this.#chunk({}, flinch);
@@ -185,7 +185,8 @@ export class Completion {
   }
 
   #scoreChunks(event: ScoreEvent): CompletionChunk[] {
-    const token = this.#tokens[event.index];
+    const token = this.#tokens.get(event.index);
+    this.#tokens.delete(event.index);
     return token ? [this.#chunk({}, { tokens: [this.#token(token, event)] })] : [];
   }
 

@@ -1,6 +1,5 @@
 import { defer, finalize, from, type Observable, switchMap } from 'rxjs';
-import { FairPlaces } from '../access/fair-places.js';
-import type { Release } from '../access/usage.js';
+import { FairPlaces, type Release } from '../access/fair-places.js';
 import { ApiError } from '../errors/api-error.js';
 
 /** The places for generations of a model, which its clients share; other processes may use them, too. */

@@ -62,7 +62,7 @@ const ECHOED = 'with echo the answer begins with the prompt';
 /** Why a request is aborted whose generation has ended; made once, for every one would record where. */
 const OVER = new Error('the generation is over');
 
-const UNJUDGED: BranchJudge = { rate: identity, judge: () => identity };
+const UNJUDGED: BranchJudge = { forks: 0, rate: identity, judge: () => identity };
 
 /** A model that other servers run, scored by a checkpoint of the same weights, else by what log-probabilities allow. */
 export class UpstreamModel implements ServedModel {

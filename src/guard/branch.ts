@@ -48,6 +48,8 @@ export interface BranchScorer {
 
 /** How the events of a branch are rated and judged. */
 export interface BranchJudge {
+  /** How many other continuations there may be at a time; where there are none, nothing is kept for them. */
+  readonly forks?: number;
   /** Rates each score. */
   readonly rate: OperatorFunction<GenerationEvent, GenerationEvent>;
   /** Finds steps and judges them, from the first token of one on. */
@@ -66,7 +68,7 @@ export function branchOf(
   writer: BranchWriter,
   scorer: BranchScorer,
   judge: BranchJudge,
-  text: TextSoFar = TextSoFar.begin(),
+  text: TextSoFar = TextSoFar.begin(judge.forks !== 0),
 ): Branch {
   return {
     promptTokens: writer.promptTokens,

@@ -32,5 +32,5 @@ export async function engineBranch(
   const scorer = engineScorer(sequence, blockOf(scoring.schedule), lagTokens);
   const asked = { ...request, forks };
   const generation = await closeOnFailure(scorer, () => engine.generate(asked));
-  return branchOf(engineWriter(engine, asked, generation), scorer, judge);
+  return branchOf(engineWriter(engine, asked, generation), scorer, { ...judge, forks });
 }

@@ -46,7 +46,7 @@ export class Interventions {
   readonly #options: Required<InterveneOptions>;
   readonly #emit: (event: GuardEvent) => void;
   readonly #open = new Set<Followed>();
-  /** The latest of each token. */
+  /** The latest of each token of the steps that are not settled. */
   readonly #scores = new Map<number, ScoreEvent>();
   /** Tokens that have been emitted and not retracted. */
   #tokens = 0;
@@ -68,8 +68,10 @@ export class Interventions {
       const event: GuardEvent | null = current.reader.take() ?? (await current.reader.next());
       if (event === null) return; // closed
       if (event.type === 'generation.done') return this.#finish(event);
-      if (event.type === 'step.done') current = await this.#settle(event, current);
-      else this.#pass(event);
+      if (event.type === 'step.done') {
+        current = await this.#settle(event, current);
+        for (const index of this.#scores.keys()) if (index < event.to) this.#scores.delete(index);
+      } else this.#pass(event);
     }
   }
 

@@ -13,16 +13,19 @@ export class TextSoFar {
   /** Of the whole response. */
   readonly tokens: TokenEvent[];
   readonly #scores: ScoreEvent[];
+  readonly #continued: boolean;
 
-  private constructor(place: Place, tokens: TokenEvent[], scores: ScoreEvent[]) {
+  private constructor(place: Place, tokens: TokenEvent[], scores: ScoreEvent[], continued = true) {
+    this.#continued = continued;
     this.#place = place;
     this.keep = tokens.length;
     this.tokens = tokens;
     this.#scores = scores;
   }
 
-  static begin(): TextSoFar {
-    return new TextSoFar({ step: 0, from: 0 }, [], []);
+  /** @param continued whether others may continue it: then all of it is kept */
+  static begin(continued = true): TextSoFar {
+    return new TextSoFar({ step: 0, from: 0 }, [], [], continued);
   }
 
   /** Its first `keep` tokens, to be continued in another way. */
@@ -44,6 +47,8 @@ export class TextSoFar {
     // What others wrote of the step counts in its verdict, and is not said again.
     const kept = [...this.tokens.slice(place.from), ...this.#scores.slice(place.from)];
     const again = new Set<GuardEvent>(kept);
+    const scored = live((text, token) => aligner.begins(text, token));
+    if (!this.#continued) return fused(scored, judge(place));
     const whole = staged<GenerationEvent, GenerationEvent>((emit) => {
       for (const event of kept) emit(event);
       return {
@@ -61,7 +66,6 @@ export class TextSoFar {
         if (event.type !== 'score.delta' || event.index >= place.from) emit(event);
       },
     }));
-    const scored = live((text, token) => aligner.begins(text, token));
     return fused(fused(scored, whole), fused(judge(place), own));
   }
 }

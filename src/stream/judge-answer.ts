@@ -1,6 +1,6 @@
 import type { MonoTypeOperatorFunction } from 'rxjs';
 import { answerScore, isAlarm } from '../risk/risk.js';
-import type { GuardEvent, ScoreEvent, Verdict } from './events.js';
+import type { GuardEvent, ScoreEvent, TokenEvent, Verdict } from './events.js';
 import type { FlagOptions } from './flag-steps.js';
 import { staged } from './stage.js';
 
@@ -36,10 +36,13 @@ export function judgeAnswer(options: JudgeOptions): MonoTypeOperatorFunction<Gua
 
 class JudgedAnswer {
   readonly #options: JudgeOptions;
-  /** Tokens that the model wrote. */
-  readonly #tokens = new Set<number>();
-  /** Tokens with a score, or that the schedule skipped: their events may come before those of the tokens. */
-  readonly #scored = new Set<number>();
+  /** Tokens that the model wrote and that have no score, nor were skipped by the schedule. */
+  readonly #unscored = new Set<number>();
+  /** Tokens whose scores came before them. */
+  readonly #early = new Set<number>();
+  /** The first that the model wrote, and one after the last of all that came. */
+  #first: number | null = null;
+  #next = 0;
   /** Of those that have one. */
   readonly #scores: number[] = [];
   #steps = 0;
@@ -55,10 +58,10 @@ class JudgedAnswer {
   observe(event: GuardEvent): void {
     switch (event.type) {
       case 'token.delta':
-        if (!event.inserted) this.#tokens.add(event.index);
+        this.#token(event);
         break;
       case 'score.delta':
-        if (event.pass === 'stream' && this.#isScored(event)) this.#scored.add(event.index);
+        if (event.pass === 'stream' && this.#isScored(event)) this.#scored(event.index);
         break;
       case 'step.done':
         this.#step(event.score, event.flagged);
@@ -69,8 +72,10 @@ class JudgedAnswer {
         this.#step(event.score, true);
         break;
       case 'token.retracted':
-        for (const indices of [this.#tokens, this.#scored])
+        for (const indices of [this.#unscored, this.#early])
           for (const index of indices) if (index >= event.from) indices.delete(index);
+        this.#next = Math.min(this.#next, event.from);
+        if (this.#first !== null && this.#first >= event.from) this.#first = null;
         break;
       case 'upstream.delta':
         this.#unscoredParts ||= event.unscored.length > 0;
@@ -80,9 +85,22 @@ class JudgedAnswer {
     }
   }
 
+  #token({ index, inserted }: TokenEvent): void {
+    this.#next = index + 1;
+    const early = this.#early.delete(index);
+    if (inserted) return;
+    this.#first ??= index;
+    if (!early) this.#unscored.add(index);
+  }
+
+  #scored(index: number): void {
+    if (index >= this.#next) this.#early.add(index);
+    else this.#unscored.delete(index);
+  }
+
   verdict(): Verdict {
     const { method, rate, risks } = this.#options;
-    const unscoredTokens = [...this.#tokens].filter((index) => !this.#scored.has(index)).length;
+    const unscoredTokens = this.#unscored.size;
     const risk = this.#risk(unscoredTokens);
     return {
       ...this.#conclude(risk, unscoredTokens),
@@ -98,7 +116,7 @@ class JudgedAnswer {
   /** A running estimate learns from being asked: not of an answer that says nothing. */
   #risk(unscored: number): number | null {
     const { method, statistic, risks } = this.#options;
-    if (this.#tokens.size === 0 || (this.#scores.length === 0 && unscored > 0)) return null;
+    if (this.#first === null || (this.#scores.length === 0 && unscored > 0)) return null;
     return risks.ofAnswer(method, statistic, answerScore(this.#scores));
   }
 
@@ -107,7 +125,7 @@ class JudgedAnswer {
     if (isAlarm(risk, this.#options.rate)) return { flagged: true, reason: null };
     if (unscored > 0) return { flagged: null, reason: 'unscored_tokens' };
     if (this.#unscoredParts) return { flagged: null, reason: 'unscored_parts' };
-    if (this.#tokens.size === 0) return { flagged: null, reason: 'empty' };
+    if (this.#first === null) return { flagged: null, reason: 'empty' };
     if (this.#mismatch) return { flagged: null, reason: 'scorer_mismatch' };
     if (risk === null || !this.#canAlarm()) return { flagged: null, reason: 'too_few_answers' };
     return { flagged: false, reason: null };

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { FairPlaces } from '#gateway/access/fair-places.js';
-import type { Release } from '#gateway/access/usage.js';
+import { FairPlaces, type Release } from '#gateway/access/fair-places.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

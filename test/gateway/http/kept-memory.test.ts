@@ -1,0 +1,92 @@
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { from, lastValueFrom, tap } from 'rxjs';
+import { expect, it } from 'vitest';
+import { CHAT_FORM } from '#gateway/http/choice-form.js';
+import { Completion } from '#gateway/http/completion.js';
+import { logprobScorer } from '#gateway/upstream/logprob-scorer.js';
+import { branchOf } from '#src/guard/branch.js';
+import { guardedBranch } from '#src/guard/guarded-branch.js';
+import { DEFAULT_GUARD, DEFAULT_SCORING, type FlowGate, RunningRisk, type TokenEvent } from '#src/index.js';
+import { doneEvent } from '../../support/events.js';
+import { prepared } from '../../support/scripted-model.js';
+
+const TOKENS = 30_000;
+/** From here on everything that has a fixed size is there. */
+const SETTLED = 10_000;
+/** Of a token that is kept, its event and that of its score alone take several hundred. */
+const MOST_BYTES = 60;
+
+setFlagsFromString('--expose-gc');
+const collect: () => void = runInNewContext('gc');
+
+async function heap(): Promise<number> {
+  await setImmediate();
+  collect();
+  return process.memoryUsage().heapUsed;
+}
+
+const token = (index: number): TokenEvent => ({
+  type: 'token.delta',
+  index,
+  id: index,
+  text: index % 12 === 11 ? ' end.\n' : ` word${index}`,
+  logprob: -0.5,
+  topLogprobs: [
+    { id: index, text: ` word${index}`, logprob: -0.5 },
+    { id: null, text: ` other${index}`, logprob: -1.5 },
+  ],
+});
+
+async function* written(gate: FlowGate, marks: number[]) {
+  for (let index = 0; index < TOKENS; index++) {
+    if (!gate.open) await gate.opened();
+    if (index === SETTLED) marks.push(await heap());
+    yield token(index);
+  }
+  marks.push(await heap());
+  yield doneEvent('stop', TOKENS);
+}
+
+/** Bytes that a streamed answer keeps of each token. */
+async function keptPerToken(): Promise<number> {
+  const marks: number[] = [];
+  const { guard } = prepared(() => from([]));
+  const completion = new Completion({
+    ...{ form: CHAT_FORM, id: 'c', model: 'm', vocabulary: null, guard: { ...guard, enabled: true } },
+    ...{ logprobs: false, includeUsage: false, scoredAtOnce: true },
+  });
+  const writer = {
+    promptTokens: 1,
+    written: 0,
+    tokens: (gate: FlowGate) => from(written(gate, marks)),
+    fits: () => true,
+    fork: async () => Promise.reject(new Error('not asked for')),
+    close: () => {},
+  };
+  const scoring = { ...DEFAULT_SCORING, methods: ['nll' as const] };
+  const judging = {
+    scoring,
+    guard: { ...DEFAULT_GUARD, method: 'nll' as const },
+    risks: new RunningRisk(),
+    seed: 1,
+  };
+  let sent = 0;
+  const done = await lastValueFrom(
+    guardedBranch(async (judge) => branchOf(writer, logprobScorer(['nll']), judge), judging).pipe(
+      tap((event) => {
+        sent += completion.chunks(event).length;
+      }),
+    ),
+  );
+  expect(done).toMatchObject({ type: 'generation.done', verdict: { steps: TOKENS / 12, unscoredTokens: 0 } });
+  expect(sent).toBeGreaterThan(TOKENS);
+  const [before = 0, after = 0] = marks;
+  return (after - before) / (TOKENS - SETTLED);
+}
+
+it('a streamed answer keeps next to nothing of the tokens that were sent', async () => {
+  const bytes = await keptPerToken();
+  expect(bytes).toBeLessThan(MOST_BYTES);
+});

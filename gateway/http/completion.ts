@@ -158,7 +158,7 @@ export class Completion {
   }
 
   #tokenChunk(event: TokenEvent, score?: ScoreEvent): CompletionChunk {
-    if (!score && this.#options.guard.enabled) this.#tokens.set(event.index, event);
+    this.#await(event, score);
     const flinch = { tokens: [this.#token(event, score)] };
     // What the client is to read of another part is what the upstream says beside the text.
     if (event.part) return this.#chunk({}, flinch);
@@ -170,7 +170,7 @@ export class Completion {
 
   #tokenJson(event: TokenEvent, score?: ScoreEvent): string {
     if (event.part || this.#options.logprobs) return JSON.stringify(this.#tokenChunk(event, score));
-    this.#tokens[event.index] = event;
+    this.#await(event, score);
     this.#frame ??= this.#framed();
     const { before, between } = this.#frame;
     const delta = JSON.stringify(this.#form.delta(event.text)).slice(1, -1);
@@ -182,6 +182,10 @@ export class Completion {
     const chunk = JSON.stringify(this.#chunk({ delta: {} }, { tokens: [] }));
     const at = chunk.lastIndexOf('"logprobs":null,"finish_reason":null');
     return { before: chunk.slice(0, at), between: chunk.slice(at, -']}}'.length) };
+  }
+
+  #await(token: TokenEvent, score: ScoreEvent | undefined): void {
+    if (!score && this.#options.guard.enabled) this.#tokens.set(token.index, token);
   }
 
   #scoreChunks(event: ScoreEvent): CompletionChunk[] {

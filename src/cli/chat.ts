@@ -224,7 +224,7 @@ function requestOf(engine: Engine, question: string, options: ChatOptions): Gene
   const { generation, eosTokenIds } = engine.checkpoint;
   const defaults = samplingDefaults(generation);
   return {
-    cacheScope: 'chat',
+    client: 'chat',
     promptIds,
     maxTokens: options.maxTokens ?? Math.max(1, engine.contextLength - promptIds.length),
     endIds: eosTokenIds,

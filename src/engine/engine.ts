@@ -37,7 +37,7 @@ export interface EngineOptions {
   /**
    * Bytes of private memory that sequences may be predicted to need, both processes together; one that does not fit is
    * refused. By default 70 % of what is available when the engine opens. A tenth of it, at most 1 GiB, is for prompts that
-   * were read ({@link GenerateRequest.cacheScope}).
+   * were read ({@link GenerateRequest.client}).
    */
   readonly memoryLimit?: number;
   /**

@@ -17,7 +17,11 @@ const AHEAD_OF_GUARD = 8;
 const PORTIONS = 4;
 
 export interface GenerateRequest {
-  /** Whose it is: those of several clients are scored for the same time each. */
+  /**
+   * Whose it is. Those of several clients are scored for the same time each. What was read of a prompt is used again for
+   * prompts of the same client that begin alike, such as the next turn of a conversation: the response is the same, but
+   * comes earlier. Without a client nothing is kept, as an early answer tells that somebody has asked before.
+   */
   readonly client?: string;
   readonly promptIds: readonly number[];
   readonly sampling: Sampling;
@@ -27,12 +31,6 @@ export interface GenerateRequest {
   readonly topLogprobs: number;
   /** How many other continuations there may be at a time ({@link Generation.fork}): memory is set aside for them. */
   readonly forks?: number;
-  /**
-   * What was read of the prompt may be used again for prompts that begin alike and have the same scope, and the other way
-   * round: such as the next turn of a conversation. The response is the same, but comes earlier, which tells that somebody
-   * has asked it before. Without a scope nothing is kept.
-   */
-  readonly cacheScope?: string | undefined;
 }
 
 /** Another continuation of what has been written so far. */
@@ -69,7 +67,7 @@ export interface GenerationEnd {
 type Assembler = TextAssembler<Pick<SampledToken, 'id'> & Partial<SampledToken>>;
 
 /** What the decode process is asked for, beside what does not depend on the request. */
-type Ask = Pick<GenerateMessage, 'promptIds' | 'past' | 'cacheScope' | 'forced' | 'sampling' | 'maxTokens'>;
+type Ask = Pick<GenerateMessage, 'client' | 'promptIds' | 'past' | 'forced' | 'sampling' | 'maxTokens'>;
 
 /** Where generations of the same text run, and what they share. */
 export interface GenerationContext {
@@ -128,9 +126,9 @@ export class Generation {
 
   /** @throws EngineError `unavailable`, `closed` */
   static async start(context: GenerationContext, request: GenerateRequest): Promise<Generation> {
-    const { promptIds, sampling, maxTokens, cacheScope } = request;
+    const { client, promptIds, sampling, maxTokens } = request;
     const generation = new Generation(context, request, []);
-    await generation.#ask({ promptIds, sampling, maxTokens, cacheScope });
+    await generation.#ask({ ...(client && { client }), promptIds, sampling, maxTokens });
     return generation;
   }
 

@@ -22,14 +22,14 @@ export interface OpenMessage {
 }
 
 /**
- * Which texts may begin with keys and values that others have read: those of the same scope. Without one nothing is kept
- * of a text, and nothing found for it.
+ * Whose work it is: no client waits for all work of another. Texts of one client may begin with keys and values that were
+ * read for another text of it; without a client nothing is kept.
  */
-interface Cached {
-  readonly cacheScope?: string | undefined;
+interface OfClient {
+  readonly client?: string;
 }
 
-export interface GenerateMessage extends Cached {
+export interface GenerateMessage extends OfClient {
   readonly type: 'generate';
   readonly stream: number;
   /** What the model has not seen yet, at least one token. */
@@ -86,17 +86,12 @@ export type FromDecode =
   | { readonly type: 'failed'; readonly stream: number; readonly message: string };
 
 /** Asks to read a text ahead of its first pass, and for a `read` once that is done. */
-export interface ReadMessage extends Cached, OfClient {
+export interface ReadMessage extends OfClient {
   readonly type: 'read';
   readonly stream: number;
   readonly newIds: readonly number[];
   /** Positions that are read. */
   readonly end: number;
-}
-
-/** Whose work it is: no client waits for all work of another. */
-interface OfClient {
-  readonly client?: string;
 }
 
 /** One score pass over positions `start` to `to − 2`, which scores tokens `from` to `to − 1`. */

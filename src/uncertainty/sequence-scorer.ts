@@ -73,7 +73,7 @@ export class SequenceScorer {
    * @param promptIds at least one token: the first of the response needs something to follow
    * @param positions the longest that prompt and response may become: memory is set aside for it
    * @param forks how many other continuations there may be at a time
-   * @param owner whose it is, and with whom it may share the beginning of its prompt, as a {@link GenerateRequest} says
+   * @param owner whose it is ({@link GenerateRequest.client})
    * @throws EngineError `memory`, `overloaded`, `unavailable`, `closed`; SettingsError; ModelError where the embeddings' RMS is needed and unreadable
    */
   static async open(
@@ -82,7 +82,7 @@ export class SequenceScorer {
     scoring: Scoring,
     positions = engine.contextLength,
     forks = 0,
-    { client, cacheScope }: Pick<GenerateRequest, 'client' | 'cacheScope'> = {},
+    { client }: Pick<GenerateRequest, 'client'> = {},
   ): Promise<SequenceScorer> {
     if (promptIds.length === 0) throw new SettingsError('promptIds', 'needs at least one token');
     const { checkpoint } = engine;
@@ -96,19 +96,19 @@ export class SequenceScorer {
       throw error;
     }
     const scorer = new SequenceScorer(sequence, [...promptIds], absolute);
-    scorer.#readAhead(cacheScope);
+    scorer.#readAhead();
     return scorer;
   }
 
   /** Reads what lies before the window of the first pass, while nothing of the response is there yet. */
-  #readAhead(cacheScope: string | undefined): void {
+  #readAhead(): void {
     const { methods, schedule } = this.#scoring;
     if (schedule.kind === 'offline') return;
     const from = this.#promptIds.length;
     const end = windowStart(schedule, from, from + schedule.block, methods.includes('adversarial'));
     if (end <= 0) return;
     const newIds = this.#unsent.splice(0);
-    void this.#inOrder(() => this.#sequence.read({ newIds, end, cacheScope }));
+    void this.#inOrder(() => this.#sequence.read({ newIds, end }));
   }
 
   /** Positions that score passes ran over so far, summed. */

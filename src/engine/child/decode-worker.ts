@@ -80,15 +80,14 @@ export class DecodeWorker {
   }
 
   /** What is known of the prompt. */
-  #read({ cacheScope, promptIds }: GenerateMessage): KvCache {
-    const found = cacheScope === undefined ? null : this.#prefixes.find(cacheScope, promptIds);
+  #read({ client, promptIds }: GenerateMessage): KvCache {
+    const found = client ? this.#prefixes.find(client, promptIds) : null;
     return found ?? new KvCache(this.#options.source.config, this.#options.contextLength);
   }
 
   /** Of the prompt, as far as it was read: what the response adds is read one row at a time. */
-  #keep({ request: { cacheScope, past, promptIds }, cache }: Stream): void {
-    if (cacheScope === undefined || past) return;
-    this.#prefixes.keep(cacheScope, promptIds.slice(0, cache.length), cache);
+  #keep({ request: { client, past, promptIds }, cache }: Stream): void {
+    if (client && !past) this.#prefixes.keep(client, promptIds.slice(0, cache.length), cache);
   }
 
   credit(id: number, tokens: number): void {

@@ -27,8 +27,8 @@ interface Entry {
  */
 export class PrefixCache {
   readonly #limit: number;
-  /** By scope, the one used last at the end. */
-  readonly #scopes = new Map<string, Entry[]>();
+  /** By client, the one used last at the end. */
+  readonly #clients = new Map<string, Entry[]>();
   /** In the order of use. */
   readonly #used = new Map<Entry, string>();
   #bytes = 0;
@@ -44,37 +44,38 @@ export class PrefixCache {
 
   /**
    * A copy of the longest beginning that is known.
-   * @param scope only what was kept under the same one is found: how long an answer takes tells what is known
+   * @param client only what was kept for the same one is found: how long an answer takes tells what is known
    * @param ids what is to be read; the last two of them are left to be
    */
-  find(scope: string, ids: readonly number[]): KvCache | null {
+  find(client: string, ids: readonly number[]): KvCache | null {
     let [best, longest]: [Entry | null, number] = [null, LEAST - 1];
-    for (const entry of this.#scopes.get(scope) ?? []) {
+    for (const entry of this.#clients.get(client) ?? []) {
       const length = wholeBlocks(Math.min(commonLength(entry.ids, ids), ids.length - 2));
       if (length > longest) [best, longest] = [entry, length];
     }
     if (!best) return null;
     this.#used.delete(best);
-    this.#used.set(best, scope);
+    this.#used.set(best, client);
     return best.cache.fork(longest);
   }
 
   /** @param read those whose keys and values stand first in the cache, of which a copy is kept */
-  keep(scope: string, read: readonly number[], cache: KvCache): void {
+  keep(client: string, read: readonly number[], cache: KvCache): void {
     const ids = read.slice(0, wholeBlocks(read.length));
     if (ids.length < LEAST) return;
-    const mine = this.#scopes.get(scope) ?? [];
+    const mine = this.#clients.get(client) ?? [];
     const same = mine.find((entry) => commonLength(entry.ids, ids) === ids.length);
     if (same) {
       this.#used.delete(same);
-      this.#used.set(same, scope);
+      this.#used.set(same, client);
       return;
     }
-    for (const entry of mine) if (commonLength(entry.ids, ids) === entry.ids.length) this.#drop(entry, scope);
+    for (const entry of mine)
+      if (commonLength(entry.ids, ids) === entry.ids.length) this.#drop(entry, client);
     if (cache.bytesOf(ids.length) > this.#limit) return;
     const entry = { ids, cache: cache.fork(ids.length) };
-    this.#scopes.set(scope, [...(this.#scopes.get(scope) ?? []), entry]);
-    this.#used.set(entry, scope);
+    this.#clients.set(client, [...(this.#clients.get(client) ?? []), entry]);
+    this.#used.set(entry, client);
     this.#bytes += entry.cache.bytesOf(ids.length);
     for (const [oldest, of] of this.#used) {
       if (this.#bytes <= this.#limit) break;
@@ -82,12 +83,12 @@ export class PrefixCache {
     }
   }
 
-  #drop(entry: Entry, scope: string): void {
+  #drop(entry: Entry, client: string): void {
     this.#used.delete(entry);
     this.#bytes -= entry.cache.bytesOf(entry.ids.length);
-    const rest = (this.#scopes.get(scope) ?? []).filter((other) => other !== entry);
-    if (rest.length > 0) this.#scopes.set(scope, rest);
-    else this.#scopes.delete(scope);
+    const rest = (this.#clients.get(client) ?? []).filter((other) => other !== entry);
+    if (rest.length > 0) this.#clients.set(client, rest);
+    else this.#clients.delete(client);
   }
 }
 

@@ -35,7 +35,8 @@ interface Sequence {
   cache: KvCache;
   /** Positions at the beginning that were read, and that no pass has computed since. */
   clean: number;
-  cacheScope: string | undefined;
+  /** Whose text was read ahead. */
+  readFor: string | undefined;
   readonly replicas: Map<ReplicaOptions['kind'], Replicas>;
 }
 
@@ -91,11 +92,11 @@ export class ScoreWorker {
 
   /** Of a sequence that nothing is known of yet. */
   read(message: ReadMessage): void {
-    const { newIds, end, cacheScope } = message;
+    const { newIds, end, client } = message;
     const sequence = this.#sequence(message);
-    const found = cacheScope === undefined ? null : this.#prefixes.find(cacheScope, newIds.slice(0, end));
+    const found = client ? this.#prefixes.find(client, newIds.slice(0, end)) : null;
     if (found) Object.assign(sequence, { cache: found, clean: found.length });
-    sequence.cacheScope = cacheScope;
+    sequence.readFor = client;
     this.#advance(message, readSequence(message, sequence, this.#runtime));
     void this.#run();
   }
@@ -138,8 +139,11 @@ export class ScoreWorker {
   }
 
   release(stream: number): void {
-    const { cacheScope, ids, clean, cache } = this.#sequences.get(stream) ?? { cacheScope: undefined };
-    if (cacheScope !== undefined) this.#prefixes.keep(cacheScope, ids.slice(0, clean), cache);
+    const sequence = this.#sequences.get(stream);
+    if (sequence?.readFor) {
+      const { readFor, ids, clean, cache } = sequence;
+      this.#prefixes.keep(readFor, ids.slice(0, clean), cache);
+    }
     this.#sequences.delete(stream);
     this.#jobs = this.#jobs.filter((job) => job.stream !== stream);
   }
@@ -150,7 +154,7 @@ export class ScoreWorker {
       ids: [],
       cache: new KvCache(source.config, contextLength),
       clean: 0,
-      cacheScope: undefined,
+      readFor: undefined,
       replicas: new Map(),
     };
     this.#sequences.set(stream, sequence);

@@ -149,11 +149,11 @@ describe('DecodeWorker', () => {
       return sent.map((message) => ({ ...message, stream: 0 }));
     };
 
-    it('of the same scope, and writes the same, to the last bit', async () => {
+    it('of the same client, and writes the same, to the last bit', async () => {
       const alone = await written(request(1, { promptIds: prompt, maxTokens: 4 }));
-      const first = await written(request(2, { promptIds: prompt, maxTokens: 4, cacheScope: 'a' }));
-      const second = await written(request(3, { promptIds: prompt, maxTokens: 4, cacheScope: 'a' }));
-      const other = await written(request(4, { promptIds: prompt, maxTokens: 4, cacheScope: 'b' }));
+      const first = await written(request(2, { promptIds: prompt, maxTokens: 4, client: 'a' }));
+      const second = await written(request(3, { promptIds: prompt, maxTokens: 4, client: 'a' }));
+      const other = await written(request(4, { promptIds: prompt, maxTokens: 4, client: 'b' }));
       expect(rows.filter((count) => count > 1)).toEqual([120, 120, 8, 120]);
       for (const same of [first, second, other]) expect(same).toEqual(alone);
     });
@@ -161,21 +161,21 @@ describe('DecodeWorker', () => {
     it('of a conversation, where the next turn begins with the last one', async () => {
       const next = [...prompt, 5, 6, 7, ...prompt.slice(0, 30)];
       const alone = await written(request(1, { promptIds: next, maxTokens: 4 }));
-      await written(request(2, { promptIds: prompt, maxTokens: 4, cacheScope: 'a' }));
+      await written(request(2, { promptIds: prompt, maxTokens: 4, client: 'a' }));
       rows.length = 0;
-      expect(await written(request(3, { promptIds: next, maxTokens: 4, cacheScope: 'a' }))).toEqual(alone);
+      expect(await written(request(3, { promptIds: next, maxTokens: 4, client: 'a' }))).toEqual(alone);
       expect(rows.filter((count) => count > 1)).toEqual([41]);
     });
 
     it('also of one that was cancelled, as far as it was read, and of one that may be continued', async () => {
-      worker.generate(request(1, { promptIds: prompt, maxTokens: 50, cacheScope: 'a' }));
+      worker.generate(request(1, { promptIds: prompt, maxTokens: 50, client: 'a' }));
       while (sent.length === 0) await setTimeout(1);
       worker.cancel(1);
       await idle();
       rows.length = 0;
-      await written(request(2, { promptIds: [...prompt, 1, 2], retain: true, cacheScope: 'a' }));
+      await written(request(2, { promptIds: [...prompt, 1, 2], retain: true, client: 'a' }));
       worker.cancel(2);
-      await written(request(3, { promptIds: [...prompt, 1, 2], cacheScope: 'a' }));
+      await written(request(3, { promptIds: [...prompt, 1, 2], client: 'a' }));
       expect(rows.filter((count) => count > 1)).toEqual([10, 10]);
     });
   });

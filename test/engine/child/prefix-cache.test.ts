@@ -22,7 +22,7 @@ const found = (prefixes: PrefixCache, scope: string, ids: readonly number[]): nu
   prefixes.find(scope, ids)?.length ?? 0;
 
 describe('PrefixCache', () => {
-  it('finds the longest common beginning of the same scope, in whole blocks, and leaves two tokens', () => {
+  it('finds the longest common beginning of the same client, in whole blocks, and leaves two tokens', () => {
     const prefixes = new PrefixCache(10 * BYTES);
     keep(prefixes, 'a', ids(50, 99));
     keep(prefixes, 'a', ids(70, 99));

@@ -121,12 +121,12 @@ describe('ScoreWorker', () => {
 
   describe('reads ahead', () => {
     const LENGTH = 300;
-    const read = (stream: number, newIds: readonly number[], cacheScope?: string): ReadMessage => ({
+    const read = (stream: number, newIds: readonly number[], client = ''): ReadMessage => ({
       type: 'read',
       stream,
       newIds,
       end: LENGTH - 8 - 64,
-      cacheScope,
+      client,
     });
     const rowsRead = () =>
       forwardRuns.mock.calls.map(([feeds]) => feeds['ids.0'].dims[0]).reduce((a, b) => a + b, 0);
@@ -138,7 +138,7 @@ describe('ScoreWorker', () => {
       return { ...scores, stream: 0 };
     };
 
-    it('and not twice what others have read in the same scope, with the same scores to the last bit', async () => {
+    it('and not twice what others have read for the same client, with the same scores to the last bit', async () => {
       worker.pass(pass(1, LENGTH));
       await answered(1);
       const alone = { ...sent.find((message) => message.type === 'scored'), stream: 0 };

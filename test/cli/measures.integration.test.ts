@@ -161,7 +161,7 @@ describe('flinch score', () => {
 
   it('attacks only doubtful tokens under --schedule lazy, and marks the others', async () => {
     const [line] = await scored(['--schedule', 'lazy', '--epsilon', '0.2', '--window', '16'], input);
-    expect(line).toMatchObject({ schedule: 'lazy', block: 8, window: 16, epsilon: 0.2 });
+    expect(line).toMatchObject({ schedule: 'lazy', block: 16, window: 16, epsilon: 0.2 });
     const doubtful = line!.tokens.map(({ logprob }) => 1 - Math.exp(logprob) > 0.2);
     expect(new Set(doubtful).size).toBe(2);
     for (const [i, { scores, skipped, rival }] of line!.tokens.entries()) {

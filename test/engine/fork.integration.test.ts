@@ -194,10 +194,15 @@ describe('SequenceScorer.fork', () => {
     scorer.close();
   });
 
+  const BY_EIGHT: Scoring = {
+    ...DEFAULT_SCORING,
+    schedule: { kind: 'windowed', block: 8, window: 64 },
+  };
+
   it('scores anew what shared a pass with tokens that are gone, and nothing else', async () => {
     const { promptIds } = greedy(engine);
     const tokens = await answer(1);
-    const scorer = await SequenceScorer.open(engine, promptIds, DEFAULT_SCORING, 512, 1);
+    const scorer = await SequenceScorer.open(engine, promptIds, BY_EIGHT, 512, 1);
     await scorer.push(tokens.slice(0, 24));
     for (const [keep, from] of [
       [8, 8],
@@ -218,7 +223,7 @@ describe('SequenceScorer.fork', () => {
     const tokens = (await answer(1))
       .slice(0, 20)
       .map((token, i) => ({ ...token, begins: i === 5 || i === 9 }));
-    const scorer = await SequenceScorer.open(engine, promptIds, DEFAULT_SCORING);
+    const scorer = await SequenceScorer.open(engine, promptIds, BY_EIGHT);
     const scored: number[] = [];
     for (const token of tokens) scored.push((await scorer.push([token])).length);
     expect(scored.flatMap((count, i) => (count > 0 ? [[i, count]] : []))).toEqual([

@@ -55,6 +55,7 @@ function guardedAnswer(
   });
   const settings: Guard = {
     ...DEFAULT_GUARD,
+    statistic: 'max',
     action: 'rollback',
     choose: 'uncertainty',
     candidates: 2,

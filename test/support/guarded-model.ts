@@ -4,6 +4,7 @@ import { fingerprint } from '#src/checkpoint/fingerprint.js';
 import { type AbsoluteScoring, DEFAULT_SCORING, openCheckpoint } from '#src/index.js';
 import { withCalibration } from '#src/risk/calibration.js';
 import { CALIBRATION_FILE, writeCalibration } from '#src/risk/calibration-file.js';
+import { byStatistic } from '#src/risk/risk.js';
 import { aCalibration } from './calibration.js';
 import { REASONER } from './golden.js';
 
@@ -15,8 +16,8 @@ export const calibratedReasoner = (
 ): Promise<string> => calibratedModel(REASONER, folder, largest, scoring);
 
 /**
- * A model with another calibration: ordinary scores go evenly from 0 to `largest`, so that a small one makes every step
- * doubtful.
+ * A model with another calibration: ordinary scores go evenly from 0 to `largest`, those of steps by any statistic, so that
+ * a small one makes every step doubtful.
  * @returns the folder
  */
 export async function calibratedModel(
@@ -30,7 +31,16 @@ export async function calibratedModel(
     if (name !== CALIBRATION_FILE) symlinkSync(join(model, name), join(folder, name));
   }
   const id = await fingerprint(await openCheckpoint(folder));
-  const calibration = aCalibration(scoring, scoring.methods, 1000, largest);
+  const { methods, ...rest } = aCalibration(scoring, scoring.methods, 1000, largest);
+  const even = Object.entries(methods).map(([method, { steps, answers, ...scores }]) => [
+    method,
+    {
+      ...scores,
+      steps: byStatistic(() => steps.max),
+      ...(answers && { answers: byStatistic(() => answers.max) }),
+    },
+  ]);
+  const calibration = { ...rest, methods: Object.fromEntries(even) };
   await writeCalibration(join(folder, CALIBRATION_FILE), withCalibration(null, id, calibration));
   return folder;
 }

@@ -102,7 +102,8 @@ describe('scoreMeasures', () => {
       methods: ['random'],
       random: { samples: 2, sigma: 1e-3, seed: 0 },
     });
-    const streamed = { ...DEFAULT_SCORING, methods: ['adversarial'] } as const;
+    const schedule = { kind: 'windowed', block: 8, window: 64 } as const;
+    const streamed = { ...DEFAULT_SCORING, methods: ['adversarial'], schedule } as const;
     const aligner = new StepAligner();
     const inSteps = response.tokenIds.map((id, i) => ({
       id,

@@ -55,7 +55,6 @@ function guardedAnswer(
   });
   const settings: Guard = {
     ...DEFAULT_GUARD,
-    statistic: 'max',
     action: 'rollback',
     choose: 'uncertainty',
     candidates: 2,
@@ -108,8 +107,8 @@ describe('guardedGeneration', () => {
   it.each([
     ['to the step, windowed', 4, {}, DEFAULT_SCORING],
     ['to the token, windowed', 5, { rollbackTo: 'token' }, DEFAULT_SCORING],
-    ['to the step, every method', 3, {}, { ...DEFAULT_SCORING, methods: METHODS }],
-    ['to the token, every method', 6, { rollbackTo: 'token' }, { ...DEFAULT_SCORING, methods: METHODS }],
+    ['to the step, every method', 4, {}, { ...DEFAULT_SCORING, methods: METHODS }],
+    ['to the token, every method', 7, { rollbackTo: 'token' }, { ...DEFAULT_SCORING, methods: METHODS }],
     [
       'to the token, lazy',
       2,

@@ -27,7 +27,7 @@ const GEN_AI = {
   gen_ai_request_model: 'reasoner',
 };
 /** The default schedule scores so many tokens at a time. */
-const BLOCK = '8';
+const BLOCK = '16';
 
 const scores = z.object({
   scores: z.record(z.string(), z.number()),

@@ -40,13 +40,17 @@ describe('flinch calibrate', () => {
       'adversarial token',
       'adversarial max',
       'adversarial mean',
+      'adversarial sum',
       'adversarial answer max',
       'adversarial answer mean',
+      'adversarial answer sum',
       'nll token',
       'nll max',
       'nll mean',
+      'nll sum',
       'nll answer max',
       'nll answer mean',
+      'nll answer sum',
     ]);
     for (const { rates } of falseAlarms) {
       const [{ target, low, high }] = rates;

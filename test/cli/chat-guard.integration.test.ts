@@ -24,7 +24,10 @@ describe('flinch chat with a guard', () => {
     const plain = await chat(['--action', 'stop', '--rate', '0.99']);
     expect(plain).toMatchObject({ code: 0, stderr: '' });
     const [text, note] = plain.stdout.split('\n\n⚑ ');
-    expect(text).toBe(written.trimEnd());
+    // How much more was written when the verdict came depends on the machine.
+    const [shorter, longer] = [text!, written.trimEnd()].sort((a, b) => a.length - b.length);
+    expect(longer!.startsWith(shorter!)).toBe(true);
+    expect(shorter).toContain("Let's work through it.");
     expect(note).toMatch(/^step 1: higher than \d+.* % of ordinary steps, stopped: “/);
     const { stdout } = await chat(['--action', 'stop', '--rate', '0.99'], inColour);
     expect(stripVTControlCharacters(stdout)).toMatch(

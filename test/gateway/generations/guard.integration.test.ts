@@ -156,7 +156,7 @@ describe('a guard that cannot be used', () => {
     [{ method: 'random' }, 'method'],
     [{ methods: ['nll'], method: 'adversarial' }, 'method'],
     [{ per: 'word' }, 'per'],
-    [{ statistic: 'sum' }, 'statistic'],
+    [{ statistic: 'median' }, 'statistic'],
     [{ rate: 0 }, 'rate'],
     [{ rate: 1 }, 'rate'],
     [{ delivery: 'late' }, 'delivery'],

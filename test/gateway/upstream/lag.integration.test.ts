@@ -156,7 +156,7 @@ describe('a scorer that is slower than the upstream', () => {
     const { url } = await serving();
     const response = await post(url, body({ guard: { lag_tokens: 7 } }));
     expect(await response.json()).toMatchObject({
-      error: { param: 'guard.lag_tokens', message: 'guard.lag_tokens: must be at least block, which is 8' },
+      error: { param: 'guard.lag_tokens', message: 'guard.lag_tokens: must be at least block, which is 16' },
     });
     expect((await answer(url, { block: 64 })).guard).toMatchObject({ lag: 'skip', lag_tokens: 64 });
   });

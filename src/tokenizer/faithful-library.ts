@@ -1,5 +1,6 @@
 import { Tokenizer as Library } from '@huggingface/tokenizers';
 import { isRecord } from '../files/json.js';
+import { inCanonicalOrder } from './compose.js';
 import type { AddedToken } from './tokenizer-config.js';
 
 /** By which GPT-2 splits a text, as `ByteLevel` does unless told otherwise. */
@@ -16,7 +17,8 @@ export interface EncodingParts {
  * `@huggingface/tokenizers` where it differs from the Rust implementation, which made the training data:
  * - its `Digits` knows only 0 to 9, and not ² or ٣;
  * - its `ByteLevel` takes white space for what JavaScript does, with U+FEFF and without U+0085;
- * - it drops a byte that has no token after merging those beside it, not before.
+ * - it drops a byte that has no token after merging those beside it, not before;
+ * - it takes quadratic time to normalise many combining marks in a row.
  */
 export function faithfulLibrary(
   { normalizer, pre_tokenizer, model }: EncodingParts,
@@ -30,6 +32,7 @@ export function faithfulLibrary(
     pre_tokenizer: faithfulSteps(pre_tokenizer),
   };
   const library = new Library({ added_tokens: added, model, ...parts }, {});
+  orderMarksFirst(library.normalizer);
   if (!model.unk_token && model.byte_fallback !== true) dropUnknownFirst(library);
   return library;
 }
@@ -66,4 +69,15 @@ function dropUnknownFirst({ model }: Library): void {
   const known = (spelling: string): string =>
     has(spelling) ? spelling : Array.from(spelling).filter(has).join('');
   model.encode = (spellings: string[]) => encode(spellings.map(known));
+}
+
+/** Those that know no Unicode do not mind the order, and a `Replace` may. */
+const UNICODE = new Set(['NFC', 'NFD', 'NFKC', 'NFKD', 'BertNormalizer', 'Precompiled']);
+
+function orderMarksFirst(step: Library['normalizer']): void {
+  if (!step) return;
+  if ('normalizers' in step && Array.isArray(step.normalizers)) step.normalizers.forEach(orderMarksFirst);
+  if (!UNICODE.has(step.config.type)) return;
+  const normalize = step.normalize.bind(step);
+  step.normalize = (text: string) => normalize(inCanonicalOrder(text));
 }

@@ -1,3 +1,4 @@
+import { compose, composedParts } from './compose.js';
 import type { Tokenizer } from './tokenizer.js';
 import type { AddedToken } from './tokenizer-config.js';
 
@@ -50,6 +51,11 @@ export class Retokenizer {
     return tokens;
   }
 
+  /** The text that is not given out. */
+  get waiting(): string {
+    return this.#waiting;
+  }
+
   /** The text has ended: what is left of it. */
   end(): RetokenizedToken[] {
     return this.#take(true);
@@ -83,24 +89,24 @@ export class Retokenizer {
     const { units } = this.#tokenizer;
     if (!units || text === '') return [];
     const { composes, metaspace } = units.rules;
-    const spelt = (part: string): string => {
-      const composed = composes ? part.normalize('NFC') : part;
-      return metaspace ? composed.replaceAll(' ', '▁') : composed;
-    };
+    const composed = (part: string): string => (composes ? compose(part) : part);
     const prefix = this.#prefix(text);
-    const whole = prefix + spelt(text);
+    const own = composed(text);
+    const whole = prefix + (metaspace ? own.replaceAll(' ', '▁') : own);
     // White space before an added token is grouped otherwise than before other text.
-    const limit = open === null ? null : (prefix + spelt(text.slice(0, open).trimEnd())).length;
+    const limit = open === null ? null : prefix.length + composed(text.slice(0, open).trimEnd()).length;
+    const ends = own === text ? null : endsOf(text);
     const tokens: RetokenizedToken[] = [];
     let from = 0;
     let ids: number[] = [];
     for (const unit of units.encode(whole, limit)) {
       for (const id of unit.ids) ids.push(id);
-      const to = endOf(text, unit.end - prefix.length, spelt, whole.slice(prefix.length));
-      if (to === null) continue; // composed across the end of the unit
+      const end = unit.end - prefix.length;
+      const to = ends ? ends.get(end) : end;
+      if (to === undefined) continue; // composed across the end of the unit
       if (ids.length === 0) continue; // bytes without a token: the next token has their text
-      const own = this.#spell(ids, text.slice(from, to), tokens.length === 0 && prefix !== '');
-      for (const token of own) tokens.push(token);
+      const spelt = this.#spell(ids, text.slice(from, to), tokens.length === 0 && prefix !== '');
+      for (const token of spelt) tokens.push(token);
       [from, ids] = [to, []];
     }
     this.#waiting = text.slice(from);
@@ -137,13 +143,21 @@ export class Retokenizer {
   }
 }
 
-/** How much of a text makes the first `end` characters of it as it is spelt; `null` where no part of it does. */
-function endOf(text: string, end: number, spelt: (part: string) => string, whole: string): number | null {
-  const fits = (at: number): boolean =>
-    spelt(text.slice(0, at)) === whole.slice(0, end) && spelt(text.slice(at)) === whole.slice(end);
-  if (text.length === whole.length && fits(end)) return end;
-  for (let at = 0; at <= text.length; at++) if (fits(at)) return at;
-  return null;
+/**
+ * Of a text that composing changes: how much of it makes the first characters of the composed one. Where a unit ends
+ * among characters that were composed together, no part of the text does.
+ */
+function endsOf(text: string): ReadonlyMap<number, number> {
+  const ends = new Map<number, number>();
+  let [from, to] = [0, 0];
+  for (const part of composedParts(text)) {
+    const composed = compose(part);
+    if (composed === part) for (let i = 1; i < part.length; i++) ends.set(to + i, from + i);
+    from += part.length;
+    to += composed.length;
+    ends.set(to, from);
+  }
+  return ends;
 }
 
 /**

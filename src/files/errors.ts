@@ -8,12 +8,15 @@ export class ModelError extends Error {
   readonly type = 'model';
   readonly file: string;
   readonly field: string;
+  /** What is wrong there. */
+  readonly problem: string;
 
   constructor(file: string, field: string, problem: string, options?: ErrorOptions) {
     super(`${file}: ${field === '' ? '' : `${shorten(field, 200)}: `}${shorten(problem, 500)}`, options);
     this.name = 'ModelError';
     this.file = file;
     this.field = field;
+    this.problem = problem;
   }
 }
 
@@ -32,6 +35,16 @@ export class TemplateError extends Error {
     this.name = 'TemplateError';
     this.file = file;
     this.reason = reason;
+  }
+}
+
+/** Encoding a text, or rendering messages, takes more time or memory than it may. */
+export class TextLimitError extends Error {
+  readonly type = 'text_limit';
+
+  constructor(message: string) {
+    super(message);
+    this.name = 'TextLimitError';
   }
 }
 
@@ -54,6 +67,15 @@ export function show(value: unknown): string {
 /** What a file gives may be of any length: a message stays readable, and a log small. */
 function shorten(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length - 3)}...` : text;
+}
+
+/**
+ * Where `JSON.parse` failed, for a message. What stands there is not told: the file may be a link to one that nobody
+ * should read.
+ */
+export function placeOf(thrown: unknown): string {
+  const place = / at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(reasonOf(thrown));
+  return place ? ` (at position ${place[1]})` : '';
 }
 
 /** The message of whatever a library threw. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { reasonOf, UsageError } from './errors.js';
+import { placeOf, UsageError } from './errors.js';
 
 /**
  * A value of a file that a user can change.
@@ -23,6 +23,6 @@ function decode(text: string, where: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new UsageError(`${where}: is not valid JSON (${reasonOf(cause)})`, { cause });
+    throw new UsageError(`${where}: is not valid JSON${placeOf(cause)}`);
   }
 }

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { ModelError, reasonOf, show } from './errors.js';
+import { ModelError, placeOf, reasonOf, show } from './errors.js';
 
 /** Larger than any configuration or tokenizer: Gemma's tokenizer.json, one of the largest, has 33 MB. */
 const MAX_BYTES = 256 * 2 ** 20;
@@ -61,7 +61,7 @@ export function decodeJson(bytes: Uint8Array, file: string, field = ''): unknown
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (cause) {
-    throw new ModelError(file, field, `is not JSON in UTF-8 (${reasonOf(cause)})`, { cause });
+    throw new ModelError(file, field, `is not JSON in UTF-8${placeOf(cause)}`);
   }
 }
 

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import { ModelError, reasonOf, TemplateError } from '../files/errors.js';
+import { ModelError, reasonOf, TemplateError, TextLimitError } from '../files/errors.js';
 import { parseJson, readOptional, readOptionalJson } from '../files/json.js';
 import { parseTemplate, runTemplate } from './faithful-jinja.js';
+import { tested } from './self-test.js';
 import { strftime } from './strftime.js';
 import { chatTemplateSchema, parseTokenizerConfig } from './tokenizer-config.js';
 
@@ -19,6 +20,8 @@ export interface RenderOptions {
   /** Whether to end with the opening of an assistant's message, for the model to continue. */
   readonly addGenerationPrompt: boolean;
   readonly variables?: TemplateVariables;
+  /** Milliseconds that it may take; by default as long as it likes. */
+  readonly limitMs?: number;
 }
 
 /** Where a template comes from and what it sees besides the messages. */
@@ -32,7 +35,7 @@ export interface TemplateContext {
 }
 
 /** More than any conversation has messages; a template cannot make a longer list out of a number. */
-const MAX_RANGE = 100_000;
+const MAX_RANGE = 10_000;
 
 /**
  * Turns a conversation into the prompt that the model was trained on, with the Jinja template of the checkpoint.
@@ -41,12 +44,15 @@ const MAX_RANGE = 100_000;
 export class ChatTemplate {
   /** Jinja, or null for a checkpoint without a template (a base model). */
   readonly source: string | null;
+  /** That holds it. */
+  readonly file: string;
   readonly #program: ReturnType<typeof parseTemplate> | null;
   readonly #context: TemplateContext;
 
   /** @throws ModelError for a template that is not Jinja */
   constructor(source: string | null, context: TemplateContext) {
     this.source = source;
+    this.file = context.file;
     this.#context = context;
     this.#program = source === null ? null : this.#guard(() => parseTemplate(source));
   }
@@ -54,8 +60,12 @@ export class ChatTemplate {
   /**
    * @throws TemplateError where the template refuses the messages
    * @throws ModelError for a checkpoint without a template, or one whose template fails
+   * @throws TextLimitError where it takes longer than it may
    */
-  render(messages: readonly ChatMessage[], { addGenerationPrompt, variables: given }: RenderOptions): string {
+  render(
+    messages: readonly ChatMessage[],
+    { addGenerationPrompt, variables: given, limitMs = Number.POSITIVE_INFINITY }: RenderOptions,
+  ): string {
     const { file, namedTokens, now = () => new Date() } = this.#context;
     const program = this.#program;
     if (program === null)
@@ -79,14 +89,14 @@ export class ChatTemplate {
         throw new TemplateError(file, String(reason));
       },
     };
-    return this.#guard(() => runTemplate(program, variables));
+    return this.#guard(() => runTemplate(program, variables, limitMs));
   }
 
   #guard<T>(work: () => T): T {
     try {
       return work();
     } catch (cause) {
-      if (cause instanceof TemplateError) throw cause;
+      if (cause instanceof TemplateError || cause instanceof TextLimitError) throw cause;
       throw new ModelError(this.#context.file, 'chat_template', reasonOf(cause), { cause });
     }
   }
@@ -104,9 +114,15 @@ function range(first: number, last?: number, step = 1): number[] {
  * Reads the chat template of a checkpoint. As in transformers, `chat_template.jinja` wins over tokenizer_config.json,
  * and that over `chat_template.json`.
  *
- * @throws ModelError for a template that is not Jinja or a file that is broken
+ * @throws ModelError for a template that is not Jinja or takes too long, and for a file that is broken
  */
 export async function openChatTemplate(dir: string): Promise<ChatTemplate> {
+  const template = await readChatTemplate(dir);
+  testTemplate(template);
+  return template;
+}
+
+async function readChatTemplate(dir: string): Promise<ChatTemplate> {
   const configFile = join(dir, 'tokenizer_config.json');
   const config = parseTokenizerConfig(await readOptionalJson(dir, 'tokenizer_config.json'), configFile);
   const { namedTokens, chatTemplate } = config;
@@ -125,4 +141,28 @@ export async function openChatTemplate(dir: string): Promise<ChatTemplate> {
     return new ChatTemplate(source, { file, namedTokens });
   }
   return new ChatTemplate(chatTemplate, { file: configFile, namedTokens });
+}
+
+const CONVERSATION: readonly ChatMessage[] = [
+  { role: 'system', content: 'Answer briefly.' },
+  { role: 'user', content: 'What is 2 + 2?' },
+  { role: 'assistant', content: '4' },
+  { role: 'user', content: 'And 3 + 3?' },
+];
+
+/**
+ * Refuses a chat template that takes too long for some words, or makes too much of them. What else it may refuse, such as
+ * a system message, is the request's.
+ *
+ * @throws ModelError
+ */
+function testTemplate(template: ChatTemplate): void {
+  if (template.source === null) return;
+  for (const messages of [CONVERSATION, CONVERSATION.slice(1, 2)]) {
+    try {
+      tested(template.file, 'chat_template', () => template.render(messages, { addGenerationPrompt: true }));
+    } catch (error) {
+      if (error instanceof ModelError && error.cause instanceof TextLimitError) throw error;
+    }
+  }
 }

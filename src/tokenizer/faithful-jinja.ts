@@ -1,5 +1,6 @@
-import { Environment, Interpreter, parse, tokenize } from '@huggingface/jinja';
+import { Environment, parse, tokenize } from '@huggingface/jinja';
 import { isRecord } from '../files/json.js';
+import { BoundedInterpreter } from './bounded-interpreter.js';
 
 type Program = ReturnType<typeof parse>;
 
@@ -23,18 +24,29 @@ export function parseTemplate(source: string): Program {
 
 const withoutLineEnd = (escaped: string): string => (escaped === '\\\n' ? '' : escaped);
 
-/** Another difference: a loop over what is not defined, as `message.tool_calls` often is, has no turns. */
-export function runTemplate(program: Program, variables: Readonly<Record<string, unknown>>): string {
+/**
+ * Another difference: a loop over what is not defined, as `message.tool_calls` often is, has no turns.
+ *
+ * @param limitMs that it may take
+ * @throws TextLimitError
+ */
+export function runTemplate(
+  program: Program,
+  variables: Readonly<Record<string, unknown>>,
+  limitMs: number,
+): string {
   const environment = new Environment();
   for (const [name, value] of Object.entries(variables)) environment.set(name, value);
-  const interpreter = new Interpreter(environment);
+  const interpreter = new BoundedInterpreter(environment, limitMs);
   const evaluate = interpreter.evaluate.bind(interpreter);
   const loopedOver = new WeakSet<object>();
-  interpreter.evaluate = (node: object, scope: object) => {
+  interpreter.evaluate = (node, scope) => {
     const over = iterableOf(node);
     if (over) loopedOver.add(over);
     const value = evaluate(node, scope);
-    return value.type === 'UndefinedValue' && loopedOver.has(node) ? evaluate(EMPTY, scope) : value;
+    return value.type === 'UndefinedValue' && isRecord(node) && loopedOver.has(node)
+      ? evaluate(EMPTY, scope)
+      : value;
   };
   return String(interpreter.run(program).value);
 }

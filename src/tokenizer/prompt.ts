@@ -1,6 +1,28 @@
-import { TemplateError } from '../files/errors.js';
+import { TemplateError, TextLimitError } from '../files/errors.js';
 import type { ChatMessage, ChatTemplate, TemplateVariables } from './chat-template.js';
 import type { Tokenizer } from './tokenizer.js';
+
+/** A prompt as a model reads it. */
+export interface EncodedPrompt {
+  readonly ids: number[];
+  /** The same as text; `null` where the text alone would say something else, by names of special tokens in messages. */
+  readonly text: string | null;
+}
+
+export interface PromptModel {
+  readonly chatTemplate: ChatTemplate;
+  readonly tokenizer: Tokenizer;
+}
+
+/** What encoding a prompt may take. */
+export interface PromptLimits {
+  /** Milliseconds for the chat template. */
+  readonly renderMs: number;
+  /** Characters of the rendered text. */
+  readonly characters: number;
+}
+
+const NO_LIMITS: PromptLimits = { renderMs: 10_000, characters: Number.POSITIVE_INFINITY };
 
 /**
  * Token ids of a conversation that the model is to continue. The template writes every special token itself: where a
@@ -9,23 +31,42 @@ import type { Tokenizer } from './tokenizer.js';
  * @param variables what the template is given besides the messages
  * @throws TemplateError where the template refuses the messages
  * @throws ModelError where the model has no template, or it fails
+ * @throws TextLimitError where the template takes more than 10 s, or makes too much of the messages
  */
 export function encodePrompt(
-  { chatTemplate, tokenizer }: { readonly chatTemplate: ChatTemplate; readonly tokenizer: Tokenizer },
+  model: PromptModel,
   messages: readonly ChatMessage[],
   variables: TemplateVariables = {},
 ): number[] {
-  const render = (shown: readonly ChatMessage[]): string =>
-    chatTemplate.render(shown, { addGenerationPrompt: true, variables });
+  return promptOf(model, messages, variables).ids;
+}
+
+/**
+ * A conversation as {@link encodePrompt} encodes it, with its text.
+ * @throws as encodePrompt
+ */
+export function promptOf(
+  { chatTemplate, tokenizer }: PromptModel,
+  messages: readonly ChatMessage[],
+  variables: TemplateVariables,
+  limits = NO_LIMITS,
+): EncodedPrompt {
+  const render = (shown: readonly ChatMessage[]): string => {
+    const limitMs = limits.renderMs;
+    const text = chatTemplate.render(shown, { addGenerationPrompt: true, variables, limitMs });
+    if (text.length <= limits.characters) return text;
+    throw new TextLimitError(`the prompt has more than ${limits.characters} characters`);
+  };
   if (!messages.some(({ content }) => tokenizer.specialsIn(content ?? '').length > 0)) {
-    return tokenizer.encode(render(messages));
+    const text = render(messages);
+    return { ids: tokenizer.encode(text), text };
   }
   const mark = unusedIn(messages);
   const marked = messages.map((message) => ({
     ...message,
     ...(message.content && { content: breakSpecials(message.content, mark, tokenizer) }),
   }));
-  return encodeMarked(render(marked), mark, tokenizer);
+  return { ids: encodeMarked(render(marked), mark, tokenizer), text: null };
 }
 
 /** A character of the private use area that no message holds. */

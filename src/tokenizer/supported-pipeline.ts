@@ -7,6 +7,7 @@ const patternSchema = z.object({
     error: 'expected a String or a Regex',
   }),
 });
+const replaceSchema = patternSchema.extend({ content: z.string().optional() });
 const splitSchema = patternSchema.extend({ behavior: z.string() });
 const fixedLengthSchema = z.object({ length: z.int().min(1) });
 
@@ -41,11 +42,17 @@ export function checkTextSteps(json: unknown, file: string, at: readonly Propert
     if (!Array.isArray(steps)) continue;
     // Sequences inside sequences say nothing more; without them no file can nest too deep to read.
     if (at.length > 1) throw new ModelError(file, fieldName(at), 'a Sequence in a Sequence is not supported');
-    checkGrowth(steps, file, fieldName([...at, list]));
+    checkSteps(steps, file, fieldName([...at, list]));
     for (const [i, step] of steps.entries()) checkTextSteps(step, file, [...at, list, i]);
   }
   if (json.type === 'FixedLength') parseJson(fixedLengthSchema, json, file, at);
-  if (json.type === 'Replace') parseJson(patternSchema, json, file, at);
+  if (json.type === 'Replace') {
+    const { content = '' } = parseJson(replaceSchema, json, file, at);
+    if (content.length > MAX_CONTENT) {
+      const problem = `${content.length} characters are not supported (at most ${MAX_CONTENT})`;
+      throw new ModelError(file, fieldName([...at, 'content']), problem);
+    }
+  }
   if (json.type !== 'Split') return;
   const { behavior } = parseJson(splitSchema, json, file, at);
   if (/^(isolated|removed)$/i.test(behavior)) return;
@@ -56,15 +63,32 @@ export function checkTextSteps(json: unknown, file: string, at: readonly Propert
 /** Models have five steps at most. */
 const MAX_STEPS = 16;
 
+/** Models replace by one character. */
+const MAX_CONTENT = 16;
+/** What a character may become by all replacements together. */
+const MAX_GROWTH = 256;
+
 /**
- * `ByteLevel` writes most bytes as two: applied again and again, as in a list that was repeated by mistake, it makes
+ * Replacements multiply. `ByteLevel` writes most bytes as two: applied again and again, as in a list that was repeated by mistake, it makes
  * gigabytes of a word.
  */
-function checkGrowth(steps: readonly unknown[], file: string, field: string): void {
+function checkSteps(steps: readonly unknown[], file: string, field: string): void {
   if (steps.length > MAX_STEPS) {
     throw new ModelError(file, field, `${steps.length} steps are not supported (at most ${MAX_STEPS})`);
   }
   if (steps.filter((step) => isRecord(step) && step.type === 'ByteLevel').length > 1) {
     throw new ModelError(file, field, 'more than one ByteLevel is not supported');
   }
+  let growth = 1;
+  for (const step of steps) growth *= growthOf(step);
+  if (growth > MAX_GROWTH) {
+    throw new ModelError(file, field, `make ${growth} characters of one (at most ${MAX_GROWTH})`);
+  }
+}
+
+/** What a pattern that matches nothing puts between characters is beside them. */
+function growthOf(step: unknown): number {
+  if (!isRecord(step) || step.type !== 'Replace' || typeof step.content !== 'string') return 1;
+  const text = isRecord(step.pattern) ? step.pattern.String : undefined;
+  return typeof text === 'string' && text !== '' ? Math.max(1, step.content.length) : 1 + step.content.length;
 }

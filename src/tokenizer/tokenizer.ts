@@ -4,6 +4,7 @@ import { ModelError, reasonOf } from '../files/errors.js';
 import { isRecord, readJson, readOptionalJson } from '../files/json.js';
 import { type ByteDecoder, parseDecoder } from './byte-decoder.js';
 import { faithfulLibrary } from './faithful-library.js';
+import { testTextSteps } from './self-test.js';
 import { stableUnits } from './stable-units.js';
 import { checkTextSteps, splitsAtNothing } from './supported-pipeline.js';
 import { textPrefix } from './text-prefix.js';
@@ -85,12 +86,14 @@ export class Tokenizer {
     checkTextSteps(pre_tokenizer, file, ['pre_tokenizer']);
     const model = isRecord(json.model) ? { ...json.model, type: 'BPE' } : {};
     const parts = { normalizer, pre_tokenizer, model };
+    this.visibleAdded = added.filter(({ special }) => !special);
+    const rules = stableUnits(parts, model, this.visibleAdded);
+    // The others have been read, and take linear time.
+    if (rules === null) this.#guard(() => testTextSteps(parts, file));
     const library = (tokens: typeof added): Library => this.#guard(() => faithfulLibrary(parts, tokens));
     this.#library = library(added);
     let plain: Library | null = null;
-    this.visibleAdded = added.filter(({ special }) => !special);
     this.#plain = () => (plain ??= library(this.visibleAdded));
-    const rules = stableUnits(parts, model, this.visibleAdded);
     const merges = 'merges' in model && Array.isArray(model.merges) ? model.merges : [];
     this.units = rules && new UnitEncoder(this.#library, rules, merges);
   }
@@ -162,6 +165,7 @@ export class Tokenizer {
     try {
       return work();
     } catch (cause) {
+      if (cause instanceof ModelError) throw cause;
       throw new ModelError(this.#file, '', `the tokenizer library rejects it (${reasonOf(cause)})`, {
         cause,
       });

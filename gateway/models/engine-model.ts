@@ -75,8 +75,8 @@ export class EngineModel implements ServedModel {
     if (response) checkOwnResponse(response);
     const { promptIds, unasked } =
       prompt === undefined
-        ? { promptIds: promptOf(engine, textRequest(request).messages), unasked: maxTokens }
-        : completionOf(engine, request, prompt, maxTokens);
+        ? { promptIds: (await promptOf(engine, textRequest(request).messages)).ids, unasked: maxTokens }
+        : await completionOf(engine, request, prompt, maxTokens);
     const room = roomAfter(engine, promptIds);
     const { generation, eosTokenIds } = engine.checkpoint;
     const defaults = samplingDefaults(generation);
@@ -118,14 +118,14 @@ export class EngineModel implements ServedModel {
 }
 
 /** @throws ApiError 400 */
-function completionOf(
+async function completionOf(
   engine: Engine,
   request: GenerationFields,
   prompt: Prompt,
   maxTokens = DEFAULT_LENGTH,
-): { readonly promptIds: readonly number[]; readonly unasked: number } {
+): Promise<{ readonly promptIds: readonly number[]; readonly unasked: number }> {
   checkOwnCompletion(request);
-  const promptIds = rawPromptOf(engine, prompt);
+  const promptIds = await rawPromptOf(engine, prompt);
   if (promptIds) return { promptIds, unasked: Math.min(maxTokens, DEFAULT_LENGTH) };
   const problem =
     "messages: it is unknown which tokens this model's tokenizer puts before a text; send token ids";

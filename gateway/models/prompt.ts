@@ -1,31 +1,39 @@
 import type { Engine } from '../../src/engine/engine.js';
-import { TemplateError } from '../../src/files/errors.js';
+import type { TextTask } from '../../src/engine/text/task.js';
+import { TemplateError, TextLimitError } from '../../src/files/errors.js';
 import type { ChatMessage, TemplateVariables } from '../../src/tokenizer/chat-template.js';
-import { encodePrompt } from '../../src/tokenizer/prompt.js';
+import type { EncodedPrompt } from '../../src/tokenizer/prompt.js';
 import type { Tokenizer } from '../../src/tokenizer/tokenizer.js';
 import { ApiError } from '../errors/api-error.js';
 import type { Prompt } from '../requests/completion-request.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 
 /**
- * Token ids of messages, by the model's template.
+ * Messages as the model reads them, by its template.
  * @param variables what the template is given besides, such as `tools`
- * @throws ApiError 400 for messages that cannot fit or that the template refuses; ModelError for a model without one
+ * @throws ApiError 400 for messages that cannot fit, that the template refuses or that take too long; ModelError for a
+ *   model without a template
  */
-export function promptOf(
+export async function promptOf(
   engine: Engine,
   messages: readonly ChatMessage[],
   variables: TemplateVariables = {},
-): number[] {
+): Promise<EncodedPrompt> {
   const characters = messages.reduce((sum, { content }) => sum + (content?.length ?? 0), 0);
   checkLength(characters, engine.checkpoint.tokenizer, engine.contextLength);
+  return encoded(engine, { messages, variables });
+}
+
+/** @throws ApiError 400 */
+async function encoded({ text }: Engine, task: TextTask): Promise<EncodedPrompt> {
   try {
-    return encodePrompt(engine.checkpoint, messages, variables);
+    return await text.encode(task);
   } catch (error) {
-    if (error instanceof TemplateError) {
-      const message = `messages: the chat template rejects them: ${error.reason}`;
-      throw new ApiError(400, 'invalid_value', message, 'messages');
-    }
+    const problem =
+      error instanceof TemplateError
+        ? `the chat template rejects them: ${error.reason}`
+        : error instanceof TextLimitError && error.message;
+    if (problem) throw new ApiError(400, 'invalid_value', `messages: ${problem}`, 'messages');
     throw error;
   }
 }
@@ -37,16 +45,16 @@ export function promptOf(
  * @returns `null` for a text before which nobody knows which tokens come
  * @throws ApiError 400 for ids that the model does not have, and for a prompt that is empty or cannot fit
  */
-export function rawPromptOf(
-  { checkpoint, contextLength }: Engine,
+export async function rawPromptOf(
+  engine: Engine,
   prompt: Prompt,
-  prefix: Tokenizer['prefix'] = checkpoint.tokenizer.prefix,
-): readonly number[] | null {
-  const { tokenizer, config } = checkpoint;
+  prefix: Tokenizer['prefix'] = engine.checkpoint.tokenizer.prefix,
+): Promise<readonly number[] | null> {
+  const { tokenizer, config } = engine.checkpoint;
   if (typeof prompt === 'string') {
-    checkLength(prompt.length, tokenizer, contextLength);
+    checkLength(prompt.length, tokenizer, engine.contextLength);
     if (prefix === null) return null;
-    const ids = [...prefix, ...tokenizer.encode(prompt)];
+    const ids = [...prefix, ...(await encoded(engine, { text: prompt })).ids];
     if (ids.length > 0) return ids;
     throw new ApiError(400, 'invalid_value', 'messages: must have at least one token', 'messages');
   }
@@ -67,7 +75,7 @@ export function roomAfter({ contextLength }: Engine, promptIds: readonly number[
   throw new ApiError(400, 'context_length_exceeded', message, 'messages');
 }
 
-/** Tokenising stops all streams for a while: a text that cannot possibly fit is refused unread. */
+/** Tokenising takes time: a text that cannot possibly fit is refused unread. */
 function checkLength(
   characters: number,
   { longestToken }: Pick<Tokenizer, 'longestToken'>,

@@ -31,23 +31,19 @@ const unseenFor = (unseen: string): ScorerInput => ({ unseen, promptIds: null, p
  * Of a chat: by the scorer's template.
  * @throws ApiError 400; ModelError where neither side knows the ids of the prompt
  */
-export function conversationInput(
+export async function conversationInput(
   engine: Engine,
   request: GenerationFields,
   { tokenIds }: Pick<Capabilities, 'tokenIds'>,
   response?: ResponseRequest,
-): ScorerInput {
-  const { chatTemplate, tokenizer } = engine.checkpoint;
+): Promise<ScorerInput> {
+  const { chatTemplate } = engine.checkpoint;
   const conversation = response && !isPlain(response) ? null : templateInput(request);
   if (conversation === null) return { ...unseenFor(UNSEEN_MESSAGES), certain: false };
   const { messages, variables, certain } = conversation;
   const templated = chatTemplate.source !== null || tokenIds !== 'return_token_ids';
-  const promptIds = templated ? promptOf(engine, messages, variables) : null;
-  // A server would take the name of a special token in a raw prompt for the token itself.
-  const plain = messages.every(({ content }) => tokenizer.specialsIn(content ?? '').length === 0);
-  const prompt =
-    promptIds && plain ? chatTemplate.render(messages, { addGenerationPrompt: true, variables }) : null;
-  return { unseen: null, promptIds, prompt, certain };
+  const prompt = templated ? await promptOf(engine, messages, variables) : null;
+  return { unseen: null, promptIds: prompt?.ids ?? null, prompt: prompt?.text ?? null, certain };
 }
 
 /** Fields of OpenAI and vLLM by which a server reads something else than the prompt. */
@@ -57,18 +53,18 @@ const OTHER_INPUT = ['suffix', 'prompt_embeds', 'truncate_prompt_tokens'] as con
  * Of a completion: its ids, or the text as the scorer's tokenizer reads it.
  * @throws ApiError 400
  */
-export function promptInput(
+export async function promptInput(
   engine: Engine,
   request: GenerationFields,
   prompt: Prompt,
   { tokenIds, resume }: Pick<Capabilities, 'tokenIds' | 'resume'>,
-): ScorerInput {
+): Promise<ScorerInput> {
   if (OTHER_INPUT.some((name) => (request[name] ?? null) !== null)) return unseenFor(UNSEEN_PROMPT);
   // Ollama's completions put a template around a text. Where ids are told, those of the server count.
   if (tokenIds !== 'return_token_ids' && resume !== 'tokens') return unseenFor(UNKNOWN_TEMPLATE);
   // vLLM's field.
   const prefix = request.add_special_tokens === false ? [] : undefined;
-  const promptIds = rawPromptOf(engine, prompt, prefix);
+  const promptIds = await rawPromptOf(engine, prompt, prefix);
   if (promptIds === null && tokenIds !== 'return_token_ids') return unseenFor(UNKNOWN_PREFIX);
   return { unseen: null, promptIds, prompt: typeof prompt === 'string' ? prompt : null, certain: true };
 }

@@ -121,8 +121,8 @@ export class Scorer {
     const { tokenizer } = engine.checkpoint;
     const { unseen, promptIds, prompt, certain } =
       raw === undefined
-        ? conversationInput(engine, request, capabilities, response)
-        : promptInput(engine, request, raw, capabilities);
+        ? await conversationInput(engine, request, capabilities, response)
+        : await promptInput(engine, request, raw, capabilities);
     const room = roomAfter(engine, promptIds ?? []);
     const most = maxTokensOf(request, room, maxTokens);
     const { scoring, guard, risks } = judging;

@@ -1,7 +1,7 @@
 import { chalkStderr } from 'chalk';
 import { ConfigError } from '../../gateway/config/config-error.js';
 import { EngineError } from '../engine/errors.js';
-import { ModelError, TemplateError, UsageError } from '../files/errors.js';
+import { ModelError, TemplateError, TextLimitError, UsageError } from '../files/errors.js';
 import { SettingsError } from '../uncertainty/settings.js';
 
 /** Errors that a user can do something about, in one line; others with their stack, for a report. */
@@ -34,6 +34,14 @@ function listenProblem(error: NodeJS.ErrnoException & { address?: string; port?:
 
 /** Our own errors, and Node's of the system, such as a disk that is full. */
 function isKnown(error: Error): boolean {
-  const kinds = [ModelError, TemplateError, EngineError, SettingsError, UsageError, ConfigError];
+  const kinds = [
+    ModelError,
+    TemplateError,
+    TextLimitError,
+    EngineError,
+    SettingsError,
+    UsageError,
+    ConfigError,
+  ];
   return kinds.some((kind) => error instanceof kind) || 'syscall' in error;
 }

@@ -17,6 +17,7 @@ import type { FromDecode, FromScore, OpenMessage, Role, ToDecode, ToScore } from
 import { longestSilence, type Machine } from './run-limits.js';
 import { ScoreSequence } from './score-sequence.js';
 import { Share } from './shared-hold.js';
+import { TextWork } from './text/text-work.js';
 import { checkIds } from './token-ids.js';
 
 export interface EngineOptions {
@@ -80,6 +81,8 @@ export class Engine {
   readonly memory: MemoryBudget;
   /** Where its processes are, and who else may use them. */
   readonly host: EngineHost;
+  /** Encodes texts of requests, without holding up this thread. */
+  readonly text: TextWork;
   readonly #threads: Readonly<Record<Role, number>>;
   readonly #now: () => number;
   readonly #passListeners = new Set<(ms: number) => void>();
@@ -89,7 +92,8 @@ export class Engine {
 
   private constructor(checkpoint: Checkpoint, options: EngineOptions, integerFile: string | null) {
     this.checkpoint = checkpoint;
-    const { maxPositions } = checkpoint.config;
+    const { maxPositions, vocabSize } = checkpoint.config;
+    this.text = new TextWork(checkpoint, { dir: checkpoint.dir, vocabSize });
     this.contextLength = Math.min(options.contextLength ?? DEFAULT_CONTEXT_LIMIT, maxPositions);
     this.#now = options.now ?? (() => performance.now());
     const { decode, score } = defaultThreads();
@@ -262,7 +266,7 @@ export class Engine {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.host.decode.close(), this.host.score.close()]);
+    await Promise.all([this.host.decode.close(), this.host.score.close(), this.text.close()]);
   }
 }
 

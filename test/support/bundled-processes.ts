@@ -3,8 +3,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import type { Plugin } from 'vitest/config';
 
-/** How the sources name what their child processes run. */
-const ENTRY = 'new URL(`./child/main$' + '{extname(import.meta.url)}`, import.meta.url)';
+/** How the sources name what their child processes and threads run. */
+const ENTRY = /new URL\(`(\.\/(?:child\/)?main)\$\{extname\(import\.meta\.url\)\}`, import\.meta\.url\)/;
 
 /** Next to node_modules/onnxruntime-node, which is not part of the bundle. */
 const FOLDER = resolve('node_modules/.cache/flinch');
@@ -21,8 +21,9 @@ export const bundledProcesses = (): Plugin => ({
   name: 'bundled-processes',
   enforce: 'pre',
   async transform(code, id) {
-    if (!code.includes(ENTRY)) return null;
-    const entry = fileURLToPath(new URL('./child/main.ts', pathToFileURL(id)));
+    const named = ENTRY.exec(code);
+    if (!named) return null;
+    const entry = fileURLToPath(new URL(`${named[1]}.ts`, pathToFileURL(id)));
     const outfile = resolve(FOLDER, `${basename(id, '.ts')}.mjs`);
     await build({
       entryPoints: [entry],
@@ -34,6 +35,6 @@ export const bundledProcesses = (): Plugin => ({
       external: ['onnxruntime-node'],
       banner: { js: REQUIRE },
     });
-    return code.replace(ENTRY, JSON.stringify(pathToFileURL(outfile).href));
+    return code.replace(named[0], JSON.stringify(pathToFileURL(outfile).href));
   },
 });

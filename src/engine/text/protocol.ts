@@ -1,0 +1,38 @@
+import { ModelError, reasonOf, TemplateError, TextLimitError } from '../../files/errors.js';
+import type { EncodedPrompt } from '../../tokenizer/prompt.js';
+
+/** Where a process finds its tokenizer and template. */
+export interface TextModel {
+  readonly dir: string;
+  readonly vocabSize: number;
+}
+
+/** What a process says: that it has opened its model, and of each task how it ended. */
+export type FromText =
+  | { readonly type: 'ready' }
+  | { readonly type: 'done'; readonly prompt: EncodedPrompt }
+  | { readonly type: 'failed'; readonly failure: Failure };
+
+/** An error as it crosses processes, which forget classes. */
+export type Failure =
+  | { readonly type: 'model'; readonly file: string; readonly field: string; readonly problem: string }
+  | { readonly type: 'template'; readonly file: string; readonly reason: string }
+  | { readonly type: 'text_limit' | 'unknown'; readonly message: string };
+
+export function toFailure(error: unknown): Failure {
+  if (error instanceof ModelError) {
+    const { type, file, field, problem } = error;
+    return { type, file, field, problem };
+  }
+  if (error instanceof TemplateError) {
+    const { type, file, reason } = error;
+    return { type, file, reason };
+  }
+  return { type: error instanceof TextLimitError ? error.type : 'unknown', message: reasonOf(error) };
+}
+
+export function fromFailure(failure: Failure): Error {
+  if (failure.type === 'model') return new ModelError(failure.file, failure.field, failure.problem);
+  if (failure.type === 'template') return new TemplateError(failure.file, failure.reason);
+  return failure.type === 'text_limit' ? new TextLimitError(failure.message) : new Error(failure.message);
+}

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { Observable } from 'rxjs';
 import type { BranchWriter } from '../../src/guard/branch.js';
 import type { Continuation } from '../../src/guard/continuation.js';
@@ -11,6 +12,12 @@ import { continuationOf, stoppedAcross } from './continuation.js';
 import type { UpstreamPiece, UpstreamRequest, UpstreamResponse, UpstreamToken } from './upstream.js';
 import { isText } from './upstream-request.js';
 import type { UpstreamServer } from './upstream-server.js';
+
+/** Tokens that are passed on at once: what else the process does comes in between. */
+const TOKENS_AT_ONCE = 256;
+/** Characters that are tokenised at once. */
+const CHARACTERS_AT_ONCE = 4096;
+const PART = /.{1,4096}/gsu;
 
 /** A server that has begun to answer. */
 export interface Opened {
@@ -48,7 +55,7 @@ export class UpstreamWriter implements BranchWriter {
   readonly #past: Past;
   #written = 0;
   #cut = false;
-  /** Whether it wrote something else than text. */
+  /** Whether it wrote something else than text, or text whose tokens nobody knows. */
   #hidden = false;
 
   constructor(
@@ -84,8 +91,11 @@ export class UpstreamWriter implements BranchWriter {
         let tokens = inserted;
         let pieces: readonly UpstreamPiece[] = [];
         let at = 0;
+        let passed = 0;
         for (let over = false; ; ) {
           for (const token of tokens) {
+            passed += 1;
+            if (passed % TOKENS_AT_ONCE === 0) await setImmediate();
             // One piece of an answer may be all of it.
             if (!gate.open) await gate.opened();
             if (subscriber.closed) return;
@@ -95,7 +105,10 @@ export class UpstreamWriter implements BranchWriter {
             const given = index < begun;
             // Without a scorer as the server counts: to it, an insertion is part of the prompt.
             if (tokenizer || !given) this.#written += 1;
-            if (tokenizer && token.part && token.id === null) unknown.add(token.part);
+            if (tokenizer && token.id === null) {
+              this.#hidden = true;
+              if (token.part) unknown.add(token.part);
+            }
             const event = { ...token, type: 'token.delta', index } as const;
             subscriber.next(given ? { ...event, inserted: true } : event);
             index += 1;
@@ -104,8 +117,11 @@ export class UpstreamWriter implements BranchWriter {
           if (!gate.open) await gate.opened();
           if (subscriber.closed) return;
           if (at === pieces.length) {
-            pieces = (await this.#opened.answer.read()) ?? [];
+            const come = (await this.#opened.answer.read()) ?? [];
+            pieces = tokenizer ? come.flatMap(inParts) : come;
             at = 0;
+          } else if ((pieces[at]?.text.length ?? 0) >= CHARACTERS_AT_ONCE) {
+            await setImmediate();
           }
           const piece = pieces[at++];
           over = !piece;
@@ -191,6 +207,14 @@ export class UpstreamWriter implements BranchWriter {
       : { promptTokens: this.promptTokens, completionTokens: tokens };
     return { type: 'generation.done', finishReason: end.finishReason, usage };
   }
+}
+
+/** A long text that has to be tokenised, part by part. */
+function inParts(piece: UpstreamPiece): readonly UpstreamPiece[] {
+  const { text, tokens, ids, spelt } = piece;
+  if (text.length <= CHARACTERS_AT_ONCE || tokens || ids?.length || spelt !== undefined) return [piece];
+  const parts = text.match(PART) ?? [];
+  return parts.map((part) => ({ ...piece, text: part }));
 }
 
 /** Text that the server sends without tokens is one token of which nothing else is known. */

@@ -4,6 +4,9 @@ import type { KnownToken, UpstreamPiece, UpstreamToken } from '../upstream.js';
 import { IdAlignment, known } from './id-alignment.js';
 import { VocabularyMismatch } from './mismatch.js';
 
+/** Characters of a word that is tokenised as it is written: each time all of it. */
+const MAX_WORD = 8192;
+
 /** What the server says of its own token, and where that stands among the characters that wait. */
 interface Told {
   readonly from: number;
@@ -57,7 +60,7 @@ export class Alignment {
       this.#begun ||= text !== '';
       return [...before, ...this.#ids.push(text, ids ?? [])];
     }
-    return text === '' ? [] : this.#retokenise(text, tokens);
+    return text === '' ? [] : (this.#overlong(text) ?? this.#retokenise(text, tokens));
   }
 
   /**
@@ -120,6 +123,15 @@ export class Alignment {
     }
     this.#in += text.length;
     return this.#withLogprobs(this.#written.push(text));
+  }
+
+  /** A word that would hold up the process, as what is not told: it is passed on, and cannot be scored. */
+  #overlong(text: string): readonly UpstreamToken[] | null {
+    const waiting = this.#written?.waiting ?? '';
+    if (this.#tokenizer.units === null || waiting.length <= MAX_WORD) return null;
+    this.#hidden = true;
+    this.#written = null;
+    return unknown(waiting + text, null);
   }
 
   #withLogprobs(written: readonly RetokenizedToken[]): KnownToken[] {

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { KeyConfig } from '../config/config.js';
 import { ConfigError } from '../config/config-error.js';
+import { isHeaderValue, notSent } from '../config/header-value.js';
 
 /** Shorter ones can be guessed. */
 const MIN_KEY_CHARACTERS = 16;
@@ -42,5 +43,6 @@ export function keyHash({ name, sha256: hash, env: variable }: KeyConfig, env: N
       `the variable ${variable} must contain at least ${MIN_KEY_CHARACTERS} characters`,
     );
   }
+  if (!isHeaderValue(key)) throw new ConfigError(`access.keys: ${name}`, notSent(variable));
   return sha256(key);
 }

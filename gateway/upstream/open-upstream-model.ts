@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import type { UpstreamModelConfig } from '../config/config.js';
 import { ConfigError } from '../config/config-error.js';
+import { isHeaderValue, notSent } from '../config/header-value.js';
 import { ownPlaces, type Places } from '../models/places.js';
 import { Failover, type FailoverOptions } from './failover.js';
 import type { Scorer } from './scorer.js';
@@ -65,8 +66,9 @@ export function credentialsOf(
 ): Pick<UpstreamServerOptions, 'key' | 'headers' | 'secrets'> {
   const read = (variable: string, field: string): string => {
     const value = env[variable];
-    if (value) return value;
-    throw new ConfigError(`${place}.${field}`, `the variable ${variable} is not set`);
+    if (!value) throw new ConfigError(`${place}.${field}`, `the variable ${variable} is not set`);
+    if (!isHeaderValue(value)) throw new ConfigError(`${place}.${field}`, notSent(variable));
+    return value;
   };
   const entries = Object.entries(headers).map(([name, value]) => [
     name.toLowerCase(),

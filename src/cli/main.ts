@@ -18,6 +18,10 @@ try {
 
 /** Loaded when it is needed: it knows the errors of the engine and of the gateway. */
 async function report(error: unknown): Promise<void> {
+  if (error instanceof Error && 'code' in error && error.code === 'EMFILE') {
+    process.stderr.write(`flinch: ${error.message}; raise the limit of open files (ulimit -n)\n`);
+    return;
+  }
   const { reportError } = await import('./errors.js');
   reportError(error);
 }

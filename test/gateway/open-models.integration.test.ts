@@ -71,5 +71,8 @@ describe('checkModels', () => {
       'models.m.upstreams[1].key_env: the variable M_KEY is not set',
     );
     await expect(check(models, { M_KEY: '' })).rejects.toThrow('is not set');
+    await expect(check(models, { M_KEY: 'a-key\n' })).rejects.toThrow(
+      'without white space or a newline at its ends',
+    );
   });
 });

@@ -36,8 +36,8 @@ interface Options {
 /** Apart from those of `flinch calibrate` and of the other benchmarks. */
 const DEFAULT_SEED = 5_000_000;
 
-/** What false alarms and finds are told apart by kind of step for: the guard's score, by each statistic that it offers. */
-const GROUPED = ['adversarial 8/64, max', 'adversarial 8/64, sum', 'entropy, sum'];
+/** Told apart by kind of step: the guard's default, the default before it, and the best of the probabilities. */
+const GROUPED = ['adversarial 16/32, sum', 'adversarial 8/64, max', 'entropy, sum'];
 
 export function detectionCommand(): Command {
   const command = new Command('detection')

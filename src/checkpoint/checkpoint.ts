@@ -7,15 +7,19 @@ import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.js';
 import { type ModelConfig, parseConfig } from './config.js';
 import { embeddingRms } from './embedding-rms.js';
 import { type GenerationDefaults, parseGenerationConfig } from './generation-config.js';
+import type { Conversion } from './gguf/convert.js';
+import { type GgufFacts, isGguf, openGguf } from './gguf/open.js';
 import { readSafetensors, type TensorIndex } from './safetensors.js';
 import { checkTensors, expectedTensors, splitFused } from './weights.js';
 
 /** A model as a folder in the layout of Hugging Face, checked but not loaded: no weight has been read. */
 export interface Checkpoint {
-  /** Name of the folder. */
+  /** Name of the folder, or of the GGUF file. */
   readonly name: string;
   /** Absolute path. */
   readonly dir: string;
+  /** The file that the folder was made of; `null` where it was not. */
+  readonly gguf: GgufFacts | null;
   readonly config: ModelConfig;
   readonly generation: GenerationDefaults;
   readonly tensors: TensorIndex;
@@ -29,43 +33,70 @@ export interface Checkpoint {
   readonly embeddingRms: () => Promise<number>;
 }
 
+export interface OpenCheckpointOptions {
+  /** Called while a GGUF file that is opened for the first time is unpacked. */
+  readonly onConversion?: (progress: Conversion) => void;
+}
+
 /**
- * Opens a checkpoint folder and checks everything that can be checked without reading weights.
+ * Opens a checkpoint folder and checks everything that can be checked without reading weights; or a GGUF file, of which
+ * such a folder is made in the user's cache folder when it is first opened.
  *
  * @throws ModelError naming the file, and the field where there is one
  */
-export async function openCheckpoint(dir: string): Promise<Checkpoint> {
-  const folder = resolve(dir);
-  await checkFolder(folder);
-  const config = parseConfig(await readJson(folder, 'config.json'), join(folder, 'config.json'));
-  const generation = await openGenerationConfig(folder, config);
-  const stored = await readSafetensors(folder);
-  checkTensors(config, stored, folder);
-  const tensors = splitFused(config, stored);
-  let rms: Promise<number> | undefined;
-  const needed = [...expectedTensors(config).keys()];
-  return {
-    name: basename(folder),
-    dir: folder,
-    config,
-    generation,
-    tensors,
-    tokenizer: await openTokenizer(folder, config),
-    chatTemplate: await openChatTemplate(folder),
+export async function openCheckpoint(
+  path: string,
+  { onConversion }: OpenCheckpointOptions = {},
+): Promise<Checkpoint> {
+  const source = resolve(path);
+  if (await isGgufFile(source)) {
+    const { facts, ...parts } = await openGguf(source, onConversion);
+    const { eosTokenIds } = parts.config;
+    return assemble({
+      ...parts,
+      gguf: facts,
+      generation: parseGenerationConfig(undefined, source),
+      eosTokenIds,
+    });
+  }
+  const config = parseConfig(await readJson(source, 'config.json'), join(source, 'config.json'));
+  const generation = await openGenerationConfig(source, config);
+  return assemble({
+    ...{ name: basename(source), dir: source, gguf: null, config, generation },
+    tokenizer: await openTokenizer(source, config),
+    chatTemplate: await openChatTemplate(source),
     eosTokenIds: generation.eosTokenIds ?? config.eosTokenIds,
+  });
+}
+
+async function assemble(
+  parts: Omit<Checkpoint, 'tensors' | 'weightBytes' | 'embeddingRms'>,
+): Promise<Checkpoint> {
+  const stored = await readSafetensors(parts.dir);
+  checkTensors(parts.config, stored, parts.dir);
+  const tensors = splitFused(parts.config, stored);
+  let rms: Promise<number> | undefined;
+  const needed = [...expectedTensors(parts.config).keys()];
+  return {
+    ...parts,
+    tensors,
     weightBytes: needed.reduce((bytes, name) => bytes + (tensors.get(name)?.byteLength ?? 0), 0),
-    embeddingRms: () => (rms ??= embeddingRms(tensors, config.embeddingScale)),
+    embeddingRms: () => (rms ??= embeddingRms(tensors, parts.config.embeddingScale)),
   };
 }
 
-async function checkFolder(dir: string): Promise<void> {
+/** @throws ModelError for what is neither a folder nor such a file */
+async function isGgufFile(path: string): Promise<boolean> {
   try {
-    if ((await stat(dir)).isDirectory()) return;
+    const info = await stat(path);
+    if (info.isDirectory()) return false;
+    if (info.isFile() && (await isGguf(path))) return true;
   } catch (cause) {
-    const problem = isMissing(cause) ? 'the folder is missing' : `cannot be read (${reasonOf(cause)})`;
-    throw new ModelError(dir, '', problem, { cause });
+    const kind = /\.gguf$/i.test(path) ? 'file' : 'folder';
+    const problem = isMissing(cause) ? `the ${kind} is missing` : `cannot be read (${reasonOf(cause)})`;
+    throw new ModelError(path, '', problem, { cause });
   }
-  throw new ModelError(dir, '', 'is not a folder');
+  throw new ModelError(path, '', 'is neither a folder nor a GGUF file');
 }
 
 async function openGenerationConfig(dir: string, config: ModelConfig): Promise<GenerationDefaults> {

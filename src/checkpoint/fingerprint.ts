@@ -2,8 +2,14 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ModelError, reasonOf } from '../files/errors.js';
-import type { Checkpoint } from './checkpoint.js';
+import type { TensorIndex } from './safetensors.js';
 import { PREFIX, parseHeaderLength } from './safetensors-header.js';
+
+/** Of a checkpoint. */
+interface Files {
+  readonly dir: string;
+  readonly tensors: TensorIndex;
+}
 
 const SAMPLE = 2 ** 20;
 
@@ -17,7 +23,7 @@ const known = new WeakMap<object, Promise<string>>();
  * @returns hexadecimal digits
  * @throws ModelError for a file that cannot be read any more
  */
-export function fingerprint(checkpoint: Pick<Checkpoint, 'dir' | 'tensors'>): Promise<string> {
+export function fingerprint(checkpoint: Files): Promise<string> {
   let result = known.get(checkpoint);
   if (!result) {
     result = compute(checkpoint);
@@ -27,7 +33,7 @@ export function fingerprint(checkpoint: Pick<Checkpoint, 'dir' | 'tensors'>): Pr
   return result;
 }
 
-async function compute({ dir, tensors }: Pick<Checkpoint, 'dir' | 'tensors'>): Promise<string> {
+async function compute({ dir, tensors }: Files): Promise<string> {
   const parts: string[] = [];
   for (const name of ['config.json', 'tokenizer.json']) {
     const file = join(dir, name);

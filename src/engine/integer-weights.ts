@@ -1,12 +1,16 @@
-import { randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { type FileHandle, open } from 'node:fs/promises';
 import { decodeElements, ELEMENT_BYTES } from '../checkpoint/elements.js';
 import type { StoredTensor } from '../checkpoint/safetensors.js';
-import { PREFIX } from '../checkpoint/safetensors-header.js';
+import {
+  isWhole,
+  type PlannedTensor,
+  planSafetensors,
+  replaceFile,
+  type SafetensorsPlan,
+  writeAll,
+} from '../checkpoint/safetensors-file.js';
 import { EMBEDDING, expectedTensors } from '../checkpoint/weights.js';
 import { ModelError, reasonOf } from '../files/errors.js';
-import { isMissing } from '../files/json.js';
 import { INTEGER_BLOCK, type IntegerWeights, type ModelSource } from '../graphs/decoder.js';
 import type { ExternalTensor } from '../onnx/graph.js';
 
@@ -20,8 +24,7 @@ const CHUNK_BYTES = 1 << 24;
 
 /**
  * The weights of products, rounded to 8 bits: symmetric, with one scale for each block of 32 inputs of an output. They
- * are made once and kept in a safetensors file; a file that is cut, or of another layout, is made again. Several
- * processes may do so at once: each writes a file of its own, and the last one to finish puts it in place.
+ * are made once and kept in a safetensors file; a file that is cut, or of another layout, is made again.
  *
  * @param file named after the checkpoint's fingerprint: what it holds is not compared with the weights
  * @throws ModelError for weights that are not finite or cannot be read, and where the file cannot be written
@@ -29,7 +32,7 @@ const CHUNK_BYTES = 1 << 24;
 export async function openIntegerWeights(source: ModelSource, file: string): Promise<IntegerWeights> {
   const layout = layOut(source, file);
   try {
-    if (!(await isComplete(layout))) await write(layout, source);
+    if (!(await isWhole(file, layout.plan))) await write(layout, source);
   } catch (cause) {
     if (cause instanceof ModelError) throw cause;
     throw new ModelError(file, '', `cannot be written (${reasonOf(cause)})`, { cause });
@@ -39,8 +42,7 @@ export async function openIntegerWeights(source: ModelSource, file: string): Pro
 
 interface Layout {
   readonly file: string;
-  readonly header: Uint8Array;
-  readonly byteLength: number;
+  readonly plan: SafetensorsPlan;
   readonly weights: IntegerWeights;
 }
 
@@ -53,32 +55,19 @@ function layOut({ config }: ModelSource, file: string): Layout {
       : [{ name, out: out!, blocks: Math.ceil(inner / INTEGER_BLOCK) }],
   );
   // Scales first: they have to lie at multiples of four bytes.
-  const entries = [
+  const entries: PlannedTensor[] = [
     ...matrices.map(({ name, out, blocks }) => ({
-      ...{ name: `${name}.scales`, dtype: 'F32', shape: [out, blocks] },
+      ...{ name: `${name}.scales`, dtype: 'F32' as const, shape: [out, blocks] },
     })),
     ...matrices.map(({ name, out, blocks }) => ({
-      ...{ name: `${name}.integers`, dtype: 'U8', shape: [out, blocks, INTEGER_BLOCK] },
+      ...{ name: `${name}.integers`, dtype: 'U8' as const, shape: [out, blocks, INTEGER_BLOCK] },
     })),
   ];
-  let end = 0;
-  const placed = entries.map(({ name, dtype, shape }) => {
-    const begin = end;
-    end += shape.reduce((product, size) => product * size, dtype === 'U8' ? 1 : 4);
-    return { name, dtype, shape, data_offsets: [begin, end] as const };
-  });
-  const header = encodeHeader({
-    __metadata__: { format: FORMAT },
-    ...Object.fromEntries(placed.map(({ name, ...entry }) => [name, entry])),
-  });
+  const plan = planSafetensors(FORMAT, entries);
   const found = new Map(
-    placed.map(({ name, dtype, shape, data_offsets: [begin, end] }): [string, ExternalTensor] => [
+    entries.map(({ name, dtype, shape }): [string, ExternalTensor] => [
       name,
-      {
-        ...{ name, shape, file },
-        type: dtype === 'U8' ? 'uint8' : 'float32',
-        ...{ offset: header.length + begin, byteLength: end - begin },
-      },
+      { ...{ name, shape, file }, type: dtype === 'U8' ? 'uint8' : 'float32', ...plan.places.get(name)! },
     ]),
   );
   const weights = new Map(
@@ -87,67 +76,24 @@ function layOut({ config }: ModelSource, file: string): Layout {
       { integers: found.get(`${name}.integers`)!, scales: found.get(`${name}.scales`)! },
     ]),
   );
-  return { file, header, byteLength: header.length + end, weights };
+  return { file, plan, weights };
 }
 
-/** Of a safetensors file, padded so that what follows is aligned. */
-function encodeHeader(entries: Readonly<Record<string, unknown>>): Uint8Array {
-  const json = new TextEncoder().encode(JSON.stringify(entries));
-  const length = Math.ceil((PREFIX + json.length) / 64) * 64 - PREFIX;
-  const header = new Uint8Array(PREFIX + length).fill(' '.charCodeAt(0));
-  new DataView(header.buffer).setBigUint64(0, BigInt(length), true);
-  header.set(json, PREFIX);
-  return header;
-}
-
-/** Whether the file is there, of this layout and whole. */
-async function isComplete({ file, header, byteLength }: Layout): Promise<boolean> {
-  let handle: FileHandle | undefined;
-  try {
-    handle = await open(file);
-    const { size } = await handle.stat();
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(header.length), 0, header.length, 0);
-    return size === byteLength && bytesRead === header.length && buffer.equals(header);
-  } catch (cause) {
-    if (isMissing(cause)) return false;
-    throw cause;
-  } finally {
-    await handle?.close();
-  }
-}
-
-async function write({ file, header, weights }: Layout, { tensors }: ModelSource): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
-  const unfinished = `${file}.${randomUUID()}`;
-  const handle = await open(unfinished, 'w');
-  try {
-    await writeAll(handle, header, 0);
+async function write({ file, plan, weights }: Layout, { tensors }: ModelSource): Promise<void> {
+  await replaceFile(file, async (to) => {
+    await writeAll(to, plan.header, 0);
     for (const [name, { integers, scales }] of weights) {
       const tensor = tensors.get(name);
       if (!tensor) throw new Error(`checkpoint: no tensor ${name}`);
       let [integersAt, scalesAt] = [integers.offset, scales.offset];
       for await (const rows of roundedRows(tensor)) {
-        await writeAll(handle, rows.integers, integersAt);
-        await writeAll(handle, new Uint8Array(rows.scales.buffer), scalesAt);
+        await writeAll(to, rows.integers, integersAt);
+        await writeAll(to, new Uint8Array(rows.scales.buffer), scalesAt);
         integersAt += rows.integers.byteLength;
         scalesAt += rows.scales.byteLength;
       }
     }
-    await handle.sync();
-    await handle.close();
-    await rename(unfinished, file);
-  } catch (error) {
-    await handle.close().catch(() => {}); // closed already where renaming failed
-    await rm(unfinished, { force: true });
-    throw error;
-  }
-}
-
-async function writeAll(to: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
-  for (let done = 0; done < bytes.byteLength; ) {
-    const left = bytes.byteLength - done;
-    done += (await to.write(bytes, done, left, position + done)).bytesWritten;
-  }
+  });
 }
 
 interface RoundedRows {

@@ -183,10 +183,19 @@ const escapeRegExp = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/
 export async function openTokenizer(dir: string, config: { readonly vocabSize: number }): Promise<Tokenizer> {
   const file = join(dir, 'tokenizer.json');
   const json = await readJson(dir, 'tokenizer.json');
-  const tokenizer = new Tokenizer(json, await readOptionalJson(dir, 'tokenizer_config.json'), file);
-  if (tokenizer.size > config.vocabSize) {
+  return makeTokenizer(json, await readOptionalJson(dir, 'tokenizer_config.json'), { file, ...config });
+}
+
+/** @throws ModelError as {@link openTokenizer} does, with the name of the file */
+export function makeTokenizer(
+  json: unknown,
+  configJson: unknown,
+  { file, vocabSize }: { readonly file: string; readonly vocabSize: number },
+): Tokenizer {
+  const tokenizer = new Tokenizer(json, configJson, file);
+  if (tokenizer.size > vocabSize) {
     const last = tokenizer.size - 1;
-    const problem = `${tokenizer.tokenText(last)} has id ${last}, but the model's vocabulary ends before ${config.vocabSize}`;
+    const problem = `${tokenizer.tokenText(last)} has id ${last}, but the model's vocabulary ends before ${vocabSize}`;
     throw new ModelError(file, 'model.vocab', problem);
   }
   return tokenizer;

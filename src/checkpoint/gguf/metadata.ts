@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { ModelError } from '../../files/errors.js';
+import { oneOf, parseJson } from '../../files/json.js';
+import type { GgufHeader } from './header.js';
+import { ropeFactors } from './rope-factors.js';
+
+/** Architectures of GGUF, by `general.architecture`, that are a family of ours. Mistral's are `llama`. */
+export const ARCHITECTURES = ['llama', 'qwen2'] as const;
+export type Architecture = (typeof ARCHITECTURES)[number];
+
+const number = z.number();
+/** Those of `ARCHITECTURE.*`. Sizes are checked as those of config.json. */
+const schema = z.object({
+  block_count: number,
+  context_length: number,
+  embedding_length: number,
+  feed_forward_length: number,
+  expert_count: z.literal(0, 'mixtures of experts are not supported').optional(),
+  'attention.head_count': number,
+  'attention.head_count_kv': number.optional(),
+  'attention.key_length': number.optional(),
+  'attention.value_length': number.optional(),
+  'attention.layer_norm_rms_epsilon': number,
+  'rope.dimension_count': number.optional(),
+  'rope.freq_base': number.optional(),
+  'rope.scaling.type': z.string().optional(),
+  'rope.scaling.factor': number.optional(),
+  'rope.scaling.original_context_length': number.optional(),
+});
+
+const generalSchema = z.object({
+  'general.architecture': oneOf(ARCHITECTURES),
+  'split.count': z
+    .int()
+    .max(1, 'a file that was split is not supported; join its parts with llama-gguf-split --merge')
+    .optional(),
+});
+
+export const architectureOf = ({ metadata }: Pick<GgufHeader, 'metadata'>, file: string): Architecture =>
+  parseJson(generalSchema, Object.fromEntries(metadata), file)['general.architecture'];
+
+/**
+ * What config.json would say.
+ *
+ * @param rope contents of `rope_freqs.weight`, where the file has it
+ * @throws ModelError naming the field
+ */
+export function configJson(
+  { metadata, tensors }: GgufHeader,
+  rope: Float32Array | null,
+  file: string,
+): Readonly<Record<string, unknown>> {
+  const architecture = architectureOf({ metadata }, file);
+  const prefix = `${architecture}.`;
+  const own = [...metadata].flatMap(([key, value]) =>
+    key.startsWith(prefix) ? [[key.slice(prefix.length), value] as const] : [],
+  );
+  const raw = parseJson(schema, Object.fromEntries(own), file, [architecture]);
+  const heads = raw['attention.head_count'];
+  const headDim = raw['attention.key_length'] ?? raw.embedding_length / heads;
+  const values = raw['attention.value_length'] ?? headDim;
+  if (values !== headDim) {
+    throw new ModelError(
+      file,
+      `${prefix}attention.value_length`,
+      `${values} differs from that of keys, ${headDim}`,
+    );
+  }
+  const embedding = tensors.get('token_embd.weight');
+  if (!embedding) throw new ModelError(file, 'token_embd.weight', 'is missing');
+  const turned = raw['rope.dimension_count'] ?? headDim;
+  const theta = raw['rope.freq_base'] ?? 10_000;
+  const scaling = rope ? ropeFactors(rope, { theta, headDim }, file) : scalingOf(raw);
+  const has = (name: string): boolean => tensors.has(`blk.0.${name}.bias`);
+  return {
+    model_type: architecture,
+    hidden_size: raw.embedding_length,
+    intermediate_size: raw.feed_forward_length,
+    num_hidden_layers: raw.block_count,
+    num_attention_heads: heads,
+    num_key_value_heads: raw['attention.head_count_kv'] ?? heads,
+    head_dim: headDim,
+    vocab_size: embedding.dims[1] ?? 1,
+    rms_norm_eps: raw['attention.layer_norm_rms_epsilon'],
+    max_position_embeddings: raw.context_length,
+    rope_theta: theta,
+    ...(scaling && { rope_scaling: scaling }),
+    ...(turned !== headDim && { partial_rotary_factor: turned / headDim }),
+    tie_word_embeddings: !tensors.has('output.weight'),
+    ...(architecture === 'llama' && { attention_bias: has('attn_q'), mlp_bias: has('ffn_gate') }),
+  };
+}
+
+function scalingOf(raw: z.output<typeof schema>): Readonly<Record<string, unknown>> | null {
+  const type = raw['rope.scaling.type'] ?? 'none';
+  if (type === 'none') return null;
+  return {
+    rope_type: type,
+    factor: raw['rope.scaling.factor'],
+    original_max_position_embeddings: raw['rope.scaling.original_context_length'],
+  };
+}

@@ -1,0 +1,172 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { cacheFolder } from '../../files/cache-folder.js';
+import { ModelError, reasonOf } from '../../files/errors.js';
+import { ChatTemplate } from '../../tokenizer/chat-template.js';
+import { makeTokenizer, type Tokenizer } from '../../tokenizer/tokenizer.js';
+import { parseTokenizerConfig } from '../../tokenizer/tokenizer-config.js';
+import { type ModelConfig, parseConfig } from '../config.js';
+import { digestLarge } from '../fingerprint.js';
+import { type Conversion, convertGguf } from './convert.js';
+import { GGUF_MAGIC, type GgufHeader, parseGguf } from './header.js';
+import { architectureOf, configJson } from './metadata.js';
+import { ggufTokenizer } from './tokenizer.js';
+import { type GgufWeight, ggufWeights, ROPE_FACTORS } from './weights.js';
+
+/** Read at first; metadata with a vocabulary is longer. */
+const FIRST_BYTES = 2 ** 22;
+/** The metadata of a model with 262 144 tokens has 16 MB. */
+const MAX_HEADER = 2 ** 28;
+
+/** What a GGUF file holds, as a checkpoint folder that was made of it. */
+export interface GgufCheckpoint {
+  /** That of the file, without `.gguf`. */
+  readonly name: string;
+  readonly dir: string;
+  readonly config: ModelConfig;
+  readonly tokenizer: Tokenizer;
+  readonly chatTemplate: ChatTemplate;
+  readonly facts: GgufFacts;
+}
+
+export interface GgufFacts {
+  /** Absolute path. */
+  readonly file: string;
+  /** How many tensors there are of each type. */
+  readonly types: Readonly<Record<string, number>>;
+  readonly bitsPerWeight: number;
+}
+
+/** Whether a file begins as GGUF files do, whatever its name: those of Ollama are named by their digest. */
+export async function isGguf(file: string): Promise<boolean> {
+  const handle = await open(file);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0);
+    return bytesRead === 4 && buffer.toString('latin1') === GGUF_MAGIC;
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Opens a GGUF file. Its weights are unpacked into the user's cache folder when it is first opened; everything else is
+ * checked before.
+ *
+ * @param file absolute path
+ * @throws ModelError naming file and field
+ */
+export async function openGguf(
+  file: string,
+  onProgress?: (progress: Conversion) => void,
+): Promise<GgufCheckpoint> {
+  const { header, rope, digest } = await readSource(file);
+  const texts = ggufTexts(header, rope, file);
+  const { weights, config, tokenizer, chatTemplate } = checkGguf(header, texts, file);
+  const dir = join(cacheFolder(), 'gguf', digest);
+  const json = (value: unknown): string => `${JSON.stringify(value)}\n`;
+  await convertGguf({
+    ...{ file, folder: dir, weights, onProgress },
+    texts: {
+      'config.json': json(texts.config),
+      'tokenizer.json': json(texts.tokenizer),
+      'tokenizer_config.json': json(texts.tokenizerConfig),
+    },
+  });
+  const name = basename(file).replace(/\.gguf$/i, '');
+  return { name, dir, config, tokenizer, chatTemplate, facts: factsOf(header, file) };
+}
+
+/** The JSON files that a checkpoint folder would have. */
+export interface GgufTexts {
+  readonly config: unknown;
+  readonly tokenizer: unknown;
+  readonly tokenizerConfig: unknown;
+}
+
+/** @param rope contents of `rope_freqs.weight`, where the file has it */
+export function ggufTexts(header: GgufHeader, rope: Float32Array | null, file: string): GgufTexts {
+  const config = configJson(header, rope, file);
+  const { tokenizer, config: tokenizerConfig, bosTokenId, eosTokenIds } = ggufTokenizer(header, file);
+  return {
+    config: { ...config, bos_token_id: bosTokenId, eos_token_id: eosTokenIds },
+    tokenizer,
+    tokenizerConfig,
+  };
+}
+
+interface Checked {
+  readonly config: ModelConfig;
+  readonly weights: readonly GgufWeight[];
+  readonly tokenizer: Tokenizer;
+  readonly chatTemplate: ChatTemplate;
+}
+
+/** @throws ModelError for parts that are not supported, or do not fit together */
+export function checkGguf(header: GgufHeader, texts: GgufTexts, file: string): Checked {
+  const config = parseConfig(texts.config, file);
+  const weights = ggufWeights(header, config, { architecture: architectureOf(header, file), file });
+  const tokenizer = makeTokenizer(texts.tokenizer, texts.tokenizerConfig, {
+    file,
+    vocabSize: config.vocabSize,
+  });
+  const { namedTokens, chatTemplate } = parseTokenizerConfig(texts.tokenizerConfig, file);
+  return { config, weights, tokenizer, chatTemplate: new ChatTemplate(chatTemplate, { file, namedTokens }) };
+}
+
+interface Source {
+  readonly header: GgufHeader;
+  readonly rope: Float32Array | null;
+  /** What tells the file from another. */
+  readonly digest: string;
+}
+
+async function readSource(file: string): Promise<Source> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(file);
+    const header = await readHeader(handle, file);
+    const digest = await digestLarge(file, async () => header.byteLength);
+    return { header, rope: await readRope(handle, header, file), digest };
+  } catch (cause) {
+    if (cause instanceof ModelError) throw cause;
+    throw new ModelError(file, '', `cannot be read (${reasonOf(cause)})`, { cause });
+  } finally {
+    await handle?.close();
+  }
+}
+
+async function readHeader(handle: FileHandle, file: string): Promise<GgufHeader> {
+  const { size } = await handle.stat();
+  for (let length = FIRST_BYTES; length <= MAX_HEADER; length *= 4) {
+    const { buffer, bytesRead } = await handle.read(new Uint8Array(Math.min(length, size)), { position: 0 });
+    const header = parseGguf(buffer.subarray(0, bytesRead), size, file);
+    if (header) return header;
+  }
+  throw new ModelError(file, 'metadata', `is longer than ${MAX_HEADER} bytes`);
+}
+
+async function readRope(handle: FileHandle, header: GgufHeader, file: string): Promise<Float32Array | null> {
+  const tensor = header.tensors.get(ROPE_FACTORS);
+  if (!tensor) return null;
+  const { offset, byteLength, type } = tensor;
+  if (type.name !== 'F32' || byteLength === null || byteLength > 4096) {
+    throw new ModelError(
+      file,
+      ROPE_FACTORS,
+      `is ${type.name} of ${byteLength} bytes, expected F32 of at most 4096`,
+    );
+  }
+  const { buffer } = await handle.read(new Uint8Array(byteLength), { position: offset });
+  return new Float32Array(buffer.buffer);
+}
+
+function factsOf({ tensors }: GgufHeader, file: string): GgufFacts {
+  const types: Record<string, number> = {};
+  let [bytes, elements] = [0, 0];
+  for (const { type, dims, byteLength } of tensors.values()) {
+    types[type.name] = (types[type.name] ?? 0) + 1;
+    bytes += byteLength ?? 0;
+    elements += dims.reduce((product, size) => product * size, 1);
+  }
+  return { file, types, bitsPerWeight: (8 * bytes) / elements };
+}

@@ -1,0 +1,48 @@
+import { ModelError } from '../../files/errors.js';
+
+/** Pieces of SentencePiece have 16 characters by default; a long one has as many ways to be cut as characters. */
+const MAX_LENGTH = 512;
+
+interface ScoredPieces {
+  readonly tokens: readonly string[];
+  readonly scores: readonly number[];
+  /** Whether a token can be made by merging, and be merged. */
+  readonly mergeable: readonly boolean[];
+}
+
+/**
+ * The merges of a SentencePiece BPE, of which a GGUF file has only the scores: of all pieces that two others make, the
+ * one with the highest score is made first. As `transformers` finds them in a SentencePiece model.
+ *
+ * @throws ModelError for a score that is not finite, or a piece too long
+ */
+export function mergesByScore(
+  { tokens, scores, mergeable }: ScoredPieces,
+  file: string,
+): (readonly [string, string])[] {
+  const ids = new Map(tokens.flatMap((token, i) => (mergeable[i] ? [[token, i] as const] : [])));
+  const merges: { readonly score: number; readonly made: readonly [number, number] }[] = [];
+  for (const [token, i] of ids) {
+    const score = scores[i] ?? Number.NaN;
+    if (!Number.isFinite(score))
+      throw new ModelError(file, `tokenizer.ggml.scores[${i}]`, `${score} is not finite`);
+    if (token.length > MAX_LENGTH) {
+      throw new ModelError(
+        file,
+        `tokenizer.ggml.tokens[${i}]`,
+        `has ${token.length} characters (at most ${MAX_LENGTH})`,
+      );
+    }
+    const cuts = [];
+    for (let at = 1; at < token.length; at += 1) {
+      const [left, right] = [ids.get(token.slice(0, at)), ids.get(token.slice(at))];
+      if (left !== undefined && right !== undefined) cuts.push([left, right] as const);
+    }
+    cuts.sort(([a, b], [c, d]) => a - c || b - d);
+    for (const made of cuts) merges.push({ score, made });
+  }
+  // Sorting is stable: equal scores stay in the order of the vocabulary.
+  return merges
+    .toSorted((a, b) => b.score - a.score)
+    .map(({ made: [left, right] }) => [tokens[left] ?? '', tokens[right] ?? ''] as const);
+}

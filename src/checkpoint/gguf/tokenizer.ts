@@ -1,0 +1,207 @@
+import { z } from 'zod';
+import { ModelError, show } from '../../files/errors.js';
+import { oneOf, parseJson } from '../../files/json.js';
+import type { GgufHeader } from './header.js';
+import { PRE_TOKENIZERS, preTokenizer } from './pre-tokenizers.js';
+import { mergesByScore } from './score-merges.js';
+
+const id = z
+  .int()
+  .min(0)
+  .lt(2 ** 24);
+const strings = z.array(z.string());
+const numbers = z.array(z.number());
+
+const schema = z.object({
+  'tokenizer.ggml.model': oneOf(['gpt2', 'llama']),
+  'tokenizer.ggml.pre': z.string().optional(),
+  'tokenizer.ggml.tokens': strings.min(1),
+  'tokenizer.ggml.token_type': numbers.optional(),
+  'tokenizer.ggml.scores': numbers.optional(),
+  'tokenizer.ggml.merges': strings.optional(),
+  'tokenizer.ggml.bos_token_id': id.optional(),
+  'tokenizer.ggml.eos_token_id': id.optional(),
+  'tokenizer.ggml.eot_token_id': id.optional(),
+  'tokenizer.ggml.eom_token_id': id.optional(),
+  'tokenizer.ggml.unknown_token_id': id.optional(),
+  'tokenizer.ggml.add_bos_token': z.boolean().optional(),
+  'tokenizer.ggml.add_space_prefix': z.boolean().optional(),
+  'tokenizer.chat_template': z.string().optional(),
+});
+type Raw = z.output<typeof schema>;
+
+/** Values of `token_type`. */
+const [NORMAL, UNKNOWN, CONTROL, USER_DEFINED] = [1, 2, 3, 4];
+
+/** Of `llama`, where the file does not say. */
+const ASSUMED: Readonly<Record<string, number | undefined>> = { unknown: 0, bos: 1, eos: 2 };
+
+/** Control tokens that end an answer, whatever `eos_token_id` says, as in llama.cpp. */
+const ENDS = new Set([
+  ...[
+    '<|eot_id|>',
+    '<|eom_id|>',
+    '<|im_end|>',
+    '<|end|>',
+    '<end_of_turn>',
+    '<|endoftext|>',
+    '<|end_of_text|>',
+  ],
+]);
+
+/** What tokenizer.json and tokenizer_config.json would say, and which ids begin and end a text. */
+export interface GgufTokenizer {
+  readonly tokenizer: unknown;
+  readonly config: unknown;
+  readonly bosTokenId: number | null;
+  readonly eosTokenIds: readonly number[];
+}
+
+/** @throws ModelError naming the field */
+export function ggufTokenizer({ metadata }: Pick<GgufHeader, 'metadata'>, file: string): GgufTokenizer {
+  const raw = parseJson(schema, Object.fromEntries(metadata), file);
+  const tokens = raw['tokenizer.ggml.tokens'].map((token, i) => token || `[EMPTY_${i}]`);
+  const ids = idsOf(tokens, file);
+  const types = listOf(raw, 'tokenizer.ggml.token_type', tokens.length, file) ?? tokens.map(() => NORMAL);
+  const idOf = (name: 'bos' | 'eos' | 'eot' | 'eom' | 'unknown') => {
+    const key = `tokenizer.ggml.${name}_token_id` as const;
+    const found = raw[key] ?? (raw['tokenizer.ggml.model'] === 'llama' ? ASSUMED[name] : undefined);
+    if (found === undefined || found < tokens.length) return found;
+    throw new ModelError(file, key, `${found} is outside the vocabulary of ${tokens.length}`);
+  };
+  const [bos, eos, unknown] = [idOf('bos'), idOf('eos'), idOf('unknown')];
+  const ends = [eos, idOf('eot'), idOf('eom')];
+  const named = tokens.flatMap((token, i) => (types[i] === CONTROL && ENDS.has(token) ? [i] : []));
+
+  const added = tokens.flatMap((content, i) => {
+    const special = types[i] === CONTROL || types[i] === UNKNOWN;
+    if (!special && types[i] !== USER_DEFINED) return [];
+    return [{ id: i, content, special, normalized: false, lstrip: false, rstrip: false, single_word: false }];
+  });
+  const vocab = Object.fromEntries(ids);
+  const kind =
+    raw['tokenizer.ggml.model'] === 'gpt2'
+      ? byteLevel(raw, ids, file)
+      : sentencePiece(raw, { tokens, types, unknown: tokens[unknown ?? 0] ?? null }, file);
+  const begins = raw['tokenizer.ggml.add_bos_token'] ?? kind.begins;
+  return {
+    tokenizer: {
+      version: '1.0',
+      added_tokens: added,
+      ...kind.parts,
+      post_processor: begins && bos !== undefined ? beginsWith(tokens[bos] ?? '', bos) : null,
+      model: { type: 'BPE', vocab, ...kind.model },
+    },
+    config: {
+      ...(bos !== undefined && { bos_token: tokens[bos] }),
+      ...(eos !== undefined && { eos_token: tokens[eos] }),
+      chat_template: raw['tokenizer.chat_template'] ?? null,
+    },
+    bosTokenId: bos ?? null,
+    eosTokenIds: [...new Set([...ends.filter((end) => end !== undefined), ...named])],
+  };
+}
+
+interface Kind {
+  readonly begins: boolean;
+  readonly parts: Readonly<Record<'normalizer' | 'pre_tokenizer' | 'decoder', unknown>>;
+  readonly model: Readonly<Record<string, unknown>>;
+}
+
+function byteLevel(raw: Raw, ids: ReadonlyMap<string, number>, file: string): Kind {
+  const name = raw['tokenizer.ggml.pre'];
+  const pre = name === undefined ? undefined : PRE_TOKENIZERS.get(name);
+  if (!pre) {
+    const problem = name === undefined ? 'is missing' : `${show(name)} is not supported`;
+    throw new ModelError(
+      file,
+      'tokenizer.ggml.pre',
+      `${problem} (supported: ${[...PRE_TOKENIZERS.keys()].join(', ')})`,
+    );
+  }
+  const merges = raw['tokenizer.ggml.merges'];
+  if (!merges) throw new ModelError(file, 'tokenizer.ggml.merges', 'is missing');
+  const pairs = merges.map((merge, i) => {
+    const space = merge.indexOf(' ', 1);
+    const [left, right] = [merge.slice(0, Math.max(0, space)), merge.slice(space + 1)];
+    const missing = [left, right, left + right].find((token) => !ids.has(token));
+    if (missing === undefined) return [left, right] as const;
+    throw new ModelError(file, `tokenizer.ggml.merges[${i}]`, `${show(merge)}: ${show(missing)} is no token`);
+  });
+  return {
+    begins: pre.begins,
+    parts: {
+      normalizer: null,
+      pre_tokenizer: preTokenizer(pre),
+      decoder: { type: 'ByteLevel', add_prefix_space: false, trim_offsets: false, use_regex: false },
+    },
+    model: { merges: pairs, ignore_merges: pre.ignoreMerges },
+  };
+}
+
+interface Pieces {
+  readonly tokens: readonly string[];
+  readonly types: readonly number[];
+  readonly unknown: string | null;
+}
+
+function sentencePiece(raw: Raw, { tokens, types, unknown }: Pieces, file: string): Kind {
+  const scores = listOf(raw, 'tokenizer.ggml.scores', tokens.length, file);
+  if (!scores) throw new ModelError(file, 'tokenizer.ggml.scores', 'is missing');
+  const mergeable = tokens.map((_, i) => types[i] === NORMAL || types[i] === USER_DEFINED);
+  const spaced = raw['tokenizer.ggml.add_space_prefix'] ?? true;
+  const replace = { type: 'Replace', pattern: { String: ' ' }, content: '▁' };
+  return {
+    begins: true,
+    parts: {
+      normalizer: spaced
+        ? { type: 'Sequence', normalizers: [{ type: 'Prepend', prepend: '▁' }, replace] }
+        : replace,
+      pre_tokenizer: null,
+      decoder: {
+        type: 'Sequence',
+        decoders: [
+          { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
+          { type: 'ByteFallback' },
+          { type: 'Fuse' },
+          ...(spaced ? [{ type: 'Strip', content: ' ', start: 1, stop: 0 }] : []),
+        ],
+      },
+    },
+    model: {
+      merges: mergesByScore({ tokens, scores, mergeable }, file),
+      ...{ unk_token: unknown, fuse_unk: true, byte_fallback: true },
+    },
+  };
+}
+
+function idsOf(tokens: readonly string[], file: string): ReadonlyMap<string, number> {
+  const ids = new Map<string, number>();
+  for (const [i, token] of tokens.entries()) {
+    const other = ids.get(token);
+    if (other !== undefined) {
+      throw new ModelError(file, `tokenizer.ggml.tokens[${i}]`, `${show(token)} is also token ${other}`);
+    }
+    ids.set(token, i);
+  }
+  return ids;
+}
+
+/** One entry for each token. */
+function listOf(
+  raw: Raw,
+  key: 'tokenizer.ggml.token_type' | 'tokenizer.ggml.scores',
+  length: number,
+  file: string,
+): readonly number[] | undefined {
+  const list = raw[key];
+  if (list === undefined || list.length === length) return list;
+  throw new ModelError(file, key, `has ${list.length} entries for ${length} tokens`);
+}
+
+const beginsWith = (content: string, id: number) => ({
+  type: 'TemplateProcessing',
+  single: [{ SpecialToken: { id: content, type_id: 0 } }, { Sequence: { id: 'A', type_id: 0 } }],
+  pair: [],
+  special_tokens: { [content]: { id: content, ids: [id], tokens: [content] } },
+});

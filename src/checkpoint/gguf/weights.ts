@@ -1,0 +1,96 @@
+import { ModelError, show } from '../../files/errors.js';
+import type { ModelConfig } from '../config.js';
+import { expectedTensors } from '../weights.js';
+import type { GgufHeader, GgufTensor } from './header.js';
+import type { Architecture } from './metadata.js';
+import { GGUF_TYPES, type GgufLayout } from './types.js';
+
+/** Our names of a layer's parts by those of GGUF. Sources: llama.cpp, gguf-py/gguf/tensor_mapping.py. */
+const LAYER_PARTS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    input_layernorm: 'attn_norm',
+    'self_attn.q_proj': 'attn_q',
+    'self_attn.k_proj': 'attn_k',
+    'self_attn.v_proj': 'attn_v',
+    'self_attn.o_proj': 'attn_output',
+    post_attention_layernorm: 'ffn_norm',
+    'mlp.gate_proj': 'ffn_gate',
+    'mlp.up_proj': 'ffn_up',
+    'mlp.down_proj': 'ffn_down',
+  }),
+);
+const PARTS: ReadonlyMap<string, string> = new Map(
+  Object.entries({ 'model.embed_tokens': 'token_embd', 'model.norm': 'output_norm', lm_head: 'output' }),
+);
+
+/** Frequencies, which are read with the configuration. */
+export const ROPE_FACTORS = 'rope_freqs.weight';
+
+/** A weight of the decoder and where it is. */
+export interface GgufWeight {
+  /** That of Hugging Face. */
+  readonly name: string;
+  /** As in safetensors: rows first. */
+  readonly shape: readonly number[];
+  readonly tensor: GgufTensor;
+  readonly layout: GgufLayout;
+  /** Rows of a head whose halves the file keeps interleaved: `llama` alone, for another order of RoPE's pairs. */
+  readonly interleaved: number | null;
+}
+
+/**
+ * The weights that the decoder reads.
+ *
+ * @throws ModelError naming the tensor that is missing, of another shape or a type that is not read, or one that the
+ *   decoder does not know: it would change the computation
+ */
+export function ggufWeights(
+  { tensors }: Pick<GgufHeader, 'tensors'>,
+  config: ModelConfig,
+  { architecture, file }: { readonly architecture: Architecture; readonly file: string },
+): readonly GgufWeight[] {
+  const left = new Map(tensors);
+  left.delete(ROPE_FACTORS);
+  const weights = [...expectedTensors(config)].map(([name, shape]): GgufWeight => {
+    const ggufName = nameIn(name);
+    const tensor = left.get(ggufName);
+    left.delete(ggufName);
+    const dims = shape.toReversed();
+    if (!tensor) throw new ModelError(file, ggufName, `is missing (expected ${show(dims)})`);
+    if (!equal(tensor.dims, dims)) {
+      throw new ModelError(
+        file,
+        ggufName,
+        `has dimensions ${show(tensor.dims)}, the metadata implies ${show(dims)}`,
+      );
+    }
+    const { layout } = tensor.type;
+    if (!layout) {
+      throw new ModelError(
+        file,
+        ggufName,
+        `${tensor.type.name} is not supported (supported: ${GGUF_TYPES.join(', ')})`,
+      );
+    }
+    const turned = architecture === 'llama' && /\.attn_[qk]\./.test(ggufName);
+    if (turned && shape.length === 1 && layout.elements > 1) {
+      throw new ModelError(file, ggufName, `is a vector of ${tensor.type.name}, which is not supported`);
+    }
+    return { name, shape, tensor, layout, interleaved: turned ? config.headDim : null };
+  });
+  const [unknown] = left.keys();
+  if (unknown !== undefined) {
+    throw new ModelError(file, unknown, `is no weight of a ${architecture} model that is supported`);
+  }
+  return weights;
+}
+
+/** `model.layers.3.self_attn.q_proj.weight` → `blk.3.attn_q.weight`. */
+function nameIn(name: string): string {
+  const [, stem = '', kind] = /^(.*)\.(weight|bias)$/.exec(name) ?? [];
+  const [, layer, part = ''] = /^model\.layers\.(\d+)\.(.*)$/.exec(stem) ?? [];
+  return layer === undefined ? `${PARTS.get(stem)}.${kind}` : `blk.${layer}.${LAYER_PARTS.get(part)}.${kind}`;
+}
+
+const equal = (a: readonly number[], b: readonly number[]): boolean =>
+  a.length === b.length && a.every((size, i) => size === b[i]);

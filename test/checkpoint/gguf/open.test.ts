@@ -1,0 +1,152 @@
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
+import { fingerprint } from '#src/checkpoint/fingerprint.js';
+import type { Conversion } from '#src/checkpoint/gguf/convert.js';
+import { Sessions } from '#src/engine/child/graph-sessions.js';
+import { runForward } from '#src/engine/child/score-pass.js';
+import { KvCache } from '#src/engine/kv-cache.js';
+import { RotaryEmbedding } from '#src/graphs/rope.js';
+import { useFolder } from '../../support/cli.js';
+import { encodeGguf, ggufFile, ggufParts } from '../../support/gguf.js';
+import { largestDifference } from '../../support/golden.js';
+import { fixture, modelError } from '../../support/graphs.js';
+
+const folder = useFolder();
+const { XDG_CACHE_HOME } = process.env;
+beforeAll(() => {
+  process.env.XDG_CACHE_HOME = folder.path('cache');
+});
+afterAll(() => {
+  if (XDG_CACHE_HOME === undefined) delete process.env.XDG_CACHE_HOME;
+  else process.env.XDG_CACHE_HOME = XDG_CACHE_HOME;
+});
+
+const scored = z.object({ ids: z.array(z.number()), logprobs: z.array(z.number()) });
+/** Made by `make.py`: float64 values of `transformers` with the weights that `gguf` dequantises, ids of SentencePiece. */
+const golden = z
+  .object({
+    'tiny-llama': scored,
+    'tiny-qwen2': scored,
+    pieces: z.array(z.object({ text: z.string(), ids: z.array(z.number()) })),
+  })
+  .parse(JSON.parse(readFileSync('test/fixtures/gguf/golden.json', 'utf8')));
+
+describe.each(['tiny-llama', 'tiny-qwen2'] as const)('%s.gguf', (name) => {
+  it('gives the log-probabilities of its own weights, of seven types, dequantised', async () => {
+    const checkpoint = await openCheckpoint(ggufFile(name));
+    const { config } = checkpoint;
+    const { ids, logprobs } = golden[name];
+    const session = await new Sessions(checkpoint, { threads: 1 }).get({
+      ...{ kind: 'forward', sequences: 1, result: 'statistics' },
+    });
+    const runtime = { config, rotary: new RotaryEmbedding(config), threads: 1 };
+    const window = { start: 0, ids: ids.slice(0, -1), targets: ids.slice(1) };
+    const [tokens] = await runForward(session, runtime, [
+      { ...window, cache: new KvCache(config, ids.length) },
+    ]);
+    const found = tokens!.map(({ logprob }) => logprob);
+    expect(largestDifference(found, logprobs)).toBeLessThan(1e-4);
+  });
+
+  it('has the configuration and the tokens of the checkpoint that it was made of', async () => {
+    const [file, original] = [await openCheckpoint(ggufFile(name)), await openCheckpoint(fixture(name))];
+    const { storedType: _, eosTokenIds, rope, normEpsilon, ...config } = original.config;
+    expect(file.config).toMatchObject(config);
+    expect(file.config.rope).toEqual(rope);
+    expect(file.config.normEpsilon).toBe(Math.fround(normEpsilon));
+    expect(file.eosTokenIds).toEqual([...eosTokenIds, 637]); // <|endoftext|> ends an answer, as in llama.cpp
+    const text = "Hello, I'll add 12 + 30:\n\n  42 <|im_end|>";
+    expect(file.tokenizer.encode(text)).toEqual(original.tokenizer.encode(text));
+    expect(file.tokenizer.units?.rules).toEqual({ ...original.tokenizer.units?.rules, composes: false });
+    expect(file.chatTemplate.source).toBe(original.chatTemplate.source);
+    expect(file).toMatchObject({ name, generation: { sample: false, topK: null } });
+  });
+});
+
+describe('a SentencePiece tokenizer', () => {
+  it.each(golden.pieces)('encodes $text as SentencePiece, and back', async ({ text, ids }) => {
+    const { tokenizer } = await openCheckpoint(ggufFile('pieces'));
+    expect(tokenizer.encode(text)).toEqual(ids);
+    expect(tokenizer.decode(ids)).toBe(text);
+    expect(tokenizer.prefix).toEqual([1]);
+  });
+});
+
+describe('the folder that is made of a GGUF file', () => {
+  it('is made once, with progress, and found again', async () => {
+    const file = folder.path('once.gguf');
+    writeFileSync(file, changed('tiny-qwen2', { 'general.name': 'once' }));
+    const seen: Conversion[] = [];
+    const { dir, gguf, weightBytes } = await openCheckpoint(file, { onConversion: (at) => seen.push(at) });
+    expect(readdirSync(dir).toSorted()).toEqual([
+      ...['config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json'],
+    ]);
+    expect(seen.at(-1)).toMatchObject({ file, folder: dir, written: seen[0]?.total });
+    const { mtimeMs, size } = statSync(join(dir, 'model.safetensors'));
+    expect([seen.at(-1)?.total, size > weightBytes]).toEqual([size, true]);
+    expect(gguf).toMatchObject({ file, types: { F32: 16, Q8_0: 4, Q4_0: 3 } });
+    await openCheckpoint(file, { onConversion: () => expect.unreachable() });
+    expect(statSync(join(dir, 'model.safetensors')).mtimeMs).toBe(mtimeMs);
+  });
+
+  it.each([
+    ['weights that are cut', (dir: string) => truncateSync(join(dir, 'model.safetensors'), 5000)],
+    ['weights of another layout', (dir: string) => writeFileSync(join(dir, 'model.safetensors'), 'x')],
+    ['another configuration', (dir: string) => writeFileSync(join(dir, 'config.json'), '{}')],
+    ['no tokenizer', (dir: string) => rmSync(join(dir, 'tokenizer.json'))],
+  ])('is repaired where it has %s', async (_, spoil) => {
+    const checkpoint = await openCheckpoint(ggufFile('pieces'));
+    const made = contents(checkpoint.dir);
+    spoil(checkpoint.dir);
+    const again = await openCheckpoint(ggufFile('pieces'));
+    expect(contents(again.dir)).toEqual(made);
+    expect(await fingerprint(again)).toBe(await fingerprint(checkpoint));
+  });
+
+  it('is whole when several open the file at once, whatever it is called', async () => {
+    const file = folder.path('sha256-0a1b');
+    writeFileSync(file, changed('pieces', { 'general.name': 'together' }));
+    const [first, ...others] = await Promise.all([1, 2, 3].map(() => openCheckpoint(file)));
+    expect(first?.name).toBe('sha256-0a1b');
+    expect(readdirSync(first!.dir)).toHaveLength(4);
+    expect(others.map(({ weightBytes }) => weightBytes)).toEqual([first?.weightBytes, first?.weightBytes]);
+  });
+
+  it('names a folder that cannot be written', async () => {
+    process.env.XDG_CACHE_HOME = folder.write('no-folder', '');
+    const error = await modelError(() => openCheckpoint(ggufFile('pieces')));
+    process.env.XDG_CACHE_HOME = folder.path('cache');
+    expect(error.message).toMatch(/no-folder\/flinch\/gguf\/\w{64}: cannot be written \(ENOTDIR/);
+  });
+
+  it.each([
+    ['NaN', [0x00, 0x7e]],
+    ['infinity', [0x00, 0x7c]],
+  ])('is not made of a scale that is %s: the tensor is named, and nothing is left', async (name, scale) => {
+    const parts = ggufParts(ggufFile('pieces'));
+    const { data } = parts.tensors['token_embd.weight']!;
+    data.set(scale, 34 * 100);
+    const file = folder.path(`${name}.gguf`);
+    writeFileSync(file, encodeGguf(parts));
+    const before = folders();
+    const error = await modelError(() => openCheckpoint(file));
+    expect([error.file, error.field]).toEqual([file, 'token_embd.weight']);
+    expect(error.message).toMatch(/contains NaN or infinity/);
+    const [made = ''] = folders().filter((dir) => !before.includes(dir));
+    expect(
+      readdirSync(folder.path(`cache/flinch/gguf/${made}`)).filter((each) => /safetensors/.test(each)),
+    ).toEqual([]);
+  });
+});
+
+const folders = (): string[] => readdirSync(folder.path('cache/flinch/gguf'));
+const contents = (dir: string) =>
+  readdirSync(dir).map((name) => [name, readFileSync(join(dir, name)).toString('base64')]);
+
+function changed(name: Parameters<typeof ggufFile>[0], metadata: Record<string, unknown>): Uint8Array {
+  const parts = ggufParts(ggufFile(name));
+  return encodeGguf({ ...parts, metadata: { ...parts.metadata, ...metadata } });
+}

@@ -36,7 +36,7 @@ export function ggufParts(file: string): GgufParts {
   return { metadata: Object.fromEntries(metadata), tensors: Object.fromEntries(parts) };
 }
 
-/** Any JSON value has a place in the metadata, if not the one that its key asks for. */
+/** A value that the format does not have (an object, an array in an array) becomes the string `x`. */
 export function encodeGguf({ metadata, tensors }: GgufParts): Uint8Array {
   const entries = Object.entries(metadata).map(([key, value]) => Buffer.concat([text(key), typed(value)]));
   let end = 0;
@@ -73,9 +73,10 @@ function encoded(type: number, value: unknown): Uint8Array {
   if (type === 7) return Uint8Array.of(value === true ? 1 : 0);
   if (type === 5) return new Uint8Array(Int32Array.of(Number(value)).buffer);
   if (type === 12) return new Uint8Array(Float64Array.of(Number(value)).buffer);
-  if (!Array.isArray(value)) return text(typeof value === 'string' ? value : String(JSON.stringify(value)));
+  if (type !== 9 || !Array.isArray(value)) return text(typeof value === 'string' ? value : 'x');
   const types = new Set(value.map(typeOf));
-  const [only = 5] = types;
+  const [first = 5] = types;
+  const only = first === 9 ? 8 : first;
   const common = types.size <= 1 ? only : [...types].every((type) => type === 5 || type === 12) ? 12 : 8;
   return Buffer.concat([u32(common), u64(value.length), ...value.map((each) => encoded(common, each))]);
 }

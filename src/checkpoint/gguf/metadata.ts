@@ -67,7 +67,8 @@ export function configJson(
     );
   }
   const embedding = tensors.get('token_embd.weight');
-  if (!embedding) throw new ModelError(file, 'token_embd.weight', 'is missing');
+  const [, rows] = embedding?.dims ?? [];
+  if (rows === undefined) throw new ModelError(file, 'token_embd.weight', 'is missing, or is no matrix');
   const turned = raw['rope.dimension_count'] ?? headDim;
   const theta = raw['rope.freq_base'] ?? 10_000;
   const scaling = rope ? ropeFactors(rope, { theta, headDim }, file) : scalingOf(raw);
@@ -80,7 +81,7 @@ export function configJson(
     num_attention_heads: heads,
     num_key_value_heads: raw['attention.head_count_kv'] ?? heads,
     head_dim: headDim,
-    vocab_size: embedding.dims[1] ?? 1,
+    vocab_size: rows,
     rms_norm_eps: raw['attention.layer_norm_rms_epsilon'],
     max_position_embeddings: raw.context_length,
     rope_theta: theta,

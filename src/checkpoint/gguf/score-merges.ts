@@ -5,6 +5,7 @@ const MAX_LENGTH = 512;
 
 interface ScoredPieces {
   readonly tokens: readonly string[];
+  /** One for each token. */
   readonly scores: readonly number[];
   /** Whether a token can be made by merging, and be merged. */
   readonly mergeable: readonly boolean[];
@@ -14,7 +15,7 @@ interface ScoredPieces {
  * The merges of a SentencePiece BPE, of which a GGUF file has only the scores: of all pieces that two others make, the
  * one with the highest score is made first. As `transformers` finds them in a SentencePiece model.
  *
- * @throws ModelError for a score that is not finite, or a piece too long
+ * @throws ModelError for a piece that is too long
  */
 export function mergesByScore(
   { tokens, scores, mergeable }: ScoredPieces,
@@ -23,9 +24,7 @@ export function mergesByScore(
   const ids = new Map(tokens.flatMap((token, i) => (mergeable[i] ? [[token, i] as const] : [])));
   const merges: { readonly score: number; readonly made: readonly [number, number] }[] = [];
   for (const [token, i] of ids) {
-    const score = scores[i] ?? Number.NaN;
-    if (!Number.isFinite(score))
-      throw new ModelError(file, `tokenizer.ggml.scores[${i}]`, `${score} is not finite`);
+    const score = scores[i] ?? 0;
     if (token.length > MAX_LENGTH) {
       throw new ModelError(
         file,

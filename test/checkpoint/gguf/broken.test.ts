@@ -1,0 +1,225 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseGguf } from '#src/checkpoint/gguf/header.js';
+import { checkGguf, ggufTexts } from '#src/checkpoint/gguf/open.js';
+import { expectedTensors } from '#src/checkpoint/weights.js';
+import {
+  encodeGguf,
+  GGUF_FIXTURES,
+  type GgufParts,
+  ggufFile,
+  ggufParts,
+  readHeader,
+} from '../../support/gguf.js';
+import { modelError } from '../../support/graphs.js';
+import { mutated, orRefuse, runs, spliced } from '../../support/mutations.js';
+
+/** Everything that is checked before weights are unpacked. */
+function read(bytes: Uint8Array, file: string) {
+  const header = parseGguf(bytes, bytes.length, file);
+  if (!header) throw new Error('asks for more than the whole file');
+  const rope = header.tensors.get('rope_freqs.weight');
+  const factors =
+    rope?.byteLength === 32 * 4 ? new Float32Array(bytes.slice(rope.offset, rope.offset + 32).buffer) : null;
+  return { header, ...checkGguf(header, ggufTexts(header, factors, file), file) };
+}
+
+const original = ggufParts(ggufFile('pieces'));
+const file = 'folder/x.gguf';
+const refusal = async (parts: Partial<GgufParts>) =>
+  (await modelError(() => read(encodeGguf({ ...original, ...parts }), file))).message.replace(
+    `${file}: `,
+    '',
+  );
+const withMetadata = (metadata: Record<string, unknown>) =>
+  refusal({ metadata: { ...original.metadata, ...metadata } });
+const withTensor = (name: string, change: Partial<GgufParts['tensors'][string]>) =>
+  refusal({ tensors: { ...original.tensors, [name]: { ...original.tensors[name]!, ...change } } });
+
+describe('a GGUF file that cannot be used is refused by the field', () => {
+  it.each([
+    ['tokenizer.ggml.model', 'bert', /"bert" is not supported \(supported: gpt2, llama\)/],
+    ['tokenizer.ggml.model', 'gpt2', /^tokenizer\.ggml\.pre: is missing/],
+    ['tokenizer.ggml.tokens', ['a', 'b', 'a'], /^tokenizer\.ggml\.tokens\[2\]: "a" is also token 0/],
+    ['tokenizer.ggml.tokens', 'a', /^tokenizer\.ggml\.tokens: .*expected array/],
+    ['tokenizer.ggml.token_type', [1, 2], /^tokenizer\.ggml\.token_type: has 2 entries for 400 tokens/],
+    ['tokenizer.ggml.scores', [1.5], /^tokenizer\.ggml\.scores: has 1 entries for 400 tokens/],
+    [
+      'tokenizer.ggml.eos_token_id',
+      400,
+      /^tokenizer\.ggml\.eos_token_id: 400 is outside the vocabulary of 400/,
+    ],
+    ['tokenizer.ggml.bos_token_id', -1, /^tokenizer\.ggml\.bos_token_id: /],
+    ['tokenizer.chat_template', '{% for', /^chat_template: /],
+    [
+      'general.architecture',
+      'mamba',
+      /^general\.architecture: "mamba" is not supported \(supported: llama, /,
+    ],
+    ['general.alignment', 3, /^general\.alignment: expected a power of two from 8, found 3/],
+    ['split.count', 3, /^split\.count: .*llama-gguf-split --merge/],
+    ['llama.expert_count', 8, /^llama\.expert_count: mixtures of experts are not supported/],
+    ['llama.block_count', 2, /^blk\.1\.attn_norm\.weight: is missing \(expected \[32\]\)/],
+    [
+      'llama.embedding_length',
+      64,
+      /^token_embd\.weight: has dimensions \[32,400\], the metadata implies \[64,400\]/,
+    ],
+    ['llama.embedding_length', undefined, /^llama\.embedding_length: /],
+    ['llama.attention.head_count', 5, /./],
+    ['llama.attention.value_length', 8, /^llama\.attention\.value_length: 8 differs from that of keys, 16/],
+    ['llama.rope.dimension_count', 8, /partial_rotary_factor/],
+    ['llama.rope.scaling.type', 'other', /^rope_scaling\.rope_type: "other" is not supported/],
+  ])('%s: %j', async (key, value, message) => {
+    expect(await withMetadata({ [key]: value })).toMatch(message);
+  });
+
+  it('a score that is no number', async () => {
+    const scores = Array(400).fill(0.5).fill(Number.NaN, 7, 8);
+    expect(await withMetadata({ 'tokenizer.ggml.scores': scores })).toMatch(
+      /^tokenizer\.ggml\.scores\[7\]: .*NaN/,
+    );
+  });
+
+  it('a piece so long that to cut it everywhere would take forever', async () => {
+    const tokens = Array.from({ length: 400 }, (_, i) => `${i}`.repeat(i === 300 ? 10_000 : 1));
+    expect(await withMetadata({ 'tokenizer.ggml.tokens': tokens })).toMatch(
+      /^tokenizer\.ggml\.tokens\[300\]: has 30000 characters \(at most 512\)/,
+    );
+  });
+
+  it('a merge of what is no token', async () => {
+    const { metadata, tensors } = ggufParts(ggufFile('tiny-qwen2'));
+    const merges = ['t he', 'nothing'];
+    const changed = { metadata: { ...metadata, 'tokenizer.ggml.merges': merges }, tensors };
+    expect(await refusal(changed)).toMatch(/^tokenizer\.ggml\.merges\[0\]: "t he": "the" is no token/);
+  });
+
+  it.each([
+    [{ dims: [33, 400] }, /^token_embd\.weight: has rows of 33, but Q8_0 is stored in blocks of 32/],
+    [{ dims: [32, 0] }, /^token_embd\.weight: has dimensions \[32,0\]/],
+    [{ dims: [32, 2 ** 52] }, /^token_embd\.weight: has dimensions/],
+    [{ dims: [32] }, /^token_embd\.weight: is missing, or is no matrix/],
+    [{ dims: [32, 1, 1, 1, 1] }, /^token_embd\.weight: has 5 dimensions/],
+    [{ type: 10 }, /^token_embd\.weight: Q2_K is not supported \(supported: F32, F16, Q4_0/],
+    [{ type: 99 }, /^token_embd\.weight: type 99 is not supported/],
+    [{ type: 0 }, /overlaps|ends at/],
+  ])('a tensor with %j', async (change, message) => {
+    expect(await withTensor('token_embd.weight', change)).toMatch(message);
+  });
+
+  it('a tensor that would change the computation', async () => {
+    const tensor = original.tensors['output_norm.weight']!;
+    const tensors = { ...original.tensors, 'blk.0.attn_q_norm.weight': tensor };
+    expect(await refusal({ tensors })).toMatch(/^blk\.0\.attn_q_norm\.weight: is no weight of a llama model/);
+  });
+
+  const bytes = readFileSync(ggufFile('pieces'));
+  const { byteLength } = readHeader(bytes);
+  const problem = async (changed: Uint8Array) =>
+    (await modelError(() => read(changed, file))).message.replace(`${file}: `, '');
+  const patched = (at: number, value: bigint) => {
+    const copy = Uint8Array.from(bytes);
+    new DataView(copy.buffer).setBigUint64(at, value, true);
+    return copy;
+  };
+
+  it.each([
+    ['no GGUF', Buffer.from('GGML0000'), /^magic: expected GGUF, found "GGML"/],
+    ['nothing', Buffer.from(''), /^magic: is cut off by the end of the file/],
+    ['another version', patched(0, 0x0000_0009_4655_4747n), /^version: 9 \(supported: 2, 3, little-endian\)/],
+    ['big-endian', patched(0, 0x0300_0000_4655_4747n), /^version: is that of a big-endian file/],
+    ['2^63 tensors', patched(8, 2n ** 63n), /^tensor_count: 9223372036854775808 does not fit/],
+    ['2^63 entries', patched(16, 2n ** 63n), /^metadata_kv_count: 9223372036854775808 does not fit/],
+    ['a key of 2^63 bytes', patched(24, 2n ** 63n), /^metadata\[0\]: 9223372036854775808 does not fit/],
+    [
+      'an array of arrays',
+      patched(bytes.indexOf('scores') + 6, 0x0000_0009_0000_0009n),
+      /^tokenizer\.ggml\.scores: an array of arrays/,
+    ],
+    [
+      'a value of no type',
+      patched(bytes.indexOf('scores') + 6, 77n),
+      /^tokenizer\.ggml\.scores: has a value of type 77/,
+    ],
+    [
+      '2^62 scores',
+      patched(bytes.indexOf('scores') + 14, 2n ** 62n),
+      /^tokenizer\.ggml\.scores: 4611686018427387904 does not fit/,
+    ],
+    [
+      'one entry too many',
+      patched(16, bytes.readBigUInt64LE(16) + 1n),
+      /does not fit|cut off|has a value of type/,
+    ],
+    ['metadata that are cut', bytes.subarray(0, 2000), /^tokenizer\.ggml\.\w+(\[\d+\])?: /],
+    ['a header that is cut', bytes.subarray(0, byteLength - 64), /cut off|ends at|does not fit/],
+    ['weights that are cut', bytes.subarray(0, bytes.length - 100), /^\S+: ends at \d+, but the file at \d+/],
+  ])('%s', async (_, changed, message) => {
+    expect(await problem(changed)).toMatch(message);
+  });
+
+  it('asks for more bytes while it has not seen the whole header', () => {
+    expect(parseGguf(bytes.subarray(0, 2000), bytes.length, file)).toBeNull();
+    expect(parseGguf(bytes.subarray(0, byteLength), bytes.length, file)?.byteLength).toBe(byteLength);
+  });
+});
+
+describe('whatever a GGUF file holds, it is read or refused by a ModelError that names file and field', () => {
+  const check = (bytes: Uint8Array): void => {
+    const result = orRefuse(file, () => read(bytes, file));
+    if (!result) return;
+    const { header, config, weights, tokenizer } = result;
+    expect(weights.map(({ name }) => name)).toEqual([...expectedTensors(config).keys()]);
+    for (const { tensor } of weights) {
+      expect(tensor.offset).toBeGreaterThanOrEqual(header.byteLength - 31);
+      expect(tensor.offset + tensor.byteLength!).toBeLessThanOrEqual(bytes.length);
+    }
+    const ids = [...config.eosTokenIds, ...tokenizer.encode('hello 12\n€ <|im_end|>')];
+    expect(ids.every((id) => Number.isInteger(id) && id >= 0 && id < config.vocabSize)).toBe(true);
+  };
+
+  it.each(GGUF_FIXTURES)('%s, its metadata changed', (name) => {
+    const { metadata, tensors } = ggufParts(ggufFile(name));
+    const change = mutated(metadata, [
+      'gpt2',
+      'llama',
+      'qwen2',
+      'smollm',
+      Array(400).fill(1),
+      Array(400).fill('a'),
+    ]);
+    fc.assert(
+      fc.property(change, ({ value }) => {
+        if (typeof value !== 'object' || value === null || Array.isArray(value)) return;
+        check(encodeGguf({ metadata: Object.fromEntries(Object.entries(value)), tensors }));
+      }),
+      { numRuns: runs(200) },
+    );
+  });
+
+  it.each(GGUF_FIXTURES)('%s, its bytes changed', (name) => {
+    const bytes = readFileSync(ggufFile(name));
+    const { byteLength } = readHeader(bytes);
+    const [header, rest] = [bytes.subarray(0, byteLength), bytes.subarray(byteLength)];
+    // Tensors are described at the end of the header: half of the changes are there.
+    const at = byteLength - 2000;
+    const change = fc.oneof(
+      spliced(header),
+      spliced(header.subarray(at)).map((end) => Buffer.concat([header.subarray(0, at), end])),
+    );
+    fc.assert(
+      fc.property(change, (changed) => check(Buffer.concat([changed, rest]))),
+      { numRuns: runs(200) },
+    );
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 64 }), (any) =>
+        check(Buffer.concat([header.subarray(0, 8), any])),
+      ),
+      {
+        numRuns: runs(200),
+      },
+    );
+  });
+});

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import { openCheckpoint } from '../src/checkpoint/checkpoint.js';
+import { checkModel } from '../src/checkpoint/checkpoint.js';
+import type { Conversion } from '../src/checkpoint/gguf/convert.js';
 import { Engine } from '../src/engine/engine.js';
 import type { EngineHost } from '../src/engine/host.js';
 import type { Role } from '../src/engine/protocol.js';
@@ -77,13 +78,13 @@ export async function checkModels(
 ): Promise<void> {
   for (const [name, model] of Object.entries(config)) {
     if ('checkpoint' in model) {
-      await openCheckpoint(model.checkpoint);
+      await checkModel(model.checkpoint);
       continue;
     }
     for (const [i, upstream] of model.upstreams.entries()) {
       credentialsOf(upstream, env, `models.${name}.upstreams[${i}]`);
     }
-    if (model.scorer !== undefined) await openCheckpoint(model.scorer);
+    if (model.scorer !== undefined) await checkModel(model.scorer);
   }
 }
 
@@ -115,7 +116,7 @@ export async function openEngine(
   const { device, max_streams: maxStreams, memory } = config;
   const [folder, roles] = 'checkpoint' in config ? [config.checkpoint, ROLES] : [config.scorer, SCORER_ROLES];
   const engine = await Engine.open(folder, {
-    ...{ device, maxStreams },
+    ...{ device, maxStreams, onConversion: logConversion(name, logger) },
     ...('precision' in config && { precision: config.precision }),
     ...(memory !== undefined && { memoryLimit: memory }),
     ...(settings && { stallSeconds: settings.stall_s }),
@@ -145,6 +146,15 @@ const placesOf = (
   { max_streams: most }: CheckpointConfig | UpstreamModelConfig,
   { shared }: OpenOptions,
 ): Places => shared?.places(name, most) ?? ownPlaces(most);
+
+/** Once, when it begins: it takes a second for 50 MB or so, and models are opened before the port. */
+function logConversion(model: string, logger: Logger): (progress: Conversion) => void {
+  let begun = false;
+  return ({ file, folder, total }) => {
+    if (!begun) logger.info({ model, file, folder, bytes: total }, 'unpacking a GGUF file');
+    begun = true;
+  };
+}
 
 const LOSSES = {
   died: 'engine process died',

@@ -64,7 +64,7 @@ export { wilson } from './numerics/proportion.js';
 export { Graph } from './onnx/graph.js';
 export type { Value } from './onnx/types.js';
 export { CLI_ENTRY, reasonerPath as EMBEDDED_MODEL } from './package-root.js';
-export { CALIBRATION_FILE, readCalibration } from './risk/calibration-file.js';
+export { calibrationFileOf, readCalibration } from './risk/calibration-file.js';
 export { answerScore, isAlarm, type RiskModel, STATISTICS, type Statistic, stepScore } from './risk/risk.js';
 export { riskModel } from './risk/risk-model.js';
 export { StepAligner } from './steps/step-aligner.js';

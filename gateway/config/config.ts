@@ -31,7 +31,7 @@ const guard = policySchema.optional();
 
 const checkpointSchema = z
   .strictObject({
-    checkpoint: z.string().min(1).describe('Checkpoint folder in the Hugging Face layout.'),
+    checkpoint: z.string().min(1).describe('Checkpoint folder in the Hugging Face layout, or a GGUF file.'),
     device,
     precision: z
       .enum(PRECISIONS)

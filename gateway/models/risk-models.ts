@@ -1,8 +1,7 @@
-import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
 import type { CalibrationFile } from '../../src/risk/calibration.js';
-import { CALIBRATION_FILE, readCalibration } from '../../src/risk/calibration-file.js';
+import { calibrationFileOf, readCalibration } from '../../src/risk/calibration-file.js';
 import { calibrationSettings } from '../../src/risk/calibration-settings.js';
 import type { RiskModel } from '../../src/risk/risk.js';
 import { type RatedBy, riskModel } from '../../src/risk/risk-model.js';
@@ -34,7 +33,7 @@ export class RiskModels {
    * @throws ModelError that names file and field
    */
   static async open(checkpoint: Checkpoint, logger: Logger): Promise<RiskModels> {
-    return new RiskModels(checkpoint, await readCalibration(join(checkpoint.dir, CALIBRATION_FILE)), logger);
+    return new RiskModels(checkpoint, await readCalibration(calibrationFileOf(checkpoint)), logger);
   }
 
   /**

@@ -8,7 +8,7 @@ import { type ModelConfig, parseConfig } from './config.js';
 import { embeddingRms } from './embedding-rms.js';
 import { type GenerationDefaults, parseGenerationConfig } from './generation-config.js';
 import type { Conversion } from './gguf/convert.js';
-import { type GgufFacts, isGguf, openGguf } from './gguf/open.js';
+import { type GgufFacts, isGguf, openGguf, readGguf } from './gguf/open.js';
 import { readSafetensors, type TensorIndex } from './safetensors.js';
 import { checkTensors, expectedTensors, splitFused } from './weights.js';
 
@@ -50,13 +50,11 @@ export async function openCheckpoint(
 ): Promise<Checkpoint> {
   const source = resolve(path);
   if (await isGgufFile(source)) {
-    const { facts, ...parts } = await openGguf(source, onConversion);
-    const { eosTokenIds } = parts.config;
+    const { name, dir, facts, config, tokenizer, chatTemplate } = await openGguf(source, onConversion);
+    const { eosTokenIds } = config;
     return assemble({
-      ...parts,
-      gguf: facts,
+      ...{ name, dir, gguf: facts, config, tokenizer, chatTemplate, eosTokenIds },
       generation: parseGenerationConfig(undefined, source),
-      eosTokenIds,
     });
   }
   const config = parseConfig(await readJson(source, 'config.json'), join(source, 'config.json'));
@@ -67,6 +65,16 @@ export async function openCheckpoint(
     chatTemplate: await openChatTemplate(source),
     eosTokenIds: generation.eosTokenIds ?? config.eosTokenIds,
   });
+}
+
+/**
+ * Checks a model as {@link openCheckpoint} does, and makes nothing of a GGUF file.
+ * @throws ModelError naming the file, and the field where there is one
+ */
+export async function checkModel(path: string): Promise<void> {
+  const source = resolve(path);
+  if (await isGgufFile(source)) await readGguf(source);
+  else await openCheckpoint(source);
 }
 
 async function assemble(

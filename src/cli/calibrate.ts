@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { fromEvent, lastValueFrom, takeUntil, tap } from 'rxjs';
 import { fingerprint } from '../checkpoint/fingerprint.js';
@@ -9,7 +8,12 @@ import type { Precision } from '../engine/precision.js';
 import { samplingDefaults } from '../engine/sampler.js';
 import { UsageError } from '../files/errors.js';
 import { type Calibration, withCalibration } from '../risk/calibration.js';
-import { CALIBRATION_FILE, readCalibration, writeCalibration } from '../risk/calibration-file.js';
+import {
+  CALIBRATION_FILE,
+  calibrationFileOf,
+  readCalibration,
+  writeCalibration,
+} from '../risk/calibration-file.js';
 import { calibrationSettings } from '../risk/calibration-settings.js';
 import { FalseAlarmCheck } from '../risk/false-alarms.js';
 import { riskModel } from '../risk/risk-model.js';
@@ -21,6 +25,7 @@ import type { Schedule } from '../uncertainty/schedule.js';
 import { type AbsoluteScoring, absoluteScoring } from '../uncertainty/settings.js';
 import { type CalibrationPrompt, readPrompts, taskPrompts } from './calibrate-prompts.js';
 import { formatFalseAlarms, formatThresholds, thresholdsOf } from './calibrate-report.js';
+import { reportConversion } from './conversion.js';
 import { reportDevices } from './devices.js';
 import { writableFolder } from './option-file.js';
 import { deviceOption, integer, modelOption, precisionOption, real } from './options.js';
@@ -114,10 +119,11 @@ Examples:
 
 async function calibrate(options: CalibrateOptions): Promise<void> {
   const asked = scoringOf(options, options.methods, options.seed);
-  const engine = await Engine.open(options.model, { device: options.device, precision: options.precision });
+  const { device, precision } = options;
+  const engine = await Engine.open(options.model, { device, precision, onConversion: reportConversion() });
   try {
     const { checkpoint } = engine;
-    const file = options.output ?? join(checkpoint.dir, CALIBRATION_FILE);
+    const file = options.output ?? calibrationFileOf(checkpoint);
     // Everything that can be wrong is found out before hours of writing.
     if (options.check === undefined) await writableFolder('--output', file);
     await readCalibration(file);

@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { text as readAll } from 'node:stream/consumers';
 import chalk from 'chalk';
@@ -14,7 +13,7 @@ import { UsageError } from '../files/errors.js';
 import { type Guard, neverFires } from '../guard/guard.js';
 import { checkGuard, guardOf } from '../guard/guard-fields.js';
 import { guardedGeneration } from '../guard/guarded-generation.js';
-import { CALIBRATION_FILE, readCalibration } from '../risk/calibration-file.js';
+import { calibrationFileOf, readCalibration } from '../risk/calibration-file.js';
 import type { RiskModel } from '../risk/risk.js';
 import { riskModel } from '../risk/risk-model.js';
 import type { GuardEvent } from '../stream/events.js';
@@ -32,6 +31,7 @@ import {
   type Scoring,
 } from '../uncertainty/settings.js';
 import { heatPainter, plainPainter, riskScale, scoreScale } from './chat-painter.js';
+import { reportConversion } from './conversion.js';
 import { reportDevices } from './devices.js';
 import { reportError } from './errors.js';
 import { addGuardOptions, GUARD_HELP, guardFieldsOf } from './guard-options.js';
@@ -135,7 +135,8 @@ Examples:
 async function chat(question: string | undefined, options: ChatOptions): Promise<void> {
   const interactive = question === undefined && process.stdin.isTTY === true;
   const scoring = scoringFor(options);
-  const engine = await Engine.open(options.model, { device: options.device, precision: options.precision });
+  const { device, precision } = options;
+  const engine = await Engine.open(options.model, { device, precision, onConversion: reportConversion() });
   try {
     const watch = scoring && (await watchOf(engine, options, scoring));
     await reportDevices(engine, options.device, watch ? ['decode', 'score'] : ['decode']);
@@ -159,7 +160,7 @@ async function watchOf(engine: Engine, options: ChatOptions, asked: Scoring): Pr
   const { color, method = color, json = false } = options;
   const guard = guardOf({ ...guardFieldsOf(options), methods: [...scoring.methods], method }, json);
   checkGuard(guard, scoring);
-  const file = await readCalibration(join(checkpoint.dir, CALIBRATION_FILE));
+  const file = await readCalibration(calibrationFileOf(checkpoint));
   const { risks, warnings } = await riskModel(checkpoint, file, scoring, scoring.methods);
   // Who asked for no more than marks learns of it where there are any.
   if (guard.action !== 'annotate' && !risks.calibrated(guard.method)) {

@@ -21,7 +21,7 @@ interface InspectOptions {
 
 export function inspectCommand(): Command {
   return new Command('inspect')
-    .argument('<model>', 'checkpoint folder, or a config.json')
+    .argument('<model>', 'checkpoint folder, GGUF file or config.json')
     .option(
       '--length <tokens>',
       'length of prompt plus response (default: the context length, at most 1024)',
@@ -106,7 +106,7 @@ async function timeOf(
   return { size, machine, seconds: responseCost(config, weightBytes, size, machine) };
 }
 
-function rowsOf({ config, parameters, types, weightBytes, files }: ModelFacts): [string, string][] {
+function rowsOf({ config, parameters, types, weightBytes, gguf, files }: ModelFacts): [string, string][] {
   const millions = parameters / 1e6;
   const vocabulary = files
     ? `${config.vocabSize} rows, ${files.tokens} tokens, ends with ${files.ends.join(' or ') || 'nothing'}`
@@ -123,16 +123,21 @@ function rowsOf({ config, parameters, types, weightBytes, files }: ModelFacts): 
     ['rotation', rotationOf(config)],
     [
       'parameters',
-      `${millions < 1000 ? `${millions.toFixed(2)} M` : `${(millions / 1000).toFixed(2)} B`}, stored as ${types.join(', ')}`,
+      `${millions < 1000 ? `${millions.toFixed(2)} M` : `${(millions / 1000).toFixed(2)} B`}, ${gguf ? 'unpacked to' : 'stored as'} ${types.join(', ')}`,
     ],
     ['vocabulary', vocabulary],
   ];
-  if (files) rows.push(['embeddings', `root mean square ${files.embeddingRms.toPrecision(4)}`]);
+  if (gguf) {
+    const tensors = Object.entries(gguf.types).map(([type, count]) => `${count} ${type}`);
+    rows.push(['GGUF', `tensors ${tensors.join(', ')}; ${gguf.bitsPerWeight.toFixed(2)} bits a weight`]);
+  }
+  if (files?.embeddingRms) rows.push(['embeddings', `root mean square ${files.embeddingRms.toPrecision(4)}`]);
   const { scaling } = config.ropes[0]!;
   const limit = scaling?.type === 'longrope' ? ' (long_factor, for longer texts, is not supported)' : '';
   rows.push(['context', `${config.maxPositions} positions${limit}`]);
   if (files) rows.push(['chat template', files.chatTemplate ? 'yes' : 'none (raw prompts only)']);
-  rows.push(['weights', `${formatBytes(weightBytes)}, mapped from the files and shared by both processes`]);
+  const mapped = gguf ? 'unpacked once into the cache folder, mapped from there' : 'mapped from the files';
+  rows.push(['weights', `${formatBytes(weightBytes)}, ${mapped} and shared by both processes`]);
   return rows;
 }
 

@@ -2,6 +2,8 @@ import { stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import { openCheckpoint } from '../checkpoint/checkpoint.js';
 import { type ModelConfig, parseConfig, type StoredType } from '../checkpoint/config.js';
+import { ELEMENT_BYTES } from '../checkpoint/elements.js';
+import { type GgufFacts, isGguf, readGguf } from '../checkpoint/gguf/open.js';
 import { expectedTensors } from '../checkpoint/weights.js';
 import { readJson } from '../files/json.js';
 
@@ -13,8 +15,11 @@ export interface ModelFacts {
   readonly parameters: number;
   readonly weightBytes: number;
   readonly types: readonly StoredType[];
+  /** Of a GGUF file; the others say what is made of it. */
+  readonly gguf: GgufFacts | null;
   readonly files: {
-    readonly embeddingRms: number;
+    /** Null where it is not known before weights are unpacked. */
+    readonly embeddingRms: number | null;
     readonly tokens: number;
     readonly ends: readonly string[];
     readonly eosTokenIds: readonly number[];
@@ -22,9 +27,10 @@ export interface ModelFacts {
   } | null;
 }
 
-/** @param model a checkpoint folder, or a file in the format of config.json */
+/** @param model a checkpoint folder, a GGUF file, of which nothing is made, or a file in the format of config.json */
 export async function readModelFacts(model: string): Promise<ModelFacts> {
-  return (await isFile(model)) ? readConfigAlone(model) : readFolder(model);
+  if (!(await isFile(model))) return readFolder(model);
+  return (await isGguf(model)) ? readGgufFile(model) : readConfigAlone(model);
 }
 
 async function isFile(path: string): Promise<boolean> {
@@ -46,11 +52,31 @@ async function readFolder(folder: string): Promise<ModelFacts> {
     parameters: all.reduce((sum, { shape }) => sum + elements(shape), 0),
     weightBytes,
     types: [...new Set(all.map(({ type }) => type))],
+    gguf: checkpoint.gguf,
     files: {
       embeddingRms: await checkpoint.embeddingRms(),
       tokens: tokenizer.size,
       ends: eosTokenIds.map((id) => tokenizer.tokenText(id)),
       eosTokenIds,
+      chatTemplate: chatTemplate.source !== null,
+    },
+  };
+}
+
+async function readGgufFile(path: string): Promise<ModelFacts> {
+  const file = resolve(path);
+  const { name, config, weights, tokenizer, chatTemplate, facts } = await readGguf(file);
+  const kept = weights.map(({ shape, layout }) => ({ size: elements(shape), type: layout.native ?? 'fp32' }));
+  const { eosTokenIds } = config;
+  return {
+    ...{ name, dir: file, config, gguf: facts },
+    parameters: kept.reduce((sum, { size }) => sum + size, 0),
+    weightBytes: kept.reduce((bytes, { size, type }) => bytes + size * ELEMENT_BYTES[type], 0),
+    types: [...new Set(kept.map(({ type }) => type))],
+    files: {
+      ...{ embeddingRms: null, eosTokenIds },
+      tokens: tokenizer.size,
+      ends: eosTokenIds.map((id) => tokenizer.tokenText(id)),
       chatTemplate: chatTemplate.source !== null,
     },
   };
@@ -68,6 +94,7 @@ async function readConfigAlone(file: string): Promise<ModelFacts> {
     parameters,
     weightBytes: parameters * (type === 'fp32' ? 4 : 2),
     types: [type],
+    gguf: null,
     files: null,
   };
 }

@@ -5,7 +5,7 @@ import { reasonerPath } from '../package-root.js';
 import { METHODS, type Method } from '../uncertainty/method-names.js';
 
 export const modelOption = (): Option =>
-  new Option('--model <folder>', 'checkpoint in the Hugging Face layout').default(
+  new Option('--model <path>', 'checkpoint folder in the Hugging Face layout, or a GGUF file').default(
     reasonerPath,
     'the embedded reasoner',
   );

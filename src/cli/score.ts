@@ -16,6 +16,7 @@ import {
   DEFAULT_RANDOM,
   type Scoring,
 } from '../uncertainty/settings.js';
+import { reportConversion } from './conversion.js';
 import { reportDevices } from './devices.js';
 import { reportError } from './errors.js';
 import { LineOutput } from './line-output.js';
@@ -92,7 +93,8 @@ async function score(options: ScoreOptions): Promise<void> {
   const given = scoringOf(options, options.methods, options.seed);
   const asked = noise === undefined ? given : await withNoise(given, noise);
   // Everything that can be wrong is found out before the output, which may hold earlier results, is touched.
-  const engine = await Engine.open(options.model, { device, scoreThreads: availableParallelism() });
+  const scoreThreads = availableParallelism();
+  const engine = await Engine.open(options.model, { device, scoreThreads, onConversion: reportConversion() });
   try {
     await reportDevices(engine, device, ['score']);
     const absolute = await absoluteScoring(asked, engine.checkpoint.embeddingRms);

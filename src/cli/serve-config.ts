@@ -120,9 +120,10 @@ function modelFlags(flags: ServeFlags): ConfigLayer[] {
   return [modelLayer(nameOf(model), { checkpoint: model, ...settings }, '--model', flags)];
 }
 
-/** That of the folder, as far as requests can give it: `my model` is served as `my-model`. */
+/** That of the folder or the GGUF file, as far as requests can give it: `my model` is served as `my-model`. */
 function nameOf(folder: string): string {
   const name = basename(resolve(folder))
+    .replace(/\.gguf$/i, '')
     .replace(/[^A-Za-z0-9._:@-]+/g, '-')
     .replace(/^[^A-Za-z0-9]+/, '');
   return name.slice(0, MAX_NAME) || 'model';

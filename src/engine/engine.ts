@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { type Checkpoint, openCheckpoint } from '../checkpoint/checkpoint.js';
+import { type Checkpoint, type OpenCheckpointOptions, openCheckpoint } from '../checkpoint/checkpoint.js';
 import { fingerprint } from '../checkpoint/fingerprint.js';
 import { cacheFolder } from '../files/cache-folder.js';
 import { UsageError } from '../files/errors.js';
@@ -20,7 +20,7 @@ import { Share } from './shared-hold.js';
 import { TextWork } from './text/text-work.js';
 import { checkIds } from './token-ids.js';
 
-export interface EngineOptions {
+export interface EngineOptions extends OpenCheckpointOptions {
   /** Threads of the process that writes, and of the one that scores. By default they share the cores. */
   readonly decodeThreads?: number;
   readonly scoreThreads?: number;
@@ -140,11 +140,12 @@ export class Engine {
   }
 
   /**
-   * @throws ModelError when the folder does not hold a model that flinch can run; UsageError for a precision that the
+   * @param model checkpoint folder, or a GGUF file
+   * @throws ModelError when it does not hold a model that flinch can run; UsageError for a precision that the
    *   device does not have
    */
-  static async open(folder: string, options: EngineOptions = {}): Promise<Engine> {
-    const checkpoint = await openCheckpoint(folder);
+  static async open(model: string, options: EngineOptions = {}): Promise<Engine> {
+    const checkpoint = await openCheckpoint(model, options);
     const integerFile = options.precision === 'int8' ? await integerFileOf(checkpoint) : null;
     return new Engine(checkpoint, options, integerFile);
   }

@@ -1,10 +1,15 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import { readOptionalJson } from '../files/json.js';
 import { type CalibrationFile, parseCalibration } from './calibration.js';
 
 /** Its name beside the weights of a model. */
 export const CALIBRATION_FILE = 'calibration.json';
+
+/** Where the calibration of a model is looked for: of `model.gguf`, it is `model.calibration.json` beside it. */
+export const calibrationFileOf = ({ dir, gguf }: Pick<Checkpoint, 'dir' | 'gguf'>): string =>
+  gguf === null ? join(dir, CALIBRATION_FILE) : `${gguf.file.replace(/\.gguf$/i, '')}.${CALIBRATION_FILE}`;
 
 /**
  * `null` where there is none.

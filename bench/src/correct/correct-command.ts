@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { DeviceChoice, Method } from 'flinch/internals';
 import {
   absoluteScoring,
-  CALIBRATION_FILE,
+  calibrationFileOf,
   DEFAULT_GUARD,
   deviceOption,
   Engine,
@@ -233,7 +233,7 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
   ];
   return {
     command: commandLine(),
-    model: basename(engine.checkpoint.dir),
+    model: engine.checkpoint.name,
     machine: thisMachine(),
     problems: count,
     seed,
@@ -264,7 +264,7 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
 async function risksFor(engine: Engine, method: Method): Promise<RiskModel> {
   const { checkpoint } = engine;
   const scoring = await absoluteScoring(scoringFor([method]), checkpoint.embeddingRms);
-  const file = await readCalibration(join(checkpoint.dir, CALIBRATION_FILE));
+  const file = await readCalibration(calibrationFileOf(checkpoint));
   const { risks, warnings } = await riskModel(checkpoint, file, scoring, [method]);
   if (warnings.length > 0) throw new UsageError(`calibration: ${warnings.join('; ')}`);
   return risks;

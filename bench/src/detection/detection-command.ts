@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { Command } from 'commander';
 import {
   type DeviceChoice,
@@ -81,7 +81,7 @@ async function measure(engine: Engine, options: Options): Promise<DetectionRepor
   });
   return {
     command: commandLine('detection'),
-    model: basename(checkpoint.dir),
+    model: checkpoint.name,
     machine: thisMachine(),
     seed,
     temperature,

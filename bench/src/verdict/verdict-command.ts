@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { Command } from 'commander';
 import {
   absoluteScoring,
-  CALIBRATION_FILE,
+  calibrationFileOf,
   DEFAULT_GUARD,
   DEFAULT_METHODS,
   type DeviceChoice,
@@ -83,7 +83,7 @@ async function measure(engine: Engine, options: VerdictOptions): Promise<Verdict
   const temperature = options.temperature ?? samplingDefaults(checkpoint.generation).temperature;
   const { method, statistic } = DEFAULT_GUARD;
   const scoring = await absoluteScoring(scoringFor(DEFAULT_METHODS), checkpoint.embeddingRms);
-  const file = await readCalibration(join(checkpoint.dir, CALIBRATION_FILE));
+  const file = await readCalibration(calibrationFileOf(checkpoint));
   const { risks } = await riskModel(checkpoint, file, scoring, [method]);
   if (!risks.calibrated(method, 'answer')) throw new UsageError(`calibration: has no answers by ${method}`);
   const highest = risks.ofAnswer(method, statistic, Number.POSITIVE_INFINITY) ?? 0; // n / (n + 1)
@@ -96,7 +96,7 @@ async function measure(engine: Engine, options: VerdictOptions): Promise<Verdict
   const answers = await runUnguarded(run, DEFAULT_GUARD, DEFAULT_METHODS);
   return {
     command: commandLine('verdict'),
-    model: basename(checkpoint.dir),
+    model: checkpoint.name,
     machine: thisMachine(),
     problems: count,
     seed,

@@ -18,23 +18,23 @@ const FIRST_BYTES = 2 ** 22;
 /** The metadata of a model with 262 144 tokens has 16 MB. */
 const MAX_HEADER = 2 ** 28;
 
-/** What a GGUF file holds, as a checkpoint folder that was made of it. */
-export interface GgufCheckpoint {
-  /** That of the file, without `.gguf`. */
-  readonly name: string;
-  readonly dir: string;
-  readonly config: ModelConfig;
-  readonly tokenizer: Tokenizer;
-  readonly chatTemplate: ChatTemplate;
-  readonly facts: GgufFacts;
-}
-
 export interface GgufFacts {
   /** Absolute path. */
   readonly file: string;
   /** How many tensors there are of each type. */
   readonly types: Readonly<Record<string, number>>;
   readonly bitsPerWeight: number;
+}
+
+/** A GGUF file, checked but for its weights. */
+export interface GgufModel extends CheckedGguf {
+  /** That of the file, without `.gguf`. */
+  readonly name: string;
+  readonly facts: GgufFacts;
+  /** Of the checkpoint folder that can be made of it. */
+  readonly texts: GgufTexts;
+  /** What tells the file from another. */
+  readonly digest: string;
 }
 
 /** Whether a file begins as GGUF files do, whatever its name: those of Ollama are named by their digest. */
@@ -49,19 +49,30 @@ export async function isGguf(file: string): Promise<boolean> {
 }
 
 /**
- * Opens a GGUF file. Its weights are unpacked into the user's cache folder when it is first opened; everything else is
- * checked before.
+ * Reads a GGUF file and checks everything that can be checked without its weights.
  *
  * @param file absolute path
+ * @throws ModelError naming file and field
+ */
+export async function readGguf(file: string): Promise<GgufModel> {
+  const { header, rope, digest } = await readSource(file);
+  const texts = ggufTexts(header, rope, file);
+  const name = basename(file).replace(/\.gguf$/i, '');
+  return { name, facts: factsOf(header, file), texts, digest, ...checkGguf(header, texts, file) };
+}
+
+/**
+ * Makes a checkpoint folder of a GGUF file in the user's cache folder, unless it is there.
+ *
+ * @returns the file's model, and the folder
  * @throws ModelError naming file and field
  */
 export async function openGguf(
   file: string,
   onProgress?: (progress: Conversion) => void,
-): Promise<GgufCheckpoint> {
-  const { header, rope, digest } = await readSource(file);
-  const texts = ggufTexts(header, rope, file);
-  const { weights, config, tokenizer, chatTemplate } = checkGguf(header, texts, file);
+): Promise<GgufModel & { readonly dir: string }> {
+  const model = await readGguf(file);
+  const { texts, weights, digest } = model;
   const dir = join(cacheFolder(), 'gguf', digest);
   const json = (value: unknown): string => `${JSON.stringify(value)}\n`;
   await convertGguf({
@@ -72,8 +83,7 @@ export async function openGguf(
       'tokenizer_config.json': json(texts.tokenizerConfig),
     },
   });
-  const name = basename(file).replace(/\.gguf$/i, '');
-  return { name, dir, config, tokenizer, chatTemplate, facts: factsOf(header, file) };
+  return { ...model, dir };
 }
 
 /** The JSON files that a checkpoint folder would have. */
@@ -94,7 +104,7 @@ export function ggufTexts(header: GgufHeader, rope: Float32Array | null, file: s
   };
 }
 
-interface Checked {
+export interface CheckedGguf {
   readonly config: ModelConfig;
   readonly weights: readonly GgufWeight[];
   readonly tokenizer: Tokenizer;
@@ -102,7 +112,7 @@ interface Checked {
 }
 
 /** @throws ModelError for parts that are not supported, or do not fit together */
-export function checkGguf(header: GgufHeader, texts: GgufTexts, file: string): Checked {
+export function checkGguf(header: GgufHeader, texts: GgufTexts, file: string): CheckedGguf {
   const config = parseConfig(texts.config, file);
   const weights = ggufWeights(header, config, { architecture: architectureOf(header, file), file });
   const tokenizer = makeTokenizer(texts.tokenizer, texts.tokenizerConfig, {

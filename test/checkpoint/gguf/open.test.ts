@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
@@ -9,6 +9,7 @@ import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { runForward } from '#src/engine/child/score-pass.js';
 import { KvCache } from '#src/engine/kv-cache.js';
 import { RotaryEmbedding } from '#src/graphs/rope.js';
+import { calibrationFileOf } from '#src/risk/calibration-file.js';
 import { useFolder } from '../../support/cli.js';
 import { encodeGguf, ggufFile, ggufParts } from '../../support/gguf.js';
 import { largestDifference } from '../../support/golden.js';
@@ -62,6 +63,7 @@ describe.each(['tiny-llama', 'tiny-qwen2'] as const)('%s.gguf', (name) => {
     expect(file.tokenizer.encode(text)).toEqual(original.tokenizer.encode(text));
     expect(file.tokenizer.units?.rules).toEqual({ ...original.tokenizer.units?.rules, composes: false });
     expect(file.chatTemplate.source).toBe(original.chatTemplate.source);
+    expect(calibrationFileOf(file)).toBe(resolve(`test/fixtures/gguf/${name}.calibration.json`));
     expect(file).toMatchObject({ name, generation: { sample: false, topK: null } });
   });
 });

@@ -1,0 +1,22 @@
+import { SingleBar } from 'cli-progress';
+import type { Conversion } from '../checkpoint/gguf/convert.js';
+import { formatBytes } from './format.js';
+
+/** Says on standard error that a GGUF file is unpacked, and where people see it how far. */
+export function reportConversion(): (progress: Conversion) => void {
+  const bar = new SingleBar({
+    format: '{bar} {percentage} %, {eta_formatted} left',
+    stream: process.stderr,
+    clearOnComplete: true,
+  });
+  let begun = false;
+  return ({ file, folder, written, total }) => {
+    if (!begun) {
+      process.stderr.write(`flinch: unpacking ${file} into ${folder} (${formatBytes(total)}), this once\n`);
+      if (process.stderr.isTTY) bar.start(total, 0);
+    }
+    begun = true;
+    bar.update(written);
+    if (written === total) bar.stop();
+  };
+}

@@ -34,11 +34,14 @@ export function serveCommand(): Command {
     .option('--workers <number>', 'processes that serve the port (default: 1)', integer(1, 256))
     .option('--allow-anonymous', 'allow non-loopback addresses without API keys')
     .optionsGroup('One model, instead of those in the configuration:')
-    .option('--model <folder>', 'checkpoint in the Hugging Face layout (default: the embedded reasoner)')
+    .option(
+      '--model <path>',
+      'checkpoint folder in the Hugging Face layout, or a GGUF file (default: the embedded reasoner)',
+    )
     .option('--upstream <url>', 'URL of an OpenAI-compatible server that runs the model, including /v1')
     .option('--upstream-model <name>', "the model's name on that server")
     .option('--upstream-key-env <variable>', "environment variable with that server's API key")
-    .option('--scorer <folder>', "checkpoint of the same weights that scores that server's output")
+    .option('--scorer <path>', "checkpoint or GGUF file of the same weights that scores that server's output")
     .addOption(
       new Option(
         '--device <name>',

@@ -3,6 +3,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { openCheckpoint } from '../checkpoint/checkpoint.js';
 import { type ModelConfig, parseConfig, type StoredType } from '../checkpoint/config.js';
 import { ELEMENT_BYTES } from '../checkpoint/elements.js';
+import { keptType } from '../checkpoint/gguf/convert.js';
 import { type GgufFacts, isGguf, readGguf } from '../checkpoint/gguf/open.js';
 import { expectedTensors } from '../checkpoint/weights.js';
 import { readJson } from '../files/json.js';
@@ -66,7 +67,7 @@ async function readFolder(folder: string): Promise<ModelFacts> {
 async function readGgufFile(path: string): Promise<ModelFacts> {
   const file = resolve(path);
   const { name, config, weights, tokenizer, chatTemplate, facts } = await readGguf(file);
-  const kept = weights.map(({ shape, layout }) => ({ size: elements(shape), type: layout.native ?? 'fp32' }));
+  const kept = weights.map((weight) => ({ size: elements(weight.shape), type: keptType(weight) }));
   const { eosTokenIds } = config;
   return {
     ...{ name, dir: file, config, gguf: facts },

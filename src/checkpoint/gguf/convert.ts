@@ -2,6 +2,8 @@ import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ModelError, reasonOf } from '../../files/errors.js';
 import { isMissing } from '../../files/json.js';
+import type { StoredType } from '../config.js';
+import { ELEMENT_BYTES } from '../elements.js';
 import {
   isWhole,
   planSafetensors,
@@ -44,10 +46,10 @@ export interface ConversionPlan {
 export async function convertGguf(plan: ConversionPlan): Promise<void> {
   const { folder, weights, texts } = plan;
   const target = join(folder, 'model.safetensors');
-  const widest = weights.toSorted((a, b) => elementBytes(b) - elementBytes(a));
+  const widest = weights.toSorted((a, b) => ELEMENT_BYTES[keptType(b)] - ELEMENT_BYTES[keptType(a)]);
   const layout = planSafetensors(
     FORMAT,
-    widest.map(({ name, shape, layout: { native } }) => ({ name, shape, dtype: DTYPES[native ?? 'fp32'] })),
+    widest.map((weight) => ({ ...weight, dtype: DTYPES[keptType(weight)] })),
   );
   try {
     for (const [name, text] of Object.entries(texts)) {
@@ -65,7 +67,9 @@ export async function convertGguf(plan: ConversionPlan): Promise<void> {
   }
 }
 
-const elementBytes = ({ layout: { native, bytes } }: GgufWeight): number => (native === null ? 4 : bytes);
+/** In which a weight is kept: the file's own type, or fp32 for what is computed. */
+export const keptType = ({ layout: { native }, offset }: GgufWeight): StoredType =>
+  offset === 0 ? (native ?? 'fp32') : 'fp32';
 
 async function contents(file: string): Promise<string | null> {
   try {
@@ -118,7 +122,9 @@ async function* unpackedRows(from: FileHandle, weight: GgufWeight, file: string)
     if (bytesRead < stored.length) throw new ModelError(file, tensor.name, 'ends before its last element');
     const values = layout.decode(stored);
     if (!allFinite(values)) throw new ModelError(file, tensor.name, 'contains NaN or infinity');
-    const bytes = layout.native === null ? new Uint8Array(values.buffer) : stored;
+    if (weight.offset !== 0) for (const [i, value] of values.entries()) values[i] = value - weight.offset;
+    const kept = layout.native !== null && weight.offset === 0;
+    const bytes = kept ? stored : new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
     yield interleaved === null
       ? bytes
       : halvesApart(bytes, interleaved, bytes.length / (values.length / length));

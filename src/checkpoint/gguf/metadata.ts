@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { ModelError } from '../../files/errors.js';
 import { oneOf, parseJson } from '../../files/json.js';
+import { FAMILIES } from '../families.js';
+import { ARCHITECTURE_NAMES, ARCHITECTURES, type Architecture, SCALED_BY_WIDTH } from './architectures.js';
 import type { GgufHeader } from './header.js';
 import { ropeFactors } from './rope-factors.js';
-
-/** Architectures of GGUF, by `general.architecture`, that are a family of ours. Mistral's are `llama`. */
-export const ARCHITECTURES = ['llama', 'qwen2'] as const;
-export type Architecture = (typeof ARCHITECTURES)[number];
 
 const number = z.number();
 /** Those of `ARCHITECTURE.*`. Sizes are checked as those of config.json. */
@@ -26,10 +24,22 @@ const schema = z.object({
   'rope.scaling.type': z.string().optional(),
   'rope.scaling.factor': number.optional(),
   'rope.scaling.original_context_length': number.optional(),
+  'rope.freq_base_swa': number.optional(),
+  'attention.sliding_window': number.optional(),
+  'attention.sliding_window_pattern': number.optional(),
+  attn_logit_softcapping: number.optional(),
+  final_logit_softcapping: number.optional(),
 });
 
+/** Keys of other architectures, which would change the computation. */
+const REFUSED = [
+  ...['attention.clamp_kqv', 'attention.max_alibi_bias', 'attention.scale', 'attention.temperature_length'],
+  ...['embedding_scale', 'logit_scale', 'residual_scale', 'use_parallel_residual'],
+  ...['rope.scaling.attn_factor', 'rope.scaling.yarn_log_multiplier'],
+];
+
 const generalSchema = z.object({
-  'general.architecture': oneOf(ARCHITECTURES),
+  'general.architecture': oneOf(ARCHITECTURE_NAMES),
   'split.count': z
     .int()
     .max(1, 'a file that was split is not supported; join its parts with llama-gguf-split --merge')
@@ -56,6 +66,8 @@ export function configJson(
     key.startsWith(prefix) ? [[key.slice(prefix.length), value] as const] : [],
   );
   const raw = parseJson(schema, Object.fromEntries(own), file, [architecture]);
+  const other = REFUSED.find((key) => metadata.has(`${prefix}${key}`));
+  if (other !== undefined) throw new ModelError(file, `${prefix}${other}`, 'is not supported');
   const heads = raw['attention.head_count'];
   const headDim = raw['attention.key_length'] ?? raw.embedding_length / heads;
   const values = raw['attention.value_length'] ?? headDim;
@@ -70,11 +82,19 @@ export function configJson(
   const [, rows] = embedding?.dims ?? [];
   if (rows === undefined) throw new ModelError(file, 'token_embd.weight', 'is missing, or is no matrix');
   const turned = raw['rope.dimension_count'] ?? headDim;
-  const theta = raw['rope.freq_base'] ?? 10_000;
+  const theta = raw['rope.freq_base'] ?? (architecture === 'gemma3' ? 1e6 : 10_000);
   const scaling = rope ? ropeFactors(rope, { theta, headDim }, file) : scalingOf(raw);
   const has = (name: string): boolean => tensors.has(`blk.0.${name}.bias`);
+  const { family } = ARCHITECTURES[architecture];
+  const traits = FAMILIES[family];
+  const window = raw['attention.sliding_window'] || null;
+  if (window !== null && typeof traits.sliding !== 'object') {
+    const problem = `${window} is not supported for ${architecture}`;
+    throw new ModelError(file, `${prefix}attention.sliding_window`, problem);
+  }
+  const byWidth = raw.block_count === SCALED_BY_WIDTH[architecture];
   return {
-    model_type: architecture,
+    model_type: family,
     hidden_size: raw.embedding_length,
     intermediate_size: raw.feed_forward_length,
     num_hidden_layers: raw.block_count,
@@ -87,10 +107,28 @@ export function configJson(
     rope_theta: theta,
     ...(scaling && { rope_scaling: scaling }),
     ...(turned !== headDim && { partial_rotary_factor: turned / headDim }),
+    ...(traits.localTheta !== null && {
+      rope_local_base_freq: raw['rope.freq_base_swa'] ?? traits.localTheta,
+    }),
+    sliding_window: window,
+    sliding_window_pattern: raw['attention.sliding_window_pattern'],
+    ...(traits.queryScalar !== null && {
+      query_pre_attn_scalar: byWidth ? raw.embedding_length / heads : headDim,
+    }),
+    ...softCaps(raw),
     tie_word_embeddings: !tensors.has('output.weight'),
-    ...(architecture === 'llama' && { attention_bias: has('attn_q'), mlp_bias: has('ffn_gate') }),
+    ...(traits.attentionBias === 'option' && { attention_bias: has('attn_q') }),
+    ...(traits.mlpBias === 'option' && { mlp_bias: has('ffn_gate') }),
   };
 }
+
+const softCaps = ({
+  attn_logit_softcapping: attention,
+  final_logit_softcapping: logits,
+}: z.output<typeof schema>) => ({
+  ...(attention !== undefined && { attn_logit_softcapping: attention }),
+  ...(logits !== undefined && { final_logit_softcapping: logits }),
+});
 
 function scalingOf(raw: z.output<typeof schema>): Readonly<Record<string, unknown>> | null {
   const type = raw['rope.scaling.type'] ?? 'none';

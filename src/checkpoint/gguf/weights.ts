@@ -1,27 +1,23 @@
 import { ModelError, show } from '../../files/errors.js';
 import type { ModelConfig } from '../config.js';
-import { expectedTensors } from '../weights.js';
+import { LAYER_NORMS, expectedTensors } from '../weights.js';
+import { ARCHITECTURES, type Architecture } from './architectures.js';
 import type { GgufHeader, GgufTensor } from './header.js';
-import type { Architecture } from './metadata.js';
 import { GGUF_TYPES, type GgufLayout } from './types.js';
 
-/** Our names of a layer's parts by those of GGUF. Sources: llama.cpp, gguf-py/gguf/tensor_mapping.py. */
-const LAYER_PARTS: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    input_layernorm: 'attn_norm',
-    'self_attn.q_proj': 'attn_q',
-    'self_attn.k_proj': 'attn_k',
-    'self_attn.v_proj': 'attn_v',
-    'self_attn.o_proj': 'attn_output',
-    post_attention_layernorm: 'ffn_norm',
-    'mlp.gate_proj': 'ffn_gate',
-    'mlp.up_proj': 'ffn_up',
-    'mlp.down_proj': 'ffn_down',
-  }),
-);
-const PARTS: ReadonlyMap<string, string> = new Map(
-  Object.entries({ 'model.embed_tokens': 'token_embd', 'model.norm': 'output_norm', lm_head: 'output' }),
-);
+/** GGUF's names of a layer's parts by ours. Source: llama.cpp, gguf-py/gguf/constants.py. */
+const LAYER_PARTS = {
+  'self_attn.q_proj': 'attn_q',
+  'self_attn.k_proj': 'attn_k',
+  'self_attn.v_proj': 'attn_v',
+  'self_attn.o_proj': 'attn_output',
+  'self_attn.q_norm': 'attn_q_norm',
+  'self_attn.k_norm': 'attn_k_norm',
+  'mlp.gate_proj': 'ffn_gate',
+  'mlp.up_proj': 'ffn_up',
+  'mlp.down_proj': 'ffn_down',
+};
+const PARTS = { 'model.embed_tokens': 'token_embd', 'model.norm': 'output_norm', lm_head: 'output' };
 
 /** Frequencies, which are read with the configuration. */
 export const ROPE_FACTORS = 'rope_freqs.weight';
@@ -36,6 +32,8 @@ export interface GgufWeight {
   readonly layout: GgufLayout;
   /** Rows of a head whose halves the file keeps interleaved: `llama` alone, for another order of RoPE's pairs. */
   readonly interleaved: number | null;
+  /** What the file adds to a weight that the decoder adds it to. */
+  readonly offset: number;
 }
 
 /**
@@ -51,6 +49,7 @@ export function ggufWeights(
 ): readonly GgufWeight[] {
   const left = new Map(tensors);
   left.delete(ROPE_FACTORS);
+  const nameIn = namesOf(config);
   const weights = [...expectedTensors(config)].map(([name, shape]): GgufWeight => {
     const ggufName = nameIn(name);
     const tensor = left.get(ggufName);
@@ -72,11 +71,18 @@ export function ggufWeights(
         `${tensor.type.name} is not supported (supported: ${GGUF_TYPES.join(', ')})`,
       );
     }
-    const turned = architecture === 'llama' && /\.attn_[qk]\./.test(ggufName);
+    const turned = ARCHITECTURES[architecture].interleaved && /\.attn_[qk]\./.test(ggufName);
     if (turned && shape.length === 1 && layout.elements > 1) {
       throw new ModelError(file, ggufName, `is a vector of ${tensor.type.name}, which is not supported`);
     }
-    return { name, shape, tensor, layout, interleaved: turned ? config.headDim : null };
+    return {
+      name,
+      shape,
+      tensor,
+      layout,
+      interleaved: turned ? config.headDim : null,
+      offset: ggufName.endsWith('_norm.weight') ? config.normOffset : 0,
+    };
   });
   const [unknown] = left.keys();
   if (unknown !== undefined) {
@@ -86,10 +92,21 @@ export function ggufWeights(
 }
 
 /** `model.layers.3.self_attn.q_proj.weight` → `blk.3.attn_q.weight`. */
-function nameIn(name: string): string {
-  const [, stem = '', kind] = /^(.*)\.(weight|bias)$/.exec(name) ?? [];
-  const [, layer, part = ''] = /^model\.layers\.(\d+)\.(.*)$/.exec(stem) ?? [];
-  return layer === undefined ? `${PARTS.get(stem)}.${kind}` : `blk.${layer}.${LAYER_PARTS.get(part)}.${kind}`;
+function namesOf({ norms }: Pick<ModelConfig, 'norms'>): (name: string) => string {
+  const { attention, mlp } = LAYER_NORMS[norms];
+  const names = new Map<string | null, string>([
+    ...Object.entries(LAYER_PARTS),
+    ...Object.entries(PARTS),
+    [attention.before, 'attn_norm'],
+    [attention.after, 'post_attention_norm'],
+    [mlp.before, 'ffn_norm'],
+    [mlp.after, 'post_ffw_norm'],
+  ]);
+  return (name) => {
+    const [, stem = '', kind] = /^(.*)\.(weight|bias)$/.exec(name) ?? [];
+    const [, layer, part = ''] = /^model\.layers\.(\d+)\.(.*)$/.exec(stem) ?? [];
+    return layer === undefined ? `${names.get(stem)}.${kind}` : `blk.${layer}.${names.get(part)}.${kind}`;
+  };
 }
 
 const equal = (a: readonly number[], b: readonly number[]): boolean =>

@@ -1,0 +1,24 @@
+import type { Family } from '../families.js';
+
+export interface GgufArchitecture {
+  readonly family: Family;
+  /** Whether the halves of each head's queries and keys are interleaved, for another order of RoPE's pairs. */
+  readonly interleaved: boolean;
+}
+
+/** By `general.architecture`. Mistral's models are `llama`. Sources: llama.cpp, `conversion` and `src/models`. */
+export const ARCHITECTURES = {
+  llama: { family: 'llama', interleaved: true },
+  qwen2: { family: 'qwen2', interleaved: false },
+  qwen3: { family: 'qwen3', interleaved: false },
+  smollm3: { family: 'smollm3', interleaved: true },
+  olmo2: { family: 'olmo2', interleaved: false },
+  gemma2: { family: 'gemma2', interleaved: false },
+  gemma3: { family: 'gemma3_text', interleaved: false },
+} as const satisfies Record<string, GgufArchitecture>;
+
+export type Architecture = keyof typeof ARCHITECTURES;
+export const ARCHITECTURE_NAMES = Object.keys(ARCHITECTURES) as Architecture[];
+
+/** Layers of the models whose queries are scaled by hiddenSize / heads, of which files say nothing: both of 27 B. */
+export const SCALED_BY_WIDTH: Readonly<Partial<Record<Architecture, number>>> = { gemma2: 46, gemma3: 62 };

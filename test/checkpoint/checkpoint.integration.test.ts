@@ -58,7 +58,9 @@ describe('a folder that is no checkpoint is refused by file', () => {
 
   it('a file', async () => {
     const dir = await folder({ model: 'x' });
-    expect((await modelError(() => openCheckpoint(join(dir, 'model')))).message).toMatch(/is neither a folder nor a GGUF file/);
+    expect((await modelError(() => openCheckpoint(join(dir, 'model')))).message).toMatch(
+      /is neither a folder nor a GGUF file/,
+    );
   });
 
   it.each(['config.json', 'tokenizer.json'])('no %s', async (name) => {

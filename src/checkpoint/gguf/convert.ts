@@ -139,7 +139,7 @@ function allFinite(values: Float32Array): boolean {
 }
 
 /** Of each head, GGUF has row i of the first half beside row i of the second (llama.cpp, conversion/llama.py `permute`). */
-export function halvesApart(rows: Uint8Array, headDim: number, rowBytes: number): Uint8Array {
+function halvesApart(rows: Uint8Array, headDim: number, rowBytes: number): Uint8Array {
   const ordered = new Uint8Array(rows.length);
   const half = headDim / 2;
   for (let row = 0; row < rows.length / rowBytes; row += 1) {

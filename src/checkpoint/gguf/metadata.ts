@@ -82,7 +82,7 @@ export function configJson(
   const [, rows] = embedding?.dims ?? [];
   if (rows === undefined) throw new ModelError(file, 'token_embd.weight', 'is missing, or is no matrix');
   const turned = raw['rope.dimension_count'] ?? headDim;
-  const theta = raw['rope.freq_base'] ?? (architecture === 'gemma3' ? 1e6 : 10_000);
+  const theta = raw['rope.freq_base'] ?? 10_000;
   const scaling = rope ? ropeFactors(rope, { theta, headDim }, file) : scalingOf(raw);
   const has = (name: string): boolean => tensors.has(`blk.0.${name}.bias`);
   const { family } = ARCHITECTURES[architecture];

@@ -1,6 +1,6 @@
 import { ModelError, show } from '../../files/errors.js';
 import type { ModelConfig } from '../config.js';
-import { LAYER_NORMS, expectedTensors } from '../weights.js';
+import { expectedTensors, LAYER_NORMS } from '../weights.js';
 import { ARCHITECTURES, type Architecture } from './architectures.js';
 import type { GgufHeader, GgufTensor } from './header.js';
 import { GGUF_TYPES, type GgufLayout } from './types.js';

@@ -70,6 +70,12 @@ describe('a GGUF file that cannot be used is refused by the field', () => {
     ['llama.attention.head_count', 5, /./],
     ['llama.attention.value_length', 8, /^llama\.attention\.value_length: 8 differs from that of keys, 16/],
     ['llama.rope.dimension_count', 8, /partial_rotary_factor/],
+    [
+      'llama.attention.sliding_window',
+      16,
+      /^llama\.attention\.sliding_window: 16 is not supported for llama/,
+    ],
+    ['llama.logit_scale', 2, /^llama\.logit_scale: is not supported/],
     ['llama.rope.scaling.type', 'other', /^rope_scaling\.rope_type: "other" is not supported/],
   ])('%s: %j', async (key, value, message) => {
     expect(await withMetadata({ [key]: value })).toMatch(message);

@@ -47,7 +47,9 @@ describe.each(FAMILIES)('%s.gguf', (name) => {
     });
     const window = { start: 0, ids: ids.slice(0, -1), targets: ids.slice(1) };
     const cache = new KvCache(config, ids.length);
-    const [tokens] = await runForward(session, runtimeOf({ source: checkpoint, threads: 1 }), [{ ...window, cache }]);
+    const [tokens] = await runForward(session, runtimeOf({ source: checkpoint, threads: 1 }), [
+      { ...window, cache },
+    ]);
     const found = tokens!.map(({ logprob }) => logprob);
     expect(largestDifference(found, logprobs)).toBeLessThan(2e-5);
   });

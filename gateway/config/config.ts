@@ -296,6 +296,13 @@ const sections = z.strictObject({
         .describe(
           'Maximum predicted work for a response that is scored by a checkpoint: positions that go through the model, 2 for each token of prompt and response, 3 × `window` for each pass, `samples` or `tokur_samples` for each token if those methods are used. Requests for more are refused. Default: no limit.',
         ),
+      kept_bytes: z
+        .int()
+        .min(1024)
+        .optional()
+        .describe(
+          'Maximum memory of all answers that are kept until they end, estimated, in bytes: answers that are not streamed, `/v1/responses`, and answers with `rollback` or `reflect`; of `held` delivery, what is not sent. Beyond it, the largest of them ends with `answer_too_large`. Each worker has as much. Default: a quarter of the heap of Node.',
+        ),
       connections: count(1024).describe(
         'Maximum open connections. At the limit, a new one takes the place of one without a request.',
       ),

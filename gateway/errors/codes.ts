@@ -1,5 +1,6 @@
 /** Every `code` that an error of the gateway has; metrics count by them, and by nothing that a client can choose. */
 export const ERROR_CODES = [
+  'answer_too_large',
   'body_too_large',
   'context_length_exceeded',
   'engine_crashed',

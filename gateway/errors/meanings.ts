@@ -8,6 +8,11 @@ interface Meaning {
 
 /** The meaning of each code in docs/reference/errors.md. */
 export const ERROR_MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
+  answer_too_large: {
+    status: '400',
+    meaning:
+      'The answers that are kept until they end exceed `limits.kept_bytes`, and this one is the largest. Ask for fewer tokens, or stream it.',
+  },
   body_too_large: { status: '413', meaning: 'The body is larger than `limits.body_bytes`.' },
   context_length_exceeded: {
     status: '400',

@@ -25,6 +25,7 @@ export const CHAT_COMPLETIONS: GenerationApi = {
       generation: request,
       stream: asked.stream,
       resumable: resumable === true,
+      kept: !asked.stream,
       encode: (prepared, answer) => choicesEncoding(asked, prepared, answer),
     };
   },

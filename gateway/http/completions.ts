@@ -24,6 +24,7 @@ export const COMPLETIONS: GenerationApi = {
       options: { prompt },
       stream: asked.stream,
       resumable: resumable === true,
+      kept: !asked.stream,
       names: NAMES,
       encode: (prepared, answer) => choicesEncoding(asked, prepared, answer),
     };

@@ -37,6 +37,8 @@ export interface ApiRequest {
   readonly options?: Pick<PrepareOptions, 'prompt' | 'response'>;
   readonly stream: boolean;
   readonly resumable: boolean;
+  /** Whether its encoding keeps all events to the end. */
+  readonly kept: boolean;
   /** What this API calls the fields of a chat. */
   readonly names?: FieldNames;
   encode(prepared: Prepared, answer: Answer): Encoding;
@@ -75,7 +77,8 @@ export function createGeneration(
       resumable: request.resumable,
       prepare: () => {
         const { name, client } = principal;
-        const options = { ...request.options, client, canRetract: false, verbatim: true, responseId: id };
+        const { kept, options: given } = request;
+        const options = { ...given, client, canRetract: false, verbatim: true, kept, responseId: id };
         const prepare = () => models.prepare(fields, { ...options, principal: name });
         return names ? renamedPrepared(names, prepare) : prepare();
       },

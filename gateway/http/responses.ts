@@ -21,6 +21,7 @@ export const RESPONSES: GenerationApi = {
       options: { response: request },
       stream,
       resumable: request.resumable === true,
+      kept: true, // the last event has the whole response
       names: NAMES,
       encode: (prepared, answer) => (stream ? streamed : whole)(request, prepared, answer),
     };

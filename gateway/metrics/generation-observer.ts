@@ -25,6 +25,8 @@ export interface Observed {
   readonly action: ActionName;
   /** Whether steps are held back. */
   readonly held: boolean;
+  /** Whether scores follow the tokens. */
+  readonly scored: boolean;
 }
 
 /**
@@ -153,9 +155,11 @@ export class GenerationObserver {
   }
 
   #token(index: number): void {
-    if (this.#observed.held && this.begun) return;
+    const { held, scored } = this.#observed;
+    const timed = scored && !held;
+    if (!timed && this.begun) return;
     const ms = this.#clock.now();
-    if (!this.#observed.held) {
+    if (timed) {
       this.#sentMs.set(index, ms);
       this.#sent = index + 1;
     }

@@ -6,7 +6,7 @@ import { Models } from '../models/models.js';
 import type { Prepared, PrepareOptions, ServedModel } from '../models/served-model.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { isRefusal } from './admission.js';
-import { type Clock, GenerationObserver } from './generation-observer.js';
+import { type Clock, GenerationObserver, type Observed } from './generation-observer.js';
 import type { Metrics } from './metrics.js';
 
 const CLOCK: Clock = { now: () => performance.now(), date: () => Date.now() };
@@ -48,8 +48,8 @@ class MeteredModel implements ServedModel {
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
     const series = this.#metrics.of(this.name);
     const began = { responseId: options.responseId ?? '', beganMs: this.#clock.now() };
-    const observerOf = (action: Prepared['guard']['action'], held: boolean) =>
-      new GenerationObserver(series, { ...began, action, held }, this.#clock);
+    const observerOf = ({ action, held, scored }: Pick<Observed, 'action' | 'held' | 'scored'>) =>
+      new GenerationObserver(series, { ...began, action, held, scored }, this.#clock);
     const failed = (error: unknown): void => this.#metrics.failed(error);
     let observer: GenerationObserver | null = null;
     const written = (event: GuardEvent): void => attempt(() => observer?.written(event), failed);
@@ -60,7 +60,7 @@ class MeteredModel implements ServedModel {
       return {
         ...prepared,
         start: (gate) => {
-          const own = observerOf(action, held);
+          const own = observerOf({ action, held, scored: enabled });
           if (held) observer = own; // of others it hears all there is
           return prepared.start(gate).pipe(observed(own, { failed, refused: options.refused }));
         },
@@ -68,7 +68,10 @@ class MeteredModel implements ServedModel {
     } catch (error) {
       const apiError = toApiError(error);
       if (!isRefusal(apiError))
-        attempt(() => observerOf('annotate', false).failed(apiError.body.code), failed);
+        attempt(
+          () => observerOf({ action: 'annotate', held: false, scored: false }).failed(apiError.body.code),
+          failed,
+        );
       throw error;
     }
   }

@@ -1,30 +1,38 @@
+import { getHeapStatistics } from 'node:v8';
 import type { Logger } from 'pino';
-import { tap } from 'rxjs';
+import { Observable, Subject, tap } from 'rxjs';
+import { retracts } from '../../src/guard/guard.js';
+import type { GuardEvent } from '../../src/stream/events.js';
 import type { Config } from '../config/config.js';
 import { ApiError } from '../errors/api-error.js';
 import type { Prompt } from '../requests/completion-request.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import type { Message } from '../requests/messages.js';
+import { KeptAnswers } from './kept-answers.js';
 import { Models } from './models.js';
 import type { Prepared, PrepareOptions, ServedModel } from './served-model.js';
 
 export interface Bounds {
-  readonly limits: Pick<Config['limits'], 'prompt_characters' | 'response_tokens' | 'work'>;
+  readonly limits: Pick<Config['limits'], 'kept_bytes' | 'prompt_characters' | 'response_tokens' | 'work'>;
   /** Where prompts and responses are to be logged; `null` for nowhere. */
   readonly texts: Logger | null;
 }
 
 /** The same models, for requests within the limits alone. */
 export function servedWithin(models: Models, bounds: Bounds): Models {
-  return new Models(models.all.map((model) => new BoundedModel(model, bounds)));
+  const { kept_bytes: bytes = getHeapStatistics().heap_size_limit / 4 } = bounds.limits;
+  const kept = new KeptAnswers(bytes);
+  return new Models(models.all.map((model) => new BoundedModel(model, bounds, kept)));
 }
 
 class BoundedModel implements ServedModel {
   readonly name: string;
   readonly #model: ServedModel;
   readonly #bounds: Bounds;
+  readonly #kept: KeptAnswers;
 
-  constructor(model: ServedModel, bounds: Bounds) {
+  constructor(model: ServedModel, bounds: Bounds, kept: KeptAnswers) {
+    this.#kept = kept;
     this.name = model.name;
     this.#model = model;
     this.#bounds = bounds;
@@ -51,11 +59,17 @@ class BoundedModel implements ServedModel {
     checkPrompt(request, options.prompt, limits.prompt_characters);
     const maxTokens = limits.response_tokens;
     if (maxTokens !== undefined) checkTokens(request, maxTokens);
-    const prepared = await this.#model.prepare(request, {
+    const written = new Subject<GuardEvent>();
+    const within = await this.#model.prepare(request, {
       ...options,
+      written: (event) => {
+        written.next(event);
+        options.written?.(event);
+      },
       ...(maxTokens !== undefined && { maxTokens }),
       ...(limits.work !== undefined && { maxWork: limits.work }),
     });
+    const prepared = keptWithin(this.#kept, within, { kept: options.kept === true, written });
     return texts
       ? withTexts(prepared, { messages: request.messages, prompt: options.prompt }, texts)
       : prepared;
@@ -86,6 +100,39 @@ function checkTokens(request: GenerationFields, limit: number): void {
     const text = `${field}: ${asked} tokens exceed the limit of ${limit}`;
     throw new ApiError(400, 'invalid_value', text, field);
   }
+}
+
+interface Keeping {
+  /** Whether all of it is kept in any case. */
+  readonly kept: boolean;
+  /** What a guard hears before steps are held back. */
+  readonly written: Observable<GuardEvent>;
+}
+
+/** Counts what is kept of an answer: all of it, or what is held back. */
+function keptWithin(answers: KeptAnswers, prepared: Prepared, { kept, written }: Keeping): Prepared {
+  const { enabled, action, delivery } = prepared.guard;
+  const held = enabled && delivery === 'held';
+  const whole = kept || (enabled && retracts(action));
+  if (!held && !whole) return prepared;
+  return {
+    ...prepared,
+    start: (gate) =>
+      new Observable((subscriber) => {
+        const answer = answers.open((error) => subscriber.error(error));
+        subscriber.add(() => answer.close());
+        if (held) subscriber.add(written.subscribe((event) => answer.add(event)));
+        prepared
+          .start(gate)
+          .pipe(
+            tap((event) => {
+              if (!held) answer.add(event);
+              else if (!whole) answer.remove(event);
+            }),
+          )
+          .subscribe(subscriber);
+      }),
+  };
 }
 
 /** Logs the prompt as it starts and what was written for it at its end, whatever that is. */

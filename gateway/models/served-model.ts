@@ -50,6 +50,8 @@ export interface PrepareOptions {
   readonly canRetract: boolean;
   /** Whether chunks may be passed on as they came where nothing is to be scored. */
   readonly verbatim?: boolean;
+  /** Whether the transport keeps all events to the end, such as of an answer that is not streamed. */
+  readonly kept?: boolean;
   /** What a request gets at most that does not say how many tokens it wants. */
   readonly maxTokens?: number;
   /** Positions that may go through the model for a response that is scored by a checkpoint. */

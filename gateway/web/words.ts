@@ -110,6 +110,8 @@ const HINTS: Readonly<Record<string, string>> = {
   overloaded: 'The model is at its limit of concurrent answers. Try again in a moment.',
   too_many_generations: 'This page has too many answers in progress.',
   rate_limited: 'Too many questions in a short time. Try again in a moment.',
+  answer_too_large:
+    'The answer became too long to be kept, and the rest of it is lost. Ask for a shorter one.',
   context_length_exceeded: 'The question is too long for this model.',
   engine_crashed: 'The model process crashed, and the rest of this answer is lost. Asking again may work.',
   engine_stalled: 'The model process hung, and the rest of this answer is lost. Asking again may work.',

@@ -226,7 +226,7 @@ describe('the configuration', () => {
       metrics: { port: 9464 },
       health: { port: 9465 },
       access: { sockets: 512 },
-      limits: { response_tokens: 4096, work: 1_000_000, connections_per_address: 896 },
+      limits: { response_tokens: 4096, work: 1_000_000, kept_bytes: 2 ** 30, connections_per_address: 896 },
     });
     expect({ ...rest, access: { ...access, keys: [] } }).toEqual(defaults);
     const written = parse(readFileSync(file, 'utf8'));

@@ -5,6 +5,9 @@ import { from, lastValueFrom, tap } from 'rxjs';
 import { expect, it } from 'vitest';
 import { CHAT_FORM } from '#gateway/http/choice-form.js';
 import { Completion } from '#gateway/http/completion.js';
+import { GenerationObserver } from '#gateway/metrics/generation-observer.js';
+import { Metrics } from '#gateway/metrics/metrics.js';
+import { Models } from '#gateway/models/models.js';
 import { logprobScorer } from '#gateway/upstream/logprob-scorer.js';
 import { branchOf } from '#src/guard/branch.js';
 import { guardedBranch } from '#src/guard/guarded-branch.js';
@@ -89,4 +92,20 @@ async function keptPerToken(): Promise<number> {
 it('a streamed answer keeps next to nothing of the tokens that were sent', async () => {
   const bytes = await keptPerToken();
   expect(bytes).toBeLessThan(MOST_BYTES);
+});
+
+it('metrics keep nothing of the tokens of an answer that nobody scores', async () => {
+  const metrics = new Metrics();
+  metrics.watch({
+    models: new Models([{ name: 'm', status: () => ({ ready: true }), prepare: () => Promise.reject() }]),
+    generations: () => 0,
+    connections: () => ({ http: 0, websocket: 0 }),
+  });
+  const observed = { responseId: 'r', beganMs: 0, action: 'annotate', held: false, scored: false } as const;
+  const clock = { now: () => 0, date: () => 0 };
+  const observer = new GenerationObserver(metrics.of('m'), observed, clock);
+  const before = await heap();
+  for (let index = 0; index < TOKENS; index++) observer.event(token(index));
+  expect(((await heap()) - before) / TOKENS).toBeLessThan(5);
+  observer.event(doneEvent('stop', TOKENS));
 });

@@ -35,6 +35,7 @@ function observer(changes: Partial<Observed> = {}): GenerationObserver {
     beganMs: now,
     action: 'rollback',
     held: false,
+    scored: true,
     ...changes,
   };
   return new GenerationObserver(metrics.of('m'), observed, { now: () => now, date: () => 1_700_000_000_000 });

@@ -1,0 +1,84 @@
+import type { GuardEvent } from '../../src/stream/events.js';
+import { ApiError } from '../errors/api-error.js';
+
+/** Of a V8 object, and of each of its fields, with room for the maps and lists that it is in. */
+const OBJECT_BYTES = 48;
+const FIELD_BYTES = 16;
+
+/** What an answer takes of the memory for those that are kept. */
+export interface KeptAnswer {
+  add(event: GuardEvent): void;
+  /** It was sent, and is not kept any more. */
+  remove(event: GuardEvent): void;
+  close(): void;
+}
+
+interface Kept {
+  bytes: number;
+  readonly end: (error: ApiError) => void;
+}
+
+/**
+ * What is kept of answers until they are over or sent: of those that are not streamed, that may be continued in other
+ * ways, or whose steps are held back. If all together take too much, the largest ends with an error.
+ */
+export class KeptAnswers {
+  readonly #limit: number;
+  readonly #all = new Set<Kept>();
+  #bytes = 0;
+
+  /** @param limit bytes, as far as the values of events tell */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Estimated, of all answers. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** @param end ends the answer, which is closed then */
+  open(end: (error: ApiError) => void): KeptAnswer {
+    const kept: Kept = { bytes: 0, end };
+    this.#all.add(kept);
+    return {
+      add: (event) => {
+        this.#set(kept, kept.bytes + bytesOf(event));
+        if (this.#bytes > this.#limit) this.#endLargest();
+      },
+      // What is sent may say more than what was kept, such as how long it was held.
+      remove: (event) => this.#set(kept, Math.max(0, kept.bytes - bytesOf(event))),
+      close: () => this.#close(kept),
+    };
+  }
+
+  #set(kept: Kept, bytes: number): void {
+    if (!this.#all.has(kept)) return;
+    this.#bytes += bytes - kept.bytes;
+    kept.bytes = bytes;
+  }
+
+  #close(kept: Kept): void {
+    this.#set(kept, 0);
+    this.#all.delete(kept);
+  }
+
+  #endLargest(): void {
+    const [first, ...others] = this.#all;
+    if (!first) return;
+    const largest = others.reduce((a, b) => (b.bytes > a.bytes ? b : a), first);
+    this.#close(largest);
+    const problem = 'the answers that are kept take more, and this one takes most of it';
+    const text = `limits.kept_bytes: ${problem}; ask for fewer tokens, or stream it`;
+    largest.end(new ApiError(400, 'answer_too_large', text));
+  }
+}
+
+/** Of a value in memory, about. */
+function bytesOf(value: unknown): number {
+  if (typeof value === 'string') return FIELD_BYTES + 2 * value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  let bytes = OBJECT_BYTES;
+  for (const each of Object.values(value)) bytes += FIELD_BYTES + bytesOf(each);
+  return bytes;
+}

@@ -1,0 +1,183 @@
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { from, lastValueFrom, type Observable, tap } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+import { CHAT_COMPLETIONS } from '#gateway/http/chat-completions.js';
+import { RESPONSES } from '#gateway/http/responses.js';
+import { servedWithin } from '#gateway/models/limited-models.js';
+import { Models } from '#gateway/models/models.js';
+import type { Prepared, PrepareOptions } from '#gateway/models/served-model.js';
+import { chatSchema, parse } from '#gateway/requests/generation-request.js';
+import { logprobScorer } from '#gateway/upstream/logprob-scorer.js';
+import { branchOf } from '#src/guard/branch.js';
+import { guardedBranch } from '#src/guard/guarded-branch.js';
+import { DEFAULT_GUARD, DEFAULT_SCORING, FlowGate, type GuardEvent, RunningRisk } from '#src/index.js';
+import { doneEvent, tokenEvent } from '../../support/events.js';
+import { prepared } from '../../support/scripted-model.js';
+
+const MIB = 1 << 20;
+const LIMIT = 4 * MIB;
+
+setFlagsFromString('--expose-gc');
+const collect: () => void = runInNewContext('gc');
+
+async function heap(): Promise<number> {
+  await setImmediate();
+  collect();
+  return process.memoryUsage().heapUsed;
+}
+
+/** As vLLM sends them for `top_logprobs: 2`. */
+const token = (index: number) =>
+  tokenEvent(index, {
+    text: index % 12 === 11 ? ' end.\n' : ` word${index}`,
+    topLogprobs: [
+      { id: null, text: ` word${index}`, logprob: -0.5 },
+      { id: null, text: ` other${index}`, logprob: -1.5 },
+    ],
+  });
+
+/** The most that the heap held while one wrote; 0 where nobody wants to know. */
+let peak = 0;
+
+async function* writing(tokens: number, gate: FlowGate) {
+  for (let index = 0; index < tokens; index++) {
+    if (!gate.open) await gate.opened();
+    if (index % 1000 === 0) await setImmediate();
+    if (peak > 0 && index % 2500 === 2499) peak = Math.max(peak, await heap());
+    yield token(index);
+  }
+  yield doneEvent('stop', tokens);
+}
+
+/** An answer of the double: as many tokens as are asked for, by default plain. */
+type Start = (tokens: number, gate: FlowGate, written: (event: GuardEvent) => void) => Observable<GuardEvent>;
+
+const plain: Start = (tokens, gate) => from(writing(tokens, gate));
+
+/** A text that may be continued from any of its tokens. */
+const rolledBack: Start = (tokens, gate, written) => {
+  const writer = {
+    promptTokens: 1,
+    written: 0,
+    tokens: (own: FlowGate) => from(writing(tokens, own)),
+    fits: () => true,
+    fork: async () => Promise.reject(new Error('not asked for')),
+    close: () => {},
+  };
+  const scoring = { ...DEFAULT_SCORING, methods: ['nll' as const] };
+  const guard = {
+    ...DEFAULT_GUARD,
+    ...{ method: 'nll' as const, action: 'rollback' as const, delivery: 'held' as const, rate: 1e-9 },
+  };
+  const judging = { scoring, guard, risks: new RunningRisk(), seed: 1, written };
+  return guardedBranch(async (judge) => branchOf(writer, logprobScorer(['nll']), judge), judging, gate);
+};
+
+/** One model for all of a test: what is kept of its answers is bounded by {@link LIMIT}. */
+function serving() {
+  const models = servedWithin(
+    new Models([
+      {
+        name: 'm',
+        status: () => ({ ready: true }),
+        prepare: async (request, { written = () => {} }: PrepareOptions) => {
+          const start = request.guard.action === 'rollback' ? rolledBack : plain;
+          const answer = prepared((gate) => start(request.max_tokens ?? 1, gate, written));
+          const { enabled = true, action, delivery } = request.guard;
+          return { ...answer, guard: { ...answer.guard, enabled, action, delivery } };
+        },
+      },
+    ]),
+    { limits: { prompt_characters: 1000, kept_bytes: LIMIT }, texts: null },
+  );
+  return async (tokens: number, guard: object, kept: boolean): Promise<Prepared> => {
+    const body = { model: 'm', messages: [{ role: 'user', content: 'x' }], max_tokens: tokens, guard };
+    return models.prepare(parse(chatSchema, body), { canRetract: false, kept });
+  };
+}
+
+const OFF = { enabled: false };
+const TOO_LARGE = {
+  status: 400,
+  body: { code: 'answer_too_large', message: expect.stringContaining('limits.kept_bytes') },
+};
+
+const endOf = (answer: Prepared) => lastValueFrom(answer.start(new FlowGate())).catch((error) => error);
+
+/** What an answer ends with, and how much the heap has grown meanwhile. */
+async function untilItEnds(answer: Prepared, keep: (event: GuardEvent) => void = () => {}) {
+  const before = await heap();
+  peak = before;
+  let events = 0;
+  const start: Prepared['start'] = (gate) =>
+    answer.start(gate).pipe(
+      tap((event) => {
+        keep(event);
+        events += 1;
+      }),
+    );
+  const end = await endOf({ ...answer, start });
+  const growth = peak - before;
+  peak = 0;
+  return { end, events, growth };
+}
+
+const wholeAnswers = {
+  '/v1/chat/completions': () =>
+    CHAT_COMPLETIONS.read({ model: 'm', messages: [{ role: 'user', content: 'x' }] }),
+  '/v1/responses, streamed': () => RESPONSES.read({ model: 'm', input: 'x', stream: true }),
+};
+
+describe('an answer of a million tokens', () => {
+  it.each(Object.entries(wholeAnswers))('of %s ends before it fills the heap', async (_name, read) => {
+    const request = read();
+    expect(request.kept).toBe(true);
+    const answer = await serving()(1_000_000, OFF, request.kept);
+    const encoding = request.encode(answer, { id: 'a', place: 'p', tell: () => {} });
+    let offset = 0;
+    const { end, events, growth } = await untilItEnds(answer, (event) => {
+      offset += encoding.event(event, offset).length;
+    });
+    expect(end).toMatchObject(TOO_LARGE);
+    expect(events).toBeGreaterThan(5000);
+    expect(growth).toBeLessThan(LIMIT);
+  });
+
+  it('that a guard may roll back ends without a verdict', async () => {
+    const { end, events, growth } = await untilItEnds(
+      await serving()(1_000_000, { action: 'rollback', delivery: 'held' }, false),
+    );
+    expect(end).toMatchObject(TOO_LARGE);
+    expect(events).toBeGreaterThan(5000);
+    expect(growth).toBeLessThan(LIMIT);
+  });
+
+  it('that is streamed comes to its end', async () => {
+    const { end, growth } = await untilItEnds(await serving()(30_000, OFF, false));
+    expect(end).toMatchObject({ type: 'generation.done' });
+    expect(growth).toBeLessThan(MIB / 2);
+  });
+});
+
+it('the largest answer makes room for the others', async () => {
+  const prepare = serving();
+  const small = Array.from({ length: 4 }, async () => endOf(await prepare(1000, OFF, true)));
+  const [large, ...others] = await Promise.all([endOf(await prepare(1_000_000, OFF, true)), ...small]);
+  expect(large).toMatchObject(TOO_LARGE);
+  for (const end of others) expect(end).toMatchObject({ type: 'generation.done' });
+});
+
+it('what was sent of a held answer makes room', async () => {
+  const prepare = serving();
+  const end = await endOf(await prepare(15_000, { action: 'stop', delivery: 'held' }, false));
+  expect(end).toMatchObject({ type: 'generation.done' });
+});
+
+it('answers that are over take nothing', async () => {
+  const prepare = serving();
+  for (let n = 0; n < 3; n++) {
+    expect(await endOf(await prepare(6000, OFF, true))).toMatchObject({ type: 'generation.done' });
+  }
+});

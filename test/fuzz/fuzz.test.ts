@@ -1,0 +1,85 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { mutated, runs, spliced } from '../support/mutations.js';
+import type { Target } from './target.js';
+import { FILES } from './targets/files.js';
+import { REQUESTS } from './targets/requests.js';
+import { UPSTREAM } from './targets/upstream.js';
+
+/** A run by hand (`npm run fuzz`): each target for so long. */
+const { FUZZ_MINUTES, FUZZ_SEED } = process.env;
+const CORPUS = fileURLToPath(new URL('corpus', import.meta.url));
+/** Each target's time in a test run. */
+const TEST_MS = 2000;
+
+const corpusOf = (name: string): Uint8Array[] =>
+  readdirSync(join(CORPUS, name)).map((file) => readFileSync(join(CORPUS, name, file)));
+
+/** The same bytes, with values changed where they are JSON. */
+function changed(bytes: Uint8Array): fc.Arbitrary<Uint8Array>[] {
+  const text = Buffer.from(bytes).toString();
+  try {
+    const values = mutated(JSON.parse(text)).map(({ value }) => Buffer.from(printed(value)));
+    return [spliced(bytes), values];
+  } catch {
+    return [spliced(bytes), changedLines(text)];
+  }
+}
+
+/** What stands between braces on a line may be JSON, such as in events of a stream. */
+function changedLines(text: string): fc.Arbitrary<Uint8Array> {
+  const lines = text.split('\n');
+  const arbitraries = lines.map((line) => {
+    const at = line.indexOf('{');
+    try {
+      const json: unknown = JSON.parse(line.slice(at));
+      const values = mutated(json).map(({ value }) => line.slice(0, at) + printed(value));
+      return fc.oneof({ weight: 3, arbitrary: fc.constant(line) }, { weight: 1, arbitrary: values });
+    } catch {
+      return fc.constant(line);
+    }
+  });
+  return fc.tuple(...arbitraries).map((all) => Buffer.from(all.join('\n')));
+}
+
+/** Some values nest too deep to print. */
+function printed(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? '';
+  } catch {
+    return '['.repeat(50_000) + ']'.repeat(50_000);
+  }
+}
+
+async function fuzz({ name, run, mostMs = 2000 }: Target): Promise<void> {
+  const corpus = corpusOf(name);
+  const last = join(tmpdir(), 'flinch-fuzz', name);
+  if (FUZZ_MINUTES) mkdirSync(join(last, '..'), { recursive: true });
+  let inputs = 0;
+  const attempt = async (input: Uint8Array): Promise<void> => {
+    inputs += 1;
+    // It is there to be looked at if the process ends or hangs.
+    if (FUZZ_MINUTES) writeFileSync(last, input);
+    const before = process.cpuUsage();
+    await run(input);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000).toBeLessThan(mostMs);
+  };
+  const seed = FUZZ_SEED ? Number(FUZZ_SEED) : Date.now() % 2 ** 31;
+  const most = FUZZ_MINUTES
+    ? { numRuns: 2 ** 31, interruptAfterTimeLimit: 60_000 * Number(FUZZ_MINUTES) }
+    : { numRuns: runs(1000), interruptAfterTimeLimit: TEST_MS };
+  const examples = corpus.map((input): [Uint8Array] => [input]);
+  await fc.assert(fc.asyncProperty(fc.oneof(...corpus.flatMap(changed), fc.uint8Array()), attempt), {
+    ...{ ...most, seed, examples },
+  });
+  if (FUZZ_MINUTES) console.log(`${name}: ${inputs} inputs, seed ${seed}, no finding`);
+}
+
+describe('whatever comes in is taken, or refused by an error that names it', () => {
+  for (const target of [...FILES, ...REQUESTS, ...UPSTREAM]) it(target.name, () => fuzz(target));
+});

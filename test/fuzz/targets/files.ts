@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { ConfigError } from '#gateway/config/config-error.js';
+import { loadConfig } from '#gateway/config/load-config.js';
+import { parseHeader, parseHeaderLength } from '#src/checkpoint/safetensors-header.js';
+import { decodeJson } from '#src/files/json.js';
+import { parseCalibration } from '#src/risk/calibration.js';
+import { Tokenizer } from '#src/tokenizer/tokenizer.js';
+import { orRefuse } from '../../support/mutations.js';
+import type { Target } from '../target.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'flinch-fuzz-'));
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+
+/** A file of YAML: what is refused names its file, and its line or what is wrong with all of it. */
+const config: Target = {
+  name: 'config',
+  mostMs: 20_000, // lists in lists, 20,000 of them, take yaml seconds; the file is the operator's own
+  run: async (input) => {
+    const file = join(folder, 'flinch.yaml');
+    writeFileSync(file, input);
+    try {
+      await loadConfig({ file });
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      expect(error.place.startsWith(file)).toBe(true);
+      expect(error.message.length).toBeLessThan(2000);
+    }
+  },
+};
+
+/** Reads JSON as a model's files are read. */
+const jsonFile = (name: string, read: (json: unknown, file: string) => void): Target => ({
+  name,
+  run: (input) => {
+    const file = `${name}.json`;
+    const value = orRefuse(file, () => ({ json: decodeJson(input, file) }), true);
+    if (value) orRefuse(file, () => read(value.json, file), true);
+  },
+});
+
+const calibration = jsonFile('calibration', (json, file) => {
+  const { calibrations } = parseCalibration(json, file);
+  for (const { methods } of calibrations)
+    for (const { tokens } of Object.values(methods)) expect(tokens.count).toBeGreaterThan(0);
+});
+
+const tokenizer = jsonFile('tokenizer', (json, file) => {
+  const made = new Tokenizer(json, {}, file);
+  const ids = made.encode('hello <s>a</s>\n € 12 __proto__');
+  expect(ids.every((id) => Number.isInteger(id) && id >= 0 && id < made.size)).toBe(true);
+  expect(typeof made.decode([...ids, 0, 1, -1, 2 ** 40])).toBe('string');
+});
+
+/** The header is text in the corpus: its length is put before it, and some data behind it. */
+const safetensors: Target = {
+  name: 'safetensors',
+  run: (header) => {
+    const length = new Uint8Array(8);
+    new DataView(length.buffer).setBigUint64(0, BigInt(header.length), true);
+    const size = 8 + header.length + 40;
+    orRefuse(
+      'x',
+      () => {
+        parseHeaderLength(length, size, 'x');
+        for (const { offset, byteLength } of parseHeader(header, size, header.length, 'x')) {
+          expect(offset).toBeGreaterThanOrEqual(8 + header.length);
+          expect(offset + byteLength).toBeLessThanOrEqual(size);
+        }
+      },
+      true,
+    );
+  },
+};
+
+export const FILES: readonly Target[] = [config, calibration, tokenizer, safetensors];

@@ -1,0 +1,126 @@
+import { lastValueFrom, type Observable, tap } from 'rxjs';
+import { expect } from 'vitest';
+import { CHAT_FORM } from '#gateway/http/choice-form.js';
+import { Completion } from '#gateway/http/completion.js';
+import { VerbatimEncoding, wholeVerbatim } from '#gateway/http/verbatim.js';
+import { UpstreamError } from '#gateway/upstream/errors.js';
+import { logprobBranch } from '#gateway/upstream/logprob-branch.js';
+import { StreamedResponse } from '#gateway/upstream/streamed-response.js';
+import { chunksOf } from '#gateway/upstream/verbatim.js';
+import { ChunkReader } from '#gateway/upstream/wire/chunk-reader.js';
+import type { Exchange } from '#gateway/upstream/wire/exchange.js';
+import { Messages } from '#gateway/upstream/wire/messages.js';
+import { guardedBranch } from '#src/guard/guarded-branch.js';
+import { DEFAULT_GUARD, DEFAULT_SCORING, FlowGate, type GuardEvent, RunningRisk } from '#src/index.js';
+import { prepared } from '../../support/scripted-model.js';
+import { parts, type Target } from '../target.js';
+
+const LINE_BYTES = 1 << 16;
+
+/** What it does; an UpstreamError is a fine end of it. */
+async function orFault<T>(work: () => T | Promise<T>): Promise<T | string> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error;
+    return error.message;
+  }
+}
+
+/** Messages are the same, however the bytes of a body come, but for lines that are only too long in parts. */
+const sse: Target = {
+  name: 'sse',
+  run: async (input) => {
+    const read = (framing: 'sse' | 'lines', pieces: Iterable<Uint8Array>) => {
+      const messages = new Messages(framing, LINE_BYTES);
+      return orFault(() => [...pieces].flatMap((piece) => messages.push(piece)).concat(messages.end()));
+    };
+    for (const framing of ['sse', 'lines'] as const) {
+      const [inParts, atOnce] = [await read(framing, parts(input, 7)), await read(framing, [input])];
+      if (!String(inParts).includes('too long')) expect(inParts).toEqual(atOnce);
+    }
+  },
+};
+
+/** An exchange that has these bytes as its body. */
+function exchangeOf(pieces: Iterator<Uint8Array>): Exchange {
+  const exchange: Pick<Exchange, 'patience' | 'read' | 'leave' | 'cancel'> = {
+    patience: { firstMs: 1000, nextMs: 1000 },
+    read: async () => {
+      const { done, value } = pieces.next();
+      return done === true ? null : value;
+    },
+    leave: () => {},
+    cancel: () => {},
+  };
+  return exchange as Exchange;
+}
+
+function responseOf(input: Uint8Array, format: 'chunk' | 'verbatim' | 'response' | 'generate') {
+  const exchange = exchangeOf(parts(input, 400));
+  const framing = format === 'generate' ? 'lines' : 'sse';
+  const options = { lineBytes: LINE_BYTES, refused: () => null };
+  const reader = new ChunkReader(exchange, { format, framing }, options);
+  const verbatim = format === 'verbatim';
+  return new StreamedResponse(exchange, reader, { lags: false, verbatim, seam: '', failed: () => {} });
+}
+
+const { guard: plain } = prepared(() => {
+  throw new Error('not started');
+});
+const guard = { ...DEFAULT_GUARD, method: 'nll' as const, delivery: 'held' as const };
+const scoring = { ...DEFAULT_SCORING, methods: ['nll' as const, 'margin' as const] };
+const request = { messages: [], sampling: {}, stop: [], topLogprobs: 2 };
+const named = { id: 'c', model: 'm', form: CHAT_FORM, includeUsage: true };
+
+function scored(input: Uint8Array, format: 'chunk' | 'response' | 'generate'): Observable<GuardEvent> {
+  const answer = responseOf(input, format);
+  const ask = async () => ({ answer, server: { open: () => Promise.reject(new Error('not asked for')) } });
+  const { signal } = new AbortController();
+  return guardedBranch((judge) => logprobBranch({ ask, request, signal }, scoring.methods, judge), {
+    ...{ scoring, guard, risks: new RunningRisk(), seed: 1 },
+  });
+}
+
+/** A body is an answer, scored and passed on, streamed and whole, or a fault of the upstream. */
+const upstream: Target = {
+  name: 'upstream',
+  run: async (input) => {
+    for (const format of ['chunk', 'response', 'generate'] as const) {
+      const events: GuardEvent[] = [];
+      const options = { ...named, vocabulary: null, guard: { ...plain, enabled: true }, logprobs: true };
+      const streamed = new Completion({ ...options, scoredAtOnce: true });
+      let text = '';
+      const done = await orFault(() =>
+        lastValueFrom(
+          scored(input, format).pipe(
+            tap((event) => {
+              events.push(event);
+              if (event.type === 'token.delta' && !event.part) text += event.text;
+              for (const chunk of streamed.json(event)) JSON.parse(chunk);
+            }),
+          ),
+        ),
+      );
+      if (typeof done === 'string') continue;
+      expect(done).toMatchObject({ type: 'generation.done', verdict: {} });
+      const whole = new Completion(options).whole(events);
+      expect(JSON.parse(JSON.stringify(whole.choices[0]))).toMatchObject({ index: 0 });
+      expect(text).toBe(text.toWellFormed());
+    }
+    const streamed = new VerbatimEncoding({ ...named, guard: plain }, 'p');
+    const whole = wholeVerbatim({ ...named, guard: plain });
+    await orFault(() =>
+      lastValueFrom(
+        chunksOf(responseOf(input, 'verbatim'), new FlowGate()).pipe(
+          tap((event) => {
+            streamed.event(event, 1);
+            for (const frame of whole.event(event, 1)) JSON.parse(frame);
+          }),
+        ),
+      ),
+    );
+  },
+};
+
+export const UPSTREAM: readonly Target[] = [sse, upstream];

@@ -85,7 +85,7 @@ function serving() {
         prepare: async (request, { written = () => {} }: PrepareOptions) => {
           const start = request.guard.action === 'rollback' ? rolledBack : plain;
           const answer = prepared((gate) => start(request.max_tokens ?? 1, gate, written));
-          const { enabled = true, action, delivery = 'held' } = request.guard;
+          const { enabled = true, action = 'annotate', delivery = 'held' } = request.guard;
           return { ...answer, guard: { ...answer.guard, enabled, action, delivery } };
         },
       },

@@ -2,11 +2,13 @@
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 
-const options = { minutes: { type: 'string', default: '10' }, seed: { type: 'string' } };
 const {
   values: { minutes, seed = '' },
   positionals: [target],
-} = parseArgs({ options, allowPositionals: true });
+} = parseArgs({
+  options: { minutes: { type: 'string', default: '10' }, seed: { type: 'string' } },
+  allowPositionals: true,
+});
 const args = [
   'vitest',
   'run',

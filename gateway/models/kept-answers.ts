@@ -32,11 +32,6 @@ export class KeptAnswers {
     this.#limit = limit;
   }
 
-  /** Estimated, of all answers. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   /** @param end ends the answer, which is closed then */
   open(end: (error: ApiError) => void): KeptAnswer {
     const kept: Kept = { bytes: 0, end };

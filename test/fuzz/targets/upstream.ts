@@ -82,6 +82,9 @@ function scored(input: Uint8Array, format: 'chunk' | 'response' | 'generate'): O
   });
 }
 
+/** As a client reads it: halves of surrogate pairs are escaped in JSON. */
+const inUtf8 = (frame: string): unknown => JSON.parse(Buffer.from(frame).toString());
+
 /** A body is an answer, scored and passed on, streamed and whole, or a fault of the upstream. */
 const upstream: Target = {
   name: 'upstream',
@@ -90,14 +93,12 @@ const upstream: Target = {
       const events: GuardEvent[] = [];
       const options = { ...named, vocabulary: null, guard: { ...plain, enabled: true }, logprobs: true };
       const streamed = new Completion({ ...options, scoredAtOnce: true });
-      let text = '';
       const done = await orFault(() =>
         lastValueFrom(
           scored(input, format).pipe(
             tap((event) => {
               events.push(event);
-              if (event.type === 'token.delta' && !event.part) text += event.text;
-              for (const chunk of streamed.json(event)) JSON.parse(chunk);
+              for (const chunk of streamed.json(event)) expect(inUtf8(chunk)).toEqual(JSON.parse(chunk));
             }),
           ),
         ),
@@ -106,7 +107,6 @@ const upstream: Target = {
       expect(done).toMatchObject({ type: 'generation.done', verdict: {} });
       const whole = new Completion(options).whole(events);
       expect(JSON.parse(JSON.stringify(whole.choices[0]))).toMatchObject({ index: 0 });
-      expect(Buffer.from(text).toString()).toBe(text);
     }
     const streamed = new VerbatimEncoding({ ...named, guard: plain }, 'p');
     const whole = wholeVerbatim({ ...named, guard: plain });

@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
-import { checkModel } from '../src/checkpoint/checkpoint.js';
+import { checkModel, openCheckpoint } from '../src/checkpoint/checkpoint.js';
 import type { Conversion } from '../src/checkpoint/gguf/convert.js';
-import { Engine } from '../src/engine/engine.js';
+import { Engine, type EngineOptions } from '../src/engine/engine.js';
 import type { EngineHost } from '../src/engine/host.js';
 import type { Role } from '../src/engine/protocol.js';
+import { readRecordedScores } from '../src/engine/server/score-servers.js';
 import type { CheckpointConfig, Config, UpstreamModelConfig } from './config/config.js';
 import type { Metrics } from './metrics/metrics.js';
 import { EngineModel } from './models/engine-model.js';
@@ -84,7 +85,8 @@ export async function checkModels(
     for (const [i, upstream] of model.upstreams.entries()) {
       credentialsOf(upstream, env, `models.${name}.upstreams[${i}]`);
     }
-    if (model.scorer !== undefined) await checkModel(model.scorer);
+    if (model.scorer_url) await readRecordedScores(await openCheckpoint(model.scorer!));
+    else if (model.scorer !== undefined) await checkModel(model.scorer);
   }
 }
 
@@ -120,6 +122,7 @@ export async function openEngine(
     ...('precision' in config && { precision: config.precision }),
     ...(memory !== undefined && { memoryLimit: memory }),
     ...(settings && { stallSeconds: settings.stall_s }),
+    ...scoreServersOf(config),
     ...(shared && { host: shared.host(name) }),
   });
   try {
@@ -130,6 +133,12 @@ export async function openEngine(
     await engine.close();
     throw error;
   }
+}
+
+/** What scores in place of a process of this gateway. */
+function scoreServersOf(config: CheckpointConfig | UpstreamModelConfig): Pick<EngineOptions, 'scoreServers'> {
+  if (!('scorer_url' in config) || !config.scorer_url || config.scorer_model === undefined) return {};
+  return { scoreServers: { urls: config.scorer_url, model: config.scorer_model } };
 }
 
 /** Whether a model has one. */
@@ -160,6 +169,7 @@ const LOSSES = {
   died: 'engine process died',
   stalled: 'engine process stalled and was killed',
   unavailable: 'engine process cannot be started',
+  server_lost: 'inference server is not used',
 } as const;
 
 function logLosses(engine: Engine, model: string, logger: Logger): void {

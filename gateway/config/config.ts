@@ -96,6 +96,18 @@ const upstreamModelSchema = z
       .describe(
         "Checkpoint folder of the same weights, which scores the servers' output; default: no scorer.",
       ),
+    scorer_url: z
+      .union([httpUrl, z.array(httpUrl).min(1).max(16)])
+      .transform((urls) => (typeof urls === 'string' ? [urls] : urls))
+      .optional()
+      .describe(
+        'Inference servers that run the graphs of `scorer`, which `flinch export triton` wrote: one address or several; default: a process of this gateway.',
+      ),
+    scorer_model: z
+      .string()
+      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, { error: 'is not a name that `flinch export triton` gives' })
+      .optional()
+      .describe('Name of the exported model on these servers.'),
     device: device.describe('Execution device of `scorer`.'),
     max_streams: count(64, 1, 4096).describe('Maximum concurrent responses.'),
     strict: z
@@ -135,6 +147,13 @@ const upstreamModelSchema = z
       .prefault({})
       .describe("Limits for a server's answers."),
     guard: guard.describe('Policy for requests for this model.'),
+  })
+  .superRefine(({ scorer, scorer_url: url, scorer_model: model }, context) => {
+    const needs = (field: string, other: string): void =>
+      context.addIssue({ code: 'custom', path: [field], message: `requires ${other}` });
+    if (url && scorer === undefined) needs('scorer_url', 'scorer');
+    if (url && model === undefined) needs('scorer_url', 'scorer_model');
+    if (!url && model !== undefined) needs('scorer_model', 'scorer_url');
   })
   .describe('A model that other servers run.');
 

@@ -15,6 +15,7 @@ import { Agreement, type AgreementState } from './alignment/agreement.js';
 import { logprobBranch } from './logprob-branch.js';
 import { scoredBranch } from './scored-branch.js';
 import { conversationInput, promptInput } from './scorer-input.js';
+import { checkServerScoring } from './server-scoring.js';
 import type { Capabilities, UpstreamRequest } from './upstream.js';
 import type { Opened } from './upstream-writer.js';
 
@@ -126,6 +127,7 @@ export class Scorer {
     const room = roomAfter(engine, promptIds ?? []);
     const most = maxTokensOf(request, room, maxTokens);
     const { scoring, guard, risks } = judging;
+    if (engine.scoresOnServers) checkServerScoring(scoring);
     checkWork(maxWork, scoring, { prompt: promptIds?.length ?? 0, response: most });
     const warnings = [
       ...(settings.warnings ?? []),

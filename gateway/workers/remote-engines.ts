@@ -1,4 +1,4 @@
-import type { Device } from '../../src/engine/device.js';
+import type { Place } from '../../src/engine/device.js';
 import { EngineError, type EngineErrorCode } from '../../src/engine/errors.js';
 import type { EngineHost } from '../../src/engine/host.js';
 import type { ProcessLink, StreamHandle, StreamListener } from '../../src/engine/process.js';
@@ -75,7 +75,7 @@ class RemoteProcess<Out extends ToDecode | ToScore, In extends From> implements 
   readonly #streams: Streams;
   readonly #own = new Set<StreamListener<In>>();
   pid: number | undefined;
-  device: Device | undefined;
+  device: Place | undefined;
   restarts = 0;
 
   constructor(name: ProcessName, primary: Primary, streams: Streams) {

@@ -35,6 +35,11 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     load: async () => (await import('./inspect.js')).inspectCommand(),
   },
   {
+    name: 'export',
+    description: 'Export a model for an inference server.',
+    load: async () => (await import('./export.js')).exportCommand(),
+  },
+  {
     name: 'bench',
     description: 'Benchmark the uncertainty methods, the guard, speed and memory.',
     load: async () => (await benchPackage('bench')).benchCommand(),

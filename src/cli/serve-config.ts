@@ -24,6 +24,8 @@ export interface ServeFlags {
   readonly upstreamModel?: string;
   readonly upstreamKeyEnv?: string;
   readonly scorer?: string;
+  readonly scorerUrl?: readonly string[];
+  readonly scorerModel?: string;
   readonly device?: string;
   readonly precision?: string;
   readonly maxStreams?: number;
@@ -97,21 +99,27 @@ const settingsOf = ({ device, precision, maxStreams, memory }: ServeFlags): Sett
   ['--memory', 'memory', memory],
 ];
 
-const ofUpstream = ({ upstreamModel, upstreamKeyEnv, scorer }: ServeFlags): Setting[] => [
+const ofUpstream = ({ upstreamModel, upstreamKeyEnv, ...flags }: ServeFlags): Setting[] => [
   ['--upstream-model', 'model', upstreamModel],
   ['--upstream-key-env', 'key_env', upstreamKeyEnv],
+  ...ofScorer(flags),
+];
+
+const ofScorer = ({ scorer, scorerUrl, scorerModel }: ServeFlags): Setting[] => [
   ['--scorer', 'scorer', scorer],
+  ['--scorer-url', 'scorer_url', scorerUrl],
+  ['--scorer-model', 'scorer_model', scorerModel],
 ];
 
 /** The one model that flags describe, if they do. */
 function modelFlags(flags: ServeFlags): ConfigLayer[] {
-  const { model, upstream, upstreamModel, upstreamKeyEnv, scorer } = flags;
+  const { model, upstream, upstreamModel, upstreamKeyEnv } = flags;
   const settings = given(settingsOf(flags));
   if (upstream !== undefined) {
     if (model !== undefined) throw new ConfigError('--upstream', 'cannot be used with --model');
     if (upstreamModel === undefined) throw new ConfigError('--upstream', 'requires --upstream-model');
     const server = { url: upstream, ...(upstreamKeyEnv !== undefined && { key_env: upstreamKeyEnv }) };
-    const entry = { upstreams: [server], ...(scorer !== undefined && { scorer }), ...settings };
+    const entry = { upstreams: [server], ...given(ofScorer(flags)), ...settings };
     return [modelLayer(upstreamModel, entry, '--upstream', flags)];
   }
   const [stray] = ofUpstream(flags).filter(([, , value]) => value !== undefined);

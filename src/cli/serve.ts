@@ -5,7 +5,7 @@ import { DEVICE_CHOICES } from '../engine/device.js';
 import { PRECISIONS } from '../engine/precision.js';
 import { formatDevices } from './devices.js';
 import { heading } from './format.js';
-import { integer, parseBytes } from './options.js';
+import { collectText, integer, parseBytes } from './options.js';
 import { hangups } from './reload.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
 
@@ -42,6 +42,12 @@ export function serveCommand(): Command {
     .option('--upstream-model <name>', "the model's name on that server")
     .option('--upstream-key-env <variable>', "environment variable with that server's API key")
     .option('--scorer <path>', "checkpoint or GGUF file of the same weights that scores that server's output")
+    .option(
+      '--scorer-url <url>',
+      'inference server that runs the graphs of --scorer (repeatable); `flinch export triton` writes them',
+      collectText,
+    )
+    .option('--scorer-model <name>', 'name of the exported model on that server')
     .addOption(
       new Option(
         '--device <name>',

@@ -5,7 +5,7 @@ import { fingerprint } from '../checkpoint/fingerprint.js';
 import { cacheFolder } from '../files/cache-folder.js';
 import { UsageError } from '../files/errors.js';
 import { debug } from './debug.js';
-import { candidates, type Device, type DeviceChoice } from './device.js';
+import { candidates, type DeviceChoice, type Place } from './device.js';
 import { EngineError } from './errors.js';
 import { type GenerateRequest, Generation } from './generation.js';
 import { type EngineHost, OwnHost } from './host.js';
@@ -16,6 +16,7 @@ import { EngineProcess, type ProcessLoss, type ProcessStatus } from './process.j
 import type { FromDecode, FromScore, OpenMessage, Role, ToDecode, ToScore } from './protocol.js';
 import { longestSilence, type Machine } from './run-limits.js';
 import { ScoreSequence } from './score-sequence.js';
+import { type RecordedScores, readRecordedScores, type ScoreServers } from './server/score-servers.js';
 import { Share } from './shared-hold.js';
 import { TextWork } from './text/text-work.js';
 import { checkIds } from './token-ids.js';
@@ -46,6 +47,8 @@ export interface EngineOptions extends OpenCheckpointOptions {
    * slow machine. Default 60.
    */
   readonly stallSeconds?: number;
+  /** Inference servers that run the graphs of score passes, and the model's name there. What does not write needs no more. */
+  readonly scoreServers?: Pick<ScoreServers, 'urls' | 'model'> | undefined;
   /** Who has the processes, if it is not this engine; then threads, device and limits are its. */
   readonly host?: EngineHost;
   /** Milliseconds since any fixed moment. */
@@ -79,6 +82,8 @@ export class Engine {
   readonly contextLength: number;
   /** Of its own processes; nothing is admitted here where a host has them. */
   readonly memory: MemoryBudget;
+  /** Whether inference servers run the graphs of score passes: those that are exported, and no others. */
+  readonly scoresOnServers: boolean;
   /** Where its processes are, and who else may use them. */
   readonly host: EngineHost;
   /** Encodes texts of requests, without holding up this thread. */
@@ -90,10 +95,11 @@ export class Engine {
   readonly #changeListeners = new Set<() => void>();
   #streams = 0;
 
-  private constructor(checkpoint: Checkpoint, options: EngineOptions, integerFile: string | null) {
+  private constructor(checkpoint: Checkpoint, options: EngineOptions, { integerFile, recorded }: Prepared) {
     this.checkpoint = checkpoint;
     const { maxPositions, vocabSize } = checkpoint.config;
     this.text = new TextWork(checkpoint, { dir: checkpoint.dir, vocabSize });
+    this.scoresOnServers = options.scoreServers !== undefined;
     this.contextLength = Math.min(options.contextLength ?? DEFAULT_CONTEXT_LIMIT, maxPositions);
     this.#now = options.now ?? (() => performance.now());
     const { decode, score } = defaultThreads();
@@ -101,7 +107,7 @@ export class Engine {
     const memory = options.memoryLimit ?? DEFAULT_MEMORY_SHARE * process.availableMemory();
     const prefixCacheBytes = Math.floor(Math.min(PREFIX_SHARE * memory, MAX_PREFIX_BYTES));
     this.memory = new MemoryBudget(memory - 2 * prefixCacheBytes);
-    this.host = options.host ?? this.#ownHost(options, { integerFile, prefixCacheBytes });
+    this.host = options.host ?? this.#ownHost(options, { integerFile, recorded, prefixCacheBytes });
   }
 
   #ownHost(
@@ -110,15 +116,18 @@ export class Engine {
       precision = 'fp32',
       maxStreams = DEFAULT_MAX_STREAMS,
       stallSeconds = DEFAULT_STALL_SECONDS,
+      scoreServers,
     }: EngineOptions,
-    { integerFile, prefixCacheBytes }: Pick<OpenMessage, 'integerFile' | 'prefixCacheBytes'>,
+    { integerFile, recorded, prefixCacheBytes }: Prepared & Pick<OpenMessage, 'prefixCacheBytes'>,
   ): EngineHost {
     const { config, tensors, weightBytes } = this.checkpoint;
     const open = (role: Role): Omit<OpenMessage, 'device'> => {
       const [threads, source] = [this.#threads[role], { config, tensors }];
       const written = role === 'decode' ? integerFile : null;
+      const scores = role === 'score' && scoreServers && recorded;
+      const servers = scores ? { ...scoreServers, recorded, requestMs: 1000 * stallSeconds } : null;
       return {
-        ...{ type: 'open', role, source, integerFile: written },
+        ...{ type: 'open', role, source, integerFile: written, servers },
         ...{ threads, contextLength: this.contextLength, prefixCacheBytes },
       };
     };
@@ -131,11 +140,12 @@ export class Engine {
       onChange: (): void => {
         for (const listener of this.#changeListeners) listener();
       },
-      stallMs: (device: Device): number =>
+      stallMs: (device: Place): number =>
         1000 * (stallSeconds + longestSilence({ ...this.machine(role), device }, largest)),
     });
     const decode = new EngineProcess<ToDecode, FromDecode>(open('decode'), devices, optionsOf('decode'));
-    const score = new EngineProcess<ToScore, FromScore>(open('score'), devices, optionsOf('score'));
+    const scoring = scoreServers ? (['inference-server'] as const) : devices;
+    const score = new EngineProcess<ToScore, FromScore>(open('score'), scoring, optionsOf('score'));
     return new OwnHost({ decode, score, memory: this.memory, maxStreams });
   }
 
@@ -147,7 +157,8 @@ export class Engine {
   static async open(model: string, options: EngineOptions = {}): Promise<Engine> {
     const checkpoint = await openCheckpoint(model, options);
     const integerFile = options.precision === 'int8' ? await integerFileOf(checkpoint) : null;
-    return new Engine(checkpoint, options, integerFile);
+    const recorded = options.scoreServers ? await readRecordedScores(checkpoint) : null;
+    return new Engine(checkpoint, options, { integerFile, recorded });
   }
 
   /** Starts processes ahead of their first use. */
@@ -271,7 +282,13 @@ export class Engine {
   }
 }
 
-function devicesFor({ precision = 'fp32', device = 'cpu' }: EngineOptions): readonly Device[] {
+/** What was found out before an engine is made. */
+interface Prepared {
+  readonly integerFile: string | null;
+  readonly recorded: RecordedScores | null;
+}
+
+function devicesFor({ precision = 'fp32', device = 'cpu' }: EngineOptions): readonly Place[] {
   if (precision === 'fp32') return candidates(device);
   if (device === 'cpu' || device === 'auto') return ['cpu'];
   throw new UsageError(`precision: int8 runs on the cpu only, not on ${device}`);

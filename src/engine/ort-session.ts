@@ -10,6 +10,11 @@ export type Feeds = Readonly<Record<string, ort.Tensor>>;
 export type Fetches = Readonly<Record<string, ort.Tensor | null>>;
 export type Session = ort.InferenceSession;
 
+/** A graph that can be run, wherever it is. */
+export interface GraphRunner extends Pick<Session, 'inputNames' | 'outputNames'> {
+  run(feeds: Feeds, fetches: Fetches): Promise<Readonly<Record<string, ort.Tensor>>>;
+}
+
 export interface SessionOptions {
   /** Threads inside one operator. */
   readonly threads: number;

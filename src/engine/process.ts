@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { childEnvironment } from './child-environment.js';
 import { type ChildEnd, ChildLink } from './child-link.js';
 import { debug } from './debug.js';
-import { adviceFor, type Device, environmentOf } from './device.js';
+import { adviceFor, environmentOf, type Place } from './device.js';
 import { EngineError } from './errors.js';
 
 const ENTRY = fileURLToPath(new URL(`./child/main${extname(import.meta.url)}`, import.meta.url));
@@ -22,7 +22,7 @@ interface FromChild {
   readonly type: string;
   readonly stream?: number;
   readonly message?: string;
-  readonly device?: Device;
+  readonly device?: Place;
 }
 
 export interface ProcessStatus {
@@ -31,7 +31,7 @@ export interface ProcessStatus {
   /** How often it had to be started again. */
   readonly restarts: number;
   /** What it computes on, once it has opened its model there. */
-  readonly device: Device | undefined;
+  readonly device: Place | undefined;
   /** Streams that wait for a message of it. */
   readonly waiting: number;
 }
@@ -39,8 +39,8 @@ export interface ProcessStatus {
 /** An engine process that died or stalled, or that could not be started. */
 export interface ProcessLoss {
   readonly role: string;
-  /** `died`, `stalled`: it ran; it is being restarted. */
-  readonly what: 'died' | 'stalled' | 'unavailable';
+  /** `died`, `stalled`: it ran; it is being restarted. `server_lost`: it goes on without one of its servers. */
+  readonly what: 'died' | 'stalled' | 'unavailable' | 'server_lost';
   /** Its signal or exit code, for how long it stood, or why it does not start. */
   readonly reason: string;
 }
@@ -79,7 +79,7 @@ interface ProcessOptions {
   /** What the process runs: a module that answers `ready` or `unavailable` to the opening. */
   readonly entry?: string;
   /** Milliseconds without progress after which it is killed, by device; its module then answers `ping` with `pong`. */
-  readonly stallMs?: (device: Device) => number;
+  readonly stallMs?: (device: Place) => number;
 }
 
 /**
@@ -88,15 +88,15 @@ interface ProcessOptions {
  */
 export class EngineProcess<Out extends object, In extends FromChild> implements ProcessLink<Out, In> {
   readonly #open: Opening;
-  readonly #devices: readonly Device[];
+  readonly #devices: readonly Place[];
   readonly #entry: string;
   readonly #onLoss: (loss: ProcessLoss) => void;
   readonly #onChange: () => void;
-  readonly #stallMs: ((device: Device) => number) | undefined;
+  readonly #stallMs: ((device: Place) => number) | undefined;
   readonly #listeners = new Map<number, StreamListener<In>>();
   #started: Promise<void> | null = null;
   #link: ChildLink<In> | null = null;
-  #device: Device | undefined;
+  #device: Place | undefined;
   #retry: NodeJS.Timeout | undefined;
   /** Restarts that have failed since the last that did not. */
   #failures = 0;
@@ -109,7 +109,7 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
   /** @param devices to try in order */
   constructor(
     open: Opening,
-    devices: readonly Device[],
+    devices: readonly Place[],
     { onLoss = () => {}, onChange = () => {}, entry = ENTRY, stallMs }: ProcessOptions = {},
   ) {
     this.#open = open;
@@ -128,7 +128,7 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
     return Math.max(0, this.#starts - 1);
   }
 
-  get device(): Device | undefined {
+  get device(): Place | undefined {
     return this.#device;
   }
 
@@ -202,7 +202,7 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
   }
 
   /** @returns why it could not be started */
-  #startOn(device: Device): Promise<string | null> {
+  #startOn(device: Place): Promise<string | null> {
     return new Promise((resolve) => {
       let unavailable = '';
       let opened = false;
@@ -222,7 +222,8 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
             this.#failures = 0;
             this.#onChange();
             resolve(null);
-          } else if (message.type === 'unavailable') unavailable = `: ${message.message}${adviceFor(device)}`;
+          } else if (message.type === 'server_lost') this.#lose('server_lost', message.message ?? '');
+          else if (message.type === 'unavailable') unavailable = `: ${message.message}${adviceFor(device)}`;
           else if (message.stream !== undefined) this.#listeners.get(message.stream)?.receive(message);
         },
         ended: (end) => {

@@ -1,7 +1,8 @@
 import type { ModelSource } from '../graphs/decoder.js';
 import type { TokurSettings } from '../numerics/tokur-noise.js';
-import type { Device } from './device.js';
+import type { Place } from './device.js';
 import type { Sampling, TokenLogprob } from './sampler.js';
+import type { ScoreServers } from './server/score-servers.js';
 
 /** Messages between the parent and an engine process. Logits never cross. */
 
@@ -14,11 +15,13 @@ export interface OpenMessage {
   /** Where the weights lie as integers, or are to be put; `null` to compute with them as they are. */
   readonly integerFile: string | null;
   readonly threads: number;
-  readonly device: Device;
+  readonly device: Place;
   /** The most positions that one sequence may have. */
   readonly contextLength: number;
   /** What the keys and values of texts that were read before may take. */
   readonly prefixCacheBytes: number;
+  /** What runs the graphs of the score process, if they do not run in it. */
+  readonly servers: ScoreServers | null;
 }
 
 /**
@@ -65,8 +68,10 @@ export type ToDecode =
 type OfProcess =
   | { readonly type: 'pong' }
   /** With the device on which all sessions opened. */
-  | { readonly type: 'ready'; readonly device: Device }
-  | { readonly type: 'unavailable'; readonly message: string };
+  | { readonly type: 'ready'; readonly device: Place }
+  | { readonly type: 'unavailable'; readonly message: string }
+  /** It goes on without one of the servers that it uses. */
+  | { readonly type: 'server_lost'; readonly message: string };
 
 /** A token that was drawn, or given to the model. */
 export interface SampledToken {

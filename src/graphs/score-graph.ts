@@ -26,7 +26,7 @@ export interface ScoreGraphOptions {
  *
  * Inputs: those of {@link declareSequences}, {@link declareWindows} and {@link fusedAttention}; `rows` int64 `[scored]`,
  * numbers of rows whose next token is scored; `targets` int64 `[scored]`, that token; `attacked` fp32 `[scored]`, 1
- * where the adversary attacks; `alpha` `[]`. The cache is read before the window, and what the perturbed pass
+ * where the adversary attacks; `alpha` `[1]`. The cache is read before the window, and what the perturbed pass
  * computes is written over the window: write the clean keys and values there afterwards.
  *
  * Outputs, each `[scored]` but for `top_*` `[scored, top]`: `logprob`, `entropy`, `margin`, `top_ids`,
@@ -45,7 +45,7 @@ export function buildScoreGraph(
   const rows = g.input('rows', 'int64', ['scored']);
   const targets = g.input('targets', 'int64', ['scored']);
   const attacked = g.input('attacked', 'float32', ['scored']);
-  const alpha = g.input('alpha', 'float32', []);
+  const alpha = g.input('alpha', 'float32', [1]);
 
   const forward = (embeddings: Value, attention: Attention) => {
     const logprobs = logSoftmax(g, decoder.logits(decoder.layers(embeddings, attention), rows));

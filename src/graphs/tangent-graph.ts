@@ -20,7 +20,7 @@ export interface TangentGraphOptions {
  * Inputs: those of {@link declareSequences} and {@link declareWindows} for one sequence; `noise` `[rows, hidden]`, the change;
  * `rows`, `targets` int64 `[scored]`; per layer `tangent_key.0.layer`, `tangent_value.0.layer`
  * `[1, kvHeads, capacity, headDim]`.
- * Outputs: `derivative` `[scored]`, d log P(target); with `rival`, which takes `alpha` `[]` in, the outputs of
+ * Outputs: `derivative` `[scored]`, d log P(target); with `rival`, which takes `alpha` `[1]` in, the outputs of
  * {@link outputStatistics} and, to first order, {@link findRival}; and the tangents of the window's keys and values,
  * `window_tangent_key.0.layer`, `window_tangent_value.0.layer` `[1, kvHeads, rows, headDim]`.
  */
@@ -55,7 +55,7 @@ export function buildTangentGraph(source: ModelSource, { rival, top }: TangentGr
   g.output('derivative', pick(g, slope!, targets));
   if (rival) {
     const probabilities = outputStatistics(g, logprobs, pick(g, logprobs, targets), targets, top);
-    const growth = firstOrderGrowth(g, probabilities, slope!, g.input('alpha', 'float32', []));
+    const growth = firstOrderGrowth(g, probabilities, slope!, g.input('alpha', 'float32', [1]));
     g.outputAll(findRival(g, probabilities, growth, targets));
   }
   for (const [i, change] of changes.entries()) {

@@ -3,7 +3,7 @@ import type { KvCache } from '../kv-cache.js';
 import { type Feeds, floats, longs } from '../ort-session.js';
 import type { PassToken } from '../protocol.js';
 import { rowsPerRun } from '../run-limits.js';
-import type { Sessions } from './graph-sessions.js';
+import type { GraphRunners } from './graph-sessions.js';
 import {
   ADVERSARY,
   type AttackedWindow,
@@ -27,14 +27,14 @@ interface Chunk extends Window {
  * of one run, up to rounding; it computes the forward pass once more.
  */
 export class ChunkedPass {
-  readonly #sessions: Sessions;
+  readonly #sessions: GraphRunners;
   readonly #runtime: Runtime;
   readonly #window: AttackedWindow;
   readonly #step: Step;
   readonly #top: Top;
 
   constructor(
-    { sessions, runtime }: { readonly sessions: Sessions; readonly runtime: Runtime },
+    { sessions, runtime }: { readonly sessions: GraphRunners; readonly runtime: Runtime },
     window: AttackedWindow,
     step: Step,
     top: Top = {},
@@ -175,7 +175,7 @@ export class ChunkedPass {
     const feeds: Feeds = {
       ...scoredFeeds([scored]),
       noise: floats(direction, [ids.length, hiddenSize]),
-      alpha: floats(Float32Array.of(this.#step.alpha), []),
+      alpha: floats(Float32Array.of(this.#step.alpha), [1]),
       ...Object.fromEntries(cacheNames('tangent_', 0, layers).map((name, i) => [name, buffers[i]!])),
     };
     const changes = cacheNames('window_tangent_', 0, layers);

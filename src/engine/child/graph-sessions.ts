@@ -7,7 +7,7 @@ import { buildTokurGraph, type TokurGraphOptions } from '../../graphs/tokur-grap
 import type { Graph } from '../../onnx/graph.js';
 import { debug } from '../debug.js';
 import { TokurBases } from '../low-rank-basis.js';
-import { openSession, type Session, type SessionOptions } from '../ort-session.js';
+import { type GraphRunner, openSession, type Session, type SessionOptions } from '../ort-session.js';
 
 /** A graph by its options. */
 export type GraphSpec =
@@ -17,11 +17,23 @@ export type GraphSpec =
   | ({ readonly kind: 'tangent' } & TangentGraphOptions)
   | ({ readonly kind: 'tokur' } & Omit<TokurGraphOptions, 'fused' | 'directions'>);
 
+export type PlainSpec = Exclude<GraphSpec, { readonly kind: 'tokur' }>;
+
+/** What runs graphs for a worker: sessions of this process, or an inference server. */
+export interface GraphRunners {
+  /** See {@link Sessions.batchSize}. */
+  batchSize(waiting: number, limit?: number): number;
+  /** @throws Error for a graph that there is not */
+  get(spec: GraphSpec): Promise<GraphRunner>;
+  /** What `tokur` graphs need first; `null` where there are none. */
+  readonly tokurBases: TokurBases | null;
+}
+
 /** The numbers of sequences that graphs are built for: a batch of another size is cut to the next smaller one. */
 const BATCH_SIZES = [16, 8, 4, 2, 1];
 
 /** The sessions of a process, opened on first use and kept: opening and releasing them again leaks. */
-export class Sessions {
+export class Sessions implements GraphRunners {
   readonly #source: ModelSource;
   readonly #options: SessionOptions;
   readonly #opened = new Map<string, Promise<Session>>();
@@ -68,20 +80,23 @@ export class Sessions {
   #build(spec: GraphSpec): Graph {
     const { device = 'cpu' } = this.#options;
     const fused = device === 'cpu';
-    switch (spec.kind) {
-      case 'forward':
-        return buildForwardGraph(this.#source, { ...spec, fused });
-      case 'score':
-        return buildScoreGraph(this.#source, { ...spec, fused });
-      case 'backward':
-        return buildBackwardGraph(this.#source);
-      case 'tangent':
-        return buildTangentGraph(this.#source, spec);
-      case 'tokur': {
-        const directions = this.tokurBases.layers;
-        if (!directions) throw new Error('the bases of TokUR are not found yet');
-        return buildTokurGraph(this.#source, { ...spec, fused, directions });
-      }
-    }
+    if (spec.kind !== 'tokur') return buildGraph(this.#source, spec, fused);
+    const directions = this.tokurBases.layers;
+    if (!directions) throw new Error('the bases of TokUR are not found yet');
+    return buildTokurGraph(this.#source, { ...spec, fused, directions });
+  }
+}
+
+/** A graph that the weights alone determine. */
+export function buildGraph(source: ModelSource, spec: PlainSpec, fused: boolean): Graph {
+  switch (spec.kind) {
+    case 'forward':
+      return buildForwardGraph(source, { ...spec, fused });
+    case 'score':
+      return buildScoreGraph(source, { ...spec, fused });
+    case 'backward':
+      return buildBackwardGraph(source);
+    case 'tangent':
+      return buildTangentGraph(source, spec);
   }
 }

@@ -1,9 +1,10 @@
 import { openIntegerWeights } from '../integer-weights.js';
 import type { FromDecode, FromScore, OpenMessage, ToDecode, ToScore } from '../protocol.js';
+import { openServers } from '../server/open-servers.js';
 import { DecodeWorker } from './decode-worker.js';
 import { Sessions } from './graph-sessions.js';
 import { probeDecode, probeScore } from './probe.js';
-import { ScoreWorker } from './score-worker.js';
+import { ScoreWorker, type ScoreWorkerOptions } from './score-worker.js';
 
 /**
  * Entry of an engine process. It owns its sessions and dies with its parent; Ctrl-C in the terminal, and a service
@@ -36,6 +37,7 @@ async function open(message: OpenMessage): Promise<void> {
 
 async function openDecode(message: OpenMessage): Promise<void> {
   const { threads, device, contextLength, prefixCacheBytes, integerFile } = message;
+  if (device === 'inference-server') throw new Error('an inference server only scores');
   const integers = integerFile === null ? null : await openIntegerWeights(message.source, integerFile);
   const source = integers ? { ...message.source, integers } : message.source;
   // Products of integers are slow unless they are packed.
@@ -52,18 +54,11 @@ async function openDecode(message: OpenMessage): Promise<void> {
   });
 }
 
-async function openScore({
-  source,
-  threads,
-  device,
-  contextLength,
-  prefixCacheBytes,
-}: OpenMessage): Promise<void> {
-  const sessions = new Sessions(source, { threads, device });
-  await sessions.get({ kind: 'score', sequences: 1, form: 'perturb' });
-  if (device !== 'cpu') await probeScore({ sessions, source, threads, contextLength });
+async function openScore(message: OpenMessage): Promise<void> {
+  const { source, threads, device, contextLength, prefixCacheBytes } = message;
   const worker = new ScoreWorker({
-    ...{ sessions, source, threads, device, contextLength, prefixCacheBytes, send },
+    ...(await openGraphs(message)),
+    ...{ source, threads, device, contextLength, prefixCacheBytes, send },
   });
   process.on('message', (message: ToScore) => {
     if (message.type === 'pass') worker.pass(message);
@@ -73,4 +68,20 @@ async function openScore({
     else if (message.type === 'sample') worker.sample(message);
     else if (message.type === 'release') worker.release(message.stream);
   });
+}
+
+/** What runs the graphs of the score process. */
+async function openGraphs({
+  source,
+  threads,
+  device,
+  contextLength,
+  servers,
+}: OpenMessage): Promise<Pick<ScoreWorkerOptions, 'sessions' | 'concurrency'>> {
+  if (servers) return openServers(source, servers, (message) => send({ type: 'server_lost', message }));
+  if (device === 'inference-server') throw new Error('no inference server is configured');
+  const sessions = new Sessions(source, { threads, device });
+  await sessions.get({ kind: 'score', sequences: 1, form: 'perturb' });
+  if (device !== 'cpu') await probeScore({ sessions, source, threads, contextLength });
+  return { sessions };
 }

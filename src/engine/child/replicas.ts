@@ -1,6 +1,6 @@
 import { KvCache } from '../kv-cache.js';
 import { rowsPerRun } from '../run-limits.js';
-import type { Sessions } from './graph-sessions.js';
+import type { GraphRunners } from './graph-sessions.js';
 import type { Runtime } from './sequence-run.js';
 
 /**
@@ -24,7 +24,7 @@ export interface Replicas {
 
 export interface ReplicaContext {
   readonly runtime: Runtime;
-  readonly sessions: Sessions;
+  readonly sessions: GraphRunners;
   /** The largest number of positions. */
   readonly limit: number;
 }

@@ -1,4 +1,4 @@
-import { type Feeds, floats, longs, type Session } from '../ort-session.js';
+import { type Feeds, floats, type GraphRunner, longs } from '../ort-session.js';
 import type { Adversary, PassMessage, PassToken } from '../protocol.js';
 import { count, type RunResult, type Runtime, runSequences, type SequenceRows } from './sequence-run.js';
 
@@ -34,7 +34,7 @@ export type Step = Pick<Adversary, 'form' | 'alpha'>;
  * @returns what the pass says of the targets of each window
  */
 export async function runForward(
-  session: Session,
+  session: GraphRunner,
   runtime: Runtime,
   windows: readonly Window[],
 ): Promise<PassToken[][]> {
@@ -47,7 +47,7 @@ export async function runForward(
  * @param session of a score graph of that form for as many sequences
  */
 export async function runScorePass(
-  session: Session,
+  session: GraphRunner,
   runtime: Runtime,
   windows: readonly AttackedWindow[],
   step: Step,
@@ -56,7 +56,7 @@ export async function runScorePass(
   const feeds: Feeds = {
     ...scoredFeeds(windows),
     attacked: floats(Float32Array.from(attacked, Number), [attacked.length]),
-    alpha: floats(Float32Array.of(step.alpha), []),
+    alpha: floats(Float32Array.of(step.alpha), [1]),
   };
   const wanted = [...STATISTICS, ...ADVERSARY[step.form]];
   const result = await runSequences(session, runtime, windows, feeds, wanted);

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ModelSource } from '../../graphs/decoder.js';
 import { TOP_TOKENS } from '../../graphs/token-statistics.js';
-import type { Device } from '../device.js';
+import type { Place } from '../device.js';
 import { KvCache } from '../kv-cache.js';
 import type {
   Adversary,
@@ -16,7 +16,7 @@ import type {
 import { fitsOneRun, type RunSize, rowsPerRun } from '../run-limits.js';
 import { ChunkedPass } from './chunked-pass.js';
 import { FairTurns } from './fair-turns.js';
-import type { Sessions } from './graph-sessions.js';
+import type { GraphRunners } from './graph-sessions.js';
 import { openReplicas } from './open-replicas.js';
 import { LEAST_ROOM, PrefixCache, portion } from './prefix-cache.js';
 import type { Replicas } from './replicas.js';
@@ -57,11 +57,13 @@ interface Job {
 }
 
 export interface ScoreWorkerOptions {
-  readonly sessions: Sessions;
+  readonly sessions: GraphRunners;
   readonly source: ModelSource;
   readonly threads: number;
-  readonly device?: Device;
+  readonly device?: Place;
   readonly contextLength: number;
+  /** Runs that may be under way at once; one by default. */
+  readonly concurrency?: number;
   /** By default nothing is kept. */
   readonly prefixCacheBytes?: number;
   readonly send: (message: FromScore) => void;
@@ -81,7 +83,7 @@ export class ScoreWorker {
   readonly #turns = new FairTurns();
   readonly #now: () => number;
   #jobs: Job[] = [];
-  #running = false;
+  #running = 0;
 
   constructor(options: ScoreWorkerOptions) {
     this.#options = options;
@@ -163,8 +165,8 @@ export class ScoreWorker {
   }
 
   async #run(): Promise<void> {
-    if (this.#running) return;
-    this.#running = true;
+    if (this.#running >= (this.#options.concurrency ?? 1)) return;
+    this.#running += 1;
     for (let jobs = this.#next(); jobs.length > 0; jobs = this.#next()) {
       const start = this.#now();
       try {
@@ -180,7 +182,7 @@ export class ScoreWorker {
       this.#turns.charge(clients, (this.#now() - start) / jobs.length);
       await setImmediate();
     }
-    this.#running = false;
+    this.#running -= 1;
   }
 
   /** Lets a job go on until it asks for another run, or has its answer. */
@@ -295,7 +297,7 @@ function* readSequence({ stream, end }: ReadMessage, sequence: Sequence, runtime
 function* scoreSequence(
   message: PassMessage,
   sequence: Sequence,
-  context: { readonly runtime: Runtime; readonly sessions: Sessions },
+  context: { readonly runtime: Runtime; readonly sessions: GraphRunners },
 ): Steps {
   const { stream, start, from, to, adversary } = message;
   const { ids, cache } = sequence;

@@ -1,9 +1,9 @@
 import type * as ort from 'onnxruntime-node';
 import type { ModelSource } from '../../graphs/decoder.js';
 import { RotaryEmbedding } from '../../graphs/rope.js';
-import type { Device } from '../device.js';
+import type { Place } from '../device.js';
 import type { KvCache } from '../kv-cache.js';
-import { type Feeds, type Fetches, floats, ints, longs, type Session } from '../ort-session.js';
+import { type Feeds, type Fetches, floats, type GraphRunner, ints, longs } from '../ort-session.js';
 import type { Machine } from '../run-limits.js';
 
 /** One sequence's share of a run: tokens `start` to `start + ids.length − 1`, against what its cache holds before. */
@@ -26,16 +26,16 @@ export function runtimeOf({
 }: {
   readonly source: ModelSource;
   readonly threads: number;
-  readonly device?: Device;
+  readonly device?: Place;
 }): Runtime {
   const rotary = config.ropes.map((rope) => new RotaryEmbedding(rope));
   return { config, rotary, threads, ...(device && { device }) };
 }
 
 export class RunResult {
-  readonly #outputs: Awaited<ReturnType<Session['run']>>;
+  readonly #outputs: Awaited<ReturnType<GraphRunner['run']>>;
 
-  constructor(outputs: Awaited<ReturnType<Session['run']>>) {
+  constructor(outputs: Awaited<ReturnType<GraphRunner['run']>>) {
     this.#outputs = outputs;
   }
 
@@ -64,7 +64,7 @@ export class RunResult {
  * @param outputs names of the outputs that are wanted
  */
 export async function runSequences(
-  session: Session,
+  session: GraphRunner,
   { config, rotary }: Runtime,
   sequences: readonly SequenceRows[],
   more: Feeds,

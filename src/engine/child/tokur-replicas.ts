@@ -38,6 +38,7 @@ export class TokurReplicas implements Replicas {
   /** @returns per token EU, TU and AU */
   *advance(ids: readonly number[], from: number): Generator<() => Promise<void>, number[][]> {
     const { tokurBases } = this.#context.sessions;
+    if (!tokurBases) throw new Error('TokUR cannot be computed here');
     while (!tokurBases.layers) yield () => tokurBases.advance();
     const values: number[][] = ids.slice(from).map(() => []);
     const last = ids.length - 1;

@@ -1,0 +1,95 @@
+import { ServerFault } from './server-fault.js';
+
+/** Faults in a row after which an address is not asked any more. */
+const MAX_FAULTS = 3;
+/** Time until it is checked again; it doubles with each check that fails, up to the most. */
+const CHECK_MS = 5000;
+const MAX_CHECK_MS = 60_000;
+
+export interface PoolOptions<Address> {
+  /** Whether an address can be used again. */
+  readonly check: (address: Address) => Promise<void>;
+  /** Told when an address is not used any more. */
+  readonly lost?: (address: Address, fault: ServerFault) => void;
+}
+
+interface Entry<Address> {
+  readonly address: Address;
+  busy: number;
+  /** In a row. */
+  faults: number;
+  /** Its circuit is open: it is asked nothing until a check succeeds. */
+  open: boolean;
+}
+
+/**
+ * Several addresses of the same models, with a circuit breaker each. A request goes to the one that has the fewest, and
+ * once more elsewhere if that fails: requests have no state at the server.
+ */
+export class AddressPool<Address> {
+  readonly #entries: readonly Entry<Address>[];
+  readonly #options: PoolOptions<Address>;
+
+  /** @param broken those that are not to be used before a check succeeds */
+  constructor(
+    addresses: readonly Address[],
+    options: PoolOptions<Address>,
+    broken: ReadonlySet<Address> = new Set(),
+  ) {
+    this.#options = options;
+    this.#entries = addresses.map((address) => ({ address, busy: 0, faults: 0, open: false }));
+    for (const entry of this.#entries) if (broken.has(entry.address)) this.#open(entry);
+  }
+
+  /** @throws ServerFault of the second address that failed, or at once where none can be used */
+  async use<Result>(work: (address: Address) => Promise<Result>): Promise<Result> {
+    const first = this.#choose();
+    if (!first) throw new ServerFault('no inference server can be reached');
+    try {
+      return await this.#ask(first, work);
+    } catch (error) {
+      const second = this.#choose(first);
+      if (!(error instanceof ServerFault) || !second) throw error;
+      return this.#ask(second, work);
+    }
+  }
+
+  /** @param last that is only taken if there is no other */
+  #choose(last?: Entry<Address>): Entry<Address> | undefined {
+    const rank = (entry: Entry<Address>): number => (entry === last ? Number.POSITIVE_INFINITY : entry.busy);
+    return this.#entries.filter(({ open }) => !open).toSorted((a, b) => rank(a) - rank(b))[0];
+  }
+
+  async #ask<Result>(entry: Entry<Address>, work: (address: Address) => Promise<Result>): Promise<Result> {
+    entry.busy += 1;
+    try {
+      const result = await work(entry.address);
+      entry.faults = 0;
+      return result;
+    } catch (error) {
+      if (error instanceof ServerFault) this.#failed(entry, error);
+      throw error;
+    } finally {
+      entry.busy -= 1;
+    }
+  }
+
+  #failed(entry: Entry<Address>, fault: ServerFault): void {
+    entry.faults += 1;
+    if (entry.open || entry.faults < MAX_FAULTS) return;
+    this.#options.lost?.(entry.address, fault);
+    this.#open(entry);
+  }
+
+  #open(entry: Entry<Address>, delay = CHECK_MS): void {
+    entry.open = true;
+    setTimeout(async () => {
+      try {
+        await this.#options.check(entry.address);
+        Object.assign(entry, { open: false, faults: 0 });
+      } catch {
+        this.#open(entry, Math.min(2 * delay, MAX_CHECK_MS));
+      }
+    }, delay).unref();
+  }
+}

@@ -1,0 +1,86 @@
+import type { ModelSource } from '../../graphs/decoder.js';
+import type { GraphRunners } from '../child/graph-sessions.js';
+import { ScoreWorker } from '../child/score-worker.js';
+import type { FromScore, PassMessage } from '../protocol.js';
+import type { RecordedScores } from './score-servers.js';
+import { ServerFault } from './server-fault.js';
+
+type Score = RecordedScores['scores'][number];
+
+/** Tokens of the text, of which the first have no score. */
+const LENGTH = 40;
+const PROMPT = 8;
+
+/** Nats. TF32 and half precision differ by more. */
+const TOLERANCE = 1e-3;
+/** Of the largest fall, as rounding may turn the sign of a gradient near zero. */
+const FALL_SHARE = 0.02;
+const LEAST_FALL = 1e-4;
+
+export interface TextRun {
+  readonly sessions: GraphRunners;
+  readonly source: ModelSource;
+  readonly alpha: number;
+}
+
+/** Every graph that an inference server has runs at least once: the last pass goes in parts. */
+export async function scoreText({ sessions, source, alpha }: TextRun): Promise<Score[]> {
+  const { vocabSize } = source.config;
+  const ids = Array.from({ length: LENGTH }, (_, i) => (i * 7919 + 13) % vocabSize);
+  const half = (PROMPT + LENGTH) / 2;
+  const adversary = { alpha, form: 'perturb' } as const;
+  const passes: readonly Omit<PassMessage, 'type' | 'stream'>[] = [
+    { newIds: ids.slice(0, half), start: 0, from: PROMPT, to: half, adversary },
+    { newIds: ids.slice(half), start: PROMPT, from: half, to: LENGTH, adversary },
+    { newIds: [], start: PROMPT, from: half, to: LENGTH, adversary: null },
+  ];
+  const parts = [{ newIds: ids, start: 0, from: PROMPT, to: LENGTH, adversary }];
+  const common = { sessions, source, contextLength: LENGTH };
+  const whole = await runPasses({ ...common, threads: 1 }, passes);
+  // Next to no threads: no run may take long, and a window has as many parts as there can be.
+  return [...whole, ...(await runPasses({ ...common, threads: 1e-9 }, parts))];
+}
+
+async function runPasses(
+  options: Omit<ConstructorParameters<typeof ScoreWorker>[0], 'send'>,
+  passes: readonly Omit<PassMessage, 'type' | 'stream'>[],
+): Promise<Score[]> {
+  let answered: (answer: FromScore) => void = () => {};
+  const worker = new ScoreWorker({ ...options, send: (message) => answered(message) });
+  const scores: Score[] = [];
+  for (const pass of passes) {
+    const answer = await new Promise<FromScore>((resolve) => {
+      answered = resolve;
+      worker.pass({ type: 'pass', stream: 0, ...pass });
+    });
+    if (answer.type !== 'scored') {
+      throw new ServerFault(answer.type === 'failed' ? answer.message : `unexpected ${answer.type}`);
+    }
+    for (const { logprob, entropy, margin, adversary } of answer.tokens) {
+      scores.push({ logprob, entropy, margin, fall: adversary?.fall ?? null });
+    }
+  }
+  return scores;
+}
+
+/** @throws ServerFault where the scores of a server are not the recorded ones, up to rounding */
+export function checkScores(actual: readonly Score[], recorded: readonly Score[]): void {
+  const largest = Math.max(LEAST_FALL, ...recorded.map(({ fall }) => Math.abs(fall ?? 0)));
+  const tolerances = {
+    logprob: TOLERANCE,
+    entropy: TOLERANCE,
+    margin: TOLERANCE,
+    fall: FALL_SHARE * largest,
+  };
+  if (actual.length !== recorded.length) {
+    throw new ServerFault(`it scores ${actual.length} tokens instead of ${recorded.length}`);
+  }
+  for (const [i, expected] of recorded.entries()) {
+    for (const name of ['logprob', 'entropy', 'margin', 'fall'] as const) {
+      const [a, b] = [actual[i]![name], expected[name]];
+      // NaN is no difference within it.
+      if (a === b || (a !== null && b !== null && Math.abs(a - b) <= tolerances[name])) continue;
+      throw new ServerFault(`its scores are not those of the export: ${name} ${a} instead of ${b}`);
+    }
+  }
+}

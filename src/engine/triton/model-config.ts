@@ -1,0 +1,85 @@
+import protobuf from 'protobufjs';
+import textFormat from 'protobufjs/ext/textformat.js';
+import type { ElementType, Shape } from '../../onnx/types.js';
+import type { Signature } from '../server/server-address.js';
+
+/**
+ * The fields of `inference.ModelConfig` that flinch writes, with the names and numbers of
+ * triton-inference-server/common, protobuf/model_config.proto. protobufjs writes the text.
+ */
+export const ModelConfig = protobuf
+  .parse(
+    `syntax = "proto3";
+  package inference;
+  enum DataType { TYPE_INVALID = 0; TYPE_INT64 = 9; TYPE_FP32 = 11; }
+  message ModelInput { string name = 1; DataType data_type = 2; repeated int64 dims = 4; }
+  message ModelOutput { string name = 1; DataType data_type = 2; repeated int64 dims = 3; }
+  message ModelInstanceGroup {
+    enum Kind { KIND_AUTO = 0; KIND_GPU = 1; KIND_CPU = 2; KIND_MODEL = 3; }
+    Kind kind = 4;
+    int32 count = 2;
+  }
+  message ModelVersionPolicy {
+    message Specific { repeated int64 versions = 1; }
+    oneof policy_choice { Specific specific = 3; }
+  }
+  message ModelOptimizationPolicy {
+    message ExecutionAccelerators {
+      message Accelerator { string name = 1; map<string, string> parameters = 2; }
+      repeated Accelerator gpu_execution_accelerator = 1;
+    }
+    ExecutionAccelerators execution_accelerators = 5;
+  }
+  message ModelParameter { string string_value = 1; }
+  message ModelConfig {
+    string name = 1;
+    string backend = 17;
+    ModelVersionPolicy version_policy = 3;
+    int32 max_batch_size = 4;
+    repeated ModelInput input = 5;
+    repeated ModelOutput output = 6;
+    ModelOptimizationPolicy optimization = 12;
+    repeated ModelInstanceGroup instance_group = 7;
+    map<string, ModelParameter> parameters = 14;
+  }`,
+    { keepCase: true },
+  )
+  .root.lookupType('inference.ModelConfig');
+
+export const VERSION = 1;
+
+const DATA_TYPES: Readonly<Partial<Record<ElementType, string>>> = {
+  float32: 'TYPE_FP32',
+  int64: 'TYPE_INT64',
+};
+
+/**
+ * `config.pbtxt` of a graph for Triton's ONNX Runtime backend.
+ *
+ * - `max_batch_size: 0`: the graphs have no batch axis; shapes are given whole.
+ * - TF32 has 10 bits of mantissa, fewer than the perturbation needs.
+ * - Nearly every run has its own shape, and memory patterns are kept for each.
+ */
+export function modelConfig(name: string, { inputs, outputs }: Signature): string {
+  const tensor = ({ name, type, shape }: { name: string; type: ElementType; shape: Shape }) => ({
+    name,
+    data_type: DATA_TYPES[type],
+    dims: shape.map((dim) => (typeof dim === 'number' ? dim : -1)),
+  });
+  const accelerator = { name: 'cuda', parameters: { use_tf32: '0' } };
+  const config = {
+    name,
+    backend: 'onnxruntime',
+    version_policy: { specific: { versions: [VERSION] } },
+    input: inputs.map(tensor),
+    output: outputs.map(tensor),
+    instance_group: [{ kind: 'KIND_AUTO', count: 1 }],
+    optimization: { execution_accelerators: { gpu_execution_accelerator: [accelerator] } },
+    parameters: {
+      intra_op_thread_count: { string_value: '0' },
+      enable_mem_pattern: { string_value: '0' },
+    },
+  };
+  // What is 0 is left out by protobufjs.
+  return `max_batch_size: 0\n${textFormat.toText(ModelConfig, ModelConfig.fromObject(config))}`;
+}

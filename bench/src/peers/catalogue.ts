@@ -52,6 +52,15 @@ export const PEERS = {
     disk: 0.6e9,
     parts: [environment('litellm')],
   },
+  kserve: {
+    purpose:
+      "KServe's SDK 0.21.0 with onnxruntime 1.27.0, and NVIDIA's tritonclient 2.73.0: inference servers",
+    licence: 'Apache-2.0, MIT, BSD-3-Clause',
+    download: 0.16e9,
+    disk: 0.4e9,
+    notes: ['is only set up: tests start it'],
+    parts: [environment('kserve')],
+  },
   'open-webui': {
     purpose: 'Open WebUI 0.12.4: a chat app before other servers',
     licence: 'Open WebUI License (BSD-3-Clause with a clause on branding)',

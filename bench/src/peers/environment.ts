@@ -9,6 +9,8 @@ const MODULES: Readonly<Record<EnvironmentName, readonly string[]>> = {
   tools: ['gguf', 'safetensors.numpy', 'tokenizers'],
   vllm: ['vllm.version', 'transformers', 'gguf', 'onnxscript'],
   litellm: ['litellm'],
+  // Its messages and those of tritonclient.grpc cannot be in one process.
+  kserve: ['kserve', 'tritonclient.http', 'onnxruntime'],
   // The import of its application makes a database.
   'open-webui': ['open_webui', 'socketio', 'torch'],
   polygraph: ['lm_polygraph'],

@@ -131,6 +131,13 @@ describe('the manifests for Kubernetes', () => {
     expect(misfits([typo])).toContain("sessionAffinty\"' does not exist in type 'ServiceSpec'");
   });
 
+  it('are that for Triton, too', () => {
+    const text = readFileSync(join(ROOT, 'examples/triton/triton.yaml'), 'utf8');
+    const triton = parseAllDocuments(text).map((document) => anyObject.parse(document.toJS()));
+    expect(triton.map(({ kind }) => kind)).toEqual(['Service', 'Deployment']);
+    expect(misfits(triton)).toBe('');
+  });
+
   it('name ports that the configuration listens on, and give the variables of its keys', () => {
     const ports = new Map(container.ports.map(({ name, containerPort }) => [name, containerPort]));
     const { listen, metrics, health } = config;

@@ -357,9 +357,14 @@ describe('flags for one model', () => {
       upstreamModel: 'org/m',
       scorer: '/m',
       upstreamKeyEnv: 'K',
+      scorerUrl: ['http://triton:8000'],
+      scorerModel: 'm',
     };
     expect(await models(flags)).toMatchObject({
-      'org/m': { upstreams: [{ url: 'http://gpu:8000/v1', key_env: 'K' }], scorer: '/m', max_streams: 64 },
+      'org/m': {
+        upstreams: [{ url: 'http://gpu:8000/v1', key_env: 'K' }],
+        ...{ scorer: '/m', scorer_url: ['http://triton:8000'], scorer_model: 'm', max_streams: 64 },
+      },
     });
   });
 
@@ -374,6 +379,11 @@ describe('flags for one model', () => {
     [{ upstream: 'x', upstreamModel: 'm' }, '--upstream: must be an http'],
     [{ upstream: 'http://x', model: '/a' }, '--upstream: cannot be used with --model'],
     [{ scorer: '/a' }, '--scorer: requires --upstream'],
+    [{ scorerUrl: ['http://t'] }, '--scorer-url: requires --upstream'],
+    [
+      { upstream: 'http://x', upstreamModel: 'm', scorer: '/a', scorerUrl: ['http://t'] },
+      '--scorer-url: requires scorer_model',
+    ],
     [{ model: '/a', maxStreams: 4000 }, '--max-streams: Too big'],
     [{ model: '/a', device: 'cuda', precision: 'int8' }, '--precision: int8 runs on the device cpu only'],
     [{ upstream: 'http://x', upstreamModel: 'm', precision: 'int8' }, '--precision'],

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
+import { buildServedGraph, SERVED_GRAPH_NAMES, servedGraphOf } from '#src/engine/server/served-graphs.js';
+import { operatorSpec } from '#src/onnx/operators.js';
+import { CHECKPOINTS, checkpointFolder } from '../../support/golden.js';
+
+/** Standard operators that onnxruntime 1.27 was seen to run (test/peers/inference-server.peers.test.ts). */
+const KNOWN = new Set<string>([
+  'Add',
+  'And',
+  'ArgMax',
+  'Cast',
+  'Concat',
+  'Div',
+  'Equal',
+  'Exp',
+  'Expand',
+  'Gather',
+  'GatherElements',
+  'Gemm',
+  'Greater',
+  'GreaterOrEqual',
+  'Less',
+  'Log',
+  'MatMul',
+  'Mul',
+  'Neg',
+  'RMSNormalization',
+  'Reciprocal',
+  'ReduceMax',
+  'ReduceMean',
+  'ReduceSum',
+  'Reshape',
+  'RotaryEmbedding',
+  'ScatterElements',
+  'ScatterND',
+  'Shape',
+  'Sigmoid',
+  'Slice',
+  'Softmax',
+  'Sqrt',
+  'Sub',
+  'TopK',
+  'Transpose',
+  'Unsqueeze',
+  'Where',
+]);
+
+describe('graphs for inference servers', () => {
+  it.each(CHECKPOINTS)('of %s have only operators that onnxruntime 1.27 runs', async (name) => {
+    const checkpoint = await openCheckpoint(checkpointFolder(name));
+    const used = SERVED_GRAPH_NAMES.flatMap((graph) =>
+      buildServedGraph(checkpoint, graph).nodes.map(({ op }) => op),
+    );
+    for (const op of new Set(used)) {
+      expect(operatorSpec(op).domain).toBeUndefined();
+      expect(KNOWN).toContain(op);
+    }
+  });
+
+  it.each(CHECKPOINTS)('of %s take and give tensors that the protocol can carry', async (name) => {
+    const checkpoint = await openCheckpoint(checkpointFolder(name));
+    for (const graph of SERVED_GRAPH_NAMES) {
+      const { inputs, outputs } = buildServedGraph(checkpoint, graph);
+      for (const { type, shape } of [...inputs, ...outputs.map(({ value }) => value)]) {
+        expect(['float32', 'int64']).toContain(type);
+        expect(shape.length).toBeGreaterThan(0); // Triton refuses `dims: []`
+      }
+      const sizes = new Set(inputs.flatMap(({ shape }) => shape));
+      for (const { value } of outputs)
+        for (const dim of value.shape) {
+          if (typeof dim === 'string') expect(sizes).toContain(dim); // a client knows what to expect
+        }
+    }
+  });
+
+  it('are found by what a pass asks for', () => {
+    expect(servedGraphOf({ kind: 'score', sequences: 1, form: 'perturb' })).toBe('score');
+    expect(() => servedGraphOf({ kind: 'score', sequences: 1, form: 'derivative' })).toThrow('has no graph');
+    expect(() => servedGraphOf({ kind: 'forward', sequences: 2, result: 'statistics' })).toThrow(
+      'has no graph',
+    );
+  });
+});

@@ -85,7 +85,8 @@ export async function checkModels(
     for (const [i, upstream] of model.upstreams.entries()) {
       credentialsOf(upstream, env, `models.${name}.upstreams[${i}]`);
     }
-    if (model.scorer_url) await readRecordedScores(await openCheckpoint(model.scorer!));
+    if (model.scorer_url && model.scorer !== undefined)
+      await readRecordedScores(await openCheckpoint(model.scorer));
     else if (model.scorer !== undefined) await checkModel(model.scorer);
   }
 }

@@ -41,7 +41,7 @@ export const ENVIRONMENTS = {
     'onnxscript==0.7.2',
   ],
   litellm: ['litellm[proxy]==1.106.2'],
-  // onnxruntime is that of Triton 2.73.
+  // onnxruntime is that of Triton's main branch, 2.73.0dev.
   kserve: ['kserve==0.21.0', 'tritonclient[http,grpc]==2.73.0', 'onnxruntime==1.27.0', 'numpy==2.4.6'],
   'open-webui': ['open-webui==0.12.4', 'torch==2.13.0'],
   polygraph: ['lm-polygraph==0.7.0', 'transformers==5.23.0', 'torch==2.13.0'],

@@ -215,7 +215,8 @@ export class Completion {
 
   /** @returns whether something has no scores of which that was not known */
   #learn({ chunk, unscored }: UpstreamEvent): boolean {
-    const { choices: _, usage, ...fields } = chunk;
+    // An upstream that is flinch has its own `flinch`, which ours takes the place of.
+    const { choices: _, usage, flinch: __, ...fields } = chunk;
     this.#extra = { ...this.#extra, ...fields };
     this.#frame = null;
     this.#usage = usage ?? this.#usage;

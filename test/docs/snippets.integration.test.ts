@@ -98,10 +98,10 @@ describe('configurations', () => {
   );
 });
 
-/** Checkpoints of somebody else's machine are the embedded one here. */
+/** Checkpoints of somebody else's machine are the embedded one here, which no server scores: nothing of it was exported. */
 const withFolders = (models: Readonly<Record<string, z.output<typeof model>>>) =>
   Object.fromEntries(
-    Object.entries(models).map(([name, { checkpoint, scorer, ...rest }]) => [
+    Object.entries(models).map(([name, { checkpoint, scorer, scorer_url: _, scorer_model: __, ...rest }]) => [
       name,
       {
         ...rest,

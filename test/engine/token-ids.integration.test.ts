@@ -25,9 +25,9 @@ describe('what the engine is asked', () => {
 
   it('does not spoil what was asked before', async () => {
     const scorer = await SequenceScorer.open(engine, [1, 2], { ...DEFAULT_SCORING, methods: ['nll'] });
-    const response = Array.from({ length: 8 }, () => ({ id: 5 }));
-    expect(await scorer.push(response)).toHaveLength(8);
-    await expect(scorer.push(Array.from({ length: 8 }, () => ({ id: 1e7 })))).rejects.toThrow(/vocabulary/);
+    const response = Array.from({ length: 16 }, () => ({ id: 5 }));
+    expect(await scorer.push(response)).toHaveLength(16);
+    await expect(scorer.push(Array.from({ length: 16 }, () => ({ id: 1e7 })))).rejects.toThrow(/vocabulary/);
     scorer.close();
   });
 

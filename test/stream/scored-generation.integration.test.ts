@@ -12,6 +12,7 @@ import {
   scoredGeneration,
   scoreResponse,
 } from '#src/index.js';
+import { DEFAULT_BLOCK } from '#src/uncertainty/settings.js';
 import { REASONER } from '../support/golden.js';
 import { kill } from '../support/process.js';
 import { endless, greedy } from '../support/requests.js';
@@ -66,7 +67,7 @@ describe('scoredGeneration', () => {
     let written = 0;
     for (const event of events) {
       if (event.type === 'token.delta') written = event.index;
-      if (event.type === 'score.delta') expect(written - event.index).toBeLessThanOrEqual(8);
+      if (event.type === 'score.delta') expect(written - event.index).toBeLessThanOrEqual(DEFAULT_BLOCK);
     }
     expect(scoresOf(events)).toHaveLength(40);
   });

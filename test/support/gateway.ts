@@ -204,6 +204,11 @@ export class TestSocket {
     );
   }
 
+  /** The first part of a message. */
+  begin(part: string): void {
+    this.#socket.send(part, { fin: false });
+  }
+
   ping(): void {
     this.#socket.ping();
   }

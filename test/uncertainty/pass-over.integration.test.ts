@@ -12,7 +12,7 @@ import {
 import { REASONER } from '../support/golden.js';
 import { LONG_QUESTION } from '../support/requests.js';
 
-const BLOCK = 8;
+const BLOCK = 16;
 const BLOCKS = 12;
 
 describe('SequenceScorer.passOver', () => {

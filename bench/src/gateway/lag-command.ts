@@ -3,7 +3,7 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Command } from 'commander';
-import { DEFAULT_METHODS, EMBEDDED_MODEL, heading, integer, Progress } from 'flinch/internals';
+import { DEFAULT_BLOCK, DEFAULT_METHODS, EMBEDDED_MODEL, heading, integer, Progress } from 'flinch/internals';
 import { median, sum } from 'simple-statistics';
 import { type Machine, table, thisMachine } from '../markdown-table.js';
 import { withTemporaryFolder } from '../temporary-folder.js';
@@ -59,7 +59,7 @@ export function lagCommand(): Command {
     .option('--streams <number>', 'concurrent streams', integer(1, 64), 2)
     .option('--tokens <number>', 'tokens per stream', integer(32, 400), 200)
     .option('--slower <number>', 'how much faster the upstream writes than it is scored', integer(1, 100), 10)
-    .option('--lag-tokens <number>', '`guard.lag_tokens`', integer(8, 1024), 32)
+    .option('--lag-tokens <number>', '`guard.lag_tokens`', integer(DEFAULT_BLOCK, 1024), 32)
     .option('--samples <number>', 'noise samples per token, which slow the scorer down', integer(2, 64), 64)
     .option('--output <file>', 'write the results as JSON', 'bench-lag.json')
     .addHelpText('after', '\nExample:\n  $ npx flinch bench gateway lag --streams 8 --slower 20')

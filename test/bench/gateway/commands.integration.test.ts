@@ -39,7 +39,7 @@ describe('flinch bench gateway', () => {
       '--samples',
       '16',
       '--lag-tokens',
-      '8',
+      '16',
     ];
     const { code, stdout, stderr } = await flinch(
       ['bench', 'gateway', 'lag', ...args, '--output', output],

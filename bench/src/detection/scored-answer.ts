@@ -1,6 +1,5 @@
 import {
   type Engine,
-  encodePrompt,
   type Problem,
   samplingDefaults,
   scoreResponse,
@@ -8,6 +7,7 @@ import {
   verify,
 } from 'flinch/internals';
 import { z } from 'zod';
+import { answer } from '../schedules/answers.js';
 import { firstWrongStep } from '../steps/first-wrong-step.js';
 import { READINGS } from './measures.js';
 
@@ -37,7 +37,8 @@ export async function scoredAnswer(
   problem: Problem,
   sampled: { readonly temperature: number; readonly seed: number },
 ): Promise<ScoredAnswer> {
-  const { promptIds, ids, texts } = await written(engine, problem, sampled);
+  const sampling = { ...samplingDefaults(engine.checkpoint.generation), ...sampled };
+  const { promptIds, ids, texts } = await answer(engine, problem.question, sampling);
   const segmenter = new TokenSteps();
   const steps = [...texts.flatMap((text) => segmenter.push(text)), ...segmenter.end()];
   const starts = [0];
@@ -65,28 +66,4 @@ export async function scoredAnswer(
       ),
     scores,
   };
-}
-
-async function written(
-  engine: Engine,
-  { question }: Problem,
-  sampled: { readonly temperature: number; readonly seed: number },
-) {
-  const { checkpoint, contextLength } = engine;
-  const promptIds = encodePrompt(checkpoint, [{ role: 'user', content: question }]);
-  const generation = await engine.generate({
-    promptIds,
-    maxTokens: contextLength - promptIds.length,
-    endIds: checkpoint.eosTokenIds,
-    stop: [],
-    topLogprobs: 0,
-    sampling: { ...samplingDefaults(checkpoint.generation), ...sampled },
-  });
-  const [ids, texts]: [number[], string[]] = [[], []];
-  for (;;) {
-    const item = await generation.next();
-    if (item.type === 'end') return { promptIds, ids, texts };
-    ids.push(item.id);
-    texts.push(item.text);
-  }
 }

@@ -1,11 +1,13 @@
 import { readFile } from 'node:fs/promises';
-import type { Engine } from 'flinch/internals';
+import type { Engine, GenerateRequest } from 'flinch/internals';
 import { encodePrompt, parseJsonLines } from 'flinch/internals';
 import { z } from 'zod';
 
 export interface Answer {
   readonly promptIds: readonly number[];
   readonly ids: readonly number[];
+  /** Of each token. */
+  readonly texts: readonly string[];
 }
 
 const questionSchema = z.object({ question: z.string() });
@@ -22,7 +24,7 @@ export async function readQuestions(file: string): Promise<string[]> {
 export async function answer(
   engine: Engine,
   question: string,
-  options: { readonly temperature: number; readonly seed: number },
+  sampling: GenerateRequest['sampling'],
 ): Promise<Answer> {
   const { checkpoint, contextLength } = engine;
   const promptIds = encodePrompt(checkpoint, [{ role: 'user', content: question }]);
@@ -32,12 +34,13 @@ export async function answer(
     endIds: checkpoint.eosTokenIds,
     stop: [],
     topLogprobs: 0,
-    sampling: { ...options, topK: 0, topP: 1 },
+    sampling,
   });
-  const ids: number[] = [];
+  const [ids, texts]: [number[], string[]] = [[], []];
   for (;;) {
     const item = await generation.next();
-    if (item.type === 'end') return { promptIds, ids };
+    if (item.type === 'end') return { promptIds, ids, texts };
     ids.push(item.id);
+    texts.push(item.text);
   }
 }

@@ -18,7 +18,7 @@ export type Comparison = ReadonlyMap<string, ScoredAnswer>;
 
 export async function scoreAnswer(
   engine: Engine,
-  { promptIds, ids }: Answer,
+  { promptIds, ids }: Pick<Answer, 'promptIds' | 'ids'>,
   variants: readonly Variant[],
 ): Promise<Comparison> {
   const results = new Map<string, ScoredAnswer>();

@@ -61,7 +61,7 @@ async function compare(options: Options): Promise<void> {
     for (const [i, question] of questions.entries()) {
       if (comparisons.length === options.answers) break;
       const { temperature, seed } = options;
-      const given = await answer(engine, question, { temperature, seed: seed + i });
+      const given = await answer(engine, question, { temperature, seed: seed + i, topK: 0, topP: 1 });
       if (given.ids.length < SHORTEST_ANSWER) continue;
       comparisons.push(await scoreAnswer(engine, given, VARIANTS));
       progress.advance();

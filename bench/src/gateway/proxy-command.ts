@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises';
-import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
@@ -139,7 +138,6 @@ async function measure(
   targets: readonly Proxied[],
   { rounds, tokens, interval, streams }: Omit<Options, 'output'>,
 ): Promise<ProxyReport> {
-  const agents = new Map(targets.map(({ name }) => [name, new Agent({ keepAlive: true })]));
   const progress = new Progress(streams.length * (rounds + 1) * targets.length);
   const results: Result[] = [];
   try {
@@ -148,11 +146,7 @@ async function measure(
       // The first round warms up, and does not count.
       for (let round = 0; round <= rounds; round++) {
         for (const target of targets) {
-          const measured = await runRound(
-            target,
-            { streams: count, tokens, interval },
-            agents.get(target.name)!,
-          );
+          const measured = await runRound(target, { streams: count, tokens, interval });
           if (round > 0) taken.get(target.name)?.push(measured);
           progress.advance();
         }
@@ -161,17 +155,16 @@ async function measure(
     }
   } finally {
     progress.stop();
-    for (const agent of agents.values()) agent.destroy();
   }
   return { machine: thisMachine(), settings: { rounds, tokens, interval }, results };
 }
 
 /** Delays at the pace of a model, then how many streams there are in a second without one. */
-async function runRound(target: Proxied, load: Load, agent: Agent): Promise<Round> {
+async function runRound(target: Proxied, load: Load): Promise<Round> {
   const before = target.server?.cpuMs() ?? null;
-  const paced = await runStreams(target, load, agent);
+  const paced = await runStreams(target, load);
   const after = target.server?.cpuMs() ?? null;
-  const fast = await runStreams(target, { ...load, interval: 0 }, agent);
+  const fast = await runStreams(target, { ...load, interval: 0 });
   return {
     p50: percentile(paced.delays, 0.5),
     p99: percentile(paced.delays, 0.99),

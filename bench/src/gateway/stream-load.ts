@@ -1,4 +1,4 @@
-import { type Agent, request } from 'node:http';
+import { Agent, request } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { z } from 'zod';
@@ -33,8 +33,14 @@ const chunk = z.object({
   choices: z.array(z.object({ delta: z.object({ content: z.string().nullish() }) })),
 });
 
-/** Streams side by side, each read to its end. @throws Error for a stream that is not whole */
-export async function runStreams(target: Target, load: Load, agent: Agent): Promise<Measured> {
+/**
+ * Streams side by side, each read to its end, on connections that are opened for them: one that was idle may be closed
+ * by its server at the moment in which it is used again.
+ *
+ * @throws Error for a stream that is not whole
+ */
+export async function runStreams(target: Target, load: Load): Promise<Measured> {
+  const agent = new Agent({ keepAlive: true });
   const delays = new Float64Array(load.streams * load.tokens);
   let count = 0;
   const start = performance.now();
@@ -46,7 +52,11 @@ export async function runStreams(target: Target, load: Load, agent: Agent): Prom
       delays[count++] = ms;
     });
   };
-  await Promise.all(Array.from({ length: load.streams }, one));
+  try {
+    await Promise.all(Array.from({ length: load.streams }, one));
+  } finally {
+    agent.destroy();
+  }
   if (count !== delays.length) throw new Error(`${target.name}: ${count} tokens of ${delays.length}`);
   return { delays: delays.sort(), seconds: (performance.now() - start) / 1000 };
 }

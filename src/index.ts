@@ -22,7 +22,7 @@ export type { Continuation, Place } from './guard/continuation.js';
 export { type EngineBranchOptions, engineBranch } from './guard/engine-branch.js';
 export { engineScorer, type ForkableScorer } from './guard/engine-scorer.js';
 export { engineWriter } from './guard/engine-writer.js';
-export { DEFAULT_GUARD, type Guard, neverFires, policyOf } from './guard/guard.js';
+export { checkPromise, DEFAULT_GUARD, type Guard, neverFires, policyOf } from './guard/guard.js';
 export { checkGuard } from './guard/guard-fields.js';
 export {
   type GuardedBranchOptions,

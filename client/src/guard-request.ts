@@ -31,11 +31,11 @@ export interface GuardRequest {
   readonly tokur_law?: 'weights' | 'positions' | 'shared-positions';
   /** Score that steps are judged by (default: `adversarial` if it is one of `methods`, otherwise the first of them). */
   readonly method?: Method;
-  /** A step is flagged by its own risk (`step`), or by the largest risk of its tokens (`token`). Default: `"step"`. */
-  readonly per?: 'step' | 'token';
+  /** What `rate` is a share of: of steps (`step`), of tokens (`token`: a step is flagged by the largest risk of its tokens), or of answers with a flagged step (`answer`, which needs a calibration with whole answers). Default: `"step"`. */
+  readonly per?: 'step' | 'token' | 'answer';
   /** Score of a step: the largest (`max`), the mean (`mean`) or the sum (`sum`) of its tokens' scores. Default: `"sum"`. */
   readonly statistic?: 'max' | 'mean' | 'sum';
-  /** Target false-alarm rate of steps, or of tokens if `per` is `token`: a risk of at least 1 − `rate` is flagged, and a token with such a risk is a spike. Default: `0.02`. */
+  /** Target false-alarm rate of steps, tokens or answers (`per`): a risk of at least 1 − `rate` is flagged, and a token with such a risk is a spike. Default: `0.02`. */
   readonly rate?: number;
   /** Tokens are sent at once (`immediate`), or in whole steps once they are settled (`held`); `rollback` and `reflect` are always `held` where nothing can be taken back: Server-Sent Events, whole responses, terminals. Default: `"immediate"`. */
   readonly delivery?: 'immediate' | 'held';

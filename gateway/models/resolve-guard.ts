@@ -1,5 +1,5 @@
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.js';
-import { neverFires, type Guard as StreamGuard } from '../../src/guard/guard.js';
+import { checkPromise, neverFires, type Guard as StreamGuard } from '../../src/guard/guard.js';
 import { checkGuard, guardOf } from '../../src/guard/guard-fields.js';
 import type { RiskModel } from '../../src/risk/risk.js';
 import { METHODS } from '../../src/uncertainty/method-names.js';
@@ -47,6 +47,7 @@ export async function guardInForce(
   const guard = guardOf(settings, canRetract, lag);
   checkGuard(guard, scoring);
   const { risks, warnings: uncalibrated } = await models.of(scoring, client);
+  checkPromise(guard, risks);
   const useless = neverFires(guard, risks);
   if (useless !== null) models.warn(useless);
   const warnings = useless === null ? uncalibrated : [...uncalibrated, useless];

@@ -29,6 +29,8 @@ export function logprobGuard(fields: GuardFields, available: readonly Method[], 
     const warnings = [`nothing is scored and no step is judged: ${why}`];
     return { ...fields, ...sizes, enabled: false, methods: [], method: 'nll', warnings };
   }
+  if (fields.per === 'answer')
+    throw invalid('guard.per', 'answer needs a calibration, which an upstream without a scorer cannot have');
   const guard = completeGuard(fields, available);
   const left = DEFAULT_METHODS.filter((method) => !available.includes(method));
   const warnings = [

@@ -1,4 +1,12 @@
-import { type Answer, answerText, type Flag, type Rollback, type Step, type Token } from 'flinch-client';
+import {
+  type Answer,
+  answerText,
+  type Flag,
+  type GuardRequest,
+  type Rollback,
+  type Step,
+  type Token,
+} from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { rankWords, riskStrength } from '#src/risk/risk-scale.js';
 import { fullScale, strength } from './colour.js';
@@ -75,14 +83,18 @@ export function stepAt({ steps, flags }: Answer, index: number): Step | (Flag & 
   return flag && flag.step >= steps.length ? { ...flag, flagged: true } : null;
 }
 
+/** What the rate of the guard is a share of. */
+export const ratedPer = (per: unknown): NonNullable<GuardRequest['per']> =>
+  per === 'token' || per === 'answer' ? per : 'step';
+
 /** Where flagged steps are in the text of the answer, in characters; those of other parts have no text there. */
 export function flaggedRanges(answer: Answer): readonly MarkedRange[] {
-  const { tokens, steps, flags } = answer;
+  const { tokens, steps, flags, guard } = answer;
   const open = flags.findLast(({ step }) => step >= steps.length);
   const flagged = [...steps.filter(({ flagged }) => flagged), ...(open ? [open] : [])];
   const textUpTo = (index: number): number => answerText({ tokens: tokens.slice(0, index) }).length;
   return flagged.map(({ from, to, risk }) => {
-    const rank = risk === null ? '' : `: ${rankWords(risk, 'steps')}`;
+    const rank = risk === null ? '' : `: ${rankWords(risk, ratedPer(guard?.per))}`;
     return { from: textUpTo(from), to: textUpTo(to), title: `Flagged step${rank}` };
   });
 }

@@ -1,6 +1,7 @@
 import type { GuardRequest } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { byId, element, setText } from './dom.js';
+import { ratedPer } from './queries.js';
 import { isMethod, METHOD_WORDS, USUAL_METHODS } from './words.js';
 
 const ACTION_WORDS = {
@@ -59,7 +60,7 @@ export class SettingsPanel {
     return {
       ...(isSet(this.#action) && { action }),
       ...(isSet(this.#rate) && { rate: this.#rate.valueAsNumber / 100 }),
-      ...(isSet(this.#per) && { per: this.#per.value === 'token' ? 'token' : 'step' }),
+      ...(isSet(this.#per) && { per: this.#rated }),
       ...(isSet(this.#schedule) && { schedule: this.#schedule.value === 'lazy' ? 'lazy' : 'windowed' }),
       ...(isSet(this.#delivery) && { delivery: this.#delivery.value === 'held' ? 'held' : 'immediate' }),
       ...(method && { method }),
@@ -73,12 +74,16 @@ export class SettingsPanel {
     };
   }
 
+  get #rated(): NonNullable<GuardRequest['per']> {
+    return ratedPer(this.#per.value);
+  }
+
   #render(): void {
     const action = actionOf(this.#action.value);
     for (const field of [this.#candidates, this.#choose]) field.disabled = action !== 'rollback';
     const what = ACTION_WORDS[action].toLowerCase();
-    const per = this.#per.value === 'token' ? 'token' : 'step';
-    setText(byId('guard-summary', HTMLElement), `${what}, ${this.#rate.value} % false alarms per ${per}`);
+    const rate = `${this.#rate.value} % false alarms per ${this.#rated}`;
+    setText(byId('guard-summary', HTMLElement), `${what}, ${rate}`);
   }
 }
 

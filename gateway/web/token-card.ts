@@ -2,7 +2,7 @@ import type { Answer, Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { formatRisk, rankWords } from '#src/risk/risk-scale.js';
 import { element } from './dom.js';
-import { methodsOf, riskOf, scaleOf, scoreOf, stepAt } from './queries.js';
+import { methodsOf, ratedPer, riskOf, scaleOf, scoreOf, stepAt } from './queries.js';
 import { formatProbability, formatScore, METHOD_WORDS, visibleText } from './words.js';
 
 export const TOKEN_CARD_ID = 'token-card';
@@ -112,8 +112,7 @@ function step(answer: Answer, { index, inserted, spike }: Token): HTMLElement | 
   const of = stepAt(answer, index);
   const parts: string[] = [];
   if (of) {
-    const per = answer.guard?.per === 'token' ? 'tokens' : 'steps';
-    const rank = of.risk === null ? 'not rated' : rankWords(of.risk, per);
+    const rank = of.risk === null ? 'not rated' : rankWords(of.risk, ratedPer(answer.guard?.per));
     parts.push(`Step ${of.step + 1}: ${rank}${of.flagged ? ', flagged' : ''}`);
   }
   if (spike) parts.push('Spike: this token alone reaches the threshold');

@@ -159,7 +159,7 @@ function labelOf(token: Token, method: Method, step: ReturnType<typeof stepAt>):
   const without = scoreState(token, method) === 'skipped' ? 'skipped' : 'no score';
   const parts = [visibleText(token.partText ?? token.text)];
   parts.push(score === null ? without : `${METHOD_WORDS[method].noun} ${formatScore(score)}`);
-  if (risk !== null) parts.push(rankWords(risk, 'tokens'));
+  if (risk !== null) parts.push(rankWords(risk, 'token'));
   if (step?.flagged) parts.push('in a flagged step');
   if (token.part) parts.push(PART_WORDS[token.part]);
   if (token.inserted) parts.push('inserted by the guard');

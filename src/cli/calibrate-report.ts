@@ -31,13 +31,16 @@ export function thresholdsOf({ levels, methods }: Calibration): Thresholds[] {
         return { rate, threshold: threshold === Number.NEGATIVE_INFINITY ? 'all' : threshold };
       }),
     });
-    const { answers } = scores;
+    const { answers, peaks } = scores;
     return [
       row('token', scores.tokens),
       ...scores.positions.map((bin) =>
         row(`token ${bin.from}${bin.to === null ? ' on' : `–${bin.to - 1}`}`, bin),
       ),
       ...STATISTICS.map((statistic) => row(`step, ${statistic}`, scores.steps[statistic])),
+      ...(peaks
+        ? STATISTICS.map((statistic) => row(`any step of an answer, ${statistic}`, peaks[statistic]))
+        : []),
       ...(answers ? STATISTICS.map((statistic) => row(`answer, ${statistic}`, answers[statistic])) : []),
     ];
   });
@@ -77,6 +80,7 @@ export function formatFalseAlarms(rows: readonly FalseAlarms[]): string {
 
 const nameOf = (of: FalseAlarms['of']): string => {
   if (of === 'token') return of;
+  if (of.startsWith('any step ')) return of.replace('any step ', 'any step of an answer, ');
   return of.startsWith('answer ') ? of.replace(' ', ', ') : `step, ${of}`;
 };
 

@@ -78,7 +78,7 @@ export const riskScale = (method: Method, rate: number): HeatScale => ({
     return own === undefined ? null : riskStrength(own, rate);
   },
   legend: (swatches) =>
-    `${chalk.dim(`${method}:`)} ordinary ${swatches} ${rankWords(1 - rate, 'tokens')} or more`,
+    `${chalk.dim(`${method}:`)} ordinary ${swatches} ${rankWords(1 - rate, 'token')} or more`,
 });
 
 /**
@@ -131,10 +131,10 @@ function noteLines(
   const [first] = flagged;
   if (!first) return [];
   const meaning = first.calibrated
-    ? `calibrated: ${Number((100 * rate).toPrecision(3))} % of ordinary ${per}s would be flagged`
+    ? `calibrated: ${Number((100 * rate).toPrecision(3))} % of ordinary ${per}s would ${per === 'answer' ? 'have a flag' : 'be flagged'}`
     : 'not calibrated: relative to the scores of this chat so far (see flinch calibrate)';
   const notes = flagged.map((step) => {
-    const risk = step.risk === null ? '' : `: ${rankWords(step.risk, `${per}s`)}`;
+    const risk = step.risk === null ? '' : `: ${rankWords(step.risk, per)}`;
     const deed = deedOf(
       step,
       rollbacks.find((rollback) => rollback.step === step.step),

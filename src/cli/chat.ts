@@ -10,7 +10,7 @@ import type { GenerateRequest } from '../engine/generation.js';
 import type { Precision } from '../engine/precision.js';
 import { samplingDefaults } from '../engine/sampler.js';
 import { UsageError } from '../files/errors.js';
-import { type Guard, neverFires } from '../guard/guard.js';
+import { checkPromise, type Guard, neverFires } from '../guard/guard.js';
 import { checkGuard, guardOf } from '../guard/guard-fields.js';
 import { guardedGeneration } from '../guard/guarded-generation.js';
 import { calibrationFileOf, readCalibration } from '../risk/calibration-file.js';
@@ -166,6 +166,7 @@ async function watchOf(engine: Engine, options: ChatOptions, asked: Scoring): Pr
   if (guard.action !== 'annotate' && !risks.calibrated(guard.method)) {
     for (const warning of warnings) process.stderr.write(`flinch: ${warning}\n`);
   }
+  checkPromise(guard, risks);
   const useless = neverFires(guard, risks);
   if (useless !== null) process.stderr.write(`flinch: ${useless}\n`);
   return { scoring, guard, risks };

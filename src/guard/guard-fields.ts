@@ -3,7 +3,17 @@ import { STATISTICS } from '../risk/risk.js';
 import type { Method } from '../uncertainty/method-names.js';
 import { integer, method, real, scoringFields } from '../uncertainty/scoring-fields.js';
 import { DEFAULT_WINDOW, type Scoring, SettingsError } from '../uncertainty/settings.js';
-import { ACTIONS, CHOICES, DEFAULT_GUARD, DELIVERIES, type Guard, LAGS, retracts, TARGETS } from './guard.js';
+import {
+  ACTIONS,
+  CHOICES,
+  DEFAULT_GUARD,
+  DELIVERIES,
+  type Guard,
+  LAGS,
+  RATED,
+  retracts,
+  TARGETS,
+} from './guard.js';
 
 const rate = 'must be a number above 0 and below 1';
 const text = 'must not be empty';
@@ -17,9 +27,11 @@ const judgingFields = {
       'Score that steps are judged by (default: `adversarial` if it is one of `methods`, otherwise the first of them).',
     ),
   per: z
-    .enum(TARGETS)
+    .enum(RATED)
     .default(DEFAULT_GUARD.per)
-    .describe('A step is flagged by its own risk (`step`), or by the largest risk of its tokens (`token`).'),
+    .describe(
+      'What `rate` is a share of: of steps (`step`), of tokens (`token`: a step is flagged by the largest risk of its tokens), or of answers with a flagged step (`answer`, which needs a calibration with whole answers).',
+    ),
   statistic: z
     .enum(STATISTICS)
     .default(DEFAULT_GUARD.statistic)
@@ -32,7 +44,7 @@ const judgingFields = {
     .lt(1, { error: rate })
     .default(DEFAULT_GUARD.rate)
     .describe(
-      'Target false-alarm rate of steps, or of tokens if `per` is `token`: a risk of at least 1 − `rate` is flagged, and a token with such a risk is a spike.',
+      'Target false-alarm rate of steps, tokens or answers (`per`): a risk of at least 1 − `rate` is flagged, and a token with such a risk is a spike.',
     ),
   delivery: z
     .enum(DELIVERIES)

@@ -2,6 +2,7 @@ import { POSITIONS } from '../risk/positions.js';
 import { isAlarm, type RiskModel, type Statistic } from '../risk/risk.js';
 import type { ActionName } from '../stream/events.js';
 import type { Method } from '../uncertainty/method-names.js';
+import { SettingsError } from '../uncertainty/settings.js';
 import { lowestUncertainty, majority } from './choose.js';
 import type { Choose, Policy } from './policy.js';
 
@@ -10,16 +11,17 @@ export const ACTIONS = ['annotate', 'stop', 'rollback', 'reflect'] as const sati
 export const CHOICES = ['uncertainty', 'majority'] as const;
 export const LAGS = ['wait', 'skip'] as const;
 export const TARGETS = ['step', 'token'] as const;
+export const RATED = [...TARGETS, 'answer'] as const;
 
 /** When a step counts as doubtful, and what is done then. */
 export interface Guard {
   /** The method that steps are judged by. */
   readonly method: Method;
-  /** A step is flagged by its own risk, or by that of one of its tokens. */
-  readonly per: (typeof TARGETS)[number];
-  /** What of its tokens' scores stands for a step; where the rate is one of steps. */
+  /** A step is flagged by its own risk, by that of one of its tokens, or by its rank among the highest steps of answers. */
+  readonly per: (typeof RATED)[number];
+  /** What of its tokens' scores stands for a step; where the rate is not one of tokens. */
   readonly statistic: Statistic;
-  /** Target share of false alarms, of steps or of tokens: what has a risk of at least 1 − rate is flagged. */
+  /** Target share of false alarms, of steps, tokens or answers: what has a risk of at least 1 − rate is flagged. */
   readonly rate: number;
   /** Tokens pass at once, or a step at a time once its verdict is known and nothing of it can be retracted. */
   readonly delivery: (typeof DELIVERIES)[number];
@@ -68,7 +70,8 @@ export function retracts(action: ActionName): boolean {
  * takes: for people. `null` for a rate that works, and where the scores to rank by are still coming in.
  */
 export function neverFires({ method, per, statistic, rate }: Guard, risks: RiskModel): string | null {
-  if (!risks.calibrated(method)) return null; // a running estimate would learn from being asked
+  // A running estimate would learn from being asked, and a rate of answers is refused by checkPromise.
+  if (!risks.calibrated(method) || per === 'answer') return null;
   const infinite = Number.POSITIVE_INFINITY;
   const largest =
     per === 'step'
@@ -78,6 +81,23 @@ export function neverFires({ method, per, statistic, rate }: Guard, risks: RiskM
   if (known.length === 0 || known.some((risk) => isAlarm(risk, rate))) return null;
   const least = Number((1 - Math.max(...known)).toPrecision(3));
   return `no ${per} is ever flagged by ${method} at a rate below ${least}: too few ordinary scores were collected`;
+}
+
+/**
+ * A rate of answers is a promise: it needs a calibration with as many ordinary answers as the rate takes. A running
+ * estimate would learn at the end of an answer which of its steps was the highest.
+ * @throws SettingsError for `per` or `rate`
+ */
+export function checkPromise({ method, per, statistic, rate }: Guard, risks: RiskModel): void {
+  if (per !== 'answer') return;
+  const largest = risks.ofStep(method, statistic, Number.POSITIVE_INFINITY, per);
+  if (largest === null) {
+    const needed = `needs a calibration of ${method} with whole answers under these settings`;
+    throw new SettingsError('per', `answer ${needed}: create one with flinch calibrate`);
+  }
+  if (isAlarm(largest, rate)) return;
+  const needed = `${rate} of answers needs a calibration with ${Math.ceil(1 / rate) - 1} whole answers`;
+  throw new SettingsError('rate', `${needed}, and there are ${Math.round(largest / (1 - largest))}`);
 }
 
 const CHOOSE: Readonly<Record<Guard['choose'], Choose>> = {

@@ -7,7 +7,7 @@ import type { RiskModel, Statistic } from './risk.js';
 /**
  * Conformal ranks among scores that `flinch calibrate` collected: #{collected < score} / (n + 1). So a threshold of
  * 1 − rate raises an alarm for at most that share of ordinary tokens (or steps, or answers), and never at a rate below
- * 1 / (n + 1).
+ * 1 / (n + 1). Of answers like those that were collected, and on average over what was collected.
  */
 export class CalibratedRisk implements RiskModel {
   readonly #of: ReadonlyMap<Method, Calibration>;
@@ -31,10 +31,16 @@ export class CalibratedRisk implements RiskModel {
     return conformalRank(distribution, levels, score);
   }
 
-  ofStep(method: Method, statistic: Statistic, score: number): number | null {
+  /** Per answer `null` also for a calibration without a whole answer. */
+  ofStep(
+    method: Method,
+    statistic: Statistic,
+    score: number,
+    per: 'step' | 'answer' = 'step',
+  ): number | null {
     const { levels, methods } = this.#of.get(method) ?? {};
-    const scores = methods?.[method];
-    return levels && scores ? conformalRank(scores.steps[statistic], levels, score) : null;
+    const scores = methods?.[method]?.[per === 'step' ? 'steps' : 'peaks'];
+    return levels && scores ? conformalRank(scores[statistic], levels, score) : null;
   }
 
   /** `null` also for a calibration without a whole answer. */

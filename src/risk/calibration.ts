@@ -48,6 +48,8 @@ const methodScores = z.strictObject({
   steps: ofEach,
   /** Of whole answers, where any was ordinary. */
   answers: ofEach.optional(),
+  /** Of the highest step of each of them. */
+  peaks: ofEach.optional(),
 });
 
 const calibration = z
@@ -72,7 +74,7 @@ const calibration = z
     const refuse = (path: PropertyKey[], message: string): void =>
       context.addIssue({ code: 'custom', path, message });
     if (!isAscending(levels) || levels.at(-1) !== 1) refuse(['levels'], 'must be ascending and end with 1');
-    for (const [name, { tokens, positions, steps, answers }] of entries(methods)) {
+    for (const [name, { tokens, positions, steps, answers, peaks }] of entries(methods)) {
       if (Object.values(settingsOf(name, settings)).includes(undefined)) {
         refuse(['settings'], `lacks what ${name} depends on`);
       }
@@ -91,6 +93,7 @@ const calibration = z
       for (const statistic of STATISTICS) {
         check(steps[statistic], [...at, 'steps', statistic]);
         if (answers) check(answers[statistic], [...at, 'answers', statistic]);
+        if (peaks) check(peaks[statistic], [...at, 'peaks', statistic]);
       }
     }
     function check({ count, skipped, quantiles, below }: Distribution, path: PropertyKey[]): void {
@@ -124,6 +127,8 @@ export interface MethodCalibration extends TokenDistributions {
   readonly steps: Readonly<Record<Statistic, Distribution>>;
   /** Of those answers of which all is ordinary; not there where none is. */
   readonly answers?: Readonly<Record<Statistic, Distribution>> | undefined;
+  /** Of the highest step of each of these answers. */
+  readonly peaks?: Readonly<Record<Statistic, Distribution>> | undefined;
 }
 
 /** Ordinary scores under one choice of settings. */

@@ -9,10 +9,11 @@ export const RATES = [0.01, 0.02, 0.05, 0.1] as const;
 const KINDS = [
   'token',
   ...STATISTICS,
+  ...STATISTICS.map((statistic) => `any step ${statistic}` as const),
   ...STATISTICS.map((statistic) => `answer ${statistic}` as const),
 ] as const;
 
-/** How often ordinary tokens, or steps or answers by one of their statistics, raise an alarm. */
+/** How often ordinary tokens, or steps, any step of an answer or answers by one of their statistics, raise an alarm. */
 export interface FalseAlarms {
   readonly method: Method;
   readonly of: (typeof KINDS)[number];
@@ -47,6 +48,8 @@ export class FalseAlarmCheck {
           samples.steps[statistic].map((score) => this.#risks.ofStep(method, statistic, score)),
         );
         if (!isWhole(answer, steps) || !this.#risks.calibrated(method, 'answer')) continue;
+        const peak = this.#risks.ofStep(method, statistic, Math.max(...samples.steps[statistic]), 'answer');
+        this.#note(`${method} any step ${statistic}`, [peak]);
         const score = answerScore(samples.steps[statistic]);
         this.#note(`${method} answer ${statistic}`, [this.#risks.ofAnswer(method, statistic, score)]);
       }

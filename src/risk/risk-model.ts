@@ -87,7 +87,7 @@ function firstOf(calibrated: CalibratedRisk, running: RiskModel): RiskModel {
   return {
     calibrated: (method, kind) => calibrated.calibrated(method, kind),
     ofToken: (method, score, index) => of(method).ofToken(method, score, index),
-    ofStep: (method, statistic, score) => of(method).ofStep(method, statistic, score),
+    ofStep: (method, statistic, score, per) => of(method).ofStep(method, statistic, score, per),
     ofAnswer: (method, statistic, score) =>
       (calibrated.calibrated(method, 'answer') ? calibrated : running).ofAnswer(method, statistic, score),
   };

@@ -24,9 +24,17 @@ export function formatRisk(risk: number): string {
   return `${(risk * 100).toFixed(digits)} %`;
 }
 
-/** A risk in words: it is a rank among ordinary tokens, steps or answers, not the probability of an error. */
-export const rankWords = (risk: number, of: 'tokens' | 'steps' | 'answers'): string =>
-  `higher than ${formatRisk(risk).replace('> ', '')} of ordinary ${of}`;
+const RANKED = {
+  token: 'ordinary tokens',
+  step: 'ordinary steps',
+  answer: 'the highest steps of ordinary answers',
+} as const;
+
+/** The risk of a step in words: it is a rank among ordinary ones, not the probability of an error. */
+export const rankWords = (risk: number, per: keyof typeof RANKED): string => among(risk, RANKED[per]);
+
+const among = (risk: number, what: string): string =>
+  `higher than ${formatRisk(risk).replace('> ', '')} of ${what}`;
 
 const UNKNOWN_WORDS: Readonly<Record<string, string>> = {
   unscored_tokens: 'some tokens have no score',
@@ -47,6 +55,6 @@ export function verdictWords({
   readonly reason: string | null;
 }): string {
   if (flagged === null) return `answer not judged: ${UNKNOWN_WORDS[reason ?? ''] ?? reason}`;
-  const rank = risk === null ? '' : `: ${rankWords(risk, 'answers')}`;
+  const rank = risk === null ? '' : `: ${among(risk, 'ordinary answers')}`;
   return `answer ${flagged ? '' : 'not '}flagged${rank}`;
 }

@@ -26,7 +26,8 @@ export interface RiskModel {
   calibrated(method: Method, of?: 'step' | 'answer'): boolean;
   /** @param index of the token in the response: where the scale depends on it, so does the rank */
   ofToken(method: Method, score: number, index: number): number | null;
-  ofStep(method: Method, statistic: Statistic, score: number): number | null;
+  /** @param per among all ordinary steps, or the highest of each answer: `null` where these were not collected beforehand */
+  ofStep(method: Method, statistic: Statistic, score: number, per?: 'step' | 'answer'): number | null;
   /** @param score of the whole answer: {@link answerScore} of its steps by the statistic */
   ofAnswer(method: Method, statistic: Statistic, score: number): number | null;
 }

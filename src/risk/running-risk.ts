@@ -47,8 +47,9 @@ export class RunningRisk implements RiskModel {
     return this.#tokens.get(method)!.rank(score);
   }
 
-  ofStep(method: Method, statistic: Statistic, score: number): number | null {
-    return this.#steps.get(`${method} ${statistic}`)!.rank(score);
+  /** Per answer `null`: which of its steps is the highest is known at its end. */
+  ofStep(method: Method, statistic: Statistic, score: number, per?: 'step' | 'answer'): number | null {
+    return per === 'answer' ? null : this.#steps.get(`${method} ${statistic}`)!.rank(score);
   }
 
   ofAnswer(method: Method, statistic: Statistic, score: number): number | null {
@@ -66,7 +67,8 @@ export class RunningRisk implements RiskModel {
     return {
       calibrated: () => false,
       ofToken: (method, score) => rank(this.#tokens.get(method)!, score),
-      ofStep: (method, statistic, score) => rank(this.#steps.get(`${method} ${statistic}`)!, score),
+      ofStep: (method, statistic, score, per) =>
+        per === 'answer' ? null : rank(this.#steps.get(`${method} ${statistic}`)!, score),
       ofAnswer: (method, statistic, score) => rank(this.#answers.get(`${method} ${statistic}`)!, score),
     };
   }

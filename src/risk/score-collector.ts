@@ -46,6 +46,7 @@ export class ScoreCollector {
   readonly #steps = new Map<`${Method} ${Statistic}`, number[]>();
   /** Of the answers that count whole. */
   readonly #answers = new Map<`${Method} ${Statistic}`, number[]>();
+  readonly #peaks = new Map<`${Method} ${Statistic}`, number[]>();
   #responses = 0;
 
   constructor(methods: readonly Method[]) {
@@ -55,6 +56,7 @@ export class ScoreCollector {
       for (const statistic of STATISTICS) {
         this.#steps.set(`${method} ${statistic}`, []);
         this.#answers.set(`${method} ${statistic}`, []);
+        this.#peaks.set(`${method} ${statistic}`, []);
       }
     }
   }
@@ -69,6 +71,7 @@ export class ScoreCollector {
         this.#steps.get(`${method} ${statistic}`)!.push(...samples.steps[statistic]);
         if (isWhole(answer, steps)) {
           this.#answers.get(`${method} ${statistic}`)!.push(answerScore(samples.steps[statistic]));
+          this.#peaks.get(`${method} ${statistic}`)!.push(Math.max(...samples.steps[statistic]));
         }
       }
     }
@@ -91,17 +94,16 @@ export class ScoreCollector {
     if (steps === 0) throw new RangeError('there are no steps to calibrate with');
     const levels = levelsFor(tokens);
     const methods = this.#methods.map((method): [Method, MethodCalibration] => {
-      const of = (statistic: Statistic) => distributionOf(this.#steps.get(`${method} ${statistic}`)!, levels);
+      const of = (scores: ReadonlyMap<`${Method} ${Statistic}`, number[]>) =>
+        byStatistic((statistic) => distributionOf(scores.get(`${method} ${statistic}`)!, levels));
       const byIndex = byPosition(this.#tokens.get(method)!, levels);
-      const answers = (statistic: Statistic) =>
-        distributionOf(this.#answers.get(`${method} ${statistic}`)!, levels);
       const whole = this.#answers.get(`${method} max`)!.length > 0;
       return [
         method,
         {
           ...byIndex,
-          steps: byStatistic(of),
-          ...(whole && { answers: byStatistic(answers) }),
+          steps: of(this.#steps),
+          ...(whole && { answers: of(this.#answers), peaks: of(this.#peaks) }),
         },
       ];
     });

@@ -8,9 +8,12 @@ export interface FlagOptions {
   readonly method: Method;
   /** What of its tokens' scores is the step's. */
   readonly statistic: Statistic;
-  /** `token`: a step is flagged by the largest risk of its tokens. `step`: by the risk of its own score. */
-  readonly per: 'token' | 'step';
-  /** Target false-alarm rate per token or per step, in [0, 1]. */
+  /**
+   * `token`: a step is flagged by the largest risk of its tokens. `step`: by the risk of its own score. `answer`: by the
+   * rank of its score among the highest steps of ordinary answers, so that the rate is one of answers with any flag.
+   */
+  readonly per: 'token' | 'step' | 'answer';
+  /** Target false-alarm rate per token, step or answer, in [0, 1]. */
   readonly rate: number;
   readonly risks: RiskModel;
 }
@@ -119,11 +122,11 @@ class Verdicts {
     const score = stepScore(statistic, scores);
     const partial = tokens.some(({ unscored }) => unscored === 'lag');
     if (partial && scores.length === 0) return none;
-    if (partial && per === 'step' && statistic === 'mean') return { ...none, score };
+    if (partial && per !== 'token' && statistic === 'mean') return { ...none, score };
     // A running estimate learns from being asked: once per step, also of one that was skipped, not of an inserted one.
-    const risk = per === 'step' && tokens.length > 0 ? risks.ofStep(method, statistic, score) : null;
+    const risk = per !== 'token' && tokens.length > 0 ? risks.ofStep(method, statistic, score, per) : null;
     if (scores.length === 0) return { method, score: null, risk: 0, calibrated };
-    if (per === 'step') return { method, score, risk, calibrated };
+    if (per !== 'token') return { method, score, risk, calibrated };
     const known = tokens.flatMap(({ risk }) => (risk === null ? [] : [risk]));
     const largest = known.length > 0 ? Math.max(...known) : null;
     return { method, score, risk: largest, calibrated };

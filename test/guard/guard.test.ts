@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { CalibratedRisk, DEFAULT_GUARD, type Guard, neverFires, RunningRisk } from '#src/index.js';
+import {
+  CalibratedRisk,
+  checkPromise,
+  DEFAULT_GUARD,
+  type Guard,
+  neverFires,
+  RunningRisk,
+} from '#src/index.js';
 import { distributionOf, levelsFor } from '#src/numerics/distribution.js';
 import { MIN_STEPS } from '#src/risk/running-risk.js';
 import { aCalibration } from '../support/calibration.js';
@@ -52,5 +59,23 @@ describe('neverFires', () => {
     const running = new RunningRisk();
     for (let i = 0; i < MIN_STEPS; i++) expect(neverFires(guard({ rate: 1e-9 }), running)).toBeNull();
     expect(running.ofStep('adversarial', 'max', 1)).toBeNull();
+  });
+});
+
+describe('checkPromise', () => {
+  it('says how many ordinary answers a rate of answers needs', () => {
+    expect(() => checkPromise(guard({ per: 'answer', rate: 0.01 }), risks)).not.toThrow();
+    expect(() => checkPromise(guard({ per: 'answer', rate: 0.005 }), risks)).toThrow(
+      'rate: 0.005 of answers needs a calibration with 199 whole answers, and there are 100',
+    );
+    expect(() => checkPromise(guard({ rate: 0.005 }), risks)).not.toThrow();
+  });
+
+  it('refuses to go by a running estimate, and by a calibration without whole answers', () => {
+    const { peaks: _, ...older } = calibration.methods.adversarial!;
+    const methods = { adversarial: older };
+    const without = new CalibratedRisk(new Map([['adversarial', { ...calibration, methods }]]));
+    for (const of of [new RunningRisk(), new RunningRisk().ofOneAnswer(), without])
+      expect(() => checkPromise(guard({ per: 'answer' }), of)).toThrow('per: answer needs a calibration');
   });
 });

@@ -31,8 +31,9 @@ describe('the scale of risks', () => {
   });
 
   it('calls a risk a rank, in words', () => {
-    expect(rankWords(0.996, 'tokens')).toBe('higher than 99.6 % of ordinary tokens');
-    expect(rankWords(1, 'steps')).toBe('higher than 99.99 % of ordinary steps');
+    expect(rankWords(0.996, 'token')).toBe('higher than 99.6 % of ordinary tokens');
+    expect(rankWords(1, 'step')).toBe('higher than 99.99 % of ordinary steps');
+    expect(rankWords(0.95, 'answer')).toBe('higher than 95.0 % of the highest steps of ordinary answers');
   });
 });
 

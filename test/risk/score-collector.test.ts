@@ -66,9 +66,13 @@ describe('ScoreCollector', () => {
     expect(nll?.answers?.max.quantiles[0]).toBe(4); // of 3, 5 and 4
     expect(nll?.answers?.mean.quantiles[0]).toBeCloseTo(10 / 3, 3);
     expect(adversarial?.answers?.max.quantiles[0]).toBe(30); // of 10 and 50: a step was skipped
+    expect(nll?.peaks?.max).toMatchObject({ count: 10, skipped: 0 });
+    expect(nll?.peaks?.max.quantiles[0]).toBe(5);
+    expect(adversarial?.peaks?.sum.quantiles[0]).toBeCloseTo(80, 3);
     const partial = new ScoreCollector(METHODS);
     partial.add(answer, 2);
     expect(partial.distributions().methods.nll).not.toHaveProperty('answers');
+    expect(partial.distributions().methods.nll).not.toHaveProperty('peaks');
   });
 
   it('refuses to make anything of nothing', () => {
@@ -116,6 +120,9 @@ describe('a calibration', () => {
       'adversarial max 25000',
       'adversarial mean 25000',
       'adversarial sum 25000',
+      'adversarial any step max 5000',
+      'adversarial any step mean 5000',
+      'adversarial any step sum 5000',
       'adversarial answer max 5000',
       'adversarial answer mean 5000',
       'adversarial answer sum 5000',
@@ -123,13 +130,16 @@ describe('a calibration', () => {
       'nll max 25000',
       'nll mean 25000',
       'nll sum 25000',
+      'nll any step max 5000',
+      'nll any step mean 5000',
+      'nll any step sum 5000',
       'nll answer max 5000',
       'nll answer mean 5000',
       'nll answer sum 5000',
     ]);
     for (const { of, rates } of table) {
       // Of 5000 answers 50 are flagged at the lowest rate, and as many lie above its threshold.
-      const most = of.startsWith('answer') ? 0.5 : 0.2;
+      const most = /^(answer|any)/.test(of) ? 0.5 : 0.2;
       for (const { target, measured, low, high } of rates) {
         expect(Math.abs(measured / target - 1)).toBeLessThan(most);
         expect(low).toBeLessThan(measured);

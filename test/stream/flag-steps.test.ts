@@ -147,8 +147,17 @@ describe('flagSteps', () => {
       expect(await verdicts(events, { statistic, risks })).toEqual([
         { score, risk: score / 10, flagged: false },
       ]);
-      expect(risks.asked).toEqual([['nll', statistic, score]]);
+      expect(risks.asked).toEqual([['nll', statistic, score, 'step']]);
     }
+  });
+
+  it('asks for the rank among the highest steps of answers, per answer', async () => {
+    const risks = new ManualRisks();
+    const events = [...tokens, nll(0, 1), nll(1, 2), nll(2, 5), closedEvent(0, 0, 3), doneEvent()];
+    expect(await verdicts(events, { per: 'answer', statistic: 'sum', risks })).toEqual([
+      { score: 8, risk: 0.8, flagged: true },
+    ]);
+    expect(risks.asked).toEqual([['nll', 'sum', 8, 'answer']]);
   });
 
   it('flags a step from 1 − rate on', async () => {
@@ -170,22 +179,28 @@ describe('flagSteps', () => {
     expect(risks.asked).toEqual([]);
   });
 
-  it.each(['token', 'step'] as const)('has no risk while that is not known, per %s', async (per) => {
-    const events = [tokenEvent(0), nll(0, -1), closedEvent(0, 0, 1)];
-    expect(await verdicts(events, { per, rate: 1 })).toEqual([{ score: -1, risk: null, flagged: false }]);
-  });
+  it.each(['token', 'step', 'answer'] as const)(
+    'has no risk while that is not known, per %s',
+    async (per) => {
+      const events = [tokenEvent(0), nll(0, -1), closedEvent(0, 0, 1)];
+      expect(await verdicts(events, { per, rate: 1 })).toEqual([{ score: -1, risk: null, flagged: false }]);
+    },
+  );
 
-  it.each(['token', 'step'] as const)('does not flag without a score, at any rate, per %s', async (per) => {
-    const risks = new ManualRisks();
-    const events = [tokenEvent(0), skipped(0), closedEvent(0, 0, 1)];
-    expect(await verdicts(events, { per, rate: 1, risks })).toEqual([
-      { score: null, risk: 0, flagged: false },
-    ]);
-    // A running estimate hears of such steps too.
-    expect(risks.asked).toEqual(per === 'step' ? [['nll', 'max', Number.NEGATIVE_INFINITY]] : []);
-  });
+  it.each(['token', 'step', 'answer'] as const)(
+    'does not flag without a score, at any rate, per %s',
+    async (per) => {
+      const risks = new ManualRisks();
+      const events = [tokenEvent(0), skipped(0), closedEvent(0, 0, 1)];
+      expect(await verdicts(events, { per, rate: 1, risks })).toEqual([
+        { score: null, risk: 0, flagged: false },
+      ]);
+      // A running estimate hears of such steps too.
+      expect(risks.asked).toEqual(per === 'token' ? [] : [['nll', 'max', Number.NEGATIVE_INFINITY, per]]);
+    },
+  );
 
-  it.each(['token', 'step'] as const)(
+  it.each(['token', 'step', 'answer'] as const)(
     'has neither score nor risk where one of a token is missing, per %s',
     async (per) => {
       const risks = new ManualRisks();
@@ -212,7 +227,7 @@ describe('flagSteps', () => {
     expect(await verdicts(events, { statistic: 'sum', risks })).toEqual([
       { score: 9, risk: 0.9, flagged: true, unscored: 1 },
     ]);
-    expect(risks.asked).toEqual([['nll', 'sum', 9]]);
+    expect(risks.asked).toEqual([['nll', 'sum', 9, 'step']]);
   });
 
   it('has no risk by the mean of a part of the tokens', async () => {

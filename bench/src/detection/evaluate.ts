@@ -7,6 +7,7 @@ import { rank } from '../statistics/ranking.js';
 import { recallAt } from '../statistics/recall.js';
 import { wilson } from '../statistics/wilson.js';
 import { MEASURES } from './measures.js';
+import { type Promised, promises, type RatedAnswer } from './promises.js';
 import type { ScoredAnswer } from './scored-answer.js';
 
 export const RATES = [0.01, 0.02, 0.05] as const;
@@ -44,6 +45,8 @@ export interface Detection {
   readonly detectors: readonly Detector[];
   /** By measure and statistic. */
   readonly groups: Readonly<Record<string, readonly Group[]>>;
+  /** Of the same. */
+  readonly promises: Readonly<Record<string, readonly Promised[]>>;
 }
 
 interface Step {
@@ -81,7 +84,7 @@ const SCORERS: readonly Scorer[] = [
   { measure: 'tokens', statistic: 'length', score: ({ from, to }) => to - from },
 ];
 
-/** @param grouped the measures and statistics whose groups are looked at, as {@link nameOf} */
+/** @param grouped the measures and statistics whose groups and promises are looked at, as {@link nameOf} */
 export function evaluate(answers: readonly ScoredAnswer[], grouped: readonly string[]): Detection {
   const steps = stepsOf(answers);
   const labels = steps.map(({ wrong }) => wrong);
@@ -95,6 +98,13 @@ export function evaluate(answers: readonly ScoredAnswer[], grouped: readonly str
     }),
   );
   const compared = RATES.indexOf(RATE);
+  const looked = <T>(at: (scorer: Scorer) => T): Record<string, T> =>
+    Object.fromEntries(
+      SCORERS.filter((scorer) => grouped.includes(nameOf(scorer))).map((scorer) => [
+        nameOf(scorer),
+        at(scorer),
+      ]),
+    );
   const detectors = SCORERS.map(({ measure, statistic, score }, i): Detector => {
     const mine = resampled.slice(i * perScorer, (i + 1) * perScorer);
     const [averagePrecision, auroc] = mine.slice(RATES.length).map(percentileInterval);
@@ -114,12 +124,22 @@ export function evaluate(answers: readonly ScoredAnswer[], grouped: readonly str
     steps: steps.length,
     firstWrong: labels.filter(Boolean).length,
     detectors,
-    groups: Object.fromEntries(
-      SCORERS.filter((scorer) => grouped.includes(nameOf(scorer))).map((scorer) => [
-        nameOf(scorer),
-        groupsOf(steps, scorer.score),
-      ]),
-    ),
+    groups: looked(({ score }) => groupsOf(steps, score)),
+    promises: looked(({ score }) => promises(answers.map((answer) => ratedAnswer(answer, score)))),
+  };
+}
+
+function ratedAnswer(answer: ScoredAnswer, score: Scorer['score']): RatedAnswer {
+  const { right, firstWrong, steps } = answer;
+  const last = steps.length - 1;
+  return {
+    right: right && firstWrong === null && steps.length > 0,
+    firstWrong,
+    steps: steps.map(({ from, to }, step) => ({
+      score: score({ answer, group: 0, step, from, to, wrong: step === firstWrong }),
+      place: step === 0 ? 'first' : step === last ? 'last' : 'between',
+      tokens: to - from,
+    })),
   };
 }
 

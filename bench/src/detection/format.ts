@@ -57,5 +57,30 @@ export function formatDetection(report: DetectionReport): string {
           ]),
         )}`,
     ),
+    ...Object.entries(report.promises).map(
+      ([name, promised]) =>
+        `${name}, thresholds of one half of the answers, measured on the other:\n\n${table(
+          [
+            'rate of',
+            'rate',
+            'right steps flagged',
+            'first',
+            'between',
+            'last',
+            'right answers with a flag',
+            'first wrong steps flagged',
+          ],
+          promised.map(({ rateOf, rate, steps, answers, found }) => [
+            rateOf,
+            percentage(rate),
+            percentages(steps.all),
+            percentages(steps.first),
+            percentages(steps.between),
+            percentages(steps.last),
+            percentages(answers),
+            percentages(found),
+          ]),
+        )}`,
+    ),
   ].join('\n\n');
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { evaluate, nameOf } from '#bench/detection/evaluate.js';
 import { MEASURES } from '#bench/detection/measures.js';
+import { promises, type RatedAnswer, type RatedStep } from '#bench/detection/promises.js';
 import type { ScoredAnswer } from '#bench/detection/scored-answer.js';
 
 /** Steps of two tokens; the scores are those of every measure. */
@@ -17,7 +18,7 @@ describe('the results of flinch bench detection', () => {
   // 99 right steps of (1, 1), one of (5, 0); wrong ones of (4, 4) and of (6, 0), what follows does not count.
   const right = Array.from({ length: 33 }, () => answer([1, 1, 1, 1, 1, 1]));
   const answers = [...right, answer([5, 0]), answer([4, 4, 9, 9], 0), answer([6, 0], 0)];
-  const { detectors, groups, ...counts } = evaluate(answers, ['entropy, sum']);
+  const { detectors, groups, promises: _, ...counts } = evaluate(answers, ['entropy, sum']);
   const of = (name: string) => detectors.find((detector) => nameOf(detector) === name)!;
 
   it('count steps up to the first wrong one', () => {
@@ -48,5 +49,50 @@ describe('the results of flinch bench detection', () => {
     expect(task?.falseAlarms.value).toBe(0.01);
     expect(first).toMatchObject({ of: 'first steps', right: 34 });
     expect(last).toMatchObject({ of: 'last steps', right: 33, wrong: 0 });
+  });
+});
+
+describe('promised rates', () => {
+  const step = (score: number, place: RatedStep['place'], tokens = 4): RatedStep => ({
+    score,
+    place,
+    tokens,
+  });
+  /** Scores between 0 and 1; steps between are higher than the others. Every tenth answer has a wrong one. */
+  const answers = Array.from({ length: 4000 }, (_, i): RatedAnswer => {
+    const unit = (k: number): number => (((i * 7919 + k * 104729) * 2654435761) % 4294967296) / 4294967296;
+    const firstWrong = i % 10 < 2 ? 1 : null;
+    const steps = [
+      step(unit(1) / 10, 'first'),
+      step(firstWrong === null ? unit(2) : 0.99, 'between'),
+      step(unit(3) / 10, 'last'),
+    ];
+    return { steps, firstWrong, right: firstWrong === null };
+  });
+  const rows = promises(answers);
+  const row = (rateOf: string, rate: number) =>
+    rows.find((one) => one.rateOf === rateOf && one.rate === rate)!;
+
+  it('hold for what they are a rate of', () => {
+    expect(row('steps', 0.02).steps.all.value).toBeCloseTo(0.02, 2);
+    const placed = row('steps, by place', 0.02).steps;
+    for (const place of ['first', 'between', 'last'] as const)
+      expect(placed[place].value).toBeCloseTo(0.02, 2);
+    for (const rate of [0.02, 0.05, 0.1])
+      expect(Math.abs(row('answers', rate).answers.value - rate)).toBeLessThan(0.015);
+  });
+
+  it('show what they cost: a rate of each place flags fewer of the steps that may be wrong', () => {
+    const { steps, found } = row('steps', 0.02);
+    expect(steps.first.value).toBe(0);
+    expect(steps.between.value).toBeGreaterThan(0.04);
+    expect(found.value).toBe(1);
+    expect(row('answers', 0.02).found.value).toBe(1);
+    expect(row('answers', 0.1).answers.value).toBeGreaterThan(row('answers', 0.02).answers.value);
+  });
+
+  it('flag nothing where there are too few answers for the rate', () => {
+    const few = promises(answers.slice(0, 40));
+    expect(few.find(({ rateOf, rate }) => rateOf === 'answers' && rate === 0.02)?.found.value).toBe(0);
   });
 });

@@ -80,6 +80,9 @@ describe('a rate that is too low for the calibration', () => {
       expect(lines).toEqual(tooLow);
       expect(await guardWith({ rate: 0.02 })).not.toHaveProperty('warnings');
       expect(await guardWith({ rate: 0.005, per: 'token' })).not.toHaveProperty('warnings');
+      expect(await guardWith({ rate: 0.02, per: 'answer' })).toMatchObject({ calibrated: true });
+      await expect(guardWith({ rate: 0.005, per: 'answer' })).rejects.toThrow('needs a calibration with 199');
+      await expect(guardWith({ per: 'answer', alpha: 0.5 })).rejects.toThrow('needs a calibration of adv');
       const { warnings } = await guardWith({ rate: 0.005, alpha: 0.5 });
       expect(warnings).toEqual([expect.stringContaining('alpha 0.0001, not 0.5')]);
     } finally {

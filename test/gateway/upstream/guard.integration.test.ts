@@ -92,6 +92,12 @@ describe('without a scorer the response says what is computed', () => {
     expect(error!.message).toContain(method);
   });
 
+  it('a rate of answers is refused: there is no calibration', async () => {
+    const { url } = await serving(vllmDouble());
+    const { status, error } = await streamed(url, { guard: { per: 'answer' } });
+    expect({ status, param: error?.param }).toEqual({ status: 400, param: 'guard.per' });
+  });
+
   it('nothing where the server tells no log-probabilities: no scores, no verdicts, and a warning', async () => {
     const { url } = await serving(mute);
     const { chunks, text, done } = await streamed(url);

@@ -27,6 +27,7 @@ const ROOMS = {
     'src/stream',
   ],
   'src/tasks': ['src/files'],
+  'src/hub': ['src/files'],
   'src/cost': ['src/onnx', 'src/checkpoint', 'src/graphs', 'src/engine', 'src/uncertainty'],
 
   // The client of the stream protocol: a package of its own, for front ends.

@@ -49,6 +49,8 @@ export {
 } from './engine/ort-session.js';
 export { EngineProcess } from './engine/process.js';
 export { samplingDefaults, type TokenLogprob } from './engine/sampler.js';
+export { type DownloadOptions, download, proxies, sha256 } from './files/download.js';
+export { lockDownloads } from './files/download-lock.js';
 export { ModelError, reasonOf, show, TemplateError, UsageError } from './files/errors.js';
 export { isMissing, isRecord, parseJson, readJson, readOptionalJson } from './files/json.js';
 export { parseJsonLines } from './files/json-lines.js';

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { ModelError, reasonOf } from '../files/errors.js';
+import { snapshotName } from '../files/hub-snapshot.js';
 import { isMissing, readJson, readOptionalJson } from '../files/json.js';
 import { type ChatTemplate, openChatTemplate } from '../tokenizer/chat-template.js';
 import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.js';
@@ -60,7 +61,7 @@ export async function openCheckpoint(
   const config = parseConfig(await readJson(source, 'config.json'), join(source, 'config.json'));
   const generation = await openGenerationConfig(source, config);
   return assemble({
-    ...{ name: basename(source), dir: source, gguf: null, config, generation },
+    ...{ name: snapshotName(source) ?? basename(source), dir: source, gguf: null, config, generation },
     tokenizer: await openTokenizer(source, config),
     chatTemplate: await openChatTemplate(source),
     eosTokenIds: generation.eosTokenIds ?? config.eosTokenIds,

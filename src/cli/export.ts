@@ -4,6 +4,7 @@ import { openCheckpoint } from '../checkpoint/checkpoint.js';
 import { defaultThreads } from '../engine/engine.js';
 import { SERVER_SCORES_FILE } from '../engine/server/score-servers.js';
 import { UsageError } from '../files/errors.js';
+import { localModel } from './hub-download.js';
 import { writableFolder } from './option-file.js';
 
 interface TritonOptions {
@@ -41,7 +42,7 @@ async function exportTriton(
   model: string,
   { output, name = modelName(basename(resolve(model))) }: TritonOptions,
 ): Promise<void> {
-  const checkpoint = await openCheckpoint(model);
+  const checkpoint = await openCheckpoint(await localModel(model));
   if (checkpoint.gguf) throw new UsageError(`<model>: ${model} must be a checkpoint folder, not a GGUF file`);
   await writableFolder('<model>', join(checkpoint.dir, SERVER_SCORES_FILE));
   const { writeTritonRepository } = await import('../engine/triton/write-repository.js');

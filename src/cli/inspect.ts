@@ -7,6 +7,7 @@ import { decodeMemory, type MemoryNeed, type ScoreSize, scoreMemory } from '../e
 import { UsageError } from '../files/errors.js';
 import { DEFAULT_BLOCK, DEFAULT_RANDOM, DEFAULT_TOKUR, DEFAULT_WINDOW } from '../uncertainty/settings.js';
 import { formatBytes, heading } from './format.js';
+import { localModel } from './hub-download.js';
 import { type ModelFacts, readModelFacts } from './model-facts.js';
 import { integer, real } from './options.js';
 
@@ -21,7 +22,7 @@ interface InspectOptions {
 
 export function inspectCommand(): Command {
   return new Command('inspect')
-    .argument('<model>', 'checkpoint folder, GGUF file or config.json')
+    .argument('<model>', 'checkpoint folder, GGUF file, config.json, or OWNER/NAME of the hub')
     .option(
       '--length <tokens>',
       'length of prompt plus response (default: the context length, at most 1024)',
@@ -43,8 +44,9 @@ Examples:
     .action(inspect);
 }
 
-async function inspect(model: string, options: InspectOptions): Promise<void> {
-  const facts = await readModelFacts(model);
+/** @throws ModelError; UsageError */
+export async function inspect(model: string, options: InspectOptions): Promise<void> {
+  const facts = await readModelFacts(await localModel(model));
   const { config } = facts;
   const positions = options.length ?? Math.min(config.maxPositions, 1024);
   const memory = memoryOf(config, positions);

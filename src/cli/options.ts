@@ -3,12 +3,13 @@ import { DEVICE_CHOICES } from '../engine/device.js';
 import { PRECISIONS } from '../engine/precision.js';
 import { reasonerPath } from '../package-root.js';
 import { METHODS, type Method } from '../uncertainty/method-names.js';
+import { ModelOption } from './model-option.js';
 
 export const modelOption = (): Option =>
-  new Option('--model <path>', 'checkpoint folder in the Hugging Face layout, or a GGUF file').default(
-    reasonerPath,
-    'the embedded reasoner',
-  );
+  new ModelOption(
+    '--model <path>',
+    'checkpoint folder in the Hugging Face layout, GGUF file, or OWNER/NAME of the Hugging Face hub',
+  ).default(reasonerPath, 'the embedded reasoner');
 
 export const deviceOption = (): Option =>
   new Option('--device <name>', 'execution device; auto selects the best one available')

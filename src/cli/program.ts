@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { UsageError } from '../files/errors.js';
+import { ModelOption } from './model-option.js';
 
 interface Subcommand {
   readonly name: string;
@@ -35,6 +36,11 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     load: async () => (await import('./inspect.js')).inspectCommand(),
   },
   {
+    name: 'pull',
+    description: 'Download a model from the Hugging Face hub, and try it.',
+    load: async () => (await import('./pull.js')).pullCommand(),
+  },
+  {
     name: 'export',
     description: 'Export a model for an inference server.',
     load: async () => (await import('./export.js')).exportCommand(),
@@ -50,6 +56,18 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     load: async () => (await benchPackage('data')).dataCommand(),
   },
 ];
+
+/** Puts the place of a model in the place of its name on the hub. Where nothing is opened, nothing is downloaded. */
+async function bringModels(command: Command): Promise<void> {
+  const { checkConfig } = command.opts();
+  for (const option of command.options) {
+    const name = option.attributeName();
+    const model: unknown = command.getOptionValue(name);
+    if (!(option instanceof ModelOption) || typeof model !== 'string' || checkConfig) continue;
+    const { localModel } = await import('./hub-download.js');
+    command.setOptionValue(name, await localModel(model));
+  }
+}
 
 /** What the package `flinch-bench` exports. */
 interface BenchPackage {
@@ -83,7 +101,8 @@ export async function flinchProgram(version: string, words?: readonly string[]):
     .description('Measures the uncertainty of a language model, token by token, while it writes.')
     .version(version)
     .showHelpAfterError('(see --help)')
-    .configureHelp({ subcommandTerm: (command) => command.name() });
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .hook('preAction', (_, command) => bringModels(command));
   for (const { name, description, load } of SUBCOMMANDS) {
     const command = !words || words.includes(name) ? await load() : new Command(name);
     program.addCommand(command.description(description).copyInheritedSettings(program));

@@ -3,6 +3,7 @@ import { basename, resolve } from 'node:path';
 import type { Config } from '../../gateway/config/config.js';
 import { ConfigError } from '../../gateway/config/config-error.js';
 import { type ConfigLayer, nest } from '../../gateway/config/layer.js';
+import { snapshotName } from '../files/hub-snapshot.js';
 import { reasonerPath } from '../package-root.js';
 import { optionFile } from './option-file.js';
 
@@ -130,7 +131,7 @@ function modelFlags(flags: ServeFlags): ConfigLayer[] {
 
 /** That of the folder or the GGUF file, as far as requests can give it: `my model` is served as `my-model`. */
 function nameOf(folder: string): string {
-  const name = basename(resolve(folder))
+  const name = (snapshotName(resolve(folder)) ?? basename(resolve(folder)))
     .replace(/\.gguf$/i, '')
     .replace(/[^A-Za-z0-9._:@-]+/g, '-')
     .replace(/^[^A-Za-z0-9]+/, '');

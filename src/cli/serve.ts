@@ -5,6 +5,7 @@ import { DEVICE_CHOICES } from '../engine/device.js';
 import { PRECISIONS } from '../engine/precision.js';
 import { formatDevices } from './devices.js';
 import { heading } from './format.js';
+import { ModelOption } from './model-option.js';
 import { collectText, integer, parseBytes } from './options.js';
 import { hangups } from './reload.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
@@ -34,14 +35,21 @@ export function serveCommand(): Command {
     .option('--workers <number>', 'processes that serve the port (default: 1)', integer(1, 256))
     .option('--allow-anonymous', 'allow non-loopback addresses without API keys')
     .optionsGroup('One model, instead of those in the configuration:')
-    .option(
-      '--model <path>',
-      'checkpoint folder in the Hugging Face layout, or a GGUF file (default: the embedded reasoner)',
+    .addOption(
+      new ModelOption(
+        '--model <path>',
+        'checkpoint folder in the Hugging Face layout, GGUF file, or OWNER/NAME of the Hugging Face hub (default: the embedded reasoner)',
+      ),
     )
     .option('--upstream <url>', 'URL of an OpenAI-compatible server that runs the model, including /v1')
     .option('--upstream-model <name>', "the model's name on that server")
     .option('--upstream-key-env <variable>', "environment variable with that server's API key")
-    .option('--scorer <path>', "checkpoint or GGUF file of the same weights that scores that server's output")
+    .addOption(
+      new ModelOption(
+        '--scorer <path>',
+        "checkpoint, GGUF file or OWNER/NAME of the same weights that scores that server's output",
+      ),
+    )
     .option(
       '--scorer-url <url>',
       'inference server that runs the graphs of --scorer (repeatable); `flinch export triton` writes them',

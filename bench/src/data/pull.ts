@@ -1,11 +1,16 @@
 import { existsSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readJsonFile, UsageError } from 'flinch/internals';
-import lockfile from 'proper-lockfile';
+import {
+  type DownloadOptions,
+  download,
+  lockDownloads,
+  readJsonFile,
+  sha256,
+  UsageError,
+} from 'flinch/internals';
 import { z } from 'zod';
 import type { DataFile, DataSet } from './catalogue.js';
-import { type DownloadOptions, download, sha256 } from './download.js';
 
 /** Beside the files of a suite: what was downloaded from where. */
 const LOCK_FILE = 'flinch-data.json';
@@ -44,22 +49,13 @@ export type Pulled = 'downloaded' | 'present';
  */
 export async function pull(set: DataSet, options: PullOptions): Promise<Pulled[]> {
   mkdirSync(options.folder, { recursive: true });
-  const release = await lock(options.folder);
+  const release = await lockDownloads(options.folder);
   try {
     const done: Pulled[] = [];
     for (const file of set.files) done.push(await pullFile(set, file, options));
     return done;
   } finally {
     await release();
-  }
-}
-
-async function lock(folder: string): Promise<() => Promise<void>> {
-  try {
-    return await lockfile.lock(folder, { lockfilePath: join(folder, '.pull.lock'), stale: 30_000 });
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ELOCKED')) throw error;
-    throw new UsageError(`${folder}: another download is running there`);
   }
 }
 

@@ -1,7 +1,6 @@
-import { UsageError } from 'flinch/internals';
+import { proxies, UsageError } from 'flinch/internals';
 import { fetch } from 'undici';
 import { z } from 'zod';
-import { proxies } from '../data/download.js';
 
 /** What is read of a project's page in a package index (PEP 691). */
 const projectSchema = z.object({ files: z.array(z.object({ filename: z.string(), url: z.string() })) });

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { DATA_SETS, type DataSet } from '#bench/data/catalogue.js';
 import { checkEntities, checkMathTest } from '#bench/data/contents.js';
-import { sha256 } from '#bench/data/download.js';
 import { defaultDataFolder, suiteFolder } from '#bench/data/folder.js';
 import { filesPresent, type PullOptions, pull } from '#bench/data/pull.js';
+import { sha256 } from '#src/files/download.js';
 import { UsageError } from '#src/files/errors.js';
 import { FileServer } from '../../support/file-server.js';
 import {

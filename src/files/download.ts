@@ -11,13 +11,15 @@ import {
 } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { UsageError } from 'flinch/internals';
 import pRetry, { AbortError } from 'p-retry';
 import { DecoratorHandler, type Dispatcher, EnvHttpProxyAgent, fetch, type Response } from 'undici';
 import { z } from 'zod';
+import { UsageError } from './errors.js';
 
 export interface DownloadOptions {
   readonly url: string;
+  /** Of the request, such as a token: not sent to other hosts that it is redirected to. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Where the file will be; what has come so far is beside it, with the end `.part`. */
   readonly path: string;
   /** The file is not put in its place unless this holds. @throws UsageError */
@@ -64,9 +66,12 @@ export async function download(options: DownloadOptions): Promise<void> {
 }
 
 /** @returns whether it went on from what was there before */
-async function fetchPart({ url, signal, onProgress }: DownloadOptions, part: string): Promise<boolean> {
+async function fetchPart(
+  { url, headers, signal, onProgress }: DownloadOptions,
+  part: string,
+): Promise<boolean> {
   const known = resumable(part, url);
-  const response = await request(url, signal, known);
+  const response = await request(url, { headers, signal, known });
   const resumed = response.status === 206 && known !== null && startsAt(response, known.bytes);
   if (!response.ok || (response.status === 206 && !resumed)) {
     await response.body?.cancel();
@@ -97,11 +102,18 @@ function resumable(part: string, url: string): Known | null {
   return { bytes: size, validator: version.data.validator };
 }
 
-async function request(url: string, signal: AbortSignal | undefined, known: Known | null): Promise<Response> {
+interface Asking {
+  readonly headers: DownloadOptions['headers'] | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly known: Known | null;
+}
+
+async function request(url: string, { headers, signal, known }: Asking): Promise<Response> {
   try {
     return await fetch(url, {
       // Parts of a compressed answer could not be told by their bytes.
       headers: {
+        ...headers,
         'accept-encoding': 'identity',
         ...(known && { range: `bytes=${known.bytes}-`, 'if-range': known.validator }),
       },

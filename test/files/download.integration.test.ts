@@ -5,10 +5,10 @@ import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { type DownloadOptions, download, sha256 } from '#bench/data/download.js';
+import { type DownloadOptions, download, sha256 } from '#src/files/download.js';
 import { UsageError } from '#src/files/errors.js';
-import { startScript } from '../../support/cli.js';
-import { FileServer } from '../../support/file-server.js';
+import { startScript } from '../support/cli.js';
+import { FileServer } from '../support/file-server.js';
 
 const root = mkdtempSync(join(tmpdir(), 'download-'));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -181,7 +181,7 @@ describe('download', () => {
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     const { port } = proxy.address() as AddressInfo;
     const script = join(folder, 'get.mjs');
-    const module = new URL('../../../bench/src/data/download.ts', import.meta.url);
+    const module = new URL('../../src/files/download.ts', import.meta.url);
     const options = `{ url: 'http://data.invalid/file', path: ${JSON.stringify(path)}, verify: async () => {} }`;
     writeFileSync(script, `import { download } from '${module}';\nawait download(${options});\n`);
     const env = { http_proxy: `http://127.0.0.1:${port}`, no_proxy: '' };

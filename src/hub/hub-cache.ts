@@ -1,0 +1,72 @@
+import { copyFile, mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import type { HubModel } from './hub-model.js';
+
+/**
+ * The cache of the hub's tools: `models--OWNER--NAME` with `blobs/HASH`, `snapshots/COMMIT/FILE`, which link to blobs, and
+ * `refs/REVISION`, which hold a commit (huggingface_hub, "Understand caching"). What another tool has fetched is there for
+ * flinch, and the other way round.
+ */
+export class HubCache {
+  readonly folder: string;
+
+  constructor(cache: string, { id }: Pick<HubModel, 'id'>) {
+    this.folder = join(cache, `models--${id.replaceAll('/', '--')}`);
+  }
+
+  blob(hash: string): string {
+    return join(this.folder, 'blobs', hash);
+  }
+
+  snapshot(commit: string): string {
+    return join(this.folder, 'snapshots', commit);
+  }
+
+  /** The commit that a branch or a tag was last seen at; a commit is itself. */
+  async commitOf(revision: string): Promise<string | null> {
+    if (await exists(this.snapshot(revision))) return revision;
+    try {
+      return (await readFile(join(this.folder, 'refs', revision), 'utf8')).trim();
+    } catch {
+      return null; // never seen
+    }
+  }
+
+  async note(revision: string, commit: string): Promise<void> {
+    if (revision === commit) return;
+    const file = join(this.folder, 'refs', revision);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, commit);
+  }
+
+  /** Whether a blob is there, whole. */
+  async has(hash: string, size: number): Promise<boolean> {
+    try {
+      return (await stat(this.blob(hash))).size === size;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Puts a file of the commit in its place. */
+  async link(commit: string, path: string, hash: string): Promise<void> {
+    const place = join(this.snapshot(commit), path);
+    const blob = this.blob(hash);
+    await mkdir(dirname(place), { recursive: true });
+    await rm(place, { force: true });
+    try {
+      await symlink(relative(dirname(place), blob), place);
+    } catch {
+      await copyFile(blob, place); // Windows without the right to link
+    }
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,119 @@
+import { fetch, type Response } from 'undici';
+import { z } from 'zod';
+import { proxies } from '../files/download.js';
+import { UsageError } from '../files/errors.js';
+import type { HubModel } from './hub-model.js';
+import type { HubSettings } from './hub-settings.js';
+
+/** A file of a model at a commit. */
+export interface HubFile {
+  readonly path: string;
+  readonly bytes: number;
+  readonly hash: FileHash;
+}
+
+/** Of large files that of their content; of others that of git. */
+export type FileHash =
+  | { readonly kind: 'sha256'; readonly value: string }
+  | { readonly kind: 'git'; readonly value: string };
+
+export interface HubListing {
+  readonly commit: string;
+  readonly files: readonly HubFile[];
+}
+
+const sha = (digits: number) => z.string().regex(new RegExp(`^[0-9a-f]{${digits}}$`));
+/** Relative, and below the folder. */
+const path = z.string().refine((name) => /^[^\\:\0]+$/.test(name) && !/(^|\/)\.{0,2}(\/|$)/.test(name));
+
+const listing = z.object({
+  sha: sha(40),
+  siblings: z.array(
+    z.object({
+      rfilename: path,
+      size: z.int().min(0).optional(),
+      blobId: sha(40).optional(),
+      lfs: z.object({ sha256: sha(64), size: z.int().min(0) }).optional(),
+    }),
+  ),
+});
+
+/** The hub does not answer; what is in the cache may still do. */
+export class HubUnreachable extends UsageError {}
+
+/**
+ * The files of a model, of which the hub tells hash and size.
+ * @throws UsageError that says what to do; HubUnreachable
+ */
+export async function listFiles(
+  { id, revision }: HubModel,
+  { endpoint, token }: HubSettings,
+  signal?: AbortSignal,
+): Promise<HubListing> {
+  const url = `${endpoint}/api/models/${id}/revision/${encodeURIComponent(revision)}?blobs=true`;
+  const response = await ask(url, token, signal);
+  if (!response.ok) {
+    await response.body?.cancel();
+    throw refusal(`${id}@${revision}`, response, token !== null);
+  }
+  const parsed = listing.safeParse(await response.json().catch(() => null));
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const field = issue?.path.join('.') || 'the answer';
+    throw new UsageError(`${url}: ${field} is not what a hub answers (${issue?.message})`);
+  }
+  const files = parsed.data.siblings.flatMap(({ rfilename, size, blobId, lfs }): HubFile[] => {
+    if (lfs) return [{ path: rfilename, bytes: lfs.size, hash: { kind: 'sha256', value: lfs.sha256 } }];
+    if (blobId === undefined || size === undefined) return [];
+    return [{ path: rfilename, bytes: size, hash: { kind: 'git', value: blobId } }];
+  });
+  return { commit: parsed.data.sha, files };
+}
+
+export const headersOf = (token: string | null): Record<string, string> =>
+  token === null ? {} : { authorization: `Bearer ${token}` };
+
+export const addressOf = (
+  { endpoint }: Pick<HubSettings, 'endpoint'>,
+  { id }: Pick<HubModel, 'id'>,
+  commit: string,
+  path: string,
+): string => `${endpoint}/${id}/resolve/${commit}/${path.split('/').map(encodeURIComponent).join('/')}`;
+
+async function ask(url: string, token: string | null, signal: AbortSignal | undefined): Promise<Response> {
+  try {
+    const limit = AbortSignal.timeout(30_000);
+    return await fetch(url, {
+      headers: { ...headersOf(token), accept: 'application/json' },
+      signal: signal ? AbortSignal.any([signal, limit]) : limit,
+      dispatcher: proxies(),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw new UsageError('interrupted');
+    const cause =
+      error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+    throw new HubUnreachable(`${new URL(url).origin}: ${cause}`);
+  }
+}
+
+/** In the hub's words, with what to do about it. */
+function refusal(model: string, { status, statusText, headers }: Response, withToken: boolean): Error {
+  const said = headers.get('x-error-message') ?? '';
+  const words = said ? ` ("${said.slice(0, 300)}")` : '';
+  switch (headers.get('x-error-code')) {
+    case 'GatedRepo':
+      return new UsageError(
+        `${model}: its authors give access on request${words}; ask for it on the model's page and set HF_TOKEN`,
+      );
+    case 'RevisionNotFound':
+      return new UsageError(`${model}: the model has no such revision${words}`);
+    default:
+  }
+  if (status === 401 || status === 403 || status === 404) {
+    const token = withToken ? 'the token may not read it' : 'it is private (set HF_TOKEN)';
+    return new UsageError(`${model}: is not on the hub, or ${token}${words}`);
+  }
+  if (status >= 500 || status === 429)
+    return new HubUnreachable(`${model}: the hub answered ${status}${words}`);
+  return new UsageError(`${model}: the hub answered ${status} ${statusText}${words}`.trim());
+}

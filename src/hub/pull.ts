@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { from, lastValueFrom, mergeMap } from 'rxjs';
+import { type DownloadOptions, download, sha256 } from '../files/download.js';
+import { lockDownloads } from '../files/download-lock.js';
+import { UsageError } from '../files/errors.js';
+import { HubCache } from './hub-cache.js';
+import { addressOf, type FileHash, type HubFile, HubUnreachable, headersOf, listFiles } from './hub-files.js';
+import type { HubModel } from './hub-model.js';
+import type { HubSettings } from './hub-settings.js';
+import { neededFiles } from './needed-files.js';
+
+/** Files that come at a time. */
+const AT_ONCE = 4;
+
+export interface PullOptions extends Pick<DownloadOptions, 'signal' | 'retries' | 'retryDelayMs'> {
+  readonly settings: HubSettings;
+  /** The one file of a model with GGUF files. */
+  readonly gguf?: string | undefined;
+  /** Before the first byte: what will come. Not called where all is there. */
+  readonly onStart?: (need: Need) => void;
+  /** Bytes of all files so far. */
+  readonly onProgress?: (bytes: number) => void;
+}
+
+export interface Need {
+  readonly files: readonly HubFile[];
+  readonly bytes: number;
+  readonly folder: string;
+}
+
+export interface Pulled {
+  /** The checkpoint's folder, or the GGUF file. */
+  readonly path: string;
+  readonly commit: string;
+  /** Bytes that were downloaded now. */
+  readonly bytes: number;
+  /** The hub could not be asked, and this is what was there; else `null`. */
+  readonly stale: string | null;
+}
+
+/**
+ * Brings the files of a model that flinch reads into the cache of the hub's tools: what is there is not fetched again, what
+ * was interrupted goes on, and every file has the hash that the hub tells.
+ *
+ * @throws UsageError that names the model or the file, and what to do
+ */
+export async function pull(model: HubModel, options: PullOptions): Promise<Pulled> {
+  const { settings, gguf, signal } = options;
+  const cache = new HubCache(settings.cache, model);
+  if (settings.offline) return kept(cache, model, gguf, 'HF_HUB_OFFLINE is set');
+  let listing: Awaited<ReturnType<typeof listFiles>>;
+  try {
+    listing = await listFiles(model, settings, signal);
+  } catch (error) {
+    if (!(error instanceof HubUnreachable)) throw error;
+    return kept(cache, model, gguf, error.message);
+  }
+  const { commit } = listing;
+  const needed = named(model, () => neededFiles(listing.files, gguf));
+  await mkdir(join(cache.folder, 'blobs'), { recursive: true });
+  const release = await lockDownloads(cache.folder);
+  try {
+    const missing = await missingOf(needed, cache);
+    const bytes = missing.reduce((sum, file) => sum + file.bytes, 0);
+    await checkRoom(cache, missing, bytes);
+    if (missing.length > 0) options.onStart?.({ files: missing, bytes, folder: cache.folder });
+    await fetchAll(model, commit, missing, cache, options);
+    for (const { path, hash } of needed) await cache.link(commit, path, hash.value);
+    await cache.note(model.revision, commit);
+    return { path: join(cache.snapshot(commit), gguf ?? ''), commit, bytes, stale: null };
+  } finally {
+    await release();
+  }
+}
+
+async function fetchAll(
+  model: HubModel,
+  commit: string,
+  files: readonly HubFile[],
+  cache: HubCache,
+  { settings, signal, onProgress, ...retrying }: PullOptions,
+): Promise<void> {
+  const failed = new AbortController();
+  const come = new Map<HubFile, number>();
+  const fetchOne = async (file: HubFile): Promise<void> => {
+    const path = cache.blob(file.hash.value);
+    await download({
+      ...retrying,
+      ...{ url: addressOf(settings, model, commit, file.path), headers: headersOf(settings.token), path },
+      signal: signal ? AbortSignal.any([signal, failed.signal]) : failed.signal,
+      verify: (part) => verify(part, file),
+      onProgress: (bytes) => {
+        come.set(file, bytes);
+        onProgress?.([...come.values()].reduce((sum, one) => sum + one, 0));
+      },
+    });
+  };
+  try {
+    await lastValueFrom(from(files).pipe(mergeMap(fetchOne, AT_ONCE)), { defaultValue: undefined });
+  } finally {
+    failed.abort();
+  }
+}
+
+/** Each content once. */
+async function missingOf(files: readonly HubFile[], cache: HubCache): Promise<HubFile[]> {
+  const missing = new Map<string, HubFile>();
+  for (const file of files)
+    if (!(await cache.has(file.hash.value, file.bytes))) missing.set(file.hash.value, file);
+  return [...missing.values()];
+}
+
+/** @throws UsageError where the disk has no room for what is left */
+async function checkRoom(cache: HubCache, files: readonly HubFile[], bytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(cache.folder);
+  const parts = await Promise.all(files.map(({ hash }) => sizeOf(`${cache.blob(hash.value)}.part`)));
+  const left = bytes - parts.reduce((sum, size) => sum + size, 0);
+  if (left <= bavail * bsize) return;
+  const gigabytes = (size: number): string => `${(size / 1e9).toFixed(1)} GB`;
+  throw new UsageError(
+    `${cache.folder}: ${gigabytes(left)} are to come, and the disk has ${gigabytes(bavail * bsize)} left`,
+  );
+}
+
+async function sizeOf(file: string): Promise<number> {
+  try {
+    return (await stat(file)).size;
+  } catch {
+    return 0;
+  }
+}
+
+/** @throws UsageError */
+async function verify(file: string, { hash, bytes }: HubFile): Promise<void> {
+  const found = await hashOf(file, hash.kind, bytes);
+  if (found !== hash.value) throw new UsageError(`its hash is ${found}, and the hub tells ${hash.value}`);
+}
+
+/** Git hashes a file with its size before it. */
+async function hashOf(file: string, kind: FileHash['kind'], bytes: number): Promise<string> {
+  if (kind === 'sha256') return sha256(file);
+  const hash = createHash('sha1').update(`blob ${bytes}\0`);
+  await pipeline(createReadStream(file), hash);
+  return hash.digest('hex');
+}
+
+/** What is there without asking. @throws UsageError where there is nothing */
+async function kept(
+  cache: HubCache,
+  model: HubModel,
+  gguf: string | undefined,
+  why: string,
+): Promise<Pulled> {
+  const commit = await cache.commitOf(model.revision);
+  const snapshot = cache.snapshot(commit ?? '');
+  if (commit === null || (await sizeOf(join(snapshot, gguf ?? 'config.json'))) === 0)
+    throw new UsageError(`${model.id}@${model.revision}: is not in ${cache.folder}, and ${why}`);
+  return { path: join(snapshot, gguf ?? ''), commit, bytes: 0, stale: why };
+}
+
+function named<T>({ id, revision }: HubModel, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof UsageError) throw new UsageError(`${id}@${revision}: ${error.message}`);
+    throw error;
+  }
+}

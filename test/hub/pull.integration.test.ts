@@ -1,0 +1,207 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { parseHubModel } from '#src/hub/hub-model.js';
+import { hubSettings } from '#src/hub/hub-settings.js';
+import { type Need, type PullOptions, pull } from '#src/hub/pull.js';
+import { COMMIT, gitHash, type HubAnswer, HubDouble, sha256Of } from '../support/hub-double.js';
+
+const root = mkdtempSync(join(tmpdir(), 'hub-'));
+afterAll(() => rmSync(root, { recursive: true }));
+
+const hub = new HubDouble();
+await hub.listen();
+const weights = randomBytes(200_000);
+
+let cache = '';
+let folder = '';
+beforeEach(() => {
+  cache = mkdtempSync(join(root, 'cache-'));
+  folder = join(cache, 'models--tiny--model');
+  hub.files.clear();
+  for (const name of ['config.json', 'tokenizer.json', 'README.md'])
+    hub.files.set(name, Buffer.from(`{"${name}": 1}`));
+  hub.files.set('model.safetensors', weights);
+  hub.files.set('pytorch_model.bin', randomBytes(5000));
+  hub.instead.clear();
+  hub.listing = null;
+  hub.asked.length = 0;
+});
+
+const get = (options: Partial<PullOptions> = {}, model = 'tiny/model') => {
+  const env = { HF_ENDPOINT: hub.url, HF_TOKEN: 'hf_secret', HF_HUB_CACHE: cache };
+  return pull(parseHubModel(model), { settings: hubSettings(env), retries: 2, retryDelayMs: 1, ...options });
+};
+const problem = async (options: Partial<PullOptions> = {}, model?: string): Promise<string> =>
+  get(options, model).then(
+    () => 'none',
+    (error: Error) => error.message,
+  );
+const refuse =
+  (status: number, headers: Record<string, string> = {}): HubAnswer =>
+  (_, response) =>
+    void response.writeHead(status, headers).end();
+
+describe('pull', () => {
+  it("brings what flinch reads into the cache of the hub's tools, once", async () => {
+    const needs: Need[] = [];
+    const pulled = await get({ onStart: (need) => needs.push(need) });
+    expect(pulled).toMatchObject({ path: join(folder, 'snapshots', COMMIT), commit: COMMIT, stale: null });
+    expect(readdirSync(pulled.path).toSorted()).toEqual([
+      'config.json',
+      'model.safetensors',
+      'tokenizer.json',
+    ]);
+    expect(readFileSync(join(pulled.path, 'model.safetensors')).equals(weights)).toBe(true);
+    expect(readlinkSync(join(pulled.path, 'model.safetensors'))).toBe(`../../blobs/${sha256Of(weights)}`);
+    const config = hub.files.get('config.json')!;
+    expect(readlinkSync(join(pulled.path, 'config.json'))).toBe(`../../blobs/${gitHash(config)}`);
+    expect(readFileSync(join(folder, 'refs/main'), 'utf8')).toBe(COMMIT);
+    expect(needs).toMatchObject([{ bytes: pulled.bytes, folder }]);
+    expect(readdirSync(join(folder, 'blobs'))).toHaveLength(3);
+
+    hub.asked.length = 0;
+    expect(await get({ onStart: (need) => needs.push(need) })).toMatchObject({ path: pulled.path, bytes: 0 });
+    expect(hub.fetched).toEqual([]);
+    expect(needs).toHaveLength(1);
+  });
+
+  it('shows the token to the hub, and to no other host', async () => {
+    await get();
+    const tokens = new Map(hub.asked.map(({ path, token }) => [path, token]));
+    expect(tokens.get('/api/models/tiny/model/revision/main?blobs=true')).toBe('Bearer hf_secret');
+    const elsewhere = hub.asked.filter(({ path }) => path.startsWith('/resolve/'));
+    expect(elsewhere).toHaveLength(1);
+    expect(elsewhere[0]?.token).toBeUndefined();
+  });
+
+  it('goes on where a connection broke, also in a later call', async () => {
+    const cut = () => hub.instead.set('model.safetensors', [hub.cutAfter('model.safetensors', 120_000)]);
+    cut();
+    await get();
+    expect(hub.asked.some(({ range }) => /^bytes=\d{4,}-$/.test(range ?? ''))).toBe(true);
+    rmSync(join(folder, 'blobs'), { recursive: true });
+    cut();
+    expect(await problem({ retries: 0 })).toContain('model.safetensors');
+    expect(existsSync(join(folder, 'blobs', `${sha256Of(weights)}.part`))).toBe(true);
+    hub.asked.length = 0;
+    expect((await get()).bytes).toBe(weights.length);
+    expect(hub.asked.filter(({ range }) => range !== undefined)).not.toHaveLength(0);
+  });
+
+  it('keeps no file whose hash is not the one that the hub tells', async () => {
+    const siblings = [...hub.files.keys()].map((path) => hub.entryOf(path));
+    hub.files.set('model.safetensors', Buffer.concat([weights.subarray(1), Buffer.from('x')]));
+    hub.listing = (_, response) => void response.end(JSON.stringify(hub.asListing(siblings)));
+    expect(await problem()).toMatch(/model\.safetensors: its hash is [0-9a-f]{64}, and the hub tells/);
+    expect(existsSync(join(folder, 'snapshots'))).toBe(false);
+    expect(readdirSync(join(folder, 'blobs')).filter((name) => name.startsWith(sha256Of(weights)))).toEqual(
+      [],
+    );
+  });
+
+  it('takes shards by their index, a revision, and one GGUF file', async () => {
+    hub.files.delete('model.safetensors');
+    hub.files.set('model.safetensors.index.json', Buffer.from('{}'));
+    for (const shard of [1, 2]) hub.files.set(`model-0000${shard}-of-00002.safetensors`, randomBytes(2000));
+    hub.files.set('q/tiny-Q8_0.gguf', randomBytes(3000));
+    const { path } = await get({}, 'tiny/model@refs/pr/1');
+    expect(readdirSync(path)).toContain('model-00002-of-00002.safetensors');
+    expect(hub.asked[0]?.path).toContain('/revision/refs%2Fpr%2F1');
+    expect(readFileSync(join(folder, 'refs/refs/pr/1'), 'utf8')).toBe(COMMIT);
+    const gguf = await get({ gguf: 'q/tiny-Q8_0.gguf' });
+    expect(gguf.path).toBe(join(folder, 'snapshots', COMMIT, 'q/tiny-Q8_0.gguf'));
+    expect(await problem({ gguf: 'other.gguf' })).toContain(
+      'there is no other.gguf; the model has q/tiny-Q8_0.gguf',
+    );
+  });
+
+  it.each([
+    ['GatedRepo', 403, /access on request \("Access to model is restricted"\).*HF_TOKEN/],
+    ['RepoNotFound', 401, /is not on the hub, or the token may not read it/],
+    ['RevisionNotFound', 404, /has no such revision/],
+  ])('says what to do about %s', async (code, status, words) => {
+    hub.listing = refuse(status, {
+      'x-error-code': code,
+      'x-error-message': 'Access to model is restricted',
+    });
+    expect(await problem()).toMatch(words);
+  });
+
+  it('says which files a model lacks, and what it has instead', async () => {
+    hub.files.delete('model.safetensors');
+    expect(await problem()).toContain('tiny/model@main: the model has no weights in safetensors');
+    hub.files.set('tiny.gguf', randomBytes(100));
+    expect(await problem()).toContain('choose one with --gguf: tiny.gguf');
+    hub.files.delete('tokenizer.json');
+    hub.files.delete('tiny.gguf');
+    hub.files.set('model.safetensors', weights);
+    expect(await problem()).toContain('no tokenizer.json');
+  });
+
+  it('uses what is there while the hub does not answer, and says so; nothing without it', async () => {
+    const { path } = await get();
+    hub.listing = refuse(503);
+    expect(await get()).toMatchObject({ path, stale: expect.stringContaining('503') });
+    const settings = hubSettings({ HF_ENDPOINT: 'http://127.0.0.1:9', HF_HUB_CACHE: cache });
+    expect(await get({ settings })).toMatchObject({ path, stale: expect.stringContaining('127.0.0.1:9') });
+    const offline = hubSettings({ HF_HUB_OFFLINE: '1', HF_HUB_CACHE: cache });
+    expect(await get({ settings: offline }, `tiny/model@${COMMIT}`)).toMatchObject({ path });
+    expect(await problem({ settings: offline }, 'tiny/other')).toContain(
+      'models--tiny--other, and HF_HUB_OFFLINE',
+    );
+  });
+
+  it('refuses before the first byte what the disk has no room for', async () => {
+    const huge = { rfilename: 'model.safetensors', lfs: { sha256: sha256Of(weights), size: 1e15 } };
+    const others = ['config.json', 'tokenizer.json'].map((path) => hub.entryOf(path));
+    hub.listing = (_, response) => void response.end(JSON.stringify(hub.asListing([...others, huge])));
+    expect(await problem()).toMatch(/1000000\.0 GB are to come, and the disk has [\d.]+ GB left/);
+    expect(hub.fetched).toEqual([]);
+  });
+
+  it.each(['../../evil.json', '/etc/evil', 'a/../../evil', 'a\\evil', 'c:evil', './config.json'])(
+    'refuses a listing with a file outside the folder: %s',
+    async (name) => {
+      const entries = [...hub.files.keys()].map((path) => hub.entryOf(path));
+      const listed = hub.asListing([...entries, { ...entries[0], rfilename: name }]);
+      hub.listing = (_, response) => void response.end(JSON.stringify(listed));
+      expect(await problem()).toContain('siblings.5.rfilename is not what a hub answers');
+    },
+  );
+
+  it('refuses what is no listing', async () => {
+    hub.listing = (_, response) => void response.end('<html>');
+    expect(await problem()).toContain('is not what a hub answers');
+  });
+
+  it('leaves what has come at an interruption, and lets one download at a time', async () => {
+    hub.instead.set('model.safetensors', [
+      (_, response) => void response.writeHead(200, { 'content-length': 9 }),
+    ]);
+    const interrupted = new AbortController();
+    const first = problem({ signal: interrupted.signal });
+    await expect.poll(() => hub.fetched).toContain('model.safetensors');
+    expect(await problem()).toContain('another download is running there');
+    interrupted.abort();
+    expect(await first).toContain('interrupted; the next download continues from here');
+    expect((await get()).bytes).toBeGreaterThan(0);
+  });
+});
+
+describe('a name on the hub', () => {
+  it.each([
+    'model',
+    '/tiny/model',
+    'a/b/c',
+    '../model',
+    'tiny/model@',
+    'tiny/model@..',
+    'tiny/mo del',
+    '~/model',
+  ])('is not %s', (text) => {
+    expect(() => parseHubModel(text)).toThrow('expected OWNER/NAME');
+  });
+});

@@ -88,13 +88,18 @@ export class HubDouble {
     response.end(part);
   }
 
-  /** Sends as many bytes of a file, and breaks the connection. */
+  /** Sends as many bytes of a file, and breaks the connection once some were taken: what was not read may be lost. */
   readonly cutAfter =
-    (path: string, bytes: number): HubAnswer =>
+    (path: string, bytes: number, taken: () => boolean): HubAnswer =>
     (_, response) => {
       const body = this.files.get(path) ?? Buffer.alloc(0);
       response.writeHead(200, { 'content-length': body.length, etag: `"${sha256Of(body)}"` });
-      response.write(body.subarray(0, bytes), () => setTimeout(() => response.destroy(), 100));
+      response.write(body.subarray(0, bytes));
+      const cut = setInterval(() => {
+        if (!taken()) return;
+        clearInterval(cut);
+        response.destroy();
+      }, 5);
     };
 
   #note({ url = '', headers }: IncomingMessage): void {

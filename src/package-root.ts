@@ -9,6 +9,9 @@ export const PACKAGE_ROOT = dirname(createRequire(import.meta.url).resolve('flin
 /** The folder of the model that comes with flinch. */
 export const reasonerPath = join(PACKAGE_ROOT, 'models/reasoner');
 
+/** Prompts of many kinds, for a model without prompts of its own. */
+export const everydayPromptsPath = join(PACKAGE_ROOT, 'models/everyday-prompts.jsonl');
+
 export const packageVersion = (): string =>
   String(JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')).version);
 

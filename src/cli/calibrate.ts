@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { fromEvent, lastValueFrom, takeUntil, tap } from 'rxjs';
+import type { Checkpoint } from '../checkpoint/checkpoint.js';
 import { fingerprint } from '../checkpoint/fingerprint.js';
 import type { DeviceChoice } from '../engine/device.js';
 import { Engine } from '../engine/engine.js';
@@ -7,6 +8,7 @@ import type { GenerateRequest } from '../engine/generation.js';
 import type { Precision } from '../engine/precision.js';
 import { samplingDefaults } from '../engine/sampler.js';
 import { UsageError } from '../files/errors.js';
+import { everydayPromptsPath, reasonerPath } from '../package-root.js';
 import { type Calibration, withCalibration } from '../risk/calibration.js';
 import {
   CALIBRATION_FILE,
@@ -65,7 +67,10 @@ export function calibrateCommand(): Command {
     .addOption(modelOption())
     .addOption(deviceOption())
     .addOption(precisionOption())
-    .option('--input <file>', 'file of prompts in JSON Lines; - reads standard input')
+    .option(
+      '--input <file>',
+      'file of prompts in JSON Lines; - reads standard input (default: 200 everyday prompts)',
+    )
     .addOption(
       new Option(
         '--tasks [count]',
@@ -110,6 +115,7 @@ scores) never raises an alarm: a rate of 0.1 % per step needs thousands of steps
 Examples:
   $ flinch calibrate --tasks
   $ flinch calibrate --tasks 500 --schedule lazy --temperature 0.5
+  $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct
   $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input questions.jsonl --limit 300
   $ flinch calibrate --tasks --check 1000
   $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input fresh.jsonl --check 200 --json`,
@@ -137,18 +143,25 @@ async function calibrate(options: CalibrateOptions): Promise<void> {
   }
 }
 
+/** @throws UsageError for the embedded model, whose problems are no everyday prompts */
+function everydayPrompts({ dir }: Checkpoint): string {
+  if (dir === reasonerPath) throw new UsageError('--input or --tasks is required for the embedded model');
+  process.stderr.write('flinch: without --input, these are the 200 everyday prompts that come with flinch\n');
+  return everydayPromptsPath;
+}
+
 /** Each problem and each answer has a seed of its own, the next number. A check uses those below 0, to be fresh. */
 const firstSeed = ({ seed, check }: CalibrateOptions, count: number): number =>
   check === undefined ? seed : -seed - count;
 
 async function promptsOf(engine: Engine, options: CalibrateOptions): Promise<CalibrationPrompt[]> {
-  const { input, tasks, check, limit = Number.POSITIVE_INFINITY } = options;
+  const { tasks, check, limit = Number.POSITIVE_INFINITY } = options;
   const { checkpoint, contextLength } = engine;
   if (tasks !== undefined) {
     const count = Math.min(limit, check ?? (tasks === true ? DEFAULT_TASKS : tasks));
     return taskPrompts(checkpoint, count, firstSeed(options, count));
   }
-  if (input === undefined) throw new UsageError('--input or --tasks is required');
+  const input = options.input ?? everydayPrompts(checkpoint);
   const prompts = await readPrompts(input, checkpoint, Math.min(limit, check ?? limit));
   for (const [i, { promptIds }] of prompts.entries()) {
     if (promptIds.length === 0) throw new UsageError(`prompt ${i + 1}: needs at least one token`);

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { fingerprint } from '#src/checkpoint/fingerprint.js';
@@ -84,6 +84,23 @@ describe('flinch calibrate', () => {
       temperature: 1,
     });
     expect(after?.calibrations[1]?.methods.adversarial?.tokens.skipped).toBeGreaterThan(0);
+  });
+
+  it('takes everyday prompts for another model', async () => {
+    const model = folder.path('another');
+    cpSync(REASONER, model, { recursive: true });
+    const { code, stderr } = await flinch([
+      'calibrate',
+      '--model',
+      model,
+      '--limit',
+      '2',
+      '--max-tokens',
+      '4',
+    ]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('200 everyday prompts');
+    expect(stderr).toMatch(/ordinary tokens and \d+ steps are too few/);
   });
 
   it('keeps the old file at Ctrl-C', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { reasonerPath } from '#src/package-root.js';
 import { flinch, start } from '../support/cli.js';
-import { COMMIT, HubDouble } from '../support/hub-double.js';
+import { HubDouble } from '../support/hub-double.js';
 
 const cache = mkdtempSync(join(tmpdir(), 'pull-'));
 afterAll(() => rmSync(cache, { recursive: true }));

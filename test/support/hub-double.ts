@@ -62,18 +62,22 @@ export class HubDouble {
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const { pathname } = new URL(request.url ?? '', 'http://hub');
     this.#note(request);
-    if (pathname.startsWith('/api/models/')) {
-      if (this.listing) return this.listing(request, response);
-      response.setHeader('content-type', 'application/json');
-      return void response.end(JSON.stringify(this.asListing()));
-    }
+    this.#answerTo(pathname)(request, response);
+  }
+
+  #answerTo(pathname: string): HubAnswer {
+    if (pathname.startsWith('/api/models/'))
+      return this.listing ?? ((_, response) => void response.end(JSON.stringify(this.asListing())));
     const path = decodeURIComponent(pathname.split(`/resolve/${COMMIT}/`)[1] ?? '');
     const instead = this.instead.get(path)?.shift();
-    if (instead) return instead(request, response);
+    if (instead) return instead;
     const body = this.files.get(path);
-    if (!body) return void response.writeHead(404, { 'x-error-code': 'EntryNotFound' }).end();
-    if (body.length < this.largeFrom) return this.#send(request, response);
-    response.writeHead(302, { location: `${this.#store}/resolve/${COMMIT}/${path}` }).end();
+    const location = `${this.#store}/resolve/${COMMIT}/${path}`;
+    return (request, response) => {
+      if (!body) response.writeHead(404, { 'x-error-code': 'EntryNotFound' }).end();
+      else if (body.length < this.largeFrom) this.#send(request, response);
+      else response.writeHead(302, { location }).end();
+    };
   }
 
   #send(request: IncomingMessage, response: ServerResponse): void {

@@ -12,8 +12,7 @@ const withBench = useFolder().path('');
 
 /** Runs the installed command as a user does, not from the sources. */
 const run = (folder: string, ...args: string[]) =>
-  startScript(join(folder, 'node_modules/flinch/dist/src/cli/main.js'), args, '', { NODE_OPTIONS: '' })
-    .finished;
+  startScript(join(folder, 'node_modules/flinch/dist/src/cli/main.js'), args).finished;
 
 describe('flinch and flinch-client, installed from their tarballs', () => {
   beforeAll(() => installPackages(alone, ['client', '.']));
@@ -49,7 +48,7 @@ describe('flinch and flinch-client, installed from their tarballs', () => {
     const code = `console.log(Object.keys(await import('${name}')).length > 5)`;
     const program = join(alone, 'program.js');
     writeFileSync(program, code);
-    const outcome = await startScript(program, [], '', { NODE_OPTIONS: '' }).finished;
+    const outcome = await startScript(program, []).finished;
     expect(outcome).toMatchObject({ code: 0, stdout: 'true\n', stderr: '' });
   });
 });

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { CLI_ENTRY } from '#src/package-root.js';
-import { type Running, SOURCES, start } from '../support/cli.js';
+import { type Running, start } from '../support/cli.js';
 import { freePort } from '../support/free-port.js';
 import { chatBody, post } from '../support/gateway.js';
 import { Scrape } from '../support/metrics.js';
@@ -31,7 +31,7 @@ describe.runIf(platform() === 'linux')('flinch serve', () => {
   let url = '';
   beforeAll(async () => {
     server = start(['serve', '--port', '0'], null, {
-      NODE_OPTIONS: `${SOURCES.NODE_OPTIONS} --import=data:text/javascript,${encodeURIComponent(STRAY)}`,
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(STRAY)}`,
     });
     while (url === '') {
       await setTimeout(50);
@@ -73,7 +73,6 @@ describe.runIf(platform() === 'linux')('flinch serve', () => {
     const port = await freePort();
     const child = spawn(process.execPath, [CLI_ENTRY, 'serve', '--port', String(port)], {
       stdio: ['ignore', full, full],
-      env: { ...process.env, ...SOURCES },
     });
     closeSync(full);
     onTestFinished(() => void child.kill('SIGKILL'));

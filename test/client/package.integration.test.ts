@@ -109,7 +109,6 @@ const compiled = [
   { stdout: '', status: 0 },
   { stdout: '', status: 0 },
 ];
-const asInstalled = { NODE_OPTIONS: '' };
 
 describe('flinch-client, installed from its tarball', () => {
   beforeAll(() => {
@@ -128,7 +127,7 @@ describe('flinch-client, installed from its tarball', () => {
   ])('has types and runs %s', async (_how, folder, program) => {
     expect(compile(folder, program)).toEqual(compiled);
     const script = join(folder, 'program.js');
-    const outcome = await startScript(script, [gateway.url], '', asInstalled).finished;
+    const outcome = await startScript(script, [gateway.url]).finished;
     expect(outcome).toMatchObject({ code: 0, stderr: '' });
     expect(outcome.stdout).toContain('37');
   });
@@ -151,7 +150,7 @@ describe('flinch-client, installed from its tarball', () => {
       console.log(event.type, Object.keys(properties ?? {}).length);
     `;
     expect(compile(withRxjs, program)).toEqual(compiled);
-    const outcome = await startScript(join(withRxjs, 'program.js'), [], '', asInstalled).finished;
+    const outcome = await startScript(join(withRxjs, 'program.js'), []).finished;
     expect(outcome).toMatchObject({ code: 0, stdout: 'heartbeat 12\n' });
   });
 });

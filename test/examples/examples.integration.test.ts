@@ -42,9 +42,9 @@ function start(name: string, args: readonly string[], env: NodeJS.ProcessEnv = {
   return running;
 }
 
-/** With the package as it is built: without NODE_OPTIONS, which have it run the sources. */
+/** With the package as it is built. */
 const startInstalled = (name: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Running =>
-  startScript(fileURLToPath(new URL(name, EXAMPLES)), args, '', { NODE_OPTIONS: '', ...env });
+  startScript(fileURLToPath(new URL(name, EXAMPLES)), args, '', env);
 
 const run = (name: string, args: readonly string[] = [gateway.url], env?: NodeJS.ProcessEnv) =>
   start(name, args, env).finished;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type DownloadOptions, download, sha256 } from '#src/files/download.js';
 import { UsageError } from '#src/files/errors.js';
-import { startScript } from '../support/cli.js';
+import { SOURCES, startScript } from '../support/cli.js';
 import { FileServer } from '../support/file-server.js';
 
 const root = mkdtempSync(join(tmpdir(), 'download-'));
@@ -184,7 +184,7 @@ describe('download', () => {
     const module = new URL('../../src/files/download.ts', import.meta.url);
     const options = `{ url: 'http://data.invalid/file', path: ${JSON.stringify(path)}, verify: async () => {} }`;
     writeFileSync(script, `import { download } from '${module}';\nawait download(${options});\n`);
-    const env = { http_proxy: `http://127.0.0.1:${port}`, no_proxy: '' };
+    const env = { ...SOURCES, http_proxy: `http://127.0.0.1:${port}`, no_proxy: '' };
     const { code, stderr } = await startScript(script, [], '', env).finished;
     proxy.closeAllConnections();
     proxy.close();

@@ -8,7 +8,7 @@ import { connect as connectTls } from 'node:tls';
 import express, { type Express } from 'express';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createGateway, Models, type MountedGatewayOptions } from '#gateway/index.js';
-import { startScript, useFolder } from '../support/cli.js';
+import { SOURCES, startScript, useFolder } from '../support/cli.js';
 import { post, TestSocket } from '../support/gateway.js';
 import { chatRequest, exchange, handshake, request } from '../support/raw.js';
 import { ask, WaitingModel } from '../support/waiting-model.js';
@@ -226,7 +226,7 @@ describe('a gateway in an Express application', () => {
         server.close();
       });`,
     );
-    const { code, stdout, stderr } = await startScript(script, []).finished;
+    const { code, stdout, stderr } = await startScript(script, [], '', SOURCES).finished;
     expect([code, stdout]).toEqual([0, '']);
     const lines = stderr.trimEnd().split('\n');
     expect(lines).toEqual([expect.stringContaining('the body was already read by the application')]);

@@ -1,40 +1,91 @@
-import { basename, resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { build } from 'esbuild';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Plugin as BundlerPlugin, build } from 'esbuild';
 import type { Plugin } from 'vitest/config';
 
-/** How the sources name what their child processes and threads run. */
-const ENTRY = /new URL\(`(\.\/(?:child\/)?main)\$\{extname\(import\.meta\.url\)\}`, import\.meta\.url\)/;
+/** What processes run: the command, and the entries that the sources name with {@link ENTRY}. */
+const ENTRIES = [
+  'src/cli/main.ts',
+  'src/engine/child/main.ts',
+  'src/engine/text/main.ts',
+  'gateway/workers/worker.ts',
+  'bench/src/encoder/child/main.ts',
+  ...['ends-with-parent', 'fast-upstream', 'null-proxy', 'probe'].map(
+    (name) => `bench/src/gateway/${name}.ts`,
+  ),
+];
 
-/** Next to node_modules/onnxruntime-node, which is not part of the bundle. */
-const FOLDER = resolve('node_modules/.cache/flinch');
+/** How the sources name what their processes run. */
+const ENTRY = /new URL\(`(\.\/[^`]+)\$\{extname\(import\.meta\.url\)\}`, import\.meta\.url\)/;
+
+/** How the command names the package of the benchmarks, which may not be installed. */
+const BENCH_PACKAGE = /import\(BENCH_PACKAGE\)/;
 
 /** What bundled CommonJS packages call for Node's own modules. */
 const REQUIRE =
   "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);";
 
 /**
- * Has the engines of tests start their processes from one file, which esbuild makes of the sources: in a third of the
- * time that tsx takes to load them one by one. Tests start hundreds.
+ * Has the processes of tests run files that esbuild makes of the sources, once a run: they start with a third of the
+ * processor time that tsx takes to load the sources one by one. Tests start hundreds.
  */
 export const bundledProcesses = (): Plugin => ({
   name: 'bundled-processes',
   enforce: 'pre',
   async transform(code, id) {
-    const named = ENTRY.exec(code);
-    if (!named) return null;
-    const entry = fileURLToPath(new URL(`${named[1]}.ts`, pathToFileURL(id)));
-    const outfile = resolve(FOLDER, `${basename(id, '.ts')}.mjs`);
-    await build({
-      entryPoints: [entry],
-      outfile,
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-      conditions: ['flinch-source'],
-      external: ['onnxruntime-node'],
-      banner: { js: REQUIRE },
-    });
-    return code.replace(named[0], JSON.stringify(pathToFileURL(outfile).href));
+    return ENTRY.test(code) ? nameBundles(code, id, await bundles()) : null;
   },
 });
+
+let made: Promise<string> | undefined;
+
+/** The folder of the bundles, which is removed with this process. */
+function bundles(): Promise<string> {
+  made ??= bundle();
+  return made;
+}
+
+async function bundle(): Promise<string> {
+  // Next to node_modules/onnxruntime-node, which is not part of the bundles.
+  const cache = resolve('node_modules/.cache');
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(join(cache, 'flinch-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  await build({
+    entryPoints: ENTRIES,
+    outdir: folder,
+    outbase: '.',
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    format: 'esm',
+    conditions: ['flinch-source'],
+    external: ['onnxruntime-node'],
+    banner: { js: REQUIRE },
+    plugins: [inPlace(folder)],
+  });
+  return folder;
+}
+
+/** Modules find the files beside them as if they were not bundled. */
+const inPlace = (folder: string): BundlerPlugin => ({
+  name: 'in-place',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      const code = await readFile(path, 'utf8');
+      const contents = nameBundles(code, path, folder)
+        .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href))
+        .replace(BENCH_PACKAGE, "import('flinch-bench')");
+      return { contents, loader: 'ts' };
+    });
+  },
+});
+
+const nameBundles = (code: string, path: string, folder: string): string =>
+  code.replace(ENTRY, (_, entry: string) => {
+    const module = pathToFileURL(join(folder, relative('.', path))).href;
+    return `new URL(\`${entry}.mjs\`, ${JSON.stringify(module)})`;
+  });

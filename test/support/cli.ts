@@ -2,15 +2,12 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll } from 'vitest';
+import { CLI_ENTRY } from '#src/package-root.js';
 
-/** Variables of a process that runs the sources. */
+/** Variables of a process whose script imports the sources. */
 export const SOURCES = { NODE_OPTIONS: '--import tsx --conditions=flinch-source' };
-
-/** The command, of the sources. */
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
 export interface Outcome {
   readonly code: number | null;
@@ -27,13 +24,11 @@ export interface Running {
 
 /** Starts the command in a process; without input (`null`) its standard input stays open. */
 export const start = (args: readonly string[], input?: string | null, env?: NodeJS.ProcessEnv): Running =>
-  startScript(MAIN, args, input, env);
+  startScript(CLI_ENTRY, args, input, env);
 
 /** Runs `flinch` and the rest of a line of bash: pipes, files that can be read once. */
 export const shell = (line: string): Promise<{ stdout: string; stderr: string }> =>
-  promisify(execFile)('bash', ['-c', `"${process.execPath}" "${MAIN}" ${line}`], {
-    env: { ...process.env, ...SOURCES },
-  });
+  promisify(execFile)('bash', ['-c', `"${process.execPath}" "${CLI_ENTRY}" ${line}`]);
 
 /** Starts another script of Node's. */
 export function startScript(
@@ -43,7 +38,7 @@ export function startScript(
   env: NodeJS.ProcessEnv = {},
 ): Running {
   const child = spawn(process.execPath, [script, ...args], {
-    env: { ...process.env, FORCE_COLOR: '0', ...SOURCES, ...env },
+    env: { ...process.env, FORCE_COLOR: '0', ...env },
   });
   let stdout = '';
   let stderr = '';

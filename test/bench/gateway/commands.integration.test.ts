@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { flinch, SOURCES, useFolder } from '../../support/cli.js';
+import { flinch, useFolder } from '../../support/cli.js';
 
 const { path } = useFolder();
 
@@ -8,11 +8,7 @@ describe('flinch bench gateway', () => {
   it('measures proxies side by side', async () => {
     const output = path('proxy.json');
     const args = ['--streams', '1,3', '--tokens', '4', '--interval', '5', '--rounds', '1', '--no-portkey'];
-    const { code, stdout, stderr } = await flinch(
-      ['bench', 'gateway', 'proxy', ...args, '--output', output],
-      '',
-      SOURCES,
-    );
+    const { code, stdout, stderr } = await flinch(['bench', 'gateway', 'proxy', ...args, '--output', output]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('Milliseconds from sending a token to its arrival');
     const { results } = JSON.parse(readFileSync(output, 'utf8'));
@@ -41,11 +37,7 @@ describe('flinch bench gateway', () => {
       '--lag-tokens',
       '16',
     ];
-    const { code, stdout, stderr } = await flinch(
-      ['bench', 'gateway', 'lag', ...args, '--output', output],
-      '',
-      SOURCES,
-    );
+    const { code, stdout, stderr } = await flinch(['bench', 'gateway', 'lag', ...args, '--output', output]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const { results, counted } = JSON.parse(readFileSync(output, 'utf8'));
     const [off, skip, wait] = results;
@@ -60,11 +52,7 @@ describe('flinch bench gateway', () => {
   it('soaks a gateway, more streams than it lets one client have by default', async () => {
     const output = path('soak.json');
     const args = ['--streams', '70', '--minutes', '0.05', '--warm-up', '0', '--every', '0.5'];
-    const { code, stdout, stderr } = await flinch(
-      ['bench', 'gateway', 'soak', ...args, '--output', output],
-      '',
-      SOURCES,
-    );
+    const { code, stdout, stderr } = await flinch(['bench', 'gateway', 'soak', ...args, '--output', output]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('none lost, none out of order');
     const { samples, memory, counts } = JSON.parse(readFileSync(output, 'utf8'));

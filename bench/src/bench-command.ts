@@ -1,39 +1,44 @@
 import { Command } from 'commander';
-import { agreementCommand } from './agreement/agreement-command.js';
-import { correctCommand } from './correct/correct-command.js';
-import { detectionCommand } from './detection/detection-command.js';
-import { gatewayCommand } from './gateway/gateway-command.js';
-import { peersCommand } from './peers/peers-command.js';
-import { pretrainedCommand } from './pretrained/pretrained-command.js';
-import { reportCommand } from './report/report-command.js';
-import { mergeCommand } from './run/merge-command.js';
-import { runCommand } from './run/run-command.js';
-import { schedulesCommand } from './schedules/schedules-command.js';
-import { soakCommand } from './soak/soak-command.js';
-import { checkpointCommand } from './speed/checkpoint-command.js';
-import { peersSpeedCommand } from './speed/peers-speed-command.js';
-import { speedCommand } from './speed/speed-command.js';
-import { verdictCommand } from './verdict/verdict-command.js';
 
-/** `flinch bench`: what the methods and the guard are worth, and what they cost. */
-export function benchCommand(): Command {
-  return new Command('bench')
-    .commandsGroup('Evaluation:')
-    .addCommand(runCommand())
-    .addCommand(mergeCommand())
-    .addCommand(reportCommand())
-    .addCommand(correctCommand())
-    .addCommand(verdictCommand())
-    .addCommand(detectionCommand())
-    .addCommand(schedulesCommand())
-    .addCommand(agreementCommand())
-    .addCommand(pretrainedCommand())
-    .commandsGroup('Speed and memory:')
-    .addCommand(speedCommand())
-    .addCommand(checkpointCommand())
-    .addCommand(peersSpeedCommand())
-    .addCommand(soakCommand())
-    .addCommand(gatewayCommand())
-    .commandsGroup('Peers:')
-    .addCommand(peersCommand());
+type Load = () => Promise<Command>;
+
+/** The commands of each group by name. A command's modules are loaded when it is needed. */
+const GROUPS: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
+  'Evaluation:': {
+    run: async () => (await import('./run/run-command.js')).runCommand(),
+    merge: async () => (await import('./run/merge-command.js')).mergeCommand(),
+    report: async () => (await import('./report/report-command.js')).reportCommand(),
+    correct: async () => (await import('./correct/correct-command.js')).correctCommand(),
+    verdict: async () => (await import('./verdict/verdict-command.js')).verdictCommand(),
+    detection: async () => (await import('./detection/detection-command.js')).detectionCommand(),
+    schedules: async () => (await import('./schedules/schedules-command.js')).schedulesCommand(),
+    agreement: async () => (await import('./agreement/agreement-command.js')).agreementCommand(),
+    pretrained: async () => (await import('./pretrained/pretrained-command.js')).pretrainedCommand(),
+  },
+  'Speed and memory:': {
+    speed: async () => (await import('./speed/speed-command.js')).speedCommand(),
+    checkpoint: async () => (await import('./speed/checkpoint-command.js')).checkpointCommand(),
+    'peers-speed': async () => (await import('./speed/peers-speed-command.js')).peersSpeedCommand(),
+    soak: async () => (await import('./soak/soak-command.js')).soakCommand(),
+    gateway: async () => (await import('./gateway/gateway-command.js')).gatewayCommand(),
+  },
+  'Peers:': {
+    peers: async () => (await import('./peers/peers-command.js')).peersCommand(),
+  },
+};
+
+/**
+ * `flinch bench`: what the methods and the guard are worth, and what they cost.
+ * @param name of the only command that is needed; all are loaded where it is none of them
+ */
+export async function benchCommand(name?: string): Promise<Command> {
+  const bench = new Command('bench');
+  const known = Object.values(GROUPS).some((commands) => name !== undefined && name in commands);
+  for (const [group, commands] of Object.entries(GROUPS)) {
+    bench.commandsGroup(group);
+    for (const [each, load] of Object.entries(commands)) {
+      if (!known || each === name) bench.addCommand(await load());
+    }
+  }
+  return bench;
 }

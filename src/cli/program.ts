@@ -5,8 +5,11 @@ import { ModelOption } from './model-option.js';
 interface Subcommand {
   readonly name: string;
   readonly description: string;
-  /** Loads the command's module: `flinch --help` needs none of them. */
-  readonly load: () => Promise<Command>;
+  /**
+   * Loads the command's module: `flinch --help` needs none of them.
+   * @param next the word after the command's name
+   */
+  readonly load: (next?: string) => Promise<Command>;
 }
 
 const SUBCOMMANDS: readonly Subcommand[] = [
@@ -48,7 +51,7 @@ const SUBCOMMANDS: readonly Subcommand[] = [
   {
     name: 'bench',
     description: 'Benchmark the uncertainty methods, the guard, speed and memory.',
-    load: async () => (await benchPackage('bench')).benchCommand(),
+    load: async (next) => (await benchPackage('bench')).benchCommand(next),
   },
   {
     name: 'data',
@@ -71,7 +74,7 @@ async function bringModels(command: Command): Promise<void> {
 
 /** What the package `flinch-bench` exports. */
 interface BenchPackage {
-  benchCommand(): Command;
+  benchCommand(name?: string): Promise<Command>;
   dataCommand(): Command;
 }
 
@@ -104,7 +107,8 @@ export async function flinchProgram(version: string, words?: readonly string[]):
     .configureHelp({ subcommandTerm: (command) => command.name() })
     .hook('preAction', (_, command) => bringModels(command));
   for (const { name, description, load } of SUBCOMMANDS) {
-    const command = !words || words.includes(name) ? await load() : new Command(name);
+    const at = words?.indexOf(name) ?? 0;
+    const command = at < 0 ? new Command(name) : await load(words?.[at + 1]);
     program.addCommand(command.description(description).copyInheritedSettings(program));
   }
   return program;

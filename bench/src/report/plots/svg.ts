@@ -1,5 +1,4 @@
-import { parse, View } from 'vega';
-import { type Config, compile, type TopLevelSpec } from 'vega-lite';
+import type { Config, TopLevelSpec } from 'vega-lite';
 
 /** Fonts of the reader's system, and colours of the page, which are others in the dark. */
 const CONFIG: Config = {
@@ -23,8 +22,9 @@ const CONFIG: Config = {
   },
 };
 
-/** A picture that needs no script. Its text is escaped by vega. */
+/** A picture that needs no script. Its text is escaped by vega, which is loaded when it is needed. */
 export async function toSvg(spec: TopLevelSpec): Promise<string> {
+  const [{ parse, View }, { compile }] = await Promise.all([import('vega'), import('vega-lite')]);
   const view = new View(parse(compile(spec, { config: CONFIG }).spec), { renderer: 'none' });
   try {
     return await view.toSVG();

@@ -29,6 +29,7 @@ const root = protobuf.Root.fromJSON({
       initializer: ['TensorProto', 5, 'repeated'],
       input: ['ValueInfoProto', 11, 'repeated'],
       output: ['ValueInfoProto', 12, 'repeated'],
+      valueInfo: ['ValueInfoProto', 13, 'repeated'],
     }),
     NodeProto: message({
       input: ['string', 1, 'repeated'],

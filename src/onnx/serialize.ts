@@ -18,6 +18,9 @@ const OPSETS = [
 
 /**
  * The graph as an ONNX model.
+ *
+ * It states the shapes of all values. Those that onnxruntime cannot infer have buffers that nothing reuses, and its planner
+ * looks through all of them for every node: the time to open a session would be quadratic in the nodes.
  * @param externalFolder the folder that onnxruntime is told to look for external data in; locations are
  *   relative to it and may not leave it.
  */
@@ -33,6 +36,10 @@ export function serialize(graph: FinishedGraph, externalFolder = '.'): Uint8Arra
       initializer: graph.initializers.map((initializer) => tensorMessage(initializer, externalFolder)),
       input: graph.inputs.map((value) => valueMessage(value.name, value)),
       output: graph.outputs.map(({ name, value }) => valueMessage(name, value)),
+      valueInfo: graph.nodes
+        .flatMap(({ outputs }) => outputs)
+        .filter((value) => names(value) === value.name)
+        .map((value) => valueMessage(value.name, value)),
     },
   });
 }

@@ -1,3 +1,4 @@
+import protobuf from 'protobufjs';
 import { describe, expect, it } from 'vitest';
 import { floats, openSession } from '#src/engine/ort-session.js';
 import { pick, sign } from '#src/onnx/functions.js';
@@ -19,6 +20,19 @@ async function run(
   const { y } = await session.run({ x: floats(Float32Array.from(x), dims) });
   return { data: Array.from(y!.data as Float32Array), dims: [...y!.dims] };
 }
+
+/** What is read of a serialized graph, with the field numbers of onnx.proto. */
+const modelSchema = protobuf.Root.fromJSON({
+  nested: {
+    Model: { fields: { graph: { type: 'Graph', id: 7 } } },
+    Graph: { fields: { valueInfo: { rule: 'repeated', type: 'ValueInfo', id: 13 } } },
+    ValueInfo: { fields: { name: { type: 'string', id: 1 }, type: { type: 'Type', id: 2 } } },
+    Type: { fields: { tensor: { type: 'Tensor', id: 1 } } },
+    Tensor: { fields: { shape: { type: 'Shape', id: 2 } } },
+    Shape: { fields: { dim: { rule: 'repeated', type: 'Dim', id: 1 } } },
+    Dim: { fields: { value: { type: 'int64', id: 1 }, param: { type: 'string', id: 2 } } },
+  },
+});
 
 describe('Graph', () => {
   it('follows named sizes through reshapes, concatenations and slices', async () => {
@@ -96,6 +110,17 @@ describe('Graph', () => {
     const x = g.input('x', 'float32', [1]);
     g.output('y', x);
     expect(() => serialize(g)).toThrow('y must be the result of one node');
+  });
+
+  it('states the shapes of all values, which onnxruntime cannot always infer', () => {
+    const g = new Graph();
+    const x = g.input('x', 'float32', ['rows', 4]);
+    const inner = g.op('Mul', [x, g.scalar(2)]);
+    g.output('y', g.op('Add', [inner, x]));
+    const { graph } = modelSchema.lookupType('Model').decode(serialize(g)).toJSON();
+    expect(graph.valueInfo).toEqual([
+      { name: inner.name, type: { tensor: { shape: { dim: [{ param: 'rows' }, { value: '4' }] } } } },
+    ]);
   });
 });
 

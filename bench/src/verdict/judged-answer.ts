@@ -22,7 +22,12 @@ export interface JudgedAnswer {
   readonly measures: Readonly<Record<string, number>>;
 }
 
-export const METHODS_BESIDE = ['nll', 'entropy', 'adversarial'] as const satisfies readonly Method[];
+export const METHODS_BESIDE = [
+  'nll',
+  'entropy',
+  'margin',
+  'adversarial',
+] as const satisfies readonly Method[];
 
 /**
  * @param risks with a calibration of answers by the method
@@ -36,8 +41,9 @@ export function judged(
 ): JudgedAnswer {
   const of = (method: Method, from = 0, to = scores.length): number[] =>
     scores.slice(from, to).flatMap(({ [method]: score }) => (score === undefined ? [] : [score]));
-  const score = answerScore(steps.map(({ from, to }) => stepScore(statistic, of(method, from, to))));
-  const risk = risks.ofAnswer(method, statistic, score);
+  const scoreBy = (method: Method): number =>
+    answerScore(steps.map(({ from, to }) => stepScore(statistic, of(method, from, to))));
+  const risk = risks.ofAnswer(method, statistic, scoreBy(method));
   if (risk === null) throw new RangeError(`${method}: the calibration has no answers`);
   const { right, span } = verify(problem, text);
   return {
@@ -48,6 +54,13 @@ export function judged(
     risk,
     measures: {
       ...Object.fromEntries(METHODS_BESIDE.flatMap((method) => summaries(method, of(method)))),
+      // The same statistics of other scores: what the method itself is worth.
+      ...Object.fromEntries(
+        METHODS_BESIDE.filter((other) => other !== method).map((other) => [
+          `verdict by ${other}`,
+          scoreBy(other),
+        ]),
+      ),
       length: tokens,
     },
   };

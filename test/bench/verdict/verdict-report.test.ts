@@ -77,8 +77,10 @@ describe('an answer of flinch bench verdict', () => {
       'mean nll': 2,
       'sum nll': 8,
       'mean adversarial': 3,
+      'verdict by nll': 4,
       length: 4,
     });
+    expect(measures).not.toHaveProperty('verdict by adversarial');
   });
 
   it('needs a calibration', () => {

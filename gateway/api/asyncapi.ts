@@ -1,11 +1,19 @@
 import { CONNECTION_EVENTS, GENERATION_EVENTS, SUBPROTOCOL } from 'flinch-client/protocol';
-import { cancelSchema, createSchema, resumeSchema } from '../requests/generation-request.js';
+import {
+  appendSchema,
+  cancelSchema,
+  createSchema,
+  resumeSchema,
+  scoreSchema,
+} from '../requests/generation-request.js';
 import { requestSchema, responseSchema } from './json-schema.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
 const CLIENT_MESSAGES = {
   'generation.create': createSchema,
+  'generation.score': scoreSchema,
+  'generation.append': appendSchema,
   'generation.resume': resumeSchema,
   'generation.cancel': cancelSchema,
 } as const;

@@ -1,11 +1,13 @@
 import { completionSchema } from '../requests/completion-request.js';
 import { chatSchema } from '../requests/generation-request.js';
+import { guardrailSchema } from '../requests/guardrail-request.js';
 import { responseSchema as responseApiSchema } from '../requests/response-request.js';
 import { requestSchema, responseSchema } from './json-schema.js';
 import {
   chunk,
   completion,
   failure,
+  guardrail,
   health,
   liveness,
   model,
@@ -55,6 +57,13 @@ const COMMON = {
     'The limit of requests or concurrent generations of the key is exceeded; see `Retry-After`.',
   ),
   '503': refused('Overloaded, starting or shutting down; see `Retry-After`.'),
+};
+
+const INVALID = {
+  '400': refused('A field of the request is invalid; `param` names it.'),
+  '413': refused('The body is too large.'),
+  '415': refused('The body is compressed, or its charset is not UTF-8.'),
+  '500': refused('The computation failed, or the gateway has a fault.'),
 };
 
 const LAST_EVENT_ID = {
@@ -119,12 +128,9 @@ function pathsOf(api: Api): Json {
             headers: VERDICT_HEADERS,
             content: { ...contentOf(json(answer, '')), ...contentOf(streamed('', api)) },
           },
-          '400': refused('A field of the request is invalid; `param` names it.'),
+          ...INVALID,
           '404': refused('The model does not exist.'),
           '410': refused('With `Last-Event-ID`: the stream cannot be resumed.'),
-          '413': refused('The body is too large.'),
-          '415': refused('The body is compressed, or its charset is not UTF-8.'),
-          '500': refused('The computation failed, or the gateway has a fault.'),
           '502': refused('The upstream failed.'),
           '504': refused('The upstream did not answer in time.'),
           ...COMMON,
@@ -164,6 +170,26 @@ export function openApi(version: string): Json {
     security: [{}, { key: [] }],
     paths: {
       ...Object.assign({}, ...APIS.map(pathsOf)),
+      '/beta/litellm_basic_guardrail_api': {
+        post: {
+          operationId: 'applyGuardrail',
+          summary:
+            "LiteLLM's generic guardrail API: score the texts of a response. The key may be in `x-api-key`.",
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: ref('GuardrailRequest') } },
+          },
+          responses: {
+            '200': json('Guardrail', '`BLOCKED` for a text that is flagged, otherwise `NONE`.'),
+            ...INVALID,
+            '404': refused('The model does not exist.'),
+            ...COMMON,
+            '503': refused(
+              'Overloaded, starting or shutting down; or a text is scored and not judged: code `not_judged`.',
+            ),
+          },
+        },
+      },
       '/v1/models': {
         get: {
           operationId: 'listModels',
@@ -244,6 +270,8 @@ export function openApi(version: string): Json {
         CompletionRequest: requestSchema(completionSchema),
         Completion: responseSchema(textCompletion),
         CompletionChunk: responseSchema(textChunk),
+        GuardrailRequest: requestSchema(guardrailSchema),
+        Guardrail: responseSchema(guardrail),
         ResponseRequest: requestSchema(responseApiSchema),
         Response: responseSchema(response),
         ResponseEvent: responseSchema(responseEvent),

@@ -169,6 +169,20 @@ export const responseEvent = z.looseObject({
   flinch: z.optional(chunkFlinch),
 });
 
+/** `POST /beta/litellm_basic_guardrail_api`: LiteLLM's answer, with what is known of the texts. */
+export const guardrail = z.object({
+  action: z.enum(['BLOCKED', 'NONE']),
+  blocked_reason: z.optional(z.string()),
+  flinch: z.object({
+    unscored: z.array(z.enum(['tool_calls', 'images'])),
+    /** Why no text was scored. */
+    reason: z.optional(z.string()),
+    texts: z.array(
+      z.object({ model: z.string(), guard: createdShape.guard, verdict, flagged: z.array(stepFlagged) }),
+    ),
+  }),
+});
+
 /** The body of a request that failed; in a stream, the `data:` of its last event. */
 export const failure = z.object({ error: CONNECTION_EVENTS.error.shape.error });
 

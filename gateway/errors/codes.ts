@@ -24,6 +24,7 @@ export const ERROR_CODES = [
   'model_error',
   'model_not_found',
   'not_found',
+  'not_judged',
   'not_recovered',
   'origin_not_allowed',
   'overloaded',

@@ -72,6 +72,11 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
   model_error: { status: '500', meaning: "The model's files are faulty." },
   model_not_found: { status: '404', meaning: 'No model with this name is served.' },
   not_found: { status: '404', meaning: 'There is nothing at this path.' },
+  not_judged: {
+    status: '503',
+    meaning:
+      'The text is scored, but there is no verdict on it, for example because too few ordinary answers are known. Calibrate the model.',
+  },
   not_recovered: {
     status: '410',
     meaning: 'The stream cannot be resumed: its events are no longer kept, or it is unknown.',
@@ -88,7 +93,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
   },
   prompt_too_long: {
     status: '400',
-    meaning: '`messages` exceed `limits.prompt_characters`.',
+    meaning: '`messages`, or a text that is to be scored, exceed `limits.prompt_characters`.',
   },
   rate_limited: { status: '429', meaning: 'The rate limit of the key is exceeded; see `Retry-After`.' },
   request_timeout: { status: '408', meaning: 'The request took too long to arrive.' },
@@ -110,7 +115,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
   unknown_parameter: { status: '400', meaning: 'Unknown field; `param` names it.' },
   unknown_response: {
     status: '',
-    meaning: '`generation.cancel` names a generation that is not running on this connection.',
+    meaning:
+      '`generation.cancel` or `generation.append` names a generation that is not running on this connection.',
   },
   unsupported_encoding: {
     status: '415',

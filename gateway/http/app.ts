@@ -18,6 +18,7 @@ import { describePolicy } from '../policy/policies.js';
 import { CHAT_COMPLETIONS } from './chat-completions.js';
 import { COMPLETIONS } from './completions.js';
 import { createGeneration, type GenerationApi, resumeGeneration } from './generations.js';
+import { acceptApiKey, guardrail } from './guardrail.js';
 import { checkForm } from './http-server.js';
 import { inTurn } from './in-turn.js';
 import { jsonBody } from './json-body.js';
@@ -116,6 +117,9 @@ export function createApp(options: AppOptions): Express {
   if (forwards) {
     app.use('/v1', user, passthrough({ models, lifecycle, maxBytes: settings.limits.body_bytes }));
   }
+  const scoring = { models, live, logger, maxCharacters: settings.limits.prompt_characters };
+  const [path, body] = ['/beta/litellm_basic_guardrail_api', jsonBody(settings.limits.body_bytes)];
+  app.post(path, checkOrigin(access), acceptApiKey, user, body, guardrail(scoring));
   if (options.serveMetrics) {
     app.get('/metrics', checkOrigin(access), authenticate(access, 'metrics'), sendMetrics(metrics));
   }

@@ -10,6 +10,7 @@ import { checkOwnCompletion, DEFAULT_LENGTH, type Prompt } from '../requests/com
 import { type GenerationFields, LIMITS, stopsOf, textRequest } from '../requests/generation-request.js';
 import { checkOwnResponse } from '../requests/response-request.js';
 import { checkWork } from './check-work.js';
+import { givenAnswer } from './given-answer.js';
 import { isEmbedded } from './model-about.js';
 import { inPlace, ownPlaces, type Places } from './places.js';
 import { lengthWarnings, maxTokensOf, promptOf, rawPromptOf, roomAfter } from './prompt.js';
@@ -67,12 +68,15 @@ export class EngineModel implements ServedModel {
     return { ready: status.decode.device !== undefined && status.score.device !== undefined, ...status };
   }
 
-  async prepare(
-    request: GenerationFields,
-    { client = '', prompt, response, canRetract, maxTokens, maxWork, written }: PrepareOptions,
-  ): Promise<Prepared> {
+  async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
+    const { client = '', prompt, response, given, canRetract, maxTokens, maxWork, written } = options;
     const engine = this.#engine;
     if (response) checkOwnResponse(response);
+    if (given) {
+      const { ids: promptIds } = await promptOf(engine, textRequest(request).messages);
+      const scoring = { engine, promptIds, risks: this.#risks, places: this.#places };
+      return givenAnswer(given, { model: this.name, guard: request.guard, ...scoring }, options);
+    }
     const { promptIds, unasked } =
       prompt === undefined
         ? { promptIds: (await promptOf(engine, textRequest(request).messages)).ids, unasked: maxTokens }

@@ -10,6 +10,7 @@ import type { ErrorCode } from '../errors/codes.js';
 import type { Prompt } from '../requests/completion-request.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import type { ResponseRequest } from '../requests/response-request.js';
+import type { GivenText } from './given-text.js';
 
 /** The settings in force, as clients are told: relative sizes made absolute. */
 export interface GuardInForce extends CompleteGuardFields {
@@ -46,6 +47,8 @@ export interface PrepareOptions {
   readonly prompt?: Prompt;
   /** The request of which this one is the chat, as it came. */
   readonly response?: ResponseRequest;
+  /** The answer, which is there already: it is scored, not written. */
+  readonly given?: GivenText;
   /** Whether the client can be told that tokens are void; else they are held until they cannot be. */
   readonly canRetract: boolean;
   /** Whether chunks may be passed on as they came where nothing is to be scored. */

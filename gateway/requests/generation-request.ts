@@ -134,6 +134,22 @@ export const createSchema = z
     if (keys.length > 0) context.addIssue({ code: 'unrecognized_keys', keys, input: message });
   });
 
+/** The message `generation.score`. What it does not name, such as `tools`, is for the chat template. */
+export const scoreSchema = z.looseObject({
+  type: z.literal('generation.score'),
+  request_id: requestId,
+  model: commonFields.model,
+  messages,
+  guard: commonFields.guard,
+});
+
+export const appendSchema = z.strictObject({
+  type: z.literal('generation.append'),
+  response_id: z.string(),
+  text: z.string().describe('The next part of the text.'),
+  end: z.boolean().optional().describe('Whether it is the last (default: false).'),
+});
+
 export const resumeSchema = z.strictObject({
   type: z.literal('generation.resume'),
   response_id: z.string(),

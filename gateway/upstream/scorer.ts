@@ -6,10 +6,13 @@ import type { GuardEvent, ScorerMismatchEvent } from '../../src/stream/events.js
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import type { Vocabulary } from '../../src/stream/wire.js';
 import { checkWork } from '../models/check-work.js';
+import { givenAnswer } from '../models/given-answer.js';
+import type { GivenText } from '../models/given-text.js';
+import type { Places } from '../models/places.js';
 import { lengthWarnings, maxTokensOf, roomAfter } from '../models/prompt.js';
 import { guardInForce } from '../models/resolve-guard.js';
 import { RiskModels } from '../models/risk-models.js';
-import type { GuardInForce, PrepareOptions } from '../models/served-model.js';
+import type { GuardInForce, Prepared, PrepareOptions } from '../models/served-model.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { Agreement, type AgreementState } from './alignment/agreement.js';
 import { logprobBranch } from './logprob-branch.js';
@@ -17,6 +20,7 @@ import { scoredBranch } from './scored-branch.js';
 import { conversationInput, promptInput } from './scorer-input.js';
 import { checkServerScoring } from './server-scoring.js';
 import type { Capabilities, UpstreamRequest } from './upstream.js';
+import { invalid } from './upstream-request.js';
 import type { Opened } from './upstream-writer.js';
 
 export interface ScorerOptions {
@@ -96,6 +100,25 @@ export class Scorer {
       running: engine.status().score.device !== undefined,
       ...this.#agreement.state,
     };
+  }
+
+  /**
+   * An answer that the client gives, whoever has written it.
+   * @throws ApiError 400; SettingsError; ModelError for a model without a template
+   */
+  async given(
+    text: GivenText,
+    model: string,
+    places: Places,
+    request: GenerationFields,
+    options: PrepareOptions,
+  ): Promise<Prepared> {
+    const { engine } = this;
+    const { promptIds } = await conversationInput(engine, request, { tokenIds: 'none' });
+    if (!promptIds) throw invalid('messages', 'must be text alone, for the scorer to read them');
+    const of = { model, engine, places, risks: this.#risks, promptIds, guard: request.guard };
+    const check = engine.scoresOnServers ? { check: checkServerScoring } : {};
+    return givenAnswer(text, { ...of, ...check }, options);
   }
 
   /**

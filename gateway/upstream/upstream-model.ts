@@ -144,6 +144,10 @@ export class UpstreamModel implements ServedModel {
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
     const { client = '', canRetract, maxTokens, written, prompt, response } = options;
     if (this.#strict) checkOwn(request, options);
+    if (options.given) {
+      if (this.#scorer) return this.#scorer.given(options.given, this.name, this.#places, request, options);
+      throw invalid('model', `${this.name} has no scorer, so it scores no text that is given`);
+    }
     this.#health.refresh();
     const capabilities = await this.#failover.capabilities();
     const topLogprobs = topLogprobsOf(request, capabilities);

@@ -10,8 +10,17 @@ import { Heartbeat } from '../generations/heartbeat.js';
 import type { LiveGeneration, ReadGeneration, Sink } from '../generations/live-generation.js';
 import type { LiveGenerations, Resumed } from '../generations/live-generations.js';
 import type { Metrics } from '../metrics/metrics.js';
+import { GivenText } from '../models/given-text.js';
 import type { GovernedModels } from '../models/governed-models.js';
-import { cancelSchema, createSchema, parse, resumeSchema } from '../requests/generation-request.js';
+import {
+  appendSchema,
+  cancelSchema,
+  createSchema,
+  type GenerationFields,
+  parse,
+  resumeSchema,
+  scoreSchema,
+} from '../requests/generation-request.js';
 import { CLOSE_CODES, type CloseCode, isFinal, isMeant } from './close-codes.js';
 import { StreamEncoding } from './encoding.js';
 
@@ -24,7 +33,8 @@ export interface StreamOptions {
   readonly metrics: Pick<Metrics, 'refused' | 'resumed'>;
 }
 
-const CLIENT_TYPES = 'generation.create, generation.resume or generation.cancel';
+const CLIENT_TYPES =
+  'generation.create, generation.score, generation.append, generation.resume or generation.cancel';
 /** What the ids of these generations begin with: those of Server-Sent Events have frames of another kind. */
 const ID_PREFIX = 'resp-';
 /** A close frame waits behind all else that the client does not read. */
@@ -35,6 +45,16 @@ const MAX_UNANSWERED = 2;
 interface Attached {
   readonly generation: ReadGeneration;
   readonly sink: Sink;
+  /** That this connection gives it. */
+  readonly given?: GivenText | undefined;
+}
+
+/** What a client asks for, whoever writes it. */
+interface Asked {
+  readonly request: GenerationFields;
+  readonly requestId: string | undefined;
+  readonly resumable: boolean;
+  readonly given?: GivenText;
 }
 
 /** What an error is about: a request that was refused, or a generation. */
@@ -101,6 +121,8 @@ export class StreamConnection {
       message = parseJson(data);
       const type = typeOf(message);
       if (type === 'generation.create') this.#create(message, sizeOf(data));
+      else if (type === 'generation.score') this.#score(message, sizeOf(data));
+      else if (type === 'generation.append') this.#append(message);
       else if (type === 'generation.resume') this.#goOn(message);
       else if (type === 'generation.cancel') this.#cancel(message);
       else throw new ApiError(400, 'invalid_message', `type: must be ${CLIENT_TYPES}`, 'type');
@@ -123,11 +145,21 @@ export class StreamConnection {
   /** @param bytes of the message */
   #create(message: unknown, bytes: number): void {
     const request = parse(createSchema, message);
+    const { request_id: requestId, resumable } = request;
+    this.#open({ request, requestId, resumable: resumable === true }, message, bytes);
+  }
+
+  /** @param bytes of the message */
+  #score(message: unknown, bytes: number): void {
+    const { type: _, request_id: requestId, ...request } = parse(scoreSchema, message);
+    const given = new GivenText(this.#options.settings.limits.prompt_characters);
+    this.#open({ request, requestId, resumable: false, given }, message, bytes);
+  }
+
+  #open({ request, requestId, resumable, given }: Asked, message: unknown, bytes: number): void {
     this.#checkRoom();
     const { models, live, principal, logger, metrics } = this.#options;
     const id = `${ID_PREFIX}${randomUUID()}`;
-    const resumable = request.resumable === true;
-    const requestId = request.request_id;
     const refused = (code: ErrorCode): void => metrics.refused(code, models.named(request.model));
     this.#preparing += 1;
     live
@@ -142,23 +174,24 @@ export class StreamConnection {
           models.prepare(request, {
             ...{ principal: principal.name, client: principal.client },
             ...{ canRetract: true, responseId: id, refused },
+            ...(given && { given }),
           }),
         encode: (prepared) => new StreamEncoding({ id, requestId, epoch: live.epoch, resumable, prepared }),
       })
       .finally(() => {
         this.#preparing -= 1;
       })
-      .then((generation) => this.#start(generation))
+      .then((generation) => this.#start(generation, given))
       .catch((error: unknown) => this.#refuse(error, message, bytes));
   }
 
-  #start(generation: LiveGeneration): void {
+  #start(generation: LiveGeneration, given?: GivenText): void {
     if (this.#left) {
       generation.discard();
       return;
     }
     const sink = this.#sinkOf(generation);
-    this.#attached.set(generation.id, { generation, sink });
+    this.#attached.set(generation.id, { generation, sink, given });
     generation.start(sink, this.#backlog.full);
   }
 
@@ -206,12 +239,25 @@ export class StreamConnection {
 
   #cancel(message: unknown): void {
     const { response_id: id } = parse(cancelSchema, message);
-    const attached = this.#attached.get(id);
-    if (!attached || attached.generation.over) {
-      const text = `response_id: generation ${id} is not running on this connection`;
-      throw new ApiError(404, 'unknown_response', text, 'response_id');
+    this.#running(id).generation.cancel();
+  }
+
+  #append(message: unknown): void {
+    const { response_id: id, text, end } = parse(appendSchema, message);
+    const { given } = this.#running(id);
+    if (!given) {
+      const problem = `response_id: ${id} was not started by generation.score`;
+      throw new ApiError(400, 'invalid_value', problem, 'response_id');
     }
-    attached.generation.cancel();
+    given.append(text);
+    if (end) given.end();
+  }
+
+  #running(id: string): Attached {
+    const attached = this.#attached.get(id);
+    if (attached && !attached.generation.over) return attached;
+    const text = `response_id: generation ${id} is not running on this connection`;
+    throw new ApiError(404, 'unknown_response', text, 'response_id');
   }
 
   #checkRoom(): void {

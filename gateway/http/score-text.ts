@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import type { Response } from 'express';
+import type { Logger } from 'pino';
+import { eventFields, verdictFields } from '../../src/stream/wire.js';
+import { ANONYMOUS, type Principal } from '../access/principal.js';
+import type { Encoding, LiveGeneration, Sink } from '../generations/live-generation.js';
+import type { LiveGenerations } from '../generations/live-generations.js';
+import { GivenText } from '../models/given-text.js';
+import type { GovernedModels } from '../models/governed-models.js';
+import type { GuardInForce, Prepared } from '../models/served-model.js';
+import type { GenerationFields } from '../requests/generation-request.js';
+import { type FieldNames, renamedPrepared } from './field-names.js';
+
+export interface ScoringOptions {
+  readonly models: GovernedModels;
+  readonly live: LiveGenerations;
+  readonly logger: Logger;
+  /** Of a text. */
+  readonly maxCharacters: number;
+}
+
+/** What the text answers, and what the API calls the fields of a chat. */
+export interface TextRequest extends ScoringOptions {
+  readonly request: GenerationFields;
+  readonly names: FieldNames;
+}
+
+/** What is known of one text. */
+export interface ScoredText {
+  readonly model: string;
+  readonly guard: GuardInForce;
+  readonly verdict: ReturnType<typeof verdictFields>;
+  /** The `step.flagged` of its steps. */
+  readonly flagged: readonly object[];
+}
+
+/**
+ * Scores a text for a request that waits for it.
+ * @returns `null` if the client goes away
+ * @throws ApiError, or what scoring fails with
+ */
+export async function scoreText(
+  text: string,
+  { models, live, logger, maxCharacters, request, names }: TextRequest,
+  res: Response,
+): Promise<ScoredText | null> {
+  const principal: Principal = res.locals.principal ?? ANONYMOUS;
+  const { name, client } = principal;
+  const id = `score-${randomUUID()}`;
+  res.locals.model = models.named(request.model);
+  res.locals.responseId = id;
+  const given = GivenText.whole(text, maxCharacters);
+  const options = { principal: name, client, given, canRetract: true, responseId: id };
+  let generation: LiveGeneration | null = null;
+  const leave = (): void => generation?.discard();
+  res.once('close', leave);
+  try {
+    return await new Promise((resolve, reject) => {
+      const sink: Sink = { send: () => {}, ended: () => {}, refused: reject, replaced: () => resolve(null) };
+      const opened = live.open({
+        id,
+        principal,
+        resumable: false,
+        logger: logger.child({ request_id: res.locals.requestId, principal: name }),
+        prepare: () => renamedPrepared(names, () => models.prepare(request, options)),
+        encode: (prepared) => scoredEncoding(prepared, resolve),
+      });
+      opened.then((own) => {
+        generation = own;
+        own.start(sink);
+        if (res.destroyed) leave();
+      }, reject);
+    });
+  } finally {
+    res.off('close', leave);
+  }
+}
+
+/** Nothing is sent: what is known is told at the end. */
+function scoredEncoding(
+  { model, guard, vocabulary }: Prepared,
+  tell: (scored: ScoredText) => void,
+): Encoding {
+  const flagged: object[] = [];
+  return {
+    opening: () => [],
+    event: (event) => {
+      if (event.type === 'step.flagged') flagged.push(eventFields(event, vocabulary));
+      if (event.type === 'generation.done' && event.verdict) {
+        tell({ model, guard, verdict: verdictFields(event.verdict), flagged });
+      }
+      return [];
+    },
+    cancelled: () => [],
+    failed: () => [],
+  };
+}

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
@@ -104,6 +105,17 @@ describe('LiteLLM’s generic guardrail API', () => {
         param: 'structured_messages',
       });
     }
+  });
+
+  it('takes what LiteLLM’s proxy sends', async () => {
+    const { text, ...known } = await written();
+    const recorded = z.array(z.looseObject({ input_type: z.string() }));
+    const [request, response] = recorded.parse(
+      JSON.parse(readFileSync('test/fixtures/litellm-guardrail.json', 'utf8')),
+    );
+    expect(response).toMatchObject({ input_type: 'response', texts: [text], structured_messages: null });
+    expect(await apply({ ...request })).toMatchObject({ action: 'NONE' });
+    expect((await apply({ ...response })).flinch.texts).toMatchObject([known]);
   });
 
   it('says that nothing is scored where there is no text', async () => {

@@ -32,6 +32,8 @@ const ROOMS = {
 
   // The client of the stream protocol: a package of its own, for front ends.
   'client/src': [],
+  // What is built on it, for LangChain.
+  'client/langchain': ['client/src'],
 
   // The gateway.
   'gateway/errors': ['src'],

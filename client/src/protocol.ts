@@ -1,6 +1,7 @@
 /** `flinch-client/protocol`: `flinch.v1` for servers and tools. Its schemas need the user's zod. */
 
 export * from './events.js';
+export { CHUNK_FLINCH, COMPLETION_EVENT, WHOLE_FLINCH } from './flinch-field.js';
 export { ProtocolError, readEvent } from './read-event.js';
 export { isTransient } from './reconnect-codes.js';
 export { CONNECTION_EVENTS, GENERATION_EVENTS } from './schemas.js';

@@ -1,44 +1,8 @@
-import { CONNECTION_EVENTS, GENERATION_EVENTS } from 'flinch-client/protocol';
+import { CHUNK_FLINCH, CONNECTION_EVENTS, GENERATION_EVENTS, WHOLE_FLINCH } from 'flinch-client/protocol';
 import * as z from 'zod/mini';
 import { METHODS } from '../../src/uncertainty/method-names.js';
 
 /** What the HTTP side answers with: of these the OpenAPI file is made, and tests hold answers against them. */
-
-const { shape: tokenShape } = GENERATION_EVENTS['token.delta'];
-const { shape: scoreShape } = GENERATION_EVENTS['score.delta'];
-const { shape: createdShape } = GENERATION_EVENTS['generation.created'];
-
-const token = z.object({
-  index: tokenShape.index,
-  id: tokenShape.id,
-  text: tokenShape.text,
-  part: tokenShape.part,
-  part_text: tokenShape.part_text,
-  call: tokenShape.call,
-  logprob: tokenShape.logprob,
-  inserted: tokenShape.inserted,
-  scores: z.optional(scoreShape.scores),
-  risk: scoreShape.risk,
-  skipped: scoreShape.skipped,
-  reason: scoreShape.reason,
-  missing: scoreShape.missing,
-  rival: scoreShape.rival,
-});
-
-const PLACE = { response_id: true, offset: true } as const;
-const stepDone = z.omit(GENERATION_EVENTS['step.done'], PLACE);
-const stepFlagged = z.omit(GENERATION_EVENTS['step.flagged'], PLACE);
-const rollbackDone = z.omit(GENERATION_EVENTS['rollback.done'], PLACE);
-const scorerMismatch = z.omit(GENERATION_EVENTS['scorer.mismatch'], PLACE);
-
-const event = z.discriminatedUnion('type', [
-  z.omit(GENERATION_EVENTS['spike.detected'], PLACE),
-  stepDone,
-  stepFlagged,
-  z.omit(GENERATION_EVENTS['rollback.started'], PLACE),
-  rollbackDone,
-  scorerMismatch,
-]);
 
 const openAiToken = z.object({
   token: z.string(),
@@ -51,22 +15,10 @@ const logprobContent = z.array(z.extend(openAiToken, { top_logprobs: z.array(ope
 /** `stop`, `length`, `content_filter`, `tool_calls`, or what else an upstream says. */
 const finishReason = z.string();
 const usage = z.looseObject(GENERATION_EVENTS['generation.done'].shape.usage.shape);
-const { verdict } = GENERATION_EVENTS['generation.done'].shape;
 const header = { id: z.string(), created: z.int(), model: z.string() };
 
 /** Beside what is named here: whatever an upstream sends. */
 const messageFields = { role: z.literal('assistant'), refusal: z.nullable(z.string()) };
-
-/** All that is known of an answer. */
-const wholeFlinch = z.object({
-  guard: createdShape.guard,
-  tokens: z.array(token),
-  steps: z.optional(z.array(stepDone)),
-  flagged: z.optional(z.array(stepFlagged)),
-  rollbacks: z.optional(z.array(rollbackDone)),
-  mismatches: z.optional(z.array(scorerMismatch)),
-  verdict,
-});
 
 /** `POST /v1/chat/completions` without `stream`. */
 export const completion = z.looseObject({
@@ -86,15 +38,7 @@ export const completion = z.looseObject({
     }),
   ),
   usage: z.nullish(usage),
-  flinch: wholeFlinch,
-});
-
-/** What has become known since the event before. */
-const chunkFlinch = z.object({
-  guard: z.optional(createdShape.guard),
-  tokens: z.array(token),
-  events: z.optional(z.array(event)),
-  verdict,
+  flinch: WHOLE_FLINCH,
 });
 
 /** The `data:` of an event of the streamed answer, save the last, which is `[DONE]`. */
@@ -113,7 +57,7 @@ export const chunk = z.looseObject({
     }),
   ),
   usage: z.nullish(usage),
-  flinch: z.optional(chunkFlinch),
+  flinch: z.optional(CHUNK_FLINCH),
 });
 
 /** Lists side by side, one entry for each token. */
@@ -137,7 +81,7 @@ export const textCompletion = z.looseObject({
   object: z.literal('text_completion'),
   choices: z.array(textChoice),
   usage: z.nullish(usage),
-  flinch: wholeFlinch,
+  flinch: WHOLE_FLINCH,
 });
 
 /** The `data:` of an event of the same streamed, save the last, which is `[DONE]`. */
@@ -146,7 +90,7 @@ export const textChunk = z.looseObject({
   object: z.literal('text_completion'),
   choices: z.array(textChoice),
   usage: z.nullish(usage),
-  flinch: z.optional(chunkFlinch),
+  flinch: z.optional(CHUNK_FLINCH),
 });
 
 /** `POST /v1/responses` without `stream`. */
@@ -158,7 +102,7 @@ export const response = z.looseObject({
   model: z.string(),
   output: z.array(z.looseObject({ type: z.string() })),
   usage: z.nullish(z.looseObject({ input_tokens: z.int(), output_tokens: z.int(), total_tokens: z.int() })),
-  flinch: wholeFlinch,
+  flinch: WHOLE_FLINCH,
 });
 
 /** The `data:` of an event of the same streamed: OpenAI's, with `flinch` beside what deltas add. */
@@ -166,7 +110,7 @@ export const responseEvent = z.looseObject({
   type: z.string(),
   sequence_number: z.int(),
   response: z.optional(response),
-  flinch: z.optional(chunkFlinch),
+  flinch: z.optional(CHUNK_FLINCH),
 });
 
 /** `POST /beta/litellm_basic_guardrail_api`: LiteLLM's answer, with what is known of the texts. */
@@ -178,7 +122,7 @@ export const guardrail = z.object({
     /** Why no text was scored. */
     reason: z.optional(z.string()),
     texts: z.array(
-      z.object({ model: z.string(), guard: createdShape.guard, verdict, flagged: z.array(stepFlagged) }),
+      z.extend(z.pick(WHOLE_FLINCH, { guard: true, flagged: true, verdict: true }), { model: z.string() }),
     ),
   }),
 });

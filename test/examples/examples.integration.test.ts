@@ -148,6 +148,18 @@ describe('examples/', () => {
     expect(attempts.at(-1)).toMatch(/… checked\n.*\b301\.\n$/s);
   });
 
+  it('langgraph.js runs its node again until nothing is flagged', async () => {
+    const outcome = await run('langgraph.js');
+    expectClean(outcome);
+    const attempts = outcome.stdout.split(/^(?=Attempt)/m);
+    expect(attempts.length).toBeGreaterThan(1);
+    for (const attempt of attempts.slice(0, -1)) expect(attempt).toMatch(/⚑ risk 0\.\d{3}: .*48 \* 7 = 346/);
+    expect(attempts.at(-1)).toMatch(/answer not flagged\n\n.*\b301\.\n$/s);
+    const { code, stdout, stderr } = await run('langgraph.js', [`${gateway.url}/nowhere`]);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^404 there is nothing at .*\/nowhere\/v1\//);
+  });
+
   it('rxjs-policy.js goes by its own choice, and shows what is settled alone', async () => {
     const outcome = await run('rxjs-policy.js', []);
     expectClean(outcome);

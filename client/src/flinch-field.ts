@@ -1,0 +1,61 @@
+import * as z from 'zod/mini';
+import { GENERATION_EVENTS } from './schemas.js';
+
+/** The field `flinch` that the server puts next to OpenAI's `choices`. Here as in schemas.ts, `zod/mini`. */
+
+const { shape: tokenShape } = GENERATION_EVENTS['token.delta'];
+const { shape: scoreShape } = GENERATION_EVENTS['score.delta'];
+const { guard } = GENERATION_EVENTS['generation.created'].shape;
+const { verdict } = GENERATION_EVENTS['generation.done'].shape;
+
+const token = z.object({
+  index: tokenShape.index,
+  id: tokenShape.id,
+  text: tokenShape.text,
+  part: tokenShape.part,
+  part_text: tokenShape.part_text,
+  call: tokenShape.call,
+  logprob: tokenShape.logprob,
+  inserted: tokenShape.inserted,
+  scores: z.optional(scoreShape.scores),
+  risk: scoreShape.risk,
+  skipped: scoreShape.skipped,
+  reason: scoreShape.reason,
+  missing: scoreShape.missing,
+  rival: scoreShape.rival,
+});
+
+const PLACE = { response_id: true, offset: true } as const;
+const stepDone = z.omit(GENERATION_EVENTS['step.done'], PLACE);
+const stepFlagged = z.omit(GENERATION_EVENTS['step.flagged'], PLACE);
+const rollbackDone = z.omit(GENERATION_EVENTS['rollback.done'], PLACE);
+const scorerMismatch = z.omit(GENERATION_EVENTS['scorer.mismatch'], PLACE);
+
+/** What the guard has found. */
+export const COMPLETION_EVENT = z.discriminatedUnion('type', [
+  z.omit(GENERATION_EVENTS['spike.detected'], PLACE),
+  stepDone,
+  stepFlagged,
+  z.omit(GENERATION_EVENTS['rollback.started'], PLACE),
+  rollbackDone,
+  scorerMismatch,
+]);
+
+/** Of a chunk: what has become known since the one before. */
+export const CHUNK_FLINCH = z.object({
+  guard: z.optional(guard),
+  tokens: z.array(token),
+  events: z.optional(z.array(COMPLETION_EVENT)),
+  verdict,
+});
+
+/** Of a whole answer: all that is known of it. */
+export const WHOLE_FLINCH = z.object({
+  guard,
+  tokens: z.array(token),
+  steps: z.optional(z.array(stepDone)),
+  flagged: z.optional(z.array(stepFlagged)),
+  rollbacks: z.optional(z.array(rollbackDone)),
+  mismatches: z.optional(z.array(scorerMismatch)),
+  verdict,
+});

@@ -7,6 +7,9 @@ import { type GuardrailRequest, guardrailSchema } from '../requests/guardrail-re
 import { type KeptPrompt, KeptPrompts } from './kept-prompts.js';
 import { type ScoredText, type ScoringOptions, scoreText } from './score-text.js';
 
+/** OpenAI's limit of choices. */
+const MAX_SCORED = 128;
+
 /** What the API calls the fields of a generation. */
 const NAMES = {
   model: 'additional_provider_specific_params.model',
@@ -35,6 +38,7 @@ export function guardrail(options: ScoringOptions): RequestHandler {
       res.json(unscored(request, 'the response has no text'));
       return;
     }
+    checkNumber(written);
     const model = modelOf(request, options.models);
     const prompt = request.structured_messages ? request : call ? prompts.find(name, call) : null;
     const { structured_messages: messages, tools } = checkPrompt(prompt);
@@ -89,6 +93,12 @@ function modelOf({ additional_provider_specific_params: params }: GuardrailReque
   if (model !== undefined) return model;
   const names = all.map(({ name }) => name).join(', ');
   throw new ApiError(400, 'invalid_value', `${NAMES.model}: required, one of ${names}`, NAMES.model);
+}
+
+/** @throws ApiError 400: each is as much work as a request */
+function checkNumber({ length }: readonly string[]): void {
+  if (length <= MAX_SCORED) return;
+  throw new ApiError(400, 'invalid_value', `texts: at most ${MAX_SCORED} are scored`, 'texts');
 }
 
 function checkPrompt(prompt: KeptPrompt | null) {

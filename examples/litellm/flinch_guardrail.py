@@ -156,7 +156,8 @@ class Scoring:
             self.changed.set()
             if not self.task:
                 self.task = asyncio.create_task(self.run())
-                await self.ready.wait()
+                if self.guardrail.fails_closed:
+                    await self.ready.wait()
 
     async def finish(self) -> None:
         self.ended = True

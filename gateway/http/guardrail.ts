@@ -15,6 +15,7 @@ const NAMES = {
   model: 'additional_provider_specific_params.model',
   messages: 'structured_messages',
   text: 'texts',
+  max_tokens: 'texts',
 };
 
 /**

@@ -10,8 +10,8 @@ import type { GivenText } from './given-text.js';
 
 /** Characters that are tokenised at once: other work of the process comes in between. */
 const CHARACTERS_AT_ONCE = 4096;
-/** Of a word, which is tokenised again with each part of it. */
-const MAX_WORD = 8192;
+/** Whose tokens are not settled: of a word, or of any text where it is unknown when a token is final. */
+const MAX_WAITING = 8192;
 
 export interface GivenWriterOptions {
   readonly text: GivenText;
@@ -45,7 +45,7 @@ export class GivenWriter implements BranchWriter {
         for (let over = false; !over; await setImmediate()) {
           const part = await text.read(CHARACTERS_AT_ONCE);
           over = part === null;
-          if (tokenizer.units && retokenizer.waiting.length > MAX_WORD) throw tooLong();
+          if (retokenizer.waiting.length > MAX_WAITING) throw tooLong();
           for (const token of over ? retokenizer.end() : retokenizer.push(part ?? '')) {
             if (!gate.open) await gate.opened();
             if (subscriber.closed) return;
@@ -74,8 +74,10 @@ export class GivenWriter implements BranchWriter {
   close(): void {}
 }
 
-const tooLong = (): ApiError =>
-  new ApiError(400, 'invalid_value', `text: has a word of more than ${MAX_WORD} characters`, 'text');
+function tooLong(): ApiError {
+  const problem = `text: the tokens of more than ${MAX_WAITING} characters are not settled, as in a long word`;
+  return new ApiError(400, 'invalid_value', problem, 'text');
+}
 
 function noRoom(promptTokens: number, room: number): ApiError {
   const problem = `text: more than the ${room} tokens that are left in the context after the prompt of ${promptTokens}`;

@@ -14,11 +14,18 @@ import { RESPONSES } from '#gateway/http/responses.js';
 import { GovernedModels } from '#gateway/models/governed-models.js';
 import { Models } from '#gateway/models/models.js';
 import { Policies } from '#gateway/policy/policies.js';
+import { parse } from '#gateway/requests/generation-request.js';
+import { guardrailSchema } from '#gateway/requests/guardrail-request.js';
 import { StreamConnection } from '#gateway/websocket/connection.js';
 import { ScriptedModel } from '../../support/scripted-model.js';
 import type { Target } from '../target.js';
 
-const APIS = { chat: CHAT_COMPLETIONS, completion: COMPLETIONS, response: RESPONSES };
+const READERS: readonly ((body: unknown) => string)[] = [
+  ...[CHAT_COMPLETIONS, COMPLETIONS, RESPONSES].map(
+    (api) => (body: unknown) => api.read(body).generation.model,
+  ),
+  (body) => parse(guardrailSchema, body).input_type,
+];
 
 /** A body that is JSON is a request of each API, or is refused by an error that names the field. */
 const httpBody: Target = {
@@ -26,10 +33,9 @@ const httpBody: Target = {
   run: (input) => {
     const body = jsonOf(input);
     if (body === undefined) return;
-    for (const api of Object.values(APIS)) {
+    for (const read of READERS) {
       try {
-        const { generation } = api.read(body);
-        expect(typeof generation.model).toBe('string');
+        expect(typeof read(body)).toBe('string');
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         const { code, param, message } = error.body;

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import type { Workers, WorkersOptions } from '../../gateway/workers/start-workers.js';
 import { DEVICE_CHOICES } from '../engine/device.js';
 import { PRECISIONS } from '../engine/precision.js';
+import { checkPort } from './check-port.js';
 import { formatDevices } from './devices.js';
 import { heading } from './format.js';
 import { ModelOption } from './model-option.js';
@@ -112,7 +113,9 @@ async function serve(options: ServeOptions): Promise<void> {
   // The gateway is a part of its own: other commands do not load it.
   const { checkAccess, Metrics, startWorkers } = await import('../../gateway/index.js');
   const { LogWriter } = await import('../../gateway/log-writer.js');
-  checkAccess(config, process.env); // before large models are read
+  // Before large models are read.
+  checkAccess(config, process.env);
+  for (const { port, host } of [config.listen, config.metrics, config.health]) await checkPort(port, host);
   const metrics = new Metrics();
   const log = new LogWriter(2, (lines) => metrics.logDropped(lines));
   const logger = pino({ level: config.log.level, base: { pid: process.pid } }, log);

@@ -85,10 +85,10 @@ describe('flinch serve', () => {
     expect(pids.map(isAlive)).toEqual([false, false]);
   });
 
-  it('says that the port is taken', async () => {
+  it('says that the port is taken, before it opens a model', async () => {
     const running = start(['serve', '--port', '0', '--log-level', 'silent']);
     const { port } = new URL(await address(running.stdout));
-    expect(await flinch(['serve', '--port', port])).toMatchObject({
+    expect(await flinch(['serve', '--port', port, '--model', '/no/such/model'])).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^flinch: \S+ is in use by another program; .*--port/),
     });

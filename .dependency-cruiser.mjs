@@ -34,6 +34,9 @@ const ROOMS = {
   'client/src': [],
   // What is built on it, for LangChain.
   'client/langchain': ['client/src'],
+  // What is built on it, for the AI SDK and for React.
+  'client/ai-sdk': ['client/src'],
+  'client/react': ['client/src', 'client/ai-sdk'],
 
   // The gateway.
   'gateway/errors': ['src'],
@@ -56,10 +59,10 @@ const ROOMS = {
   'gateway/websocket': ['src', 'gateway', 'client/src'],
   'gateway/workers': ['src', 'gateway'],
   'gateway/api': ['src', 'gateway', 'client/src'],
-  'gateway/web': ['client/src', 'src/risk/risk-scale'],
+  'gateway/web': ['client/src'],
 
   // The command, and the packages that nothing imports.
-  'src/cli': ['src', 'gateway'],
+  'src/cli': ['src', 'gateway', 'client/src'],
   'bench/src': ['src/internals', 'src/index', 'gateway/index', 'client/src'],
 };
 

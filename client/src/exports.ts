@@ -21,4 +21,5 @@ export type { GuardRequest } from './guard-request.js';
 export type { Observable } from './observable.js';
 export { ProtocolError, readEvent } from './read-event.js';
 export type { GenerationRequest, Message } from './requests.js';
+export * from './risk-scale.js';
 export type { StreamOptions } from './stream-client.js';

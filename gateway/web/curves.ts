@@ -1,6 +1,5 @@
-import { type Answer, isOver } from 'flinch-client';
+import { type Answer, isOver, riskHeight } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
-import { riskHeight } from '#src/risk/risk-scale.js';
 import { axisRoom, axisTicks, HEIGHT } from './axis.js';
 import { Bars } from './bars.js';
 import { fullScale, strength } from './colour.js';

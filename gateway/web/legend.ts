@@ -1,7 +1,5 @@
-import type { Answer } from 'flinch-client';
-import { isOver } from 'flinch-client';
+import { type Answer, formatRisk, isOver } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
-import { formatRisk } from '#src/risk/risk-scale.js';
 import type { RiskLevel } from './colour.js';
 import { element, setText } from './dom.js';
 import { type Scale, skippedTokens, strongest } from './queries.js';

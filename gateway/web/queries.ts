@@ -4,11 +4,12 @@ import {
   type Flag,
   type GuardRequest,
   type Rollback,
+  rankWords,
+  riskStrength,
   type Step,
   type Token,
 } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
-import { rankWords, riskStrength } from '#src/risk/risk-scale.js';
 import { fullScale, strength } from './colour.js';
 import type { MarkedRange } from './markdown.js';
 

@@ -1,6 +1,5 @@
-import { type Answer, isOver } from 'flinch-client';
+import { type Answer, isOver, verdictWords } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
-import { verdictWords } from '#src/risk/risk-scale.js';
 import { lagTokens, methodsOf, skippedTokens, unscoredTokens } from './queries.js';
 import { type Exchange, tokensPerSecond } from './session.js';
 import { countTokens, finishWords, METHOD_WORDS } from './words.js';

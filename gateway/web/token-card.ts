@@ -1,6 +1,5 @@
-import type { Answer, Token } from 'flinch-client';
+import { type Answer, formatRisk, rankWords, type Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
-import { formatRisk, rankWords } from '#src/risk/risk-scale.js';
 import { element } from './dom.js';
 import { methodsOf, ratedPer, riskOf, scaleOf, scoreOf, stepAt } from './queries.js';
 import { formatProbability, formatScore, METHOD_WORDS, visibleText } from './words.js';

@@ -1,6 +1,5 @@
-import { type Answer, isOver, type Token } from 'flinch-client';
+import { type Answer, isOver, rankWords, type Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
-import { rankWords } from '#src/risk/risk-scale.js';
 import { riskLevel } from './colour.js';
 import { element } from './dom.js';
 import { riskOf, rollbackAt, type Scale, scoreOf, scoreState, stepAt } from './queries.js';

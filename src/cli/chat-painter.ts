@@ -1,6 +1,6 @@
 import chalk from 'chalk';
+import { rankWords, riskStrength, verdictWords } from 'flinch-client';
 import type { Guard } from '../guard/guard.js';
-import { rankWords, riskStrength, verdictWords } from '../risk/risk-scale.js';
 import type {
   FlaggedEvent,
   GuardEvent,

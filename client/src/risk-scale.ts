@@ -1,4 +1,4 @@
-/** Where risks are on a scale that the page, its charts and the terminal share. */
+/** Where risks are on a scale that the page, its charts, the terminal and other front ends share. */
 
 /** At the top of the scale one ordinary token in a thousand would be. */
 const TOP_TAIL = 1e-3;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatRisk, rankWords, riskHeight, riskStrength, verdictWords } from '#src/risk/risk-scale.js';
+import { formatRisk, rankWords, riskHeight, riskStrength, verdictWords } from '#client/risk-scale.js';
 
 describe('the scale of risks', () => {
   it('has the same room for each factor of ten beyond a risk', () => {

@@ -1,0 +1,99 @@
+import { CHUNK_FLINCH, COMPLETION_EVENT, GENERATION_EVENTS, WHOLE_FLINCH } from 'flinch-client/protocol';
+import * as z from 'zod/mini';
+import { type FlinchDataPart, stepPart, verdictPart } from './data-parts.js';
+import type { FlinchMetadata, NoVerdict } from './metadata.js';
+
+/** A newer server may send more. */
+const unknownEvent = z.object({
+  type: z.pipe(
+    z.string().check(z.refine((type) => !Object.hasOwn(GENERATION_EVENTS, type))),
+    z.transform(() => 'unknown' as const),
+  ),
+});
+
+const events = z.optional(z.array(z.union([COMPLETION_EVENT, unknownEvent])));
+const chunk = z.object({ flinch: z.optional(z.extend(CHUNK_FLINCH, { events })) });
+const whole = z.object({ flinch: z.optional(WHOLE_FLINCH) });
+
+/** What a server says of one answer beside its text, put together. */
+export class AnswerRecord {
+  readonly #answer = crypto.randomUUID();
+  readonly #known: Omit<FlinchMetadata, 'verdict'> = {
+    guard: null,
+    tokens: [],
+    steps: [],
+    flagged: [],
+    rollbacks: [],
+    mismatches: [],
+  };
+  #verdict: FlinchMetadata['verdict'] | null = null;
+  #readable = true;
+
+  /** @returns what is settled by a chunk of the stream */
+  addChunk(raw: unknown): FlinchDataPart[] {
+    const { flinch } = this.#read(chunk, raw);
+    this.#known.guard = flinch?.guard ?? this.#known.guard;
+    this.#verdict = flinch?.verdict ?? this.#verdict;
+    for (const token of flinch?.tokens ?? []) this.#known.tokens[token.index] = token;
+    return (flinch?.events ?? []).flatMap((event) => this.#addEvent(event));
+  }
+
+  /** @returns its steps */
+  addWhole(raw: unknown): FlinchDataPart[] {
+    const { flinch } = this.#read(whole, raw);
+    const { verdict = null, ...known } = flinch ?? {};
+    Object.assign(this.#known, known);
+    this.#verdict = verdict;
+    const settled = [...this.#known.steps, ...this.#known.flagged.filter(endsAnswer)];
+    return settled.map((step) => stepPart(this.#answer, step, this.#known));
+  }
+
+  get metadata(): FlinchMetadata {
+    return { ...this.#known, verdict: this.#verdictNow };
+  }
+
+  get verdictPart(): FlinchDataPart {
+    return verdictPart(this.#answer, this.#verdictNow);
+  }
+
+  #addEvent(event: z.output<typeof COMPLETION_EVENT> | z.output<typeof unknownEvent>): FlinchDataPart[] {
+    switch (event.type) {
+      case 'step.done':
+        this.#known.steps.push(event);
+        return [stepPart(this.#answer, event, this.#known)];
+      case 'step.flagged':
+        this.#known.flagged.push(event);
+        return endsAnswer(event) ? [stepPart(this.#answer, event, this.#known)] : [];
+      case 'rollback.done':
+        this.#known.rollbacks.push(event);
+        return [];
+      case 'scorer.mismatch':
+        this.#known.mismatches.push(event);
+        return [];
+      default:
+        return [];
+    }
+  }
+
+  #read<T extends { flinch?: unknown }>(schema: z.ZodMiniType<T>, raw: unknown): T | { flinch?: undefined } {
+    const { success, data } = schema.safeParse(raw);
+    // A chunk that is no object is the provider's to complain of.
+    this.#readable &&= success || typeof raw !== 'object';
+    return data ?? {};
+  }
+
+  /** What could not be read may have been a flag: then there is no clean verdict. */
+  get #verdictNow(): FlinchMetadata['verdict'] {
+    if (!this.#readable) return none('protocol_error');
+    if (this.#verdict) return this.#verdict;
+    const { guard } = this.#known;
+    if (guard === null) return none('no_flinch');
+    return none(guard.enabled ? 'no_verdict' : 'guard_off');
+  }
+}
+
+/** Nothing more is said of a step that the guard stopped at. If it was held, it is not in the text. */
+const endsAnswer = ({ action, text }: FlinchMetadata['flagged'][number]): boolean =>
+  action === 'stop' && text !== '';
+
+const none = (reason: NoVerdict['reason']): NoVerdict => ({ flagged: null, risk: null, reason });

@@ -1,0 +1,67 @@
+import type { Method, Part } from 'flinch-client';
+import type { FlinchMetadata, FlinchToken, FlinchVerdict } from './metadata.js';
+
+/** A step of an answer, once it is settled. */
+export interface FlinchStep {
+  /** Of the answer: the same in all of its parts. A message has an answer for each call of the model. */
+  answer: string;
+  /** Counts the steps of the answer from 0. */
+  step: number;
+  /** Joined with that of the other steps it is the text of the answer; steps with a `part` do not belong to it. */
+  text: string;
+  part?: Part;
+  /** `null` if it is unknown, because a token has no score or there is no risk yet. That is not clean. */
+  flagged: boolean | null;
+  /** Share of ordinary steps that score lower, from 0 to 1. */
+  risk: number | null;
+  /** A token or step whose risk is at least 1 − `rate` is conspicuous. */
+  rate: number;
+  /** The score that `risk` is the rank of. */
+  method: Method;
+  tokens: { text: string; risk: number | null }[];
+  /** Texts that the guard took back and replaced by this step, in order. */
+  struck: string[];
+}
+
+/** The verdict on an answer, at its end. */
+export type FlinchAnswerVerdict = FlinchVerdict & { answer: string };
+
+/** The data parts of a message: `UIMessage<unknown, FlinchDataParts>`. */
+export type FlinchDataParts = { 'flinch-step': FlinchStep; 'flinch-verdict': FlinchAnswerVerdict };
+
+/** As a `UIMessageStreamWriter` writes them. */
+export type FlinchDataPart = {
+  [Name in keyof FlinchDataParts]: { type: `data-${Name}`; id: string; data: FlinchDataParts[Name] };
+}[keyof FlinchDataParts];
+
+type Settled = FlinchMetadata['steps' | 'flagged'][number];
+type Given = Pick<FlinchMetadata, 'guard' | 'tokens' | 'rollbacks'>;
+
+/** @param settled the last that is said of the step */
+export function stepPart(answer: string, settled: Settled, given: Given): FlinchDataPart {
+  const { step, from, to, text, part, risk, method, unscored = 0 } = settled;
+  const flagged = settled.type === 'step.flagged' || settled.flagged;
+  const judged = risk !== null && unscored === 0;
+  const replaced = given.rollbacks.filter((each) => each.step === step && each.outcome === 'replaced');
+  return {
+    type: 'data-flinch-step',
+    id: `${answer}/step-${step}`,
+    data: {
+      ...{ answer, step, text, ...(part && { part }) },
+      flagged: flagged || (judged ? false : null),
+      ...{ risk, rate: given.guard?.rate ?? 0, method },
+      tokens: given.tokens
+        .slice(from, to)
+        .map((token) => ({ text: textOf(token), risk: token.risk?.[method] ?? null })),
+      struck: replaced.map(({ candidates }) => candidates[0]?.text ?? ''),
+    },
+  };
+}
+
+const textOf = ({ text, part, part_text }: FlinchToken): string => (part ? (part_text ?? '') : text);
+
+export const verdictPart = (answer: string, verdict: FlinchVerdict): FlinchDataPart => ({
+  type: 'data-flinch-verdict',
+  id: `${answer}/verdict`,
+  data: { answer, ...verdict },
+});

@@ -1,0 +1,34 @@
+import type { GuardRequest } from 'flinch-client';
+
+type ProviderOptions = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** As `@ai-sdk/openai-compatible` names the options of a provider. */
+const optionNames = (provider: string): readonly [string, string] => {
+  const name = provider.split('.')[0]?.trim() ?? '';
+  return [name, name.replace(/[_-]([a-z])/g, (_, letter: string) => letter.toUpperCase())];
+};
+
+/** Options with `guard`, unless the call has its own. OpenAI-compatible providers send what they do not know. */
+export function withGuard(
+  options: ProviderOptions | undefined,
+  provider: string,
+  guard: GuardRequest,
+): Record<string, Record<string, unknown>> {
+  const names = optionNames(provider);
+  const own = names.some((name) => options?.[name]?.guard !== undefined);
+  const [, key] = names;
+  return { ...options, ...(!own && { [key]: { ...options?.[key], guard: { ...guard } } }) };
+}
+
+/**
+ * A guard that was asked for and not sent would be silently weaker.
+ * @param body of the request as the provider tells it; text or an object
+ * @throws if it has no `guard`
+ */
+export function assertGuardSent(body: unknown, provider: string): void {
+  const sent: unknown = typeof body === 'string' ? JSON.parse(body) : body;
+  if (typeof sent !== 'object' || sent === null || 'guard' in sent) return;
+  throw new Error(
+    `guard: the provider "${provider}" did not send it. Use createOpenAICompatible, or set a policy in the gateway`,
+  );
+}

@@ -1,0 +1,113 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import {
+  createUIMessageStream,
+  readUIMessageStream,
+  streamText,
+  type UIMessage,
+  wrapLanguageModel,
+} from 'ai';
+import { type FlinchDataParts, flinchMiddleware, type GuardRequest } from 'flinch-ai-sdk';
+import { describe, expect, it } from 'vitest';
+import { useFolder } from '../../support/cli.js';
+import { useGateway } from '../../support/gateway.js';
+import { calibratedReasoner } from '../../support/guarded-model.js';
+import { kill } from '../../support/process.js';
+import { LONG_QUESTION } from '../../support/requests.js';
+
+const folder = useFolder();
+/** Of the steps of its answers some have scores above three quarters of these ordinary ones, some below. */
+const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.0015));
+
+type Message = UIMessage<unknown, FlinchDataParts>;
+
+/** A message as a server streams it to a page, in each of its states. */
+async function* messages(prompt: string, guard: GuardRequest): AsyncGenerator<Message> {
+  const provider = createOpenAICompatible({ name: 'flinch', baseURL: `${gateway.url}/v1` });
+  const stream = createUIMessageStream<Message>({
+    execute: ({ writer }) => {
+      const middleware = flinchMiddleware({ guard, onData: (part) => writer.write(part) });
+      const model = wrapLanguageModel({ model: provider('reasoner'), middleware });
+      const result = streamText({ model, prompt, temperature: 1, seed: 2, maxRetries: 0, onError: () => {} });
+      writer.merge(result.toUIMessageStream());
+    },
+  });
+  yield* readUIMessageStream<Message>({ stream, onError: () => {} });
+}
+
+const stepsOf = ({ parts }: Message) =>
+  parts.flatMap((part) => (part.type === 'data-flinch-step' ? [part.data] : []));
+const verdictsOf = ({ parts }: Message) =>
+  parts.flatMap((part) => (part.type === 'data-flinch-verdict' ? [part.data] : []));
+
+async function last(states: AsyncIterable<Message>): Promise<Message> {
+  let message: Message | null = null;
+  for await (const state of states) message = state;
+  return message!;
+}
+
+const textOf = ({ parts }: Message): string =>
+  parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
+
+const rollback = {
+  action: 'rollback',
+  rate: 0.5,
+  max_rollbacks: 3,
+  candidates: 2,
+  choose: 'uncertainty',
+} as const;
+const QUESTION = 'What is 12 + 30 - 5?';
+
+describe('the message that useChat has', () => {
+  it.each(['annotate', 'rollback', 'reflect'] as const)(
+    'has all steps of the text, with %s',
+    async (action) => {
+      const message = await last(messages(QUESTION, { ...rollback, action }));
+      const steps = stepsOf(message);
+      expect(steps.length).toBeGreaterThan(1);
+      expect(steps.map(({ text }) => text).join('')).toBe(textOf(message));
+      for (const { text, tokens } of steps) expect(tokens.map((token) => token.text).join('')).toBe(text);
+      expect(steps.some(({ flagged }) => flagged)).toBe(true);
+      const [verdict, ...more] = verdictsOf(message);
+      expect(more).toEqual([]);
+      expect(verdict).toMatchObject({ risk: expect.any(Number), reason: null, answer: steps[0]!.answer });
+    },
+  );
+
+  it('has what a rollback took back beside the step that replaced it, and never in the text', async () => {
+    const message = await last(messages(QUESTION, rollback));
+    const replaced = stepsOf(message).filter(({ struck }) => struck.length > 0);
+    expect(replaced.length).toBeGreaterThan(0);
+    for (const { struck, text } of replaced) {
+      expect(struck).not.toContain(text);
+      for (const gone of struck) expect(textOf(message)).not.toContain(gone);
+    }
+  });
+
+  it('has a step at which the guard stopped', async () => {
+    const message = await last(messages(QUESTION, { ...rollback, action: 'stop' }));
+    expect(stepsOf(message).at(-1)).toMatchObject({ flagged: true });
+    expect(verdictsOf(message)).toMatchObject([{ flagged: true, reason: 'stopped' }]);
+  });
+
+  it('gets each step while the rest is written', async () => {
+    let first: string | null = null;
+    let text = '';
+    for await (const message of messages(QUESTION, {})) {
+      text = textOf(message);
+      if (stepsOf(message).length > 0) first ??= text;
+    }
+    expect(text.startsWith(first ?? '?')).toBe(true);
+    expect(first?.length).toBeLessThan(text.length);
+  });
+
+  it('has no clean verdict if scoring fails', async () => {
+    let killed = false;
+    let message: Message | null = null;
+    for await (message of messages(LONG_QUESTION, {})) {
+      if (!killed && stepsOf(message).length > 0) kill(gateway.engine.status().score.pid);
+      killed ||= stepsOf(message).length > 0;
+    }
+    expect(killed).toBe(true);
+    expect(verdictsOf(message!)).toMatchObject([{ flagged: null, reason: 'no_verdict' }]);
+  });
+});

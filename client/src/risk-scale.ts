@@ -16,6 +16,17 @@ export const riskHeight = (risk: number): number =>
 export const riskStrength = (risk: number, rate: number): number =>
   Math.min(1, riskHeight(risk) / riskHeight(1 - Math.min(rate, WIDEST_RATE))) ** 2;
 
+/** How doubtful a step is; each has a line of its own. `unknown`: it was not rated. */
+export type RiskLevel = 'unknown' | 'calm' | 'slight' | 'raised' | 'high' | 'flagged';
+
+export function riskLevel(risk: number | null, flagged: boolean): RiskLevel {
+  if (flagged) return 'flagged';
+  if (risk === null) return 'unknown';
+  if (risk >= 0.95) return 'high';
+  if (risk >= 0.8) return 'raised';
+  return risk >= 0.5 ? 'slight' : 'calm';
+}
+
 /** A risk in percent. Near 1 its distance to 1 is what counts, and 100 % would say too much. */
 export function formatRisk(risk: number): string {
   const tail = 1 - risk;
@@ -42,6 +53,10 @@ const UNKNOWN_WORDS: Readonly<Record<string, string>> = {
   scorer_mismatch: 'the scorer does not match the server',
   too_few_answers: 'too few ordinary answers are known',
   empty: 'there is no text',
+  guard_off: 'the guard is off',
+  no_verdict: 'it ended without a verdict',
+  no_flinch: 'the server is not flinch',
+  protocol_error: 'the scores cannot be read',
 };
 
 /** The verdict on a whole answer, in words. */

@@ -21,14 +21,3 @@ export const fullScale = (method: Method, strongestScore: number | null): number
 /** How strongly to colour a score, 0 to 1. A negative score (the nudge helped) counts as 0. */
 export const strength = (score: number, full: number): number =>
   full > 0 ? Math.min(1, Math.max(0, score / full)) : 0;
-
-/** How doubtful a step is; each has a line of its own. `unknown`: it was not rated. */
-export type RiskLevel = 'unknown' | 'calm' | 'slight' | 'raised' | 'high' | 'flagged';
-
-export function riskLevel(risk: number | null, flagged: boolean): RiskLevel {
-  if (flagged) return 'flagged';
-  if (risk === null) return 'unknown';
-  if (risk >= 0.95) return 'high';
-  if (risk >= 0.8) return 'raised';
-  return risk >= 0.5 ? 'slight' : 'calm';
-}

@@ -1,6 +1,5 @@
-import { type Answer, formatRisk, isOver } from 'flinch-client';
+import { type Answer, formatRisk, isOver, type RiskLevel } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
-import type { RiskLevel } from './colour.js';
 import { element, setText } from './dom.js';
 import { type Scale, skippedTokens, strongest } from './queries.js';
 import { formatScore, LEVEL_WORDS } from './words.js';

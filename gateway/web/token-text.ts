@@ -1,6 +1,5 @@
-import { type Answer, isOver, rankWords, type Token } from 'flinch-client';
+import { type Answer, isOver, rankWords, riskLevel, type Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
-import { riskLevel } from './colour.js';
 import { element } from './dom.js';
 import { riskOf, rollbackAt, type Scale, scoreOf, scoreState, stepAt } from './queries.js';
 import { Strikes } from './struck-text.js';

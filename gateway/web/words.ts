@@ -1,5 +1,5 @@
+import type { RiskLevel } from 'flinch-client';
 import type { FinishReason, Method, Part } from 'flinch-client/protocol';
-import type { RiskLevel } from './colour.js';
 
 export const METHOD_WORDS: Readonly<Record<Method, { name: string; noun: string; meaning: string }>> = {
   adversarial: {

@@ -1,12 +1,11 @@
-import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startScript, useFolder } from '../support/cli.js';
 import { useGateway } from '../support/gateway.js';
-import { bytesOf, installPackages, linkPackage } from '../support/installed-packages.js';
+import { bytesOf, COMPILED, compile, installPackages, linkPackage } from '../support/installed-packages.js';
 
 /** As a browser would load it; fails at an import that a browser does not have. */
 async function bundle(entry: string, conditions: string[] = []): Promise<Uint8Array> {
@@ -79,36 +78,6 @@ const { status } = await firstValueFrom(client.state);
 client.close();
 console.log(status === 'open' && first === 'generation.created' ? text : 'wrong');
 `;
-/** Declares what is used of Node, so that no other types are needed. */
-const NODE = 'declare const process: { argv: string[] };\n';
-
-/** Compiles `program.ts`, as both runtimes and bundlers resolve packages, and leaves `program.js`. */
-function compile(folder: string, program: string): { stdout: string; status: number | null }[] {
-  writeFileSync(join(folder, 'program.ts'), `${NODE}${program}`);
-  return [
-    ['bundler', 'esnext'],
-    ['nodenext', 'nodenext'],
-  ].map(([moduleResolution, module]) => {
-    const compilerOptions = {
-      target: 'es2023',
-      lib: ['es2023', 'dom'],
-      types: [],
-      strict: true,
-      skipLibCheck: false,
-      module,
-      moduleResolution,
-    };
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }));
-    const tsc = resolve('node_modules/typescript/bin/tsc');
-    const { stdout, status } = spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8' });
-    return { stdout, status };
-  });
-}
-
-const compiled = [
-  { stdout: '', status: 0 },
-  { stdout: '', status: 0 },
-];
 
 describe('flinch-client, installed from its tarball', () => {
   beforeAll(() => {
@@ -125,7 +94,7 @@ describe('flinch-client, installed from its tarball', () => {
     ['alone', alone, ALONE],
     ["with the application's rxjs", withRxjs, WITH_RXJS],
   ])('has types and runs %s', async (_how, folder, program) => {
-    expect(compile(folder, program)).toEqual(compiled);
+    expect(compile(folder, program)).toEqual(COMPILED);
     const script = join(folder, 'program.js');
     const outcome = await startScript(script, [gateway.url]).finished;
     expect(outcome).toMatchObject({ code: 0, stderr: '' });
@@ -149,7 +118,7 @@ describe('flinch-client, installed from its tarball', () => {
       const type: number = event.type;
       console.log(event.type, Object.keys(properties ?? {}).length);
     `;
-    expect(compile(withRxjs, program)).toEqual(compiled);
+    expect(compile(withRxjs, program)).toEqual(COMPILED);
     const outcome = await startScript(join(withRxjs, 'program.js'), []).finished;
     expect(outcome).toMatchObject({ code: 0, stdout: 'heartbeat 12\n' });
   });

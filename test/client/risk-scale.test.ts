@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { formatRisk, rankWords, riskHeight, riskStrength, verdictWords } from '#client/risk-scale.js';
+import {
+  formatRisk,
+  rankWords,
+  riskHeight,
+  riskLevel,
+  riskStrength,
+  verdictWords,
+} from '#client/risk-scale.js';
 
 describe('the scale of risks', () => {
   it('has the same room for each factor of ten beyond a risk', () => {
@@ -45,5 +52,13 @@ describe('the verdict in words', () => {
     [{ flagged: null, risk: 0.4, reason: 'unscored_tokens' }, 'answer not judged: some tokens have no score'],
   ])('%j', (verdict, words) => {
     expect(verdictWords(verdict)).toBe(words);
+  });
+});
+
+describe('the line under a step', () => {
+  it('has a level for its risk, and one for a flag whatever the risk', () => {
+    const levels = [null, 0, 0.5, 0.8, 0.95].map((risk) => riskLevel(risk, false));
+    expect(levels).toEqual(['unknown', 'calm', 'slight', 'raised', 'high']);
+    expect(riskLevel(0.3, true)).toBe('flagged');
   });
 });

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -51,3 +51,40 @@ export const bytesOf = (folder: string): number =>
     const path = join(folder, entry.name);
     return sum + (entry.isFile() ? lstatSync(path).size : bytesOf(path));
   }, 0);
+
+/** Declares what is used of Node, so that no other types are needed. */
+const NODE = 'declare const process: { argv: string[] };\n';
+
+/** Compiles `program.ts`, as both runtimes and bundlers resolve packages, and leaves `program.js`. */
+export function compile(
+  folder: string,
+  program: string,
+  options: { readonly skipLibCheck?: boolean } = {},
+): { stdout: string; status: number | null }[] {
+  writeFileSync(join(folder, 'program.ts'), `${NODE}${program}`);
+  return [
+    ['bundler', 'esnext'],
+    ['nodenext', 'nodenext'],
+  ].map(([moduleResolution, module]) => {
+    const compilerOptions = {
+      target: 'es2023',
+      lib: ['es2023', 'dom'],
+      types: [],
+      strict: true,
+      skipLibCheck: false,
+      module,
+      moduleResolution,
+      ...options,
+    };
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }));
+    const tsc = resolve('node_modules/typescript/bin/tsc');
+    const { stdout, status } = spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8' });
+    return { stdout, status };
+  });
+}
+
+/** What {@link compile} returns of a program without errors. */
+export const COMPILED = [
+  { stdout: '', status: 0 },
+  { stdout: '', status: 0 },
+];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fullScale, riskLevel, strength } from '#gateway/web/colour.js';
+import { fullScale, strength } from '#gateway/web/colour.js';
 import { USUAL_METHODS } from '#gateway/web/words.js';
 
 describe('the colour of a score', () => {
@@ -20,13 +20,5 @@ describe('the colour of a score', () => {
     expect(strength(1e-6, full)).toBeLessThan(0.01);
     expect(fullScale(method, null)).toBe(full);
     expect(fullScale(method, -1)).toBe(full);
-  });
-});
-
-describe('the line under a step', () => {
-  it('has a level for its risk, and one for a flag whatever the risk', () => {
-    const levels = [null, 0, 0.5, 0.8, 0.95].map((risk) => riskLevel(risk, false));
-    expect(levels).toEqual(['unknown', 'calm', 'slight', 'raised', 'high']);
-    expect(riskLevel(0.3, true)).toBe('flagged');
   });
 });

@@ -1,0 +1,94 @@
+import type { FlinchStep } from 'flinch-ai-sdk';
+import { rankWords, riskLevel, riskStrength, verdictWords } from 'flinch-client';
+import { memo, type ReactNode } from 'react';
+import type { ScoredText } from './message-answers.js';
+
+/** How much of the colour a token at the threshold gets, in percent: text on it stays readable. */
+const FULL_HEAT = 66;
+
+/**
+ * A text with each token coloured by its risk, flagged steps marked, what the guard took back struck out, and the
+ * verdict below. It needs `flinch-react/style.css`, whose variables `--flinch-heat` and `--flinch-alarm` set the colours.
+ */
+export function FlaggedText({ text, steps, verdict }: ScoredText): ReactNode {
+  const settled = steps.reduce((length, step) => length + step.text.length, 0);
+  const words = verdict ? verdictWords(verdict) : 'answer not judged yet';
+  const flagged = verdict?.flagged ?? 'unknown';
+  return (
+    <div className="flinch">
+      <div className="flinch-text">
+        {steps.map((step) => (
+          <StepText key={`${step.answer}/${step.step}`} step={step} />
+        ))}
+        {text.slice(settled)}
+      </div>
+      <p className="flinch-verdict" role="status" data-flagged={flagged}>
+        <span aria-hidden="true">{flagged === 'unknown' ? '? ' : flagged ? '⚑ ' : '✓ '}</span>
+        {`${words.charAt(0).toUpperCase()}${words.slice(1)}`}
+      </p>
+    </div>
+  );
+}
+
+interface StepProps {
+  readonly step: FlinchStep;
+}
+
+/** A step does not change once it is there. */
+const same = ({ step: a }: StepProps, { step: b }: StepProps): boolean =>
+  a.answer === b.answer && a.step === b.step;
+
+const StepText = memo(({ step }: StepProps): ReactNode => {
+  const { flagged, risk, struck } = step;
+  const rank = risk === null ? '' : `, ${rankWords(risk, 'steps')}`;
+  const level = riskLevel(flagged === null ? null : risk, flagged === true);
+  return (
+    <>
+      {struck.map((gone, i) => (
+        // What was taken back never changes its place.
+        <del key={i} className="flinch-struck">
+          <Hidden>Replaced: </Hidden>
+          {gone.trim()}
+        </del>
+      ))}
+      {flagged ? (
+        <mark className="flinch-step" data-level={level} title={`Flagged step${rank}`}>
+          <Hidden>{`Flagged step${rank}: `}</Hidden>
+          <span className="flinch-flag" aria-hidden="true">
+            ⚑
+          </span>
+          {step.tokens.map(tokenOf(step))}
+        </mark>
+      ) : (
+        <span className="flinch-step" data-level={level}>
+          {step.tokens.map(tokenOf(step))}
+        </span>
+      )}
+    </>
+  );
+}, same);
+
+const tokenOf =
+  ({ rate }: FlinchStep) =>
+  ({ text, risk }: FlinchStep['tokens'][number], index: number): ReactNode => {
+    const heat = risk === null ? 0 : Math.round(riskStrength(risk, rate) * FULL_HEAT);
+    if (risk === null || heat === 0) return text;
+    const backgroundColor = `color-mix(in srgb, var(--flinch-heat) ${heat}%, transparent)`;
+    const conspicuous = risk >= 1 - rate;
+    return (
+      <span
+        key={index}
+        className="flinch-token"
+        data-conspicuous={conspicuous || undefined}
+        style={{ backgroundColor }}
+        title={`Token ${rankWords(risk, 'tokens')}`}
+      >
+        {text}
+      </span>
+    );
+  };
+
+/** Text that only screen readers say. */
+const Hidden = ({ children }: { readonly children: ReactNode }): ReactNode => (
+  <span className="flinch-hidden">{children}</span>
+);

@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { findChromium, launchChromium } from '../support/chromium.js';
-import { type Outcome, type Running, startScript } from '../support/cli.js';
+import { addressIn, type Outcome, type Running, startScript } from '../support/cli.js';
 import { TestSocket, useGateway } from '../support/gateway.js';
 import { LONG_QUESTION } from '../support/requests.js';
 
@@ -48,16 +47,6 @@ const startInstalled = (name: string, args: readonly string[], env: NodeJS.Proce
 
 const run = (name: string, args: readonly string[] = [gateway.url], env?: NodeJS.ProcessEnv) =>
   start(name, args, env).finished;
-
-/** Waits for an address on standard output. */
-async function addressIn({ child, stdout, stderr }: Running): Promise<string> {
-  for (;;) {
-    const [address] = /http:\S+[^,\s](?=[,\s])/.exec(stdout()) ?? [];
-    if (address !== undefined) return address;
-    if (child.exitCode !== null) throw new Error(stderr());
-    await setTimeout(20);
-  }
-}
 
 /** The model slips at 48 * 7, and its doubt shows; nothing else of the answer is as doubtful. */
 const SLIP = /⚑ .*48 \* 7 = 346/;

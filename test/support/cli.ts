@@ -2,6 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll } from 'vitest';
 import { CLI_ENTRY } from '#src/package-root.js';
@@ -79,4 +80,14 @@ export function useFolder() {
     },
     read: (name: string) => readFileSync(join(folder, name), 'utf8'),
   };
+}
+
+/** Waits for an address on standard output. */
+export async function addressIn({ child, stdout, stderr }: Running): Promise<string> {
+  for (;;) {
+    const [address] = /http:\S+[^,\s](?=[,\s])/.exec(stdout()) ?? [];
+    if (address !== undefined) return address;
+    if (child.exitCode !== null) throw new Error(stderr());
+    await setTimeout(20);
+  }
 }

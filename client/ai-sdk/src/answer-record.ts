@@ -12,8 +12,12 @@ const unknownEvent = z.object({
 });
 
 const events = z.optional(z.array(z.union([COMPLETION_EVENT, unknownEvent])));
-const chunk = z.object({ flinch: z.optional(z.extend(CHUNK_FLINCH, { events })) });
 const whole = z.object({ flinch: z.optional(WHOLE_FLINCH) });
+/** Events of OpenAI's responses have guard and verdict in their `response`. */
+const chunk = z.object({
+  flinch: z.optional(z.extend(CHUNK_FLINCH, { events })),
+  response: z.optional(whole),
+});
 
 /** What a server says of one answer beside its text, put together. */
 export class AnswerRecord {
@@ -31,17 +35,17 @@ export class AnswerRecord {
 
   /** @returns what is settled by a chunk of the stream */
   addChunk(raw: unknown): FlinchDataPart[] {
-    const { flinch } = this.#read(chunk, raw);
-    this.#known.guard = flinch?.guard ?? this.#known.guard;
-    this.#verdict = flinch?.verdict ?? this.#verdict;
+    const { flinch, response } = this.#read(chunk, raw) ?? {};
+    const { guard, verdict } = { ...response?.flinch, ...flinch };
+    this.#known.guard = guard ?? this.#known.guard;
+    this.#verdict = verdict ?? this.#verdict;
     for (const token of flinch?.tokens ?? []) this.#known.tokens[token.index] = token;
     return (flinch?.events ?? []).flatMap((event) => this.#addEvent(event));
   }
 
   /** @returns its steps */
   addWhole(raw: unknown): FlinchDataPart[] {
-    const { flinch } = this.#read(whole, raw);
-    const { verdict = null, ...known } = flinch ?? {};
+    const { verdict = null, ...known } = this.#read(whole, raw)?.flinch ?? {};
     Object.assign(this.#known, known);
     this.#verdict = verdict;
     const settled = [...this.#known.steps, ...this.#known.flagged.filter(endsAnswer)];
@@ -75,11 +79,11 @@ export class AnswerRecord {
     }
   }
 
-  #read<T extends { flinch?: unknown }>(schema: z.ZodMiniType<T>, raw: unknown): T | { flinch?: undefined } {
+  #read<T>(schema: z.ZodMiniType<T>, raw: unknown): T | null {
     const { success, data } = schema.safeParse(raw);
     // A chunk that is no object is the provider's to complain of.
     this.#readable &&= success || typeof raw !== 'object';
-    return data ?? {};
+    return data ?? null;
   }
 
   /** What could not be read may have been a flag: then there is no clean verdict. */

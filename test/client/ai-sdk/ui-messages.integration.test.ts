@@ -1,12 +1,14 @@
+import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import {
   createUIMessageStream,
+  generateText,
   readUIMessageStream,
   streamText,
   type UIMessage,
   wrapLanguageModel,
 } from 'ai';
-import { type FlinchDataParts, flinchMiddleware, type GuardRequest } from 'flinch-ai-sdk';
+import { type FlinchDataParts, flinchMetadata, flinchMiddleware, type GuardRequest } from 'flinch-ai-sdk';
 import { describe, expect, it } from 'vitest';
 import { useFolder } from '../../support/cli.js';
 import { useGateway } from '../../support/gateway.js';
@@ -56,6 +58,36 @@ const rollback = {
   choose: 'uncertainty',
 } as const;
 const QUESTION = 'What is 12 + 30 - 5?';
+
+describe("OpenAI's responses", () => {
+  it('have the same scores and verdict as chats, streamed or not', async () => {
+    const openai = createOpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'none' });
+    const asked = (model: ReturnType<typeof openai.chat>) => ({
+      ...{
+        model: wrapLanguageModel({ model, middleware: flinchMiddleware() }),
+        prompt: QUESTION,
+        temperature: 0,
+      },
+    });
+    const chat = await generateText(asked(openai.chat('reasoner')));
+    const response = await generateText(asked(openai.responses('reasoner')));
+    const streamed = streamText(asked(openai.responses('reasoner')));
+    const [expected, ...others] = [chat, response, { providerMetadata: await streamed.providerMetadata }].map(
+      ({ providerMetadata }) => {
+        const { guard, tokens, steps, verdict } = flinchMetadata(providerMetadata)!;
+        const texts = tokens.map(({ text, scores }) => [text, scores !== undefined]);
+        return {
+          guard,
+          texts,
+          steps: steps.map(({ text, flagged }) => [text, flagged]),
+          flagged: verdict.flagged,
+        };
+      },
+    );
+    expect(expected).toMatchObject({ flagged: expect.any(Boolean) });
+    expect(others).toEqual([expected, expected]);
+  });
+});
 
 describe('the message that useChat has', () => {
   it.each(['annotate', 'rollback', 'reflect'] as const)(

@@ -91,7 +91,8 @@ export default {
     parser: 'swc',
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '(^|/)(dist|assets|public)/' },
+    // Its parser reads no JSX.
+    exclude: { path: '(^|/)(dist|assets|public)/|\\.tsx$' },
     enhancedResolveOptions: {
       conditionNames: ['flinch-source', 'import', 'node'],
       exportsFields: ['exports'],

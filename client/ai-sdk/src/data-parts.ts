@@ -4,27 +4,27 @@ import type { FlinchMetadata, FlinchToken, FlinchVerdict } from './metadata.js';
 /** A step of an answer, once it is settled. */
 export interface FlinchStep {
   /** Of the answer: the same in all of its parts. A message has an answer for each call of the model. */
-  answer: string;
+  readonly answer: string;
   /** Counts the steps of the answer from 0. */
-  step: number;
+  readonly step: number;
   /** Joined with that of the other steps it is the text of the answer; steps with a `part` do not belong to it. */
-  text: string;
-  part?: Part;
+  readonly text: string;
+  readonly part?: Part;
   /** `null` if it is unknown, because a token has no score or there is no risk yet. That is not clean. */
-  flagged: boolean | null;
+  readonly flagged: boolean | null;
   /** Share of ordinary steps that score lower, from 0 to 1. */
-  risk: number | null;
+  readonly risk: number | null;
   /** A token or step whose risk is at least 1 − `rate` is conspicuous. */
-  rate: number;
+  readonly rate: number;
   /** The score that `risk` is the rank of. */
-  method: Method;
-  tokens: { text: string; risk: number | null }[];
+  readonly method: Method;
+  readonly tokens: readonly { readonly text: string; readonly risk: number | null }[];
   /** Texts that the guard took back and replaced by this step, in order. */
-  struck: string[];
+  readonly struck: readonly string[];
 }
 
 /** The verdict on an answer, at its end. */
-export type FlinchAnswerVerdict = FlinchVerdict & { answer: string };
+export type FlinchAnswerVerdict = FlinchVerdict & { readonly answer: string };
 
 /** The data parts of a message: `UIMessage<unknown, FlinchDataParts>`. */
 export type FlinchDataParts = { 'flinch-step': FlinchStep; 'flinch-verdict': FlinchAnswerVerdict };

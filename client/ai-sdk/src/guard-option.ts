@@ -20,15 +20,14 @@ export function withGuard(
   return { ...options, ...(!own && { [key]: { ...options?.[key], guard: { ...guard } } }) };
 }
 
-/**
- * A guard that was asked for and not sent would be silently weaker.
- * @param body of the request as the provider tells it; text or an object
- * @throws if it has no `guard`
- */
-export function assertGuardSent(body: unknown, provider: string): void {
+/** @param body of the request as the provider tells it: text, an object, or nothing */
+export function lacksGuard(body: unknown): boolean {
   const sent: unknown = typeof body === 'string' ? JSON.parse(body) : body;
-  if (typeof sent !== 'object' || sent === null || 'guard' in sent) return;
-  throw new Error(
+  return typeof sent === 'object' && sent !== null && !('guard' in sent);
+}
+
+/** Without it, the answer would silently have a weaker guard than was asked for. */
+export const notSent = (provider: string): Error =>
+  new Error(
     `guard: the provider "${provider}" did not send it. Use createOpenAICompatible, or set a policy in the gateway`,
   );
-}

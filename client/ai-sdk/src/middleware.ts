@@ -1,7 +1,7 @@
 import type { GuardRequest } from 'flinch-client';
 import { AnswerRecord } from './answer-record.js';
 import type { FlinchDataPart } from './data-parts.js';
-import { assertGuardSent, withGuard } from './guard-option.js';
+import { lacksGuard, notSent, withGuard } from './guard-option.js';
 
 /** The fields that are read of the AI SDK's types, which differ between its versions in others alone. */
 interface CallOptions {
@@ -63,23 +63,24 @@ export function flinchMiddleware({ guard, onData }: FlinchMiddlewareOptions = {}
   const tell = (parts: readonly FlinchDataPart[]): void => {
     for (const part of parts) onData?.(part);
   };
-  const check = ({ request }: Sent, { provider }: Model): void => {
-    if (guard) assertGuardSent(request?.body, provider);
-  };
+  const unguarded = ({ request }: Sent): boolean => guard !== undefined && lacksGuard(request?.body);
   return {
     specificationVersion: 'v3',
     transformParams: async ({ params, model: { provider } }) =>
       guard ? { ...params, providerOptions: withGuard(params.providerOptions, provider, guard) } : params,
-    wrapGenerate: async ({ doGenerate, model }) => {
+    wrapGenerate: async ({ doGenerate, model: { provider } }) => {
       const result = await doGenerate();
-      check(result, model);
+      if (unguarded(result)) throw notSent(provider);
       const record = new AnswerRecord();
       tell([...record.addWhole(result.response?.body), record.verdictPart]);
       return withMetadata(result, record);
     },
     wrapStream: async ({ params, model }) => {
       const result = await model.doStream({ ...params, includeRawChunks: true });
-      check(result, model);
+      if (unguarded(result)) {
+        await result.stream.cancel();
+        throw notSent(model.provider);
+      }
       return {
         ...result,
         stream: result.stream.pipeThrough(reading(params.includeRawChunks === true, tell)),

@@ -5,6 +5,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
@@ -43,7 +44,7 @@ const { outputFiles } = await build({
   entryPoints: [here('main.tsx')],
   ...{ bundle: true, minify: true, write: false, format: 'esm', target: 'es2023', outdir: '/' },
 });
-const files = new Map(outputFiles.map(({ path, contents }) => [path, contents]));
+const files = new Map(outputFiles.map(({ path, contents }) => [`/${basename(path)}`, contents]));
 files.set('/', await readFile(here('index.html')));
 /** @type {Record<string, string>} */
 const TYPES = { '/': 'text/html', '/main.js': 'text/javascript', '/main.css': 'text/css' };

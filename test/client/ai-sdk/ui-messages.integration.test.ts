@@ -89,47 +89,46 @@ describe("OpenAI's responses", () => {
   });
 });
 
-describe('the message that useChat has', () => {
-  it.each(['annotate', 'rollback', 'reflect'] as const)(
-    'has all steps of the text, with %s',
-    async (action) => {
-      const message = await last(messages(QUESTION, { ...rollback, action }));
-      const steps = stepsOf(message);
-      expect(steps.length).toBeGreaterThan(1);
-      expect(steps.map(({ text }) => text).join('')).toBe(textOf(message));
-      for (const { text, tokens } of steps) expect(tokens.map((token) => token.text).join('')).toBe(text);
-      expect(steps.some(({ flagged }) => flagged)).toBe(true);
-      const [verdict, ...more] = verdictsOf(message);
-      expect(more).toEqual([]);
-      expect(verdict).toMatchObject({ risk: expect.any(Number), reason: null, answer: steps[0]!.answer });
-    },
-  );
+/** Its steps add up to its text, some are flagged, and there is a verdict. */
+function expectWhole(message: Message): void {
+  const steps = stepsOf(message);
+  expect(steps.length).toBeGreaterThan(1);
+  expect(steps.map(({ text }) => text).join('')).toBe(textOf(message));
+  for (const { text, tokens } of steps) expect(tokens.map((token) => token.text).join('')).toBe(text);
+  expect(steps.some(({ flagged }) => flagged)).toBe(true);
+  const verdicts = verdictsOf(message);
+  expect(verdicts).toMatchObject([{ risk: expect.any(Number), reason: null, answer: steps[0]!.answer }]);
+}
 
-  it('has what a rollback took back beside the step that replaced it, and never in the text', async () => {
-    const message = await last(messages(QUESTION, rollback));
-    const replaced = stepsOf(message).filter(({ struck }) => struck.length > 0);
+describe('the message that useChat has', () => {
+  it('has all steps of the text, each while the rest is written', async () => {
+    let first: string | null = null;
+    let message: Message | null = null;
+    for await (message of messages(QUESTION, rollback)) {
+      if (stepsOf(message).length > 0) first ??= textOf(message);
+    }
+    expectWhole(message!);
+    expect(textOf(message!).startsWith(first ?? '?')).toBe(true);
+    expect(first?.length).toBeLessThan(textOf(message!).length);
+    const replaced = stepsOf(message!).filter(({ struck }) => struck.length > 0);
     expect(replaced.length).toBeGreaterThan(0);
     for (const { struck, text } of replaced) {
       expect(struck).not.toContain(text);
-      for (const gone of struck) expect(textOf(message)).not.toContain(gone);
+      // What was taken back never was in the text.
+      for (const gone of struck) expect(textOf(message!)).not.toContain(gone);
     }
+  });
+
+  it('has what the guard inserted', async () => {
+    const message = await last(messages(QUESTION, { action: 'reflect', rate: 0.5, max_rollbacks: 1 }));
+    expectWhole(message);
+    expect(textOf(message)).toContain('Wait, let me check that step.');
   });
 
   it('has a step at which the guard stopped', async () => {
     const message = await last(messages(QUESTION, { ...rollback, action: 'stop' }));
     expect(stepsOf(message).at(-1)).toMatchObject({ flagged: true });
     expect(verdictsOf(message)).toMatchObject([{ flagged: true, reason: 'stopped' }]);
-  });
-
-  it('gets each step while the rest is written', async () => {
-    let first: string | null = null;
-    let text = '';
-    for await (const message of messages(QUESTION, {})) {
-      text = textOf(message);
-      if (stepsOf(message).length > 0) first ??= text;
-    }
-    expect(text.startsWith(first ?? '?')).toBe(true);
-    expect(first?.length).toBeLessThan(text.length);
   });
 
   it('has no clean verdict if scoring fails', async () => {

@@ -2,16 +2,13 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findChromium, launchChromium } from '../../support/chromium.js';
-import { addressIn, type Running, startScript, useFolder } from '../../support/cli.js';
+import { addressIn, type Running, startScript } from '../../support/cli.js';
 import { useGateway } from '../../support/gateway.js';
-import { calibratedReasoner } from '../../support/guarded-model.js';
 
 const executablePath = findChromium('client/react/demo.integration.test.ts');
-const folder = useFolder();
 
 describe.skipIf(!executablePath)('the chat with useChat, in headless Chromium', () => {
-  /** Of the steps of its answers some have scores above three quarters of these ordinary ones, some below. */
-  const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.0015));
+  const gateway = useGateway();
   let server: Running;
   let browser: Browser;
   let page: Page;
@@ -51,7 +48,8 @@ describe.skipIf(!executablePath)('the chat with useChat, in headless Chromium', 
 
   it('strikes out what was rolled back, and says so to screen readers', async () => {
     const struck = page.getByRole('deletion').first();
-    expect(await struck.textContent()).toMatch(/^Replaced: \S/);
+    // The model slips there with the seed of the demo.
+    expect(await struck.textContent()).toMatch(/^Replaced: .*48 \* 7 = 346\./);
     const line = await struck.evaluate((each) => getComputedStyle(each).textDecorationLine);
     expect(line).toBe('line-through');
     const answer = await page.getByRole('article').ariaSnapshot();

@@ -2,9 +2,9 @@ import {
   type Answer,
   answerText,
   type Flag,
-  type GuardRequest,
   type Rollback,
   rankWords,
+  ratedPer,
   riskStrength,
   type Step,
   type Token,
@@ -83,10 +83,6 @@ export function stepAt({ steps, flags }: Answer, index: number): Step | (Flag & 
   const flag = flags.findLast(holds);
   return flag && flag.step >= steps.length ? { ...flag, flagged: true } : null;
 }
-
-/** What the rate of the guard is a share of. */
-export const ratedPer = (per: unknown): NonNullable<GuardRequest['per']> =>
-  per === 'token' || per === 'answer' ? per : 'step';
 
 /** Where flagged steps are in the text of the answer, in characters; those of other parts have no text there. */
 export function flaggedRanges(answer: Answer): readonly MarkedRange[] {

@@ -1,7 +1,7 @@
 import type { GuardRequest } from 'flinch-client';
+import { ratedPer } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { byId, element, setText } from './dom.js';
-import { ratedPer } from './queries.js';
 import { isMethod, METHOD_WORDS, USUAL_METHODS } from './words.js';
 
 const ACTION_WORDS = {

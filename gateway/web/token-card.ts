@@ -1,7 +1,7 @@
-import { type Answer, formatRisk, rankWords, type Token } from 'flinch-client';
+import { type Answer, formatRisk, rankWords, ratedPer, type Token } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { element } from './dom.js';
-import { methodsOf, ratedPer, riskOf, scaleOf, scoreOf, stepAt } from './queries.js';
+import { methodsOf, riskOf, scaleOf, scoreOf, stepAt } from './queries.js';
 import { formatProbability, formatScore, METHOD_WORDS, visibleText } from './words.js';
 
 export const TOKEN_CARD_ID = 'token-card';

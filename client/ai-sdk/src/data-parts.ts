@@ -1,4 +1,4 @@
-import type { Method, Part } from 'flinch-client';
+import { type GuardRequest, type Method, type Part, ratedPer } from 'flinch-client';
 import type { FlinchMetadata, FlinchToken, FlinchVerdict } from './metadata.js';
 
 /** A step of an answer, once it is settled. */
@@ -12,8 +12,9 @@ export interface FlinchStep {
   readonly part?: Part;
   /** `null` if it is unknown, because a token has no score or there is no risk yet. That is not clean. */
   readonly flagged: boolean | null;
-  /** Share of ordinary steps that score lower, from 0 to 1. */
+  /** Share of ordinary ones that score lower, from 0 to 1. `per` says of what. */
   readonly risk: number | null;
+  readonly per: NonNullable<GuardRequest['per']>;
   /** A token or step whose risk is at least 1 − `rate` is conspicuous. */
   readonly rate: number;
   /** The score that `risk` is the rank of. */
@@ -49,7 +50,7 @@ export function stepPart(answer: string, settled: Settled, given: Given): Flinch
     data: {
       ...{ answer, step, text, ...(part && { part }) },
       flagged: flagged || (judged ? false : null),
-      ...{ risk, rate: given.guard?.rate ?? 0, method },
+      ...{ risk, per: ratedPer(given.guard?.per), rate: given.guard?.rate ?? 0, method },
       tokens: given.tokens
         .slice(from, to)
         .map((token) => ({ text: textOf(token), risk: token.risk?.[method] ?? null })),

@@ -39,8 +39,8 @@ const same = ({ step: a }: StepProps, { step: b }: StepProps): boolean =>
   a.answer === b.answer && a.step === b.step;
 
 const StepText = memo(({ step }: StepProps): ReactNode => {
-  const { flagged, risk, struck } = step;
-  const rank = risk === null ? '' : `, ${rankWords(risk, 'steps')}`;
+  const { flagged, risk, per, struck } = step;
+  const rank = risk === null ? '' : `, ${rankWords(risk, per)}`;
   const level = riskLevel(flagged === null ? null : risk, flagged === true);
   return (
     <>
@@ -81,7 +81,7 @@ const tokenOf =
         className="flinch-token"
         data-conspicuous={conspicuous || undefined}
         style={{ backgroundColor }}
-        title={`Token ${rankWords(risk, 'tokens')}`}
+        title={`Token ${rankWords(risk, 'token')}`}
       >
         {text}
       </span>

@@ -76,7 +76,16 @@ describe('flinchMiddleware', () => {
         type: 'data-flinch-step',
         id: `${answer}/step-0`,
         data: {
-          ...{ answer, step: 0, text: 'One.', flagged: false, risk: 0.4, rate: 0.02, method: 'nll' },
+          ...{
+            answer,
+            step: 0,
+            text: 'One.',
+            flagged: false,
+            risk: 0.4,
+            per: 'step',
+            rate: 0.02,
+            method: 'nll',
+          },
           ...{ tokens: [{ text: 'One.', risk: 0.4 }], struck: [] },
         },
       },

@@ -28,8 +28,8 @@ describe.skipIf(!executablePath)('the chat with useChat, in headless Chromium', 
     await page
       .getByRole('status')
       .getByText(/higher than/)
-      .waitFor();
-  });
+      .waitFor({ timeout: 60_000 });
+  }, 120_000);
   afterAll(async () => {
     await browser?.close();
     server?.child.kill('SIGKILL');

@@ -18,6 +18,7 @@ function step(text: string, fields: Partial<FlinchStep> = {}): FlinchStep {
       text,
       flagged: false,
       risk: 0.2,
+      per: 'step',
       rate: 0.1,
       method: 'nll',
       tokens,

@@ -1,5 +1,4 @@
-import type { GuardRequest } from 'flinch-client';
-import { ratedPer } from 'flinch-client';
+import { type GuardRequest, ratedPer } from 'flinch-client';
 import type { Method } from 'flinch-client/protocol';
 import { byId, element, setText } from './dom.js';
 import { isMethod, METHOD_WORDS, USUAL_METHODS } from './words.js';

@@ -1,7 +1,7 @@
 import { CHUNK_FLINCH, COMPLETION_EVENT, GENERATION_EVENTS, WHOLE_FLINCH } from 'flinch-client/protocol';
 import * as z from 'zod/mini';
 import { type FlinchDataPart, stepPart, verdictPart } from './data-parts.js';
-import type { FlinchMetadata, NoVerdict } from './metadata.js';
+import type { FlinchMetadata, FlinchToken, NoVerdict } from './metadata.js';
 
 /** A newer server may send more. */
 const unknownEvent = z.object({
@@ -39,7 +39,7 @@ export class AnswerRecord {
     const { guard, verdict } = { ...response?.flinch, ...flinch };
     this.#known.guard = guard ?? this.#known.guard;
     this.#verdict = verdict ?? this.#verdict;
-    for (const token of flinch?.tokens ?? []) this.#known.tokens[token.index] = token;
+    for (const token of flinch?.tokens ?? []) this.#addToken(token);
     return (flinch?.events ?? []).flatMap((event) => this.#addEvent(event));
   }
 
@@ -58,6 +58,13 @@ export class AnswerRecord {
 
   get verdictPart(): FlinchDataPart {
     return verdictPart(this.#answer, this.#verdictNow);
+  }
+
+  /** A token comes first with its text, and again with its scores. */
+  #addToken(token: FlinchToken): void {
+    const { tokens } = this.#known;
+    if (token.index > tokens.length) this.#readable = false;
+    else tokens[token.index] = token;
   }
 
   #addEvent(event: z.output<typeof COMPLETION_EVENT> | z.output<typeof unknownEvent>): FlinchDataPart[] {

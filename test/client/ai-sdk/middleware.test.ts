@@ -125,6 +125,7 @@ describe('flinchMiddleware', () => {
     ['no object', { flinch: 'of another kind' }],
     ['a verdict without its numbers', flinch({ verdict: { flagged: false } })],
     ['a flag that cannot be read', flinch({ events: [{ ...stepFlagged, risk: 'high' }] })],
+    ['a token after one that is missing', flinch({ tokens: [{ ...token, index: 1 }] })],
     ['a risk out of range', flinch({ events: [{ ...stepDone, risk: 7 }] })],
   ])('has no clean verdict if `flinch` is %s', async (_, broken) => {
     expect(await verdictOf(OPENING, broken, ENDING)).toMatchObject({

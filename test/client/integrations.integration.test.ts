@@ -50,7 +50,7 @@ describe('flinch-ai-sdk and flinch-react, installed from their tarballs', () => 
     // A style is for bundlers.
     const script = join(folder, 'program.js');
     writeFileSync(script, readFileSync(script, 'utf8').replace(/import 'flinch-react\/style.css';/, ''));
-    const outcome = await startScript(script, [], '', { NODE_OPTIONS: '' }).finished;
+    const outcome = await startScript(script, []).finished;
     expect(outcome).toMatchObject({ code: 0, stderr: '' });
     expect(outcome.stdout).toMatch(/^v3 undefined\n<div class="flinch">.*One.*not judged yet/);
   });

@@ -15,8 +15,8 @@ describe.skipIf(!executablePath)('the chat with useChat, in headless Chromium', 
   const problems: string[] = [];
 
   beforeAll(async () => {
-    // With the packages as they are built: without NODE_OPTIONS, which have it run the sources.
-    server = startScript('client/react/demo/server.js', [gateway.url, '0'], '', { NODE_OPTIONS: '' });
+    // With the packages as they are built.
+    server = startScript('client/react/demo/server.js', [gateway.url, '0']);
     browser = await launchChromium(executablePath!);
     page = await browser.newPage();
     page.on('pageerror', (error) => problems.push(error.message));

@@ -18,6 +18,7 @@ import { GovernedModels } from './models/governed-models.js';
 import { servedWithin } from './models/limited-models.js';
 import type { Models } from './models/models.js';
 import { Policies, type PolicySources } from './policy/policies.js';
+import { traceGenerations } from './tracing/generation-span.js';
 import { StreamConnection } from './websocket/connection.js';
 import { StreamServer } from './websocket/handshakes.js';
 
@@ -150,7 +151,7 @@ export function assembleGateway(
     metrics.watchPolicies(policies.names);
   };
   metrics.watchPolicies(policies.names);
-  const models = new GovernedModels(metered(within, metrics), policies, (name, kept) =>
+  const models = new GovernedModels(metered(within, metrics, [traceGenerations()]), policies, (name, kept) =>
     metrics.policy(name, kept),
   );
   const live = new LiveGenerations(config.streams, logger, commons?.elsewhere);
@@ -163,15 +164,8 @@ export function assembleGateway(
     maxMessageBytes: limits.message_bytes,
     messageSeconds: limits.body_s,
     logger,
-    connect: (socket, principal, log) => {
-      new StreamConnection(socket, {
-        models,
-        live,
-        principal,
-        settings: config,
-        logger: log,
-        metrics,
-      });
+    connect: (socket, from) => {
+      new StreamConnection(socket, { models, live, settings: config, metrics, ...from });
     },
   });
   const unwatch = metrics.watch({

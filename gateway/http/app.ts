@@ -115,7 +115,7 @@ export function createApp(options: AppOptions): Express {
     res.json(modelObject(models.get(String(req.params.id)), models));
   });
   if (forwards) {
-    app.use('/v1', user, passthrough({ models, lifecycle, maxBytes: settings.limits.body_bytes }));
+    app.use('/v1', user, passthrough({ models, lifecycle, metrics, maxBytes: settings.limits.body_bytes }));
   }
   const scoring = { models, live, logger, maxCharacters: settings.limits.prompt_characters };
   const [path, body] = ['/beta/litellm_basic_guardrail_api', jsonBody(settings.limits.body_bytes)];

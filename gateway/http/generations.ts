@@ -12,6 +12,7 @@ import type { Metrics } from '../metrics/metrics.js';
 import type { GovernedModels } from '../models/governed-models.js';
 import type { Prepared, PrepareOptions } from '../models/served-model.js';
 import type { GenerationFields } from '../requests/generation-request.js';
+import { readTrace } from '../tracing/trace-context.js';
 import { type FieldNames, renamedPrepared } from './field-names.js';
 import { SseSink } from './sse.js';
 
@@ -20,7 +21,7 @@ export interface GenerationsOptions {
   readonly live: LiveGenerations;
   readonly settings: Pick<Config, 'streams'>;
   readonly logger: Logger;
-  readonly metrics: Pick<Metrics, 'resumed'>;
+  readonly metrics: Pick<Metrics, 'resumed' | 'traceContext'>;
 }
 
 /** One of OpenAI's APIs that write a text. */
@@ -61,7 +62,7 @@ export function createGeneration(
   api: GenerationApi,
   { models, ...resuming }: GenerationsOptions,
 ): RequestHandler {
-  const { live, settings, logger } = resuming;
+  const { live, settings, logger, metrics } = resuming;
   return async (req, res, next) => {
     if (req.headers['last-event-id'] !== undefined) return goOn(api, resuming, req, res, next);
     const request = api.read(req.body);
@@ -70,6 +71,8 @@ export function createGeneration(
     const id = `${api.prefix}${randomUUID()}`;
     res.locals.responseId = id;
     const principal = principalOf(res);
+    const { context: trace, ignored } = readTrace(req.headers);
+    metrics.traceContext(ignored);
     const generation = await live.open({
       id,
       principal,
@@ -77,8 +80,9 @@ export function createGeneration(
       resumable: request.resumable,
       prepare: () => {
         const { name, client } = principal;
-        const { kept, options: given } = request;
-        const options = { ...given, client, canRetract: false, verbatim: true, kept, responseId: id };
+        const { kept, stream, options: given } = request;
+        const answer = { kept, stream, responseId: id, trace };
+        const options = { ...given, ...answer, client, canRetract: false, verbatim: true };
         const prepare = () => models.prepare(fields, { ...options, principal: name });
         return names ? renamedPrepared(names, prepare) : prepare();
       },

@@ -2,13 +2,16 @@ import express, { type Request, type RequestHandler, type Response } from 'expre
 import type { Principal } from '../access/principal.js';
 import { ApiError } from '../errors/api-error.js';
 import type { Lifecycle } from '../generations/lifecycle.js';
+import type { Metrics } from '../metrics/metrics.js';
 import type { GovernedModels } from '../models/governed-models.js';
 import type { Models } from '../models/models.js';
 import type { Forward, ForwardedAnswer, ServedModel } from '../models/served-model.js';
+import { readTrace, traceHeaders } from '../tracing/trace-context.js';
 
 export interface PassthroughOptions {
   readonly models: GovernedModels;
   readonly lifecycle: Lifecycle;
+  readonly metrics: Pick<Metrics, 'traceContext'>;
   /** Of a body. */
   readonly maxBytes: number;
 }
@@ -21,17 +24,18 @@ const RESPONSE_HEADERS = ['content-type', 'content-disposition', 'content-range'
  * Other paths of the API, such as embeddings and files, for models whose servers take them as they come: the model
  * that a JSON body names, else the first. Unscored, and past every guard.
  */
-export function passthrough({ models, lifecycle, maxBytes }: PassthroughOptions): RequestHandler[] {
+export function passthrough(options: PassthroughOptions): RequestHandler[] {
+  const { lifecycle, maxBytes } = options;
   const read = express.raw({ type: () => true, limit: maxBytes, inflate: false });
   const admit: RequestHandler = async (_req, res, next) => {
     res.locals.route = '/v1/*';
     await lifecycle.checkOpen(() => false);
     next();
   };
-  return [admit, read, (req, res, next) => send(models, req, res).catch(next)];
+  return [admit, read, (req, res, next) => send(options, req, res).catch(next)];
 }
 
-async function send(models: GovernedModels, req: Request, res: Response): Promise<void> {
+async function send({ models, metrics }: PassthroughOptions, req: Request, res: Response): Promise<void> {
   const body = Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
   const json = req.is('application/json') ? objectOf(body) : null;
   const { name, forward } = modelOf(models, json?.model);
@@ -42,7 +46,12 @@ async function send(models: GovernedModels, req: Request, res: Response): Promis
   const abort = new AbortController();
   res.once('close', () => abort.abort(new Error('the client is gone')));
   try {
-    const headers = headersOf(REQUEST_HEADERS, (name) => req.get(name));
+    const { context: trace, ignored } = readTrace(req.headers);
+    metrics.traceContext(ignored);
+    const headers = {
+      ...traceHeaders(trace),
+      ...headersOf(REQUEST_HEADERS, (name) => req.get(name)),
+    };
     const answer = await forward({ method: req.method, path: req.url, headers, body, json }, abort.signal);
     await pass(answer, res);
   } catch (error) {

@@ -1,5 +1,6 @@
 import type { ActionName, DoneEvent, GuardEvent, Rating } from '../../src/stream/events.js';
 import type { ErrorCode } from '../errors/codes.js';
+import type { GenerationListener } from '../models/generation-listener.js';
 import type { Exemplar } from './exposition.js';
 import type { GenerationSeries } from './generations.js';
 import type { GuardSeries } from './guard.js';
@@ -38,6 +39,7 @@ export class GenerationObserver {
   readonly #series: ModelSeries;
   readonly #clock: Clock;
   readonly #observed: Observed;
+  readonly #tell: GenerationListener['tell'];
   /** Put there by the guard: their scores say nothing of the model. */
   readonly #inserted = new Set<number>();
   #writtenMs: number | null = null;
@@ -50,10 +52,17 @@ export class GenerationObserver {
   #judged: number | null = null;
   #over = false;
 
-  constructor(series: ModelSeries, observed: Observed, clock: Clock) {
+  /** @param tell also told, of what is no measure of a token */
+  constructor(
+    series: ModelSeries,
+    observed: Observed,
+    clock: Clock,
+    tell: GenerationListener['tell'] = () => {},
+  ) {
     this.#series = series;
     this.#observed = observed;
     this.#clock = clock;
+    this.#tell = tell;
   }
 
   /** Whether a token has come. */
@@ -77,6 +86,7 @@ export class GenerationObserver {
         guard.spike(event.method);
         break;
       case 'step.flagged':
+        this.#tell({ type: 'flagged', step: event, action: event.action });
         guard.flagged(action, event.action);
         this.#judge(event);
         this.#judged = event.step;
@@ -85,11 +95,15 @@ export class GenerationObserver {
         if (this.#judged !== event.step) {
           this.#judge(event);
           // What took the place of a flagged step may be flagged itself; then nothing more is done about it.
-          if (event.flagged) guard.flagged(action, 'annotate');
+          if (event.flagged) {
+            this.#tell({ type: 'flagged', step: event, action: 'annotate' });
+            guard.flagged(action, 'annotate');
+          }
         }
         this.#judged = null;
         break;
       case 'rollback.done':
+        this.#tell({ type: 'rollback', event });
         guard.rolledBack(event.outcome);
         // Another step stands there now, which has a verdict of its own.
         if (event.outcome === 'replaced') this.#judged = null;
@@ -130,6 +144,7 @@ export class GenerationObserver {
   failed(code: ErrorCode): void {
     if (this.#over) return;
     this.#over = true;
+    this.#tell({ type: 'failed', code });
     const seconds = this.#secondsAt(this.#clock.now());
     this.#series.generations.failed(code, seconds, this.#exemplar(seconds));
   }
@@ -137,11 +152,13 @@ export class GenerationObserver {
   cancelled(): void {
     if (this.#over) return;
     this.#over = true;
+    this.#tell({ type: 'cancelled' });
     this.#series.generations.cancelled();
   }
 
   #done(done: DoneEvent): void {
     this.#over = true;
+    this.#tell({ type: 'done', event: done });
     const ms = this.#clock.now();
     const { generations, guard } = this.#series;
     if (done.verdict) guard.verdict(done.verdict);
@@ -171,6 +188,7 @@ export class GenerationObserver {
     if (this.#firstMs !== null) return;
     this.#firstMs = ms;
     const seconds = this.#secondsAt(ms);
+    this.#tell({ type: 'first', seconds });
     this.#series.generations.firstToken(seconds, this.#exemplar(seconds));
   }
 

@@ -13,6 +13,7 @@ import { GuardMetrics } from './guard.js';
 import { HttpMetrics, type ObservedRequest } from './http.js';
 import { PolicyMetrics } from './policy.js';
 import { buildInfo, LOG_LINES_DROPPED, processMetrics } from './process.js';
+import { type DropReason, TelemetryMetrics } from './telemetry.js';
 import { UpstreamMetrics } from './upstream.js';
 
 export interface MetricsSources extends ConnectionSources {
@@ -33,6 +34,7 @@ export class Metrics {
   readonly #engine = new EngineMetrics(this.#families);
   readonly #upstream = new UpstreamMetrics(this.#families);
   readonly #policies = new PolicyMetrics(this.#families);
+  readonly #telemetry = new TelemetryMetrics(this.#families);
   readonly #logLines = this.#families.counter(LOG_LINES_DROPPED);
   readonly #models = new Map<string, ModelSeries>();
   #logger = pino({ level: 'silent' });
@@ -106,6 +108,15 @@ export class Metrics {
   /** @param model by its name in the configuration, as below */
   upstreamError(model: string, kind: UpstreamErrorCode): void {
     this.#upstream.failed(model, kind);
+  }
+
+  /** @param ignored whether the trace context of a request was too long or malformed */
+  traceContext(ignored: boolean): void {
+    if (ignored) this.#telemetry.contextIgnored();
+  }
+
+  spansDropped(reason: DropReason, spans: number): void {
+    this.#telemetry.spansDropped(reason, spans);
   }
 
   logDropped(lines: number): void {

@@ -6,6 +6,7 @@ import * as guard from './guard-definitions.js';
 import * as http from './http.js';
 import * as policy from './policy.js';
 import * as build from './process.js';
+import * as telemetry from './telemetry.js';
 import * as upstream from './upstream.js';
 
 /** All metrics of the gateway by their subject, Node's own apart. */
@@ -51,6 +52,7 @@ export const METRICS: Readonly<Record<string, readonly (Definition | HistogramDe
     connections.CONNECTIONS,
     connections.RESUMED,
   ],
+  'Traces and webhooks': [telemetry.SPANS_DROPPED, telemetry.CONTEXTS_IGNORED],
   Process: [build.BUILD_INFO, build.LOG_LINES_DROPPED],
 };
 

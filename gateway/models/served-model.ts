@@ -1,3 +1,4 @@
+import type { Context } from '@opentelemetry/api';
 import type { Observable } from 'rxjs';
 import type { Engine } from '../../src/engine/engine.js';
 import type { Role } from '../../src/engine/protocol.js';
@@ -61,6 +62,10 @@ export interface PrepareOptions {
   readonly maxWork?: number;
   /** Of the response, for the metrics. */
   readonly responseId?: string;
+  /** The trace that it belongs to. */
+  readonly trace?: Context;
+  /** Whether the client gets it as a stream, for traces. */
+  readonly stream?: boolean;
   /** Told of each event of a guard as it is written, before steps are held back. */
   readonly written?: (event: GuardEvent) => void;
   /** Told of a refusal after the start, where the client hears of it as of a failure; else it is answered with one. */

@@ -15,7 +15,7 @@ import { asList, asObject, type Json } from './wire/json.js';
 export function requestOf(
   request: GenerationFields,
   unasked: number | undefined,
-  { prompt, response }: Pick<PrepareOptions, 'prompt' | 'response'> = {},
+  { prompt, response, trace }: Pick<PrepareOptions, 'prompt' | 'response' | 'trace'> = {},
 ): Omit<UpstreamRequest, 'topLogprobs'> {
   // The gateway sets the number of alternatives itself where it may lower it. Completions have another name for it.
   const own = request.clamp || prompt !== undefined ? new Set([...OWN, 'top_logprobs']) : OWN;
@@ -25,6 +25,7 @@ export function requestOf(
     messages,
     ...(prompt !== undefined && { prompt }),
     ...(response && { isResponse: true }),
+    ...(trace && { trace }),
     fields: Object.fromEntries(Object.entries(response ?? request).filter(([name]) => !own.has(name))),
     sampling: {
       ...(isGiven(temperature) && { temperature }),

@@ -1,5 +1,6 @@
 import type { UpstreamModelConfig } from '../config/config.js';
 import type { ForwardedRequest } from '../models/served-model.js';
+import { traceHeaders } from '../tracing/trace-context.js';
 import { type Call, callOf, type Dialect, seamOf, wayOf } from './dialect.js';
 import { UpstreamError, type UpstreamErrorCode } from './errors.js';
 import { probe, stillTakes } from './probe.js';
@@ -157,7 +158,7 @@ export class UpstreamServer {
     const dialect = await this.#known();
     const call = callOf(this.#options.model, request, dialect);
     try {
-      const exchange = await this.#send(call, signal);
+      const exchange = await this.#send(call, signal, traceHeaders(request.trace));
       const answer = new StreamedResponse(exchange, this.#reader(exchange, call), {
         lags: request.stop.length > 0,
         verbatim: request.verbatim ?? false,
@@ -267,8 +268,12 @@ export class UpstreamServer {
     }
   }
 
-  async #send({ path, body, framing }: Call, signal: AbortSignal): Promise<Exchange> {
-    const exchange = await this.#http.post(path, body, signal);
+  async #send(
+    { path, body, framing }: Call,
+    signal: AbortSignal,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Exchange> {
+    const exchange = await this.#http.post(path, body, signal, headers);
     const problem =
       exchange.status === 200
         ? problemOf(exchange, framing)

@@ -1,3 +1,4 @@
+import type { Context } from '@opentelemetry/api';
 import type { PartOf } from '../../src/steps/part.js';
 import type { FinishReason, TokenEvent, UpstreamEvent } from '../../src/stream/events.js';
 import type { Prompt } from '../requests/completion-request.js';
@@ -35,6 +36,8 @@ export interface UpstreamRequest {
   readonly fields?: Readonly<Record<string, unknown>>;
   /** Whether nothing is added that only scores need. */
   readonly verbatim?: boolean;
+  /** The trace that it belongs to, which the server is told. */
+  readonly trace?: Context;
   readonly sampling: {
     readonly temperature?: number;
     readonly topP?: number;

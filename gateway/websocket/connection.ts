@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Context } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { RawData, WebSocket } from 'ws';
 import type { Principal } from '../access/principal.js';
@@ -31,6 +32,8 @@ export interface StreamOptions {
   readonly settings: Pick<Config, 'limits' | 'streams'>;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'refused' | 'resumed'>;
+  /** The trace that all its generations belong to. */
+  readonly trace: Context;
 }
 
 const CLIENT_TYPES =
@@ -158,7 +161,7 @@ export class StreamConnection {
 
   #open({ request, requestId, resumable, given }: Asked, message: unknown, bytes: number): void {
     this.#checkRoom();
-    const { models, live, principal, logger, metrics } = this.#options;
+    const { models, live, principal, logger, metrics, trace } = this.#options;
     const id = `${ID_PREFIX}${randomUUID()}`;
     const refused = (code: ErrorCode): void => metrics.refused(code, models.named(request.model));
     this.#preparing += 1;
@@ -173,7 +176,7 @@ export class StreamConnection {
         prepare: () =>
           models.prepare(request, {
             ...{ principal: principal.name, client: principal.client },
-            ...{ canRetract: true, responseId: id, refused },
+            ...{ canRetract: true, responseId: id, trace, stream: true, refused },
             ...(given && { given }),
           }),
         encode: (prepared) => new StreamEncoding({ id, requestId, epoch: live.epoch, resumable, prepared }),

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { Context } from '@opentelemetry/api';
 import { SUBPROTOCOL } from 'flinch-client/protocol';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -13,6 +14,7 @@ import type { LiveGenerations } from '../generations/live-generations.js';
 import { checkForm, refuse } from '../http/http-server.js';
 import { requestIdOf } from '../http/request-id.js';
 import type { Metrics } from '../metrics/metrics.js';
+import { readTrace } from '../tracing/trace-context.js';
 import { CLOSE_CODES } from './close-codes.js';
 import { UnfinishedMessages } from './unfinished.js';
 import { takeUpgrades } from './upgrades.js';
@@ -35,7 +37,15 @@ export interface StreamServerOptions {
   readonly messageSeconds: number;
   readonly logger: Logger;
   /** Takes over a connection that may be there. */
-  readonly connect: (socket: WebSocket, principal: Principal, logger: Logger) => void;
+  readonly connect: (socket: WebSocket, from: Connected) => void;
+}
+
+/** Who connects. */
+export interface Connected {
+  readonly principal: Principal;
+  readonly logger: Logger;
+  /** That of the handshake. */
+  readonly trace: Context;
 }
 
 /** The WebSocket side of the gateway: decides who may connect. */
@@ -98,6 +108,8 @@ export class StreamServer {
       connection.off('error', gone);
       const about = { request_id: this.#nameOf(request), principal: principal.name };
       const logger = this.#options.logger.child(about);
+      const { context: trace, ignored } = readTrace(request.headers);
+      this.#options.metrics.traceContext(ignored);
       this.#sockets.handleUpgrade(request, connection, head, (socket) => {
         logger.info('socket opened');
         socket.once('close', (code) => logger.info({ code }, 'socket closed'));
@@ -106,7 +118,7 @@ export class StreamServer {
           socket.close(CLOSE_CODES.unfinished, reason);
           setTimeout(() => socket.terminate(), GOODBYE_TIMEOUT_MS).unref();
         });
-        this.#options.connect(socket, principal, logger);
+        this.#options.connect(socket, { principal, logger, trace });
       });
     } catch (error) {
       if (!(error instanceof ApiError)) this.#options.logger.error({ err: error }, 'upgrade failed');

@@ -4,6 +4,7 @@ import { LogWriter } from '../log-writer.js';
 import { Metrics } from '../metrics/metrics.js';
 import { openModels } from '../open-models.js';
 import { type Gateway, startGateway } from '../start-gateway.js';
+import { exportTraces } from '../tracing/export-traces.js';
 import { Channel, type Message } from './channel.js';
 import type { OpenWorker, PrimarySide, WorkerSide } from './protocol.js';
 import { remoteAccess } from './remote-access.js';
@@ -23,6 +24,7 @@ interface Running {
   readonly relays: RelayedGenerations;
   /** Under way, by model. */
   readonly streams: () => Readonly<Record<string, number>>;
+  readonly drain: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -35,7 +37,7 @@ const side: WorkerSide = {
     return { url, epoch: live.epoch };
   },
   replacePolicies: (config) => running?.gateway.replacePolicies(config),
-  drain: async () => running?.gateway.drain(),
+  drain: async () => running?.drain(),
   close: async () => {
     await running?.close();
     // Ends once nothing is left to do, such as writing the log.
@@ -75,9 +77,11 @@ async function open({ id, config, policies, engines: states }: OpenWorker): Prom
   const logger = pino({ level: config.log.level, base: { pid: process.pid, worker: id } }, log);
   // As in a gateway of one process: others survive a fault of a request or of a model.
   process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
+  const { env } = process;
+  const traces = await exportTraces({ env, logger, dropped: (...spans) => metrics.spansDropped(...spans) });
   const access = remoteAccess(primary);
   const opened = await openModels(modelConfigs, {
-    ...{ logger, env: process.env, metrics, engine },
+    ...{ logger, env, metrics, engine },
     shared: {
       host: (model) => engines.host(model, states[model]!),
       places: (model, most) => ({
@@ -104,9 +108,14 @@ async function open({ id, config, policies, engines: states }: OpenWorker): Prom
     relays: new RelayedGenerations(primary, gateway.live),
     streams: () =>
       Object.fromEntries(opened.models.all.map((model) => [model.name, Number(model.status().streams ?? 0)])),
+    drain: async () => {
+      await gateway.drain();
+      await traces?.close();
+    },
     close: async () => {
       await gateway.close();
       await opened.close();
+      traces?.leave();
     },
   };
 }

@@ -111,10 +111,11 @@ async function serve(options: ServeOptions): Promise<void> {
   const config = await serveConfig(options, process.env);
   if (options.checkConfig) return checkConfig(config);
   // The gateway is a part of its own: other commands do not load it.
-  const { checkAccess, Metrics, startWorkers } = await import('../../gateway/index.js');
+  const { checkAccess, Metrics, readTraceVariables, startWorkers } = await import('../../gateway/index.js');
   const { LogWriter } = await import('../../gateway/log-writer.js');
   // Before large models are read.
   checkAccess(config, process.env);
+  readTraceVariables(process.env);
   for (const { port, host } of [config.listen, config.metrics, config.health]) await checkPort(port, host);
   const metrics = new Metrics();
   const log = new LogWriter(2, (lines) => metrics.logDropped(lines));
@@ -145,23 +146,25 @@ async function serve(options: ServeOptions): Promise<void> {
 
 /** The same as `startWorkers`, in this process. */
 async function startAlone({ config, logger, metrics }: WorkersOptions): Promise<Workers> {
-  const { openModels, startGateway } = await import('../../gateway/index.js');
+  const { exportTraces, openModels, startGateway } = await import('../../gateway/index.js');
   const { models: modelConfigs, engine, ...rest } = config;
-  const { models, all, close } = await openModels(modelConfigs, {
-    logger,
-    env: process.env,
-    metrics,
-    engine,
-  });
+  const { env } = process;
+  const traces = await exportTraces({ env, logger, dropped: (...spans) => metrics.spansDropped(...spans) });
+  const { models, all, close } = await openModels(modelConfigs, { logger, env, metrics, engine });
   try {
     const gateway = await startGateway({ models, config: rest, policies: config, logger, metrics });
     const engines = new Map(all.flatMap((one) => (one.engine ? [[one.model.name, one.engine]] : [])));
     return {
       ...gateway,
       engines,
+      drain: async () => {
+        await gateway.drain();
+        await traces?.close();
+      },
       close: async () => {
         await gateway.close();
         await close();
+        traces?.leave();
       },
     };
   } catch (error) {
@@ -214,9 +217,10 @@ async function nextSignal(): Promise<string> {
 
 /** Prints the configuration as it is in force, and what would keep it from being. */
 async function checkConfig(config: ServeConfig): Promise<void> {
-  const { checkAccess, checkModels } = await import('../../gateway/index.js');
+  const { checkAccess, checkModels, readTraceVariables } = await import('../../gateway/index.js');
   const { stringify } = await import('yaml');
   checkAccess(config, process.env);
+  readTraceVariables(process.env);
   await checkModels(config.models, process.env);
   const keys = config.access.keys.map((key) =>
     key.sha256 === undefined ? key : { ...key, sha256: '(hidden)' },

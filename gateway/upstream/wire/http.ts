@@ -28,8 +28,8 @@ const UNUSED_MS = 4000;
  * By node:http: undici 7, and so the fetch of Node 20 to 24, ends the process where a server closes its connection
  * while nobody reads the answer (nodejs/undici#5360).
  *
- * Requests to one server. Nothing of a client's request decides where they go or which headers they have; redirects
- * are not followed, and compressed answers not asked for.
+ * Requests to one server. Nothing of a client's request decides where they go; of its headers only the trace context,
+ * once it was read, goes on. Redirects are not followed, and compressed answers not asked for.
  */
 export class UpstreamHttp {
   readonly #options: UpstreamHttpOptions;
@@ -59,10 +59,17 @@ export class UpstreamHttp {
    * Resolves with the first byte of the answer's body, or its end, whatever the status is.
    * @param path below the configured address; with a leading `/../` beside its last part
    * @param signal closes the connection
+   * @param headers of this request, unless the configuration has them
    * @throws UpstreamError `upstream_unreachable`, `upstream_timeout`; what the signal is aborted with; ApiError 400
    */
-  async post(path: string, body: object, signal: AbortSignal): Promise<Exchange> {
-    return this.#send({ method: 'POST', path: this.#path(path) }, serialized(body), signal);
+  async post(
+    path: string,
+    body: object,
+    signal: AbortSignal,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Exchange> {
+    const target = { method: 'POST', path: this.#path(path), headers: { ...headers, ...this.#headers() } };
+    return this.#send(target, serialized(body), signal);
   }
 
   /** The same without a body. */

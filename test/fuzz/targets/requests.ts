@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
+import { ROOT_CONTEXT } from '@opentelemetry/api';
 import { pino } from 'pino';
 import { expect } from 'vitest';
 import { WebSocket } from 'ws';
@@ -84,7 +85,7 @@ const websocket: Target = {
     const models = new GovernedModels(new Models([new ScriptedModel()]), new Policies(settings), () => {});
     const live = new LiveGenerations(settings.streams, logger);
     const socket = new Socket();
-    const options = { models, live, principal: ANONYMOUS, settings, logger, metrics };
+    const options = { models, live, principal: ANONYMOUS, settings, logger, metrics, trace: ROOT_CONTEXT };
     // The part of a WebSocket that a connection uses.
     new StreamConnection(socket as unknown as WebSocket, options);
     const lines = Buffer.from(input).toString('latin1').split('\n');

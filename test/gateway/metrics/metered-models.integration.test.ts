@@ -28,7 +28,7 @@ function model(prepare: () => Promise<Prepared>) {
     return 7;
   };
   metrics.watch({ models: plain, logger, generations, connections: () => ({ http: 3, websocket: 0 }) });
-  const models = metered(plain, metrics, clock);
+  const models = metered(plain, metrics, [], clock);
   const start = async (): Promise<Observable<GuardEvent>> => {
     const ready = await models.prepare(REQUEST, { canRetract: true, responseId: 'resp-7' });
     return ready.start(new FlowGate());

@@ -1,0 +1,41 @@
+import type { Context } from '@opentelemetry/api';
+import type {
+  ActionName,
+  DoneEvent,
+  FlaggedEvent,
+  RollbackDoneEvent,
+  StepEvent,
+} from '../../src/stream/events.js';
+import type { ErrorCode } from '../errors/codes.js';
+import type { GenerationFields } from '../requests/generation-request.js';
+import type { PrepareOptions, Provider } from './served-model.js';
+
+/** A generation that is asked for. */
+export interface GenerationAbout {
+  readonly model: string;
+  readonly provider: Provider;
+  readonly responseId: string;
+  readonly request: GenerationFields;
+  readonly options: PrepareOptions;
+}
+
+/** What becomes of it. The last is one of `done`, `failed`, `refused` and `cancelled`. */
+export type GenerationNews =
+  /** The first token, or something else, went out. */
+  | { readonly type: 'first'; readonly seconds: number }
+  | { readonly type: 'flagged'; readonly step: StepEvent | FlaggedEvent; readonly action: ActionName }
+  | { readonly type: 'rollback'; readonly event: RollbackDoneEvent }
+  | { readonly type: 'done'; readonly event: DoneEvent }
+  | { readonly type: 'failed'; readonly code: ErrorCode }
+  /** Before it had begun. */
+  | { readonly type: 'refused'; readonly code: ErrorCode }
+  | { readonly type: 'cancelled' };
+
+/** Told of one generation; none of it is a token, so that nothing is paid for each. */
+export interface GenerationListener {
+  /** The trace for whoever writes, where the listener has a span in it. */
+  readonly trace?: Context;
+  readonly tell: (news: GenerationNews) => void;
+}
+
+export type Listen = (about: GenerationAbout) => GenerationListener;

@@ -6,7 +6,7 @@ const conditions = ['flinch-source'];
 
 export default defineConfig({
   // Not `import`: Node would apply it to `require`, too.
-  ssr: { resolve: { conditions: [...conditions, 'node', 'module'] } },
+  ssr: { resolve: { conditions: [...conditions, 'node'] } },
   test: {
     // One more than the two cores of a small machine: tests also wait.
     maxWorkers: 3,

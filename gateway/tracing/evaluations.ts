@@ -14,8 +14,8 @@ export function flaggedStep({
 }: Extract<GenerationNews, { type: 'flagged' }>): Attributes {
   const { step, from, to, part, method, score, risk, calibrated } = event;
   const measured = [
-    ...(score === null ? [] : [`${method} ${score.toPrecision(3)}`]),
-    ...(risk === null ? [] : [`risk ${risk.toPrecision(3)}`]),
+    ...(score === null ? [] : [`${method} ${rounded(score)}`]),
+    ...(risk === null ? [] : [`risk ${rounded(risk)}`]),
   ].join(', ');
   return {
     'gen_ai.evaluation.name': 'flinch.step',
@@ -43,7 +43,7 @@ export function verdict(verdict: Verdict | null, why: string): VerdictResult {
     return { ...name, 'gen_ai.evaluation.score.label': 'unscored', 'gen_ai.evaluation.explanation': why };
   }
   const { flagged, risk, rate, flaggedSteps, steps, unscoredTokens, calibrated, reason } = verdict;
-  const measured = risk === null ? 'no risk' : `risk ${risk.toPrecision(3)}`;
+  const measured = risk === null ? 'no risk' : `risk ${rounded(risk)}`;
   const explanation = `${measured} with rate ${rate}; ${flaggedSteps} of ${steps} steps flagged`;
   return {
     ...name,
@@ -66,3 +66,5 @@ export const rollback = ({ rollback, step, outcome, chosen, candidates }: Rollba
   'flinch.rollback.chosen': chosen,
   'flinch.rollback.candidates': candidates.length,
 });
+
+const rounded = (value: number): number => Number(value.toPrecision(4));

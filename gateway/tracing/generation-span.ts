@@ -19,8 +19,7 @@ import { flaggedStep, rollback, type VerdictResult, verdict } from './evaluation
  * generative AI have it (open-telemetry/semantic-conventions-genai, docs/gen-ai). Without an SDK it does nothing but
  * pass the trace on. No text of prompts and answers is in it.
  */
-export function traceGenerations(): Listen {
-  const tracer = trace.getTracer('flinch', packageVersion());
+export function traceGenerations(tracer: Tracer = trace.getTracer('flinch', packageVersion())): Listen {
   return (about) => {
     const { trace: parent = ROOT_CONTEXT } = about.options;
     const span = startSpan(tracer, about, parent);

@@ -188,8 +188,8 @@ export class TestSocket {
   }
 
   /** @param url `http://…` or `http+unix:PATH:` */
-  static async open(url: string): Promise<TestSocket> {
-    const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/stream`, 'flinch.v1');
+  static async open(url: string, headers: Record<string, string> = {}): Promise<TestSocket> {
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/stream`, 'flinch.v1', { headers });
     const test = new TestSocket(socket);
     await new Promise<void>((resolve, reject) => {
       socket.once('open', resolve);

@@ -19,11 +19,15 @@ import { servedWithin } from './models/limited-models.js';
 import type { Models } from './models/models.js';
 import { Policies, type PolicySources } from './policy/policies.js';
 import { traceGenerations } from './tracing/generation-span.js';
+import { openWebhooks } from './webhooks/webhooks.js';
 import { StreamConnection } from './websocket/connection.js';
 import { StreamServer } from './websocket/handshakes.js';
 
 /** Of the largest size, that a client's refused messages may have in a minute: each was read. */
 const REFUSED_MESSAGES = 16;
+
+/** That webhooks have for their last messages. */
+const LAST_MESSAGES_MS = 3000;
 
 export interface GatewayParts {
   /** Opened by the caller, and closed by it once the gateway is. */
@@ -146,13 +150,20 @@ export function assembleGateway(
   const lifecycle = new Lifecycle();
   const within = servedWithin(all, { limits, texts: config.log.texts ? logger : null });
   const policies = new Policies(sources ?? config);
+  for (const i of config.webhooks.keys()) metrics.watchWebhook(i);
+  const webhooks = openWebhooks(config.webhooks, {
+    ...{ env, logger },
+    counted: (...message) => metrics.webhook(...message),
+  });
   const replacePolicies = (replacing: PolicySources): void => {
     policies.replace(replacing);
     metrics.watchPolicies(policies.names);
   };
   metrics.watchPolicies(policies.names);
-  const models = new GovernedModels(metered(within, metrics, [traceGenerations()]), policies, (name, kept) =>
-    metrics.policy(name, kept),
+  const models = new GovernedModels(
+    metered(within, metrics, [traceGenerations(), webhooks.listen]),
+    policies,
+    (name, kept) => metrics.policy(name, kept),
   );
   const live = new LiveGenerations(config.streams, logger, commons?.elsewhere);
   const connections = new Set<Duplex>();
@@ -194,6 +205,7 @@ export function assembleGateway(
     lifecycle.drain();
     await streams.close();
     await live.drain(0); // what was to be resumed
+    await webhooks.close(0);
     for (const detach of detachments.splice(0)) detach();
     unwatch();
   };
@@ -201,7 +213,7 @@ export function assembleGateway(
     if (!(seconds >= 0)) throw new RangeError(`seconds: must be a number from 0, not ${seconds}`);
     lifecycle.drain();
     await live.drain(1000 * seconds);
-    await streams.close();
+    await Promise.all([streams.close(), webhooks.close(LAST_MESSAGES_MS)]);
   };
   return { app, attach, live, metrics, access, health, replacePolicies, drain, close };
 }

@@ -25,4 +25,5 @@ export { exportTraces } from './tracing/export-traces.js';
 export { readTraceVariables } from './tracing/otel-variables.js';
 export { openUpstreamModel, type UpstreamModelOptions } from './upstream/open-upstream-model.js';
 export { UpstreamModel } from './upstream/upstream-model.js';
+export { checkWebhooks } from './webhooks/webhooks.js';
 export { startWorkers, type Workers, type WorkersOptions } from './workers/start-workers.js';

@@ -20,6 +20,8 @@ import {
   ticket,
 } from './responses.js';
 
+import { flagMessage, verdictMessage } from './webhooks.js';
+
 type Json = Readonly<Record<string, unknown>>;
 
 const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
@@ -156,6 +158,29 @@ function pathsOf(api: Api): Json {
   };
 }
 
+/** Signed by the specification of Standard Webhooks. */
+const SIGNATURE = [
+  ['webhook-id', 'The same for each try of a message.'],
+  ['webhook-timestamp', 'Seconds since 1970 of this try.'],
+  ['webhook-signature', '`v1,` and the HMAC-SHA256 of `{id}.{timestamp}.{body}` in Base64.'],
+].map(([name, description]) => ({
+  ...{ name, in: 'header', required: true, description },
+  schema: { type: 'string' },
+}));
+
+const webhook = (name: string, summary: string): Json => ({
+  post: {
+    operationId: `receive${name}`,
+    summary,
+    parameters: SIGNATURE,
+    requestBody: { required: true, content: contentOf(json(`${name}Message`, '')) },
+    responses: {
+      '2XX': { description: 'Received. After 408, 429 and 5XX, and without an answer, it is sent again.' },
+    },
+    security: [],
+  },
+});
+
 /** The HTTP side of the gateway in OpenAPI 3.1. Its WebSocket is in asyncapi.json. */
 export function openApi(version: string): Json {
   return {
@@ -261,6 +286,13 @@ export function openApi(version: string): Json {
         },
       },
     },
+    webhooks: {
+      flag: webhook('Flag', 'A step is flagged; sent to the receivers in `webhooks` of the configuration.'),
+      verdict: webhook(
+        'Verdict',
+        'An answer has ended, failed or was cancelled. `verdict` is `null` unless it was scored to its end.',
+      ),
+    },
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
       schemas: {
@@ -282,6 +314,8 @@ export function openApi(version: string): Json {
         Health: responseSchema(health),
         Liveness: responseSchema(liveness),
         Readiness: responseSchema(readiness),
+        FlagMessage: responseSchema(flagMessage),
+        VerdictMessage: responseSchema(verdictMessage),
       },
     },
   };

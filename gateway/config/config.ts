@@ -6,6 +6,10 @@ import { policySchema } from '../policy/policy-schema.js';
 
 const MIB = 1 << 20;
 
+/** What webhooks may be told of. */
+export const WEBHOOK_EVENTS = ['flag', 'verdict'] as const;
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
+
 const seconds = (fallback: number, min = 0, max = 86_400) => z.number().min(min).max(max).default(fallback);
 const count = (fallback: number, min = 1, max = 1_000_000) => z.int().min(min).max(max).default(fallback);
 
@@ -187,6 +191,20 @@ const keySchema = z.strictObject({
 
 export type KeyConfig = z.output<typeof keySchema>;
 
+const webhookSchema = z.strictObject({
+  url: httpUrl.describe('Where messages are sent by POST; redirects are not followed.'),
+  secret_env: variable.describe(
+    'Environment variable with the secret that signs messages: `whsec_` and 24 to 64 bytes in Base64 (Standard Webhooks).',
+  ),
+  events: z
+    .array(z.enum(WEBHOOK_EVENTS))
+    .min(1)
+    .default([...WEBHOOK_EVENTS])
+    .describe('What is sent: `flag` for each flagged step, `verdict` for each answer.'),
+});
+
+export type WebhookConfig = z.output<typeof webhookSchema>;
+
 /** As browsers send them: no path, no default port, lower case. */
 const origin = z
   .string()
@@ -359,6 +377,11 @@ const sections = z.strictObject({
       stall_s: seconds(30, 0.05).describe('Time without reading after which a connection is closed.'),
     })
     .prefault({}),
+  webhooks: z
+    .array(webhookSchema)
+    .max(16)
+    .default([])
+    .describe('Receivers of flags and verdicts (default: none).'),
   shutdown: z
     .strictObject({
       drain_s: seconds(30, 0).describe('Time limit for running responses to finish at shutdown.'),

@@ -168,11 +168,13 @@ function describeIssue(issue: z.core.$ZodIssue, before: readonly PropertyKey[] =
 const isMissing = (issue: z.core.$ZodIssue): boolean =>
   issue.path.length === 1 && issue.message.endsWith('received undefined');
 
-/** Names of variables that hold keys: whatever any `env` or `key_env` says. They may begin with our prefix. */
+const KEY_FIELDS: ReadonlySet<string> = new Set(['env', 'key_env', 'secret_env']);
+
+/** Names of variables that hold keys: whatever any of these fields says. They may begin with our prefix. */
 function keyVariables(values: unknown): string[] {
   if (Array.isArray(values)) return values.flatMap(keyVariables);
   if (!isRecord(values)) return [];
   return Object.entries(values).flatMap(([name, value]) =>
-    (name === 'env' || name === 'key_env') && typeof value === 'string' ? [value] : keyVariables(value),
+    KEY_FIELDS.has(name) && typeof value === 'string' ? [value] : keyVariables(value),
   );
 }

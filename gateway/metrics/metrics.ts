@@ -13,7 +13,7 @@ import { GuardMetrics } from './guard.js';
 import { HttpMetrics, type ObservedRequest } from './http.js';
 import { PolicyMetrics } from './policy.js';
 import { buildInfo, LOG_LINES_DROPPED, processMetrics } from './process.js';
-import { type DropReason, TelemetryMetrics } from './telemetry.js';
+import { type DeliveryOutcome, type DropReason, TelemetryMetrics, type WebhookEvent } from './telemetry.js';
 import { UpstreamMetrics } from './upstream.js';
 
 export interface MetricsSources extends ConnectionSources {
@@ -117,6 +117,15 @@ export class Metrics {
 
   spansDropped(reason: DropReason, spans: number): void {
     this.#telemetry.spansDropped(reason, spans);
+  }
+
+  /** @param webhook by its place in the configuration */
+  watchWebhook(webhook: number): void {
+    this.#telemetry.watchWebhook(webhook);
+  }
+
+  webhook(webhook: number, event: WebhookEvent, outcome: DeliveryOutcome): void {
+    this.#telemetry.webhook(webhook, event, outcome);
   }
 
   logDropped(lines: number): void {

@@ -52,7 +52,7 @@ export const METRICS: Readonly<Record<string, readonly (Definition | HistogramDe
     connections.CONNECTIONS,
     connections.RESUMED,
   ],
-  'Traces and webhooks': [telemetry.SPANS_DROPPED, telemetry.CONTEXTS_IGNORED],
+  'Traces and webhooks': [telemetry.SPANS_DROPPED, telemetry.CONTEXTS_IGNORED, telemetry.WEBHOOK_MESSAGES],
   Process: [build.BUILD_INFO, build.LOG_LINES_DROPPED],
 };
 

@@ -111,10 +111,13 @@ async function serve(options: ServeOptions): Promise<void> {
   const config = await serveConfig(options, process.env);
   if (options.checkConfig) return checkConfig(config);
   // The gateway is a part of its own: other commands do not load it.
-  const { checkAccess, Metrics, readTraceVariables, startWorkers } = await import('../../gateway/index.js');
+  const { checkAccess, checkWebhooks, Metrics, readTraceVariables, startWorkers } = await import(
+    '../../gateway/index.js'
+  );
   const { LogWriter } = await import('../../gateway/log-writer.js');
   // Before large models are read.
   checkAccess(config, process.env);
+  checkWebhooks(config.webhooks, process.env);
   readTraceVariables(process.env);
   for (const { port, host } of [config.listen, config.metrics, config.health]) await checkPort(port, host);
   const metrics = new Metrics();
@@ -217,9 +220,12 @@ async function nextSignal(): Promise<string> {
 
 /** Prints the configuration as it is in force, and what would keep it from being. */
 async function checkConfig(config: ServeConfig): Promise<void> {
-  const { checkAccess, checkModels, readTraceVariables } = await import('../../gateway/index.js');
+  const { checkAccess, checkModels, checkWebhooks, readTraceVariables } = await import(
+    '../../gateway/index.js'
+  );
   const { stringify } = await import('yaml');
   checkAccess(config, process.env);
+  checkWebhooks(config.webhooks, process.env);
   readTraceVariables(process.env);
   await checkModels(config.models, process.env);
   const keys = config.access.keys.map((key) =>

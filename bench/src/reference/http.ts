@@ -27,6 +27,7 @@ type Operation = z.output<typeof operation>;
 /** As far as the reference reads gateway/openapi.json. */
 const openApiSchema = z.object({
   paths: z.record(z.string(), z.record(z.string(), operation)),
+  webhooks: z.record(z.string(), z.object({ post: operation })),
   components: z.object({ schemas: z.record(z.string(), jsonSchema) }),
 });
 
@@ -34,13 +35,14 @@ export const REQUEST_SCHEMAS = '[gateway/requests](../../gateway/requests)';
 
 /** Endpoints, and the fields of what they take and give. */
 export function httpReference(version: string): string {
-  const { paths, components } = openApiSchema.parse(openApi(version));
+  const { paths, webhooks, components } = openApiSchema.parse(openApi(version));
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, each]) => describe(`${method.toUpperCase()} ${path}`, each)),
   );
   return page('HTTP', `${REQUEST_SCHEMAS} and [gateway/api](../../gateway/api)`, [
     'All HTTP endpoints, and the fields of requests and responses. For tools: [gateway/openapi.json](../../gateway/openapi.json). If the gateway has keys, all endpoints except `/healthz`, `/livez`, `/readyz` and the page require one: [access.md](../access.md). Errors: [errors.md](errors.md). Order of the events in a stream: [PROTOCOL.md](../../gateway/PROTOCOL.md#the-same-over-server-sent-events).',
     ...operations,
+    ...Object.entries(webhooks).map(([name, { post }]) => describe(`Webhook ${code(name)}`, post)),
     ...Object.entries(components.schemas).map(([name, schema]) => `## ${name}\n\n${fieldTable(schema)}`),
   ]);
 }

@@ -1,0 +1,40 @@
+import { usageFields, verdictFields } from '../../src/stream/wire.js';
+import type { WebhookEvent } from '../config/config.js';
+import type { GenerationAbout, GenerationNews } from '../models/generation-listener.js';
+
+/** What a receiver is told, without the time. No text of prompts and answers is in it. */
+export interface WebhookMessage {
+  readonly type: WebhookEvent;
+  readonly data: object;
+}
+
+/** The message of what became of an answer, if there is one. A request that was refused has no answer. */
+export function messageOf(
+  { responseId, model }: Pick<GenerationAbout, 'responseId' | 'model'>,
+  news: GenerationNews,
+): WebhookMessage | null {
+  const about = { response_id: responseId, model };
+  const none = { finish_reason: null, error: null, usage: null, verdict: null };
+  switch (news.type) {
+    case 'flagged': {
+      const { step, from, to, part, method, score, risk, calibrated, unscored } = news.step;
+      const place = { step, from, to, ...(part && { part }) };
+      const rating = { method, score, risk, calibrated, ...(unscored !== undefined && { unscored }) };
+      return { type: 'flag', data: { ...about, ...place, ...rating, action: news.action } };
+    }
+    case 'done': {
+      const { finishReason, usage, verdict } = news.event;
+      const end = { outcome: 'done', finish_reason: finishReason, usage: usageFields(usage) };
+      return {
+        type: 'verdict',
+        data: { ...about, ...none, ...end, ...(verdict && { verdict: verdictFields(verdict) }) },
+      };
+    }
+    case 'failed':
+      return { type: 'verdict', data: { ...about, ...none, outcome: 'failed', error: news.code } };
+    case 'cancelled':
+      return { type: 'verdict', data: { ...about, ...none, outcome: 'cancelled' } };
+    default:
+      return null;
+  }
+}

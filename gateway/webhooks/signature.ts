@@ -1,0 +1,36 @@
+import { createHmac } from 'node:crypto';
+import type { WebhookConfig } from '../config/config.js';
+import { ConfigError } from '../config/config-error.js';
+
+const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
+const BYTES = { min: 24, max: 64 };
+
+/**
+ * The key of a webhook's secret.
+ * @param place of the webhook in the configuration
+ * @throws ConfigError that names the environment variable, for a secret that is not set or is none
+ */
+export function keyOf(
+  { secret_env: variable }: WebhookConfig,
+  env: NodeJS.ProcessEnv,
+  place: string,
+): Buffer {
+  const secret = env[variable];
+  if (!secret) throw new ConfigError(`${place}.secret_env`, `the variable ${variable} is not set`);
+  const key = Buffer.from(SECRET.exec(secret)?.[1] ?? '', 'base64');
+  if (key.length >= BYTES.min && key.length <= BYTES.max) return key;
+  throw new ConfigError(
+    `${place}.secret_env`,
+    `the variable ${variable} must be whsec_ and ${BYTES.min} to ${BYTES.max} bytes in Base64`,
+  );
+}
+
+/** The headers by which a receiver knows who sent a message, and when (Standard Webhooks 1.0.0). */
+export function signatureHeaders(key: Buffer, id: string, seconds: number, body: string) {
+  const signature = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64');
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': `v1,${signature}`,
+  };
+}

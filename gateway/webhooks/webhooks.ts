@@ -1,0 +1,60 @@
+import type { Logger } from 'pino';
+import type { WebhookConfig, WebhookEvent } from '../config/config.js';
+import type { Listen } from '../models/generation-listener.js';
+import { Delivery, type DeliveryOutcome } from './delivery.js';
+import { messageOf } from './message.js';
+import { poster } from './post.js';
+import { keyOf } from './signature.js';
+
+export interface WebhooksOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly logger: Logger;
+  /** @param webhook by its place in the configuration */
+  readonly counted: (webhook: number, event: WebhookEvent, outcome: DeliveryOutcome) => void;
+}
+
+export interface Webhooks {
+  readonly listen: Listen;
+  /** @param ms for what is left */
+  close(ms: number): Promise<void>;
+}
+
+/**
+ * Tells the receivers of the configuration what was flagged, and the verdict on each answer.
+ * @throws ConfigError for a secret that cannot be used
+ */
+export function openWebhooks(
+  config: readonly WebhookConfig[],
+  { env, logger, counted }: WebhooksOptions,
+): Webhooks {
+  const receivers = config.map((webhook, i) => {
+    const key = keyOf(webhook, env, `webhooks[${i}]`);
+    const delivery = new Delivery({
+      ...{ key, poster: poster(webhook.url) },
+      outcome: (event, outcome, why) => {
+        counted(i, event, outcome);
+        // By its place: the log has no addresses.
+        if (outcome === 'failed') logger.warn({ webhook: i, event, ...why }, 'webhook failed');
+      },
+    });
+    return { events: webhook.events, delivery };
+  });
+  return {
+    listen: (about) => ({
+      tell: (news) => {
+        const message = messageOf(about, news);
+        if (!message) return;
+        for (const { events, delivery } of receivers)
+          if (events.includes(message.type)) delivery.push(message);
+      },
+    }),
+    close: async (ms) => {
+      await Promise.all(receivers.map(({ delivery }) => delivery.close(ms)));
+    },
+  };
+}
+
+/** @throws ConfigError for a secret that cannot be used */
+export function checkWebhooks(config: readonly WebhookConfig[], env: NodeJS.ProcessEnv): void {
+  for (const [i, webhook] of config.entries()) keyOf(webhook, env, `webhooks[${i}]`);
+}

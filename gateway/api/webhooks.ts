@@ -7,7 +7,7 @@ const { type: _, offset: __, text: ___, ...flagged } = GENERATION_EVENTS['step.f
 const { usage, verdict } = GENERATION_EVENTS['generation.done'].shape;
 
 const answer = { response_id: z.string(), model: z.string() };
-const time = z.iso.datetime();
+const time = z.string();
 
 export const flagMessage = z.object({
   type: z.literal('flag'),

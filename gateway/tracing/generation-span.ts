@@ -65,7 +65,10 @@ function requestAttributes({ request, options }: GenerationAbout): Attributes {
 function reportTo(span: Span, { model, responseId }: GenerationAbout): (news: GenerationNews) => void {
   const about = { 'gen_ai.response.id': responseId };
   const evaluate = (result: VerdictResult): void => {
+    // Also where tools that do not keep events filter by it.
+    const risk = result['gen_ai.evaluation.score.value'];
     span.setAttribute('flinch.verdict', result['gen_ai.evaluation.score.label']);
+    if (risk !== undefined) span.setAttribute('flinch.risk', risk);
     span.addEvent('gen_ai.evaluation.result', { ...result, ...about });
   };
   const fail = (code: ErrorCode): void => {

@@ -16,7 +16,7 @@ const HEAD = ['field', 'type', 'default', 'meaning'] as const;
 /** Every field of the configuration. */
 export function configurationReference(): string {
   const schema = jsonSchema.parse(z.toJSONSchema(configSchema, { io: 'input' }));
-  const { models, access, guard } = schema.properties ?? {};
+  const { models, access, guard, webhooks } = schema.properties ?? {};
   const alternatives = alternativesOf(models?.additionalProperties);
   const keys = access?.properties?.keys?.items;
   return page('Fields of the configuration', '[gateway/config/config.ts](../../gateway/config/config.ts)', [
@@ -32,6 +32,9 @@ export function configurationReference(): string {
     '## A key',
     'An entry of `access.keys`:',
     table(HEAD, keys ? outsidePolicies(keys).map(row) : []),
+    '## A webhook',
+    'An entry of `webhooks`. [How to receive them](../how-to/webhooks.md).',
+    table(HEAD, webhooks?.items ? fieldsOf(webhooks.items).map(row) : []),
     '## A policy',
     '`guard`, for all requests, in an entry of `models` and in an entry of `access.keys`. [How to set a policy](../how-to/set-a-policy.md).',
     table(
@@ -81,6 +84,7 @@ const TYPES: Readonly<Record<string, string>> = {
   models: '[models](#a-model) by name',
   'access.keys': 'list of [keys](#a-key)',
   guard: '[policy](#a-policy)',
+  webhooks: 'list of [webhooks](#a-webhook)',
   defaults: 'object of [guard](http.md#chatcompletionrequest) fields',
   locked: 'list of field names, or `"all"`',
 };

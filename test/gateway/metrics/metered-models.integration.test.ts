@@ -1,3 +1,4 @@
+import { ROOT_CONTEXT } from '@opentelemetry/api';
 import { pino } from 'pino';
 import { lastValueFrom, NEVER, Observable, of, throwError, toArray } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
@@ -5,6 +6,7 @@ import { ApiError } from '#gateway/errors/api-error.js';
 import { Models } from '#gateway/index.js';
 import { metered } from '#gateway/metrics/metered-models.js';
 import { Metrics } from '#gateway/metrics/metrics.js';
+import type { Listen } from '#gateway/models/generation-listener.js';
 import type { Prepared } from '#gateway/models/served-model.js';
 import { chatSchema } from '#gateway/requests/generation-request.js';
 import { EngineError, FlowGate, type GuardEvent } from '#src/index.js';
@@ -15,7 +17,7 @@ import { prepared } from '../../support/scripted-model.js';
 const REQUEST = chatSchema.parse({ model: 'reasoner', messages: [{ role: 'user', content: 'Well?' }] });
 
 /** A model that is metered, with what it does with every request. */
-function model(prepare: () => Promise<Prepared>) {
+function model(prepare: () => Promise<Prepared>, listen: readonly Listen[] = []) {
   const metrics = new Metrics();
   let now = 0;
   const clock = { now: () => (now += 500), date: () => 0 };
@@ -28,7 +30,7 @@ function model(prepare: () => Promise<Prepared>) {
     return 7;
   };
   metrics.watch({ models: plain, logger, generations, connections: () => ({ http: 3, websocket: 0 }) });
-  const models = metered(plain, metrics, [], clock);
+  const models = metered(plain, metrics, listen, clock);
   const start = async (): Promise<Observable<GuardEvent>> => {
     const ready = await models.prepare(REQUEST, { canRetract: true, responseId: 'resp-7' });
     return ready.start(new FlowGate());
@@ -105,6 +107,89 @@ describe('a metered model', () => {
     const { start, read } = starting(events);
     (await start()).subscribe({ error: () => {} });
     expect(outcomes(await read())).toEqual({ error: 1 });
+  });
+});
+
+describe('who listens to a generation', () => {
+  const rating = { method: 'nll', score: 2, risk: 0.99, calibrated: true } as const;
+  const span = (step: number) => ({ step, from: step, to: step + 1, text: 'x' });
+  const flagged = (step: number, action: 'rollback' | 'stop') =>
+    ({ type: 'step.flagged', ...span(step), ...rating, action }) as const;
+  const done = (step: number, isFlagged: boolean) =>
+    ({ type: 'step.done', ...span(step), ...rating, flagged: isFlagged }) as const;
+  const rollback = {
+    ...{ type: 'rollback.done', rollback: 0, step: 1, outcome: 'replaced', chosen: 1, candidates: [] },
+  } as const;
+
+  /** What is told of these events, in few words. */
+  function listening() {
+    const told: string[] = [];
+    const listen: Listen = ({ responseId }) => ({
+      tell: (news) => {
+        const { step } = news.type === 'flagged' ? news.step : { step: '' };
+        const what = 'action' in news ? news.action : 'code' in news ? news.code : '';
+        told.push([responseId, news.type, step, what].filter((each) => each !== '').join(' '));
+      },
+    });
+    const broken: Listen = () => {
+      throw new Error('cannot listen');
+    };
+    return { told, listens: [broken, listen] };
+  }
+
+  it('hears of each flagged step once, of rollbacks and of the end', async () => {
+    const { told, listens } = listening();
+    const events = of<GuardEvent[]>(
+      ...[tokenEvent(0), done(0, false), flagged(1, 'rollback'), rollback],
+      // What took the place of the step is flagged itself.
+      ...[done(1, true), flagged(2, 'stop'), done(2, true), doneEvent('stop', 3)],
+    );
+    (await model(async () => prepared(() => events), listens).start()).subscribe();
+    expect(told).toEqual([
+      'resp-7 first',
+      'resp-7 flagged 1 rollback',
+      'resp-7 rollback',
+      'resp-7 flagged 1 annotate',
+      'resp-7 flagged 2 stop',
+      'resp-7 done',
+    ]);
+  });
+
+  it.each([
+    ['fails', throwError(() => new EngineError('crashed', '')), 'failed engine_crashed'],
+    ['is refused', throwError(() => new EngineError('overloaded', '')), 'refused overloaded'],
+  ])('hears of one that %s, when it starts or before', async (_, events, heard) => {
+    const starts = listening();
+    (await model(async () => prepared(() => events), starts.listens).start()).subscribe({ error: () => {} });
+    expect(starts.told).toEqual([`resp-7 ${heard}`]);
+    const before = listening();
+    await expect(model(() => lastValueFrom(events), before.listens).start()).rejects.toThrow();
+    expect(before.told).toEqual([`resp-7 ${heard}`]);
+  });
+
+  it('hears of one that is cancelled', async () => {
+    const { told, listens } = listening();
+    (await model(async () => prepared(() => NEVER), listens).start()).subscribe().unsubscribe();
+    expect(told).toEqual(['resp-7 cancelled']);
+  });
+
+  it('may change the trace that whoever writes is told', async () => {
+    const trace = ROOT_CONTEXT.setValue(Symbol('own'), 1);
+    let given: unknown = null;
+    const plain = new Models([
+      {
+        name: 'reasoner',
+        status: () => ({ ready: true }),
+        prepare: async (_, options) => {
+          given = options.trace;
+          return prepared(() => NEVER);
+        },
+      },
+    ]);
+    const metrics = new Metrics();
+    metrics.watch({ models: plain, generations: () => 0, connections: () => ({ http: 0, websocket: 0 }) });
+    await metered(plain, metrics, [() => ({ trace, tell: () => {} })]).prepare(REQUEST, { canRetract: true });
+    expect(given).toBe(trace);
   });
 });
 

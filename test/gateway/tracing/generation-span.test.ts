@@ -76,6 +76,7 @@ describe('the span of a generation', () => {
       'gen_ai.usage.input_tokens': 1,
       'gen_ai.usage.output_tokens': 7,
       'flinch.verdict': 'passed',
+      'flinch.risk': 0.25,
     });
   });
 

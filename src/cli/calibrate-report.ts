@@ -86,7 +86,7 @@ const nameOf = (of: FalseAlarms['of']): string => {
 
 const percent = (share: number): string => `${Number((100 * share).toPrecision(3))} %`;
 
-function formatTable(rows: readonly (readonly string[])[]): string {
+export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
   return rows
     .map((row) =>

@@ -25,6 +25,7 @@ import { type CollectedAnswer, collectScores } from '../stream/collect-scores.js
 import type { Method } from '../uncertainty/method-names.js';
 import type { Schedule } from '../uncertainty/schedule.js';
 import { type AbsoluteScoring, absoluteScoring } from '../uncertainty/settings.js';
+import { compareLabels } from './calibrate-labels.js';
 import { type CalibrationPrompt, readPrompts, taskPrompts } from './calibrate-prompts.js';
 import { formatFalseAlarms, formatThresholds, thresholdsOf } from './calibrate-report.js';
 import { reportConversion } from './conversion.js';
@@ -57,6 +58,9 @@ interface CalibrateOptions {
   readonly seed: number;
   readonly maxTokens: number;
   readonly json?: boolean;
+  readonly labels?: string;
+  readonly answers?: string;
+  readonly labelName?: string;
 }
 
 const DEFAULT_TASKS = 2000;
@@ -88,6 +92,15 @@ export function calibrateCommand(): Command {
     )
     .option('--json', 'print the summary as JSON')
     .addOption(methodsOption())
+    .optionsGroup('Labels of answers:')
+    .addOption(
+      new Option(
+        '--labels <file>',
+        'write nothing; compare recorded verdicts with these labels of people',
+      ).conflicts(['input', 'tasks', 'check', 'output']),
+    )
+    .option('--answers <file>', 'the recorded answers: spans of Phoenix, or messages to a webhook')
+    .option('--label-name <name>', 'use only labels of this name')
     .optionsGroup('Answers:')
     .option('--temperature <number>', 'sampling temperature (default: set by the model)', real(0, 2))
     .option('--seed <number>', 'seed of problems, answers and noise', integer(0, 2 ** 30), 0)
@@ -108,6 +121,9 @@ All tokens of an answer count as ordinary. Answers to the reasoner's own problem
 there, only the steps before the first wrong step count, and only answers without one count as
 ordinary answers.
 
+Labels are annotations of Phoenix, or lines {"id": "chatcmpl-…", "label": "right" | "wrong"}. They do
+not change a calibration: they show how many wrong answers the verdict finds, and at which rate.
+
 A calibration is valid for one model and for the settings that affect the scores. Entries in the
 file for the same methods and settings are replaced; others are kept. A rate below 1 / (number of
 scores) never raises an alarm: a rate of 0.1 % per step needs thousands of steps.
@@ -118,12 +134,15 @@ Examples:
   $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct
   $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input questions.jsonl --limit 300
   $ flinch calibrate --tasks --check 1000
-  $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input fresh.jsonl --check 200 --json`,
+  $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input fresh.jsonl --check 200 --json
+  $ flinch calibrate --labels annotations.json --answers spans.json`,
     )
     .action(calibrate);
 }
 
 async function calibrate(options: CalibrateOptions): Promise<void> {
+  const { labels } = options;
+  if (labels !== undefined) return compareLabels({ ...options, labels });
   const asked = scoringOf(options, options.methods, options.seed);
   const { device, precision } = options;
   const engine = await Engine.open(options.model, { device, precision, onConversion: reportConversion() });

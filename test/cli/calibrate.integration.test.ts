@@ -169,3 +169,54 @@ describe('stepsBefore', () => {
     expect(stepsBefore(99, { tokens, steps })).toBe(3);
   });
 });
+
+describe('flinch calibrate --labels', () => {
+  const line = (fields: object) => `${JSON.stringify(fields)}\n`;
+  const answers = folder.write(
+    'answers.jsonl',
+    ['a', 'b', 'c']
+      .map((id, i) =>
+        line({ type: 'verdict', data: { response_id: id, verdict: { flagged: i < 2, risk: 0.97 } } }),
+      )
+      .join(''),
+  );
+  const labels = folder.write(
+    'labels.jsonl',
+    line({ id: 'a', label: 'wrong' }) + line({ id: 'b', label: 'right' }) + line({ id: 'x', label: 'right' }),
+  );
+
+  it('compares recorded verdicts with labels, and names labels of answers that are not recorded', async () => {
+    const { code, stdout, stderr } = await flinch(['calibrate', '--labels', labels, '--answers', answers]);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: 'flinch: labels of answers that are not recorded: x\n',
+    });
+    expect(stdout).toContain(
+      '1 wrong and 1 right answers; of these, 0 and 0 without a verdict are left out.',
+    );
+    expect(stdout).toMatch(/as it was +1\/1 \[20\.7, 100\.0\] % +1\/1 \[20\.7, 100\.0\] % +1\/2 /);
+    const json = await flinch(['calibrate', '--labels', labels, '--answers', answers, '--json']);
+    expect(JSON.parse(json.stdout)).toMatchObject({ right: 1, wrong: 1, unknown: ['x'], duplicates: 0 });
+  });
+
+  const names = folder.write(
+    'names.jsonl',
+    line({ id: 'a', label: 1, name: 'good' }) + line({ id: 'a', label: 0, name: 'true' }),
+  );
+  it.each([
+    [['--labels', labels], '--labels requires --answers'],
+    [['--labels', 'none.json', '--answers', answers], '--labels: none.json does not exist'],
+    [['--labels', labels, '--answers', 'none.json'], '--answers: none.json does not exist'],
+    [['--labels', labels, '--answers', labels], `${labels}: item 1: `],
+    [['--labels', names, '--answers', answers], '--label-name: one of "good", "true" is required'],
+    [
+      ['--labels', names, '--answers', answers, '--label-name', 'x'],
+      '--label-name: the file has no labels "x"',
+    ],
+    [['--labels', labels, '--answers', answers, '--tasks'], "cannot be used with option '--tasks"],
+  ])('refuses %o by the option and the file', async (args, problem) => {
+    const { code, stderr } = await flinch(['calibrate', ...args]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(problem);
+  });
+});

@@ -70,6 +70,14 @@ export const PEERS = {
     notes: ['is only set up: tests start it'],
     parts: [environment('open-webui')],
   },
+  phoenix: {
+    purpose: 'Phoenix 20.26.1: a collector of traces, with a page',
+    licence: 'Elastic License 2.0',
+    download: 0.2e9,
+    disk: 0.63e9,
+    notes: ['is only set up: tests start it'],
+    parts: [environment('phoenix')],
+  },
   transformers: {
     purpose: 'transformers 5.19.0 and torch 2.13.0: reference values (the environment of vllm)',
     licence: 'Apache-2.0, BSD-3-Clause',

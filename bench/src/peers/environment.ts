@@ -13,6 +13,7 @@ const MODULES: Readonly<Record<EnvironmentName, readonly string[]>> = {
   kserve: ['kserve', 'tritonclient.http', 'onnxruntime'],
   // The import of its application makes a database.
   'open-webui': ['open_webui', 'socketio', 'torch'],
+  phoenix: ['phoenix'],
   polygraph: ['lm_polygraph'],
   uqlm: ['uqlm'],
   // `thinkbooster` itself is a namespace: its import says nothing.

@@ -91,13 +91,16 @@ export interface ServerCommand {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** As {@link startPeer}, for any server with `GET /v1/models`. */
+/**
+ * As {@link startPeer}, for any server.
+ * @param options `probe`: the path, below `/v1`, that it answers once it is there
+ */
 export async function startProcess(
   label: string,
   { command, args, env }: ServerCommand,
-  options: Omit<PeerServerOptions, 'model'>,
+  options: Omit<PeerServerOptions, 'model'> & { readonly probe?: string },
 ): Promise<Omit<PeerServer, 'model'>> {
-  const { port, log, timeout = 300_000 } = options;
+  const { port, log, timeout = 300_000, probe } = options;
   await checkPort(port);
   const output = openSync(log, 'a');
   const child = spawn(command, [...args, ...(options.args ?? [])], {
@@ -139,7 +142,7 @@ export async function startProcess(
       ended = true;
     },
   );
-  while (!(await answers(url))) {
+  while (!(await answers(url, probe))) {
     if (ended || Date.now() > end || options.signal?.aborted) {
       const how = ended ? 'ended before it answered' : `did not answer within ${timeout} ms`;
       await close();
@@ -166,10 +169,10 @@ async function checkPort(port: number): Promise<void> {
   await new Promise((closed) => probe.close(closed));
 }
 
-/** Whether a server of models answers. */
-export async function answers(url: string): Promise<boolean> {
+/** Whether a server answers; by default one of models. */
+export async function answers(url: string, probe = '/models'): Promise<boolean> {
   try {
-    return (await fetch(`${url}/models`, { signal: AbortSignal.timeout(5000) })).ok;
+    return (await fetch(`${url}${probe}`, { signal: AbortSignal.timeout(5000) })).ok;
   } catch {
     return false;
   }

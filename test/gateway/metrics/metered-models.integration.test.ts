@@ -117,9 +117,9 @@ describe('who listens to a generation', () => {
     ({ type: 'step.flagged', ...span(step), ...rating, action }) as const;
   const done = (step: number, isFlagged: boolean) =>
     ({ type: 'step.done', ...span(step), ...rating, flagged: isFlagged }) as const;
-  const rollback = {
+  const rollback: GuardEvent = {
     ...{ type: 'rollback.done', rollback: 0, step: 1, outcome: 'replaced', chosen: 1, candidates: [] },
-  } as const;
+  };
 
   /** What is told of these events, in few words. */
   function listening() {

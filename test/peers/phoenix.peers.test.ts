@@ -105,37 +105,40 @@ describe.skipIf(missing)(`Phoenix${reason}`, () => {
 
     const projects = z.object({ data: z.array(z.object({ name: z.string(), id: z.string() })) });
     const { data } = projects.parse(await (await fetch(`${url}/v1/projects`)).json());
-    const query =
-      'query ($id: ID!, $filter: String!) { node(id: $id) { ... on Project { spans(filterCondition: $filter) { edges { node { name } } } } } }';
-    const variables = {
-      id: data.find(({ name }) => name === 'default')?.id,
-      filter: "attributes['flinch']['verdict'] == 'flagged'",
-    };
+    const id = data.find(({ name }) => name === 'default')?.id;
+    const query = `query ($filter: String!) {
+      node(id: "${id}") { ... on Project { spans(first: 10, filterCondition: $filter) { edges { node { name } } } } }
+    }`;
+    const variables = { filter: "attributes['flinch']['verdict'] == 'flagged'" };
     const answer = await fetch(`${url}/graphql`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ query, variables }),
     });
-    expect((await answer.text()).match(/chat reasoner/g)).toHaveLength(1);
+    const found = await answer.text();
+    expect(found.match(/chat reasoner/g), found).toHaveLength(1);
 
     const spansText = await (await fetch(`${url}/v1/projects/default/spans?limit=10`)).text();
     const recorded = readAnswers(spansText, 'spans.json');
-    const [id] = recorded.find(({ flagged }) => flagged)?.ids ?? [];
+    const [spanId] = recorded.find(({ flagged }) => flagged)?.ids ?? [];
     const annotation = {
       span_id: id,
       name: 'correct',
       annotator_kind: 'HUMAN',
       result: { label: 'incorrect' },
     };
-    await fetch(`${url}/v1/span_annotations?sync=true`, {
+    const said = await fetch(`${url}/v1/span_annotations?sync=true`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ data: [annotation] }),
     });
-    const labelsText = await (
-      await fetch(`${url}/v1/projects/default/span_annotations?limit=10&span_ids=${id}`)
-    ).text();
-    const { labelled, problems } = joinLabels(readLabels(labelsText, 'annotations.json'), recorded);
+    expect(said.status, await said.text()).toBe(200);
+    const labels = async () => {
+      const answer = await fetch(`${url}/v1/projects/default/span_annotations?limit=10&span_ids=${spanId}`);
+      return readLabels(await answer.text(), 'annotations.json');
+    };
+    await expect.poll(labels).toHaveLength(1);
+    const { labelled, problems } = joinLabels(await labels(), recorded);
     expect(labelled).toEqual([{ right: false, flagged: true, risk: expect.any(Number) }]);
     expect(problems).toEqual({ unknown: [], contradicting: [], duplicates: 0 });
   });

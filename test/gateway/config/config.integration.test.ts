@@ -218,17 +218,18 @@ describe('the configuration', () => {
 
   it('is as the example says, which has every field', async () => {
     const file = fileURLToPath(new URL('../../../docs/flinch.example.yaml', import.meta.url));
-    const { models = {}, access, guard, ...rest } = await loadConfig({ file });
+    const { models = {}, access, guard, webhooks, ...rest } = await loadConfig({ file });
     expect(guard).toMatchObject({ name: 'house', defaults: { rate: 0.05 }, bounds: { min_rate: 0.01 } });
     expect(Object.values(models).map((model) => 'checkpoint' in model)).toEqual([true, false]);
     expect(access.keys.map(({ name }) => name)).toEqual(['web', 'prometheus']);
+    expect(webhooks.map(({ events }) => events)).toEqual([['flag', 'verdict']]);
     const defaults = configSchema.parse({
       metrics: { port: 9464 },
       health: { port: 9465 },
       access: { sockets: 512 },
       limits: { response_tokens: 4096, work: 1_000_000, kept_bytes: 2 ** 30, connections_per_address: 896 },
     });
-    expect({ ...rest, access: { ...access, keys: [] } }).toEqual(defaults);
+    expect({ ...rest, webhooks: [], access: { ...access, keys: [] } }).toEqual(defaults);
     const written = parse(readFileSync(file, 'utf8'));
     for (const { path } of CONFIG_VARIABLES.values()) {
       expect(written).toHaveProperty([...path]);

@@ -290,7 +290,7 @@ export function openApi(version: string): Json {
       flag: webhook('Flag', 'A step is flagged; sent to the receivers in `webhooks` of the configuration.'),
       verdict: webhook(
         'Verdict',
-        'An answer has ended, failed or was cancelled. `verdict` is `null` unless it was scored to its end.',
+        'An answer has ended, failed or was cancelled. `verdict` is `null` unless it came to its end with a guard.',
       ),
     },
     components: {

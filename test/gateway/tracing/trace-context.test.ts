@@ -1,6 +1,6 @@
-import { ROOT_CONTEXT } from '@opentelemetry/api';
+import { type ContextManager, context, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { readTrace, traceHeaders } from '#gateway/tracing/trace-context.js';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
@@ -21,6 +21,22 @@ describe('the trace context of a request', () => {
       ignored: false,
     });
     expect(passedOn(`00-${TRACE}-${SPAN}-00`).traceparent).toBe(`00-${TRACE}-${SPAN}-00`);
+  });
+
+  it('is that of the application around us, where it has one', () => {
+    const span = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags: 1 };
+    const active = trace.setSpanContext(ROOT_CONTEXT, span);
+    onTestFinished(() => context.disable());
+    const manager: ContextManager = {
+      active: () => active,
+      with: (_, run, self, ...args) => run.call(self, ...args),
+      bind: (_, target) => target,
+      enable: () => manager,
+      disable: () => manager,
+    };
+    context.setGlobalContextManager(manager);
+    expect(traceHeaders(readTrace({ traceparent: PARENT }).context).traceparent).toContain('a'.repeat(32));
+    expect(readTrace({ traceparent: 'none' }).ignored).toBe(false);
   });
 
   it('may be of a later version, whose further fields are left out', () => {

@@ -122,7 +122,7 @@ describe.skipIf(missing)(`Phoenix${reason}`, () => {
     const recorded = readAnswers(spansText, 'spans.json');
     const [spanId] = recorded.find(({ flagged }) => flagged)?.ids ?? [];
     const annotation = {
-      span_id: id,
+      span_id: spanId,
       name: 'correct',
       annotator_kind: 'HUMAN',
       result: { label: 'incorrect' },

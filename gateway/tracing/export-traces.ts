@@ -1,8 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { trace } from '@opentelemetry/api';
 import type { Logger } from 'pino';
-import { packageVersion } from '../../src/package-root.js';
 import { readTraceVariables } from './otel-variables.js';
 import { type SpanDrop, SpanQueue } from './span-queue.js';
 
@@ -36,26 +34,9 @@ export interface TraceExport {
 export async function exportTraces({ env, logger, dropped }: ExportOptions): Promise<TraceExport | null> {
   const settings = readTraceVariables(env);
   if (!settings) return null;
-  const [{ ExportResultCode }, { OTLPTraceExporter }, resources, sdk] = await Promise.all([
-    import('@opentelemetry/core'),
-    import('@opentelemetry/exporter-trace-otlp-proto'),
-    import('@opentelemetry/resources'),
-    import('@opentelemetry/sdk-trace-base'),
-  ]);
+  const { tracerProvider } = await import('./sdk.js');
   const queue = new SpanQueue({ ...settings, dropped, sent: reportChanges(logger) });
-  const exporter = queue.counted(new OTLPTraceExporter(), ExportResultCode.SUCCESS);
-  const own = resources.resourceFromAttributes({
-    'service.name': 'flinch',
-    'service.version': packageVersion(),
-    'service.instance.id': randomUUID(),
-  });
-  const provider = new sdk.BasicTracerProvider({
-    resource: resources
-      .defaultResource()
-      .merge(own)
-      .merge(resources.detectResources({ detectors: [resources.envDetector] })),
-    spanProcessors: [queue.bounded(new sdk.BatchSpanProcessor(exporter))],
-  });
+  const provider = tracerProvider(queue);
   if (!trace.setGlobalTracerProvider(provider)) return null;
   const close = async (ms = FLUSH_MS): Promise<void> => {
     provider.forceFlush().catch(() => {}); // told by `sent`

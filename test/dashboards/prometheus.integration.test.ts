@@ -36,6 +36,8 @@ const QUIET = new Set([
   'Scorer mismatches',
   'Tokens passed over',
   'Dropped log lines',
+  'Lost spans',
+  'Lost webhook messages',
   'FlinchScorerMismatch',
   'model:gen_ai_server_time_to_first_token_seconds_above_10:ratio_rate10m',
   'FlinchSlowFirstToken',

@@ -117,7 +117,7 @@ export function createApp(options: AppOptions): Express {
   if (forwards) {
     app.use('/v1', user, passthrough({ models, lifecycle, metrics, maxBytes: settings.limits.body_bytes }));
   }
-  const scoring = { models, live, logger, maxCharacters: settings.limits.prompt_characters };
+  const scoring = { models, live, logger, metrics, maxCharacters: settings.limits.prompt_characters };
   const [path, body] = ['/beta/litellm_basic_guardrail_api', jsonBody(settings.limits.body_bytes)];
   app.post(path, checkOrigin(access), acceptApiKey, user, body, guardrail(scoring));
   if (options.serveMetrics) {

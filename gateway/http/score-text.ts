@@ -5,16 +5,19 @@ import { eventFields, verdictFields } from '../../src/stream/wire.js';
 import { ANONYMOUS, type Principal } from '../access/principal.js';
 import type { Encoding, LiveGeneration, Sink } from '../generations/live-generation.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
+import type { Metrics } from '../metrics/metrics.js';
 import { GivenText } from '../models/given-text.js';
 import type { GovernedModels } from '../models/governed-models.js';
 import type { GuardInForce, Prepared } from '../models/served-model.js';
 import type { GenerationFields } from '../requests/generation-request.js';
+import { readTrace } from '../tracing/trace-context.js';
 import { type FieldNames, renamedPrepared } from './field-names.js';
 
 export interface ScoringOptions {
   readonly models: GovernedModels;
   readonly live: LiveGenerations;
   readonly logger: Logger;
+  readonly metrics: Pick<Metrics, 'traceContext'>;
   /** Of a text. */
   readonly maxCharacters: number;
 }
@@ -41,7 +44,7 @@ export interface ScoredText {
  */
 export async function scoreText(
   text: string,
-  { models, live, logger, maxCharacters, request, names }: TextRequest,
+  { models, live, logger, metrics, maxCharacters, request, names }: TextRequest,
   res: Response,
 ): Promise<ScoredText | null> {
   const principal: Principal = res.locals.principal ?? ANONYMOUS;
@@ -50,7 +53,9 @@ export async function scoreText(
   res.locals.model = models.named(request.model);
   res.locals.responseId = id;
   const given = GivenText.whole(text, maxCharacters);
-  const options = { principal: name, client, given, canRetract: true, responseId: id };
+  const { context: trace, ignored } = readTrace(res.req.headers);
+  metrics.traceContext(ignored);
+  const options = { principal: name, client, given, canRetract: true, responseId: id, trace };
   let generation: LiveGeneration | null = null;
   const leave = (): void => generation?.discard();
   res.once('close', leave);

@@ -12,6 +12,7 @@ import { packageVersion } from '../../src/package-root.js';
 import type { DoneEvent } from '../../src/stream/events.js';
 import type { ErrorCode } from '../errors/codes.js';
 import type { GenerationAbout, GenerationNews, Listen } from '../models/generation-listener.js';
+import type { PrepareOptions } from '../models/served-model.js';
 import { flaggedStep, rollback, type VerdictResult, verdict } from './evaluations.js';
 
 /**
@@ -30,7 +31,7 @@ export function traceGenerations(tracer: Tracer = trace.getTracer('flinch', pack
 
 function startSpan(tracer: Tracer, about: GenerationAbout, parent: Context): Span {
   const { model, provider, options } = about;
-  const operation = options.prompt === undefined ? 'chat' : 'text_completion';
+  const operation = operationOf(options);
   const kind = provider === 'flinch' ? SpanKind.INTERNAL : SpanKind.CLIENT;
   const attributes = {
     'gen_ai.operation.name': operation,
@@ -41,6 +42,10 @@ function startSpan(tracer: Tracer, about: GenerationAbout, parent: Context): Spa
   };
   return tracer.startSpan(`${operation} ${model}`, { kind, attributes }, parent);
 }
+
+/** There is no name for what scores a text that is given. */
+const operationOf = ({ given, prompt }: PrepareOptions): string =>
+  given ? 'evaluate' : prompt === undefined ? 'chat' : 'text_completion';
 
 function requestAttributes({ request, options }: GenerationAbout): Attributes {
   const { temperature, top_p, top_k, seed, n } = request;

@@ -6,6 +6,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { describe, expect, it } from 'vitest';
 import type { GenerationNews } from '#gateway/models/generation-listener.js';
+import { GivenText } from '#gateway/models/given-text.js';
 import type { PrepareOptions } from '#gateway/models/served-model.js';
 import { chatSchema } from '#gateway/requests/generation-request.js';
 import { traceGenerations } from '#gateway/tracing/generation-span.js';
@@ -82,6 +83,11 @@ describe('the span of a generation', () => {
 
   it('is of a completion where a text is continued', () => {
     expect(spanOf([done()], { prompt: SECRET }).span.name).toBe('text_completion m');
+  });
+
+  it('is of an evaluation where a text is given', () => {
+    const given = GivenText.whole(SECRET, 100);
+    expect(spanOf([done()], { given }).span.name).toBe('evaluate m');
   });
 
   it('has flagged steps, rollbacks and the verdict as events, and no text', () => {

@@ -36,8 +36,8 @@ async function ask({ messages, attempts }) {
 /** @param {typeof State.State} state */
 function passes({ messages }) {
   const flinch = flinchOf(messages.at(-1) ?? { response_metadata: {} });
-  // Without a verdict it does not.
-  return flinch?.verdict?.flagged === false && flinch.flagged.length === 0;
+  // `null` is not clean.
+  return flinch?.verdict.flagged === false && flinch.flagged.length === 0;
 }
 
 const graph = new StateGraph(State)

@@ -17,6 +17,7 @@ export type {
   Usage,
   Verdict,
 } from './events.js';
+export type * from './flinch-metadata.js';
 export type { GuardRequest } from './guard-request.js';
 export type { Observable } from './observable.js';
 export { ProtocolError, readEvent } from './read-event.js';

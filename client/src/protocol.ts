@@ -1,7 +1,9 @@
 /** `flinch-client/protocol`: `flinch.v1` for servers and tools. Its schemas need the user's zod. */
 
+export { type ChunkFindings, CompletionRecord } from './completion-record.js';
 export * from './events.js';
 export { CHUNK_FLINCH, COMPLETION_EVENT, WHOLE_FLINCH } from './flinch-field.js';
+export type * from './flinch-metadata.js';
 export { ProtocolError, readEvent } from './read-event.js';
 export { isTransient } from './reconnect-codes.js';
 export { CONNECTION_EVENTS, GENERATION_EVENTS } from './schemas.js';

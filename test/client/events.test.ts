@@ -1,6 +1,8 @@
 import { describe, expectTypeOf, it } from 'vitest';
 import type { z } from 'zod';
 import type { EventOf, ServerEvent } from '#client/events.js';
+import type { COMPLETION_EVENT, WHOLE_FLINCH } from '#client/flinch-field.js';
+import type { FlinchEvent, FlinchToken } from '#client/flinch-metadata.js';
 import type { CONNECTION_EVENTS, GENERATION_EVENTS } from '#client/schemas.js';
 
 type Schemas = typeof GENERATION_EVENTS & typeof CONNECTION_EVENTS;
@@ -13,5 +15,11 @@ describe("the types of the server's messages", () => {
     type Compared = { -readonly [Type in keyof Schemas]: Same<z.output<Schemas[Type]>, EventOf<Type>> };
     expectTypeOf<Compared>().toEqualTypeOf<{ [Type in ServerEvent['type']]: true }>();
     expectTypeOf<Same<{ a?: 1 }, { a?: 1 | undefined }>>().toEqualTypeOf<false>();
+  });
+
+  it('are those of the schemas of the field flinch', () => {
+    expectTypeOf<FlinchEvent>().toEqualTypeOf<z.output<typeof COMPLETION_EVENT>>();
+    type Token = z.output<typeof WHOLE_FLINCH>['tokens'][number];
+    expectTypeOf<Pick<FlinchToken, keyof FlinchToken>>().toEqualTypeOf<Token>();
   });
 });

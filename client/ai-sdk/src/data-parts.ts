@@ -1,5 +1,13 @@
-import { type GuardRequest, type Method, type Part, ratedPer } from 'flinch-client';
-import type { FlinchMetadata, FlinchToken, FlinchVerdict } from './metadata.js';
+import {
+  type FlinchEvent,
+  type FlinchMetadata,
+  type FlinchToken,
+  type FlinchVerdict,
+  type GuardRequest,
+  type Method,
+  type Part,
+  ratedPer,
+} from 'flinch-client';
 
 /** A step of an answer, once it is settled. */
 export interface FlinchStep {
@@ -38,8 +46,17 @@ export type FlinchDataPart = {
 type Settled = FlinchMetadata['steps' | 'flagged'][number];
 type Given = Pick<FlinchMetadata, 'guard' | 'tokens' | 'rollbacks'>;
 
+/** Of the steps that are settled by these events. */
+export const stepParts = (answer: string, events: readonly FlinchEvent[], given: Given): FlinchDataPart[] =>
+  events.filter(settles).map((event) => stepPart(answer, event, given));
+
+/** Nothing more is said of a step that the guard stopped at. If it was held, it is not in the text. */
+const settles = (event: FlinchEvent): event is Settled =>
+  event.type === 'step.done' ||
+  (event.type === 'step.flagged' && event.action === 'stop' && event.text !== '');
+
 /** @param settled the last that is said of the step */
-export function stepPart(answer: string, settled: Settled, given: Given): FlinchDataPart {
+function stepPart(answer: string, settled: Settled, given: Given): FlinchDataPart {
   const { step, from, to, text, part, risk, method, unscored = 0 } = settled;
   const flagged = settled.type === 'step.flagged' || settled.flagged;
   const judged = risk !== null && unscored === 0;

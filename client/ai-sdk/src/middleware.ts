@@ -1,6 +1,6 @@
-import type { GuardRequest } from 'flinch-client';
-import { AnswerRecord } from './answer-record.js';
-import type { FlinchDataPart } from './data-parts.js';
+import type { FlinchMetadata, GuardRequest } from 'flinch-client';
+import { CompletionRecord } from 'flinch-client/protocol';
+import { type FlinchDataPart, stepParts, verdictPart } from './data-parts.js';
 import { lacksGuard, notSent, withGuard } from './guard-option.js';
 
 /** The fields that are read of the AI SDK's types, which differ between its versions in others alone. */
@@ -71,9 +71,13 @@ export function flinchMiddleware({ guard, onData }: FlinchMiddlewareOptions = {}
     wrapGenerate: async ({ doGenerate, model: { provider } }) => {
       const result = await doGenerate();
       if (unguarded(result)) throw notSent(provider);
-      const record = new AnswerRecord();
-      tell([...record.addWhole(result.response?.body), record.verdictPart]);
-      return withMetadata(result, record);
+      const answer = crypto.randomUUID();
+      const record = new CompletionRecord();
+      record.addWhole(result.response?.body);
+      const { metadata } = record;
+      tell(stepParts(answer, [...metadata.steps, ...metadata.flagged], metadata));
+      tell([verdictPart(answer, metadata.verdict)]);
+      return withMetadata(result, metadata);
     },
     wrapStream: async ({ params, model }) => {
       const result = await model.doStream({ ...params, includeRawChunks: true });
@@ -94,25 +98,29 @@ function reading(
   passRaw: boolean,
   tell: (parts: readonly FlinchDataPart[]) => void,
 ): TransformStream<StreamPart, StreamPart> {
-  const record = new AnswerRecord();
+  const answer = crypto.randomUUID();
+  const record = new CompletionRecord();
   let finished = false;
   const finish = (): void => {
-    if (!finished) tell([record.verdictPart]);
+    if (!finished) tell([verdictPart(answer, record.metadata.verdict)]);
     finished = true;
   };
   return new TransformStream({
     transform(part, controller) {
-      if (part.type === 'raw') tell(record.addChunk(part.rawValue));
+      if (part.type === 'raw') {
+        const { events } = record.addChunk(part.rawValue);
+        tell(stepParts(answer, events, record.metadata));
+      }
       if (part.type === 'finish') finish();
       if (part.type !== 'raw' || passRaw)
-        controller.enqueue(part.type === 'finish' ? withMetadata(part, record) : part);
+        controller.enqueue(part.type === 'finish' ? withMetadata(part, record.metadata) : part);
     },
     // A stream that fails may end without its last part.
     flush: finish,
   });
 }
 
-const withMetadata = <T extends Result>(result: T, { metadata }: AnswerRecord): T => ({
+const withMetadata = <T extends Result>(result: T, metadata: FlinchMetadata): T => ({
   ...result,
   providerMetadata: {
     ...result.providerMetadata,

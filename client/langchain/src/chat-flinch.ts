@@ -4,9 +4,9 @@ import type { ChatModelStreamEvent } from '@langchain/core/language_models/event
 import { AIMessageChunk, type BaseMessage } from '@langchain/core/messages';
 import { ChatGenerationChunk, type ChatResult } from '@langchain/core/outputs';
 import { type BaseChatOpenAIFields, ChatOpenAICompletions } from '@langchain/openai';
-import type { GuardRequest } from 'flinch-client';
+import type { FlinchMetadata, GuardRequest } from 'flinch-client';
+import { CompletionRecord } from 'flinch-client/protocol';
 import * as z from 'zod/mini';
-import { AnswerRecord, type FlinchMetadata, metadataOf, readChunk, readWhole } from './answer-record.js';
 
 /** Without `streaming`, by which ChatOpenAI asks the web how many tokens there are. */
 export interface ChatFlinchFields extends Omit<BaseChatOpenAIFields, 'streaming'> {
@@ -27,7 +27,7 @@ const metadata = z.custom<FlinchMetadata>((value) => typeof value === 'object' &
  * @example
  * const model = new ChatFlinch({ model: 'qwen', guard: { action: 'rollback' } });
  * const message = await model.invoke('What is 12 + 30 - 5?');
- * if (flinchOf(message)?.verdict?.flagged !== false) console.log('to be checked:', message.text);
+ * if (flinchOf(message)?.verdict.flagged !== false) console.log('to be checked:', message.text);
  */
 export class ChatFlinch extends ChatOpenAICompletions {
   static override lc_name(): string {
@@ -53,7 +53,9 @@ export class ChatFlinch extends ChatOpenAICompletions {
   ): Promise<ChatResult> {
     const result = await super._generate(messages, options, runManager);
     for (const { message } of result.generations) {
-      const flinch = metadataOf(readWhole(takeRaw(message)));
+      const record = new CompletionRecord();
+      record.addWhole(takeRaw(message));
+      const { metadata: flinch } = record;
       message.response_metadata = { ...message.response_metadata, flinch };
       for (const step of flinch.flagged) await tell(runManager, step.type, step);
       await tell(runManager, 'verdict', flinch.verdict);
@@ -67,17 +69,15 @@ export class ChatFlinch extends ChatOpenAICompletions {
     options: this['ParsedCallOptions'],
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
-    const answer = new AnswerRecord();
+    const record = new CompletionRecord();
     for await (const generation of super._streamResponseChunks(messages, options, runManager)) {
-      const flinch = readChunk(takeRaw(generation.message));
+      const { tokens, events } = record.addChunk(takeRaw(generation.message));
       yield generation;
-      if (!flinch) continue;
-      answer.add(flinch);
-      for (const token of flinch.tokens) if (token.scores) await tell(runManager, 'score.delta', token);
-      for (const event of flinch.events) await tell(runManager, event.type, event);
+      for (const token of tokens) if (token.scores) await tell(runManager, 'score.delta', token);
+      for (const event of events) await tell(runManager, event.type, event);
     }
     // In one chunk of its own: LangChain joins the strings of metadata that come twice.
-    const { metadata: flinch } = answer;
+    const { metadata: flinch } = record;
     await tell(runManager, 'verdict', flinch.verdict);
     const last = new AIMessageChunk({ content: '', response_metadata: { flinch } });
     yield new ChatGenerationChunk({ message: last, text: '' });
@@ -107,7 +107,7 @@ export class ChatFlinch extends ChatOpenAICompletions {
 
 /**
  * What flinch says of an answer; `undefined` for a message of another model, and for the parts of a stream before its
- * end. Without a `verdict` the answer is not judged.
+ * end. If the answer was not judged, `verdict.flagged` is `null` and `verdict.reason` says why.
  */
 export function flinchOf({
   response_metadata,
@@ -118,7 +118,7 @@ export function flinchOf({
 function takeRaw({ additional_kwargs }: BaseMessage): unknown {
   const { __raw_response: raw } = additional_kwargs;
   delete additional_kwargs.__raw_response;
-  return raw ?? {};
+  return raw;
 }
 
 const tell = async (

@@ -1,3 +1,10 @@
-export type { GuardRequest } from 'flinch-client';
-export type { FlinchEvent, FlinchMetadata, FlinchToken } from './answer-record.js';
+export type {
+  FlinchEvent,
+  FlinchMetadata,
+  FlinchToken,
+  FlinchVerdict,
+  GuardRequest,
+  NoVerdict,
+  Verdict,
+} from 'flinch-client';
 export { ChatFlinch, type ChatFlinchFields, flinchOf } from './chat-flinch.js';

@@ -1,5 +1,5 @@
 import { type LanguageModelMiddleware, simulateReadableStream } from 'ai';
-import { type FlinchDataPart, type FlinchMetadata, flinchMetadata, flinchMiddleware } from 'flinch-ai-sdk';
+import { type FlinchDataPart, flinchMetadata, flinchMiddleware } from 'flinch-ai-sdk';
 import { describe, expect, it } from 'vitest';
 
 const guard = {
@@ -47,9 +47,6 @@ async function heard(chunks: readonly unknown[]) {
 const flinch = (fields: object = {}) => ({ choices: [], flinch: { tokens: [], ...fields } });
 const OPENING = flinch({ guard });
 const ENDING = flinch({ verdict });
-
-const verdictOf = async (...chunks: unknown[]): Promise<FlinchMetadata['verdict'] | undefined> =>
-  (await heard(chunks)).metadata?.verdict;
 
 describe('flinchMiddleware', () => {
   it('is a middleware of the AI SDK', () => {
@@ -112,31 +109,12 @@ describe('flinchMiddleware', () => {
     expect(held.metadata?.flagged).toHaveLength(1);
   });
 
-  it('knows why there is no verdict', async () => {
-    const none = (reason: string) => ({ flagged: null, risk: null, reason });
-    expect(await verdictOf()).toEqual(none('no_flinch'));
-    expect(await verdictOf({ choices: [] })).toEqual(none('no_flinch'));
-    expect(await verdictOf(undefined, 'text')).toEqual(none('no_flinch'));
-    expect(await verdictOf(OPENING)).toEqual(none('no_verdict'));
-    expect(await verdictOf(flinch({ guard: { ...guard, enabled: false } }))).toEqual(none('guard_off'));
-  });
-
-  it.each([
-    ['no object', { flinch: 'of another kind' }],
-    ['a verdict without its numbers', flinch({ verdict: { flagged: false } })],
-    ['a flag that cannot be read', flinch({ events: [{ ...stepFlagged, risk: 'high' }] })],
-    ['a token after one that is missing', flinch({ tokens: [{ ...token, index: 1 }] })],
-    ['a risk out of range', flinch({ events: [{ ...stepDone, risk: 7 }] })],
-  ])('has no clean verdict if `flinch` is %s', async (_, broken) => {
-    expect(await verdictOf(OPENING, broken, ENDING)).toMatchObject({
-      flagged: null,
-      reason: 'protocol_error',
-    });
-  });
-
-  it('passes over events and fields that a newer server sends', async () => {
-    const newer = flinch({ events: [{ type: 'step.doubted', step: 0 }], more: 1 });
-    expect(await verdictOf(OPENING, newer, ENDING)).toEqual(verdict);
+  it('has no clean verdict of what cannot be read, in the metadata and in the data part', async () => {
+    const broken = flinch({ events: [{ ...stepFlagged, risk: 'high' }] });
+    const none = { flagged: null, risk: null, reason: 'protocol_error' };
+    const { metadata, data } = await heard([OPENING, broken, ENDING]);
+    expect(metadata?.verdict).toEqual(none);
+    expect(data).toMatchObject([{ type: 'data-flinch-verdict', data: none }]);
   });
 
   it('keeps the metadata of a provider that is named flinch', async () => {

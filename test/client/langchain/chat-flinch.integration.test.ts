@@ -9,7 +9,8 @@ import { chatBody, post, useGateway } from '../../support/gateway.js';
 import { CITY, OBJECT, openAiDouble } from '../../support/openai-double.js';
 import { kill } from '../../support/process.js';
 import { QUESTION } from '../../support/requests.js';
-import { scriptedUpstream } from '../../support/scripted-upstream.js';
+import { type Script, scriptedUpstream } from '../../support/scripted-upstream.js';
+import { answering } from '../../support/upstream-doubles.js';
 import { upstreamGateway } from '../../support/upstream-gateway.js';
 
 const gateway = useGateway();
@@ -103,18 +104,43 @@ describe('ChatFlinch', () => {
     expect(named(heard, 'flinch.verdict')).toEqual([]);
     await expect.poll(() => gateway.engine.status().score.device, { timeout: 30_000 }).toBeDefined();
   });
+});
 
-  it('has no verdict with the guard off, and of another server', async () => {
-    const off = chat({ guard: { enabled: false } });
-    const other = chat({ url: (await scriptedUpstream(openAiDouble())).url.replace(/\/v1$/, '') });
-    for (const model of [off, other]) {
-      const { heard, callbacks } = listening();
-      expect(flinchOf(await model.invoke('Hello.', { callbacks }))?.verdict).toBeNull();
-      let last: AIMessageChunk | undefined;
-      for await (const chunk of await model.stream('Hello.', { callbacks })) last = chunk;
-      expect(last && flinchOf(last)?.verdict).toBeNull();
-      expect(named(heard, 'flinch.verdict')).toEqual([null, null]);
-    }
+describe('an answer that was not judged is never one that passed', () => {
+  const none = (reason: string) => ({ flagged: null, risk: null, reason });
+
+  /** In the message and told, of a whole answer and of a stream. */
+  async function expectVerdicts(fields: Partial<ChatFlinchFields>, verdict: object): Promise<void> {
+    const { heard, callbacks } = listening();
+    const model = chat(fields);
+    expect(flinchOf(await model.invoke('Hello.', { callbacks }))?.verdict).toEqual(verdict);
+    let last: AIMessageChunk | undefined;
+    for await (const chunk of await model.stream('Hello.', { callbacks })) last = chunk;
+    expect(last && flinchOf(last)?.verdict).toEqual(verdict);
+    expect(named(heard, 'flinch.verdict')).toEqual([verdict, verdict]);
+  }
+  const at = async (script: Script) => (await scriptedUpstream(script)).url.replace(/\/v1$/, '');
+
+  it('whose guard is off', () => expectVerdicts({ guard: { enabled: false } }, none('guard_off')));
+
+  it('whose server is not flinch', async () => {
+    await expectVerdicts({ url: await at(openAiDouble()) }, none('no_flinch'));
+  });
+
+  it('of which flinch said what cannot be read', async () => {
+    const flinch = { tokens: [], verdict: { flagged: false } };
+    const choice = { index: 0, finish_reason: 'stop' };
+    const url = await at(
+      answering(({ json }, reply) => {
+        const message = { role: 'assistant', content: 'Hm' };
+        if (!json.stream) reply.json(200, { choices: [{ ...choice, message }], flinch });
+        else {
+          const chunk = { choices: [{ ...choice, delta: message }], flinch };
+          reply.head().data(chunk).data('[DONE]').end();
+        }
+      }),
+    );
+    await expectVerdicts({ url }, none('protocol_error'));
   });
 });
 
@@ -150,6 +176,6 @@ describe('tools and structured answers', () => {
     });
     const { raw, parsed } = await structured.invoke('Fill it in.');
     expect(parsed).toEqual(OBJECT);
-    expect(flinchOf(raw)?.verdict).toBeDefined();
+    expect(flinchOf(raw)?.verdict).toMatchObject({ flagged: null });
   });
 });

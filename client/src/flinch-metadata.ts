@@ -1,0 +1,51 @@
+import type { EventOf, GenerationEvent, Verdict } from './events.js';
+
+/** What flinch says of an answer. Plain types, as in events.ts: an application compiles against them without zod. */
+
+type Token = EventOf<'token.delta'>;
+type Score = EventOf<'score.delta'>;
+
+/** A token with its scores, which are absent where it has none. */
+export type FlinchToken = Omit<Token, 'type' | 'response_id' | 'offset' | 'top_logprobs'> &
+  Pick<Score, 'risk' | 'skipped' | 'reason' | 'missing' | 'rival'> & { scores?: Score['scores'] | undefined };
+
+type Found<Type extends GenerationEvent['type']> = Omit<EventOf<Type>, 'response_id' | 'offset'>;
+
+/** What the guard has found, in a chunk of a stream. */
+export type FlinchEvent =
+  | Found<'spike.detected'>
+  | Found<'step.done'>
+  | Found<'step.flagged'>
+  | Found<'rollback.started'>
+  | Found<'rollback.done'>
+  | Found<'scorer.mismatch'>;
+
+/**
+ * Of an answer that the server has not judged:
+ * - `guard_off`: the guard was not enabled
+ * - `no_verdict`: the answer ended without a verdict, because it failed or was cut
+ * - `no_flinch`: the server that answered is not flinch
+ * - `protocol_error`: what the server said of the answer cannot be read
+ */
+export interface NoVerdict {
+  flagged: null;
+  risk: null;
+  reason: 'guard_off' | 'no_verdict' | 'no_flinch' | 'protocol_error';
+}
+
+/** `flagged` is `null` if it is unknown, and `reason` says why: that is not a clean verdict. */
+export type FlinchVerdict = Verdict | NoVerdict;
+
+/** All that flinch knows of an answer, in the fields of a response that is not streamed. */
+export interface FlinchMetadata {
+  /** The settings in force; `null` if the server did not say. */
+  guard: EventOf<'generation.created'>['guard'] | null;
+  tokens: FlinchToken[];
+  /** As they stand in the answer. */
+  steps: Found<'step.done'>[];
+  /** Every step that was flagged, as it was then. */
+  flagged: Found<'step.flagged'>[];
+  rollbacks: Found<'rollback.done'>[];
+  mismatches: Found<'scorer.mismatch'>[];
+  verdict: FlinchVerdict;
+}

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { checkModel, openCheckpoint } from '../src/checkpoint/checkpoint.js';
-import type { Conversion } from '../src/checkpoint/gguf/convert.js';
+import type { Conversion } from '../src/checkpoint/conversion.js';
 import { Engine, type EngineOptions } from '../src/engine/engine.js';
 import type { EngineHost } from '../src/engine/host.js';
 import type { Role } from '../src/engine/protocol.js';

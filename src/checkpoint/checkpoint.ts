@@ -6,10 +6,11 @@ import { isMissing, readJson, readOptionalJson } from '../files/json.js';
 import { type ChatTemplate, openChatTemplate } from '../tokenizer/chat-template.js';
 import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.js';
 import { type ModelConfig, parseConfig } from './config.js';
+import type { Conversion } from './conversion.js';
 import { embeddingRms } from './embedding-rms.js';
 import { type GenerationDefaults, parseGenerationConfig } from './generation-config.js';
-import type { Conversion } from './gguf/convert.js';
 import { type GgufFacts, isGguf, openGguf, readGguf } from './gguf/open.js';
+import { openQuantized, type QuantizationFacts, type UnpackOptions } from './quantized/open.js';
 import { readSafetensors, type TensorIndex } from './safetensors.js';
 import { checkTensors, expectedTensors, splitFused } from './weights.js';
 
@@ -21,6 +22,8 @@ export interface Checkpoint {
   readonly dir: string;
   /** The file that the folder was made of; `null` where it was not. */
   readonly gguf: GgufFacts | null;
+  /** How the folder's weights are quantised; `null` where they are not. */
+  readonly quantized: QuantizationFacts | null;
   readonly config: ModelConfig;
   readonly generation: GenerationDefaults;
   readonly tensors: TensorIndex;
@@ -35,13 +38,13 @@ export interface Checkpoint {
 }
 
 export interface OpenCheckpointOptions {
-  /** Called while a GGUF file that is opened for the first time is unpacked. */
+  /** Called while a GGUF file or a quantised checkpoint that is opened for the first time is unpacked. */
   readonly onConversion?: (progress: Conversion) => void;
 }
 
 /**
  * Opens a checkpoint folder and checks everything that can be checked without reading weights; or a GGUF file, of which
- * such a folder is made in the user's cache folder when it is first opened.
+ * such a folder is made in the user's cache folder when it is first opened. Quantised weights are unpacked there, too.
  *
  * @throws ModelError naming the file, and the field where there is one
  */
@@ -58,36 +61,57 @@ export async function openCheckpoint(
       generation: parseGenerationConfig(undefined, source),
     });
   }
-  const config = parseConfig(await readJson(source, 'config.json'), join(source, 'config.json'));
-  const generation = await openGenerationConfig(source, config);
-  return assemble({
-    ...{ name: snapshotName(source) ?? basename(source), dir: source, gguf: null, config, generation },
-    tokenizer: await openTokenizer(source, config),
-    chatTemplate: await openChatTemplate(source),
-    eosTokenIds: generation.eosTokenIds ?? config.eosTokenIds,
-  });
+  return openFolder(source, { unpack: true, onProgress: onConversion });
 }
 
 /**
- * Checks a model as {@link openCheckpoint} does, and makes nothing of a GGUF file.
+ * Opens a checkpoint folder as {@link openCheckpoint} does, and unpacks no quantised weights: their tensors are where
+ * they would be.
+ * @throws ModelError naming the file, and the field where there is one
+ */
+export const readCheckpoint = (dir: string): Promise<Checkpoint> =>
+  openFolder(resolve(dir), { unpack: false });
+
+async function openFolder(source: string, options: UnpackOptions): Promise<Checkpoint> {
+  const config = parseConfig(await readJson(source, 'config.json'), join(source, 'config.json'));
+  const generation = await openGenerationConfig(source, config);
+  return assemble(
+    {
+      ...{ name: snapshotName(source) ?? basename(source), dir: source, gguf: null, config, generation },
+      tokenizer: await openTokenizer(source, config),
+      chatTemplate: await openChatTemplate(source),
+      eosTokenIds: generation.eosTokenIds ?? config.eosTokenIds,
+    },
+    options,
+  );
+}
+
+/**
+ * Checks a model as {@link openCheckpoint} does, and unpacks nothing.
  * @throws ModelError naming the file, and the field where there is one
  */
 export async function checkModel(path: string): Promise<void> {
   const source = resolve(path);
   if (await isGgufFile(source)) await readGguf(source);
-  else await openCheckpoint(source);
+  else await readCheckpoint(source);
 }
 
 async function assemble(
-  parts: Omit<Checkpoint, 'tensors' | 'weightBytes' | 'embeddingRms'>,
+  parts: Omit<Checkpoint, 'tensors' | 'weightBytes' | 'embeddingRms' | 'quantized'>,
+  options: UnpackOptions = { unpack: true },
 ): Promise<Checkpoint> {
-  const stored = await readSafetensors(parts.dir);
-  checkTensors(parts.config, stored, parts.dir);
-  const tensors = splitFused(parts.config, stored);
+  const { config, dir } = parts;
+  const index = await readSafetensors(dir);
+  const { quantization } = config;
+  const unpacked = quantization && (await openQuantized({ config, quantization, dir }, index, options));
+  const stored = unpacked?.tensors ?? index;
+  checkTensors(config, stored, dir);
+  const tensors = splitFused(config, stored);
   let rms: Promise<number> | undefined;
   const needed = [...expectedTensors(parts.config).keys()];
   return {
     ...parts,
+    quantized: unpacked?.facts ?? null,
     tensors,
     weightBytes: needed.reduce((bytes, name) => bytes + (tensors.get(name)?.byteLength ?? 0), 0),
     embeddingRms: () => (rms ??= embeddingRms(tensors, parts.config.embeddingScale)),

@@ -1,6 +1,7 @@
 import { ModelError, show } from '../files/errors.js';
 import { type RawConfig, readConfig } from './config-schema.js';
 import { type DecoderTraits, FAMILIES, type Family, type FamilyTraits } from './families.js';
+import { parseQuantization, type Quantization } from './quantized/settings.js';
 import { type Refuse, type Rope, ropesOf } from './rope-config.js';
 
 /** A type that weights can be stored in. */
@@ -42,6 +43,8 @@ export interface ModelConfig extends DecoderTraits {
   readonly slidingWindow: readonly (number | null)[];
   /** What config.json says; each tensor of the files has its own. */
   readonly storedType: StoredType | null;
+  /** How matrices are quantised; `null`: they are not. */
+  readonly quantization: Quantization | null;
   readonly bosTokenId: number | null;
   readonly eosTokenIds: readonly number[];
 }
@@ -94,6 +97,7 @@ export function parseConfig(json: unknown, file: string): ModelConfig {
     ...scoresOf(raw, traits, headDim, refuse),
     slidingWindow,
     storedType: STORED_TYPES.get(raw.dtype ?? raw.torch_dtype) ?? null,
+    quantization: parseQuantization(raw.quantization_config, file, refuse),
     ...endsOf(raw, traits, refuse),
   };
 }

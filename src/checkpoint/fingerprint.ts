@@ -39,11 +39,20 @@ async function compute({ dir, tensors }: Files): Promise<string> {
     const file = join(dir, name);
     parts.push(await reading(file, async () => digest([await readFile(file)])));
   }
+  return digestWeights(
+    [...tensors.values()].map((tensor) => tensor.file),
+    parts,
+  );
+}
+
+/**
+ * SHA-256, in hexadecimal digits, of samples of some files of weights. Their order does not matter: in the cache of
+ * Hugging Face the files have other names, and so another order.
+ * @param parts what else tells them from others
+ */
+export async function digestWeights(files: readonly string[], parts: readonly string[]): Promise<string> {
   const weights: string[] = [];
-  for (const file of new Set([...tensors.values()].map((tensor) => tensor.file))) {
-    weights.push(await reading(file, () => weightsDigest(file)));
-  }
-  // In the cache of Hugging Face the files have other names, and so another order.
+  for (const file of new Set(files)) weights.push(await reading(file, () => weightsDigest(file)));
   return digest([[...parts, ...weights.toSorted()].join('\n')]);
 }
 

@@ -20,6 +20,11 @@ export const PREFIX = 8;
 /** As in the reference implementation. */
 const MAX_HEADER = 100_000_000;
 
+/** As the file names the types of weights. */
+export const DTYPES = { fp32: 'F32', bf16: 'BF16', fp16: 'F16' } as const satisfies Record<
+  StoredType,
+  string
+>;
 const STORED_TYPES = new Map<string, StoredType>([
   ['F32', 'fp32'],
   ['BF16', 'bf16'],

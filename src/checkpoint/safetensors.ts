@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ModelError, reasonOf, show } from '../files/errors.js';
 import { isMissing, isRecord, readOptionalJson } from '../files/json.js';
 import type { StoredType } from './config.js';
-import { type HeaderEntry, PREFIX, parseHeader, parseHeaderLength } from './safetensors-header.js';
+import { DTYPES, type HeaderEntry, PREFIX, parseHeader, parseHeaderLength } from './safetensors-header.js';
 
 /** Where the bytes of one weight lie. */
 export interface StoredTensor {
@@ -17,12 +17,23 @@ export interface StoredTensor {
   readonly byteLength: number;
 }
 
+/** A tensor of any type, as safetensors names it. */
+export interface FileTensor extends Omit<StoredTensor, 'type'> {
+  readonly dtype: string;
+}
+
 /**
  * The tensors of a checkpoint by name. Those of a type that no weight can have (an int64 buffer, say) are not in the
- * map: `unsupported` holds their safetensors type, so that one which turns out to be needed is refused by its type.
+ * map, but in `unsupported`: one which turns out to be needed is refused by its type, or is part of a quantised weight.
  */
 export interface TensorIndex extends ReadonlyMap<string, StoredTensor> {
-  readonly unsupported?: ReadonlyMap<string, string>;
+  readonly unsupported?: ReadonlyMap<string, FileTensor>;
+}
+
+/** A tensor, whatever its type. */
+export function tensorOf(index: TensorIndex, name: string): FileTensor | undefined {
+  const stored = index.get(name);
+  return stored ? { ...stored, dtype: DTYPES[stored.type] } : index.unsupported?.get(name);
 }
 
 const SINGLE = 'model.safetensors';
@@ -122,13 +133,13 @@ async function read(handle: FileHandle, length: number, position: number): Promi
 
 function indexOf(shards: readonly Shard[]): TensorIndex {
   const tensors = new Map<string, StoredTensor>();
-  const unsupported = new Map<string, string>();
+  const unsupported = new Map<string, FileTensor>();
   for (const { entries, file, path } of shards) {
     for (const { dtype, type, ...entry } of entries) {
       if (tensors.has(entry.name) || unsupported.has(entry.name)) {
         throw new ModelError(file, entry.name, 'is also in another shard');
       }
-      if (type === null) unsupported.set(entry.name, dtype);
+      if (type === null) unsupported.set(entry.name, { ...entry, dtype, file: path });
       else tensors.set(entry.name, { ...entry, type, file: path });
     }
   }

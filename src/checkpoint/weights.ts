@@ -128,7 +128,7 @@ export function splitFused(config: ModelConfig, index: TensorIndex): TensorIndex
 export function checkTensors(config: ModelConfig, index: TensorIndex, dir: string): void {
   for (const [name, shape] of storedTensors(config)) {
     const tensor = index.get(name);
-    const dtype = index.unsupported?.get(name);
+    const dtype = index.unsupported?.get(name)?.dtype;
     if (dtype !== undefined) {
       throw new ModelError(dir, name, `is stored as ${dtype} (supported: F32, BF16, F16)`);
     }

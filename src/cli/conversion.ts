@@ -1,5 +1,5 @@
 import { SingleBar } from 'cli-progress';
-import type { Conversion } from '../checkpoint/gguf/convert.js';
+import type { Conversion } from '../checkpoint/conversion.js';
 import { formatBytes } from './format.js';
 
 /** Says on standard error that a GGUF file is unpacked, and where people see it how far. */

@@ -3,7 +3,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { openCheckpoint } from '../checkpoint/checkpoint.js';
 import { type ModelConfig, parseConfig, type StoredType } from '../checkpoint/config.js';
 import { ELEMENT_BYTES } from '../checkpoint/elements.js';
-import { keptType } from '../checkpoint/gguf/convert.js';
+import { keptType } from '../checkpoint/gguf/unpack.js';
 import { type GgufFacts, isGguf, readGguf } from '../checkpoint/gguf/open.js';
 import { expectedTensors } from '../checkpoint/weights.js';
 import { readJson } from '../files/json.js';

@@ -1,4 +1,3 @@
-import { type FileHandle, open } from 'node:fs/promises';
 import { decodeElements, ELEMENT_BYTES } from '../checkpoint/elements.js';
 import type { StoredTensor } from '../checkpoint/safetensors.js';
 import {
@@ -10,6 +9,7 @@ import {
   writeAll,
 } from '../checkpoint/safetensors-file.js';
 import { EMBEDDING, expectedTensors } from '../checkpoint/weights.js';
+import { openWeights } from '../checkpoint/weights-file.js';
 import { ModelError, reasonOf } from '../files/errors.js';
 import { INTEGER_BLOCK, type IntegerWeights, type ModelSource } from '../graphs/decoder.js';
 import type { ExternalTensor } from '../onnx/graph.js';
@@ -121,14 +121,6 @@ async function* roundedRows({ name, type, shape, file, offset }: StoredTensor): 
     }
   } finally {
     await from.close();
-  }
-}
-
-async function openWeights(file: string): Promise<FileHandle> {
-  try {
-    return await open(file);
-  } catch (cause) {
-    throw new ModelError(file, '', `cannot be read (${reasonOf(cause)})`, { cause });
   }
 }
 

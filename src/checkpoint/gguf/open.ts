@@ -6,13 +6,16 @@ import { ChatTemplate } from '../../tokenizer/chat-template.js';
 import { makeTokenizer, type Tokenizer } from '../../tokenizer/tokenizer.js';
 import { parseTokenizerConfig } from '../../tokenizer/tokenizer-config.js';
 import { type ModelConfig, parseConfig } from '../config.js';
+import { type Conversion, convert } from '../conversion.js';
 import { digestLarge } from '../fingerprint.js';
-import { type Conversion, convertGguf } from './convert.js';
 import { GGUF_MAGIC, type GgufHeader, parseGguf } from './header.js';
 import { architectureOf, configJson } from './metadata.js';
 import { ggufTokenizer } from './tokenizer.js';
+import { unpackedGguf } from './unpack.js';
 import { type GgufWeight, ggufWeights, ROPE_FACTORS } from './weights.js';
 
+/** Of the folder that is made. */
+const FORMAT = 'flinch gguf 1';
 /** Read at first; metadata with a vocabulary is longer. */
 const FIRST_BYTES = 2 ** 22;
 /** The metadata of a model with 262 144 tokens has 16 MB. */
@@ -75,8 +78,9 @@ export async function openGguf(
   const { texts, weights, digest } = model;
   const dir = join(cacheFolder(), 'gguf', digest);
   const json = (value: unknown): string => `${JSON.stringify(value)}\n`;
-  await convertGguf({
-    ...{ file, folder: dir, weights, onProgress },
+  await convert({
+    ...{ format: FORMAT, file, folder: dir, onProgress },
+    weights: weights.map((weight) => unpackedGguf(weight, file)),
     texts: {
       'config.json': json(texts.config),
       'tokenizer.json': json(texts.tokenizer),

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { fingerprint } from '#src/checkpoint/fingerprint.js';
-import type { Conversion } from '#src/checkpoint/gguf/convert.js';
+import type { Conversion } from '#src/checkpoint/conversion.js';
 import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { runForward } from '#src/engine/child/score-pass.js';
 import { runtimeOf } from '#src/engine/child/sequence-run.js';

@@ -1,0 +1,143 @@
+import { ModelError, show } from '../../files/errors.js';
+import { type FileTensor, type TensorIndex, tensorOf } from '../safetensors.js';
+import { type Layout, layoutOf, type StoredPart } from './layouts.js';
+import { type Size, storedSize } from './rows.js';
+import type { Quantization } from './settings.js';
+
+/** A matrix that is stored quantised. */
+export interface QuantizedWeight {
+  readonly name: string;
+  readonly shape: Size;
+  readonly quantization: Quantization;
+  readonly layout: Layout;
+  /** How many rows and columns of scales there are. */
+  readonly scaleSize: Size;
+  readonly values: FileTensor;
+  readonly scales: FileTensor;
+  readonly zeros: FileTensor | null;
+  readonly groups: FileTensor | null;
+  readonly size: FileTensor | null;
+}
+
+export const partsOf = ({ values, scales, zeros, groups, size }: QuantizedWeight): readonly FileTensor[] =>
+  [values, scales, zeros, groups, size].filter((part) => part !== null);
+
+/** Tensors that would change a weight; those for activations (`input_scale`) would not. */
+const OF_WEIGHTS = /^(q?weight|qzeros|scales|g_idx)/;
+
+/**
+ * Finds the matrices that are stored quantised; those with a `weight` in fp32, bf16 or fp16 are not.
+ *
+ * @param matrices shapes by name
+ * @param dir named where a tensor is in none of its files
+ * @throws ModelError naming the tensor that is missing, not known, or of another type or shape
+ */
+export function findQuantized(
+  quantization: Quantization,
+  matrices: ReadonlyMap<string, Size>,
+  index: TensorIndex,
+  dir: string,
+): readonly QuantizedWeight[] {
+  const suffixes = suffixesOf(index);
+  const found = [...matrices].flatMap(([name, shape]) => {
+    const stem = name.replace(/\.weight$/, '');
+    const suffixesThere = suffixes.get(stem) ?? [];
+    const plain = index.get(name);
+    const weight = plain ? null : quantizedWeight(name, shape, { quantization, index, dir });
+    const known = new Set(weight ? partsOf(weight).map((part) => part.name) : [name]);
+    const unknown = suffixesThere.find(
+      (suffix) => OF_WEIGHTS.test(suffix) && !known.has(`${stem}.${suffix}`),
+    );
+    if (unknown !== undefined) {
+      const beside = plain ? `a weight of ${plain.type}` : `${describe(quantization)}`;
+      throw new ModelError(dir, `${stem}.${unknown}`, `is not supported beside ${beside}`);
+    }
+    return weight ? [weight] : [];
+  });
+  if (found.length === 0) {
+    throw new ModelError(
+      dir,
+      'quantization_config',
+      `says ${describe(quantization)}, but no weight is quantised`,
+    );
+  }
+  return found;
+}
+
+/** `gptq_v2, 4 bits`, for people. */
+export const describe = ({ method, format, bits }: Quantization): string =>
+  `${method} (${format}), ${bits} bits`;
+
+/** What follows the name of each module in the names of its tensors. */
+function suffixesOf(index: TensorIndex): ReadonlyMap<string, readonly string[]> {
+  const suffixes = new Map<string, string[]>();
+  for (const name of [...index.keys(), ...(index.unsupported?.keys() ?? [])]) {
+    const dot = name.lastIndexOf('.');
+    const stem = name.slice(0, Math.max(0, dot));
+    const list = suffixes.get(stem);
+    if (list) list.push(name.slice(dot + 1));
+    else suffixes.set(stem, [name.slice(dot + 1)]);
+  }
+  return suffixes;
+}
+
+interface Sources {
+  readonly quantization: Quantization;
+  readonly index: TensorIndex;
+  readonly dir: string;
+}
+
+function quantizedWeight(name: string, shape: Size, { quantization, index, dir }: Sources): QuantizedWeight {
+  const stem = name.replace(/\.weight$/, '');
+  const { bits, block, reordered } = quantization;
+  const layout = layoutOf(quantization, (suffix) => tensorOf(index, `${stem}.${suffix}`) !== undefined);
+  const take = (suffix: string, dtypes: readonly string[], shapes: readonly (readonly number[])[]) => {
+    const part = tensorOf(index, `${stem}.${suffix}`);
+    const expected = `${dtypes.join(', ')} ${shapes[0]?.length === 0 ? '' : show(shapes[0])}`;
+    if (!part) throw new ModelError(dir, `${stem}.${suffix}`, `is missing (expected ${expected})`);
+    if (!dtypes.includes(part.dtype)) {
+      throw new ModelError(
+        part.file,
+        part.name,
+        `is stored as ${part.dtype} (supported: ${dtypes.join(', ')})`,
+      );
+    }
+    if (!shapes.some((each) => show(each) === show(part.shape))) {
+      throw new ModelError(
+        part.file,
+        part.name,
+        `has shape ${show(part.shape)}, config.json implies ${show(shapes[0])}`,
+      );
+    }
+    return part;
+  };
+  const takePart = (part: StoredPart, size: Size) => {
+    const scalar = block[0] === null && block[1] === null && part !== layout.values;
+    const stored = storedSize(part, size, bits);
+    return take(part.suffix, part.dtypes, scalar ? [[1], [], [1, 1]] : [stored]);
+  };
+
+  const values = takePart(layout.values, shape);
+  if (block[0] === 1 && block[1] !== null && shape[1] % block[1] !== 0) {
+    throw new ModelError(
+      values.file,
+      values.name,
+      `has ${shape[1]} columns, which groups of ${block[1]} (quantization_config) do not divide`,
+    );
+  }
+  const scaleSize: Size = [
+    Math.ceil(shape[0] / (block[0] ?? shape[0])),
+    Math.ceil(shape[1] / (block[1] ?? shape[1])),
+  ];
+  const grouped =
+    layout.groups !== null && (reordered || tensorOf(index, `${stem}.${layout.groups}`))
+      ? layout.groups
+      : null;
+  return {
+    ...{ name, shape, quantization, layout, scaleSize, values },
+    scales: takePart(layout.scales, scaleSize),
+    zeros: layout.zeros && takePart(layout.zeros, scaleSize),
+    groups: grouped === null ? null : take(grouped, ['I32'], [[shape[1]]]),
+    size: layout.size === null ? null : take(layout.size, ['I64'], [[2]]),
+  };
+}

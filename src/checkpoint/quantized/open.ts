@@ -1,0 +1,89 @@
+import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cacheFolder } from '../../files/cache-folder.js';
+import type { ModelConfig } from '../config.js';
+import { type Conversion, convert, convertedFile, planConversion } from '../conversion.js';
+import { digestWeights } from '../fingerprint.js';
+import type { StoredTensor, TensorIndex } from '../safetensors.js';
+import { storedTensors } from '../weights.js';
+import { describe, findQuantized, partsOf } from './find.js';
+import type { Size } from './rows.js';
+import type { Quantization } from './settings.js';
+import { unpackedQuantized } from './unpack.js';
+
+/** Of what is made: weights of another format are made again. */
+const FORMAT = 'flinch quantized 1';
+
+export interface QuantizationFacts {
+  /** Method, format and bits. */
+  readonly format: string;
+  /** Where the unpacked weights are. */
+  readonly folder: string;
+  /** How many matrices are quantised, of how many. */
+  readonly matrices: readonly [quantized: number, all: number];
+  /** Of all weights, as stored. */
+  readonly bitsPerWeight: number;
+}
+
+export interface UnpackOptions {
+  /** Whether to unpack weights that are not in the cache yet. Otherwise their tensors are where they would be. */
+  readonly unpack: boolean;
+  readonly onProgress?: ((progress: Conversion) => void) | undefined;
+}
+
+/**
+ * Unpacks the quantised weights of a checkpoint to fp32 in the user's cache folder, unless they are there.
+ *
+ * @returns the checkpoint's tensors, with the unpacked ones in place of those that they are made of
+ * @throws ModelError naming file and tensor
+ */
+export async function openQuantized(
+  {
+    config,
+    quantization,
+    dir,
+  }: { readonly config: ModelConfig; readonly quantization: Quantization; readonly dir: string },
+  index: TensorIndex,
+  { unpack, onProgress }: UnpackOptions,
+): Promise<{ readonly tensors: TensorIndex; readonly facts: QuantizationFacts }> {
+  const matrices = new Map<string, Size>();
+  for (const [name, [rows, columns]] of storedTensors(config))
+    if (rows !== undefined && columns !== undefined) matrices.set(name, [rows, columns]);
+  const found = findQuantized(quantization, matrices, index, dir);
+  const sources = found.flatMap(partsOf);
+  const digest = await digestWeights(
+    sources.map(({ file }) => file),
+    [JSON.stringify(quantization)],
+  );
+  const folder = join(cacheFolder(), 'quantized', digest);
+  const plan = { format: FORMAT, folder, weights: found.map(unpackedQuantized) };
+  if (unpack) await convert({ ...plan, file: dir, texts: {}, onProgress });
+
+  const target = convertedFile(plan);
+  const file = unpack ? await realpath(target) : target;
+  const tensors = new Map<string, StoredTensor>(index);
+  const others = new Map(index.unsupported);
+  for (const { name } of sources) {
+    tensors.delete(name);
+    others.delete(name);
+  }
+  const keptBytes = [...tensors.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const { places } = planConversion(plan);
+  for (const { name, shape } of plan.weights) {
+    tensors.set(name, { name, shape, type: 'fp32', file, ...places.get(name)! });
+  }
+  const elements = [...tensors.values()].reduce(
+    (sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1),
+    0,
+  );
+  const storedBytes = sources.reduce((sum, { byteLength }) => sum + byteLength, keptBytes);
+  return {
+    tensors: Object.assign(tensors, { unsupported: others }),
+    facts: {
+      format: describe(quantization),
+      folder,
+      matrices: [found.length, matrices.size],
+      bitsPerWeight: (8 * storedBytes) / elements,
+    },
+  };
+}

@@ -161,7 +161,7 @@ const placesOf = (
 function logConversion(model: string, logger: Logger): (progress: Conversion) => void {
   let begun = false;
   return ({ file, folder, total }) => {
-    if (!begun) logger.info({ model, file, folder, bytes: total }, 'unpacking a GGUF file');
+    if (!begun) logger.info({ model, file, folder, bytes: total }, 'unpacking weights');
     begun = true;
   };
 }

@@ -2,7 +2,7 @@ import { SingleBar } from 'cli-progress';
 import type { Conversion } from '../checkpoint/conversion.js';
 import { formatBytes } from './format.js';
 
-/** Says on standard error that a GGUF file is unpacked, and where people see it how far. */
+/** Says on standard error that a GGUF file or a quantised checkpoint is unpacked, and where people see it how far. */
 export function reportConversion(): (progress: Conversion) => void {
   const bar = new SingleBar({
     format: '{bar} {percentage} %, {eta_formatted} left',

@@ -108,7 +108,8 @@ async function timeOf(
   return { size, machine, seconds: responseCost(config, weightBytes, size, machine) };
 }
 
-function rowsOf({ config, parameters, types, weightBytes, gguf, files }: ModelFacts): [string, string][] {
+function rowsOf(facts: ModelFacts): [string, string][] {
+  const { config, parameters, types, weightBytes, gguf, quantized, files } = facts;
   const millions = parameters / 1e6;
   const vocabulary = files
     ? `${config.vocabSize} rows, ${files.tokens} tokens, ends with ${files.ends.join(' or ') || 'nothing'}`
@@ -125,7 +126,7 @@ function rowsOf({ config, parameters, types, weightBytes, gguf, files }: ModelFa
     ['rotation', rotationOf(config)],
     [
       'parameters',
-      `${millions < 1000 ? `${millions.toFixed(2)} M` : `${(millions / 1000).toFixed(2)} B`}, ${gguf ? 'unpacked to' : 'stored as'} ${types.join(', ')}`,
+      `${millions < 1000 ? `${millions.toFixed(2)} M` : `${(millions / 1000).toFixed(2)} B`}, ${gguf || quantized ? 'unpacked to' : 'stored as'} ${types.join(', ')}`,
     ],
     ['vocabulary', vocabulary],
   ];
@@ -133,12 +134,18 @@ function rowsOf({ config, parameters, types, weightBytes, gguf, files }: ModelFa
     const tensors = Object.entries(gguf.types).map(([type, count]) => `${count} ${type}`);
     rows.push(['GGUF', `tensors ${tensors.join(', ')}; ${gguf.bitsPerWeight.toFixed(2)} bits a weight`]);
   }
+  if (quantized) {
+    const { format, matrices, bitsPerWeight } = quantized;
+    const share = `${matrices[0]} of ${matrices[1]} matrices`;
+    rows.push(['quantised', `${format}; ${share}; ${bitsPerWeight.toFixed(2)} bits a weight`]);
+  }
   if (files?.embeddingRms) rows.push(['embeddings', `root mean square ${files.embeddingRms.toPrecision(4)}`]);
   const { scaling } = config.ropes[0]!;
   const limit = scaling?.type === 'longrope' ? ' (long_factor, for longer texts, is not supported)' : '';
   rows.push(['context', `${config.maxPositions} positions${limit}`]);
   if (files) rows.push(['chat template', files.chatTemplate ? 'yes' : 'none (raw prompts only)']);
-  const mapped = gguf ? 'unpacked once into the cache folder, mapped from there' : 'mapped from the files';
+  const mapped =
+    gguf || quantized ? 'unpacked once into the cache folder, mapped from there' : 'mapped from the files';
   rows.push(['weights', `${formatBytes(weightBytes)}, ${mapped} and shared by both processes`]);
   return rows;
 }

@@ -1,11 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
-import { openCheckpoint } from '../checkpoint/checkpoint.js';
+import { readCheckpoint } from '../checkpoint/checkpoint.js';
 import { type ModelConfig, parseConfig, type StoredType } from '../checkpoint/config.js';
 import { ELEMENT_BYTES } from '../checkpoint/elements.js';
-import { keptType } from '../checkpoint/gguf/unpack.js';
 import { type GgufFacts, isGguf, readGguf } from '../checkpoint/gguf/open.js';
-import { expectedTensors } from '../checkpoint/weights.js';
+import { keptType } from '../checkpoint/gguf/unpack.js';
+import type { QuantizationFacts } from '../checkpoint/quantized/open.js';
+import { EMBEDDING, expectedTensors } from '../checkpoint/weights.js';
 import { readJson } from '../files/json.js';
 
 /** What is known of a model; of one that is only a configuration, without what is in its other files. */
@@ -18,6 +19,8 @@ export interface ModelFacts {
   readonly types: readonly StoredType[];
   /** Of a GGUF file; the others say what is made of it. */
   readonly gguf: GgufFacts | null;
+  /** Of a folder with quantised weights; the others say what they become. */
+  readonly quantized: QuantizationFacts | null;
   readonly files: {
     /** Null where it is not known before weights are unpacked. */
     readonly embeddingRms: number | null;
@@ -28,7 +31,7 @@ export interface ModelFacts {
   } | null;
 }
 
-/** @param model a checkpoint folder, a GGUF file, of which nothing is made, or a file in the format of config.json */
+/** @param model a checkpoint folder or a GGUF file, of which nothing is unpacked, or a file in the format of config.json */
 export async function readModelFacts(model: string): Promise<ModelFacts> {
   if (!(await isFile(model))) return readFolder(model);
   return (await isGguf(model)) ? readGgufFile(model) : readConfigAlone(model);
@@ -43,9 +46,11 @@ async function isFile(path: string): Promise<boolean> {
 }
 
 async function readFolder(folder: string): Promise<ModelFacts> {
-  const checkpoint = await openCheckpoint(folder);
+  const checkpoint = await readCheckpoint(folder);
   const { name, dir, config, tensors, tokenizer, eosTokenIds, chatTemplate, weightBytes } = checkpoint;
+  const { gguf, quantized } = checkpoint;
   const all = [...tensors.values()];
+  const unpacked = quantized !== null && tensors.get(EMBEDDING)?.file.startsWith(quantized.folder);
   return {
     name,
     dir,
@@ -53,9 +58,9 @@ async function readFolder(folder: string): Promise<ModelFacts> {
     parameters: all.reduce((sum, { shape }) => sum + elements(shape), 0),
     weightBytes,
     types: [...new Set(all.map(({ type }) => type))],
-    gguf: checkpoint.gguf,
+    ...{ gguf, quantized },
     files: {
-      embeddingRms: await checkpoint.embeddingRms(),
+      embeddingRms: unpacked ? null : await checkpoint.embeddingRms(),
       tokens: tokenizer.size,
       ends: eosTokenIds.map((id) => tokenizer.tokenText(id)),
       eosTokenIds,
@@ -70,7 +75,7 @@ async function readGgufFile(path: string): Promise<ModelFacts> {
   const kept = weights.map((weight) => ({ size: elements(weight.shape), type: keptType(weight) }));
   const { eosTokenIds } = config;
   return {
-    ...{ name, dir: file, config, gguf: facts },
+    ...{ name, dir: file, config, gguf: facts, quantized: null },
     parameters: kept.reduce((sum, { size }) => sum + size, 0),
     weightBytes: kept.reduce((bytes, { size, type }) => bytes + size * ELEMENT_BYTES[type], 0),
     types: [...new Set(kept.map(({ type }) => type))],
@@ -95,7 +100,7 @@ async function readConfigAlone(file: string): Promise<ModelFacts> {
     parameters,
     weightBytes: parameters * (type === 'fp32' ? 4 : 2),
     types: [type],
-    gguf: null,
+    ...{ gguf: null, quantized: null },
     files: null,
   };
 }

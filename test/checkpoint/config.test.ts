@@ -444,7 +444,12 @@ describe('refusals name file and field', () => {
       'hidden_activation',
       /"gelu"/,
     ],
-    ['quantised weights', { ...LLAMA, quantization_config: { bits: 4 } }, 'quantization_config', /quantised/],
+    [
+      'weights quantised in a way that is not read',
+      { ...LLAMA, quantization_config: { quant_method: 'bitsandbytes' } },
+      'quantization_config.quant_method',
+      /"bitsandbytes" is not supported \(supported: compressed-tensors, gptq, awq, fp8\)/,
+    ],
     [
       'another activation',
       { ...LLAMA, hidden_act: 'gelu' },

@@ -83,7 +83,9 @@ describe('checkTensors', () => {
 
   it('refuses a needed tensor of a type that weights cannot have', async () => {
     const tensors = await changed((map) => map.delete(name));
-    const index: TensorIndex = Object.assign(tensors, { unsupported: new Map([[name, 'I8']]) });
+    const { type: _, ...stored } = (await readSafetensors(dir)).get(name)!;
+    const unsupported = new Map([[name, { ...stored, dtype: 'I8' }]]);
+    const index: TensorIndex = Object.assign(tensors, { unsupported });
     const error = await modelError(async () => checkTensors(await configOf(dir), index, dir));
     expect(error).toMatchObject({ field: name });
     expect(error.message).toMatch(/is stored as I8 \(supported: F32, BF16, F16\)/);

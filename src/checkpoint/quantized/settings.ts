@@ -25,10 +25,12 @@ const size = z
   .int()
   .min(1)
   .max(2 ** 20);
-const groupSize = z.union([z.literal(-1), size], {
-  error: ({ input }) =>
-    input === undefined ? 'is missing' : `expected -1 or a size from 1 to ${2 ** 20}, found ${show(input)}`,
-});
+/** -1: one group of all columns. */
+const groupSize = z
+  .int()
+  .min(-1)
+  .max(2 ** 20)
+  .refine((value) => value !== 0, 'expected -1 or a size, found 0');
 const bits = z.union([z.literal(4), z.literal(8)], {
   error: ({ input }) =>
     input === undefined ? 'is missing' : `${show(input)} is not supported (supported: 4, 8)`,
@@ -68,9 +70,13 @@ const gptq = z.object({
   checkpoint_format: gptqFormat.nullish(),
   format: gptqFormat.nullish(),
   pack_dtype: oneOf(['int32']).nullish(),
-  // GPTQModel: settings of modules by pattern; `-:` leaves a module as it is.
+  // GPTQModel: settings of modules by pattern; `-:` leaves them as they are.
   dynamic: z
-    .record(z.string().startsWith('-:', 'settings of their own are not supported'), z.unknown())
+    .record(z.string(), z.unknown())
+    .refine(
+      (settings) => Object.keys(settings).every((pattern) => pattern.startsWith('-:')),
+      'modules with settings of their own are not supported',
+    )
     .nullish(),
   is_marlin_format: no('Marlin'),
 });
@@ -140,13 +146,12 @@ function ofCompressed(
   if (packed && strategy !== 'group' && strategy !== 'channel') {
     refuse(`${at}.strategy`, `${show(strategy)} is not supported for ${format} (supported: channel, group)`);
   }
-  if (strategy === 'group' && (size == null || size === -1)) refuse(`${at}.group_size`, 'is missing');
   const block = {
-    tensor: [null, null] as const,
-    channel: [1, null] as const,
-    group: [1, size ?? null] as const,
-    block: weights.block_structure ?? refuse(`${at}.block_structure`, 'is missing'),
-  };
+    tensor: () => [null, null] as const,
+    channel: () => [1, null] as const,
+    group: () => [1, size == null || size === -1 ? refuse(`${at}.group_size`, 'is missing') : size] as const,
+    block: () => weights.block_structure ?? refuse(`${at}.block_structure`, 'is missing'),
+  }[strategy]();
   const reordered = actorder === true || actorder === 'group' || actorder === 'dynamic';
-  return { format, type, bits: num_bits, block: block[strategy], symmetric, reordered };
+  return { format, type, bits: num_bits, block, symmetric, reordered };
 }

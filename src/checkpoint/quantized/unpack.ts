@@ -67,8 +67,16 @@ async function zerosOf({ layout, zeros, scaleSize, quantization }: QuantizedWeig
     if (other === undefined) return alike;
     throw new ModelError(zeros.file, zeros.name, `contains ${other}, which does not fit "sym": true`);
   }
-  const range = 2 ** quantization.bits;
-  return layout.zeroOffset === 0 ? all : all.map((zero) => (zero + layout.zeroOffset) % range);
+  if (layout.zeroOffset === 0) return all;
+  const last = 2 ** quantization.bits - 1;
+  if (all.includes(last)) {
+    throw new ModelError(
+      zeros.file,
+      zeros.name,
+      `contains ${last}, which servers read as ${last + 1} or 0 (checkpoint_format gptq_v2 is not ambiguous)`,
+    );
+  }
+  return all.map((zero) => zero + layout.zeroOffset);
 }
 
 function allRows(readRow: (row: number, out: Float32Array) => void, [rows, columns]: Size): Float32Array {

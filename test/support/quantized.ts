@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { parseHeader, parseHeaderLength } from '#src/checkpoint/safetensors-header.js';
+import { filesOf, fixture } from './graphs.js';
+
+/** Made by `make.py`: what the formats' own tools dequantise, and float64 values of `transformers` with it. */
+export const QUANTIZED = z
+  .record(
+    z.string(),
+    z.object({
+      base: z.string(),
+      config: z.record(z.string(), z.unknown()),
+      digests: z.record(z.string(), z.string()),
+      ids: z.array(z.number()),
+      logprobs: z.array(z.number()),
+    }),
+  )
+  .parse(JSON.parse(readFileSync('test/fixtures/quantized/golden.json', 'utf8')));
+
+export interface TensorPart {
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  readonly data: Uint8Array;
+}
+
+export type TensorParts = Record<string, TensorPart>;
+
+/** The tensors of a safetensors file, to be changed. */
+export function tensorParts(bytes: Uint8Array): TensorParts {
+  const length = parseHeaderLength(bytes.subarray(0, 8), bytes.length, 'x');
+  const entries = parseHeader(bytes.subarray(8, 8 + length), bytes.length, length, 'x');
+  return Object.fromEntries(
+    entries.map(({ name, dtype, shape, offset, byteLength }) => [
+      name,
+      { dtype, shape, data: Uint8Array.from(bytes.subarray(offset, offset + byteLength)) },
+    ]),
+  );
+}
+
+export function encodeParts(parts: TensorParts): Uint8Array {
+  let end = 0;
+  const entries = Object.entries(parts).map(([name, { dtype, shape, data }]) => {
+    const begin = end;
+    end += data.length;
+    return [name, { dtype, shape, data_offsets: [begin, end] }] as const;
+  });
+  const header = Buffer.from(JSON.stringify(Object.fromEntries(entries)));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(header.length));
+  return Buffer.concat([length, header, ...Object.values(parts).map(({ data }) => data)]);
+}
+
+/** The tensors that are quantised in a fixture. */
+export const quantizedParts = async (name: string): Promise<TensorParts> =>
+  tensorParts(await readFile(`test/fixtures/quantized/${name}.safetensors`));
+
+/** The files of a quantised checkpoint in two shards, to be changed and written with `folder`. */
+export async function quantizedFiles(name: string): Promise<Record<string, Uint8Array | string>> {
+  const { base, config, digests } = QUANTIZED[name]!;
+  const files = await filesOf(fixture(base));
+  const shards = Object.entries(files).filter(([file]) => file.endsWith('.safetensors'));
+  const all = Object.assign({}, ...shards.map(([, bytes]) => tensorParts(bytes)));
+  const plain: TensorParts = Object.fromEntries(
+    Object.entries<TensorPart>(all).filter(([tensor]) => !(tensor in digests)),
+  );
+  const quantized = await quantizedParts(name);
+  const [first, second] = ['plain.safetensors', 'quantized.safetensors'] as const;
+  const weightMap = Object.fromEntries([
+    ...Object.keys(plain).map((tensor) => [tensor, first]),
+    ...Object.keys(quantized).map((tensor) => [tensor, second]),
+  ]);
+  const others = Object.entries(files).filter(([file]) => !file.includes('.safetensors'));
+  return {
+    ...Object.fromEntries(others),
+    'config.json': JSON.stringify({
+      ...JSON.parse(Buffer.from(files['config.json']!).toString()),
+      quantization_config: config,
+    }),
+    'model.safetensors.index.json': JSON.stringify({ weight_map: weightMap }),
+    [first]: encodeParts(plain),
+    [second]: encodeParts(quantized),
+  };
+}

@@ -43,7 +43,8 @@ async function exportTriton(
   { output, name = modelName(basename(resolve(model))) }: TritonOptions,
 ): Promise<void> {
   const checkpoint = await openCheckpoint(await localModel(model));
-  if (checkpoint.gguf) throw new UsageError(`<model>: ${model} must be a checkpoint folder, not a GGUF file`);
+  if (checkpoint.gguf || checkpoint.quantized)
+    throw new UsageError(`<model>: ${model} must be a checkpoint folder without quantised weights`);
   await writableFolder('<model>', join(checkpoint.dir, SERVER_SCORES_FILE));
   const { writeTritonRepository } = await import('../engine/triton/write-repository.js');
   const written = await writeTritonRepository(checkpoint, {

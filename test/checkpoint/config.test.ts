@@ -73,6 +73,7 @@ describe('parseConfig', () => {
       logitCap: null,
       slidingWindow: [null, null, null],
       storedType: null,
+      quantization: null,
       bosTokenId: 1,
       eosTokenIds: [2],
     });

@@ -181,7 +181,7 @@ describe('whatever quantised files hold, they are read or refused by a ModelErro
         const quantization = orRefuse('config.json', () => parse(value));
         expect([undefined, null, 4, 8]).toContain(quantization?.bits);
       }),
-      { numRuns: runs(200) },
+      { numRuns: runs(100) },
     );
   });
 
@@ -214,7 +214,7 @@ describe('whatever quantised files hold, they are read or refused by a ModelErro
           refused(error, '');
         }
       }),
-      { numRuns: runs(100) },
+      { numRuns: runs(50) },
     );
   });
 });

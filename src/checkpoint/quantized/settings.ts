@@ -40,7 +40,6 @@ const no = (what: string) => z.union([z.literal(false), z.null()], `${what} is n
 
 const compressed = z.object({
   format: oneOf(['pack-quantized', 'int-quantized', 'float-quantized', 'naive-quantized']),
-  quantization_status: oneOf(['compressed']).default('compressed'),
   config_groups: z.record(
     z.string(),
     z.object({

@@ -144,7 +144,6 @@ describe('a quantization_config that is not supported is refused by the field', 
     [{ quant_method: 'fp8', fmt: 'e5m2' }, 'fmt', /"e5m2" is not supported/],
     [{ quant_method: 'fp8', weight_block_size: [128] }, 'weight_block_size', /./],
     [{ ...packed, format: 'nvfp4-pack-quantized' }, 'format', /is not supported \(supported: pack-quantized/],
-    [{ ...packed, quantization_status: 'frozen' }, 'quantization_status', /"frozen" is not supported/],
     [
       { ...packed, sparsity_config: { format: 'sparse-24-bitmask' } },
       'sparsity_config.format',

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { ModelError, show } from '../../files/errors.js';
 import { type FileTensor, type TensorIndex, tensorOf } from '../safetensors.js';
 import { type Layout, layoutOf, type StoredPart } from './layouts.js';
@@ -38,48 +39,27 @@ export function findQuantized(
   index: TensorIndex,
   dir: string,
 ): readonly QuantizedWeight[] {
-  const suffixes = suffixesOf(index);
-  const found = [...matrices].flatMap(([name, shape]) => {
-    const stem = name.replace(/\.weight$/, '');
-    const suffixesThere = suffixes.get(stem) ?? [];
-    const plain = index.get(name);
-    const weight = plain ? null : quantizedWeight(name, shape, { quantization, index, dir });
-    const known = new Set(weight ? partsOf(weight).map((part) => part.name) : [name]);
-    const unknown = suffixesThere.find(
-      (suffix) => OF_WEIGHTS.test(suffix) && !known.has(`${stem}.${suffix}`),
-    );
-    if (unknown !== undefined) {
-      const beside = plain ? `a weight of ${plain.type}` : `${describe(quantization)}`;
-      throw new ModelError(dir, `${stem}.${unknown}`, `is not supported beside ${beside}`);
-    }
-    return weight ? [weight] : [];
-  });
+  const names = [...index.keys(), ...(index.unsupported?.keys() ?? [])];
+  const plain = [...matrices.keys()].filter((name) => index.has(name));
+  const found = [...matrices]
+    .filter(([name]) => !index.has(name))
+    .map(([name, shape]) => quantizedWeight(name, shape, { quantization, index, dir }));
   if (found.length === 0) {
-    throw new ModelError(
-      dir,
-      'quantization_config',
-      `says ${describe(quantization)}, but no weight is quantised`,
-    );
+    const problem = `says ${describe(quantization)}, but no weight is quantised`;
+    throw new ModelError(join(dir, 'config.json'), 'quantization_config', problem);
   }
-  return found;
+  const known = new Set([...plain, ...found.flatMap(partsOf).map(({ name }) => name)]);
+  const unknown = names.find((name) => {
+    const [, stem = '', suffix = ''] = /^(.*)\.([^.]*)$/.exec(name) ?? [];
+    return OF_WEIGHTS.test(suffix) && matrices.has(`${stem}.weight`) && !known.has(name);
+  });
+  if (unknown === undefined) return found;
+  throw new ModelError(dir, unknown, `is not supported in a checkpoint of ${describe(quantization)}`);
 }
 
-/** `gptq_v2, 4 bits`, for people. */
+/** `gptq (gptq_v2), 4 bits`, for people. */
 export const describe = ({ method, format, bits }: Quantization): string =>
   `${method} (${format}), ${bits} bits`;
-
-/** What follows the name of each module in the names of its tensors. */
-function suffixesOf(index: TensorIndex): ReadonlyMap<string, readonly string[]> {
-  const suffixes = new Map<string, string[]>();
-  for (const name of [...index.keys(), ...(index.unsupported?.keys() ?? [])]) {
-    const dot = name.lastIndexOf('.');
-    const stem = name.slice(0, Math.max(0, dot));
-    const list = suffixes.get(stem);
-    if (list) list.push(name.slice(dot + 1));
-    else suffixes.set(stem, [name.slice(dot + 1)]);
-  }
-  return suffixes;
-}
 
 interface Sources {
   readonly quantization: Quantization;

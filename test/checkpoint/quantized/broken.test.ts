@@ -93,7 +93,7 @@ describe('quantised tensors that cannot be used are refused by name', () => {
       {},
       /^weight_shape: says \[33,64\], config.json implies/,
     ],
-    ['gptq-int4', added('weight', 'qweight'), {}, /^weight: is not supported beside gptq/],
+    ['gptq-int4', added('weight', 'qweight'), {}, /^weight: is not supported in a checkpoint of gptq/],
     ['float8-channel', added('weight_global_scale', 'weight_scale'), {}, /^weight_global_scale: is not supp/],
   ])('%s, change %#', async (name, change, config, message) => {
     expect((await refusal(name, change, config)).replace(`${STEM}.`, '')).toMatch(message);

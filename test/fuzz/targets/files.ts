@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { ConfigError } from '#gateway/config/config-error.js';
 import { loadConfig } from '#gateway/config/load-config.js';
+import { parseQuantization } from '#src/checkpoint/quantized/settings.js';
 import { parseHeader, parseHeaderLength } from '#src/checkpoint/safetensors-header.js';
+import { ModelError } from '#src/files/errors.js';
 import { decodeJson } from '#src/files/json.js';
 import { parseCalibration } from '#src/risk/calibration.js';
 import { Tokenizer } from '#src/tokenizer/tokenizer.js';
@@ -54,6 +56,15 @@ const tokenizer = jsonFile('tokenizer', (json, file) => {
   expect(typeof made.decode([...ids, 0, 1, -1, 2 ** 40])).toBe('string');
 });
 
+const quantization = jsonFile('quantization', (json, file) => {
+  const refuse = (field: string, problem: string): never => {
+    throw new ModelError(file, field, problem);
+  };
+  const { bits, block } = parseQuantization(json, file, refuse) ?? { bits: 4, block: [null, null] };
+  expect([4, 8]).toContain(bits);
+  expect(block.every((size) => size === null || size >= 1)).toBe(true);
+});
+
 /** The header is text in the corpus: its length is put before it, and some data behind it. */
 const safetensors: Target = {
   name: 'safetensors',
@@ -75,4 +86,4 @@ const safetensors: Target = {
   },
 };
 
-export const FILES: readonly Target[] = [config, calibration, tokenizer, safetensors];
+export const FILES: readonly Target[] = [config, calibration, tokenizer, safetensors, quantization];

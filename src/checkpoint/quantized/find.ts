@@ -73,7 +73,7 @@ function quantizedWeight(name: string, shape: Size, { quantization, index, dir }
   const layout = layoutOf(quantization, (suffix) => tensorOf(index, `${stem}.${suffix}`) !== undefined);
   const take = (suffix: string, dtypes: readonly string[], shapes: readonly (readonly number[])[]) => {
     const part = tensorOf(index, `${stem}.${suffix}`);
-    const expected = `${dtypes.join(', ')} ${shapes[0]?.length === 0 ? '' : show(shapes[0])}`;
+    const expected = `${dtypes.join(', ')} ${show(shapes[0])}`;
     if (!part) throw new ModelError(dir, `${stem}.${suffix}`, `is missing (expected ${expected})`);
     if (!dtypes.includes(part.dtype)) {
       throw new ModelError(

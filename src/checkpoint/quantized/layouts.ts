@@ -29,7 +29,7 @@ export interface Layout {
   readonly places: readonly number[];
 }
 
-export const FLOATS = ['F32', 'F16', 'BF16'];
+const FLOATS = ['F32', 'F16', 'BF16'];
 const WORDS = ['I32'];
 const IN_ORDER = [0, 1, 2, 3, 4, 5, 6, 7];
 /** AWQ's kernels unpack even and odd neighbours apart. AutoAWQ, awq/utils/packing_utils.py. */

@@ -57,7 +57,10 @@ async function scalesOf({ layout, scales, scaleSize }: QuantizedWeight, readPart
   return all;
 }
 
-/** Where zero-points are all alike, some GPTQ files of one version hold those of the other: either is taken. */
+/**
+ * What is subtracted, for each scale. Where zero-points are all alike, some GPTQ files say v1 and hold those of v2 (vLLM,
+ * pull request 38966): either is taken.
+ */
 async function zerosOf({ layout, zeros, scaleSize, quantization }: QuantizedWeight, readPart: ReadPart) {
   const alike = new Float32Array(scaleSize[0] * scaleSize[1]).fill(layout.zero);
   if (!zeros || !layout.zeros) return alike;

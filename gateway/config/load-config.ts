@@ -83,7 +83,8 @@ function parseYaml(text: string, file: string): ParsedYaml {
     };
   } catch (error) {
     // Its first line says what and where; the others show the text, which may hold what is no one's business.
-    if (error instanceof YAMLError)
+    // Aliases that are set later, or stand for too much, are found when they are put in their place.
+    if (error instanceof YAMLError || error instanceof ReferenceError)
       throw new ConfigError(file, error.message.split('\n')[0] ?? 'is not valid YAML');
     throw error;
   }

@@ -236,9 +236,7 @@ export class ResponseEvents {
 function withLogprobs(event: Json, top: number | null): Json {
   const entries = Object.entries(event).map(([name, value]) => [name, ofTexts(value, top)]);
   const fields: Json = Object.fromEntries(entries);
-  const ofText = String(event.type)
-    .replace(/^response\./, '')
-    .startsWith('output_text');
+  const ofText = typeof event.type === 'string' && /^(response\.)?output_text/.test(event.type);
   if (!ofText || !Array.isArray(event.logprobs)) return fields;
   const logprobs = top === null ? [] : event.logprobs.map((entry) => withTop(entry, top));
   return { ...fields, logprobs };

@@ -298,7 +298,7 @@ export class StreamConnection {
   /** That is asked for, if it is one of those that are served. */
   #modelOf(message: unknown): string | undefined {
     if (typeof message !== 'object' || message === null || !('model' in message)) return undefined;
-    return this.#options.models.named(String(message.model));
+    return typeof message.model === 'string' ? this.#options.models.named(message.model) : undefined;
   }
 
   #sendJson(event: object): void {

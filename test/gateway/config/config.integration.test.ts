@@ -179,6 +179,7 @@ describe('the configuration', () => {
       {},
       'file: access.origins[0]: must be an origin',
     ],
+    ['an alias before its anchor', 'models: {m: *later}\nguard: &later {}', {}, 'file: Unresolved alias'],
     [
       'a host with a port',
       'access: {hosts: ["a.example:80"]}',

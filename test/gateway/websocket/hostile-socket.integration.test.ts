@@ -144,6 +144,7 @@ const messages: [what: string, code: string, param: string | null, message: stri
   ['a type of the prototype', 'invalid_message', 'type', '{"type":"__proto__"}'],
   ['a type that is none', 'invalid_message', 'type', '{"type":{"toString":1}}'],
   ['a type by inheritance', 'invalid_message', 'type', '{"__proto__":{"type":"generation.create"}}'],
+  ['a model that is none', 'invalid_value', 'model', createWith('"model":{"toString":1,"valueOf":1}')],
   ['a number beyond all', 'invalid_value', 'temperature', createWith('"temperature":1e999')],
   ['NaN', 'invalid_json', null, createWith('"temperature":NaN')],
   ['2^53 + 1', 'invalid_value', 'seed', createWith('"seed":9007199254740993')],

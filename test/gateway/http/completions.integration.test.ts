@@ -44,7 +44,10 @@ interface Whole {
     readonly finish_reason: string;
   }[];
   readonly usage: unknown;
-  readonly flinch: { readonly tokens: readonly WireToken[]; readonly verdict?: { readonly risk: number | null } };
+  readonly flinch: {
+    readonly tokens: readonly WireToken[];
+    readonly verdict?: { readonly risk: number | null };
+  };
 }
 
 async function whole(fields: object): Promise<Whole> {

@@ -22,7 +22,7 @@ export { formatBytes, heading } from './cli/format.js';
 export { elements } from './cli/model-facts.js';
 export { deviceOption, integer, modelOption, real } from './cli/options.js';
 export { flinchProgram } from './cli/program.js';
-export { Progress } from './cli/progress.js';
+export { byteBar, Progress } from './cli/progress.js';
 export { FLAG_OF_FIELD } from './cli/serve-config.js';
 export { bytesPerSecond, openReaders } from './cost/bandwidth.js';
 export {

@@ -1,9 +1,9 @@
-import { stat } from 'node:fs/promises';
-import { SingleBar } from 'cli-progress';
 import { UsageError } from '../files/errors.js';
+import { sizeOf } from '../files/size-of.js';
 import { asHubModel, type HubModel } from '../hub/hub-model.js';
 import type { Pulled } from '../hub/pull.js';
 import { formatBytes } from './format.js';
+import { byteBar } from './progress.js';
 
 /**
  * The folder or file that a command reads for `--model`: what is there under that name, else the model of the hub, which is
@@ -12,7 +12,7 @@ import { formatBytes } from './format.js';
  */
 export async function localModel(model: string): Promise<string> {
   const remote = asHubModel(model);
-  if (!remote || (await isThere(model))) return model;
+  if (!remote || (await sizeOf(model)) !== null) return model;
   try {
     return (await downloadModel(remote, undefined)).path;
   } catch (error) {
@@ -33,14 +33,7 @@ export async function downloadModel(model: HubModel, gguf: string | undefined): 
   const interrupted = new AbortController();
   const interrupt = (): void => interrupted.abort();
   process.once('SIGINT', interrupt);
-  const bar = new SingleBar({
-    format: '{bar} {value}/{total}, {eta_formatted} left',
-    formatValue: (value, _, type) =>
-      type === 'value' || type === 'total' ? formatBytes(Number(value)) : String(value),
-    stream: process.stderr,
-    hideCursor: true,
-    clearOnComplete: true,
-  });
+  const bar = byteBar('{bar} {value}/{total}, {eta_formatted} left');
   try {
     const pulled = await pull(model, {
       ...{ settings: hubSettings(process.env), gguf, signal: interrupted.signal },
@@ -60,14 +53,5 @@ export async function downloadModel(model: HubModel, gguf: string | undefined): 
   } finally {
     bar.stop();
     process.off('SIGINT', interrupt);
-  }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { SingleBar } from 'cli-progress';
+import { formatBytes } from './format.js';
 
 /** A bar on standard error, where people see it and pipes do not. It knows its rate, and so what is left. */
 export class Progress {
@@ -39,6 +40,17 @@ export class Progress {
     this.#bar.stop();
   }
 }
+
+/** A bar of bytes that come. @param format of cli-progress */
+export const byteBar = (format: string): SingleBar =>
+  new SingleBar({
+    format,
+    formatValue: (value, _, type) =>
+      type === 'value' || type === 'total' ? formatBytes(Number(value)) : String(value),
+    stream: process.stderr,
+    hideCursor: true,
+    clearOnComplete: true,
+  });
 
 const formatRate = (perSecond: number): string =>
   perSecond === 0 || perSecond >= 1 ? `${perSecond.toFixed(1)}/s` : `${(60 * perSecond).toFixed(1)}/min`;

@@ -1,5 +1,6 @@
-import { copyFile, mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
+import { sizeOf } from '../files/size-of.js';
 import type { HubModel } from './hub-model.js';
 
 /**
@@ -24,7 +25,7 @@ export class HubCache {
 
   /** The commit that a branch or a tag was last seen at; a commit is itself. */
   async commitOf(revision: string): Promise<string | null> {
-    if (await exists(this.snapshot(revision))) return revision;
+    if ((await sizeOf(this.snapshot(revision))) !== null) return revision;
     try {
       return (await readFile(join(this.folder, 'refs', revision), 'utf8')).trim();
     } catch {
@@ -41,32 +42,29 @@ export class HubCache {
 
   /** Whether a blob is there, whole. */
   async has(hash: string, size: number): Promise<boolean> {
-    try {
-      return (await stat(this.blob(hash))).size === size;
-    } catch {
-      return false;
-    }
+    return (await sizeOf(this.blob(hash))) === size;
   }
 
-  /** Puts a file of the commit in its place. */
+  /** Puts a file of the commit in its place. What is there already stays: another process may read it. */
   async link(commit: string, path: string, hash: string): Promise<void> {
     const place = join(this.snapshot(commit), path);
     const blob = this.blob(hash);
+    const target = relative(dirname(place), blob);
+    if ((await linkOf(place)) === target) return;
     await mkdir(dirname(place), { recursive: true });
     await rm(place, { force: true });
     try {
-      await symlink(relative(dirname(place), blob), place);
+      await symlink(target, place);
     } catch {
       await copyFile(blob, place); // Windows without the right to link
     }
   }
 }
 
-async function exists(path: string): Promise<boolean> {
+async function linkOf(path: string): Promise<string | null> {
   try {
-    await stat(path);
-    return true;
+    return await readlink(path);
   } catch {
-    return false;
+    return null; // no link, or nothing
   }
 }

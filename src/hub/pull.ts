@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, stat, statfs } from 'node:fs/promises';
+import { mkdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { from, lastValueFrom, mergeMap } from 'rxjs';
 import { type DownloadOptions, download, sha256 } from '../files/download.js';
 import { lockDownloads } from '../files/download-lock.js';
 import { UsageError } from '../files/errors.js';
+import { sizeOf } from '../files/size-of.js';
 import { HubCache } from './hub-cache.js';
 import { addressOf, type FileHash, type HubFile, HubUnreachable, headersOf, listFiles } from './hub-files.js';
 import type { HubModel } from './hub-model.js';
@@ -118,20 +119,12 @@ async function missingOf(files: readonly HubFile[], cache: HubCache): Promise<Hu
 async function checkRoom(cache: HubCache, files: readonly HubFile[], bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(cache.folder);
   const parts = await Promise.all(files.map(({ hash }) => sizeOf(`${cache.blob(hash.value)}.part`)));
-  const left = bytes - parts.reduce((sum, size) => sum + size, 0);
+  const left = bytes - parts.reduce<number>((sum, size) => sum + (size ?? 0), 0);
   if (left <= bavail * bsize) return;
   const gigabytes = (size: number): string => `${(size / 1e9).toFixed(1)} GB`;
   throw new UsageError(
     `${cache.folder}: ${gigabytes(left)} are to come, and the disk has ${gigabytes(bavail * bsize)} left`,
   );
-}
-
-async function sizeOf(file: string): Promise<number> {
-  try {
-    return (await stat(file)).size;
-  } catch {
-    return 0;
-  }
 }
 
 /** @throws UsageError */
@@ -157,7 +150,7 @@ async function kept(
 ): Promise<Pulled> {
   const commit = await cache.commitOf(model.revision);
   const snapshot = cache.snapshot(commit ?? '');
-  if (commit === null || (await sizeOf(join(snapshot, gguf ?? 'config.json'))) === 0)
+  if (commit === null || !(await sizeOf(join(snapshot, gguf ?? 'config.json'))))
     throw new UsageError(`${model.id}@${model.revision}: is not in ${cache.folder}, and ${why}`);
   return { path: join(snapshot, gguf ?? ''), commit, bytes: 0, stale: why };
 }

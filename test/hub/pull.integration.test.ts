@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
@@ -63,9 +72,12 @@ describe('pull', () => {
     expect(readdirSync(join(folder, 'blobs'))).toHaveLength(3);
 
     hub.asked.length = 0;
+    const links = () => readdirSync(pulled.path).map((name) => lstatSync(join(pulled.path, name)).ctimeMs);
+    const before = links();
     expect(await get({ onStart: (need) => needs.push(need) })).toMatchObject({ path: pulled.path, bytes: 0 });
     expect(hub.fetched).toEqual([]);
     expect(needs).toHaveLength(1);
+    expect(links()).toEqual(before); // another process may read them
   });
 
   it('shows the token to the hub, and to no other host', async () => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { SingleBar } from 'cli-progress';
+import type { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { formatBytes, heading, reportError, UsageError } from 'flinch/internals';
+import { byteBar, heading, reportError, UsageError } from 'flinch/internals';
 import { DATA_SETS, type DataFile, type DataSet } from './catalogue.js';
 import { defaultDataFolder } from './folder.js';
 import { filesPresent, pull } from './pull.js';
@@ -139,14 +139,7 @@ class DownloadBar {
       this.stop();
       this.#file = file;
       const amount = total === null ? '{value}' : '{bar} {value}/{total}, {eta_formatted} left';
-      this.#bar = new SingleBar({
-        format: `${file.name}: ${amount}`,
-        formatValue: (value, _, type) =>
-          type === 'value' || type === 'total' ? formatBytes(Number(value)) : String(value),
-        stream: process.stderr,
-        hideCursor: true,
-        clearOnComplete: true,
-      });
+      this.#bar = byteBar(`${file.name}: ${amount}`);
       this.#bar.start(total ?? 0, bytes);
     }
     this.#bar?.update(bytes);

@@ -103,6 +103,8 @@ export interface Usage {
   /** The response as it stands, without retracted tokens. */
   completion_tokens: number;
   total_tokens: number;
+  /** Tokens of the prompt that were known from earlier texts of the client. Absent if an upstream writes. */
+  prompt_tokens_details?: { cached_tokens: number } | undefined;
   /** All tokens written for the response, including candidates. Present if larger than `completion_tokens`. */
   generated_tokens?: number | undefined;
 }

@@ -30,6 +30,7 @@ const usage = z.object({
   prompt_tokens: z.int(),
   completion_tokens: z.int(),
   total_tokens: z.int(),
+  prompt_tokens_details: z.optional(z.object({ cached_tokens: z.int() })),
   generated_tokens: z.optional(z.int()),
 });
 

@@ -283,9 +283,10 @@ function openingResponse(id: string, request: ResponseRequest, { model, guard }:
 }
 
 function responseUsage({ usage }: DoneEvent): Json {
-  const { prompt_tokens: input, completion_tokens: output, total_tokens, ...more } = usageFields(usage);
+  const { cachedTokens = 0, ...counted } = usage;
+  const { prompt_tokens: input, completion_tokens: output, total_tokens, ...more } = usageFields(counted);
   return {
-    ...{ input_tokens: input, input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 } },
+    ...{ input_tokens: input, input_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: 0 } },
     ...{ output_tokens: output, output_tokens_details: { reasoning_tokens: 0 }, total_tokens, ...more },
   };
 }

@@ -103,6 +103,7 @@ export class Generation {
   #failure: EngineError | null = null;
   #received = 0;
   #written = 0;
+  #cachedTokens = 0;
   #owed = 0;
 
   private constructor(
@@ -164,6 +165,11 @@ export class Generation {
     return this.#written;
   }
 
+  /** Tokens of the prompt that were not read again; known before the first token. */
+  get cachedTokens(): number {
+    return this.#cachedTokens;
+  }
+
   async #ask(ask: Ask): Promise<void> {
     const { process, share } = this.#context;
     const { endIds, topLogprobs, forks } = this.#request;
@@ -172,7 +178,8 @@ export class Generation {
       const handle = await process.attach({
         receive: (message) => {
           if (message.type === 'token') this.#written += 1;
-          this.#inbox.put(message);
+          if (message.type === 'begun') this.#cachedTokens = message.cachedTokens;
+          else this.#inbox.put(message);
         },
         waits: () => this.#inbox.awaited,
         fail: (error) => {

@@ -86,6 +86,8 @@ export interface SampledToken {
 
 export type FromDecode =
   | OfProcess
+  /** Before the first token: how many tokens of the prompt were read for an earlier text of the client. */
+  | { readonly type: 'begun'; readonly stream: number; readonly cachedTokens: number }
   | SampledToken
   | { readonly type: 'end'; readonly stream: number; readonly reason: 'stop' | 'length' }
   | { readonly type: 'failed'; readonly stream: number; readonly message: string };

@@ -1,5 +1,5 @@
 import type { Observable, OperatorFunction } from 'rxjs';
-import type { GenerationEvent, GuardEvent, TokenEvent, WrittenEvent } from '../stream/events.js';
+import type { GenerationEvent, GuardEvent, TokenEvent, Usage, WrittenEvent } from '../stream/events.js';
 import type { FlowGate } from '../stream/flow-gate.js';
 import type { ScoreOptions } from '../stream/score.js';
 import { fused } from '../stream/stage.js';
@@ -9,6 +9,8 @@ import { TextSoFar } from './text-so-far.js';
 /** One continuation of a response, which can be continued in other ways from any of its tokens. */
 export interface Branch {
   readonly promptTokens: number;
+  /** As in {@link Usage}; of a continuation 0. */
+  readonly cachedTokens?: number | undefined;
   /** Tokens that were written for it, read or not. */
   readonly written: number;
   /** Its own tokens, their scores and spikes, and a verdict on each step. Subscribed to once; unsubscribing leaves the branch open. */
@@ -21,7 +23,7 @@ export interface Branch {
 }
 
 /** What writes a branch. */
-export interface BranchWriter extends Pick<Branch, 'promptTokens' | 'written' | 'fits'> {
+export interface BranchWriter extends Pick<Branch, 'promptTokens' | 'cachedTokens' | 'written' | 'fits'> {
   /** Inserted tokens, then drawn ones, then the end. Subscribed to once; unsubscribing leaves the writer open. */
   tokens(gate: FlowGate): Observable<WrittenEvent>;
   /** @param kept the tokens that stay, `continuation.keep` of them */
@@ -72,6 +74,9 @@ export function branchOf(
 ): Branch {
   return {
     promptTokens: writer.promptTokens,
+    get cachedTokens() {
+      return writer.cachedTokens;
+    },
     get written() {
       return writer.written;
     },

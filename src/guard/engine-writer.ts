@@ -18,6 +18,9 @@ export function engineWriter(
   const promptTokens = request.promptIds.length;
   return {
     promptTokens,
+    get cachedTokens() {
+      return generation.cachedTokens;
+    },
     get written() {
       return generation.written;
     },

@@ -1,7 +1,7 @@
 import { sum } from 'simple-statistics';
 import { EngineError } from '../engine/errors.js';
 import { hash32 } from '../numerics/noise.js';
-import type { DoneEvent, GuardEvent, ScoreEvent, StepEvent } from '../stream/events.js';
+import type { DoneEvent, GuardEvent, ScoreEvent, StepEvent, Usage } from '../stream/events.js';
 import { FlowGate } from '../stream/flow-gate.js';
 import type { Branch } from './branch.js';
 import type { Continuation } from './continuation.js';
@@ -53,7 +53,7 @@ export class Interventions {
   /** Tokens written for branches that are closed. */
   #written = 0;
   #interventions = 0;
-  #promptTokens = 0;
+  #root: Branch | null = null;
   #closed = false;
 
   constructor(options: Required<InterveneOptions>, emit: (event: GuardEvent) => void) {
@@ -63,11 +63,11 @@ export class Interventions {
 
   /** Resolves once the response is over. */
   async follow(root: Branch): Promise<void> {
-    this.#promptTokens = root.promptTokens;
+    this.#root = root;
     for (let current: Followed | null = this.#read(root); current; ) {
       const event: GuardEvent | null = current.reader.take() ?? (await current.reader.next());
       if (event === null) return; // closed
-      if (event.type === 'generation.done') return this.#finish(event);
+      if (event.type === 'generation.done') return this.#finish(event.finishReason, event.usage);
       if (event.type === 'step.done') {
         current = await this.#settle(event, current);
         for (const index of this.#scores.keys()) if (index < event.to) this.#scores.delete(index);
@@ -104,8 +104,7 @@ export class Interventions {
   }
 
   #stop(): null {
-    const usage = { promptTokens: this.#promptTokens, completionTokens: this.#tokens };
-    this.#finish({ type: 'generation.done', finishReason: 'content_filter', usage });
+    this.#finish('content_filter');
     return null;
   }
 
@@ -160,8 +159,7 @@ export class Interventions {
     this.#emit({ ...done, chosen, outcome: 'replaced' });
     if (attempt.step) this.#emit(attempt.step);
     if (next !== 'over') return next;
-    const usage = { promptTokens: this.#promptTokens, completionTokens: this.#tokens };
-    this.#finish({ type: 'generation.done', finishReason: attempt.done?.finishReason ?? 'stop', usage });
+    this.#finish(attempt.done?.finishReason ?? 'stop');
     return null;
   }
 
@@ -220,9 +218,15 @@ export class Interventions {
     }
   }
 
-  #finish(done: DoneEvent): void {
+  #finish(finishReason: string, counted?: Usage): void {
     this.#leaveOthers();
-    this.#emit({ ...done, usage: { ...done.usage, generatedTokens: this.#written } });
+    const { promptTokens = 0, cachedTokens } = this.#root ?? {};
+    const usage = {
+      ...(counted ?? { promptTokens, completionTokens: this.#tokens }),
+      ...(cachedTokens !== undefined && { cachedTokens }),
+      generatedTokens: this.#written,
+    };
+    this.#emit({ type: 'generation.done', finishReason, usage });
   }
 
   #retract(from: number): void {

@@ -105,6 +105,8 @@ export interface Verdict {
 
 export interface Usage {
   readonly promptTokens: number;
+  /** Of these, what was known from earlier texts; where the engine writes. */
+  readonly cachedTokens?: number;
   /** Of the response as it stands. */
   readonly completionTokens: number;
   /** All that were written, also those of candidates and of what was retracted; where a guard may do so. */

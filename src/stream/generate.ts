@@ -33,7 +33,7 @@ export function generate(
 
 /** The tokens of a generation that is under way, then `generation.done`. Unsubscribing leaves it as it is. */
 export function readTokens(
-  generation: Pick<Generation, 'next'>,
+  generation: Pick<Generation, 'next' | 'cachedTokens'>,
   promptTokens: number,
   gate: FlowGate,
 ): Observable<TokenEvent | DoneEvent> {
@@ -44,7 +44,8 @@ export function readTokens(
         if (subscriber.closed) return;
         const item = await generation.next();
         if (item.type === 'end') {
-          const usage = { promptTokens, completionTokens: item.tokens };
+          const { cachedTokens } = generation;
+          const usage = { promptTokens, cachedTokens, completionTokens: item.tokens };
           subscriber.next({ type: 'generation.done', finishReason: item.reason, usage });
           subscriber.complete();
         } else {

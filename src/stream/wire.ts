@@ -60,11 +60,17 @@ export function scoreFields(
   };
 }
 
-export function usageFields({ promptTokens, completionTokens, generatedTokens = 0 }: DoneEvent['usage']) {
+export function usageFields({
+  promptTokens,
+  cachedTokens,
+  completionTokens,
+  generatedTokens = 0,
+}: DoneEvent['usage']) {
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
+    ...(cachedTokens !== undefined && { prompt_tokens_details: { cached_tokens: cachedTokens } }),
     ...(generatedTokens > completionTokens && { generated_tokens: generatedTokens }),
   };
 }

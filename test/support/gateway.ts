@@ -125,7 +125,7 @@ const chunk = z.object({
     }),
   ),
   flinch: z.object({ tokens: z.array(token), verdict: verdict.optional() }).optional(),
-  usage: z.record(z.string(), z.number()).nullish(),
+  usage: z.record(z.string(), z.unknown()).nullish(),
 });
 export type Chunk = z.output<typeof chunk>;
 

@@ -68,6 +68,7 @@ export class DecodeWorker {
       return;
     }
     const cache = past && known ? known.fork(past.length) : this.#read(request);
+    this.#options.send({ type: 'begun', stream, cachedTokens: past ? 0 : cache.length });
     this.#streams.set(stream, {
       request,
       sampler: new Sampler(request.sampling),

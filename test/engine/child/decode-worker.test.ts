@@ -146,7 +146,11 @@ describe('DecodeWorker', () => {
       sent = [];
       worker.generate(message);
       await idle();
-      return sent.map((message) => ({ ...message, stream: 0 }));
+      const [begun, ...rest] = sent;
+      return {
+        cached: begun?.type === 'begun' && begun.cachedTokens,
+        tokens: rest.map((message) => ({ ...message, stream: 0 })),
+      };
     };
 
     it('of the same client, and writes the same, to the last bit', async () => {
@@ -155,7 +159,8 @@ describe('DecodeWorker', () => {
       const second = await written(request(3, { promptIds: prompt, maxTokens: 4, client: 'a' }));
       const other = await written(request(4, { promptIds: prompt, maxTokens: 4, client: 'b' }));
       expect(rows.filter((count) => count > 1)).toEqual([120, 120, 8, 120]);
-      for (const same of [first, second, other]) expect(same).toEqual(alone);
+      for (const { tokens } of [first, second, other]) expect(tokens).toEqual(alone.tokens);
+      expect([alone, first, second, other].map(({ cached }) => cached)).toEqual([0, 0, 112, 0]);
     });
 
     it('of a conversation, where the next turn begins with the last one', async () => {
@@ -163,13 +168,14 @@ describe('DecodeWorker', () => {
       const alone = await written(request(1, { promptIds: next, maxTokens: 4 }));
       await written(request(2, { promptIds: prompt, maxTokens: 4, client: 'a' }));
       rows.length = 0;
-      expect(await written(request(3, { promptIds: next, maxTokens: 4, client: 'a' }))).toEqual(alone);
+      const turn = await written(request(3, { promptIds: next, maxTokens: 4, client: 'a' }));
+      expect(turn).toEqual({ ...alone, cached: 112 });
       expect(rows.filter((count) => count > 1)).toEqual([41]);
     });
 
     it('also of one that was cancelled, as far as it was read, and of one that may be continued', async () => {
       worker.generate(request(1, { promptIds: prompt, maxTokens: 50, client: 'a' }));
-      while (sent.length === 0) await setTimeout(1);
+      while (streams().length === 0) await setTimeout(1);
       worker.cancel(1);
       await idle();
       rows.length = 0;

@@ -30,6 +30,8 @@ describe('the official openai client', () => {
     const messages = [...request.messages, reply, { role: 'user' as const, content: 'And then?' }];
     const second = await client.chat.completions.create({ ...request, messages, max_tokens: 2 });
     expect(second.usage!.prompt_tokens).toBeGreaterThan(first.usage!.prompt_tokens + 20);
+    // The 69 tokens of the first prompt, in whole blocks of 16.
+    expect(second.usage!.prompt_tokens_details).toEqual({ cached_tokens: 64 });
   });
 
   it('reads a streamed one, chunk by chunk', async () => {

@@ -20,12 +20,13 @@ import { calibrationSettings } from '../risk/calibration-settings.js';
 import { FalseAlarmCheck } from '../risk/false-alarms.js';
 import { riskModel } from '../risk/risk-model.js';
 import { MIN_STEPS, MIN_TOKENS } from '../risk/running-risk.js';
-import { ScoreCollector } from '../risk/score-collector.js';
-import { type CollectedAnswer, collectScores } from '../stream/collect-scores.js';
+import { ScoreCollector, type ScoredAnswer } from '../risk/score-collector.js';
+import { collectScores } from '../stream/collect-scores.js';
 import type { Method } from '../uncertainty/method-names.js';
 import type { Schedule } from '../uncertainty/schedule.js';
 import { type AbsoluteScoring, absoluteScoring } from '../uncertainty/settings.js';
 import { compareLabels } from './calibrate-labels.js';
+import { CalibrationLog } from './calibrate-log.js';
 import { type CalibrationPrompt, readPrompts, taskPrompts } from './calibrate-prompts.js';
 import { formatFalseAlarms, formatThresholds, thresholdsOf } from './calibrate-report.js';
 import { reportConversion } from './conversion.js';
@@ -124,6 +125,9 @@ ordinary answers.
 Labels are annotations of Phoenix, or lines {"id": "chatcmpl-…", "label": "right" | "wrong"}. They do
 not change a calibration: they show how many wrong answers the verdict finds, and at which rate.
 
+Ctrl-C keeps the answers so far beside the output. The same command continues with them, also with
+more prompts.
+
 A calibration is valid for one model and for the settings that affect the scores. Entries in the
 file for the same methods and settings are replaced; others are kept. A rate below 1 / (number of
 scores) never raises an alarm: a rate of 0.1 % per step needs thousands of steps.
@@ -199,17 +203,23 @@ async function collect(
   file: string,
 ): Promise<void> {
   const { methods, seed } = options;
+  const model = await fingerprint(engine.checkpoint);
+  const { temperature, topK, topP } = samplingOf(engine, options);
+  const log = await CalibrationLog.open(file, {
+    ...{ model, ...calibrationSettings(scoring, methods), methods, temperature, topK, topP },
+    ...{ maxTokens: options.maxTokens, answers: options.tasks === undefined ? 'all' : 'right' },
+  });
   const collector = new ScoreCollector(methods);
-  const whole = await forEachAnswer(engine, options, scoring, prompts, (answer, steps) =>
-    collector.add(answer, steps),
-  );
-  if (!whole) return;
+  const use = (answer: ScoredAnswer, steps: number): void => collector.add(answer, steps);
+  if (!(await forEachAnswer(engine, options, scoring, prompts, use, log))) {
+    process.stderr.write(`flinch: the answers so far are in ${log.file}; the same command continues\n`);
+    return;
+  }
   const { counts } = collector;
   if (counts.tokens < MIN_TOKENS || counts.steps < MIN_STEPS) {
     const needed = `at least ${MIN_TOKENS} and ${MIN_STEPS} are needed`;
     throw new UsageError(`${counts.tokens} ordinary tokens and ${counts.steps} steps are too few: ${needed}`);
   }
-  const { temperature, topK, topP } = samplingOf(engine, options);
   const calibration: Calibration = {
     settings: calibrationSettings(scoring, methods),
     collected: {
@@ -222,8 +232,8 @@ async function collect(
     },
     ...collector.distributions(),
   };
-  const model = await fingerprint(engine.checkpoint);
   await writeCalibration(file, withCalibration(await readCalibration(file), model, calibration));
+  await log.remove();
   const thresholds = thresholdsOf(calibration);
   const { settings, collected } = calibration;
   if (options.json) {
@@ -267,13 +277,17 @@ async function check(
   process.stdout.write(`${formatFalseAlarms(table)}\n`);
 }
 
-/** @returns whether all were answered; Ctrl-C ends it before, and is the command's failure */
+/**
+ * @param log has answers that need not be written again, and keeps the others
+ * @returns whether all were answered; Ctrl-C ends it before, and is the command's failure
+ */
 async function forEachAnswer(
   engine: Engine,
   options: CalibrateOptions,
   scoring: AbsoluteScoring,
   prompts: readonly CalibrationPrompt[],
-  use: (answer: CollectedAnswer, ordinarySteps: number) => void,
+  use: (answer: ScoredAnswer, ordinarySteps: number) => void,
+  log?: CalibrationLog,
 ): Promise<boolean> {
   const sampling = samplingOf(engine, options);
   const first = firstSeed(options, prompts.length);
@@ -287,12 +301,22 @@ async function forEachAnswer(
       sampling: { ...sampling, seed: (first + i) | 0 },
     }),
   );
-  const progress = new Progress(prompts.length);
-  let answered = 0;
+  const open: number[] = [];
+  for (const [i, request] of requests.entries()) {
+    const known = log?.get(request);
+    if (known) use(known, known.ordinarySteps);
+    else open.push(i);
+  }
+  let answered = prompts.length - open.length;
+  const progress = new Progress(prompts.length, undefined, answered);
   const interrupted = fromEvent(process, 'SIGINT').pipe(tap(() => (process.exitCode = 130)));
-  const answers = collectScores(engine, requests, scoring).pipe(
+  const remaining = open.map((i) => requests[i]!);
+  const answers = collectScores(engine, remaining, scoring).pipe(
     tap((answer) => {
-      use(answer, prompts[answer.request]!.ordinarySteps(answer));
+      const i = open[answer.request]!;
+      const ordinarySteps = prompts[i]!.ordinarySteps(answer);
+      use(answer, ordinarySteps);
+      log?.add(requests[i]!, answer, ordinarySteps);
       answered += 1;
       progress.advance();
     }),

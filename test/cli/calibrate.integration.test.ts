@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readdirSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { fingerprint } from '#src/checkpoint/fingerprint.js';
@@ -101,6 +101,42 @@ describe('flinch calibrate', () => {
     expect(code).toBe(1);
     expect(stderr).toContain('200 everyday prompts');
     expect(stderr).toMatch(/ordinary tokens and \d+ steps are too few/);
+  });
+
+  it('continues after Ctrl-C, also with more prompts, and not with other settings', async () => {
+    const output = folder.path('continued.json');
+    const common = ['calibrate', '--output', output, '--seed', '3', '--tasks'];
+    const logs = (): string[] => readdirSync(folder.path('.')).filter((name) => name.endsWith('.answers'));
+    const kept = (): string[] => logs().flatMap((name) => folder.read(name).split('\n'));
+    const running = start([...common, '5000']);
+    await expect.poll(() => kept().length, { timeout: 30_000 }).toBeGreaterThan(4);
+    running.child.kill('SIGINT');
+    const { code, stderr } = await running.finished;
+    const [log] = logs();
+    expect({ code, stderr }).toEqual({
+      code: 130,
+      stderr: `flinch: the answers so far are in ${folder.path(log!)}; the same command continues\n`,
+    });
+    // As if it had been killed while it wrote, after a score that no answer has.
+    const [first, ...rest] = kept().slice(0, -1);
+    const marked = first!.replace(/("adversarial":)[^,]+/, '$1123');
+    folder.write(log!, [marked, ...rest, '{"key": "cut'].join('\n'));
+
+    const largest = async (): Promise<number> => {
+      const [calibration] = (await readCalibration(output))?.calibrations ?? [];
+      return Math.max(...Object.values(calibration?.methods ?? {}).flatMap(({ tokens }) => tokens.quantiles));
+    };
+    const other = await flinch([...common, '14', '--methods', 'adversarial']);
+    expect(other.code).toBe(0);
+    expect(await largest()).toBeLessThan(10);
+    expect(logs()).toEqual([log]);
+
+    rmSync(output);
+    const continued = await flinch([...common, '14', '--json']);
+    expect({ code: continued.code, stderr: continued.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(JSON.parse(continued.stdout)).toMatchObject({ collected: { responses: 14 } });
+    expect(await largest()).toBe(123);
+    expect(logs()).toEqual([]);
   });
 
   it('keeps the old file at Ctrl-C', async () => {

@@ -4,6 +4,7 @@ import type { Express } from 'express';
 import { type Logger, pino } from 'pino';
 import { fieldName } from '../src/files/json.js';
 import { Access, checkMounted, type SharedAccess } from './access/access.js';
+import { OwnUsage } from './access/usage.js';
 import type { Config, ConfigInput } from './config/config.js';
 import { ConfigError } from './config/config-error.js';
 import { mergeConfig } from './config/load-config.js';
@@ -18,6 +19,7 @@ import { GovernedModels } from './models/governed-models.js';
 import { servedWithin } from './models/limited-models.js';
 import type { Models } from './models/models.js';
 import { Policies, type PolicySources } from './policy/policies.js';
+import { openState } from './state/open-state.js';
 import { traceGenerations } from './tracing/generation-span.js';
 import { openWebhooks } from './webhooks/webhooks.js';
 import { StreamConnection } from './websocket/connection.js';
@@ -146,7 +148,16 @@ export function assembleGateway(
     throw new ConfigError('workers', 'is for flinch serve; this gateway serves from its own process alone');
   const sockets = config.access.sockets ?? Math.ceil(limits.connections / 2);
   const refusedBytes = REFUSED_MESSAGES * limits.message_bytes;
-  const access = new Access({ ...config.access, sockets, refusedBytes }, { env, now, shared: commons });
+  const usage = commons?.usage ?? new OwnUsage();
+  const state = config.state
+    ? openState(config.state, {
+        ...{ logger, now, usage, ticketSeconds: config.access.ticket_s },
+        observe: (...command) => metrics.redisCommand(...command),
+      })
+    : null;
+  if (state) metrics.watchRedis(() => state.up);
+  const clients = { ...config.access, sockets, refusedBytes };
+  const access = new Access(clients, { env, now, shared: commons, state });
   const lifecycle = new Lifecycle();
   const within = servedWithin(all, { limits, texts: config.log.texts ? logger : null });
   const policies = new Policies(sources ?? config);
@@ -187,8 +198,9 @@ export function assembleGateway(
   });
   if (commons) metrics.collectFrom(commons.collect);
   const parts = { models, live, access, settings: config, lifecycle, metrics, serveMetrics, logger };
-  const health = { models, lifecycle, metrics, workers: commons?.health };
-  const app = createApp({ ...parts, workers: commons?.health });
+  const about = { state, workers: commons?.health };
+  const health = { models, lifecycle, metrics, ...about };
+  const app = createApp({ ...parts, ...about });
   const follow = (connection: Duplex): void => {
     // Some begin anew.
     if (connections.has(connection)) return;
@@ -206,6 +218,7 @@ export function assembleGateway(
     await streams.close();
     await live.drain(0); // what was to be resumed
     await webhooks.close(0);
+    await state?.close();
     for (const detach of detachments.splice(0)) detach();
     unwatch();
   };

@@ -6,7 +6,7 @@ import { isLoopback, mayNameUs, mayUseUs, networkOf } from './addresses.js';
 import { Client, type ClientLimits, type ClientRights } from './client.js';
 import { Keys, keyHash } from './keys.js';
 import { type Ticket, type TicketStore, Tickets } from './tickets.js';
-import { OwnUsage, type Usage } from './usage.js';
+import { type KeyUsage, OwnUsage, type Usage } from './usage.js';
 
 type Headers = Pick<IncomingMessage['headers'], 'authorization' | 'host' | 'origin'>;
 
@@ -17,11 +17,19 @@ export interface AccessOptions {
   readonly now: () => number;
   /** What other gateways use as well; by default there are none. */
   readonly shared?: SharedAccess | undefined;
+  /** In place of the above for what is a key's, whichever gateway it uses. */
+  readonly state?: SharedState | null;
 }
 
 /** What the workers of one port have together. */
 export interface SharedAccess {
   readonly usage: Usage;
+  readonly tickets: TicketStore;
+}
+
+/** What gateways have together, of several machines, too. */
+export interface SharedState {
+  readonly usage: KeyUsage;
   readonly tickets: TicketStore;
 }
 
@@ -37,10 +45,11 @@ export class Access {
   /** @throws ConfigError for a key whose variable is not set */
   constructor(
     config: Config['access'] & Pick<ClientLimits, 'sockets' | 'refusedBytes'>,
-    { env, now, shared }: AccessOptions,
+    { env, now, shared, state }: AccessOptions,
   ) {
     this.#config = config;
-    const usage = shared?.usage ?? new OwnUsage();
+    const gatewayUsage = shared?.usage ?? new OwnUsage();
+    const usage = { ofKeys: state?.usage ?? gatewayUsage, ofGateway: gatewayUsage };
     const client = (name: string, rights: ClientRights, limits: Limits = {}): Client => {
       const { requests_per_minute = config.requests_per_minute, generations = config.generations } = limits;
       const { sockets, refusedBytes } = config;
@@ -56,7 +65,8 @@ export class Access {
       return [keyHash(key, env), client(key.name, rights, key)] as const;
     });
     this.#keys = new Keys(keyed);
-    this.#tickets = shared?.tickets ?? new Tickets<string>({ seconds: config.ticket_s, now });
+    this.#tickets =
+      state?.tickets ?? shared?.tickets ?? new Tickets<string>({ seconds: config.ticket_s, now });
   }
 
   /** @throws ApiError 421 for a name that another site may have made point here */

@@ -1,6 +1,6 @@
 import { ApiError } from '../errors/api-error.js';
 import type { Principal } from './principal.js';
-import type { Release, Usage } from './usage.js';
+import type { KeyUsage, Release } from './usage.js';
 
 export interface ClientLimits {
   readonly requestsPerMinute: number;
@@ -17,6 +17,14 @@ export interface ClientRights {
   readonly metrics: boolean;
 }
 
+/** Where it is counted what a client uses. */
+export interface ClientUsage {
+  /** Requests and generations, which gateways may count together. */
+  readonly ofKeys: KeyUsage;
+  /** What one gateway bears: connections, what it reads in vain, looks at its metrics. */
+  readonly ofGateway: KeyUsage;
+}
+
 /** Who may use the gateway, within limits. There is one of each name. */
 export class Client implements Principal {
   readonly name: string;
@@ -25,14 +33,14 @@ export class Client implements Principal {
   /** The same on a connection that makes many requests: each generation counts as one. */
   readonly onSocket: Principal;
   readonly #limits: ClientLimits;
-  readonly #usage: Usage;
+  readonly #usage: ClientUsage;
 
   /** @param client of limits that several clients share, which of them it is */
   constructor(
     name: string,
     rights: ClientRights,
     limits: ClientLimits,
-    usage: Usage,
+    usage: ClientUsage,
     client = `key:${name}`,
   ) {
     this.name = name;
@@ -60,9 +68,11 @@ export class Client implements Principal {
    * Counts one request; a minute begins with the first of them.
    * @throws ApiError 429 `rate_limited` that says when the next minute begins
    */
-  async request(): Promise<void> {
+  async request(right: keyof ClientRights = 'generate'): Promise<void> {
     const { requestsPerMinute } = this.#limits;
-    const waitMs = await this.#usage.request(this.name, requestsPerMinute);
+    const { ofKeys, ofGateway } = this.#usage;
+    const usage = right === 'metrics' ? ofGateway : ofKeys;
+    const waitMs = await usage.request(this.name, requestsPerMinute);
     if (waitMs === null) return;
     const seconds = Math.ceil(waitMs / 1000);
     const message = `more than ${requestsPerMinute} requests per minute; try again in ${seconds} s`;
@@ -75,7 +85,7 @@ export class Client implements Principal {
    */
   async refused(bytes: number): Promise<void> {
     const { refusedBytes } = this.#limits;
-    const waitMs = await this.#usage.request(`refused:${this.client}`, refusedBytes, bytes);
+    const waitMs = await this.#usage.ofGateway.request(`refused:${this.client}`, refusedBytes, bytes);
     if (waitMs === null) return;
     const seconds = Math.ceil(waitMs / 1000);
     const message = `more than ${refusedBytes} bytes of refused messages per minute; try again in ${seconds} s`;
@@ -85,7 +95,7 @@ export class Client implements Principal {
   /** @throws ApiError 429 `too_many_connections` */
   async socket(): Promise<Release> {
     const { sockets } = this.#limits;
-    const release = await this.#usage.take(`sockets:${this.client}`, sockets);
+    const release = await this.#usage.ofGateway.take(`sockets:${this.client}`, sockets);
     if (release) return release;
     throw new ApiError(429, 'too_many_connections', `at most ${sockets} open WebSockets`, null, 1);
   }
@@ -93,7 +103,7 @@ export class Client implements Principal {
   /** @throws ApiError 429 `too_many_generations` */
   async admit(): Promise<Release> {
     const { generations } = this.#limits;
-    const release = await this.#usage.take(`generations:${this.name}`, generations);
+    const release = await this.#usage.ofKeys.take(`generations:${this.name}`, generations);
     if (release) return release;
     const message = `at most ${generations} concurrent generations`;
     throw new ApiError(429, 'too_many_generations', message, null, 1);

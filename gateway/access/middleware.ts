@@ -34,7 +34,7 @@ export function authenticate(access: Access, right: keyof ClientRights): Request
   return async (req, res, next) => {
     const client = access.byKey(req.headers, right, req.socket.remoteAddress);
     res.locals.principal = client;
-    await client.request();
+    await client.request(right);
     next();
   };
 }

@@ -11,7 +11,7 @@ export interface Ticket {
   readonly expiresAtMs: number;
 }
 
-/** Where tickets are, by the names of clients. The workers of one port have one of these together. */
+/** Where tickets are, by the names of clients. The workers of one port, and gateways that share a state, have one of these together. */
 export interface TicketStore {
   /** @throws ApiError 503 `overloaded` while too many of the owner's are open */
   issue(owner: string): Ticket | Promise<Ticket>;
@@ -47,16 +47,16 @@ export class Tickets<T> {
     this.#forgetExpired();
     if ((this.#counts.get(owner) ?? 0) >= MAX_TICKETS)
       throw new ApiError(503, 'overloaded', 'too many tickets are open');
-    const ticket = randomBytes(TICKET_BYTES).toString('base64url');
+    const ticket = newTicket();
     const expiresAtMs = this.#now() + this.#seconds * 1000;
-    this.#open.set(hashOf(ticket), { owner, expiresAtMs });
+    this.#open.set(ticketHash(ticket), { owner, expiresAtMs });
     this.#count(owner, 1);
     return { ticket, expiresAtMs };
   }
 
   /** Whose ticket it is; from then on it is nobody's. */
   redeem(ticket: string): T | null {
-    const hash = hashOf(ticket);
+    const hash = ticketHash(ticket);
     const found = this.#open.get(hash);
     if (!found) return null;
     this.#open.delete(hash);
@@ -79,4 +79,7 @@ export class Tickets<T> {
   }
 }
 
-const hashOf = (ticket: string): string => sha256(ticket).toString('base64');
+export const newTicket = (): string => randomBytes(TICKET_BYTES).toString('base64url');
+
+/** What is kept of it. */
+export const ticketHash = (ticket: string): string => sha256(ticket).toString('base64');

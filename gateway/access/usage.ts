@@ -7,8 +7,8 @@ export type { Release };
 
 type Now<T> = T | Promise<T>;
 
-/** What is used, by whom, where it is limited. The workers of one port have one of these together. */
-export interface Usage {
+/** What keys use, where it is limited. Gateways that share a state have one of these together (gateway/state). */
+export interface KeyUsage {
   /**
    * Counts one request, or other units; a minute begins with the first of them.
    * @returns `null`, or once there are too many the milliseconds until the next minute begins
@@ -19,9 +19,13 @@ export interface Usage {
    * @returns `null` if all are taken
    */
   take(place: string, most: number): Now<Release | null>;
+}
+
+/** What is used, by whom, where it is limited. The workers of one port have one of these together. */
+export interface Usage extends KeyUsage {
   /**
-   * The same for places that clients share, such as those of a model's generations ({@link FairPlaces}): whoever has
-   * less than their share may wait for one.
+   * The same as `take` for places that clients share, such as those of a model's generations ({@link FairPlaces}):
+   * whoever has less than their share may wait for one.
    */
   share(place: string, most: number, client: string): Now<Release | null>;
 }

@@ -20,6 +20,16 @@ const httpUrl = z
   })
   .refine((url) => !url.includes('#'), { error: 'must not contain a fragment ("#"); it would not be sent' });
 
+/** Of one server, as registered with IANA; database numbers keep apart what shares it. */
+const redisUrl = z.string({ error: 'state.url is required' }).refine(
+  (text) => {
+    if (!URL.canParse(text)) return false;
+    const { protocol, hostname, pathname, search, hash } = new URL(text);
+    return /^rediss?:$/.test(protocol) && hostname !== '' && /^(\/\d*)?$/.test(pathname) && !search && !hash;
+  },
+  { error: 'must be redis://HOST:PORT or rediss://USER:PASSWORD@HOST:PORT/DATABASE' },
+);
+
 const device = z
   .enum(DEVICE_CHOICES)
   .default('cpu')
@@ -377,6 +387,20 @@ const sections = z.strictObject({
       stall_s: seconds(30, 0.05).describe('Time without reading after which a connection is closed.'),
     })
     .prefault({}),
+  state: z
+    .strictObject({
+      url: redisUrl.describe(
+        'Redis or Valkey server that gateways share: limits of keys and tickets are of all of them together. A URL with a password belongs in the variable.',
+      ),
+      failure_mode: z
+        .enum(['open', 'closed'])
+        .default('open')
+        .describe(
+          'What limits of keys do while the server is away: `open`, each gateway counts alone; `closed`, what is limited is refused with `state_unavailable`.',
+        ),
+    })
+    .optional()
+    .describe('What gateways on several machines share; default: nothing.'),
   webhooks: z
     .array(webhookSchema)
     .max(16)

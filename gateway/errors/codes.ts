@@ -34,6 +34,7 @@ export const ERROR_CODES = [
   'request_timeout',
   'scorer_mismatch',
   'shutting_down',
+  'state_unavailable',
   'taken_over',
   'too_many_connections',
   'too_many_generations',

@@ -106,6 +106,11 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
     status: '503',
     meaning: 'The gateway is shutting down; the request was refused or aborted.',
   },
+  state_unavailable: {
+    status: '503',
+    meaning:
+      'The Redis that gateways share cannot be used, and without it there are no tickets, or no limits (`state.failure_mode: closed`). Try again later.',
+  },
   taken_over: { status: '', meaning: 'Another connection has resumed the generation.' },
   too_many_connections: { status: '429', meaning: 'Too many open WebSockets for the key or the address.' },
   too_many_generations: {

@@ -53,8 +53,16 @@ export interface AppOptions {
   /** Whether `/metrics` is here, or has a listener of its own. */
   readonly serveMetrics: boolean;
   readonly logger: Logger;
+  /** What gateways share, if they do. */
+  readonly state: StateHealth | null;
   /** How the workers of the port are, if we are one. */
   readonly workers?: (() => Promise<WorkersHealth>) | undefined;
+}
+
+export interface StateHealth {
+  readonly up: boolean;
+  /** Whether work can be taken on as configured. */
+  readonly ready: boolean;
 }
 
 export interface WorkerState {
@@ -133,17 +141,18 @@ export function createApp(options: AppOptions): Express {
 }
 
 /** How the gateway is, for probes. */
-export type HealthOptions = Pick<AppOptions, 'models' | 'lifecycle' | 'metrics' | 'workers'>;
+export type HealthOptions = Pick<AppOptions, 'models' | 'lifecycle' | 'metrics' | 'state' | 'workers'>;
 
 function serveHealth(
   app: Express,
-  { models, lifecycle, workers: askWorkers }: Omit<HealthOptions, 'metrics'>,
+  { models, lifecycle, state, workers: askWorkers }: Omit<HealthOptions, 'metrics'>,
 ): void {
   app.get('/livez', (_req, res) => {
     res.json({ status: 'alive' });
   });
   app.get('/readyz', (_req, res) => {
-    const status = lifecycle.draining ? 'draining' : models.ready ? 'ready' : 'unavailable';
+    const ready = models.ready && (state?.ready ?? true);
+    const status = lifecycle.draining ? 'draining' : ready ? 'ready' : 'unavailable';
     res.status(status === 'ready' ? 200 : 503).json({ status });
   });
   app.get('/healthz', async (_req, res) => {
@@ -154,9 +163,10 @@ function serveHealth(
       ...(health && { streams: health.streams[model.name] }),
       policies: models.policies.allOf(model.name).map(describePolicy),
     }));
-    const ready = [...all, ...(health?.workers ?? [])].every((each) => each.ready);
+    const ready = [...all, ...(health?.workers ?? [])].every((each) => each.ready) && (state?.up ?? true);
     const workers = health && { workers: health.workers };
-    res.json({ status: ready ? 'ok' : 'degraded', models: all, ...workers });
+    const redis = state && { state: { up: state.up } };
+    res.json({ status: ready ? 'ok' : 'degraded', models: all, ...redis, ...workers });
   });
 }
 

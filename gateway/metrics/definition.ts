@@ -10,7 +10,7 @@ export interface Definition<Label extends string = string> {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly labels: Readonly<Record<Label, LabelValues>>;
   /** How the values of several workers become one; by default they are added. */
-  readonly aggregator?: 'max';
+  readonly aggregator?: 'max' | 'min';
 }
 
 export interface HistogramDefinition<Label extends string = string> extends Definition<Label> {

@@ -1,6 +1,7 @@
 import { type Logger, pino } from 'pino';
 import type { ErrorCode } from '../errors/codes.js';
 import type { Models } from '../models/models.js';
+import type { CommandFailure } from '../state/redis.js';
 import type { UpstreamErrorCode } from '../upstream/errors.js';
 import { combined } from './combine.js';
 import { ConnectionMetrics, type ConnectionSources } from './connections.js';
@@ -13,6 +14,7 @@ import { GuardMetrics } from './guard.js';
 import { HttpMetrics, type ObservedRequest } from './http.js';
 import { PolicyMetrics } from './policy.js';
 import { buildInfo, LOG_LINES_DROPPED, processMetrics } from './process.js';
+import { RedisMetrics } from './redis.js';
 import { type DeliveryOutcome, type DropReason, TelemetryMetrics, type WebhookEvent } from './telemetry.js';
 import { UpstreamMetrics } from './upstream.js';
 
@@ -34,6 +36,7 @@ export class Metrics {
   readonly #engine = new EngineMetrics(this.#families);
   readonly #upstream = new UpstreamMetrics(this.#families);
   readonly #policies = new PolicyMetrics(this.#families);
+  readonly #redis = new RedisMetrics(this.#families);
   readonly #telemetry = new TelemetryMetrics(this.#families);
   readonly #logLines = this.#families.counter(LOG_LINES_DROPPED);
   readonly #models = new Map<string, ModelSeries>();
@@ -126,6 +129,16 @@ export class Metrics {
 
   webhook(webhook: number, event: WebhookEvent, outcome: DeliveryOutcome): void {
     this.#telemetry.webhook(webhook, event, outcome);
+  }
+
+  /** From now on there is something to say of Redis. */
+  watchRedis(up: () => boolean): void {
+    this.#redis.watch(up);
+  }
+
+  /** @param seconds `null` for one that was not sent */
+  redisCommand(seconds: number | null, failure: CommandFailure | null): void {
+    this.#redis.command(seconds, failure);
   }
 
   logDropped(lines: number): void {

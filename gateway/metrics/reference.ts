@@ -6,6 +6,7 @@ import * as guard from './guard-definitions.js';
 import * as http from './http.js';
 import * as policy from './policy.js';
 import * as build from './process.js';
+import * as redis from './redis.js';
 import * as telemetry from './telemetry.js';
 import * as upstream from './upstream.js';
 
@@ -52,6 +53,7 @@ export const METRICS: Readonly<Record<string, readonly (Definition | HistogramDe
     connections.CONNECTIONS,
     connections.RESUMED,
   ],
+  'Shared state': [redis.REDIS_UP, redis.REDIS_DURATION, redis.REDIS_FAILURES],
   'Traces and webhooks': [telemetry.SPANS_DROPPED, telemetry.CONTEXTS_IGNORED, telemetry.WEBHOOK_MESSAGES],
   Process: [build.BUILD_INFO, build.LOG_LINES_DROPPED],
 };

@@ -218,6 +218,12 @@ async function nextSignal(): Promise<string> {
   });
 }
 
+function withoutPassword(text: string): string {
+  const url = new URL(text);
+  if (url.password) url.password = '***';
+  return url.href;
+}
+
 /** Prints the configuration as it is in force, and what would keep it from being. */
 async function checkConfig(config: ServeConfig): Promise<void> {
   const { checkAccess, checkModels, checkWebhooks, readTraceVariables } = await import(
@@ -231,5 +237,6 @@ async function checkConfig(config: ServeConfig): Promise<void> {
   const keys = config.access.keys.map((key) =>
     key.sha256 === undefined ? key : { ...key, sha256: '(hidden)' },
   );
-  process.stdout.write(stringify({ ...config, access: { ...config.access, keys } }));
+  const state = config.state && { ...config.state, url: withoutPassword(config.state.url) };
+  process.stdout.write(stringify({ ...config, access: { ...config.access, keys }, ...(state && { state }) }));
 }

@@ -92,7 +92,8 @@ describe('the configuration', () => {
     expect(await refusal(loadConfig({ file }))).toContain(message);
   });
 
-  const refused: [what: string, file: string, env: NodeJS.ProcessEnv, message: string][] = [
+  type Refused = [what: string, file: string, env: NodeJS.ProcessEnv, message: string];
+  const refused: Refused[] = [
     ['a value of the file', 'listen: {port: 99999}', {}, 'file: listen.port: Too big'],
     [
       'a value of a variable',
@@ -137,6 +138,22 @@ describe('the configuration', () => {
       {},
       'must not contain a password',
     ],
+    ...[
+      'http://u:hunter2@redis',
+      'redis:6379',
+      'redis://u:hunter2@',
+      'redis://redis/one',
+      'redis://redis?db=1',
+    ].map(
+      (url): Refused => [
+        `the address ${url} of Redis`,
+        `state: {url: "${url}"}`,
+        {},
+        'file: state.url: must be redis://HOST:PORT or rediss://USER:PASSWORD@HOST:PORT/DATABASE',
+      ],
+    ),
+    ['a failure mode', 'state: {url: "redis://redis", failure_mode: half}', {}, 'state.failure_mode: '],
+    ['a state without an address', '', { FLINCH_STATE_FAILURE_MODE: 'open' }, 'state.url is required'],
     [
       'a scheme',
       'models: {a: {upstreams: [{url: "ftp://x"}]}}',
@@ -188,7 +205,9 @@ describe('the configuration', () => {
     ],
   ];
   it.each(refused)('refuses %s, and says where it is', async (_what, file, env, message) => {
-    expect(await refusal(load(file, env))).toContain(message);
+    const said = await refusal(load(file, env));
+    expect(said).toContain(message);
+    expect(said).not.toContain('hunter2');
   });
 
   it.each([
@@ -228,6 +247,7 @@ describe('the configuration', () => {
       metrics: { port: 9464 },
       health: { port: 9465 },
       access: { sockets: 512 },
+      state: { url: 'redis://redis:6379' },
       limits: { response_tokens: 4096, work: 1_000_000, kept_bytes: 2 ** 30, connections_per_address: 896 },
     });
     expect({ ...rest, webhooks: [], access: { ...access, keys: [] } }).toEqual(defaults);
@@ -403,7 +423,10 @@ describe('flinch serve --check-config', () => {
   it('prints what is in force, but no secret', async () => {
     const sha256 = 'ab'.repeat(32);
     const file = fileOf(`access: {keys: [{name: a, sha256: ${sha256}}, {name: b, env: FLINCH_KEY_B}]}`);
-    const env = { FLINCH_KEY_B: 'secret-of-b-0123456789' };
+    const env = {
+      FLINCH_KEY_B: 'secret-of-b-0123456789',
+      FLINCH_STATE_URL: 'rediss://me:secret-of-redis@redis:6380/1',
+    };
     const { code, stdout, stderr } = await flinch(
       ['serve', '--config', file, '--check-config', '--port', '9'],
       '',
@@ -415,6 +438,8 @@ describe('flinch serve --check-config', () => {
     expect(stdout).toContain('env: FLINCH_KEY_B');
     expect(stdout).not.toContain(sha256);
     expect(stdout).not.toContain('secret-of-b');
+    expect(stdout).toContain('url: rediss://me:***@redis:6380/1');
+    expect(stdout).not.toContain('secret-of-redis');
   });
 
   it('refuses what could not be served', async () => {

@@ -1,0 +1,40 @@
+import { newTicket, type Ticket, type TicketStore, ticketHash } from '../access/tickets.js';
+import type { Redis } from './redis.js';
+
+export interface RedisTicketsOptions {
+  readonly redis: Redis;
+  readonly seconds: number;
+  /** In milliseconds. */
+  readonly now: () => number;
+}
+
+/**
+ * Tickets that any gateway takes, once. They are refused while Redis is away, whatever becomes of limits: a gateway
+ * alone cannot know that a ticket was not used.
+ */
+export class RedisTickets implements TicketStore {
+  readonly #options: RedisTicketsOptions;
+
+  constructor(options: RedisTicketsOptions) {
+    this.#options = options;
+  }
+
+  /** @throws ApiError 503 `state_unavailable` */
+  async issue(owner: string): Promise<Ticket> {
+    const { redis, seconds, now } = this.#options;
+    const ticket = newTicket();
+    const expiresAtMs = now() + seconds * 1000;
+    await redis.run((client) =>
+      client.set(keyOf(ticket), owner, { expiration: { type: 'PX', value: Math.ceil(seconds * 1000) } }),
+    );
+    return { ticket, expiresAtMs };
+  }
+
+  /** @throws ApiError 503 `state_unavailable` */
+  async redeem(ticket: string): Promise<string | null> {
+    return this.#options.redis.run((client) => client.getDel(keyOf(ticket)));
+  }
+}
+
+/** Whoever reads Redis has no ticket of it. */
+const keyOf = (ticket: string): string => `flinch:ticket:${ticketHash(ticket)}`;

@@ -1,0 +1,118 @@
+import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import type { KeyUsage, Release } from '../access/usage.js';
+import { LEASE_MS } from './lease.js';
+import type { Redis } from './redis.js';
+
+const MINUTE_S = 60;
+
+export interface RedisUsageOptions {
+  readonly redis: Redis;
+  /** No other gateway has it. */
+  readonly gateway: string;
+  /** What this gateway counts alone. */
+  readonly own: KeyUsage;
+  /** Whether this gateway's own limits are enough while Redis is away; otherwise what is limited is refused. */
+  readonly open: boolean;
+}
+
+/**
+ * What keys use of all gateways together. Each place is taken in the gateway, too, so that its own limit holds while
+ * Redis is away, for what had begun before as well. In Redis a place is held for {@link LEASE_MS}, and for longer by
+ * {@link renew}: a gateway that dies gives back its places.
+ */
+export class RedisUsage implements KeyUsage {
+  readonly #options: RedisUsageOptions;
+  /** By what they allow in a minute. */
+  readonly #rates = new Map<number, RateLimiterRedis>();
+  /** Members of this gateway, by the key of their place. */
+  readonly #held = new Map<string, Set<string>>();
+  #count = 0;
+
+  constructor(options: RedisUsageOptions) {
+    this.#options = options;
+  }
+
+  async request(client: string, perMinute: number, units = 1): Promise<number | null> {
+    const { redis, own, open } = this.#options;
+    try {
+      return await redis.run((storeClient) => this.#consume(storeClient, client, perMinute, units));
+    } catch (error) {
+      if (!open) throw error;
+      return own.request(client, perMinute, units);
+    }
+  }
+
+  async take(place: string, most: number): Promise<Release | null> {
+    const { redis, gateway, own, open } = this.#options;
+    const release = await own.take(place, most);
+    if (!release) return null;
+    const key = `flinch:places:${place}`;
+    this.#count += 1;
+    const member = `${gateway}/${this.#count}`;
+    try {
+      if (!(await redis.run((client) => client.takePlace(key, member, most, LEASE_MS)))) {
+        release();
+        return null;
+      }
+    } catch (error) {
+      if (!open) {
+        release();
+        throw error;
+      }
+    }
+    // Without Redis, too: once it is back it is told.
+    this.#hold(key, member);
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      release();
+      this.#drop(key, member);
+      // What cannot be said now is found out when the lease has run out.
+      redis.run((client) => client.zRem(key, member)).catch(() => {});
+    };
+  }
+
+  /** To be called several times within {@link LEASE_MS}. */
+  async renew(): Promise<void> {
+    const { redis } = this.#options;
+    await Promise.all(
+      [...this.#held].map(([key, members]) =>
+        redis.run((client) => client.renewPlaces(key, [...members], LEASE_MS)).catch(() => {}),
+      ),
+    );
+  }
+
+  async #consume(
+    storeClient: unknown,
+    client: string,
+    points: number,
+    units: number,
+  ): Promise<number | null> {
+    const rate =
+      this.#rates.get(points) ??
+      new RateLimiterRedis({
+        ...{ storeClient, useRedisPackage: true, keyPrefix: 'flinch:rate' },
+        ...{ points, duration: MINUTE_S },
+      });
+    this.#rates.set(points, rate);
+    try {
+      await rate.consume(client, units);
+      return null;
+    } catch (rejection) {
+      if (!(rejection instanceof RateLimiterRes)) throw rejection;
+      return rejection.msBeforeNext;
+    }
+  }
+
+  #hold(key: string, member: string): void {
+    const members = this.#held.get(key) ?? new Set();
+    this.#held.set(key, members.add(member));
+  }
+
+  #drop(key: string, member: string): void {
+    const members = this.#held.get(key);
+    members?.delete(member);
+    if (members?.size === 0) this.#held.delete(key);
+  }
+}

@@ -1,0 +1,161 @@
+import type { Logger } from 'pino';
+import { ApiError } from '../errors/api-error.js';
+import type { RedisClient } from './connect.js';
+
+/** For the answer to a command. Every request waits for one. */
+const COMMAND_TIMEOUT_MS = 1000;
+/** Between two attempts of a Redis that is there, but not ready, such as one that loads its data. */
+const RETRY_MS = 1000;
+/** Between two lines of the log on refused commands. */
+const LOG_INTERVAL_MS = 10_000;
+
+/** Why a command failed: no answer in time, no connection, or an error as answer (`OOM`, `READONLY`, `NOPERM`). */
+export const COMMAND_FAILURES = ['timeout', 'connection', 'refused'] as const;
+export type CommandFailure = (typeof COMMAND_FAILURES)[number];
+
+export interface RedisOptions {
+  /** `redis://` or `rediss://` */
+  readonly url: string;
+  readonly logger: Logger;
+  /** Told of each command that was sent, and of each that was not, whose time is `null`. */
+  readonly observe: (seconds: number | null, failure: CommandFailure | null) => void;
+}
+
+/**
+ * A Redis or Valkey server, which may be away. While it is, commands fail at once: a request does not wait for what
+ * others have waited for in vain.
+ */
+export class Redis {
+  readonly #options: RedisOptions;
+  readonly #client: Promise<RedisClient>;
+  #up = false;
+  #reached = false;
+  /** Since it was up, or ever: later failures are more of the same. */
+  #firstFailure = true;
+  #closed = false;
+  #probing = false;
+  #retry: NodeJS.Timeout | undefined;
+  #lastRefusalMs = Number.NEGATIVE_INFINITY;
+
+  /** Connects, and connects again for as long as it takes. */
+  constructor(options: RedisOptions) {
+    this.#options = options;
+    this.#client = this.#connect();
+  }
+
+  /** Whether it answers. */
+  get up(): boolean {
+    return this.#up;
+  }
+
+  /** Whether it ever did. */
+  get reached(): boolean {
+    return this.#reached;
+  }
+
+  /** @throws ApiError 503 `state_unavailable` without an answer in time, and with an error as answer */
+  async run<T>(command: (client: RedisClient) => Promise<T>): Promise<T> {
+    const { observe } = this.#options;
+    if (!this.#up) {
+      observe(null, 'connection');
+      throw unavailable();
+    }
+    const client = await this.#client;
+    const begun = performance.now();
+    const seconds = (): number => (performance.now() - begun) / 1000;
+    try {
+      const answer = await inTime(command(client));
+      observe(seconds(), null);
+      return answer;
+    } catch (error) {
+      const failure = failureOf(error, client);
+      observe(seconds(), failure);
+      if (failure === 'refused') this.#refused(error);
+      else this.#lost(error);
+      throw unavailable();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#up = false;
+    clearTimeout(this.#retry);
+    const client = await this.#client;
+    if (client.isOpen) client.destroy();
+  }
+
+  async #connect(): Promise<RedisClient> {
+    // Loaded where it is used.
+    const { createRedisClient } = await import('./connect.js');
+    const client = createRedisClient(this.#options.url);
+    client.on('ready', () => this.#probe());
+    client.on('error', (error) => this.#lost(error));
+    // Ends with `close` alone: it tries until then, and says so as `error`.
+    if (!this.#closed) client.connect().catch((error) => this.#lost(error));
+    return client;
+  }
+
+  /** Waits for one answer, however long: a Redis that is stopped says it when it goes on. */
+  async #probe(): Promise<void> {
+    const client = await this.#client;
+    if (this.#probing || this.#closed || !client.isReady) return;
+    this.#probing = true;
+    try {
+      await client.ping();
+      this.#found();
+    } catch (error) {
+      this.#lost(error);
+      clearTimeout(this.#retry);
+      this.#retry = setTimeout(() => this.#probe(), RETRY_MS).unref();
+    } finally {
+      this.#probing = false;
+    }
+  }
+
+  #found(): void {
+    if (this.#up || this.#closed) return;
+    this.#options.logger.info(this.#reached ? 'Redis is back' : 'Redis is connected');
+    this.#up = true;
+    this.#reached = true;
+    this.#firstFailure = true;
+  }
+
+  #lost(error: unknown): void {
+    if (this.#closed) return;
+    if (this.#firstFailure) this.#options.logger.error({ reason: reasonOf(error) }, 'Redis is away');
+    this.#firstFailure = false;
+    if (!this.#up) return;
+    this.#up = false;
+    void this.#probe();
+  }
+
+  #refused(error: unknown): void {
+    const now = performance.now();
+    if (now - this.#lastRefusalMs < LOG_INTERVAL_MS) return;
+    this.#lastRefusalMs = now;
+    this.#options.logger.error({ reason: reasonOf(error) }, 'Redis refused a command');
+  }
+}
+
+class TimeoutError extends Error {}
+
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const error = new TimeoutError(`no answer within ${COMMAND_TIMEOUT_MS} ms`);
+    timer = setTimeout(() => reject(error), COMMAND_TIMEOUT_MS);
+  });
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+}
+
+function failureOf(error: unknown, { isReady }: RedisClient): CommandFailure {
+  if (error instanceof TimeoutError) return 'timeout';
+  return isReady ? 'refused' : 'connection';
+}
+
+/** What the client and Redis say of it. Neither names the password. */
+const reasonOf = (error: unknown): string =>
+  error instanceof Error ? error.message || error.name : String(error);
+
+const unavailable = (): ApiError =>
+  new ApiError(503, 'state_unavailable', 'the state that gateways share (Redis) cannot be used');

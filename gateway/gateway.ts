@@ -8,8 +8,9 @@ import { OwnUsage } from './access/usage.js';
 import type { Config, ConfigInput } from './config/config.js';
 import { ConfigError } from './config/config-error.js';
 import { mergeConfig } from './config/load-config.js';
+import type { Elsewhere } from './generations/elsewhere.js';
 import { Lifecycle } from './generations/lifecycle.js';
-import { type Elsewhere, LiveGenerations } from './generations/live-generations.js';
+import { LiveGenerations } from './generations/live-generations.js';
 import { createApp, type HealthOptions, type WorkersHealth } from './http/app.js';
 import { LogWriter } from './log-writer.js';
 import type { MetricsSnapshot } from './metrics/families.js';
@@ -151,7 +152,7 @@ export function assembleGateway(
   const usage = commons?.usage ?? new OwnUsage();
   const state = config.state
     ? openState(config.state, {
-        ...{ logger, now, usage, ticketSeconds: config.access.ticket_s },
+        ...{ logger, now, usage, config },
         observe: (...command) => metrics.redisCommand(...command),
       })
     : null;
@@ -176,7 +177,9 @@ export function assembleGateway(
     policies,
     (name, kept) => metrics.policy(name, kept),
   );
-  const live = new LiveGenerations(config.streams, logger, commons?.elsewhere);
+  const elsewhere = [commons?.elsewhere, state?.generations].filter((each) => each !== undefined);
+  const live = new LiveGenerations(config.streams, logger, elsewhere);
+  state?.generations.serve(live);
   const connections = new Set<Duplex>();
   const streams = new StreamServer({
     access,

@@ -75,8 +75,11 @@ const LAST_EVENT_ID = {
   schema: { type: 'string' },
 };
 
-/** Of a completion that is not streamed. */
-const VERDICT_HEADERS = {
+const ANSWER_HEADERS = {
+  'x-flinch-resumable': {
+    description: 'With `resumable`: whether it can be resumed. `false` while the shared state is away.',
+    schema: { enum: ['true', 'false'] },
+  },
   'x-flinch-flagged': {
     description:
       'Whether the answer is flagged; `unknown` if it was not scored as a whole. Not with `stream`.',
@@ -127,7 +130,7 @@ function pathsOf(api: Api): Json {
         responses: {
           '200': {
             description: 'The answer; with `stream`, its events.',
-            headers: VERDICT_HEADERS,
+            headers: ANSWER_HEADERS,
             content: { ...contentOf(json(answer, '')), ...contentOf(streamed('', api)) },
           },
           ...INVALID,

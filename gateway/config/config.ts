@@ -390,7 +390,7 @@ const sections = z.strictObject({
   state: z
     .strictObject({
       url: redisUrl.describe(
-        'Redis or Valkey server that gateways share: limits of keys and tickets are of all of them together. A URL with a password belongs in the variable.',
+        'Redis or Valkey server that gateways share: limits of keys and tickets are of all of them together, and any of them resumes a generation. A URL with a password belongs in the variable.',
       ),
       failure_mode: z
         .enum(['open', 'closed'])

@@ -28,6 +28,7 @@ export const ERROR_CODES = [
   'not_recovered',
   'origin_not_allowed',
   'overloaded',
+  'owner_lost',
   'policy_violation',
   'prompt_too_long',
   'rate_limited',

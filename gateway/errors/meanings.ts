@@ -86,6 +86,11 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
     meaning: 'The origin of the page is not allowed; see `access.origins`.',
   },
   overloaded: { status: '503', meaning: 'No further stream or ticket is admitted. Try again later.' },
+  owner_lost: {
+    status: '',
+    meaning:
+      'The gateway, or the worker, that wrote a resumed response is gone. All that it wrote was sent. Send the request again.',
+  },
   policy_violation: {
     status: '403',
     meaning:

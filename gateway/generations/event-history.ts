@@ -25,6 +25,20 @@ export class EventHistory {
     return this.#bytes;
   }
 
+  /** Offset of the oldest frame that is still there. */
+  get first(): number {
+    return this.#first;
+  }
+
+  /**
+   * So many frames from an offset on, or as many as there are.
+   * @returns `null` if the first of them is gone
+   */
+  from(offset: number, most: number): readonly string[] | null {
+    if (offset < this.#first) return null;
+    return this.#frames.slice(offset - this.#first, offset - this.#first + most);
+  }
+
   /** Of what will be pushed next. */
   get next(): number {
     return this.#first + this.#frames.length;

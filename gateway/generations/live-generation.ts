@@ -4,6 +4,7 @@ import { FlowGate } from '../../src/stream/flow-gate.js';
 import { type ApiError, toApiError } from '../errors/api-error.js';
 import type { Prepared } from '../models/served-model.js';
 import type { EventHistory } from './event-history.js';
+import { lostError } from './lost.js';
 
 /**
  * What the events of one generation are on the wire: frames, each with its offset. The first of those that are returned
@@ -24,8 +25,14 @@ export interface Sink {
   ended(): void;
   /** It failed before it had a frame. */
   refused(error: unknown): void;
-  /** Another connection has it now. */
-  replaced(): void;
+  /** It is read no more here, though it may go on: another connection has it now, or nobody has it any more. */
+  lost(error: ApiError): void;
+}
+
+/** A gateway that reads a generation of ours from what is published of it. */
+export interface Reader extends Pick<Sink, 'lost'> {
+  /** How long it is waited for once it says nothing. */
+  readonly patienceMs: number;
 }
 
 /** A generation as connections read it, whichever process has it. */
@@ -67,6 +74,8 @@ export class LiveGeneration {
   readonly #gate = new FlowGate();
   #subscription: Subscription | null = null;
   #sink: Sink | null = null;
+  /** Another gateway that reads what is published of it. */
+  #reader: Reader | null = null;
   /** Offset of the next frame. */
   #offset = 0;
   /** The sink wants no more for now. */
@@ -84,6 +93,11 @@ export class LiveGeneration {
     this.#options = options;
   }
 
+  /** Whether it outlives its connection. */
+  get resumable(): boolean {
+    return this.#options.history !== null;
+  }
+
   /** Whether it writes no more; there may be frames left to send. */
   get over(): boolean {
     return this.#over;
@@ -91,7 +105,7 @@ export class LiveGeneration {
 
   /** Whether a connection reads it, or what is left of it. */
   get attached(): boolean {
-    return this.#sink !== null;
+    return this.#sink !== null || this.#reader !== null;
   }
 
   /** Whether all is over but the remembering. */
@@ -128,11 +142,37 @@ export class LiveGeneration {
       this.discard();
       return false;
     }
-    this.#sink?.replaced();
+    this.#takeFrom();
     this.#sink = sink;
     clearTimeout(this.#retention);
     this.pause(sink);
     return true;
+  }
+
+  /**
+   * Another gateway has sent what is before an offset, from what is published. It says so again and again; in between
+   * the generation is as one without a sink: it writes no further than it may without one.
+   * @returns as {@link attach}
+   */
+  sentElsewhere(reader: Reader, offset: number): boolean {
+    const { history } = this.#options;
+    if (this.#forgotten) return false;
+    if (!history?.rewind(offset)) {
+      this.discard();
+      return false;
+    }
+    if (this.#reader !== reader) this.#takeFrom();
+    this.#reader = reader;
+    this.#retain();
+    this.#balance();
+    return true;
+  }
+
+  /** The other gateway reads it no more. */
+  leftElsewhere(reader: Reader): void {
+    if (this.#reader !== reader) return;
+    this.#reader = null;
+    this.#retain();
   }
 
   /** The sink is gone. Without a history that is the end. */
@@ -188,8 +228,7 @@ export class LiveGeneration {
     if (this.#forgotten) return;
     this.#forgotten = true;
     clearTimeout(this.#retention);
-    this.#sink?.replaced();
-    this.#sink = null;
+    this.#takeFrom();
     this.#stop();
     this.#options.onHistory(-this.historyBytes);
     this.#options.onForgotten();
@@ -232,6 +271,15 @@ export class LiveGeneration {
     }
   }
 
+  /** Whoever reads it does so no more. */
+  #takeFrom(): void {
+    const readers = [this.#sink, this.#reader];
+    this.#sink = null;
+    this.#reader = null;
+    this.#paused = false;
+    for (const reader of readers) reader?.lost(lostError('taken_over'));
+  }
+
   #record(change: (history: EventHistory) => void): void {
     const { history, onHistory } = this.#options;
     if (!history || this.#forgotten) return;
@@ -270,6 +318,7 @@ export class LiveGeneration {
   #retain(): void {
     if (this.#forgotten) return;
     clearTimeout(this.#retention);
-    this.#retention = setTimeout(() => this.discard(), this.#options.retentionMs).unref();
+    const ms = this.#reader?.patienceMs ?? this.#options.retentionMs;
+    this.#retention = setTimeout(() => this.discard(), ms).unref();
   }
 }

@@ -5,6 +5,7 @@ import type { Config } from '../config/config.js';
 import { ApiError, toApiError } from '../errors/api-error.js';
 import { OWN_FAULTS } from '../errors/codes.js';
 import type { Prepared } from '../models/served-model.js';
+import type { Elsewhere, Publication, Published, Resumed, ResumePoint } from './elsewhere.js';
 import { EventHistory } from './event-history.js';
 import { type Encoding, LiveGeneration, type ReadGeneration, type Sink } from './live-generation.js';
 
@@ -20,37 +21,12 @@ export interface OpenRequest {
   /** The client's name for it. */
   readonly requestId?: string | undefined;
   readonly prepare: () => Promise<Prepared>;
-  readonly encode: (prepared: Prepared) => Encoding;
+  /** @param resumable whether it can be, which may be less than was asked for */
+  readonly encode: (prepared: Prepared, resumable: boolean) => Encoding;
   /** Says in the log whose it is; by default that of all generations. */
   readonly logger?: Logger;
   /** Told when it is over, unless it failed, whether it came to its end. */
   readonly over?: (generation: LiveGeneration, complete: boolean) => void;
-}
-
-/** Where a generation is to go on: the offset of its next frame. */
-export interface ResumePoint {
-  readonly id: string;
-  readonly epoch: string;
-  readonly offset: number;
-}
-
-/** A generation that goes on for another sink, once it is told to ({@link ReadGeneration.resume}). */
-export interface Resumed<Own extends Sink> {
-  readonly generation: ReadGeneration;
-  readonly sink: Own;
-}
-
-/** The generations of the other workers of the port. */
-export interface Elsewhere {
-  /** @param over told once it is read no more here */
-  resume<Own extends Sink>(
-    point: ResumePoint,
-    owner: string,
-    reader: { readonly sinkOf: (generation: ReadGeneration) => Own; readonly over: () => void },
-  ): Promise<Resumed<Own> | null>;
-  holds(owner: string): Promise<boolean>;
-  /** Ends those that their client has lost before it learned their id. */
-  forgetLost(owner: string, requestId: string): void;
 }
 
 /** All generations of the gateway that are under way, and those that have ended and can still be resumed. */
@@ -62,7 +38,7 @@ export class LiveGenerations {
   readonly #running = new Set<LiveGeneration>();
   /** By id; those that were created first come first. */
   readonly #resumable = new Map<string, LiveGeneration>();
-  readonly #elsewhere: Elsewhere | null;
+  readonly #elsewhere: readonly Elsewhere[];
   #preparing = 0;
   /** Of other workers, that connections of this one read. */
   #relayed = 0;
@@ -72,7 +48,7 @@ export class LiveGenerations {
   /** Those who wait until none is under way. */
   readonly #waiting = new Set<() => void>();
 
-  constructor(settings: Settings, logger: Logger, elsewhere: Elsewhere | null = null) {
+  constructor(settings: Settings, logger: Logger, elsewhere: readonly Elsewhere[] = []) {
     this.#settings = settings;
     this.#logger = logger;
     this.#elsewhere = elsewhere;
@@ -98,46 +74,68 @@ export class LiveGenerations {
     if (this.#refuses) throw shuttingDown();
     if (resumable && requestId !== undefined) {
       this.forgetLost(principal.name, requestId);
-      this.#elsewhere?.forgetLost(principal.name, requestId);
+      for (const each of this.#elsewhere) each.forgetLost(principal.name, requestId);
     }
     this.#preparing += 1;
     let release = (): void => {};
+    let publication: Publication | null = null;
     try {
       release = await principal.admit();
       const prepared = await prepare();
-      if (this.#drained) throw shuttingDown();
       const { history_events: events, history_bytes: bytes, resume_s } = this.#settings;
+      const history = resumable ? new EventHistory({ events, bytes }) : null;
+      const owner = principal.name;
+      if (history) {
+        const takenOver = (): void => generation.discard();
+        publication = await this.#publish({
+          id,
+          owner,
+          requestId,
+          model: prepared.model,
+          history,
+          takenOver,
+        });
+      }
+      if (this.#drained) throw shuttingDown();
       const generation = new LiveGeneration({
-        id,
-        owner: principal.name,
-        requestId,
-        prepared,
-        encoding: encode(prepared),
-        history: resumable ? new EventHistory({ events, bytes }) : null,
+        ...{ id, owner, requestId, prepared },
+        encoding: encode(prepared, publication !== null),
+        history: publication && history,
         retentionMs: 1000 * resume_s,
         onOver: (error, complete) => {
           this.#running.delete(generation);
           release();
+          publication?.ended();
           if (error === undefined) over?.(generation, complete);
           else report(logger, generation, error);
           this.#tellIfIdle();
         },
-        onForgotten: () => this.#resumable.delete(id),
+        onForgotten: () => {
+          this.#resumable.delete(id);
+          publication?.forgotten();
+        },
         onHistory: (change) => {
           this.#historyBytes += change;
+          publication?.changed();
           if (change > 0) this.#makeRoom();
         },
       });
       this.#running.add(generation);
-      if (resumable) this.#resumable.set(id, generation);
+      if (publication) this.#resumable.set(id, generation);
       return generation;
     } catch (error) {
       release();
+      publication?.forgotten();
       throw error;
     } finally {
       this.#preparing -= 1;
       this.#tellIfIdle();
     }
+  }
+
+  /** One of this process that can be resumed. */
+  own(id: string): LiveGeneration | undefined {
+    return this.#resumable.get(id);
   }
 
   /** The generation that may be resumed by this principal, if there is one. */
@@ -167,7 +165,9 @@ export class LiveGenerations {
 
   /** Whether there is anything that this principal may resume. */
   async holds(principal: Pick<Principal, 'name'>): Promise<boolean> {
-    return this.holdsOwn(principal.name) || ((await this.#elsewhere?.holds(principal.name)) ?? false);
+    if (this.holdsOwn(principal.name)) return true;
+    const held = await Promise.all(this.#elsewhere.map((each) => each.holds(principal.name)));
+    return held.includes(true);
   }
 
   /** The same of this process. */
@@ -210,20 +210,34 @@ export class LiveGenerations {
     }
   }
 
+  /** @returns `null` if it cannot be found where it should be */
+  async #publish(generation: Published): Promise<Publication | null> {
+    for (const each of this.#elsewhere) if (each.publish) return each.publish(generation);
+    return UNPUBLISHED;
+  }
+
   async #relay<Own extends Sink>(
     point: ResumePoint,
     { name }: Pick<Principal, 'name'>,
     sinkOf: (generation: ReadGeneration) => Own,
   ): Promise<Resumed<Own> | null> {
-    if (!this.#elsewhere) return null;
+    if (this.#elsewhere.length === 0) return null;
     this.#relayed += 1;
     const over = (): void => {
       this.#relayed -= 1;
       this.#tellIfIdle();
     };
-    const resumed = await this.#elsewhere.resume(point, name, { sinkOf, over });
-    if (!resumed) over();
-    return resumed;
+    try {
+      for (const each of this.#elsewhere) {
+        const resumed = await each.resume(point, name, { sinkOf, over });
+        if (resumed) return resumed;
+      }
+    } catch (error) {
+      over();
+      throw error;
+    }
+    over();
+    return null;
   }
 
   get #busy(): boolean {
@@ -252,6 +266,9 @@ export class LiveGenerations {
     }
   }
 }
+
+/** Whoever may read it asks us. */
+const UNPUBLISHED: Publication = { changed: () => {}, ended: () => {}, forgotten: () => {} };
 
 function report(logger: Logger, { id, model }: LiveGeneration, error: unknown): void {
   const { code } = toApiError(error).body;

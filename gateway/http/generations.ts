@@ -94,6 +94,7 @@ export function createGeneration(
         }),
     });
     if (res.destroyed) return generation.discard(); // a large model's embeddings take their time to be read
+    if (request.resumable) res.set('x-flinch-resumable', String(generation.resumable));
     const sink = request.stream
       ? new SseSink(res, generation, settings.streams, next)
       : jsonSink(res, generation, next);
@@ -167,7 +168,7 @@ function jsonSink(res: Response, generation: LiveGeneration, refused: (error: un
     },
     ended: () => {},
     refused,
-    replaced: () => {},
+    lost: refused,
   };
   res.on('close', () => generation.detach(sink));
   return sink;

@@ -61,7 +61,7 @@ export async function scoreText(
   res.once('close', leave);
   try {
     return await new Promise((resolve, reject) => {
-      const sink: Sink = { send: () => {}, ended: () => {}, refused: reject, replaced: () => resolve(null) };
+      const sink: Sink = { send: () => {}, ended: () => {}, refused: reject, lost: () => resolve(null) };
       const opened = live.open({
         id,
         principal,

@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 import type { Config } from '../config/config.js';
-import { ApiError } from '../errors/api-error.js';
+import type { ApiError } from '../errors/api-error.js';
 import { Backlog } from '../generations/backlog.js';
 import { Heartbeat } from '../generations/heartbeat.js';
 import type { ReadGeneration, Sink } from '../generations/live-generation.js';
@@ -74,10 +74,9 @@ export class SseSink implements Sink {
     this.#res.end();
   }
 
-  replaced(): void {
+  lost(error: ApiError): void {
     if (!this.#opened) return;
-    const { body } = new ApiError(409, 'taken_over', 'the generation was resumed elsewhere');
-    this.#write(sseEvent({ error: body }));
+    this.#write(sseEvent({ error: error.body }));
     this.#res.end();
   }
 

@@ -4,12 +4,13 @@ import type { KeyUsage } from '../access/usage.js';
 import type { Config } from '../config/config.js';
 import { RENEWAL_MS } from './lease.js';
 import { Redis, type RedisOptions } from './redis.js';
+import { RedisGenerations } from './redis-generations.js';
 import { RedisTickets } from './redis-tickets.js';
 import { RedisUsage } from './redis-usage.js';
 
 export interface StateOptions extends Pick<RedisOptions, 'observe'> {
   readonly logger: Logger;
-  readonly ticketSeconds: number;
+  readonly config: Pick<Config, 'streams'> & { readonly access: Pick<Config['access'], 'ticket_s'> };
   /** In milliseconds. */
   readonly now: () => number;
   /** Of this gateway alone. */
@@ -20,6 +21,7 @@ export interface StateOptions extends Pick<RedisOptions, 'observe'> {
 export interface State {
   readonly usage: KeyUsage;
   readonly tickets: RedisTickets;
+  readonly generations: RedisGenerations;
   /** Whether Redis answers. */
   readonly up: boolean;
   /** Whether the gateway can take on work as it is configured: not before Redis was reached once. */
@@ -30,21 +32,24 @@ export interface State {
 /** Connects to the Redis of a configuration; it need not be there yet. */
 export function openState(
   { url, failure_mode }: NonNullable<Config['state']>,
-  { logger, observe, ticketSeconds: seconds, now, usage: own }: StateOptions,
+  { logger, observe, config: { streams, access }, now, usage: own }: StateOptions,
 ): State {
-  const redis = new Redis({ url, logger, observe });
+  const redis = new Redis({ url, logger, observe, found: () => renew() });
   const open = failure_mode === 'open';
   const gateway = randomBytes(9).toString('base64url');
   const usage = new RedisUsage({ redis, gateway, own, open });
-  const renew = async (): Promise<void> => {
-    await usage.renew();
-    // Whether it answers is to be known also while nobody asks.
-    await redis.run((client) => client.ping()).catch(() => {});
+  const generations = new RedisGenerations({
+    ...{ redis, logger, resumeMs: 1000 * streams.resume_s },
+    history: { events: streams.history_events, bytes: streams.history_bytes },
+  });
+  const renew = (): void => {
+    void usage.renew();
+    void generations.renew();
   };
   const timer = setInterval(() => redis.up && renew(), RENEWAL_MS).unref();
   return {
-    usage,
-    tickets: new RedisTickets({ redis, seconds, now }),
+    ...{ usage, generations },
+    tickets: new RedisTickets({ redis, seconds: access.ticket_s, now }),
     get up() {
       return redis.up;
     },
@@ -53,6 +58,7 @@ export function openState(
     },
     close: async () => {
       clearInterval(timer);
+      await generations.close();
       await redis.close();
     },
   };

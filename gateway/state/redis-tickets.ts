@@ -1,4 +1,5 @@
 import { newTicket, type Ticket, type TicketStore, ticketHash } from '../access/tickets.js';
+import { keys } from './keys.js';
 import type { Redis } from './redis.js';
 
 export interface RedisTicketsOptions {
@@ -37,4 +38,4 @@ export class RedisTickets implements TicketStore {
 }
 
 /** Whoever reads Redis has no ticket of it. */
-const keyOf = (ticket: string): string => `flinch:ticket:${ticketHash(ticket)}`;
+const keyOf = (ticket: string): string => keys.ticket(ticketHash(ticket));

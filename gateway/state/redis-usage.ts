@@ -1,5 +1,6 @@
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { KeyUsage, Release } from '../access/usage.js';
+import { keys } from './keys.js';
 import { LEASE_MS } from './lease.js';
 import type { Redis } from './redis.js';
 
@@ -46,7 +47,7 @@ export class RedisUsage implements KeyUsage {
     const { redis, gateway, own, open } = this.#options;
     const release = await own.take(place, most);
     if (!release) return null;
-    const key = `flinch:places:${place}`;
+    const key = keys.places(place);
     this.#count += 1;
     const member = `${gateway}/${this.#count}`;
     try {

@@ -19,6 +19,8 @@ export interface RedisOptions {
   readonly logger: Logger;
   /** Told of each command that was sent, and of each that was not, whose time is `null`. */
   readonly observe: (seconds: number | null, failure: CommandFailure | null) => void;
+  /** It answers, for the first time or again. */
+  readonly found: () => void;
 }
 
 /**
@@ -34,6 +36,7 @@ export class Redis {
   #firstFailure = true;
   #closed = false;
   #probing = false;
+  #upSinceMs = 0;
   #retry: NodeJS.Timeout | undefined;
   #lastRefusalMs = Number.NEGATIVE_INFINITY;
 
@@ -51,6 +54,19 @@ export class Redis {
   /** Whether it ever did. */
   get reached(): boolean {
     return this.#reached;
+  }
+
+  /** For how long it has answered, in milliseconds; 0 while it does not. */
+  get upForMs(): number {
+    return this.#up ? performance.now() - this.#upSinceMs : 0;
+  }
+
+  /** A further connection to the same, for commands that wait. It says nothing in the log. */
+  async another(): Promise<RedisClient> {
+    const client = (await this.#client).duplicate();
+    client.on('error', () => {});
+    client.connect().catch(() => {}); // it tries until it is closed
+    return client;
   }
 
   /** @throws ApiError 503 `state_unavailable` without an answer in time, and with an error as answer */
@@ -116,8 +132,10 @@ export class Redis {
     if (this.#up || this.#closed) return;
     this.#options.logger.info(this.#reached ? 'Redis is back' : 'Redis is connected');
     this.#up = true;
+    this.#upSinceMs = performance.now();
     this.#reached = true;
     this.#firstFailure = true;
+    this.#options.found();
   }
 
   #lost(error: unknown): void {

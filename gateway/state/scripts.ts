@@ -1,8 +1,41 @@
 import { type CommandParser, defineScript } from '@redis/client';
+import { FIRST_FENCE } from './fence.js';
+import { keys } from './keys.js';
+
+/** Frames to be written. */
+export interface Batch {
+  readonly fence: string;
+  /** Of the first of the frames. */
+  readonly offset: number;
+  /** Offset of the oldest frame to be kept. */
+  readonly oldest: number;
+  /** Whether no more follow. */
+  readonly last: boolean;
+  readonly keptMs: number;
+  readonly frames: readonly string[];
+}
+
+/** What Redis knows of a generation. */
+export interface Look {
+  readonly model: string;
+  /** Whether the gateway lives that has it. */
+  readonly alive: boolean;
+  /** How it ended; empty before. */
+  readonly ended: string;
+  /** Offset of the oldest frame that is there. */
+  readonly first: number;
+  /** Offset of the next frame to be written. */
+  readonly next: number;
+}
 
 /**
- * What must happen at once, as Lua scripts. Each uses keys of one hash slot and the clock of Redis. Needs Redis 6.2,
- * or any Valkey.
+ * What must happen at once, as Lua scripts. They use the clock of Redis, and keys of several hash slots: a Redis Cluster
+ * would refuse them. They need Redis 6.2, or any Valkey.
+ *
+ * A generation has a hash with its `owner` (the key's name), `epoch` (its gateway's), `model`, `fence`, `next` (the offset
+ * of its next frame) and, at its end, `ended`: `done`, or why it was cut off. Its frames are a stream whose ids are their
+ * offsets plus 1; a last entry without a frame says that it ended. Whoever writes must know `fence`, which changes when
+ * another gateway has found that the lease of the owner's gateway has run out.
  */
 export const scripts = {
   /**
@@ -38,6 +71,112 @@ return 1`,
     parseCommand(parser: CommandParser, key: string, members: readonly string[], leaseMs: number) {
       parser.pushKey(key);
       parser.push(String(leaseMs), ...members);
+    },
+    transformReply: (_: number): void => {},
+  }),
+
+  /** Makes a generation known, and renews the lease of its gateway, without which it would count as lost. */
+  publish: defineScript({
+    NUMBER_OF_KEYS: 2,
+    SCRIPT: `
+redis.call('SET', KEYS[2], '1', 'PX', ARGV[1])
+redis.call('HSET', KEYS[1], 'owner', ARGV[3], 'epoch', ARGV[4], 'model', ARGV[5], 'fence', '${FIRST_FENCE}', 'next', '0')
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 1`,
+    parseCommand(
+      parser: CommandParser,
+      { id, owner, epoch, model }: Readonly<Record<'id' | 'owner' | 'epoch' | 'model', string>>,
+      { leaseMs, keptMs }: Readonly<Record<'leaseMs' | 'keptMs', number>>,
+    ) {
+      parser.pushKeys([keys.generation(id), keys.lease(epoch)]);
+      parser.push(String(leaseMs), String(keptMs), owner, epoch, model);
+    },
+    transformReply: (_: number): void => {},
+  }),
+
+  /**
+   * Writes frames from an offset on, as far as they are not there, and the end if they are the last; forgets the oldest.
+   * @returns the offset of the next frame, where those that follow are to go; -1 if the generation is not known any more,
+   *   -2 if the fence has changed
+   */
+  append: defineScript({
+    NUMBER_OF_KEYS: 2,
+    SCRIPT: `
+local found = redis.call('HMGET', KEYS[1], 'fence', 'next', 'ended')
+if not found[1] then return -1 end
+if found[1] ~= ARGV[1] then return -2 end
+local next, first = tonumber(found[2]), tonumber(ARGV[2])
+if first > next or found[3] then return next end
+for i = 6 + next - first, #ARGV do
+  redis.call('XADD', KEYS[2], (next + 1) .. '-0', 'f', ARGV[i])
+  next = next + 1
+end
+redis.call('HSET', KEYS[1], 'next', next)
+if ARGV[4] == '1' then
+  redis.call('XADD', KEYS[2], (next + 1) .. '-0', 'e', 'done')
+  redis.call('HSET', KEYS[1], 'ended', 'done')
+end
+redis.call('XTRIM', KEYS[2], 'MINID', '~', (ARGV[3] + 1) .. '-0')
+redis.call('PEXPIRE', KEYS[2], ARGV[5])
+return next`,
+    parseCommand(parser: CommandParser, id: string, batch: Batch) {
+      const { fence, offset, oldest, last, keptMs, frames } = batch;
+      parser.pushKeys([keys.generation(id), keys.events(id)]);
+      parser.push(fence, String(offset), String(oldest), last ? '1' : '0', String(keptMs), ...frames);
+    },
+    transformReply: (reply: number) => reply,
+  }),
+
+  /**
+   * What there is of a generation of this owner and epoch. If the lease of its gateway has run out, it is ended, unless
+   * it had; then it is also kept for as long as somebody looks.
+   * @returns model, whether its gateway lives, how it ended or an empty text, offsets of its first and next frames
+   */
+  look: defineScript({
+    NUMBER_OF_KEYS: 3,
+    SCRIPT: `
+local found = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'model', 'next', 'ended')
+if found[1] ~= ARGV[1] or found[2] ~= ARGV[2] then return false end
+local alive, ended, next = redis.call('EXISTS', KEYS[3]), found[5] or '', found[4]
+if alive == 0 then
+  if ended == '' and ARGV[3] == '1' then
+    ended = 'owner_lost'
+    redis.call('HINCRBY', KEYS[1], 'fence', 1)
+    redis.call('HSET', KEYS[1], 'ended', ended)
+    redis.call('XADD', KEYS[2], (next + 1) .. '-0', 'e', ended)
+  end
+  redis.call('PEXPIRE', KEYS[1], ARGV[4])
+  redis.call('PEXPIRE', KEYS[2], ARGV[4])
+end
+local first = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)[1]
+first = first and string.match(first[1], '^%d+') - 1 or next
+return { found[3], tostring(alive), ended, tostring(first), next }`,
+    parseCommand(
+      parser: CommandParser,
+      { id, owner, epoch }: Readonly<Record<'id' | 'owner' | 'epoch', string>>,
+      { mayEnd, keptMs }: { readonly mayEnd: boolean; readonly keptMs: number },
+    ) {
+      parser.pushKeys([keys.generation(id), keys.events(id), keys.lease(epoch)]);
+      parser.push(owner, epoch, mayEnd ? '1' : '0', String(keptMs));
+    },
+    transformReply(reply: string[] | null): Look | null {
+      if (!reply) return null;
+      const [model = '', alive, ended = '', first, next] = reply;
+      return { model, alive: alive === '1', ended, first: Number(first), next: Number(next) };
+    },
+  }),
+
+  /** Puts a message into the inbox of a gateway, if it lives. */
+  tell: defineScript({
+    NUMBER_OF_KEYS: 2,
+    SCRIPT: `
+if redis.call('EXISTS', KEYS[2]) == 0 then return 0 end
+redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], '*', 'm', ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return 1`,
+    parseCommand(parser: CommandParser, gateway: string, message: string, most: number, keptMs: number) {
+      parser.pushKeys([keys.inbox(gateway), keys.lease(gateway)]);
+      parser.push(message, String(most), String(keptMs));
     },
     transformReply: (_: number): void => {},
   }),

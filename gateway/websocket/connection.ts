@@ -7,9 +7,10 @@ import type { Config } from '../config/config.js';
 import { ApiError, toApiError } from '../errors/api-error.js';
 import { type ErrorCode, OWN_FAULTS } from '../errors/codes.js';
 import { Backlog } from '../generations/backlog.js';
+import type { Resumed } from '../generations/elsewhere.js';
 import { Heartbeat } from '../generations/heartbeat.js';
 import type { LiveGeneration, ReadGeneration, Sink } from '../generations/live-generation.js';
-import type { LiveGenerations, Resumed } from '../generations/live-generations.js';
+import type { LiveGenerations } from '../generations/live-generations.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { GivenText } from '../models/given-text.js';
 import type { GovernedModels } from '../models/governed-models.js';
@@ -179,7 +180,8 @@ export class StreamConnection {
             ...{ canRetract: true, responseId: id, trace, stream: true, refused },
             ...(given && { given }),
           }),
-        encode: (prepared) => new StreamEncoding({ id, requestId, epoch: live.epoch, resumable, prepared }),
+        encode: (prepared, kept) =>
+          new StreamEncoding({ id, requestId, epoch: live.epoch, resumable: kept, prepared }),
       })
       .finally(() => {
         this.#preparing -= 1;
@@ -277,9 +279,8 @@ export class StreamConnection {
         this.#attached.delete(id);
         this.#sendError(error, { response_id: id }, model);
       },
-      replaced: () => {
+      lost: (error) => {
         this.#attached.delete(id);
-        const error = new ApiError(409, 'taken_over', 'the generation was resumed elsewhere');
         this.#sendError(error, { response_id: id }, model);
       },
     };

@@ -4,7 +4,8 @@ import type { ProcessStatus } from '../../src/engine/process.js';
 import type { FromDecode, FromScore, Role, ToDecode, ToScore } from '../../src/engine/protocol.js';
 import type { Ticket } from '../access/tickets.js';
 import type { Config } from '../config/config.js';
-import type { ResumePoint } from '../generations/live-generations.js';
+import type { ResumePoint } from '../generations/elsewhere.js';
+import type { LostCode } from '../generations/lost.js';
 import type { WorkersHealth } from '../http/app.js';
 import type { MetricsSnapshot } from '../metrics/families.js';
 import type { PolicySources } from '../policy/policies.js';
@@ -39,7 +40,8 @@ export interface ReaderName {
 
 export type ReaderEvent =
   | { readonly type: 'frame'; readonly frame: string }
-  | { readonly type: 'ended' | 'replaced' | 'lost' };
+  | { readonly type: 'ended' }
+  | { readonly type: 'lost'; readonly code: LostCode };
 
 export type ReaderAction = 'pause' | 'resume' | 'detach' | 'cancel' | 'discard';
 

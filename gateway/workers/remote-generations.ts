@@ -1,6 +1,7 @@
-import { ApiError } from '../errors/api-error.js';
+import type { Elsewhere, Resumed, ResumePoint } from '../generations/elsewhere.js';
 import type { LiveGeneration, ReadGeneration, Sink } from '../generations/live-generation.js';
-import type { Elsewhere, LiveGenerations, Resumed, ResumePoint } from '../generations/live-generations.js';
+import type { LiveGenerations } from '../generations/live-generations.js';
+import { lostError } from '../generations/lost.js';
 import type { Channel } from './channel.js';
 import type { PrimarySide, ReaderAction, ReaderEvent, ReaderName } from './protocol.js';
 
@@ -57,7 +58,7 @@ export class RemoteGenerations implements Elsewhere {
   /** The worker of this epoch is gone, with its generations. */
   gone(epoch: string): void {
     for (const generation of this.#readers.values())
-      if (generation.epoch === epoch) generation.received({ type: 'lost' });
+      if (generation.epoch === epoch) generation.received({ type: 'lost', code: 'owner_lost' });
   }
 }
 
@@ -95,8 +96,7 @@ class RemoteGeneration implements ReadGeneration {
     } else {
       this.#end();
       if (event.type === 'ended') this.sink?.ended();
-      else if (event.type === 'replaced') this.sink?.replaced();
-      else this.sink?.refused(new ApiError(500, 'internal_error', 'the process of this generation ended'));
+      else this.sink?.lost(lostError(event.code));
     }
   }
 
@@ -185,15 +185,16 @@ export class RelayedGenerations {
 
   #sinkFor(name: ReaderName): Sink {
     const tell = (event: ReaderEvent): void => this.#primary.tell('tellReader', name, event);
-    const last = (type: 'ended' | 'replaced' | 'lost'): void => {
+    const last = (event: ReaderEvent): void => {
       this.#relays.delete(keyOf(name));
-      tell({ type });
+      tell(event);
     };
     return {
       send: (frame) => tell({ type: 'frame', frame }),
-      ended: () => last('ended'),
-      refused: () => last('lost'),
-      replaced: () => last('replaced'),
+      ended: () => last({ type: 'ended' }),
+      // It had a frame: it was resumed.
+      refused: () => last({ type: 'lost', code: 'owner_lost' }),
+      lost: () => last({ type: 'lost', code: 'taken_over' }),
     };
   }
 }

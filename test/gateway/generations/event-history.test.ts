@@ -35,6 +35,16 @@ describe('EventHistory', () => {
     expect(rest(kept)).toEqual(['4', '5', '6', '7', '8', '9', '10', '11']);
   });
 
+  it('shows what is there from an offset on, sent or not', () => {
+    const kept = history(12, 6);
+    expect(kept.first).toBe(4);
+    expect(kept.from(4, 3)).toEqual(['4', '5', '6']);
+    expect(kept.from(10, 100)).toEqual(['10', '11']);
+    expect(kept.from(12, 100)).toEqual([]);
+    expect(kept.from(3, 100)).toBeNull();
+    expect(rest(kept)[0]).toBe('6');
+  });
+
   it('knows of no offset beyond its end', () => {
     expect(history(5, 5).rewind(6)).toBe(false);
   });

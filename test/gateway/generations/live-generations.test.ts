@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { Subject } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '#gateway/errors/api-error.js';
+import type { Elsewhere } from '#gateway/generations/elsewhere.js';
 import type { Encoding, LiveGeneration, Sink } from '#gateway/generations/live-generation.js';
 import { LiveGenerations } from '#gateway/generations/live-generations.js';
 import type { FlowGate, GuardEvent } from '#src/index.js';
@@ -18,11 +19,11 @@ afterEach(() => {
 
 const RESUME_MS = 1000;
 
-function registry(streams: Parameters<typeof settingsWith>[0] = {}) {
+function registry(streams: Parameters<typeof settingsWith>[0] = {}, elsewhere: Elsewhere[] = []) {
   const settings = settingsWith({
     streams: { history_events: 8, resume_s: RESUME_MS / 1000, ...streams.streams },
   });
-  return new LiveGenerations(settings.streams, pino({ level: 'silent' }));
+  return new LiveGenerations(settings.streams, pino({ level: 'silent' }), elsewhere);
 }
 
 class Reader implements Sink {
@@ -37,8 +38,8 @@ class Reader implements Sink {
   refused(error: unknown): void {
     this.told.push(`refused: ${error instanceof ApiError ? error.body.code : error}`);
   }
-  replaced(): void {
-    this.told.push('replaced');
+  lost({ body }: ApiError): void {
+    this.told.push(body.code);
   }
 }
 
@@ -193,7 +194,7 @@ describe('a generation that can be resumed', () => {
     const second = resume(live, 1);
     const third = resume(live, 0);
     written.write(1);
-    expect([reader.told, second?.told, third?.told]).toEqual([['replaced'], ['replaced'], []]);
+    expect([reader.told, second?.told, third?.told]).toEqual([['taken_over'], ['taken_over'], []]);
     expect([reader.frames, second?.frames, third?.frames]).toEqual([
       ['opening', '0'],
       ['0'],
@@ -389,5 +390,90 @@ describe('draining', () => {
     go();
     await expect(preparing).rejects.toMatchObject({ body: { code: 'shutting_down' } });
     expect(live.size).toBe(0);
+  });
+});
+
+/** Other gateways, which find what is published. */
+class Others implements Elsewhere {
+  readonly told: string[] = [];
+  readonly there: boolean;
+  constructor(there: boolean) {
+    this.there = there;
+  }
+  async resume() {
+    return null;
+  }
+  async holds() {
+    return false;
+  }
+  forgetLost(): void {}
+  async publish() {
+    const tell = (what: string) => () => void this.told.push(what);
+    return this.there
+      ? { changed: tell('changed'), ended: tell('ended'), forgotten: tell('forgotten') }
+      : null;
+  }
+}
+
+describe('a generation that is published', () => {
+  /** Another gateway that reads it. */
+  const elsewhere = (patienceMs = 2 * RESUME_MS) => ({ patienceMs, lost: vi.fn() });
+
+  it('is not resumable if it cannot be', async () => {
+    const live = registry({}, [new Others(false)]);
+    const { written, reader } = await started(live);
+    expect(written.generation.resumable).toBe(false);
+    written.generation.detach(reader);
+    expect([live.size, written.events.observed]).toEqual([0, false]);
+  });
+
+  it('says what becomes of it', async () => {
+    const others = new Others(true);
+    const live = registry({}, [others]);
+    const { written } = await started(live);
+    expect(written.generation.resumable).toBe(true);
+    expect(new Set(others.told)).toEqual(new Set(['changed']));
+    written.end();
+    vi.advanceTimersByTime(RESUME_MS);
+    expect(others.told.filter((what) => what !== 'changed')).toEqual(['ended', 'forgotten']);
+  });
+
+  it('is written as far as another gateway reads it, and half of its history', async () => {
+    const live = registry({}, [new Others(true)]);
+    const { written, reader } = await started(live);
+    const other = elsewhere();
+    expect(written.generation.sentElsewhere(other, 1)).toBe(true);
+    expect(reader.told).toEqual(['taken_over']);
+    written.write(4);
+    expect(written.gate.open).toBe(false);
+    written.generation.sentElsewhere(other, 4);
+    expect(written.gate.open).toBe(true);
+    expect(other.lost).not.toHaveBeenCalled();
+    expect(resume(live, 4)?.frames).toEqual(['3']);
+    expect(other.lost.mock.calls.map(([error]) => error.body.code)).toEqual(['taken_over']);
+  });
+
+  it('waits for another gateway for as long as that one asks, then for its client', async () => {
+    const live = registry({}, [new Others(true)]);
+    const { written } = await started(live);
+    const other = elsewhere();
+    written.generation.sentElsewhere(other, 1);
+    vi.advanceTimersByTime(1.5 * RESUME_MS);
+    written.generation.sentElsewhere(other, 1);
+    vi.advanceTimersByTime(1.5 * RESUME_MS);
+    expect(live.size).toBe(1);
+    written.generation.leftElsewhere(other);
+    vi.advanceTimersByTime(0.9 * RESUME_MS);
+    expect(live.size).toBe(1);
+    vi.advanceTimersByTime(0.2 * RESUME_MS);
+    expect([live.size, written.events.observed]).toEqual([0, false]);
+  });
+
+  it('ends for a gateway that wants what is gone', async () => {
+    const live = registry({}, [new Others(true)]);
+    const { written } = await started(live);
+    written.write(20);
+    expect(written.generation.sentElsewhere(elsewhere(), 3)).toBe(false);
+    expect([live.size, written.events.observed]).toEqual([0, false]);
   });
 });

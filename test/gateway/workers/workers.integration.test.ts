@@ -337,7 +337,7 @@ describe('a generation of the other worker', () => {
     const before = await Scrape.of(`http://127.0.0.1:${metricsPort}/metrics`);
     kill((await serving.health()).workers[worker - 1]?.pid ?? undefined);
     const error = await other.socket.event(ofType('error'));
-    expect(error).toMatchObject({ response_id: place.response_id, error: { code: 'internal_error' } });
+    expect(error).toMatchObject({ response_id: place.response_id, error: { code: 'owner_lost' } });
     await expect.poll(() => socket.closeCode).toBe(1006);
     const done = await other.socket.event(ofType('generation.done'));
     expect(done.response_id).toBe(own);

@@ -1,0 +1,126 @@
+import type { Publication, Published } from '../generations/elsewhere.js';
+import { FIRST_FENCE } from './fence.js';
+import { keys } from './keys.js';
+import type { Redis } from './redis.js';
+
+/** Of one command. */
+const MOST_FRAMES = 256;
+const RETRY_MS = 500;
+
+const GONE = -1;
+const FENCED = -2;
+
+export interface EventLogOptions {
+  readonly redis: Redis;
+  readonly generation: Published;
+  /** For so long Redis keeps it without a word from us. */
+  readonly keptMs: number;
+  /** It is in Redis no more, or not ours to remove. */
+  readonly dropped: () => void;
+}
+
+/**
+ * The frames of a generation in Redis, in order, each once: as many as its history keeps. What could not be written is
+ * written later, for as long as the history has it; then it is given up, and other gateways cannot read it any more.
+ */
+export class EventLog implements Publication {
+  readonly #options: EventLogOptions;
+  /** Offset of the next frame to be written. */
+  #written = 0;
+  #over = false;
+  #endWritten = false;
+  #given = false;
+  #flushing: Promise<void> | null = null;
+  #retry: NodeJS.Timeout | undefined;
+
+  constructor(options: EventLogOptions) {
+    this.#options = options;
+  }
+
+  changed(): void {
+    if (this.#flushing || this.#retry || this.#given) return;
+    // What comes in one turn goes in one command.
+    this.#flushing = Promise.resolve()
+      .then(() => this.#flush())
+      .finally(() => {
+        this.#flushing = null;
+        if (!this.#complete) this.changed(); // it has changed since
+      });
+  }
+
+  ended(): void {
+    this.#over = true;
+    this.changed();
+  }
+
+  forgotten(): void {
+    this.#giveUp();
+  }
+
+  /** To be called several times within the time for which it is kept. */
+  async renew(): Promise<void> {
+    if (this.#given) return this.#drop();
+    const { redis, generation, keptMs } = this.#options;
+    await redis.run((client) =>
+      Promise.all([
+        client.pExpire(keys.generation(generation.id), keptMs),
+        client.pExpire(keys.events(generation.id), keptMs),
+      ]),
+    );
+  }
+
+  /** Once all is written, or cannot be for now. */
+  async flushed(): Promise<void> {
+    await this.#flushing;
+  }
+
+  get #complete(): boolean {
+    return this.#written === this.#options.generation.history.next && this.#endWritten === this.#over;
+  }
+
+  async #flush(): Promise<void> {
+    try {
+      while (!this.#given && !this.#complete) await this.#append();
+    } catch {
+      // Redis is away, or has no room; it says so itself.
+      this.#retry = setTimeout(() => {
+        this.#retry = undefined;
+        this.changed();
+      }, RETRY_MS).unref();
+    }
+  }
+
+  async #append(): Promise<void> {
+    const { redis, generation, keptMs } = this.#options;
+    const { id, history } = generation;
+    const offset = this.#written;
+    const frames = history.from(offset, MOST_FRAMES);
+    if (!frames) return this.#giveUp();
+    const last = this.#over && offset + frames.length === history.next;
+    const batch = { fence: FIRST_FENCE, offset, oldest: history.first, last, keptMs, frames };
+    const next = await redis.run((client) => client.append(id, batch));
+    if (next === GONE) return this.#giveUp();
+    if (next === FENCED) {
+      // Its client has had its end from others: nobody may hear more of it.
+      this.#given = true;
+      this.#options.dropped();
+      return generation.takenOver();
+    }
+    // Less than was written where Redis has lost some, as after a failover: again from there.
+    this.#written = next;
+    if (last && next === offset + frames.length) this.#endWritten = true;
+  }
+
+  #giveUp(): void {
+    if (this.#given) return;
+    this.#given = true;
+    clearTimeout(this.#retry);
+    this.#drop().catch(() => {}); // again with the next renewal
+  }
+
+  async #drop(): Promise<void> {
+    const { redis, generation, dropped } = this.#options;
+    await redis.run((client) => client.unlink([keys.generation(generation.id), keys.events(generation.id)]));
+    dropped();
+  }
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+
+/** A gateway that reads a generation of another, and the number of this reading there. */
+const reader = z.strictObject({ gateway: z.string(), number: z.int() });
+export type ReaderName = z.output<typeof reader>;
+
+/** What gateways tell each other, each in the inbox of the other. */
+export const messageSchema = z.discriminatedUnion('type', [
+  /**
+   * To who has the generation: all before the offset was sent. The first takes it over; it is said again every few
+   * seconds, and without it the generation waits no longer than for any client.
+   */
+  z.strictObject({
+    type: z.literal('read'),
+    ...{ id: z.string(), owner: z.string(), reader, offset: z.int().min(0), first: z.boolean() },
+  }),
+  /** To the same: it is read no more, nor wanted any more, or is to end. */
+  z.strictObject({
+    type: z.literal('act'),
+    ...{ id: z.string(), reader, action: z.enum(['detach', 'discard', 'cancel']) },
+  }),
+  /** To who reads it: others do now, or nobody can. */
+  z.strictObject({
+    type: z.literal('lost'),
+    ...{ number: z.int(), code: z.enum(['taken_over', 'not_recovered']) },
+  }),
+  /** To who has it: its client, which never learned its id, has asked again. */
+  z.strictObject({ type: z.literal('forget'), owner: z.string(), requestId: z.string() }),
+]);
+
+export type Message = z.output<typeof messageSchema>;
+export type MessageOf<Type extends Message['type']> = Extract<Message, { readonly type: Type }>;

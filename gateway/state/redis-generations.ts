@@ -1,0 +1,260 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Elsewhere, Publication, Published, Resumed, ResumePoint } from '../generations/elsewhere.js';
+import type { ReadGeneration, Sink } from '../generations/live-generation.js';
+import type { LiveGenerations } from '../generations/live-generations.js';
+import { EventLog } from './event-log.js';
+import { keys } from './keys.js';
+import { LEASE_MS } from './lease.js';
+import { LogReader } from './log-reader.js';
+import { type Message, messageSchema, type ReaderName } from './messages.js';
+import type { Redis } from './redis.js';
+import { RemoteReaders } from './remote-readers.js';
+import type { Look } from './scripts.js';
+import { type Entry, StreamFeed } from './stream-feed.js';
+
+/** That wait in an inbox; they are read at once. */
+const MOST_MESSAGES = 10_000;
+/** At the end, for what is not written yet. */
+const FLUSH_TIMEOUT_MS = 2000;
+
+export interface RedisGenerationsOptions {
+  readonly redis: Redis;
+  readonly logger: Logger;
+  readonly resumeMs: number;
+  readonly history: { readonly events: number; readonly bytes: number };
+}
+
+/** One of others that is read here. */
+interface Reading {
+  readonly reader: LogReader;
+  readonly point: ResumePoint;
+  readonly owner: string;
+  readonly name: ReaderName;
+  /** Whether its gateway was told that we read it. */
+  told: boolean;
+  /** When Redis was asked for it last. */
+  seenMs: number;
+}
+
+/**
+ * Generations of all gateways that share a Redis. Each writes the frames of its own there ({@link EventLog}), from where
+ * the others read them ({@link LogReader}); what else they have to say goes through inboxes. A gateway has a lease: when
+ * it has run out, whoever looks for one of its generations ends it, and from then on its gateway can write none of it.
+ */
+export class RedisGenerations implements Elsewhere {
+  readonly #options: RedisGenerationsOptions;
+  readonly #feed: StreamFeed;
+  readonly #logs = new Map<string, EventLog>();
+  readonly #readings = new Map<number, Reading>();
+  #live: LiveGenerations | null = null;
+  #remote: RemoteReaders | null = null;
+  #count = 0;
+
+  constructor(options: RedisGenerationsOptions) {
+    this.#options = options;
+    this.#feed = new StreamFeed(options.redis, () => this.#wake());
+  }
+
+  /** From now on others can reach these. */
+  serve(live: LiveGenerations): void {
+    this.#live = live;
+    const tell = (gateway: string, message: Message): void => void this.#tell(gateway, message);
+    this.#remote = new RemoteReaders({ live, patienceMs: this.#keptMs, tell });
+    this.#feed.follow(keys.inbox(live.epoch), '0', (entries) => this.#receive(entries));
+  }
+
+  async publish(generation: Published): Promise<Publication | null> {
+    const { redis, logger } = this.#options;
+    const { id, owner, requestId, model } = generation;
+    const epoch = this.#epoch;
+    const [leaseMs, keptMs] = [LEASE_MS, this.#keptMs];
+    try {
+      await redis.run((client) => client.publish({ id, owner, epoch, model }, { leaseMs, keptMs }));
+      if (requestId !== undefined) {
+        const expiration = { type: 'PX', value: keptMs } as const;
+        await redis.run((client) => client.set(keys.request(owner, requestId), epoch, { expiration }));
+      }
+    } catch {
+      logger.warn({ response_id: id }, 'generation cannot be resumed: Redis cannot be used');
+      return null;
+    }
+    const dropped = (): void => void this.#logs.delete(id);
+    const log = new EventLog({ redis, generation, keptMs, dropped });
+    this.#logs.set(id, log);
+    return log;
+  }
+
+  async resume<Own extends Sink>(
+    point: ResumePoint,
+    owner: string,
+    { sinkOf, over }: { readonly sinkOf: (generation: ReadGeneration) => Own; readonly over: () => void },
+  ): Promise<Resumed<Own> | null> {
+    const { id, epoch, offset } = point;
+    const found = await this.#look(point, owner);
+    if (!found) return null;
+    this.#count += 1;
+    const name = { gateway: this.#epoch, number: this.#count };
+    // Its gateway may have sent more than is written here, but no more than it keeps.
+    const most = found.next + (found.ended === 'done' ? 0 : this.#options.history.events);
+    if (offset < found.first || offset > most) {
+      // As of one of its own, its gateway then ends it.
+      void this.#tell(epoch, { type: 'read', id, owner, reader: name, offset, first: true });
+      return null;
+    }
+    // The feed reads a generation once.
+    for (const each of this.#readings.values()) if (each.point.id === id) each.reader.lost('taken_over');
+    const reader = this.#readerOf(point, found, name, over);
+    const reading = { reader, name, point, owner, told: false, seenMs: performance.now() };
+    this.#readings.set(name.number, reading);
+    void this.#acknowledge(reading);
+    const sink = sinkOf(reader);
+    reader.sink = sink;
+    return { generation: reader, sink };
+  }
+
+  /** While draining a client is better off at another gateway, which has what it has elsewhere, too. */
+  async holds(): Promise<boolean> {
+    return false;
+  }
+
+  forgetLost(owner: string, requestId: string): void {
+    const forget = async (): Promise<void> => {
+      const epoch = await this.#options.redis.run((client) => client.getDel(keys.request(owner, requestId)));
+      if (epoch !== null && epoch !== this.#epoch)
+        await this.#tell(epoch, { type: 'forget', owner, requestId });
+    };
+    forget().catch(() => {}); // nobody can ask for it: it ends by itself
+  }
+
+  /** To be called several times within a lease. */
+  async renew(): Promise<void> {
+    const { redis } = this.#options;
+    const [lease, inbox] = [keys.lease(this.#epoch), keys.inbox(this.#epoch)];
+    const own = redis.run(async (client) => {
+      await client.pExpire(inbox, this.#keptMs);
+      // A Redis without room refuses to set it, but not to keep it.
+      const held = await client.pExpire(lease, LEASE_MS);
+      if (!held) await client.set(lease, '1', { expiration: { type: 'PX', value: LEASE_MS } });
+    });
+    const logs = [...this.#logs.values()].map((log) => log.renew());
+    const readings = [...this.#readings.values()].map((reading) => this.#check(reading));
+    await Promise.allSettled([own, ...logs, ...readings]);
+  }
+
+  /** Once what was written is there for others, or cannot be soon. */
+  async close(): Promise<void> {
+    const flushed = [...this.#logs.values()].map((log) => log.flushed());
+    await Promise.race([Promise.all(flushed), wait(FLUSH_TIMEOUT_MS, null, { ref: false })]);
+    await this.#options.redis.run((client) => client.unlink(keys.lease(this.#epoch))).catch(() => {});
+    this.#feed.close();
+  }
+
+  /** As long as a client may come back, and whoever has it is not known to be gone. */
+  get #keptMs(): number {
+    return this.#options.resumeMs + LEASE_MS;
+  }
+
+  get #epoch(): string {
+    return this.#serving.epoch;
+  }
+
+  get #serving(): LiveGenerations {
+    if (!this.#live) throw new Error('the generations are not served yet');
+    return this.#live;
+  }
+
+  /**
+   * Ends it if its gateway is gone: not while Redis has just come back, for then no gateway could renew its lease.
+   * @throws ApiError 503 `state_unavailable`
+   */
+  #look({ id, epoch }: ResumePoint, owner: string): Promise<Look | null> {
+    const { redis } = this.#options;
+    const how = { mayEnd: redis.upForMs > LEASE_MS, keptMs: this.#keptMs };
+    return redis.run((client) => client.look({ id, owner, epoch }, how));
+  }
+
+  #readerOf(
+    { id, epoch, offset }: ResumePoint,
+    { model, next }: Look,
+    name: ReaderName,
+    over: () => void,
+  ): LogReader {
+    const key = keys.events(id);
+    return new LogReader({
+      ...{ id, model, offset, written: next, historyLimits: this.#options.history },
+      follow: (from, received) => this.#feed.follow(key, `${from}-0`, received),
+      stop: () => this.#feed.leave(key),
+      acknowledge: () => {
+        const reading = this.#readings.get(name.number);
+        if (reading) void this.#acknowledge(reading);
+      },
+      act: (action) => void this.#tell(epoch, { type: 'act', id, reader: name, action }),
+      over: () => {
+        this.#readings.delete(name.number);
+        over();
+      },
+    });
+  }
+
+  async #acknowledge(reading: Reading): Promise<void> {
+    const { name, owner, reader, told, point } = reading;
+    const message = { id: point.id, owner, reader: name, offset: reader.next, first: !told } as const;
+    if (await this.#tell(point.epoch, { type: 'read', ...message })) reading.told = true;
+  }
+
+  /** Whether one that is read here still can be. */
+  async #check(reading: Reading): Promise<void> {
+    const { reader, point, owner } = reading;
+    try {
+      const found = await this.#look(point, owner);
+      reading.seenMs = performance.now();
+      if (!found) reader.lost('not_recovered');
+      else await this.#acknowledge(reading);
+    } catch {
+      // Its gateway waits no longer for us, either.
+      if (performance.now() - reading.seenMs > this.#options.resumeMs) reader.lost('not_recovered');
+    }
+  }
+
+  /** @returns whether it could be said; nobody hears it if the other gateway is gone */
+  async #tell(gateway: string, message: Message): Promise<boolean> {
+    const text = JSON.stringify(message);
+    const told = this.#options.redis.run((client) => client.tell(gateway, text, MOST_MESSAGES, this.#keptMs));
+    return told.then(
+      () => true,
+      () => false, // Redis is away, and says so itself
+    );
+  }
+
+  #wake(): void {
+    const { redis } = this.#options;
+    const TRIM = { strategy: 'MAXLEN', strategyModifier: '~', threshold: MOST_MESSAGES } as const;
+    redis.run((client) => client.xAdd(keys.inbox(this.#epoch), '*', { wake: '' }, { TRIM })).catch(() => {});
+  }
+
+  #receive(entries: readonly Entry[]): void {
+    for (const { message } of entries) {
+      if (message.m === undefined) continue; // it woke us
+      const parsed = messageOf(message.m);
+      if (parsed) this.#heard(parsed);
+      else
+        this.#options.logger.warn('a message of another gateway cannot be read: is it of another version?');
+    }
+  }
+
+  #heard(message: Message): void {
+    if (message.type === 'read') this.#remote?.read(message);
+    else if (message.type === 'act') this.#remote?.act(message);
+    else if (message.type === 'lost') this.#readings.get(message.number)?.reader.lost(message.code);
+    else this.#serving.forgetLost(message.owner, message.requestId);
+  }
+}
+
+function messageOf(text: string): Message | null {
+  try {
+    return messageSchema.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,112 @@
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type Gateway, Models, startGateway } from '#gateway/index.js';
+import { useFolder } from '../../support/cli.js';
+import { chatBody, type SocketEvent, TestSocket } from '../../support/gateway.js';
+import { freeze } from '../../support/process.js';
+import { hasRedis, useRedis } from '../../support/redis.js';
+import { ScriptedModel } from '../../support/scripted-model.js';
+import { type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream.js';
+import { Serving } from '../../support/serving.js';
+import { vllmDouble } from '../../support/upstream-doubles.js';
+
+/** By hand: STATE_RUNS=10 kills 20 times, 50 streams each. */
+const RUNS = Number(process.env.STATE_RUNS ?? 1);
+const KILLS = 2 * RUNS;
+const STREAMS = 5 * RUNS;
+/** More than any test waits for. */
+const WORDS = Array.from({ length: 5000 }, (_, i) => ` ${i}`);
+
+const ofType = (type: string) => (event: SocketEvent) => event.type === type;
+
+describe.skipIf(!hasRedis)('a gateway that is killed under its streams (skipped without Redis)', () => {
+  const redis = useRedis();
+  const folder = useFolder();
+  const running: { upstream?: ScriptedUpstream; other?: Gateway; serving?: Serving } = {};
+
+  beforeAll(async () => {
+    const pace = () => setTimeout(15);
+    running.upstream = await startScriptedUpstream(vllmDouble({ answer: WORDS, pace }));
+    running.other = await startGateway({
+      models: new Models([new ScriptedModel()]),
+      config: { listen: { port: 0 }, state: { url: redis.server.url } },
+    });
+    await serve();
+  });
+  afterAll(async () => {
+    running.serving?.kill();
+    await running.other?.close();
+    await running.upstream?.close();
+  });
+
+  async function serve(): Promise<void> {
+    const upstreams = [{ url: running.upstream!.url }];
+    const models = { reasoner: { upstreams, max_streams: STREAMS } };
+    const config = { models, access: { generations: STREAMS }, state: { url: redis.server.url } };
+    const file = folder.write('flinch.json', JSON.stringify(config));
+    running.serving = await Serving.start(['--config', file]);
+    const { url } = running.serving;
+    await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), 30_000);
+  }
+
+  async function begin() {
+    const socket = await TestSocket.open(running.serving!.url);
+    socket.send({ type: 'generation.create', ...chatBody({ resumable: true }) });
+    const { response_id, epoch } = await socket.event(ofType('generation.created'));
+    await socket.event(({ offset }) => offset === 10);
+    return { socket, place: { response_id, epoch } };
+  }
+
+  /** What a client has of it at the end, which it hears at the other gateway. */
+  async function finish({ socket, place }: Awaited<ReturnType<typeof begin>>): Promise<SocketEvent[]> {
+    const offset = socket.events.filter((event) => event.offset !== undefined).length;
+    const next = await TestSocket.open(running.other!.url);
+    next.send({ type: 'generation.resume', ...place, offset });
+    expect(await next.event(ofType('generation.resumed'))).toMatchObject({ recovered: true });
+    await next.event(ofType('error'));
+    next.close();
+    return [...socket.events, ...next.events.filter(({ type }) => type !== 'generation.resumed')];
+  }
+
+  function expectLost(events: readonly SocketEvent[]): void {
+    const own = events.filter(({ offset }) => offset !== undefined);
+    expect(own.map(({ offset }) => offset)).toEqual(own.map((_, i) => i));
+    const text = own.filter(ofType('token.delta')).map((event) => event.text);
+    expect(text).toEqual(WORDS.slice(0, text.length));
+    expect(events.at(-1)).toMatchObject({ type: 'error', error: { code: 'owner_lost' } });
+    expect(events.filter(ofType('error'))).toHaveLength(1);
+  }
+
+  it(`gives each client what was written, and a clear end, ${KILLS} times`, {
+    timeout: 60_000 * KILLS,
+  }, async () => {
+    for (let kill = 0; kill < KILLS; kill++) {
+      const begun = await Promise.all(Array.from({ length: STREAMS }, begin));
+      running.serving!.kill();
+      await expect.poll(() => begun.every(({ socket }) => socket.closeCode !== null)).toBe(true);
+      for (const events of await Promise.all(begun.map(finish))) expectLost(events);
+      // Nor is there more of it later.
+      for (const events of await Promise.all(begun.slice(0, 2).map(finish))) expectLost(events);
+      await serve();
+    }
+  });
+
+  it('writes nothing more if it was only stopped, once another has ended its generations', async () => {
+    const begun = await begin();
+    const { pid } = running.serving!;
+    freeze(pid);
+    const events = await finish(begun);
+    expectLost(events);
+    const key = `flinch:generation:${begun.place.response_id}:events`;
+    const written = () => redis.server.command('XREVRANGE', key, '+', '-', 'COUNT', '1');
+    const last = written();
+    expect(last).toContain('owner_lost');
+    freeze(pid, 'SIGCONT');
+    const { socket } = begun;
+    expect(await socket.event(ofType('error'))).toMatchObject({ error: { code: 'taken_over' } });
+    const health = async () => (await fetch(`${running.serving!.url}/healthz`)).json();
+    await expect.poll(async () => (await health()).models[0].streams).toBe(0);
+    expect(written()).toBe(last);
+    socket.close();
+  });
+});

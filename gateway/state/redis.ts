@@ -32,8 +32,8 @@ export class Redis {
   readonly #client: Promise<RedisClient>;
   #up = false;
   #reached = false;
-  /** Since it was up, or ever: later failures are more of the same. */
-  #firstFailure = true;
+  /** Why it is away, as the log has it: a failure for the same reason is no news. */
+  #reason: string | null = null;
   #closed = false;
   #probing = false;
   #upSinceMs = 0;
@@ -134,14 +134,15 @@ export class Redis {
     this.#up = true;
     this.#upSinceMs = performance.now();
     this.#reached = true;
-    this.#firstFailure = true;
+    this.#reason = null;
     this.#options.found();
   }
 
   #lost(error: unknown): void {
     if (this.#closed) return;
-    if (this.#firstFailure) this.#options.logger.error({ reason: reasonOf(error) }, 'Redis is away');
-    this.#firstFailure = false;
+    const reason = reasonOf(error);
+    if (reason !== this.#reason) this.#options.logger.error({ reason }, 'Redis is away');
+    this.#reason = reason;
     if (!this.#up) return;
     this.#up = false;
     void this.#probe();

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Evaluation } from '../run/evaluation.js';
 import type { ResponseRecord, ScoreRecord, TimeRecord } from '../run/records.js';
-import { isTruncated, type Progressed, type SelectionRule, select } from '../run/selection.js';
+import { asked, isTruncated, type Progressed, type SelectionRule, select } from '../run/selection.js';
 import type { BootstrapOptions } from '../statistics/bootstrap.js';
 import type { ResponseStep } from '../steps/response-steps.js';
 import type { BenchProblem } from '../suites/suite.js';
@@ -141,12 +141,10 @@ async function readCases(
   return { cases: inOrder(cases), studies: inOrder(studies) };
 }
 
-function countedProblems(
-  { problems, responses, checks, located }: Records,
-  { stepsOf }: EvaluationRule,
-  examined: ReadonlySet<string>,
-): Counted[] {
-  return problems.flatMap((problem): Counted[] => {
+function countedProblems(records: Records, rule: EvaluationRule, examined: ReadonlySet<string>): Counted[] {
+  const { responses, checks, located } = records;
+  // Shards may have written more than was needed.
+  return asked(records.problems, records, rule).flatMap((problem): Counted[] => {
     const { id, subset } = problem;
     const response = responses.get(id);
     if (!response) return [];
@@ -159,7 +157,7 @@ function countedProblems(
         rejected: response.finish === 'rejected',
         check: checks.get(id) ?? null,
         located: (isExamined && located.get(id)) || null,
-        steps: isExamined ? stepsOf(problem, response) : [],
+        steps: isExamined ? rule.stepsOf(problem, response) : [],
       },
     ];
   });

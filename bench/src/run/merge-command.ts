@@ -18,7 +18,7 @@ import {
   readRun,
   sampleKey,
 } from './run-folder.js';
-import { isLeftOut, scoredIn, select } from './selection.js';
+import { askedIn, isLeftOut, scoredIn, select } from './selection.js';
 import { inShard, type RunSettings, WHOLE } from './settings.js';
 import { printSummary } from './summary.js';
 
@@ -109,7 +109,7 @@ function checkComplete({ folder, settings, problems }: ShardRun, records: RunRec
   const mine = inShard(problems, settings.shard);
   const incomplete = (what: string, id: string): UsageError =>
     new UsageError(`${folder}: ${what} ${id}; complete this run first`);
-  for (const { id } of mine) {
+  for (const { id } of askedIn(suite, mine, records, settings)) {
     const response = records.responses.get(id);
     if (!response) throw incomplete('has no response to', id);
     if (!isLeftOut(response) && !judged.has(id)) throw incomplete('has not checked', id);

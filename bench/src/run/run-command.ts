@@ -17,7 +17,7 @@ import { thisMachine } from '../markdown-table.js';
 import type { Measure } from '../measures/measure.js';
 import { samplesNeeded } from '../measures/measure.js';
 import { withSubstitutes } from '../measures/parse-measure.js';
-import type { BenchProblem, Suite } from '../suites/suite.js';
+import { type BenchProblem, comesLabelled, type Suite } from '../suites/suite.js';
 import { createSuites, suites } from '../suites/suites.js';
 import { type ClaimSource, readClaimSource } from './claim-source.js';
 import { commandLine } from './command-line.js';
@@ -45,7 +45,9 @@ export function runCommand(): Command {
 Measures:
   ${MEASURE_NAMES}
   settings follow a colon: adversarial:block=8,window=64 random:samples=40,sigma=1e-2
-  by default ${DEFAULT_MEASURES}
+  by default ${DEFAULT_MEASURES};
+  self_consistency only with --score all, the table it is in; processbench without graph and self_consistency, which draw
+  further responses
   ccp, token_sar and graph use a named substitute if their model is not given
 
 All results are written line by line to --out; after an interruption, the same command continues. Sampling depends on
@@ -176,13 +178,22 @@ async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptio
 /** Problems of suites that make them. */
 const TASKS = 1000;
 
-/** @throws UsageError for a measure of final answers where there are none */
+/**
+ * Without `--measures` those that make a table. Further responses are drawn for no other, and none to responses that
+ * others wrote.
+ * @throws UsageError for a measure of final answers where there are none
+ */
 function askedMeasures({ name, judged }: Suite, options: RunOptions): Measure[] {
   const asked = options.measures ?? options.methods;
-  if (judged === 'answer') return asked ?? measures(DEFAULT_MEASURES);
   const ofAnswers = ({ kind }: Measure): boolean => kind === 'self_consistency';
-  if (!asked) return measures(DEFAULT_MEASURES).filter((measure) => !ofAnswers(measure));
-  const odd = asked.find(ofAnswers);
+  if (!asked) {
+    const hasTable = (measure: Measure): boolean =>
+      (judged === 'answer' && options.score === 'all') || !ofAnswers(measure);
+    return measures(DEFAULT_MEASURES).filter(
+      (measure) => hasTable(measure) && !(comesLabelled(name) && 'samples' in measure),
+    );
+  }
+  const odd = judged === 'claims' ? asked.find(ofAnswers) : undefined;
   if (!odd) return asked;
   throw new UsageError(`--measures: ${odd.name} compares final answers, but ${name} has none`);
 }

@@ -108,7 +108,7 @@ export function addRunOptions(command: Command): Command {
     )
     .option(
       '--per-subset <number>',
-      'score at most this many wrong responses per subset, the first ones',
+      'number of wrong responses per subset; no more are written once each subset has them',
       integer(1, 1e6),
     )
     .addOption(

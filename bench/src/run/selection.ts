@@ -29,6 +29,46 @@ export interface Selection {
 }
 
 /**
+ * The problems that are asked: all, or with a limit of wrong responses the first ones of each subset, up to the response
+ * that completes it, and the right ones that are scored. What is not known yet counts as if it could complete the subset,
+ * so that a problem that is asked now is asked whatever comes out.
+ */
+export function asked(
+  problems: readonly BenchProblem[],
+  known: Progressed,
+  { scored, perSubset }: SelectionRule,
+): BenchProblem[] {
+  if (perSubset === null || scored === 'all') return [...problems];
+  const rightWanted = scored === 'wrong' ? 0 : scored;
+  const found = new Map<string, { wrong: number; right: number; pending: number }>();
+  return problems.filter((problem) => {
+    const { id, subset } = problem;
+    const counts = found.get(subset) ?? { wrong: 0, right: 0, pending: 0 };
+    found.set(subset, counts);
+    const { wrong, right, pending } = counts;
+    if (wrong + pending >= perSubset && right + pending >= rightWanted) return false;
+    const outcome = outcomeOf(id, known);
+    if (outcome !== null) counts[outcome] += 1;
+    return true;
+  });
+}
+
+/** `null` for what is in no table: a response that was cut off, or a wrong one without a first wrong step. */
+function outcomeOf(
+  id: string,
+  { responses, checks, located }: Progressed,
+): 'right' | 'wrong' | 'pending' | null {
+  const response = responses.get(id);
+  if (response && isLeftOut(response)) return null;
+  const check = checks.get(id);
+  if (!response || !check) return 'pending';
+  if (check.correct) return 'right';
+  const place = located.get(id);
+  if (!place) return 'pending';
+  return place.span ? 'wrong' : null;
+}
+
+/**
  * Follows from the problems' order and what is known of each, not from the order in which that came to be known.
  */
 export function select(
@@ -84,6 +124,15 @@ export function selectClaimed(problems: readonly BenchProblem[], { claims }: Cla
 /** Whether a claim counts: it is supported or not, and its words are in the response. */
 export const isLabelled = ({ spans, supported }: ClaimsRecord['claims'][number]): boolean =>
   supported !== null && spans.length > 0;
+
+/** The problems of a run that are asked: all where claims are judged, since only answers are limited. */
+export const askedIn = (
+  { judged }: Pick<Suite, 'judged'>,
+  problems: readonly BenchProblem[],
+  known: Progressed,
+  { score, perSubset }: Pick<RunSettings, 'score' | 'perSubset'>,
+): BenchProblem[] =>
+  judged === 'claims' ? [...problems] : asked(problems, known, { scored: score, perSubset });
 
 /** The responses of a run that are scored. */
 export const scoredIn = (

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CheckRecord, LocatedRecord, ResponseRecord } from '#bench/run/records.js';
-import { select } from '#bench/run/selection.js';
+import { asked, select } from '#bench/run/selection.js';
 
 /** Right, wrong and not looked at, wrong where one knows, wrong and nobody knows where, empty, cut off, not answered. */
 type State = 'right' | 'wrong' | 'located' | 'rejected' | 'empty' | 'cut' | 'open';
@@ -59,5 +59,39 @@ describe('select', () => {
     expect(selected(states, 'wrong', null).scored).toEqual(['p1']);
     expect(selected(states, 1, null).scored).toEqual(['p0', 'p1', 'p3']);
     expect(selected(states, 'all', null).scored).toEqual(['p0', 'p1', 'p2', 'p3', 'p4', 'p5']);
+  });
+});
+
+const askedOf = (states: readonly State[], scored: 'wrong' | 'all' | number, perSubset: number | null) => {
+  const { problems, records } = known(states);
+  return asked(problems, records, { scored, perSubset }).map(({ id }) => id);
+};
+
+describe('asked', () => {
+  it('asks all without a limit, or where all are scored', () => {
+    const states: State[] = ['located', 'open', 'open', 'right', 'open'];
+    expect(askedOf(states, 'wrong', null)).toHaveLength(5);
+    expect(askedOf(states, 'all', 1)).toHaveLength(5);
+  });
+
+  it('asks no more than each subset needs whatever comes out', () => {
+    const open: State[] = Array.from({ length: 10 }, () => 'open');
+    expect(askedOf(open, 'wrong', 2)).toEqual(['p0', 'p1', 'p2', 'p3']);
+    // One of the even ones is right, one of the odd ones was cut off, one has no first wrong step.
+    expect(askedOf(['right', 'cut', 'wrong', 'rejected', ...open.slice(4)], 'wrong', 2)).toEqual([
+      'p0',
+      'p1',
+      'p2',
+      'p3',
+      'p4',
+      'p5',
+      'p7',
+    ]);
+    expect(askedOf(['located', 'located', ...open.slice(2)], 'wrong', 1)).toEqual(['p0', 'p1']);
+  });
+
+  it('goes on for the right ones that are scored', () => {
+    const states: State[] = ['located', 'located', 'right', 'located', 'open', 'open', 'open', 'open'];
+    expect(askedOf(states, 1, 1)).toEqual(['p0', 'p1', 'p2', 'p3', 'p5']);
   });
 });

@@ -6,10 +6,12 @@ import { encodeGiven, promptOf } from '../prompt.js';
 import type { ResponseRecord } from '../records.js';
 import type { Run } from '../run-context.js';
 import { seedOf } from '../seeds.js';
+import { askedIn } from '../selection.js';
 
-/** A response to each problem: a new one, or the one that came with it. */
+/** A response to each problem that is asked: a new one, or the one that came with it. */
 export async function generateResponses(run: Run): Promise<void> {
-  const { problems, records, streams, signal } = run;
+  const { records, streams, signal } = run;
+  const problems = askedIn(run.suite, run.problems, records, run.settings);
   const missing = problems.filter(({ id }) => !records.responses.has(id));
   await each(
     'generate',

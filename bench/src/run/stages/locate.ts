@@ -7,29 +7,27 @@ import { isLeftOut, select } from '../selection.js';
 
 /**
  * The first wrong step of each wrong response, as many as each subset needs: a judge is asked no more often than that.
+ * Where it finds none, others are looked at the next time.
  * Where a program tells, of right responses too: a right answer can follow a wrong step.
  */
 export async function locateSteps(run: Run): Promise<void> {
   const { problems, records, settings, signal } = run;
   const rule = { scored: settings.score, perSubset: settings.perSubset };
-  for (;;) {
-    const { next } = select(problems, records, rule);
-    if (next.length === 0) break;
-    const options = { done: records.located.size, signal };
-    await each(
-      'locate',
-      next,
-      async (problem) => void records.located.add(await locate(run, problem)),
-      options,
-    );
-  }
+  const { next } = select(problems, records, rule);
+  const options = { done: records.located.size, signal };
+  await each(
+    'locate',
+    next,
+    async (problem) => void records.located.add(await locate(run, problem)),
+    options,
+  );
   if (run.suite.toldBy !== 'program') return;
   for (const problem of problems) {
     const { id } = problem;
     const [response, check] = [records.responses.get(id), records.checks.get(id)];
-    if (!response || !check || isLeftOut(response) || !check.correct) continue;
+    if (!response || !check?.correct || isLeftOut(response) || records.located.has(id)) continue;
     const span = run.suite.locate(problem, textOf(response));
-    if (span && !records.located.has(id)) records.located.add({ id, span: [...span], by: 'program' });
+    if (span) records.located.add({ id, span: [...span], by: 'program' });
   }
 }
 

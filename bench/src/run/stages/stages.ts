@@ -26,7 +26,27 @@ const LEFT_OUT: Readonly<Record<Suite['judged'], readonly StageName[]>> = {
   claims: ['check', 'locate'],
 };
 
+/** They take turns until every subset has its wrong responses. */
+const IN_TURNS: readonly StageName[] = ['generate', 'check', 'locate'];
+
 export async function runStages(run: Run, stages: readonly StageName[]): Promise<void> {
+  const { responses, checks, located } = run.records;
+  const known = (): number => responses.size + checks.size + located.size;
+  let before: number;
+  do {
+    before = known();
+    await work(
+      run,
+      stages.filter((stage) => IN_TURNS.includes(stage)),
+    );
+  } while (known() > before);
+  await work(
+    run,
+    stages.filter((stage) => !IN_TURNS.includes(stage)),
+  );
+}
+
+async function work(run: Run, stages: readonly StageName[]): Promise<void> {
   for (const stage of STAGES) {
     if (stage === 'evaluate' || LEFT_OUT[run.suite.judged].includes(stage)) continue;
     if (stages.includes(stage)) await WORK[stage](run);

@@ -5,6 +5,7 @@ type Load = () => Promise<Command>;
 /** The commands of each group by name. A command's modules are loaded when it is needed. */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
   'Evaluation:': {
+    plan: async () => (await import('./run/plan/plan-command.js')).planCommand(),
     run: async () => (await import('./run/run-command.js')).runCommand(),
     merge: async () => (await import('./run/merge-command.js')).mergeCommand(),
     report: async () => (await import('./report/report-command.js')).reportCommand(),

@@ -33,14 +33,30 @@ export class Ledger<T extends object> {
   ): Promise<Ledger<T>> {
     const ledger = new Ledger(file, schema, keyOf);
     if (file === null || !existsSync(file)) return ledger;
+    truncateSync(file, await ledger.#read(file));
+    return ledger;
+  }
+
+  /** What is there of a run that another process may be writing: its file is left as it is, and nothing is added to it. */
+  static async peek<T extends object>(
+    file: string,
+    schema: z.ZodType<T>,
+    keyOf: (result: T) => string | number,
+  ): Promise<Ledger<T>> {
+    const ledger = new Ledger(null, schema, keyOf);
+    if (existsSync(file)) await ledger.#read(file);
+    return ledger;
+  }
+
+  /** @returns bytes of whole lines */
+  async #read(file: string): Promise<number> {
     let whole = 0;
     for await (const { text, line, end } of readLines(file)) {
-      const result = parseJsonText(text, schema, `${file}: line ${line}`);
-      ledger.#results.set(keyOf(result), result);
+      const result = parseJsonText(text, this.#schema, `${file}: line ${line}`);
+      this.#results.set(this.#keyOf(result), result);
       whole = end;
     }
-    truncateSync(file, whole);
-    return ledger;
+    return whole;
   }
 
   get(key: string | number): T | undefined {
@@ -152,12 +168,20 @@ export function claimFolder(
   const open = late.filter((name) => name in mine !== name in other);
   const both = (all: object) =>
     Object.fromEntries(Object.entries(all).filter(([name]) => !open.includes(name)));
-  const differing = differingSetting(both(mine), both(other));
-  if (differing === null) {
-    const isNews = open.some((name) => name in mine);
-    if (isNews) writeWhole(file, `${JSON.stringify({ ...other, ...mine }, null, 2)}\n`);
-    return isNews;
-  }
+  refuseOther(folder, both(mine), both(other));
+  const isNews = open.some((name) => name in mine);
+  if (isNews) writeWhole(file, `${JSON.stringify({ ...other, ...mine }, null, 2)}\n`);
+  return isNews;
+}
+
+/** @throws UsageError that names the first setting that differs from those of the run that is there */
+export function refuseOther(
+  folder: string,
+  mine: Readonly<Record<string, unknown>>,
+  other: Readonly<Record<string, unknown>>,
+): void {
+  const differing = differingSetting(mine, other);
+  if (differing === null) return;
   const [was, is] = [other, mine].map((all) => JSON.stringify(all[differing]));
   throw new UsageError(`--out: ${folder} contains a run with another ${differing}: ${was}, not ${is}`);
 }

@@ -3,9 +3,11 @@ import { Endpoint } from '../judge/endpoint.js';
 import { endpointJudge, type Judge } from '../judge/judge.js';
 import { PROMPTS_VERSION } from '../judge/prompts.js';
 import { suites } from '../suites/suites.js';
+import type { Run } from './run-context.js';
 import type { RunRecords } from './run-folder.js';
 import type { RunOptions } from './run-options.js';
 import type { RunSettings } from './settings.js';
+import type { StageName } from './stage-names.js';
 import { needsJudge } from './stages/locate.js';
 
 /**
@@ -31,6 +33,18 @@ export function judgeSettings(options: RunOptions): RunSettings['judge'] {
   if (options.check === 'judge' && stages.includes('check') && toldBy !== 'labels')
     throw new UsageError('--judge: is required with --check judge');
   return null;
+}
+
+/** Whether a judge is asked in a stage; not where the suite, a program or a file tells. */
+export function asksJudge(
+  { suite, settings, claims }: Pick<Run, 'suite' | 'settings' | 'claims'>,
+  stage: StageName,
+): boolean {
+  if (stage === 'claims') return claims?.by !== 'file';
+  if (suite.toldBy === 'labels') return false;
+  return (
+    (stage === 'check' && settings.check === 'judge') || (stage === 'locate' && suite.toldBy === 'judge')
+  );
 }
 
 /** The judge that was asked for, whose answers are kept in the folder of the run; `null` without one. */

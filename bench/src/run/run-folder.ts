@@ -9,6 +9,7 @@ import {
   differingSetting,
   Ledger,
   readResults,
+  refuseOther,
   SETTINGS_FILE,
   toLine,
   writeWhole,
@@ -50,19 +51,31 @@ const scoredSchema = z.object({ id: z.string() });
 const judgedSchema = answerSchema.extend({ key: z.string() });
 
 /** What a run has found out so far, each in a file of the folder. */
-export type RunRecords = Awaited<ReturnType<typeof openRecords>>;
+export type RunRecords = Awaited<ReturnType<typeof records>>;
 
-export async function openRecords(folder: string) {
+export const openRecords = (folder: string) => records((...ledger) => Ledger.open(...ledger), folder);
+
+/** The same of a folder that another process may be writing to; of one that is not there it is empty. */
+export const peekRecords = (folder: string): Promise<RunRecords> =>
+  records((...ledger) => Ledger.peek(...ledger), folder);
+
+type OpenLedger = <T extends object>(
+  file: string,
+  schema: z.ZodType<T>,
+  keyOf: (result: T) => string | number,
+) => Promise<Ledger<T>>;
+
+async function records(open: OpenLedger, folder: string) {
   const file = (name: keyof typeof RESULT_FILES): string => join(folder, RESULT_FILES[name]);
   return {
-    responses: await Ledger.open(file('responses'), responseSchema, byId),
-    checks: await Ledger.open(file('checks'), checkSchema, byId),
-    located: await Ledger.open(file('located'), locatedSchema, byId),
-    claims: await Ledger.open(file('claims'), claimsSchema, byId),
-    samples: await Ledger.open(file('samples'), sampleSchema, sampleKey),
-    scored: await Ledger.open(file('scores'), scoredSchema, byId),
-    times: await Ledger.open(file('times'), timeSchema, byId),
-    judge: await Ledger.open(file('judge'), judgedSchema, ({ key }) => key),
+    responses: await open(file('responses'), responseSchema, byId),
+    checks: await open(file('checks'), checkSchema, byId),
+    located: await open(file('located'), locatedSchema, byId),
+    claims: await open(file('claims'), claimsSchema, byId),
+    samples: await open(file('samples'), sampleSchema, sampleKey),
+    scored: await open(file('scores'), scoredSchema, byId),
+    times: await open(file('times'), timeSchema, byId),
+    judge: await open(file('judge'), judgedSchema, ({ key }) => key),
   };
 }
 
@@ -95,6 +108,18 @@ export const inOrder = (settings: RunSettings): RunSettings => ({
   ...settings,
   measures: settings.measures.toSorted(),
 });
+
+/**
+ * The same without writing anything. Judge and claims may come late, so that they are not compared.
+ * @throws UsageError as {@link claimRun}
+ */
+export function settingsIn(folder: string, asked: RunSettings): RunSettings {
+  const settings = inTheirOrder(folder, asked);
+  if (!existsSync(join(folder, SETTINGS_FILE))) return settings;
+  const [mine, there] = [settings, readSettings(folder)].map(({ judge: _, claims: __, ...rest }) => rest);
+  refuseOther(folder, mine!, there!);
+  return settings;
+}
 
 function inTheirOrder(folder: string, settings: RunSettings): RunSettings {
   if (!existsSync(join(folder, SETTINGS_FILE))) return settings;

@@ -47,6 +47,7 @@ export interface RunOptions {
   readonly shard?: Shard;
   readonly streams: number;
   readonly time: number;
+  readonly yes?: boolean;
   readonly json?: boolean;
 }
 

@@ -4,6 +4,7 @@ import { graphUncertainty } from '#bench/baselines/graph.js';
 import { lexicalEmbeddings } from '#bench/baselines/lexical.js';
 import { stepMode } from '#bench/run/run-context.js';
 import { segmentText } from '#src/index.js';
+import { afterPlan } from '../../support/bench-plan.js';
 import { flinch, jsonLines, useFolder } from '../../support/cli.js';
 
 const folder = useFolder();
@@ -15,7 +16,7 @@ describe('Graph Uncertainty in a run', () => {
       ...['bench', 'run', '--suite', 'tasks', '--limit', '4', '--seed', '7', '--temperature', '0.5'],
       ...['--measures', MEASURE, '--score', 'all', '--out', folder.path('graph')],
     ]);
-    expect([code, stderr]).toEqual([0, '']);
+    expect([code, afterPlan(stderr)]).toEqual([0, '']);
     const read = <T>(file: string, schema: z.ZodType<T>): T[] =>
       jsonLines(folder.read(`graph/${file}.jsonl`)).map((line) => schema.parse(line));
     const responses = read('responses', z.object({ id: z.string(), tokenTexts: z.array(z.string()) }));

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type Evaluation, evaluationSchema } from '#bench/run/evaluation.js';
+import { afterPlan } from '../../support/bench-plan.js';
 import { flinch, jsonLines, start, useFolder } from '../../support/cli.js';
 
 const folder = useFolder();
@@ -43,7 +44,7 @@ async function killAt(records: number, name: string): Promise<void> {
 describe('flinch bench run', () => {
   it('evaluates what the tasks come to', { timeout: 300_000 }, async () => {
     const { code, stdout, stderr } = await run('whole', '--json');
-    expect(stderr).toBe('');
+    expect(afterPlan(stderr)).toBe('');
     expect(code).toBe(0);
     const evaluation = evaluationOf('whole');
     const [counts] = evaluation.counts;
@@ -88,7 +89,7 @@ describe('flinch bench run', () => {
     const points = Array.from({ length: 10 }, () => Math.floor(Math.random() * total)).sort((a, b) => a - b);
     for (const records of points) await killAt(records, 'killed');
     const { code, stderr } = await run('killed');
-    expect([code, stderr], `killed at ${points}`).toEqual([0, '']);
+    expect([code, afterPlan(stderr)], `killed at ${points}`).toEqual([0, '']);
     expect(evaluationOf('killed'), `killed at ${points}`).toEqual(evaluationOf('whole'));
     expect(recordsIn('killed')).toBe(total);
   });
@@ -151,7 +152,7 @@ describe('flinch bench run', () => {
   it('goes on with the same measures in another order', { timeout: 120_000 }, async () => {
     const before = evaluationOf('whole');
     const { code, stderr } = await run('whole', '--measures', 'self_consistency:samples=1,nll,adversarial');
-    expect([code, stderr]).toEqual([0, '']);
+    expect([code, afterPlan(stderr)]).toEqual([0, '']);
     expect(evaluationOf('whole')).toEqual(before);
   });
 
@@ -217,7 +218,7 @@ describe('flinch bench run', () => {
     while (child.exitCode === null && recordsIn('interrupted') < 3) await setTimeout(5);
     child.kill('SIGINT');
     const { code, stderr } = await finished;
-    expect([code, stderr]).toEqual([130, 'flinch: interrupted; the same command continues\n']);
+    expect([code, afterPlan(stderr)]).toEqual([130, 'flinch: interrupted; the same command continues\n']);
     expect(existsSync(folder.path('interrupted/.run.lock'))).toBe(false);
   });
 

@@ -1,0 +1,33 @@
+import { Command } from 'commander';
+import { runOf, withPrepared } from '../prepare.js';
+import { peekRecords, settingsIn } from '../run-folder.js';
+import { addRunOptions, type RunOptions } from '../run-options.js';
+import { formatPlan, planRun } from './plan.js';
+
+export function planCommand(): Command {
+  const command = new Command('plan').description(
+    'Say what flinch bench run with the same options would do, by stage, with time and memory.',
+  );
+  return addRunOptions(command)
+    .addHelpText(
+      'after',
+      `
+Counts what is left to do in --out, and measures the speed by a few short responses, which are thrown away. Writes nothing.
+Numbers that depend on what the model answers are expectations, with their bounds in brackets.
+
+Examples:
+  $ flinch bench plan --suite tasks --limit 400 --out /tmp/tasks
+  $ flinch bench plan --suite math --model ./Llama-3.1-8B-Instruct --per-subset 50 --out /tmp/math \\
+      --judge https://api.example.com/v1 --judge-model large`,
+    )
+    .action(plan);
+}
+
+const plan = (options: RunOptions): Promise<void> =>
+  withPrepared(options, 'nothing was written', async (prepared, { interrupt }) => {
+    const settings = settingsIn(options.out, prepared.settings);
+    const records = await peekRecords(options.out);
+    const run = runOf(prepared, settings, options, { records, judge: null, signal: interrupt.signal });
+    const planned = await planRun(run, options.stages);
+    process.stdout.write(`${options.json ? JSON.stringify(planned) : formatPlan(planned)}\n`);
+  });

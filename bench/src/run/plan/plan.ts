@@ -1,0 +1,152 @@
+import { formatBytes, formatDevices } from 'flinch/internals';
+import { samplesNeeded } from '../../measures/measure.js';
+import { asksJudge } from '../judging.js';
+import type { Run } from '../run-context.js';
+import { askedIn } from '../selection.js';
+import type { StageName } from '../stage-names.js';
+import { plannedMemory } from './memory.js';
+import { expectedWrong, plannedWork, type StageWork } from './planned-work.js';
+import { measureSpeed, type Speed } from './speed.js';
+
+/** What a run is going to do. */
+export interface Plan {
+  readonly suite: string;
+  readonly problems: number;
+  readonly model: string;
+  readonly device: string;
+  readonly stages: readonly PlannedStage[];
+  /** Of all stages, without the judge's time. */
+  readonly seconds: number;
+  /** Bytes. */
+  readonly memory: number;
+  /** The share of answers that is supposed to be wrong. */
+  readonly wrong: number;
+  readonly speed: Speed;
+}
+
+export interface PlannedStage extends StageWork {
+  /** For what is expected; `null` where a judge decides, whose speed is not known. */
+  readonly seconds: number | null;
+  /** Whether a judge is asked, and not a program or labels. */
+  readonly judged: boolean;
+}
+
+/** Counts what is left to do, and measures how fast that goes: a few seconds with a small model. */
+export async function planRun(run: Run, stages: readonly StageName[]): Promise<Plan> {
+  const { engine, suite, problems, records, settings } = run;
+  const work = plannedWork(run, stages);
+  const left = (...names: readonly StageName[]): number =>
+    work.filter(({ stage }) => names.includes(stage)).reduce((sum, { most }) => sum + most, 0);
+  const asked = askedIn(suite, problems, records, settings).filter(({ id }) => !records.responses.has(id));
+  const [first] = asked.length > 0 ? asked : problems;
+  // Responses that come with a suite are read.
+  const writes = left('sample', 'time') > 0 || (left('generate') > 0 && !first?.given);
+  const speed = await measureSpeed(run, asked, { writes, scores: left('score', 'time') > 0 });
+  const planned = work.map((one) => plannedStage(run, one, speed));
+  return {
+    suite: suite.name,
+    problems: problems.length,
+    model: engine.checkpoint.name,
+    device: formatDevices(engine),
+    stages: planned,
+    seconds: planned.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0),
+    memory: await plannedMemory(run, {
+      positions: Math.min(engine.contextLength, speed.promptTokens + speed.responseTokens),
+      writing: writes ? left('generate', 'sample', 'time') : 0,
+      scoring: left('score', 'time'),
+    }),
+    wrong: expectedWrong(run),
+    speed,
+  };
+}
+
+function plannedStage(run: Run, work: StageWork, speed: Speed): PlannedStage {
+  const { responseTokens, written, score } = speed;
+  const response = written === null ? 0 : responseTokens / written;
+  const seconds: Readonly<Record<StageWork['stage'], number>> = {
+    generate: run.problems[0]?.given ? 0 : work.expected * response,
+    check: 0,
+    locate: 0,
+    claims: 0,
+    sample: work.expected * response,
+    score: work.expected * (score ?? 0),
+    // The first one twice, for its sessions are opened.
+    time:
+      work.expected === 0
+        ? 0
+        : (work.expected + 1) * ((1 + samplesNeeded(run.measures)) * response + (score ?? 0)),
+  };
+  const judged = asksJudge(run, work.stage);
+  return { ...work, judged, seconds: judged ? null : seconds[work.stage] };
+}
+
+const WORDS: Readonly<Record<StageWork['stage'], string>> = {
+  generate: 'responses',
+  check: 'final answers',
+  locate: 'first wrong steps',
+  claims: 'responses with claims',
+  sample: 'further responses',
+  score: 'responses',
+  time: 'responses',
+};
+
+/** For people; ends without a newline. */
+export function formatPlan({
+  suite,
+  problems,
+  model,
+  device,
+  stages,
+  seconds,
+  memory,
+  wrong,
+  speed,
+}: Plan): string {
+  const rows = stages.map((stage) => [stage.stage, countOf(stage), timeOf(stage)]);
+  const widths = [0, 1].map((column) => Math.max(0, ...rows.map((row) => row[column]!.length)));
+  const lines = rows.map((row) =>
+    `  ${row[0]!.padEnd(widths[0]!)}  ${row[1]!.padEnd(widths[1]!)}  ${row[2]}`.trimEnd(),
+  );
+  const judge = stages.some(({ judged }) => judged) ? ', without the judge' : '';
+  const rates = [
+    ...(speed.written === null ? [] : [`${perSecond(speed.written)} tokens a second written`]),
+    ...(speed.score === null ? [] : [`${formatDuration(speed.score)} to score a response`]),
+  ];
+  const guesses = [
+    ...(stages.some(({ least, most }) => least < most)
+      ? [`${Math.round(100 * wrong)} % of the answers are wrong`]
+      : []),
+    ...(rates.length === 0 || speed.lengthKnown ? [] : [`a response has ${speed.responseTokens} tokens`]),
+  ];
+  return [
+    `plan: ${problems} problems of ${suite}, ${model} on ${device}`,
+    ...(lines.length > 0 ? lines : ['  nothing is left to do']),
+    `  about ${formatDuration(seconds)}${judge}, ${formatBytes(memory)} of memory`,
+    ...(rates.length > 0 ? [`  measured: ${rates.join(', ')}`] : []),
+    ...(guesses.length > 0 ? [`  supposed: ${guesses.join(', ')}`] : []),
+  ].join('\n');
+}
+
+function countOf({ stage, done, least, most, expected }: StageWork): string {
+  const range = least === most ? '' : ` (${least} to ${most})`;
+  return `${expected} ${WORDS[stage]}${range}${done > 0 ? `, ${done} done` : ''}`;
+}
+
+function timeOf({ seconds, judged }: PlannedStage): string {
+  if (judged) return 'asks the judge';
+  return seconds === null || seconds === 0 ? '' : formatDuration(seconds);
+}
+
+const perSecond = (rate: number): string => (rate < 10 ? rate.toPrecision(2) : rate.toFixed(0));
+
+/** Two digits, in the largest unit of which there is one. */
+export function formatDuration(seconds: number): string {
+  const units = [
+    ['days', 86_400],
+    ['h', 3600],
+    ['min', 60],
+  ] as const;
+  const [unit, size] = units.find(([, size]) => seconds >= size) ?? ['s', 1];
+  const value = seconds / size;
+  return `${value < 10 ? value.toFixed(1) : value.toFixed(0)} ${unit}`;
+}

@@ -1,0 +1,152 @@
+import { samplesNeeded } from '../../measures/measure.js';
+import { responseText } from '../../suites/processbench.js';
+import type { BenchProblem } from '../../suites/suite.js';
+import type { CheckRecord, ClaimsRecord, LocatedRecord, ResponseRecord } from '../records.js';
+import type { Run } from '../run-context.js';
+import { sampleKey } from '../run-folder.js';
+import { askedIn, type ClaimsKnown, isLeftOut, type Progressed, scoredIn, select } from '../selection.js';
+import { STAGES, type StageName } from '../stage-names.js';
+
+/** What a stage has to do: problems, for `sample` further responses. */
+export interface StageWork {
+  readonly stage: Exclude<StageName, 'evaluate'>;
+  readonly done: number;
+  /** What is left, whatever comes out. */
+  readonly least: number;
+  readonly most: number;
+  /** What is left if as many responses are wrong as {@link expectedWrong} says. */
+  readonly expected: number;
+}
+
+type PlannedRun = Pick<Run, 'suite' | 'problems' | 'settings' | 'records' | 'measures' | 'timed'>;
+
+/**
+ * What is left to do of each stage. What is not known yet is made up, and goes through the same selection as what is
+ * found out: a plan counts by the code that the run itself goes by.
+ */
+export function plannedWork(run: PlannedRun, stages: readonly StageName[]): StageWork[] {
+  const outcomes: Outcome[] = [
+    () => 'right',
+    () => 'wrong',
+    ...(run.suite.toldBy === 'judge' ? [(): 'unplaced' => 'unplaced'] : []),
+  ];
+  const counts = outcomes.map((outcome) => leftToDo(run, stages, outcome));
+  const expected = leftToDo(run, stages, evenly(expectedWrong(run)));
+  const { responses, checks, located, claims, samples, scored, times } = run.records;
+  const done = {
+    ...{ generate: responses.size, check: checks.size, locate: located.size, claims: claims.size },
+    ...{ sample: samples.size, score: scored.size, time: times.size },
+  };
+  return STAGES.flatMap((stage): StageWork[] => {
+    if (stage === 'evaluate' || !stages.includes(stage)) return [];
+    const all = [...counts, expected].map((count) => count[stage]);
+    const [least, most] = [Math.min(...all), Math.max(...all)];
+    if (most === 0 && done[stage] === 0) return [];
+    return [{ stage, done: done[stage], least, most, expected: expected[stage] }];
+  });
+}
+
+/** What comes out of a problem that has not been asked. */
+type Outcome = (problem: BenchProblem) => 'right' | 'wrong' | 'unplaced';
+
+/** Checked answers that say something about those to come. */
+const ENOUGH = 10;
+
+/** The share of answers that are wrong: as many as so far, or half of them. */
+export function expectedWrong({ records: { checks } }: Pick<Run, 'records'>): number {
+  if (checks.size < ENOUGH) return 0.5;
+  return [...checks.values()].filter(({ correct }) => !correct).length / checks.size;
+}
+
+/** That share of each subset, spread evenly. */
+function evenly(share: number): Outcome {
+  const seen = new Map<string, number>();
+  const known = new Map<string, 'right' | 'wrong'>();
+  return ({ id, subset }) => {
+    const before = known.get(id);
+    if (before) return before;
+    const n = seen.get(subset) ?? 0;
+    seen.set(subset, n + 1);
+    const outcome = Math.floor((n + 1) * share) > Math.floor(n * share) ? 'wrong' : 'right';
+    known.set(id, outcome);
+    return outcome;
+  };
+}
+
+function leftToDo(run: PlannedRun, stages: readonly StageName[], outcome: Outcome) {
+  const { suite, problems, settings, records, measures, timed } = run;
+  const known = supposed(run, stages, outcome);
+  const asked = askedIn(suite, problems, known, settings);
+  const whole = asked.filter(({ id }) => {
+    const response = known.responses.get(id);
+    return response && !isLeftOut(response);
+  });
+  const rule = { scored: settings.score, perSubset: settings.perSubset };
+  const scored = [...scoredIn(suite, problems, known, settings)];
+  const samples = scored.flatMap((id) =>
+    Array.from({ length: samplesNeeded(measures) }, (_, i) => sampleKey({ id, sample: i + 1 })),
+  );
+  const answers = suite.judged === 'answer';
+  const examined = answers ? [...select(problems, known, rule).examined] : [];
+  const left = <T>(items: readonly T[], isDone: (item: T) => boolean): number =>
+    items.filter((item) => !isDone(item)).length;
+  return {
+    generate: left(asked, ({ id }) => records.responses.has(id)),
+    check: answers ? left(whole, ({ id }) => records.checks.has(id)) : 0,
+    locate: left(examined, (id) => records.located.has(id)),
+    claims: answers ? 0 : left(whole, ({ id }) => records.claims.has(id)),
+    sample: left(samples, (key) => records.samples.has(key)),
+    score: left(scored, (id) => records.scored.has(id)),
+    time: left(scored.slice(0, timed), (id) => records.times.has(id)),
+  };
+}
+
+/** What is known, and of what the stages are going to find out what is supposed. */
+function supposed(
+  { suite, problems, records }: PlannedRun,
+  stages: readonly StageName[],
+  outcome: Outcome,
+): Progressed & ClaimsKnown {
+  const byId = new Map(problems.map((problem) => [problem.id, problem]));
+  const outcomeOf = (id: string): ReturnType<Outcome> => {
+    const problem = byId.get(id)!;
+    const { given } = problem;
+    const told = given && suite.check(problem, responseText(given));
+    return told ? (told.correct ? 'right' : 'wrong') : outcome(problem);
+  };
+  const orElse = <T>(
+    found: { readonly get: (id: string) => T | undefined },
+    stage: StageName,
+    made: (id: string) => T,
+  ) => ({
+    get: (id: string): T | undefined => found.get(id) ?? (stages.includes(stage) ? made(id) : undefined),
+  });
+  return {
+    responses: orElse(records.responses, 'generate', (id): ResponseRecord => ({ id, ...RESPONSE })),
+    checks: orElse(
+      records.checks,
+      'check',
+      (id): CheckRecord => ({
+        ...{ id, extracted: null, correct: outcomeOf(id) === 'right', by: 'rules' },
+      }),
+    ),
+    located: orElse(
+      records.located,
+      'locate',
+      (id): LocatedRecord => ({
+        ...{ id, by: suite.toldBy, span: outcomeOf(id) === 'unplaced' ? null : [0, 1] },
+      }),
+    ),
+    claims: orElse(
+      records.claims,
+      'claims',
+      (id): ClaimsRecord => ({
+        ...{ id, by: 'judge', claims: [{ claim: '', spans: [[0, 1]], supported: true }] },
+      }),
+    ),
+  };
+}
+
+const RESPONSE: Omit<ResponseRecord, 'id'> = {
+  ...{ subset: '', promptTokens: 1, tokenIds: [0], tokenTexts: ['x'], finish: 'stop', seconds: 0 },
+};

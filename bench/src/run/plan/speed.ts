@@ -1,0 +1,122 @@
+import { samplesNeeded } from '../../measures/measure.js';
+import { scoreMeasures } from '../../measures/score-measures.js';
+import type { BenchProblem } from '../../suites/suite.js';
+import { encodeGiven, promptOf } from '../prompt.js';
+import type { Run } from '../run-context.js';
+import { seedOf } from '../seeds.js';
+import { write } from '../stages/generate.js';
+
+/** How long the work of a run takes, as far as a few seconds can tell. */
+export interface Speed {
+  /** Of the prompt and the response of a problem. */
+  readonly promptTokens: number;
+  readonly responseTokens: number;
+  /** Whether the length of responses is known: from those that are there, or that ended. */
+  readonly lengthKnown: boolean;
+  /** Written in a second by all streams together; `null` where nothing is written. */
+  readonly written: number | null;
+  /** Seconds for one response by all measures, one after the other; `null` where nothing is scored. */
+  readonly score: number | null;
+}
+
+/** Tokens of a response that is written to measure the speed, and to see whether responses are short. */
+const WRITTEN = 128;
+const SCORED = 64;
+/** Responses that are written at once to measure the speed. */
+const STREAMS = 8;
+
+/**
+ * Writes the beginnings of a few responses and scores one, and throws them away.
+ * @param asked problems to which responses are going to be written
+ */
+export async function measureSpeed(
+  run: Run,
+  asked: readonly BenchProblem[],
+  { writes, scores }: { readonly writes: boolean; readonly scores: boolean },
+): Promise<Speed> {
+  const first = (asked[0] ?? run.problems[0])!;
+  const promptTokens = promptOf(run.engine.checkpoint, run.suite, first, run.settings.system).length;
+  const measured = writes ? await measureWriting(run, spread(asked, Math.min(STREAMS, run.streams))) : null;
+  const known = knownLength(run, asked) ?? measured?.length ?? null;
+  const room = Math.max(1, Math.min(run.settings.maxTokens, run.engine.contextLength - promptTokens));
+  const responseTokens = known ?? Math.ceil(room / 2);
+  return {
+    promptTokens,
+    responseTokens,
+    lengthKnown: known !== null,
+    written: measured?.tokensPerSecond ?? null,
+    score: scores ? await measureScoring(run, first, promptTokens, responseTokens) : null,
+  };
+}
+
+/** So many, from the whole list. */
+const spread = <T>(items: readonly T[], count: number): T[] =>
+  items.filter((_, i) => i % Math.ceil(items.length / count) === 0);
+
+async function measureWriting(run: Run, problems: readonly BenchProblem[]) {
+  const { temperature, seed, maxTokens } = run.settings;
+  const writeAll = (tokens: number) =>
+    Promise.all(
+      problems.map((problem) =>
+        write(run, problem, {
+          ...{ temperature, seed: seedOf(seed, problem.id), maxTokens: Math.min(tokens, maxTokens) },
+        }),
+      ),
+    );
+  await writeAll(1); // sessions open on first use
+  const start = performance.now();
+  const written = await writeAll(WRITTEN);
+  const seconds = (performance.now() - start) / 1000;
+  const tokens = written.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0);
+  const ended = written.filter(({ finish }) => finish === 'stop');
+  return {
+    tokensPerSecond: Math.max(1, tokens) / seconds,
+    // Where most end, the others are about to.
+    length: 2 * ended.length > written.length ? Math.ceil(tokens / written.length) : null,
+  };
+}
+
+/** Mean tokens of the responses that are there, or come with the problems. */
+function knownLength({ records, engine }: Run, asked: readonly BenchProblem[]): number | null {
+  const lengths = [...records.responses.values()].map(({ tokenIds }) => tokenIds.length);
+  if (lengths.length === 0) {
+    const given = asked.flatMap((problem) => problem.given ?? []);
+    for (const one of spread(given, STREAMS))
+      lengths.push(encodeGiven(engine.checkpoint, one)?.tokenIds.length ?? 0);
+  }
+  const sum = lengths.reduce((a, b) => a + b, 0);
+  return sum > 0 ? Math.ceil(sum / lengths.length) : null;
+}
+
+/** Scores a text of the first tokens of the prompt: which they are makes no difference. The time goes by positions. */
+async function measureScoring(
+  run: Run,
+  problem: BenchProblem,
+  promptTokens: number,
+  responseTokens: number,
+): Promise<number> {
+  const { engine, suite, settings, measures, encoders } = run;
+  const { checkpoint } = engine;
+  const promptIds = promptOf(checkpoint, suite, problem, settings.system);
+  const scored = async (tokens: number): Promise<number> => {
+    const tokenIds = Array.from({ length: tokens }, (_, i) => promptIds[i % promptIds.length]!);
+    const tokenTexts = tokenIds.map((_, i) => (i % 16 === 15 ? '.\n' : ' x'));
+    const sample = { text: tokenTexts.join(''), agrees: false, seconds: 0 };
+    const start = performance.now();
+    await scoreMeasures(
+      engine,
+      {
+        ...{ promptIds, question: problem.question, tokenIds, tokenTexts, stepMode: 'paragraph' },
+        steps: [[0, tokens]],
+        samples: Array.from({ length: samplesNeeded(measures) }, () => sample),
+      },
+      measures,
+      encoders,
+    );
+    return (performance.now() - start) / 1000;
+  };
+  const tokens = Math.max(1, Math.min(SCORED, responseTokens, engine.contextLength - promptTokens));
+  await scored(1); // sessions open on first use
+  const seconds = await scored(tokens);
+  return (seconds * (promptTokens + responseTokens)) / (promptTokens + tokens);
+}

@@ -1,0 +1,195 @@
+import { availableParallelism } from 'node:os';
+import {
+  Engine,
+  EngineError,
+  fingerprint,
+  formatDevices,
+  ModelError,
+  reportDevices,
+  UsageError,
+} from 'flinch/internals';
+import { defaultDataFolder, suiteFolder } from '../data/folder.js';
+import { type EncoderFolders, type OpenEncoders, openEncoders } from '../encoder/encoders.js';
+import { CONTROLS } from '../evaluate/case.js';
+import type { Judge } from '../judge/judge.js';
+import type { Measure } from '../measures/measure.js';
+import { samplesNeeded } from '../measures/measure.js';
+import { withSubstitutes } from '../measures/parse-measure.js';
+import { type BenchProblem, comesLabelled, type Suite } from '../suites/suite.js';
+import { createSuites, suites } from '../suites/suites.js';
+import { type ClaimSource, readClaimSource } from './claim-source.js';
+import { interruptible } from './interrupt.js';
+import { judgeSettings } from './judging.js';
+import { limited } from './problems.js';
+import { systemMessage } from './prompt.js';
+import type { Run } from './run-context.js';
+import type { RunRecords } from './run-folder.js';
+import { DEFAULT_MEASURES, measures, type RunOptions } from './run-options.js';
+import { digestOf, inShard, type RunSettings, SCORING, WHOLE } from './settings.js';
+
+/** A run that could begin: its models are open, its problems read, its options make sense. */
+export interface Prepared {
+  readonly engine: Engine;
+  readonly suite: Suite;
+  readonly problems: readonly BenchProblem[];
+  readonly measures: readonly Measure[];
+  readonly encoders: OpenEncoders;
+  readonly claims: ClaimSource | null;
+  readonly settings: RunSettings;
+}
+
+export interface Scope {
+  readonly interrupt: AbortController;
+  /** Done after the models are closed, when nothing is written any more. */
+  readonly atEnd: (close: () => Promise<void>) => void;
+}
+
+/** Opens what a run needs, and closes it. Everything that can be wrong is found out before a folder is touched. */
+export async function withPrepared(
+  options: RunOptions,
+  hint: string,
+  work: (prepared: Prepared, scope: Scope) => Promise<void>,
+): Promise<void> {
+  await interruptible(hint, async (interrupt) => {
+    const { model, device } = options;
+    checkStages(options);
+    const threads = availableParallelism();
+    // One writes or the other scores, never both at once.
+    const engine = await Engine.open(model, {
+      device,
+      maxStreams: options.streams,
+      decodeThreads: threads,
+      scoreThreads: threads,
+    });
+    const closing: (() => Promise<void>)[] = [() => engine.close()];
+    try {
+      await reportDevices(engine, device, ['decode', 'score']);
+      const encoders = await openEncoders(foldersOf(options), { threads, fault: namingOption });
+      closing.push(() => encoders.close());
+      const prepared = await prepare(engine, encoders, options);
+      await work(prepared, { interrupt, atEnd: (close) => closing.push(close) });
+    } finally {
+      for (const close of closing) await close();
+    }
+  });
+}
+
+/** The part of a run that is this shard's, with the measures in the order of the folder's settings. */
+export function runOf(
+  { engine, suite, problems, measures, encoders, claims }: Prepared,
+  settings: RunSettings,
+  options: RunOptions,
+  { records, judge, signal }: { records: RunRecords; judge: Judge | null; signal: AbortSignal },
+): Run {
+  const place = ({ name }: Measure): number => settings.measures.indexOf(name);
+  return {
+    engine,
+    suite,
+    problems: inShard(problems, settings.shard),
+    settings,
+    records,
+    measures: measures.toSorted((a, b) => place(a) - place(b)),
+    encoders,
+    judge,
+    claims,
+    streams: options.streams,
+    timed: options.time,
+    signal,
+  };
+}
+
+const foldersOf = ({ nli, crossEncoder, embedder }: RunOptions): EncoderFolders => ({
+  ...(nli !== undefined && { nli }),
+  ...(crossEncoder !== undefined && { similarity: crossEncoder }),
+  ...(embedder !== undefined && { sentence: embedder }),
+});
+
+const ENCODER_OPTIONS = { nli: '--nli', similarity: '--cross-encoder', sentence: '--embedder' } as const;
+
+const namingOption = (use: keyof EncoderFolders, cause: unknown): unknown =>
+  cause instanceof ModelError || cause instanceof EngineError
+    ? new UsageError(`${ENCODER_OPTIONS[use]}: ${cause.message}`, { cause })
+    : cause;
+
+/** What can be told before a model is opened. @throws UsageError */
+function checkStages(options: RunOptions): void {
+  const { suite, stages, score } = options;
+  judgeSettings(options);
+  if (
+    suites[suite].judged === 'answer' &&
+    !stages.includes('locate') &&
+    stages.includes('score') &&
+    score !== 'all'
+  )
+    throw new UsageError('--score: must be all if the stage locate is left out');
+}
+
+async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptions): Promise<Prepared> {
+  const { seed, limit = null, subsets = null } = options;
+  const suite = createSuites(options.suiteSettings)[options.suite];
+  const folder = suiteFolder(options.data ?? defaultDataFolder(), suite.name);
+  const all = await suite.load({ folder, subsets, seed, count: limit ?? TASKS });
+  const problems = limited(all, limit);
+  if (problems.length === 0) throw new UsageError('--subsets: matched no problems');
+  const claims = readClaimSource(suite, options, problems);
+  const chosen = withSubstitutes(askedMeasures(suite, options), encoders);
+  const { checkpoint } = engine;
+  return {
+    engine,
+    suite,
+    problems,
+    measures: chosen.filter(({ name }) => !CONTROLS.includes(name)),
+    encoders,
+    claims: claims?.source ?? null,
+    settings: {
+      scoring: SCORING,
+      suite: suite.name,
+      suiteSettings: options.suiteSettings,
+      subsets,
+      limit,
+      seed,
+      problems: digestOf(problems),
+      model: await fingerprint(checkpoint),
+      device: options.device === 'cpu' ? 'cpu' : formatDevices(engine),
+      system: systemMessage(checkpoint, options.system),
+      temperature: options.temperature,
+      topP: options.topP,
+      maxTokens: options.maxTokens,
+      measures: chosen.map(({ name }) => name),
+      encoders: encoders.names,
+      samples: samplesNeeded(chosen),
+      sampleTemperature: options.sampleTemperature,
+      steps: options.steps,
+      score: options.score,
+      perSubset: options.perSubset ?? null,
+      check: options.check,
+      judge: judgeSettings(options),
+      ...(claims && { claims: claims.settings }),
+      bootstrap: { resamples: 1000, seed: 1 },
+      shard: options.shard ?? WHOLE,
+    },
+  };
+}
+
+/** Problems of suites that make them. */
+const TASKS = 1000;
+
+/**
+ * Without `--measures` those that make a table. Further responses are drawn for no other, and none to responses that
+ * others wrote.
+ * @throws UsageError for a measure of final answers where there are none
+ */
+function askedMeasures({ name, judged }: Suite, options: RunOptions): Measure[] {
+  const asked = options.measures ?? options.methods;
+  const ofAnswers = ({ kind }: Measure): boolean => kind === 'self_consistency';
+  if (!asked) {
+    const hasTable = (measure: Measure): boolean =>
+      (judged === 'answer' && options.score === 'all') || !ofAnswers(measure);
+    return measures(DEFAULT_MEASURES).filter(
+      (measure) => hasTable(measure) && !(comesLabelled(name) && 'samples' in measure),
+    );
+  }
+  const odd = judged === 'claims' ? asked.find(ofAnswers) : undefined;
+  if (!odd) return asked;
+  throw new UsageError(`--measures: ${odd.name} compares final answers, but ${name} has none`);
+}

@@ -1,0 +1,116 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import type { Plan } from '#bench/run/plan/plan.js';
+import { flinch, jsonLines, useFolder } from '../../support/cli.js';
+import { judgeServer } from '../../support/judge-server.js';
+
+const folder = useFolder();
+const data = (suite: string): string =>
+  fileURLToPath(new URL(`../../fixtures/bench/${suite}`, import.meta.url));
+
+const FILES = {
+  ...{ generate: 'responses', check: 'checks', locate: 'spans', sample: 'samples', score: 'scores' },
+};
+
+/** Lines that a run has written, by stage. */
+function linesIn(name: string) {
+  const count = (file: string): number => {
+    const path = `${name}/${file}.jsonl`;
+    return existsSync(folder.path(path)) ? jsonLines(folder.read(path)).length : 0;
+  };
+  return Object.fromEntries(Object.entries(FILES).map(([stage, file]) => [stage, count(file)]));
+}
+
+const planOf = async (args: readonly string[], name: string): Promise<Plan> => {
+  const { code, stdout, stderr } = await flinch([
+    'bench',
+    'plan',
+    ...args,
+    '--json',
+    '--out',
+    folder.path(name),
+  ]);
+  expect([code, stderr]).toEqual([0, '']);
+  return JSON.parse(stdout);
+};
+const run = async (args: readonly string[], name: string): Promise<string> => {
+  const { code, stderr } = await flinch(['bench', 'run', ...args, '--out', folder.path(name)]);
+  expect(code, stderr).toBe(0);
+  return stderr;
+};
+
+async function compare(name: string, args: readonly string[]): Promise<Plan> {
+  const before = await planOf(args, name);
+  expect(existsSync(folder.path(name))).toBe(false);
+  expect(before.seconds).toBeGreaterThan(0);
+  expect(before.memory).toBeGreaterThan(1e6);
+  await run(args, name);
+  const lines = linesIn(name);
+  for (const { stage, least, most, expected, done } of before.stages) {
+    expect(done).toBe(0);
+    expect(lines[stage], stage).toBeGreaterThanOrEqual(least);
+    expect(lines[stage], stage).toBeLessThanOrEqual(most);
+    expect(expected).toBeGreaterThanOrEqual(least);
+    expect(expected).toBeLessThanOrEqual(most);
+  }
+  const after = await planOf(args, name);
+  for (const { stage, most, done } of after.stages)
+    expect([stage, most, done]).toEqual([stage, 0, lines[stage]]);
+
+  // Once the responses are there, the rest is known.
+  const part = `${name}-part`;
+  await run([...args, '--stages', 'generate,check,locate'], part);
+  const { stages } = await planOf(args, part);
+  const left = stages.map(({ stage, least, most, expected }) => [stage, least, most, expected]);
+  expect(left).toEqual(
+    stages.map(({ stage, done }) => {
+      const rest = lines[stage]! - done;
+      return [stage, rest, rest, rest];
+    }),
+  );
+  return before;
+}
+
+describe('flinch bench plan', () => {
+  it('says what a run over tasks does, with a limit of wrong responses', { timeout: 300_000 }, async () => {
+    const args = ['--suite', 'tasks', '--limit', '24', '--seed', '11', '--temperature', '1'];
+    const measures = ['--measures', 'nll,graph:samples=2', '--per-subset', '2', '--score', '1'];
+    const { stages } = await compare('tasks', [...args, ...measures]);
+    expect(stages.map(({ stage }) => stage)).toEqual(['generate', 'check', 'locate', 'sample', 'score']);
+  });
+
+  it('says what a run over labelled responses does, which are read', { timeout: 300_000 }, async () => {
+    const args = ['--suite', 'processbench', '--subsets', 'gsm8k', '--data', data('processbench')];
+    const { stages } = await compare('labelled', [...args, '--max-tokens', '64']);
+    const counts = stages.map(({ stage, least, most, expected }) => [stage, least, most, expected]);
+    expect(counts).toEqual([
+      ['generate', 3, 3, 3],
+      ['check', 3, 3, 3],
+      ['locate', 2, 2, 2],
+      ['score', 2, 2, 2],
+    ]);
+  });
+
+  it('says how much a judge is asked', { timeout: 300_000 }, async () => {
+    const server = await judgeServer((prompt) => {
+      if (!prompt.includes('<analysis>')) return 'The first sentence is wrong.';
+      const [, response = ''] = /<response>\n(.*?)\n<\/response>/s.exec(prompt) ?? [];
+      return JSON.stringify({ step: response.split('\n')[0] });
+    });
+    const args = ['--suite', 'gsm8k', '--data', data('gsm8k'), '--seed', '3', '--temperature', '0'];
+    const judge = ['--judge', server.url, '--judge-model', 'wise', '--max-tokens', '300'];
+    const { stages } = await compare('judged', [...args, ...judge, '--measures', 'nll', '--streams', '1']);
+    const locate = stages.find(({ stage }) => stage === 'locate')!;
+    expect(locate).toMatchObject({ judged: true, seconds: null });
+  });
+
+  it('is what a run says first', { timeout: 300_000 }, async () => {
+    const args = ['--suite', 'tasks', '--limit', '4', '--measures', 'nll'];
+    const said = await run(args, 'said');
+    expect(said).toMatch(/^plan: 4 problems of tasks, reasoner on cpu\n {2}generate {2}4 responses {2,}\S/);
+    expect(await run(args, 'said')).toContain('generate  0 responses, 4 done');
+    const other = await flinch(['bench', 'plan', ...args, '--seed', '2', '--out', folder.path('said')]);
+    expect(other.stderr).toContain('contains a run with another seed: 1, not 2');
+  });
+});

@@ -1,0 +1,2 @@
+/** What `flinch bench run` says on standard error after its plan. */
+export const afterPlan = (stderr: string): string => stderr.replace(/^plan: .*\n( {2}.*\n)*/, '');

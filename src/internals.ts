@@ -4,11 +4,18 @@
  */
 export { asyncApi } from '../gateway/api/asyncapi.js';
 export { openApi } from '../gateway/api/openapi.js';
-export { configSchema } from '../gateway/config/config.js';
+export { configSchema, upstreamModelSchema } from '../gateway/config/config.js';
 export { CONFIG_VARIABLES } from '../gateway/config/variables.js';
 export { ERROR_CODES } from '../gateway/errors/codes.js';
 export { ERROR_MEANINGS } from '../gateway/errors/meanings.js';
 export { metricsReference } from '../gateway/metrics/reference.js';
+export { Agreement } from '../gateway/upstream/alignment/agreement.js';
+export { VocabularyMismatch } from '../gateway/upstream/alignment/mismatch.js';
+export { UpstreamError } from '../gateway/upstream/errors.js';
+export { credentialsOf } from '../gateway/upstream/open-upstream-model.js';
+export type { UpstreamRequest } from '../gateway/upstream/upstream.js';
+export { UpstreamServer } from '../gateway/upstream/upstream-server.js';
+export { UpstreamWriter } from '../gateway/upstream/upstream-writer.js';
 export { CLOSE_CODE_MEANINGS, isFinal } from '../gateway/websocket/close-codes.js';
 export { type Checkpoint, openCheckpoint } from './checkpoint/checkpoint.js';
 export { parseConfig } from './checkpoint/config.js';
@@ -72,7 +79,14 @@ export { riskModel } from './risk/risk-model.js';
 export { StepAligner } from './steps/step-aligner.js';
 export { type StepMode, StepSegmenter, segmentText } from './steps/step-segmenter.js';
 export { TokenSteps } from './steps/token-steps.js';
-export type { GenerationEvent, GuardEvent, RollbackDoneEvent, StepEvent } from './stream/events.js';
+export type {
+  GenerationEvent,
+  GuardEvent,
+  RollbackDoneEvent,
+  StepEvent,
+  WrittenEvent,
+} from './stream/events.js';
+export { FlowGate } from './stream/flow-gate.js';
 export { scoredGeneration } from './stream/scored-generation.js';
 export { extractFacts, type Span } from './tasks/facts.js';
 export { generateProblems } from './tasks/generate.js';

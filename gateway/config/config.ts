@@ -96,7 +96,7 @@ const upstreamSchema = z.strictObject({
     ),
 });
 
-const upstreamModelSchema = z
+export const upstreamModelSchema = z
   .strictObject({
     upstreams: z
       .array(upstreamSchema)

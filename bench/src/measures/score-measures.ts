@@ -50,6 +50,8 @@ export interface ResponseScores {
   readonly tokens: Readonly<Record<string, (number | null)[]>>;
   readonly stepScores: Readonly<Record<string, number[]>>;
   readonly response: Readonly<Record<string, number>>;
+  /** Of the tokens, as the engine has them; `null` where no measure needs a pass. */
+  readonly logprobs: readonly number[] | null;
 }
 
 /**
@@ -67,8 +69,10 @@ export async function scoreMeasures(
 ): Promise<ResponseScores> {
   for (const measure of measures) checkGiven(measure, response, encoders);
   const scores = new Map<string, MeasureScores>();
+  let logprobs: readonly number[] | null = null;
   for (const pass of sharedPasses(measures)) {
     const scored = await run(engine, response, pass);
+    logprobs ??= scored.tokens.map(({ logprob }) => logprob);
     for (const measure of pass.serves) {
       scores.set(measure.name, await ofTokens(measure, scored.tokens, response, { engine, encoders }));
     }
@@ -88,6 +92,7 @@ export async function scoreMeasures(
     tokens: pick(({ tokens }) => tokens && [...tokens]),
     stepScores: pick(({ steps }) => steps && [...steps]),
     response: pick(({ response }) => response),
+    logprobs,
   };
 }
 

@@ -1,6 +1,6 @@
-import { Detokenizer, encodePrompt, openCheckpoint, UsageError } from 'flinch/internals';
+import { encodePrompt, openCheckpoint, UsageError } from 'flinch/internals';
 import { each } from '../concurrent-map.js';
-import { encodeGiven } from '../run/prompt.js';
+import { encodeGiven, textsOf } from '../run/prompt.js';
 import { seedOf } from '../run/seeds.js';
 import {
   type Answer,
@@ -125,9 +125,7 @@ async function writeByIds(
   const { finish, tokenIds } = await complete(url, { ...asked, prompt: promptIds, n_probs: 1 });
   if (!tokenIds) throw new UsageError('--server: sends no token ids, as vLLM and llama.cpp do');
   if (finish === 'stop' && checkpoint.eosTokenIds.includes(tokenIds.at(-1)!)) tokenIds.pop();
-  const detokenizer = new Detokenizer(checkpoint.tokenizer);
-  const tokenTexts = tokenIds.map((token) => detokenizer.push(token));
-  if (tokenTexts.length > 0) tokenTexts[tokenTexts.length - 1] += detokenizer.flush();
+  const tokenTexts = textsOf(checkpoint.tokenizer, tokenIds);
   return { id: problem.id, promptIds, tokenIds, tokenTexts, finish };
 }
 

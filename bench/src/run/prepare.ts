@@ -26,6 +26,10 @@ import type { Run } from './run-context.js';
 import type { RunRecords } from './run-folder.js';
 import { DEFAULT_MEASURES, measures, type RunOptions } from './run-options.js';
 import { digestOf, inShard, type RunSettings, SCORING, WHOLE } from './settings.js';
+import { engineWriter } from './writer/engine-writer.js';
+import { fileWriter } from './writer/responses-file.js';
+import { upstreamWriter } from './writer/upstream-writer.js';
+import type { Writer } from './writer/writer.js';
 
 /** A run that could begin: its models are open, its problems read, its options make sense. */
 export interface Prepared {
@@ -34,6 +38,7 @@ export interface Prepared {
   readonly problems: readonly BenchProblem[];
   readonly measures: readonly Measure[];
   readonly encoders: OpenEncoders;
+  readonly writer: Writer;
   readonly claims: ClaimSource | null;
   readonly settings: RunSettings;
 }
@@ -66,8 +71,10 @@ export async function withPrepared(
       await reportDevices(engine, device, ['decode', 'score']);
       const encoders = await openEncoders(foldersOf(options), { threads, fault: namingOption });
       closing.push(() => encoders.close());
+      const writer = openWriter(engine, options);
+      closing.push(async () => writer.close());
       const prepared = await prepare(engine, encoders, options);
-      await work(prepared, { interrupt, atEnd: (close) => closing.push(close) });
+      await work({ ...prepared, writer }, { interrupt, atEnd: (close) => closing.push(close) });
     } finally {
       for (const close of closing) await close();
     }
@@ -76,7 +83,7 @@ export async function withPrepared(
 
 /** The part of a run that is this shard's, with the measures in the order of the folder's settings. */
 export function runOf(
-  { engine, suite, problems, measures, encoders, claims }: Prepared,
+  { engine, suite, problems, measures, encoders, writer, claims }: Prepared,
   settings: RunSettings,
   options: RunOptions,
   { records, judge, signal }: { records: RunRecords; judge: Judge | null; signal: AbortSignal },
@@ -90,6 +97,7 @@ export function runOf(
     records,
     measures: measures.toSorted((a, b) => place(a) - place(b)),
     encoders,
+    writer,
     judge,
     claims,
     streams: options.streams,
@@ -111,10 +119,45 @@ const namingOption = (use: keyof EncoderFolders, cause: unknown): unknown =>
     ? new UsageError(`${ENCODER_OPTIONS[use]}: ${cause.message}`, { cause })
     : cause;
 
+/** Who writes: this engine, a server, or somebody whose responses are in a file. */
+function openWriter(
+  engine: Engine,
+  { upstream, upstreamModel, upstreamKeyEnv, responses }: RunOptions,
+): Writer {
+  if (responses !== undefined) return fileWriter(engine.checkpoint, responses);
+  if (upstream === undefined) return engineWriter(engine);
+  return upstreamWriter(engine.checkpoint, {
+    url: upstream,
+    model: upstreamModel ?? engine.checkpoint.name,
+    ...(upstreamKeyEnv !== undefined && { keyEnv: upstreamKeyEnv }),
+  });
+}
+
+/** @throws UsageError for options that do not go together */
+function writerSettings(options: RunOptions): Pick<RunSettings, 'writer'> {
+  const { upstream, upstreamModel, upstreamKeyEnv, responses } = options;
+  if (responses !== undefined && upstream !== undefined)
+    throw new UsageError('--responses: cannot be used with --upstream');
+  if (responses !== undefined) return { writer: { by: 'file' } };
+  if (upstream !== undefined) {
+    if (upstreamModel === undefined) throw new UsageError('--upstream-model: is required with --upstream');
+    return { writer: { by: 'upstream', model: upstreamModel } };
+  }
+  const odd =
+    upstreamModel !== undefined
+      ? '--upstream-model'
+      : upstreamKeyEnv !== undefined
+        ? '--upstream-key-env'
+        : null;
+  if (odd !== null) throw new UsageError(`--upstream: is required with ${odd}`);
+  return {};
+}
+
 /** What can be told before a model is opened. @throws UsageError */
 function checkStages(options: RunOptions): void {
   const { suite, stages, score } = options;
   judgeSettings(options);
+  writerSettings(options);
   if (
     suites[suite].judged === 'answer' &&
     !stages.includes('locate') &&
@@ -124,7 +167,11 @@ function checkStages(options: RunOptions): void {
     throw new UsageError('--score: must be all if the stage locate is left out');
 }
 
-async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptions): Promise<Prepared> {
+async function prepare(
+  engine: Engine,
+  encoders: OpenEncoders,
+  options: RunOptions,
+): Promise<Omit<Prepared, 'writer'>> {
   const { seed, limit = null, subsets = null } = options;
   const suite = createSuites(options.suiteSettings)[options.suite];
   const folder = suiteFolder(options.data ?? defaultDataFolder(), suite.name);
@@ -151,6 +198,7 @@ async function prepare(engine: Engine, encoders: OpenEncoders, options: RunOptio
       problems: digestOf(problems),
       model: await fingerprint(checkpoint),
       device: options.device === 'cpu' ? 'cpu' : formatDevices(engine),
+      ...writerSettings(options),
       system: systemMessage(checkpoint, options.system),
       temperature: options.temperature,
       topP: options.topP,

@@ -31,29 +31,45 @@ export function systemMessage(
   throw new UsageError("--system: the model's chat template does not support system messages");
 }
 
+/** What the model is told and asked. */
+export const messagesOf = (
+  suite: Pick<Suite, 'messages'>,
+  problem: BenchProblem,
+  system: string | null,
+): ChatMessage[] => [
+  ...(system === null ? [] : [{ role: 'system' as const, content: system }]),
+  ...suite.messages(problem),
+];
+
 /** The whole prompt of a problem: the template with the question, up to where the response begins. */
-export function promptOf(
+export const promptOf = (
   checkpoint: Checkpoint,
   suite: Pick<Suite, 'messages'>,
   problem: BenchProblem,
   system: string | null,
-): number[] {
-  const told: ChatMessage[] = system === null ? [] : [{ role: 'system', content: system }];
-  return encodePrompt(checkpoint, [...told, ...suite.messages(problem)]);
-}
+): number[] => encodePrompt(checkpoint, messagesOf(suite, problem, system));
+
+/** The tokens of a response that comes with its problem, as {@link encodeText} finds them. */
+export const encodeGiven = (checkpoint: Pick<Checkpoint, 'tokenizer'>, given: GivenResponse) =>
+  encodeText(checkpoint, responseText(given));
 
 /**
- * The tokens of a response that somebody else wrote: those that the tokenizer makes of its text, after the prompt.
+ * The tokens of a response of which only the text is known: those that the tokenizer makes of it, after the prompt.
  * @returns `null` where they do not give the text back, as no span of it could then be found: some tokenizers normalise
  */
-export function encodeGiven(
+export function encodeText(
   { tokenizer }: Pick<Checkpoint, 'tokenizer'>,
-  given: GivenResponse,
+  text: string,
 ): { readonly tokenIds: number[]; readonly tokenTexts: string[] } | null {
-  const text = responseText(given);
   const tokenIds = tokenizer.encodePlain(text);
+  const tokenTexts = textsOf(tokenizer, tokenIds);
+  return tokenTexts.join('') === text ? { tokenIds, tokenTexts } : null;
+}
+
+/** What each token adds to the text. */
+export function textsOf(tokenizer: Checkpoint['tokenizer'], tokenIds: readonly number[]): string[] {
   const detokenizer = new Detokenizer(tokenizer);
   const tokenTexts = tokenIds.map((token) => detokenizer.push(token));
   if (tokenTexts.length > 0) tokenTexts[tokenTexts.length - 1] += detokenizer.flush();
-  return tokenTexts.join('') === text ? { tokenIds, tokenTexts } : null;
+  return tokenTexts;
 }

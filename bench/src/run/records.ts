@@ -35,6 +35,8 @@ export const responseSchema = z.object({
   promptTokens: z.int(),
   tokenIds: z.array(z.int()),
   tokenTexts: z.array(z.string()),
+  /** Of the tokens at temperature 1, as another writer than the engine told them; `null` where it did not. */
+  logprobs: z.array(z.number().nullable()).exactOptional(),
   /**
    * `length`: cut off; `rejected`: given, and the tokenizer does not give its text back, so that no step could be found in
    * it. Both are left out of every table.

@@ -8,6 +8,7 @@ import type { ClaimSource } from './claim-source.js';
 import type { ResponseRecord } from './records.js';
 import type { RunRecords } from './run-folder.js';
 import type { RunSettings } from './settings.js';
+import type { Writer } from './writer/writer.js';
 
 /** What the stages of a run work with. */
 export interface Run {
@@ -19,6 +20,7 @@ export interface Run {
   readonly records: RunRecords;
   readonly measures: readonly Measure[];
   readonly encoders: Encoders;
+  readonly writer: Writer;
   readonly judge: Judge | null;
   /** Of suites that are judged by claims. */
   readonly claims: ClaimSource | null;

@@ -110,13 +110,14 @@ export const inOrder = (settings: RunSettings): RunSettings => ({
 });
 
 /**
- * The same without writing anything. Judge and claims may come late, so that they are not compared.
+ * The same without writing anything. Judge and claims may come late, and who writes does not change what is
+ * to be written: they are not compared.
  * @throws UsageError as {@link claimRun}
  */
 export function settingsIn(folder: string, asked: RunSettings): RunSettings {
   const settings = inTheirOrder(folder, asked);
   if (!existsSync(join(folder, SETTINGS_FILE))) return settings;
-  const [mine, there] = [settings, readSettings(folder)].map(({ judge: _, claims: __, ...rest }) => rest);
+  const [mine, there] = [settings, readSettings(folder)].map(({ judge: _, claims: __, writer: ___, ...rest }) => rest);
   refuseOther(folder, mine!, there!);
   return settings;
 }

@@ -33,6 +33,10 @@ export interface RunOptions {
   readonly maxTokens: number;
   readonly system?: string;
   readonly sampleTemperature: number;
+  readonly upstream?: string;
+  readonly upstreamModel?: string;
+  readonly upstreamKeyEnv?: string;
+  readonly responses?: string;
   readonly nli?: string;
   readonly crossEncoder?: string;
   readonly embedder?: string;
@@ -98,6 +102,11 @@ export function addRunOptions(command: Command): Command {
       real(0, 2),
       0.7,
     )
+    .optionsGroup('Written by others (by default --model writes):')
+    .option('--upstream <url>', 'URL of an OpenAI-compatible server that writes the responses, including /v1')
+    .option('--upstream-model <name>', "the model's name on that server")
+    .option('--upstream-key-env <variable>', "environment variable with that server's API key")
+    .option('--responses <file>', 'responses that are written already, JSON Lines')
     .optionsGroup('Evaluation:')
     .addOption(
       new Option(

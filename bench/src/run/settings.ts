@@ -32,6 +32,13 @@ export const settingsSchema = z.object({
   model: z.string(),
   /** That was taken. */
   device: z.string(),
+  /** Who writes, if it is not the engine that scores. */
+  writer: z
+    .discriminatedUnion('by', [
+      z.object({ by: z.literal('upstream'), model: z.string() }),
+      z.object({ by: z.literal('file') }),
+    ])
+    .exactOptional(),
   system: z.string().nullable(),
   temperature: z.number(),
   topP: z.number(),

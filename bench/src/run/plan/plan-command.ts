@@ -1,18 +1,22 @@
 import { Command } from 'commander';
+import { writeWhole } from '../../result-log.js';
 import { runOf, withPrepared } from '../prepare.js';
 import { peekRecords, settingsIn } from '../run-folder.js';
 import { addRunOptions, type RunOptions } from '../run-options.js';
 import { formatPlan, planRun } from './plan.js';
+import { plannedRequests, requestLine } from './requests.js';
 
 export function planCommand(): Command {
   const command = new Command('plan').description(
     'Say what flinch bench run with the same options would do, by stage, with time and memory.',
   );
   return addRunOptions(command)
+    .option('--requests <file>', 'write the requests for the next responses there, for a writer that runs offline')
     .addHelpText(
       'after',
       `
-Counts what is left to do in --out, and measures the speed by a few short responses, which are thrown away. Writes nothing.
+Counts what is left to do in --out, and measures the speed by a few short responses, which are thrown away. Writes nothing
+but the file of --requests.
 Numbers that depend on what the model answers are expectations, with their bounds in brackets.
 
 Examples:
@@ -23,11 +27,17 @@ Examples:
     .action(plan);
 }
 
-const plan = (options: RunOptions): Promise<void> =>
+interface PlanOptions extends RunOptions {
+  readonly requests?: string;
+}
+
+const plan = (options: PlanOptions): Promise<void> =>
   withPrepared(options, 'nothing was written', async (prepared, { interrupt }) => {
     const settings = settingsIn(options.out, prepared.settings);
     const records = await peekRecords(options.out);
     const run = runOf(prepared, settings, options, { records, judge: null, signal: interrupt.signal });
+    if (options.requests !== undefined)
+      writeWhole(options.requests, plannedRequests(run).map(requestLine).join(''));
     const planned = await planRun(run, options.stages);
     process.stdout.write(`${options.json ? JSON.stringify(planned) : formatPlan(planned)}\n`);
   });

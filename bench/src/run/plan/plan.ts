@@ -39,8 +39,9 @@ export async function planRun(run: Run, stages: readonly StageName[]): Promise<P
     work.filter(({ stage }) => names.includes(stage)).reduce((sum, { most }) => sum + most, 0);
   const asked = askedIn(suite, problems, records, settings).filter(({ id }) => !records.responses.has(id));
   const [first] = asked.length > 0 ? asked : problems;
-  // Responses that come with a suite are read.
-  const writes = left('sample', 'time') > 0 || (left('generate') > 0 && !first?.given);
+  // Responses that come with a suite, or in a file, are read.
+  const writes =
+    run.writer.kind !== 'file' && (left('sample', 'time') > 0 || (left('generate') > 0 && !first?.given));
   const speed = await measureSpeed(run, asked, { writes, scores: left('score', 'time') > 0 });
   const planned = work.map((one) => plannedStage(run, one, speed));
   return {
@@ -52,7 +53,7 @@ export async function planRun(run: Run, stages: readonly StageName[]): Promise<P
     seconds: planned.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0),
     memory: await plannedMemory(run, {
       positions: Math.min(engine.contextLength, speed.promptTokens + speed.responseTokens),
-      writing: writes ? left('generate', 'sample', 'time') : 0,
+      writing: run.writer.kind === 'engine' && writes ? left('generate', 'sample', 'time') : left('time'),
       scoring: left('score', 'time'),
     }),
     wrong: expectedWrong(run),

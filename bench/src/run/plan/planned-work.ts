@@ -59,7 +59,7 @@ export function expectedWrong({ records: { checks } }: Pick<Run, 'records'>): nu
 }
 
 /** That share of each subset, spread evenly. */
-function evenly(share: number): Outcome {
+export function evenly(share: number): Outcome {
   const seen = new Map<string, number>();
   const known = new Map<string, 'right' | 'wrong'>();
   return ({ id, subset }) => {
@@ -102,7 +102,7 @@ function leftToDo(run: PlannedRun, stages: readonly StageName[], outcome: Outcom
 }
 
 /** What is known, and of what the stages are going to find out what is supposed. */
-function supposed(
+export function supposed(
   { suite, problems, records }: PlannedRun,
   stages: readonly StageName[],
   outcome: Outcome,

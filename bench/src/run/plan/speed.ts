@@ -3,8 +3,8 @@ import { scoreMeasures } from '../../measures/score-measures.js';
 import type { BenchProblem } from '../../suites/suite.js';
 import { encodeGiven, promptOf } from '../prompt.js';
 import type { Run } from '../run-context.js';
-import { seedOf } from '../seeds.js';
 import { write } from '../stages/generate.js';
+import type { Writer } from '../writer/writer.js';
 
 /** How long the work of a run takes, as far as a few seconds can tell. */
 export interface Speed {
@@ -22,8 +22,10 @@ export interface Speed {
 /** Tokens of a response that is written to measure the speed, and to see whether responses are short. */
 const WRITTEN = 128;
 const SCORED = 64;
-/** Responses that are written at once to measure the speed. */
-const STREAMS = 8;
+/** Responses that are written at once to measure the speed: a server has more in flight. */
+const STREAMS: Readonly<Record<Writer['kind'], number>> = { engine: 8, upstream: 32, file: 0 };
+/** Given responses whose length is measured. */
+const GIVEN = 8;
 
 /**
  * Writes the beginnings of a few responses and scores one, and throws them away.
@@ -36,7 +38,9 @@ export async function measureSpeed(
 ): Promise<Speed> {
   const first = (asked[0] ?? run.problems[0])!;
   const promptTokens = promptOf(run.engine.checkpoint, run.suite, first, run.settings.system).length;
-  const measured = writes ? await measureWriting(run, spread(asked, Math.min(STREAMS, run.streams))) : null;
+  const measured = writes
+    ? await measureWriting(run, spread(asked, Math.min(STREAMS[run.writer.kind], run.streams)))
+    : null;
   const known = knownLength(run, asked) ?? measured?.length ?? null;
   const room = Math.max(1, Math.min(run.settings.maxTokens, run.engine.contextLength - promptTokens));
   const responseTokens = known ?? Math.ceil(room / 2);
@@ -54,13 +58,11 @@ const spread = <T>(items: readonly T[], count: number): T[] =>
   items.filter((_, i) => i % Math.ceil(items.length / count) === 0);
 
 async function measureWriting(run: Run, problems: readonly BenchProblem[]) {
-  const { temperature, seed, maxTokens } = run.settings;
+  const { temperature, maxTokens } = run.settings;
   const writeAll = (tokens: number) =>
     Promise.all(
       problems.map((problem) =>
-        write(run, problem, {
-          ...{ temperature, seed: seedOf(seed, problem.id), maxTokens: Math.min(tokens, maxTokens) },
-        }),
+        write(run, problem, { temperature, sample: 0, maxTokens: Math.min(tokens, maxTokens) }),
       ),
     );
   await writeAll(1); // sessions open on first use
@@ -81,7 +83,7 @@ function knownLength({ records, engine }: Run, asked: readonly BenchProblem[]): 
   const lengths = [...records.responses.values()].map(({ tokenIds }) => tokenIds.length);
   if (lengths.length === 0) {
     const given = asked.flatMap((problem) => problem.given ?? []);
-    for (const one of spread(given, STREAMS))
+    for (const one of spread(given, GIVEN))
       lengths.push(encodeGiven(engine.checkpoint, one)?.tokenIds.length ?? 0);
   }
   const sum = lengths.reduce((a, b) => a + b, 0);

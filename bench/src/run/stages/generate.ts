@@ -1,18 +1,21 @@
-import { EngineError } from 'flinch/internals';
-import pRetry from 'p-retry';
+import { encodePrompt, UsageError } from 'flinch/internals';
 import { each } from '../../concurrent-map.js';
 import type { BenchProblem } from '../../suites/suite.js';
-import { encodeGiven, promptOf } from '../prompt.js';
+import { encodeGiven, messagesOf, promptOf } from '../prompt.js';
 import type { ResponseRecord } from '../records.js';
 import type { Run } from '../run-context.js';
 import { seedOf } from '../seeds.js';
 import { askedIn } from '../selection.js';
+import type { Question, Written } from '../writer/writer.js';
 
 /** A response to each problem that is asked: a new one, or the one that came with it. */
 export async function generateResponses(run: Run): Promise<void> {
   const { records, streams, signal } = run;
   const problems = askedIn(run.suite, run.problems, records, run.settings);
-  const missing = problems.filter(({ id }) => !records.responses.has(id));
+  // A file may lack some, as which are asked depends on what comes out.
+  const missing = problems.filter(
+    ({ id, given }) => !records.responses.has(id) && (given || run.writer.has({ id, sample: 0 })),
+  );
   await each(
     'generate',
     missing,
@@ -23,11 +26,25 @@ export async function generateResponses(run: Run): Promise<void> {
   );
 }
 
+/** @throws UsageError where responses are asked that a file does not have */
+export function checkWritten(run: Run): void {
+  const { records, writer } = run;
+  const absent = askedIn(run.suite, run.problems, records, run.settings).filter(
+    ({ id, given }) => !given && !records.responses.has(id) && !writer.has({ id, sample: 0 }),
+  );
+  if (absent[0]) throw unwritten(absent.length, `a response to ${JSON.stringify(absent[0].id)}`);
+}
+
+export const unwritten = (count: number, first: string): UsageError =>
+  new UsageError(
+    `--responses: the file has not ${first}${count > 1 ? `, and ${count - 1} others` : ''}; flinch bench plan --requests writes what is to be asked next`,
+  );
+
 async function response(run: Run, problem: BenchProblem): Promise<ResponseRecord> {
-  const { temperature, seed, maxTokens } = run.settings;
+  const { temperature, maxTokens } = run.settings;
   const { id, subset } = problem;
   const start = performance.now();
-  const written = await write(run, problem, { temperature, seed: seedOf(seed, id), maxTokens });
+  const written = await write(run, problem, { temperature, sample: 0, maxTokens });
   const seconds = (performance.now() - start) / 1000;
   return { id, subset, ...written, seconds };
 }
@@ -44,59 +61,46 @@ function givenResponse({ engine, suite, settings }: Run, problem: BenchProblem):
   return { ...record, tokenIds, tokenTexts, finish: fits ? 'given' : 'length' };
 }
 
-export interface Writing {
-  readonly temperature: number;
-  readonly seed: number;
-  readonly maxTokens: number;
-  /** Write on where the response would end. */
-  readonly endless?: boolean;
-}
+export type Writing = Pick<Question, 'temperature' | 'sample' | 'maxTokens'>;
 
-/** What the model writes to a problem, as far as the context goes; nothing where the question alone is too long. */
-export async function write(
+/** What is asked, as far as the context goes; `null` where the question alone is too long. */
+export function questionOf(
   { engine, suite, settings }: Pick<Run, 'engine' | 'suite' | 'settings'>,
   problem: BenchProblem,
-  { temperature, seed, maxTokens, endless = false }: Writing,
-): Promise<Pick<ResponseRecord, 'promptTokens' | 'tokenIds' | 'tokenTexts'> & { finish: 'stop' | 'length' }> {
+  { temperature, sample, maxTokens }: Writing,
+): Question | null {
   const { checkpoint, contextLength } = engine;
-  const promptIds = promptOf(checkpoint, suite, problem, settings.system);
+  const { id } = problem;
+  const messages = messagesOf(suite, problem, settings.system);
+  const promptIds = encodePrompt(checkpoint, messages);
   const room = Math.min(maxTokens, contextLength - promptIds.length);
-  const written = { promptTokens: promptIds.length, tokenIds: [], tokenTexts: [] };
-  if (room < 1) return { ...written, finish: 'length' };
-  return whenPossible(async () => {
-    const generation = await engine.generate({
-      promptIds,
-      maxTokens: room,
-      endIds: endless ? [] : checkpoint.eosTokenIds,
-      stop: [],
-      topLogprobs: 0,
-      sampling: { temperature, topP: settings.topP, topK: 0, seed },
-    });
-    const [tokenIds, tokenTexts]: [number[], string[]] = [[], []];
-    for (;;) {
-      const item = await generation.next();
-      if (item.type === 'end') return { ...written, tokenIds, tokenTexts, finish: item.reason };
-      tokenIds.push(item.id);
-      tokenTexts.push(item.text);
-    }
-  });
+  if (room < 1) return null;
+  const { topP, seed } = settings;
+  return {
+    id,
+    sample,
+    messages,
+    promptIds,
+    temperature,
+    topP,
+    maxTokens: room,
+    seed: seedOf(seed, id, sample),
+  };
 }
 
-/** Where others have the memory it waits for theirs; a process that died is there again soon. */
-function whenPossible<T>(work: () => Promise<T>): Promise<T> {
-  let crashes = 0;
-  return pRetry(work, {
-    retries: Number.POSITIVE_INFINITY,
-    minTimeout: 100,
-    maxTimeout: 2000,
-    shouldRetry: ({ error }) => {
-      if (!(error instanceof EngineError)) return false;
-      const lost = error.code === 'crashed' || error.code === 'stalled';
-      if (lost) crashes += 1;
-      return error.code === 'overloaded' || (lost && crashes <= MAX_CRASHES);
-    },
-  });
+/** What the writer writes to a problem. */
+export async function write(
+  run: Pick<Run, 'engine' | 'suite' | 'settings' | 'writer' | 'signal'>,
+  problem: BenchProblem,
+  writing: Writing,
+): Promise<Written & Pick<ResponseRecord, 'promptTokens'>> {
+  const question = questionOf(run, problem, writing);
+  if (!question) {
+    const { length } = promptOf(run.engine.checkpoint, run.suite, problem, run.settings.system);
+    return { promptTokens: length, tokenIds: [], tokenTexts: [], finish: 'length' };
+  }
+  const written = await run.writer.write(question, run.signal);
+  const promptTokens = question.promptIds.length;
+  const fits = promptTokens + written.tokenIds.length <= run.engine.contextLength;
+  return { promptTokens, ...written, ...(!fits && { finish: 'length' as const }) };
 }
-
-/** What ends the process each time will do so again. */
-const MAX_CRASHES = 3;

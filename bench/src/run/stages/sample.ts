@@ -2,14 +2,13 @@ import { each } from '../../concurrent-map.js';
 import { samplesNeeded } from '../../measures/measure.js';
 import type { Run } from '../run-context.js';
 import { sampleKey } from '../run-folder.js';
-import { seedOf } from '../seeds.js';
 import { scoredIn } from '../selection.js';
-import { write } from './generate.js';
+import { unwritten, write } from './generate.js';
 
 /** Further responses to the problems whose responses are scored, as many as the measures ask for. */
 export async function sampleResponses(run: Run): Promise<void> {
-  const { problems, records, settings, measures, streams, signal } = run;
-  const { seed, sampleTemperature: temperature, maxTokens } = settings;
+  const { problems, records, settings, measures, streams, writer, signal } = run;
+  const { sampleTemperature: temperature, maxTokens } = settings;
   const scored = scoredIn(run.suite, problems, records, settings);
   const numbers = Array.from({ length: samplesNeeded(measures) }, (_, i) => i + 1);
   const all = problems
@@ -18,17 +17,16 @@ export async function sampleResponses(run: Run): Promise<void> {
   const missing = all.filter(
     ({ problem: { id }, sample }) => !records.samples.has(sampleKey({ id, sample })),
   );
+  const absent = missing.filter(({ problem: { id }, sample }) => !writer.has({ id, sample }));
+  if (absent[0])
+    throw unwritten(absent.length, `a further response to ${JSON.stringify(absent[0].problem.id)}`);
   await each(
     'sample',
     missing,
     async ({ problem, sample }) => {
       const { id } = problem;
       const start = performance.now();
-      const { tokenTexts, finish } = await write(run, problem, {
-        temperature,
-        seed: seedOf(seed, id, sample),
-        maxTokens,
-      });
+      const { tokenTexts, finish } = await write(run, problem, { temperature, sample, maxTokens });
       const seconds = (performance.now() - start) / 1000;
       const text = tokenTexts.join('');
       records.samples.add({ id, sample, text, tokens: tokenTexts.length, finish, seconds });

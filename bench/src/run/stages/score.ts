@@ -1,11 +1,11 @@
-import { type StepMode, StepSegmenter, UsageError } from 'flinch/internals';
+import { Agreement, type StepMode, StepSegmenter, UsageError } from 'flinch/internals';
 import { each } from '../../concurrent-map.js';
 import { samplesNeeded } from '../../measures/measure.js';
 import { type Scorable, type ScorableSample, scoreMeasures } from '../../measures/score-measures.js';
 import type { BenchProblem, Suite } from '../../suites/suite.js';
 import { suites } from '../../suites/suites.js';
 import { promptOf } from '../prompt.js';
-import type { SampleRecord, ScoreRecord } from '../records.js';
+import type { ResponseRecord, SampleRecord, ScoreRecord } from '../records.js';
 import { type Run, stepMode, stepsOf } from '../run-context.js';
 import { sampleKey } from '../run-folder.js';
 import { scoredIn } from '../selection.js';
@@ -19,6 +19,7 @@ export async function scoreResponses(run: Run): Promise<void> {
   const scored = scoredIn(run.suite, problems, records, settings);
   const all = problems.filter(({ id }) => scored.has(id));
   const missing = all.filter(({ id }) => !records.scored.has(id));
+  const agreement = new Agreement(() => {});
   await each(
     'score',
     missing,
@@ -28,7 +29,9 @@ export async function scoreResponses(run: Run): Promise<void> {
         tokens,
         stepScores,
         response: whole,
+        logprobs,
       } = await scoreMeasures(engine, response, measures, encoders);
+      checkWriter(agreement, records.responses.get(problem.id)!, logprobs);
       const record: ScoreRecord = {
         id: problem.id,
         steps: response.steps.map(([from, to]) => [from, to]),
@@ -39,6 +42,26 @@ export async function scoreResponses(run: Run): Promise<void> {
       records.scored.add(record);
     },
     { concurrency: 1, done: all.length - missing.length, signal },
+  );
+}
+
+/**
+ * As a gateway compares server and scorer.
+ * @throws UsageError where whoever wrote the response was not this model, or read something else
+ */
+function checkWriter(
+  agreement: Agreement,
+  { id, logprobs: told }: ResponseRecord,
+  scored: readonly number[] | null,
+): void {
+  if (!told || !scored) return;
+  const own = agreement.begin();
+  for (const [i, logprob] of scored.entries()) own.compare(logprob, told[i] ?? null);
+  const [mismatch] = own.take();
+  if (!mismatch) return;
+  const { tokens, difference, tolerance } = mismatch;
+  throw new UsageError(
+    `${id}: --model did not write this response: its log-probabilities differ from the writer's by ${difference.toFixed(2)} on average over ${tokens} tokens (at most ${tolerance}); the weights or the chat template are others`,
   );
 }
 

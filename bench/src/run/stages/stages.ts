@@ -3,7 +3,7 @@ import type { Run } from '../run-context.js';
 import { STAGES, type StageName } from '../stage-names.js';
 import { checkResponses } from './check.js';
 import { judgeClaims } from './claims.js';
-import { generateResponses } from './generate.js';
+import { checkWritten, generateResponses } from './generate.js';
 import { locateSteps } from './locate.js';
 import { sampleResponses } from './sample.js';
 import { scoreResponses } from './score.js';
@@ -40,6 +40,7 @@ export async function runStages(run: Run, stages: readonly StageName[]): Promise
       stages.filter((stage) => IN_TURNS.includes(stage)),
     );
   } while (known() > before);
+  if (stages.includes('generate')) checkWritten(run);
   await work(
     run,
     stages.filter((stage) => !IN_TURNS.includes(stage)),

@@ -4,9 +4,9 @@ import { timeMeasure } from '../../measures/score-measures.js';
 import type { BenchProblem } from '../../suites/suite.js';
 import type { TimeRecord } from '../records.js';
 import type { Run } from '../run-context.js';
-import { seedOf } from '../seeds.js';
 import { scoredIn } from '../selection.js';
-import { write } from './generate.js';
+import { writeByEngine } from '../writer/engine-writer.js';
+import { questionOf, type Writing } from './generate.js';
 import { type DrawnSample, scorable } from './score.js';
 
 /**
@@ -32,14 +32,19 @@ async function time(run: Run, problem: BenchProblem): Promise<TimeRecord> {
   const { id } = problem;
   const tokens = records.responses.get(id)!.tokenIds.length;
   const { temperature, sampleTemperature, maxTokens } = settings;
-  const seed = seedOf(settings.seed, id);
-  const [generation] = await seconds(() =>
-    write(run, problem, { temperature, seed, maxTokens: tokens, endless: true }),
-  );
+  // Whoever wrote the responses: what is timed is this engine.
+  const write = async (writing: Writing, endIds = engine.checkpoint.eosTokenIds) => {
+    const question = questionOf(run, problem, writing);
+    return seconds(() => writeByEngine(engine, question!, endIds));
+  };
+  const [generation] = await write({ temperature, sample: 0, maxTokens: tokens }, []);
   const samples: DrawnSample[] = [];
   for (let sample = 1; sample <= samplesNeeded(run.measures); sample += 1) {
-    const writing = { temperature: sampleTemperature, seed: seedOf(settings.seed, id, sample), maxTokens };
-    const [taken, { tokenTexts, finish }] = await seconds(() => write(run, problem, writing));
+    const [taken, { tokenTexts, finish }] = await write({
+      temperature: sampleTemperature,
+      sample,
+      maxTokens,
+    });
     samples.push({ text: tokenTexts.join(''), finish, seconds: taken });
   }
   const response = scorable(run, problem, samples);

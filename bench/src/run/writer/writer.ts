@@ -1,0 +1,31 @@
+import type { ChatMessage } from 'flinch/internals';
+import type { ResponseRecord } from '../records.js';
+
+/** What somebody is asked to write. */
+export interface Question {
+  readonly id: string;
+  /** 0 for the response that is evaluated, else the number of the further one. */
+  readonly sample: number;
+  readonly messages: readonly ChatMessage[];
+  /** The same by the template of the model that scores. */
+  readonly promptIds: readonly number[];
+  readonly temperature: number;
+  readonly topP: number;
+  /** At most as many as the context has room for. */
+  readonly maxTokens: number;
+  readonly seed: number;
+}
+
+/** A response in the tokens of the model that scores, without the end token. */
+export type Written = Pick<ResponseRecord, 'tokenIds' | 'tokenTexts' | 'logprobs'> & {
+  readonly finish: 'stop' | 'length';
+};
+
+/** Whoever writes the responses of a run. */
+export interface Writer {
+  readonly kind: 'engine' | 'upstream' | 'file';
+  /** Whether it can answer: a file has what was written to it. */
+  has(question: Pick<Question, 'id' | 'sample'>): boolean;
+  write(question: Question, signal: AbortSignal): Promise<Written>;
+  close(): void;
+}

@@ -7,6 +7,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
   'Evaluation:': {
     plan: async () => (await import('./run/plan/plan-command.js')).planCommand(),
     run: async () => (await import('./run/run-command.js')).runCommand(),
+    status: async () => (await import('./run/status-command.js')).statusCommand(),
     merge: async () => (await import('./run/merge-command.js')).mergeCommand(),
     report: async () => (await import('./report/report-command.js')).reportCommand(),
     correct: async () => (await import('./correct/correct-command.js')).correctCommand(),

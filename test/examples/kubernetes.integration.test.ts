@@ -1,14 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { configSchema } from '#gateway/config/config.js';
 import { Metrics } from '#gateway/index.js';
 import { flinch } from '../support/cli.js';
+import { anyObject, apiVersionOf, misfits, temporary } from '../support/kubernetes-types.js';
 import { useTestGateway } from '../support/waiting-gateway.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -21,50 +21,6 @@ const kubectl = /Kustomize Version: v[5-9]/.test(
 );
 if (!kubectl) {
   console.warn('kubernetes.test.ts: no kubectl from 1.27 on, the test that builds the manifests is skipped');
-}
-
-/** Where kubernetes-types declares each kind. */
-const MODULES: Readonly<Record<string, string>> = {
-  ConfigMap: 'core/v1',
-  Deployment: 'apps/v1',
-  HorizontalPodAutoscaler: 'autoscaling/v2',
-  NetworkPolicy: 'networking/v1',
-  PodDisruptionBudget: 'policy/v1',
-  Secret: 'core/v1',
-  Service: 'core/v1',
-};
-/** The core group has no name; others are called by one that may end in a domain. */
-const apiVersionOf = (module: string): string =>
-  module.replace(/^core\//, '').replace(/^networking\//, 'networking.k8s.io/');
-
-const anyObject = z.looseObject({ apiVersion: z.string(), kind: z.string() });
-type AnyObject = z.output<typeof anyObject>;
-
-/** What the compiler says of objects against Kubernetes' types, unknown fields included; nothing if they fit. */
-function misfits(objects: readonly AnyObject[]): string {
-  const folder = temporary();
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  const kinds = [...new Set(objects.map(({ kind }) => kind))];
-  const imports = kinds.map((kind) => `import type { ${kind} } from 'kubernetes-types/${MODULES[kind]}';`);
-  const checks = objects.map((object) => `(${JSON.stringify(object)}) satisfies ${object.kind};`);
-  const file = join(folder, 'objects.ts');
-  writeFileSync(file, [...imports, ...checks].join('\n'));
-  const options = ['--noEmit', '--strict', '--module', 'esnext', '--moduleResolution', 'bundler'];
-  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-  return spawnSync(process.execPath, [
-    tsc,
-    ...options,
-    '--ignoreConfig',
-    '--types',
-    '',
-    file,
-  ]).stdout.toString();
-}
-
-function temporary(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'flinch-kubernetes-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
 }
 
 const kustomization = z
@@ -125,7 +81,7 @@ describe('the manifests for Kubernetes', () => {
       'PodDisruptionBudget',
       'Service',
     ]);
-    for (const { apiVersion, kind } of objects) expect(apiVersion).toBe(apiVersionOf(MODULES[kind] ?? ''));
+    for (const { apiVersion, kind } of objects) expect(apiVersion).toBe(apiVersionOf(kind));
     expect(misfits(objects)).toBe('');
     const typo = { apiVersion: 'v1', kind: 'Service', spec: { sessionAffinty: 'ClientIP' } };
     expect(misfits([typo])).toContain("sessionAffinty\"' does not exist in type 'ServiceSpec'");

@@ -1,7 +1,9 @@
 import { basename, resolve } from 'node:path';
 
 /** What belongs to this machine, or to how the work was cut. */
-const LEFT_OUT = ['--out', '--shard', '--stages'];
+const LEFT_OUT = ['--out', '--shard', '--stages', '--upstream', '--upstream-key-env', '--responses'];
+/** Without a value, and of no consequence. */
+const SWITCHES = ['--json', '--yes'];
 /** Folders of this machine, which others have elsewhere. */
 const FOLDERS = ['--model', '--data', '--nli', '--cross-encoder', '--embedder'];
 
@@ -18,7 +20,7 @@ export function commandLine(name: string, args = process.argv.slice(process.argv
       words.push(option, `<${basename(resolve(given ?? rest.next().value ?? ''))}>`);
     } else if (LEFT_OUT.includes(option)) {
       if (given === undefined) rest.next();
-    } else if (option !== '--json') {
+    } else if (!SWITCHES.includes(option)) {
       words.push(quoted(arg));
     }
   }

@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { readJsonFile, UsageError } from 'flinch/internals';
@@ -64,6 +64,14 @@ export async function lockFolder(
   } finally {
     await leaveDoor();
   }
+}
+
+/** Who works in a folder, as far as can be told from here; `null` where nobody does. */
+export function workerIn(folder: string): Pick<Owner, 'pid' | 'host'> | null {
+  const held = statSync(join(folder, '.run.lock'), { throwIfNoEntry: false });
+  const owner = readOwner(join(folder, '.run.owner.json'));
+  const isHeld = held !== undefined && Date.now() - held.mtimeMs < STALE_MS;
+  return isHeld && owner && !isGone(owner) ? owner : null;
 }
 
 /** `null` where nobody is named: the file is whole unless the machine broke down, and then the lock itself grows stale. */

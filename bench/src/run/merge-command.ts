@@ -1,148 +1,182 @@
-import { createReadStream, createWriteStream, existsSync, renameSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { createWriteStream, existsSync, mkdirSync, renameSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Command } from 'commander';
 import { UsageError } from 'flinch/internals';
-import { differingSetting } from '../result-log.js';
+import { z } from 'zod';
+import { readResults, toLine } from '../result-log.js';
 import { suites } from '../suites/suites.js';
 import { evaluateRun } from './evaluate-run.js';
 import { lockFolder } from './folder-lock.js';
 import { interruptible } from './interrupt.js';
+import { leftToDo } from './plan/planned-work.js';
+import { hasRecords, isRun, openRecords, RESULT_FILES, readRun, sampleKey, writeRun } from './run-folder.js';
+import { type RunSettings, WHOLE } from './settings.js';
 import {
-  claimRun,
-  inOrder,
-  makeFolder,
-  openRecords,
-  RESULT_FILES,
-  type RunRecords,
-  readRun,
-  sampleKey,
-} from './run-folder.js';
-import { askedIn, isLeftOut, scoredIn, select } from './selection.js';
-import { inShard, type RunSettings, WHOLE } from './settings.js';
-import { printSummary } from './summary.js';
+  differingOfShards,
+  finishedStages,
+  nameOf,
+  type ShardFolder,
+  shardFolder,
+  shardFolders,
+} from './shards.js';
+import { printJoined, printSummary } from './summary.js';
 
 interface MergeOptions {
-  readonly out: string;
   readonly json?: boolean;
 }
 
 export function mergeCommand(): Command {
   return new Command('merge')
-    .description('Merge the shards of a run and evaluate them together.')
-    .argument('<folders...>', 'folder of each shard')
-    .requiredOption('--out <folder>', 'folder for the merged run')
+    .description(
+      'Join the shards of a run once each has run its stages, and evaluate them together if all is scored.',
+    )
+    .argument('<folder>', 'folder of the run: --out of its shards')
     .option('--json', 'print the summary as JSON')
     .addHelpText(
       'after',
       `
-The merged run equals that of a single process, except for times.
+What is joined lies in the folder of the run, where the shards of the next stages read it: limits such as --per-subset
+hold for all shards together. Shards must be finished, complete, and of the same settings. Nothing is removed, and
+nothing is counted twice: the same command can be repeated.
 
-Example:
-  $ flinch bench merge /tmp/shard-1 /tmp/shard-2 --out /tmp/run`,
+Except for times, a run that was joined is the same as one of a single process.
+
+Examples:
+  $ flinch bench run --suite tasks --limit 400 --stages generate,check,locate --shard 1/2 --out /tmp/tasks
+  $ flinch bench run --suite tasks --limit 400 --stages generate,check,locate --shard 2/2 --out /tmp/tasks
+  $ flinch bench merge /tmp/tasks`,
     )
     .action(merge);
 }
 
-interface ShardRun extends Awaited<ReturnType<typeof readRun>> {
-  readonly folder: string;
+interface ShardRun extends ShardFolder, Awaited<ReturnType<typeof readRun>> {
+  readonly isScored: boolean;
 }
 
-async function merge(folders: readonly string[], { out, json = false }: MergeOptions): Promise<void> {
+async function merge(folder: string, { json = false }: MergeOptions): Promise<void> {
   await interruptible('the same command starts again from the beginning', async ({ signal }) => {
-    const shards: ShardRun[] = [];
-    for (const folder of folders) shards.push({ folder, ...(await readRun(folder)) });
-    checkShards(shards);
-    if (shards.some(({ folder }) => resolve(folder) === resolve(out)))
-      throw new UsageError(`--out: ${out} is one of the shards`);
+    const folders = shardFolders(folder);
+    if (folders.length === 0) throw new UsageError(`${folder}: contains no shards of a run`);
     const releases: (() => Promise<void>)[] = [];
-    const lock = async (folder: string): Promise<void> => {
-      releases.push(await lockFolder(folder, (error) => process.emitWarning(error)));
-    };
     try {
-      const unlocated: (Error | null)[] = [];
-      let located = 0;
-      for (const shard of shards) {
-        await lock(shard.folder);
-        const records = await openRecords(shard.folder);
-        unlocated.push(checkComplete(shard, records));
-        located += records.located.size;
-      }
-      // Without the stage locate no shard has any.
-      for (const error of unlocated) if (error && located > 0) throw error;
+      for (const place of [folder, ...folders.map((shard) => shard.folder)])
+        releases.push(await lockFolder(place, (error) => process.emitWarning(error), 'merge'));
+      const shards: ShardRun[] = [];
+      for (const place of folders) shards.push(await readShard(place));
+      checkShards(folder, shards);
       signal.throwIfAborted();
-      await joinShards(shards, out, lock);
-      printSummary(out, await evaluateRun(out, await openRecords(out)), json);
+      await joinShards(folder, shards);
+      await finish(folder, json);
     } finally {
       for (const release of releases) await release();
     }
   });
 }
 
-/** @throws UsageError where they are not all shards of one run, each once */
-function checkShards(shards: readonly ShardRun[]): void {
-  const [first, ...others] = shards;
-  const unsharded = ({ settings }: ShardRun): RunSettings => inOrder({ ...settings, shard: WHOLE });
-  for (const other of others) {
-    const differing = differingSetting(unsharded(first!), unsharded(other));
+/** @throws UsageError for a shard that was not run to its end, or is not what its folder's name says */
+async function readShard({ folder, shard }: ShardFolder): Promise<ShardRun> {
+  if (!isRun(folder)) throw new UsageError(`${folder}: has not begun; run it first`);
+  const run = await readRun(folder);
+  const { index, of } = run.settings.shard;
+  if (index !== shard.index || of !== shard.of)
+    throw new UsageError(`${folder}: contains ${nameOf(run.settings.shard)}`);
+  if (finishedStages(folder) === null)
+    throw new UsageError(`${folder}: was not run to its end; run it again`);
+  return { folder, shard, ...run, isScored: hasRecords(folder, 'scores') };
+}
+
+/** @throws UsageError where they are not all shards of one run */
+function checkShards(folder: string, shards: readonly ShardRun[]): void {
+  const [first] = shards;
+  for (const other of shards) {
+    const differing = differingOfShards(first!, other);
     if (differing !== null)
       throw new UsageError(`${other.folder}: has another ${differing} than ${first!.folder}`);
   }
-  const { of } = first!.settings.shard;
-  const odd = shards.find(({ settings: { shard } }) => shard.of !== of);
-  if (odd) throw new UsageError(`${odd.folder}: is one of ${odd.settings.shard.of} shards, not of ${of}`);
-  for (let index = 0; index < of; index += 1) {
-    const name = `shard ${index + 1} of ${of}`;
-    const [one, twin] = shards.filter(({ settings: { shard } }) => shard.index === index && shard.of === of);
-    if (!one) throw new UsageError(`${name} is missing`);
-    if (twin) throw new UsageError(`${name} is given twice: ${one.folder} and ${twin.folder}`);
-  }
-}
-
-/**
- * @returns an error where a first wrong step has not been looked for
- * @throws UsageError where else a shard was not run to its end, or holds what is another's
- */
-function checkComplete({ folder, settings, problems }: ShardRun, records: RunRecords): UsageError | null {
-  const suite = suites[settings.suite];
-  const judged = suite.judged === 'claims' ? records.claims : records.checks;
-  const mine = inShard(problems, settings.shard);
-  const incomplete = (what: string, id: string): UsageError =>
-    new UsageError(`${folder}: ${what} ${id}; complete this run first`);
-  for (const { id } of askedIn(suite, mine, records, settings)) {
-    const response = records.responses.get(id);
-    if (!response) throw incomplete('has no response to', id);
-    if (!isLeftOut(response) && !judged.has(id)) throw incomplete('has not checked', id);
-  }
-  for (const id of scoredIn(suite, mine, records, settings)) {
-    if (!records.scored.has(id)) throw incomplete('has no scores of', id);
-    for (let sample = 1; sample <= settings.samples; sample += 1) {
-      if (!records.samples.has(sampleKey({ id, sample })))
-        throw incomplete(`has no further response ${sample} to`, id);
+  for (const of of new Set(shards.map(({ shard }) => shard.of))) {
+    const [one, ...others] = shards.filter(({ shard }) => shard.of === of);
+    for (let index = 0; index < of; index += 1) {
+      const place = { index, of };
+      if (!shards.some(({ shard }) => shard.index === index && shard.of === of))
+        throw new UsageError(`${nameOf(place)} is missing: ${shardFolder(folder, place)}`);
     }
+    const stages = String(finishedStages(one!.folder));
+    const odd = others.find((other) => String(finishedStages(other.folder)) !== stages);
+    if (odd)
+      throw new UsageError(
+        `${odd.folder}: has run ${finishedStages(odd.folder)}, but ${one!.folder} ${stages}; run it again`,
+      );
   }
-  if (records.responses.size > mine.length)
-    throw new UsageError(`${folder}: holds responses to problems of other shards`);
-  const { next } = select(mine, records, { scored: settings.score, perSubset: settings.perSubset });
-  return next[0] ? incomplete('has not looked for the first wrong step of', next[0].id) : null;
 }
 
-async function joinShards(
-  shards: readonly ShardRun[],
-  out: string,
-  lock: (folder: string) => Promise<void>,
-): Promise<void> {
-  makeFolder(out);
-  await lock(out);
-  const { settings, about, problems } = shards[0]!;
-  claimRun(out, { ...settings, shard: WHOLE }, about, problems);
+const lineSchema = z.looseObject({
+  id: z.string().exactOptional(),
+  key: z.string().exactOptional(),
+  sample: z.int().exactOptional(),
+});
+
+async function joinShards(folder: string, shards: readonly ShardRun[]): Promise<void> {
+  const settings = joinedSettings(shards);
+  const { about, problems } = shards.find(({ isScored }) => isScored) ?? shards[0]!;
+  writeRun(folder, settings, about, problems);
   for (const name of Object.values(RESULT_FILES)) {
-    const part = join(out, `${name}.part`);
-    rmSync(part, { force: true });
-    for (const { folder } of shards) {
-      const file = join(folder, name);
-      if (existsSync(file)) await pipeline(createReadStream(file), createWriteStream(part, { flags: 'a' }));
-    }
-    if (existsSync(part)) renameSync(part, join(out, name));
+    const files = [folder, ...shards.map((shard) => shard.folder)].map((place) => join(place, name));
+    const [own, ...others] = files;
+    if (!others.some(existsSync)) continue;
+    mkdirSync(dirname(own!), { recursive: true });
+    await pipeline(Readable.from(distinctLines(files)), createWriteStream(`${own}.part`));
+    renameSync(`${own}.part`, own!);
   }
+}
+
+/** Of a shard that was joined before, only what is new. */
+async function* distinctLines(files: readonly string[]): AsyncGenerator<string> {
+  const known = new Set<string>();
+  for (const file of files) {
+    for await (const line of readResults(file, lineSchema)) {
+      const { id = '', key, sample = 0 } = line;
+      const name = key ?? sampleKey({ id, sample });
+      if (known.has(name)) continue;
+      known.add(name);
+      yield toLine(line);
+    }
+  }
+}
+
+/** What later stages say of judge, claims and writer holds; the device is that of scoring. */
+function joinedSettings(shards: readonly ShardRun[]): RunSettings {
+  const all = shards.map(({ settings }) => settings);
+  const { device, measures } = (shards.find(({ isScored }) => isScored) ?? shards[0]!).settings;
+  const claims = all.find((settings) => settings.claims)?.claims;
+  const writer = all.find((settings) => settings.writer)?.writer;
+  return {
+    ...all[0]!,
+    device,
+    measures,
+    judge: all.find(({ judge }) => judge)?.judge ?? null,
+    ...(claims && { claims }),
+    ...(writer && { writer }),
+    shard: WHOLE,
+  };
+}
+
+/** @throws UsageError where some responses are scored, and others are not */
+async function finish(folder: string, json: boolean): Promise<void> {
+  const { settings, problems } = await readRun(folder);
+  const records = await openRecords(folder);
+  const suite = suites[settings.suite];
+  const left = leftToDo({ suite, problems, isMine: () => true, settings, records, timed: 0 }, []);
+  // Where all are scored, first wrong steps may be left out.
+  if (settings.score === 'all' && records.located.size === 0) left.locate = 0;
+  if (records.scored.size === 0 || left.generate + left.check + left.locate + left.claims > 0) {
+    printJoined(folder, records.responses.size, left, json);
+    return;
+  }
+  if (left.score > 0)
+    throw new UsageError(
+      `${folder}: ${left.score} responses have no scores; run all shards with --stages sample,score, and join them again`,
+    );
+  printSummary(folder, await evaluateRun(folder, records), json);
 }

@@ -11,7 +11,6 @@ import {
 import { defaultDataFolder, suiteFolder } from '../data/folder.js';
 import { type EncoderFolders, type OpenEncoders, openEncoders } from '../encoder/encoders.js';
 import { CONTROLS } from '../evaluate/case.js';
-import type { Judge } from '../judge/judge.js';
 import type { Measure } from '../measures/measure.js';
 import { samplesNeeded } from '../measures/measure.js';
 import { withSubstitutes } from '../measures/parse-measure.js';
@@ -23,8 +22,9 @@ import { judgeSettings } from './judging.js';
 import { limited } from './problems.js';
 import { systemMessage } from './prompt.js';
 import type { Run } from './run-context.js';
-import type { RunRecords } from './run-folder.js';
+import { hasRecords, type RunRecords } from './run-folder.js';
 import { DEFAULT_MEASURES, measures, type RunOptions } from './run-options.js';
+import { ruleOf } from './selection.js';
 import { digestOf, inShard, type RunSettings, SCORING, WHOLE } from './settings.js';
 import { engineWriter } from './writer/engine-writer.js';
 import { fileWriter } from './writer/responses-file.js';
@@ -81,18 +81,28 @@ export async function withPrepared(
   });
 }
 
+/** What has to do with the folder of a run. */
+export interface Opened extends Pick<Run, 'refresh' | 'judge' | 'signal'> {
+  readonly records: RunRecords;
+}
+
 /** The part of a run that is this shard's, with the measures in the order of the folder's settings. */
 export function runOf(
   { engine, suite, problems, measures, encoders, writer, claims }: Prepared,
   settings: RunSettings,
   options: RunOptions,
-  { records, judge, signal }: { records: RunRecords; judge: Judge | null; signal: AbortSignal },
+  { records, refresh, judge, signal }: Opened,
 ): Run {
+  const mine = new Set(inShard(problems, settings.shard).map(({ id }) => id));
+  const isMine = ({ id }: Pick<BenchProblem, 'id'>): boolean => mine.has(id);
   const place = ({ name }: Measure): number => settings.measures.indexOf(name);
   return {
     engine,
     suite,
-    problems: inShard(problems, settings.shard),
+    problems,
+    isMine,
+    rule: { ...ruleOf(settings), ignored: (id) => !mine.has(id) },
+    refresh,
     settings,
     records,
     measures: measures.toSorted((a, b) => place(a) - place(b)),
@@ -155,16 +165,19 @@ function writerSettings(options: RunOptions): Pick<RunSettings, 'writer'> {
 
 /** What can be told before a model is opened. @throws UsageError */
 function checkStages(options: RunOptions): void {
-  const { suite, stages, score } = options;
+  const { suite, stages, score, out } = options;
   judgeSettings(options);
   writerSettings(options);
   if (
     suites[suite].judged === 'answer' &&
     !stages.includes('locate') &&
     stages.includes('score') &&
-    score !== 'all'
+    score !== 'all' &&
+    !hasRecords(out, 'located')
   )
-    throw new UsageError('--score: must be all if the stage locate is left out');
+    throw new UsageError(
+      `--score: must be all if the stage locate is left out, because ${out} contains no first wrong steps; shards of that stage are joined by flinch bench merge`,
+    );
 }
 
 async function prepare(

@@ -8,9 +8,10 @@ import { openJudge } from './judging.js';
 import { begin } from './plan/begin.js';
 import { planRun } from './plan/plan.js';
 import { type Prepared, runOf, type Scope, withPrepared } from './prepare.js';
-import { claimRun, makeFolder, openRecords } from './run-folder.js';
+import { claimRun, isRun, makeFolder, openRecords } from './run-folder.js';
 import { addRunOptions, DEFAULT_MEASURES, MEASURE_NAMES, type RunOptions } from './run-options.js';
 import type { About } from './settings.js';
+import { adoptDevice, checkShard, markFinished, openShard, shardFolder } from './shards.js';
 import { runStages } from './stages/stages.js';
 import { printShard, printSummary } from './summary.js';
 
@@ -41,7 +42,7 @@ Examples:
   $ flinch bench run --suite processbench --model ./Qwen2.5-7B-Instruct --data ./data --out /tmp/pb
   $ flinch bench run --suite math --model ./Llama-3.1-8B-Instruct --per-subset 50 --out /tmp/math \\
       --judge https://api.example.com/v1 --judge-model large
-  $ flinch bench run --suite tasks --limit 4000 --shard 1/2 --out /tmp/shard-1`,
+  $ flinch bench run --suite tasks --limit 4000 --shard 1/2 --out /tmp/tasks`,
     )
     .action(runBenchmark);
 }
@@ -52,22 +53,32 @@ const runBenchmark = (options: RunOptions): Promise<void> =>
 async function work(options: RunOptions, prepared: Prepared, { interrupt, atEnd }: Scope): Promise<void> {
   const { out, stages, shard } = options;
   const { signal } = interrupt;
-  makeFolder(out);
-  atEnd(await lockFolder(out, (error) => interrupt.abort(error)));
-  const settings = claimRun(out, prepared.settings, await aboutOf(prepared.engine), prepared.problems);
-  const records = await openRecords(out);
+  const folder = shard ? shardFolder(out, shard) : out;
+  if (shard && isRun(out)) checkShard(out, prepared.settings, stages.includes('score'));
+  makeFolder(folder);
+  atEnd(await lockFolder(folder, (error) => interrupt.abort(error)));
+  if (shard) adoptDevice(folder, prepared.settings);
+  const settings = claimRun(folder, prepared.settings, await aboutOf(prepared.engine), prepared.problems);
+  markFinished(folder, null);
+  const { records, refresh } = shard ? await openShard(out, shard) : await openWhole(out);
   const judge = openJudge(options, records.judge);
-  const run = runOf(prepared, settings, options, { records, judge: judge?.judge ?? null, signal });
+  const run = runOf(prepared, settings, options, { records, refresh, judge: judge?.judge ?? null, signal });
   await begin(await planRun(run, stages), options, signal);
   await runStages(run, stages);
   signal.throwIfAborted();
   if (judge) process.stderr.write(`${judge.usage()}\n`);
-  if (shard && shard.of > 1) {
+  if (shard) {
+    markFinished(folder, stages);
     printShard(out, shard, options.json ?? false);
   } else if (stages.includes('evaluate')) {
     printSummary(out, await evaluateRun(out, records), options.json ?? false);
   }
 }
+
+const openWhole = async (folder: string) => ({
+  records: await openRecords(folder),
+  refresh: async (): Promise<void> => {},
+});
 
 async function aboutOf({ checkpoint }: Engine): Promise<About> {
   const { name, tensors } = checkpoint;

@@ -7,6 +7,7 @@ import type { BenchProblem, Suite } from '../suites/suite.js';
 import type { ClaimSource } from './claim-source.js';
 import type { ResponseRecord } from './records.js';
 import type { RunRecords } from './run-folder.js';
+import type { SelectionRule } from './selection.js';
 import type { RunSettings } from './settings.js';
 import type { Writer } from './writer/writer.js';
 
@@ -14,8 +15,13 @@ import type { Writer } from './writer/writer.js';
 export interface Run {
   readonly engine: Engine;
   readonly suite: Suite;
-  /** Of this shard, in their order. */
+  /** All, in their order. */
   readonly problems: readonly BenchProblem[];
+  /** Whether a problem is of this shard. */
+  readonly isMine: (problem: Pick<BenchProblem, 'id'>) => boolean;
+  readonly rule: SelectionRule;
+  /** Reads what other shards have found out since. */
+  readonly refresh: () => Promise<void>;
   readonly settings: RunSettings;
   readonly records: RunRecords;
   readonly measures: readonly Measure[];

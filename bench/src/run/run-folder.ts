@@ -103,12 +103,6 @@ export function claimRun(
   return settings;
 }
 
-/** With the measures in an order that does not depend on how they were named. */
-export const inOrder = (settings: RunSettings): RunSettings => ({
-  ...settings,
-  measures: settings.measures.toSorted(),
-});
-
 /**
  * The same without writing anything. Judge and claims may come late, and who writes does not change what is
  * to be written: they are not compared.
@@ -117,7 +111,9 @@ export const inOrder = (settings: RunSettings): RunSettings => ({
 export function settingsIn(folder: string, asked: RunSettings): RunSettings {
   const settings = inTheirOrder(folder, asked);
   if (!existsSync(join(folder, SETTINGS_FILE))) return settings;
-  const [mine, there] = [settings, readSettings(folder)].map(({ judge: _, claims: __, writer: ___, ...rest }) => rest);
+  const [mine, there] = [settings, readSettings(folder)].map(
+    ({ judge: _, claims: __, writer: ___, ...rest }) => rest,
+  );
   refuseOther(folder, mine!, there!);
   return settings;
 }
@@ -136,8 +132,7 @@ function inTheirOrder(folder: string, settings: RunSettings): RunSettings {
 function joinJudge(folder: string, { judge, ...settings }: RunSettings): boolean {
   const file = join(folder, SETTINGS_FILE);
   if (judge === null || !existsSync(file)) return false;
-  const judged = [RESULT_FILES.located, RESULT_FILES.claims].map((name) => join(folder, name));
-  if (judged.some((path) => existsSync(path) && statSync(path).size > 0)) return false;
+  if (hasRecords(folder, 'located') || hasRecords(folder, 'claims')) return false;
   const there = readJsonFile(file, z.record(z.string(), z.unknown()));
   const { claims, ...others } = settings;
   // Claims may come late too.
@@ -146,6 +141,25 @@ function joinJudge(folder: string, { judge, ...settings }: RunSettings): boolean
   writeWhole(file, `${JSON.stringify({ ...there, judge }, null, 2)}\n`);
   return true;
 }
+
+/** Makes a folder the place of a run that was joined, whatever was joined there before. */
+export function writeRun(
+  folder: string,
+  settings: RunSettings,
+  about: About,
+  problems: readonly BenchProblem[],
+): void {
+  makeFolder(folder);
+  writeWhole(join(folder, PROBLEMS), problems.map(toLine).join(''));
+  writeWhole(join(folder, ABOUT), `${JSON.stringify(about, null, 2)}\n`);
+  writeWhole(join(folder, SETTINGS_FILE), `${JSON.stringify(settings, null, 2)}\n`);
+}
+
+/** Whether something was found out there. */
+export const hasRecords = (folder: string, name: keyof typeof RESULT_FILES): boolean =>
+  (statSync(join(folder, RESULT_FILES[name]), { throwIfNoEntry: false })?.size ?? 0) > 0;
+
+export const isRun = (folder: string): boolean => existsSync(join(folder, SETTINGS_FILE));
 
 /** @throws UsageError where there is no run */
 export async function readRun(folder: string) {
@@ -161,7 +175,7 @@ export async function readRun(folder: string) {
 }
 
 /** @throws UsageError for settings of another version */
-const readSettings = (folder: string): RunSettings =>
+export const readSettings = (folder: string): RunSettings =>
   readJsonFile(join(folder, SETTINGS_FILE), settingsSchema);
 
 /** @throws UsageError where there is something else */

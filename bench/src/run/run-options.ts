@@ -152,7 +152,11 @@ export function addRunOptions(command: Command): Command {
     )
     .optionsGroup('Work:')
     .option('--stages <names>', `stages to run, among ${STAGES.join(', ')}`, stages, [...STAGES])
-    .option('--shard <i/n>', 'run only shard i of n; flinch bench merge merges the shards', shard)
+    .option(
+      '--shard <i/n>',
+      'run only shard i of n, in a folder of its own in --out; flinch bench merge joins the shards',
+      shard,
+    )
     .option('--streams <number>', 'concurrent responses', integer(1, 1024), 8 * availableParallelism())
     .option(
       '--time <number>',

@@ -9,7 +9,17 @@ export interface SelectionRule {
   readonly scored: WhichScored;
   /** The most wrong responses of each subset, the first ones; `null` for all. */
   readonly perSubset: number | null;
+  /**
+   * Of a shard: problems of others, of which what is not known yet counts for nothing. It then asks and scores what is
+   * needed whatever comes out of those.
+   */
+  readonly ignored?: (id: string) => boolean;
 }
+
+export const ruleOf = ({ score, perSubset }: Pick<RunSettings, 'score' | 'perSubset'>): SelectionRule => ({
+  scored: score,
+  perSubset,
+});
 
 /** What is known so far, by problem. */
 export interface Progressed {
@@ -36,7 +46,7 @@ export interface Selection {
 export function asked(
   problems: readonly BenchProblem[],
   known: Progressed,
-  { scored, perSubset }: SelectionRule,
+  { scored, perSubset, ignored = () => false }: SelectionRule,
 ): BenchProblem[] {
   if (perSubset === null || scored === 'all') return [...problems];
   const rightWanted = scored === 'wrong' ? 0 : scored;
@@ -48,7 +58,7 @@ export function asked(
     const { wrong, right, pending } = counts;
     if (wrong + pending >= perSubset && right + pending >= rightWanted) return false;
     const outcome = outcomeOf(id, known);
-    if (outcome !== null) counts[outcome] += 1;
+    if (outcome !== null && !(outcome === 'pending' && ignored(id))) counts[outcome] += 1;
     return true;
   });
 }
@@ -61,7 +71,7 @@ function outcomeOf(
   const response = responses.get(id);
   if (response && isLeftOut(response)) return null;
   const check = checks.get(id);
-  if (!response || !check) return 'pending';
+  if (!check) return 'pending';
   if (check.correct) return 'right';
   const place = located.get(id);
   if (!place) return 'pending';
@@ -74,7 +84,7 @@ function outcomeOf(
 export function select(
   problems: readonly BenchProblem[],
   known: Progressed,
-  { scored, perSubset }: SelectionRule,
+  { scored, perSubset, ignored = () => false }: SelectionRule,
 ): Selection {
   const wrong = new Set<string>();
   const examined = new Set<string>();
@@ -85,13 +95,14 @@ export function select(
     const { id, subset } = problem;
     const response = known.responses.get(id);
     const check = known.checks.get(id);
-    if (!response || !check || isLeftOut(response)) continue;
+    // A shard does not read the responses of others.
+    if (!check || (response && isLeftOut(response))) continue;
     const counts = found.get(subset) ?? { wrong: 0, pending: 0, right: 0 };
     found.set(subset, counts);
-    const { length } = response.tokenTexts.join('');
-    if (scored === 'all' && length > 0) chosen.add(id);
+    const isEmpty = response?.tokenTexts.join('') === '';
+    if (scored === 'all' && !isEmpty) chosen.add(id);
     if (check.correct) {
-      if (typeof scored === 'number' && counts.right < scored && length > 0) chosen.add(id);
+      if (typeof scored === 'number' && counts.right < scored && !isEmpty) chosen.add(id);
       counts.right += 1;
       continue;
     }
@@ -99,7 +110,7 @@ export function select(
     const located = known.located.get(id);
     if (!located) {
       next.push(problem);
-      counts.pending += 1;
+      if (!ignored(id)) counts.pending += 1;
       continue;
     }
     examined.add(id);
@@ -130,20 +141,17 @@ export const askedIn = (
   { judged }: Pick<Suite, 'judged'>,
   problems: readonly BenchProblem[],
   known: Progressed,
-  { score, perSubset }: Pick<RunSettings, 'score' | 'perSubset'>,
-): BenchProblem[] =>
-  judged === 'claims' ? [...problems] : asked(problems, known, { scored: score, perSubset });
+  rule: SelectionRule,
+): BenchProblem[] => (judged === 'claims' ? [...problems] : asked(problems, known, rule));
 
 /** The responses of a run that are scored. */
 export const scoredIn = (
   { judged }: Pick<Suite, 'judged'>,
   problems: readonly BenchProblem[],
   known: Progressed & ClaimsKnown,
-  { score, perSubset }: Pick<RunSettings, 'score' | 'perSubset'>,
+  rule: SelectionRule,
 ): ReadonlySet<string> =>
-  judged === 'claims'
-    ? selectClaimed(problems, known)
-    : select(problems, known, { scored: score, perSubset }).scored;
+  judged === 'claims' ? selectClaimed(problems, known) : select(problems, known, rule).scored;
 
 /** Whether it is in no table. */
 export const isLeftOut = ({ finish }: ResponseRecord): boolean =>

@@ -10,7 +10,23 @@ import type { Shard } from './settings.js';
 export function printShard(folder: string, { index, of }: Shard, json: boolean): void {
   const text = json
     ? JSON.stringify({ folder, shard: index + 1, of })
-    : `shard ${index + 1} of ${of} is done; merge all shards with flinch bench merge`;
+    : `shard ${index + 1} of ${of} is done; once all are: flinch bench merge ${folder}`;
+  process.stdout.write(`${text}\n`);
+}
+
+/** What was joined of the shards of a stage, and what is left to do for others. */
+export function printJoined(
+  folder: string,
+  responses: number,
+  left: Readonly<Record<string, number>>,
+  json: boolean,
+): void {
+  const text = json
+    ? JSON.stringify({ folder, responses, left })
+    : [
+        `${responses} responses are joined in ${folder}; left to do:`,
+        ...Object.entries(left).flatMap(([stage, count]) => (count > 0 ? [`  ${stage} ${count}`] : [])),
+      ].join('\n');
   process.stdout.write(`${text}\n`);
 }
 

@@ -106,41 +106,6 @@ describe('flinch bench run', () => {
     expect(evaluationOf('whole')).toEqual(before);
   });
 
-  it('is the same in shards that are joined, whatever their order', { timeout: 600_000 }, async () => {
-    for (const shard of [2, 1]) {
-      const { code, stdout } = await run(`shard-${shard}`, '--shard', `${shard}/2`, '--json');
-      const out = folder.path(`shard-${shard}`);
-      expect([code, JSON.parse(stdout)]).toEqual([0, { folder: out, shard, of: 2 }]);
-    }
-    const merge = (...names: string[]) =>
-      flinch(['bench', 'merge', ...names.map(folder.path), '--out', folder.path('joined')]);
-    const [one, two] = ['shard-1', 'shard-2'];
-    expect((await merge(two!)).stderr).toContain('shard 1 of 2 is missing');
-    expect((await merge(one!, two!, one!)).stderr).toContain('shard 1 of 2 is given twice');
-    expect((await merge(one!, 'whole')).stderr).toContain('is one of 1 shards, not of 2');
-    cpSync(folder.path(two!), folder.path('other'), { recursive: true });
-    folder.write(
-      'other/settings.json',
-      folder.read('shard-2/settings.json').replace('"topP": 1', '"topP": 0.9'),
-    );
-    expect((await merge(one!, 'other')).stderr).toContain('has another topP than');
-    const { code } = await merge(two!, one!);
-    expect(code).toBe(0);
-    expect(evaluationOf('joined')).toEqual(evaluationOf('whole'));
-
-    const spans = folder.read('shard-1/spans.jsonl');
-    truncateSync(folder.path('shard-1/spans.jsonl'), 0);
-    expect((await merge(one!, two!)).stderr).toMatch(
-      /shard-1: has not looked for the first wrong step of tasks-\S+; complete this run first/,
-    );
-    folder.write('shard-1/spans.jsonl', spans);
-
-    truncateSync(folder.path('shard-1/scores.jsonl'), 0);
-    expect((await merge(one!, two!)).stderr).toMatch(
-      /shard-1: has no scores of tasks-\S+; complete this run first/,
-    );
-  });
-
   it('refuses other settings by name, and leaves what is there alone', { timeout: 120_000 }, async () => {
     const before = recordsIn('whole');
     const { code, stderr } = await run('whole', '--temperature', '0.6');
@@ -181,9 +146,9 @@ describe('flinch bench run', () => {
       const { code, stderr } = await run(name);
       expect(code).toBe(1);
       expect(stderr).toContain('the scores are of version 1, but this program computes version');
-      const merged = await flinch(['bench', 'merge', folder.path(name), '--out', folder.path('merged')]);
-      expect(merged.code).toBe(1);
-      expect(merged.stderr).toContain('settings.json: scoring: the scores are of version 1');
+      const status = await flinch(['bench', 'status', folder.path(name)]);
+      expect(status.code).toBe(1);
+      expect(status.stderr).toContain('settings.json: scoring: the scores are of version 1');
     }
   });
 

@@ -3,6 +3,7 @@ import { writeWhole } from '../../result-log.js';
 import { runOf, withPrepared } from '../prepare.js';
 import { peekRecords, settingsIn } from '../run-folder.js';
 import { addRunOptions, type RunOptions } from '../run-options.js';
+import { learn, shardFolder } from '../shards.js';
 import { formatPlan, planRun } from './plan.js';
 import { plannedRequests, requestLine } from './requests.js';
 
@@ -11,7 +12,10 @@ export function planCommand(): Command {
     'Say what flinch bench run with the same options would do, by stage, with time and memory.',
   );
   return addRunOptions(command)
-    .option('--requests <file>', 'write the requests for the next responses there, for a writer that runs offline')
+    .option(
+      '--requests <file>',
+      'write the requests for the next responses there, for a writer that runs offline',
+    )
     .addHelpText(
       'after',
       `
@@ -33,9 +37,12 @@ interface PlanOptions extends RunOptions {
 
 const plan = (options: PlanOptions): Promise<void> =>
   withPrepared(options, 'nothing was written', async (prepared, { interrupt }) => {
-    const settings = settingsIn(options.out, prepared.settings);
-    const records = await peekRecords(options.out);
-    const run = runOf(prepared, settings, options, { records, judge: null, signal: interrupt.signal });
+    const { out, shard } = options;
+    const settings = settingsIn(shard ? shardFolder(out, shard) : out, prepared.settings);
+    const records = await peekRecords(out);
+    if (shard) learn(records, await peekRecords(shardFolder(out, shard)));
+    const { signal } = interrupt;
+    const run = runOf(prepared, settings, options, { records, refresh: async () => {}, judge: null, signal });
     if (options.requests !== undefined)
       writeWhole(options.requests, plannedRequests(run).map(requestLine).join(''));
     const planned = await planRun(run, options.stages);

@@ -33,11 +33,13 @@ export interface PlannedStage extends StageWork {
 
 /** Counts what is left to do, and measures how fast that goes: a few seconds with a small model. */
 export async function planRun(run: Run, stages: readonly StageName[]): Promise<Plan> {
-  const { engine, suite, problems, records, settings } = run;
+  const { engine, suite, problems, isMine, records, rule } = run;
   const work = plannedWork(run, stages);
   const left = (...names: readonly StageName[]): number =>
     work.filter(({ stage }) => names.includes(stage)).reduce((sum, { most }) => sum + most, 0);
-  const asked = askedIn(suite, problems, records, settings).filter(({ id }) => !records.responses.has(id));
+  const asked = askedIn(suite, problems, records, rule).filter(
+    (problem) => isMine(problem) && !records.responses.has(problem.id),
+  );
   const [first] = asked.length > 0 ? asked : problems;
   // Responses that come with a suite, or in a file, are read.
   const writes =
@@ -46,7 +48,7 @@ export async function planRun(run: Run, stages: readonly StageName[]): Promise<P
   const planned = work.map((one) => plannedStage(run, one, speed));
   return {
     suite: suite.name,
-    problems: problems.length,
+    problems: problems.filter(isMine).length,
     model: engine.checkpoint.name,
     device: formatDevices(engine),
     stages: planned,
@@ -103,7 +105,7 @@ export function formatPlan({
   wrong,
   speed,
 }: Plan): string {
-  const rows = stages.map((stage) => [stage.stage, countOf(stage), timeOf(stage)]);
+  const rows = stages.map((stage) => [stage.stage, formatWork(stage), timeOf(stage)]);
   const widths = [0, 1].map((column) => Math.max(0, ...rows.map((row) => row[column]!.length)));
   const lines = rows.map((row) =>
     `  ${row[0]!.padEnd(widths[0]!)}  ${row[1]!.padEnd(widths[1]!)}  ${row[2]}`.trimEnd(),
@@ -128,7 +130,8 @@ export function formatPlan({
   ].join('\n');
 }
 
-function countOf({ stage, done, least, most, expected }: StageWork): string {
+/** What a stage has to do, in words. */
+export function formatWork({ stage, done, least, most, expected }: StageWork): string {
   const range = least === most ? '' : ` (${least} to ${most})`;
   return `${expected} ${WORDS[stage]}${range}${done > 0 ? `, ${done} done` : ''}`;
 }

@@ -1,10 +1,17 @@
-import { samplesNeeded } from '../../measures/measure.js';
 import { responseText } from '../../suites/processbench.js';
 import type { BenchProblem } from '../../suites/suite.js';
 import type { CheckRecord, ClaimsRecord, LocatedRecord, ResponseRecord } from '../records.js';
 import type { Run } from '../run-context.js';
 import { sampleKey } from '../run-folder.js';
-import { askedIn, type ClaimsKnown, isLeftOut, type Progressed, scoredIn, select } from '../selection.js';
+import {
+  askedIn,
+  type ClaimsKnown,
+  isLeftOut,
+  type Progressed,
+  ruleOf,
+  scoredIn,
+  select,
+} from '../selection.js';
 import { STAGES, type StageName } from '../stage-names.js';
 
 /** What a stage has to do: problems, for `sample` further responses. */
@@ -18,7 +25,8 @@ export interface StageWork {
   readonly expected: number;
 }
 
-type PlannedRun = Pick<Run, 'suite' | 'problems' | 'settings' | 'records' | 'measures' | 'timed'>;
+/** `timed`: responses of which each measure is timed. */
+export type PlannedRun = Pick<Run, 'suite' | 'problems' | 'isMine' | 'settings' | 'records' | 'timed'>;
 
 /**
  * What is left to do of each stage. What is not known yet is made up, and goes through the same selection as what is
@@ -73,27 +81,29 @@ export function evenly(share: number): Outcome {
   };
 }
 
-function leftToDo(run: PlannedRun, stages: readonly StageName[], outcome: Outcome) {
-  const { suite, problems, settings, records, measures, timed } = run;
+/** @param stages that find out what is not known; without any, what is known decides */
+export function leftToDo(run: PlannedRun, stages: readonly StageName[], outcome: Outcome = () => 'right') {
+  const { suite, problems, isMine, settings, records, timed } = run;
   const known = supposed(run, stages, outcome);
-  const asked = askedIn(suite, problems, known, settings);
+  const rule = ruleOf(settings);
+  const asked = askedIn(suite, problems, known, rule).filter(isMine);
   const whole = asked.filter(({ id }) => {
     const response = known.responses.get(id);
     return response && !isLeftOut(response);
   });
-  const rule = { scored: settings.score, perSubset: settings.perSubset };
-  const scored = [...scoredIn(suite, problems, known, settings)];
+  const scored = [...scoredIn(suite, problems, known, rule)].filter((id) => isMine({ id }));
   const samples = scored.flatMap((id) =>
-    Array.from({ length: samplesNeeded(measures) }, (_, i) => sampleKey({ id, sample: i + 1 })),
+    Array.from({ length: settings.samples }, (_, i) => sampleKey({ id, sample: i + 1 })),
   );
   const answers = suite.judged === 'answer';
-  const examined = answers ? [...select(problems, known, rule).examined] : [];
+  const { examined, next } = select(answers ? problems : [], known, rule);
+  const toLocate = [...examined, ...next.map(({ id }) => id)].filter((id) => isMine({ id }));
   const left = <T>(items: readonly T[], isDone: (item: T) => boolean): number =>
     items.filter((item) => !isDone(item)).length;
   return {
     generate: left(asked, ({ id }) => records.responses.has(id)),
     check: answers ? left(whole, ({ id }) => records.checks.has(id)) : 0,
-    locate: left(examined, (id) => records.located.has(id)),
+    locate: left(toLocate, (id) => records.located.has(id)),
     claims: answers ? 0 : left(whole, ({ id }) => records.claims.has(id)),
     sample: left(samples, (key) => records.samples.has(key)),
     score: left(scored, (id) => records.scored.has(id)),

@@ -7,8 +7,8 @@ import { isLeftOut } from '../selection.js';
 
 /** Whether each final answer is right. */
 export async function checkResponses(run: Run): Promise<void> {
-  const { problems, records, signal } = run;
-  const whole = problems.filter(({ id }) => {
+  const { problems, isMine, records, signal } = run;
+  const whole = problems.filter(isMine).filter(({ id }) => {
     const response = records.responses.get(id);
     return response && !isLeftOut(response);
   });

@@ -8,8 +8,8 @@ import { isLeftOut } from '../selection.js';
 
 /** The claims of each whole response, and which of them are supported. */
 export async function judgeClaims(run: Run): Promise<void> {
-  const { problems, records, signal } = run;
-  const whole = problems.filter(({ id }) => {
+  const { problems, isMine, records, signal } = run;
+  const whole = problems.filter(isMine).filter(({ id }) => {
     const response = records.responses.get(id);
     return response && !isLeftOut(response);
   });

@@ -5,33 +5,39 @@ import { encodeGiven, messagesOf, promptOf } from '../prompt.js';
 import type { ResponseRecord } from '../records.js';
 import type { Run } from '../run-context.js';
 import { seedOf } from '../seeds.js';
-import { askedIn } from '../selection.js';
+import { askedIn, type SelectionRule } from '../selection.js';
 import type { Question, Written } from '../writer/writer.js';
 
 /** A response to each problem that is asked: a new one, or the one that came with it. */
 export async function generateResponses(run: Run): Promise<void> {
-  const { records, streams, signal } = run;
-  const problems = askedIn(run.suite, run.problems, records, run.settings);
+  const { records, streams, writer, signal } = run;
   // A file may lack some, as which are asked depends on what comes out.
-  const missing = problems.filter(
-    ({ id, given }) => !records.responses.has(id) && (given || run.writer.has({ id, sample: 0 })),
-  );
+  const missing = missingResponses(run).filter(({ id, given }) => given || writer.has({ id, sample: 0 }));
   await each(
     'generate',
     missing,
     async (problem) => {
       records.responses.add(problem.given ? givenResponse(run, problem) : await response(run, problem));
     },
-    { concurrency: streams, done: problems.length - missing.length, signal },
+    { concurrency: streams, done: records.responses.size, signal },
   );
+}
+
+/**
+ * What this shard has to write next: what is needed whatever comes out of all others; else, a few at a time, what is
+ * needed by what is known of them, so that none waits for another.
+ */
+function missingResponses(run: Run): BenchProblem[] {
+  const { suite, problems, isMine, records, rule, streams } = run;
+  const missing = (by: SelectionRule): BenchProblem[] =>
+    askedIn(suite, problems, records, by).filter((one) => isMine(one) && !records.responses.has(one.id));
+  const needed = missing({ ...rule, ignored: () => false });
+  return needed.length > 0 ? needed : missing(rule).slice(0, streams);
 }
 
 /** @throws UsageError where responses are asked that a file does not have */
 export function checkWritten(run: Run): void {
-  const { records, writer } = run;
-  const absent = askedIn(run.suite, run.problems, records, run.settings).filter(
-    ({ id, given }) => !given && !records.responses.has(id) && !writer.has({ id, sample: 0 }),
-  );
+  const absent = missingResponses(run).filter(({ given }) => !given);
   if (absent[0]) throw unwritten(absent.length, `a response to ${JSON.stringify(absent[0].id)}`);
 }
 

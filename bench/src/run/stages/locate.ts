@@ -3,7 +3,7 @@ import { each } from '../../concurrent-map.js';
 import type { BenchProblem } from '../../suites/suite.js';
 import type { LocatedRecord } from '../records.js';
 import { type Run, textOf } from '../run-context.js';
-import { isLeftOut, select } from '../selection.js';
+import { isLeftOut, type SelectionRule, select } from '../selection.js';
 
 /**
  * The first wrong step of each wrong response, as many as each subset needs: a judge is asked no more often than that.
@@ -11,9 +11,10 @@ import { isLeftOut, select } from '../selection.js';
  * Where a program tells, of right responses too: a right answer can follow a wrong step.
  */
 export async function locateSteps(run: Run): Promise<void> {
-  const { problems, records, settings, signal } = run;
-  const rule = { scored: settings.score, perSubset: settings.perSubset };
-  const { next } = select(problems, records, rule);
+  const { problems, isMine, records, rule, signal } = run;
+  const missing = (by: SelectionRule): BenchProblem[] => select(problems, records, by).next.filter(isMine);
+  const needed = missing({ ...rule, ignored: () => false });
+  const next = needed.length > 0 ? needed : missing(rule);
   const options = { done: records.located.size, signal };
   await each(
     'locate',
@@ -22,7 +23,7 @@ export async function locateSteps(run: Run): Promise<void> {
     options,
   );
   if (run.suite.toldBy !== 'program') return;
-  for (const problem of problems) {
+  for (const problem of problems.filter(isMine)) {
     const { id } = problem;
     const [response, check] = [records.responses.get(id), records.checks.get(id)];
     if (!response || !check?.correct || isLeftOut(response) || records.located.has(id)) continue;

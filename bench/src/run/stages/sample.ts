@@ -7,12 +7,12 @@ import { unwritten, write } from './generate.js';
 
 /** Further responses to the problems whose responses are scored, as many as the measures ask for. */
 export async function sampleResponses(run: Run): Promise<void> {
-  const { problems, records, settings, measures, streams, writer, signal } = run;
+  const { suite, problems, isMine, records, rule, settings, measures, streams, writer, signal } = run;
   const { sampleTemperature: temperature, maxTokens } = settings;
-  const scored = scoredIn(run.suite, problems, records, settings);
+  const scored = scoredIn(suite, problems, records, rule);
   const numbers = Array.from({ length: samplesNeeded(measures) }, (_, i) => i + 1);
   const all = problems
-    .filter(({ id }) => scored.has(id))
+    .filter((problem) => isMine(problem) && scored.has(problem.id))
     .flatMap((problem) => numbers.map((sample) => ({ problem, sample })));
   const missing = all.filter(
     ({ problem: { id }, sample }) => !records.samples.has(sampleKey({ id, sample })),

@@ -15,9 +15,9 @@ import { scoredIn } from '../selection.js';
  * other last digits, and which do depends on when each came; the tables must not.
  */
 export async function scoreResponses(run: Run): Promise<void> {
-  const { engine, problems, records, settings, measures, encoders, signal } = run;
-  const scored = scoredIn(run.suite, problems, records, settings);
-  const all = problems.filter(({ id }) => scored.has(id));
+  const { engine, suite, problems, isMine, records, rule, measures, encoders, signal } = run;
+  const scored = scoredIn(suite, problems, records, rule);
+  const all = problems.filter((problem) => isMine(problem) && scored.has(problem.id));
   const missing = all.filter(({ id }) => !records.scored.has(id));
   const agreement = new Agreement(() => {});
   await each(

@@ -34,6 +34,7 @@ export async function runStages(run: Run, stages: readonly StageName[]): Promise
   const known = (): number => responses.size + checks.size + located.size;
   let before: number;
   do {
+    await run.refresh();
     before = known();
     await work(
       run,

@@ -14,9 +14,9 @@ import { type DrawnSample, scorable } from './score.js';
  * problems' order: one thing after the other, with nothing else under way, all measures of a response in turn.
  */
 export async function timeMeasures(run: Run): Promise<void> {
-  const { problems, records, settings, timed, signal } = run;
-  const scored = scoredIn(run.suite, problems, records, settings);
-  const all = problems.filter(({ id }) => scored.has(id)).slice(0, timed);
+  const { suite, problems, isMine, records, rule, timed, signal } = run;
+  const scored = scoredIn(suite, problems, records, rule);
+  const all = problems.filter((problem) => isMine(problem) && scored.has(problem.id)).slice(0, timed);
   const missing = all.filter(({ id }) => !records.times.has(id));
   // Sessions open on first use.
   if (missing[0]) await time(run, missing[0]);

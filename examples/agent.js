@@ -41,7 +41,7 @@ async function ask(seed) {
 /** @returns the answer whose doubtful steps all passed; `null` if there was none */
 async function answerThatHolds() {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const answer = await ask(attempt + 5);
+    const answer = await ask(attempt);
     console.log(`Attempt ${attempt}: ${answer.steps.length} steps, ${answer.flags.length} of them doubtful`);
     const wrong = answer.flags.flatMap(({ text, risk }) => {
       const found = mistakes(text);

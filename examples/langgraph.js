@@ -23,7 +23,7 @@ const State = Annotation.Root({
 async function ask({ messages, attempts }) {
   const model = new ChatFlinch({
     ...{ url, model: 'reasoner', temperature: 1, maxRetries: 0 },
-    modelKwargs: { seed: attempts + 6 },
+    modelKwargs: { seed: attempts + 1 },
   });
   const answer = await model.invoke(messages.slice(0, 1));
   const { verdict, flagged } = flinchOf(answer) ?? {};

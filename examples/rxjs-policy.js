@@ -71,7 +71,7 @@ try {
     endIds: checkpoint.eosTokenIds,
     stop: [],
     topLogprobs: 0,
-    sampling: { temperature: 1, topK: 0, topP: 1, seed: 2 },
+    sampling: { temperature: 1, topK: 0, topP: 1, seed: 1 },
   };
   const branch = engineBranch(engine, request, {
     scoring,
@@ -85,7 +85,7 @@ try {
       ),
   });
   const settled = from(branch).pipe(
-    intervene({ policy, seed: 2 }),
+    intervene({ policy, seed: 1 }),
     tap((event) => {
       if (event.type !== 'rollback.done') return;
       for (const [i, { text, score }] of event.candidates.entries()) {

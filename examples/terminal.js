@@ -17,7 +17,7 @@ const messages = /** @type {const} */ ([{ role: 'user', content: question }]);
 let shown = 0;
 
 client
-  .generate({ model: 'reasoner', temperature: 1, seed: 2, messages, guard })
+  .generate({ model: 'reasoner', temperature: 1, seed: 1, messages, guard })
   .pipe(
     answerOf(),
     takeUntil(fromEvent(process, 'SIGINT').pipe(tap(() => (process.exitCode = 130)))),

@@ -5,28 +5,26 @@ export interface Example {
   readonly question: string;
 }
 
-/** Questions of the kinds that the embedded model was trained on. */
-const PUZZLES: readonly Example[] = [
-  {
-    name: 'Word problem',
-    question:
-      'Maya has 11 stones. Then Maya sells 3. Maya finds 67 more. Then Maya buys 14 more. How many stones are there at the end?',
-  },
+/** Questions of the kinds that the embedded model was trained on, and one that it was not. */
+const PROBLEMS: readonly Example[] = [
   { name: 'Arithmetic', question: 'What is (47 - 12) * 3 + 8?' },
   {
-    name: 'Shuffled objects',
+    name: 'Story',
     question:
-      'Sam, Cleo and Eva each hold a ball. Sam has the brown ball. Cleo has the black ball. Eva has the red ball. Sam and Cleo swap. Eva swaps with Sam. What color does Cleo hold now?',
+      'Leo has 14 stones. Leo loses 11. Leo buys 5 bags of 9 stones. Leo gives 22 to Sue. How many stones does Leo have now?',
+  },
+  { name: 'Percent', question: 'A lamp costs 2800 dollars. The price falls by 10%. What is the price now?' },
+  {
+    name: 'Clock',
+    question:
+      'Kofi starts at 13:45. The first part takes 20 minutes. A break takes 1 hour and 15 minutes. The last part takes 10 minutes. What time is it at the end?',
   },
   {
-    name: 'Web of lies',
-    question: 'Maya lies. Zoe says Maya tells the truth. Lena says Zoe lies. Does Lena tell the truth?',
-  },
-  {
-    name: 'Navigate',
+    name: 'Walk',
     question:
-      'You stand at (0, 0) facing north. Walk 18 steps. Go 6 steps forward. Turn left. Go 4 steps forward. Where are you?',
+      'You stand at (0, 0) facing north. Turn left. Walk 9 steps. Take 12 steps. Turn right. Walk 9 steps. Where are you?',
   },
+  { name: 'Something else', question: 'What is the capital of France?' },
 ];
 
 const QUESTIONS: readonly Example[] = [
@@ -40,4 +38,4 @@ const QUESTIONS: readonly Example[] = [
 ];
 
 export const examplesFor = ({ embedded }: Pick<Model, 'embedded'>): readonly Example[] =>
-  embedded ? PUZZLES : QUESTIONS;
+  embedded ? PROBLEMS : QUESTIONS;

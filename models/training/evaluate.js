@@ -9,8 +9,8 @@ import {
   encodePrompt,
   generateProblems,
   IN_WORDS,
-  SEEN_TASKS,
   samplingDefaults,
+  TASKS,
   UNSEEN_TASKS,
   verify,
 } from 'flinch/internals';
@@ -42,7 +42,7 @@ await table(
     check: (text) => ({ right: text === REFUSAL, clean: true }),
   })),
 );
-for (const task of [...SEEN_TASKS, ...UNSEEN_TASKS]) {
+for (const task of [...TASKS, ...UNSEEN_TASKS]) {
   for (const style of ['plain', 'in words']) {
     const problems = generateProblems({ seed: SEED, count: Number(count), tasks: [task] });
     const cases = problems.map((problem) => ({

@@ -4,7 +4,7 @@
  *     node models/training/write-examples.js SEED COUNT > examples.jsonl
  */
 import { readFileSync } from 'node:fs';
-import { generateProblems, IN_WORDS, plainSolution, SEEN_TASKS, wordedSolution } from 'flinch/internals';
+import { generateProblems, IN_WORDS, plainSolution, TASKS, wordedSolution } from 'flinch/internals';
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import { otherQuestion, REFUSAL } from './other-questions.js';
@@ -34,7 +34,7 @@ for (let written = 0, i = 0; written < count; i += 1) {
 function exampleOf(i) {
   const random = mersenne(~i);
   if (uniformFloat64(random) < OTHER) return { prompt: otherQuestion(random), response: REFUSAL };
-  const [problem] = generateProblems({ seed: i, count: 1, tasks: SEEN_TASKS });
+  const [problem] = generateProblems({ seed: i, count: 1, tasks: TASKS });
   if (!problem) throw new RangeError('no problem');
   if (uniformFloat64(random) < WORDED) {
     return { prompt: problem.question + IN_WORDS, response: wordedSolution(problem, random) };

@@ -6,6 +6,7 @@ import { UsageError } from '../files/errors.js';
 import { parseJsonLines } from '../files/json-lines.js';
 import type { CollectedAnswer } from '../stream/collect-scores.js';
 import { generateProblems } from '../tasks/generate.js';
+import { tasksOf } from '../tasks/problem.js';
 import { verify } from '../tasks/verify.js';
 import type { ChatMessage } from '../tokenizer/chat-template.js';
 import { encodePrompt } from '../tokenizer/prompt.js';
@@ -55,11 +56,11 @@ export async function readPrompts(
 }
 
 /**
- * The embedded reasoner's own problems. What comes before the first wrong step of an answer counts.
+ * The embedded model's own problems. What comes before the first wrong step of an answer counts.
  * @param seed of 32 bits; the same ones give the same problems
  */
 export function taskPrompts(checkpoint: Checkpoint, count: number, seed: number): CalibrationPrompt[] {
-  return generateProblems({ seed, count }).map((problem) => {
+  return generateProblems({ seed, count, tasks: tasksOf(checkpoint) }).map((problem) => {
     const messages: ChatMessage[] = [{ role: 'user', content: problem.question }];
     return {
       promptIds: encodePrompt(checkpoint, messages),

@@ -1,5 +1,5 @@
 import { HEADINGS } from './navigate.js';
-import type { EmbeddedTask, Task } from './problem.js';
+import type { FirstTask, Task } from './problem.js';
 import { COLORS } from './shuffled-objects.js';
 import { statedIn } from './solution.js';
 
@@ -22,14 +22,14 @@ export interface Extraction {
 
 /**
  * The checkable facts of a response, at most one a line: lines and not steps (src/stream), as the reference counts.
- * Patterns are those of models/reasoner/reference_tasks.py, which is Python: `\d` and `\b` know all scripts there, and
+ * Patterns are those of the reference, which is Python: `\d` and `\b` know all scripts there, and
  * `.` takes everything but a newline.
  */
 export function extractFacts(task: Task, response: string): Extraction {
   const facts: Fact[] = [];
   let start = 0;
   for (const line of response.split('\n')) {
-    const text = isEmbedded(task) ? factOf[task](line) : statedIn(line);
+    const text = isFirst(task) ? factOf[task](line) : statedIn(line);
     if (text !== null) facts.push({ text, span: [start, start + line.length] });
     start += line.length + 1;
   }
@@ -46,8 +46,8 @@ const POSITION = new RegExp(`\\(-?\\p{Nd}+, -?\\p{Nd}+\\) (${HEADINGS.join('|')}
 
 const equation = (line: string): string | null => EQUATION.exec(line)?.[0] ?? null;
 
-/** The fact that a line of the embedded model states. */
-const factOf: Readonly<Record<EmbeddedTask, (line: string) => string | null>> = {
+/** The fact that a line of the first model states. */
+const factOf: Readonly<Record<FirstTask, (line: string) => string | null>> = {
   word_problem: equation,
   arithmetic: equation,
   shuffled_objects: (line) => {
@@ -61,4 +61,4 @@ const factOf: Readonly<Record<EmbeddedTask, (line: string) => string | null>> = 
   navigate: (line) => POSITION.exec(line)?.[0] ?? null,
 };
 
-const isEmbedded = (task: Task): task is EmbeddedTask => task in factOf;
+const isFirst = (task: Task): task is FirstTask => task in factOf;

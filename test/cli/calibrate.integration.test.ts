@@ -13,7 +13,8 @@ import { QUESTION } from '../support/requests.js';
 
 const folder = useFolder();
 const file = folder.path('calibration.json');
-const calibrate = (...args: string[]) => flinch(['calibrate', '--output', file, ...args]);
+const calibrate = (...args: string[]) =>
+  flinch(['calibrate', '--model', REASONER, '--output', file, ...args]);
 
 describe('flinch calibrate', () => {
   it("collects scores of the reasoner's own problems, and checks them on fresh ones", async () => {
@@ -105,7 +106,7 @@ describe('flinch calibrate', () => {
 
   it('continues after Ctrl-C, also with more prompts, and not with other settings', async () => {
     const output = folder.path('continued.json');
-    const common = ['calibrate', '--output', output, '--seed', '3', '--tasks'];
+    const common = ['calibrate', '--model', REASONER, '--output', output, '--seed', '3', '--tasks'];
     const logs = (): string[] => readdirSync(folder.path('.')).filter((name) => name.endsWith('.answers'));
     const kept = (): string[] => logs().flatMap((name) => folder.read(name).split('\n'));
     const running = start([...common, '5000']);
@@ -144,7 +145,7 @@ describe('flinch calibrate', () => {
       'old.json',
       JSON.stringify({ format: 2, model: 'ab'.repeat(32), calibrations: [] }),
     );
-    const running = start(['calibrate', '--tasks', '5000', '--output', old]);
+    const running = start(['calibrate', '--model', REASONER, '--tasks', '5000', '--output', old]);
     await setTimeout(1500); // whether it has begun to write or not
     running.child.kill('SIGINT');
     const { code, stdout } = await running.finished;

@@ -1,10 +1,11 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { reasonerPath } from '#src/package-root.js';
 import { flinch, jsonLines, shell, start } from '../support/cli.js';
 import { chatBody, mergeTokens, post, readChunks, useGateway } from '../support/gateway.js';
 import { LONG_QUESTION, QUESTION } from '../support/requests.js';
 
-const gateway = useGateway();
+const gateway = useGateway(async () => reasonerPath);
 
 describe('flinch chat', () => {
   it('prints plain text when nobody sees colours: the answer that the gateway gives', async () => {

@@ -127,7 +127,7 @@ describe('flinch score', () => {
       await scored([...random, '--seed', '6'], input),
     ];
     const sigma = z.number().parse(first[0]!.sigma);
-    expect(sigma).toBeCloseTo(0.005 * 0.1823, 6);
+    expect(sigma).toBeCloseTo(0.005 * 0.15199, 6);
     expect(first[0]).toMatchObject({ samples: 3, seed: 5 });
     const values = column(first[0]!, 'random');
     expect(scoreErrors(column(second[0]!, 'random'), values).all).toBeLessThan(1e-3);

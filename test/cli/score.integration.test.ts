@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { reasonerPath } from '#src/package-root.js';
 import { flinch, jsonLines, shell, start, useFolder } from '../support/cli.js';
 import {
   CHECKPOINTS,
@@ -110,7 +111,7 @@ describe('flinch score', () => {
   });
 
   it('takes alpha relative to the embeddings, and reports what it comes to', async () => {
-    const { embeddingRms } = JSON.parse((await flinch(['inspect', REASONER, '--json'])).stdout);
+    const { embeddingRms } = JSON.parse((await flinch(['inspect', reasonerPath, '--json'])).stdout);
     const alpha = 0.01 * embeddingRms;
     const relative = await flinch(['score', '--input', '-', '--alpha', '0.01rms'], json([good]));
     expect(relative).toMatchObject({ code: 0, stdout: expect.stringContaining(`"alpha":${alpha},`) });
@@ -120,7 +121,7 @@ describe('flinch score', () => {
   it('scores the end token only when its id is given', async () => {
     const ids = { id: 1, prompt: 'x', responseIds: [20, 639] };
     const { stdout } = await flinch(
-      ['score', '--input', '-'],
+      ['score', '--model', REASONER, '--input', '-'],
       json([ids, good, { ...good, id: 'empty', response: '' }]),
     );
     expect(lines(stdout).map(({ tokens }) => tokens.length)).toEqual([2, 1, 0]);
@@ -137,8 +138,8 @@ describe('flinch score', () => {
     ['an empty prompt', { ...good, prompt: '' }, 'prompt: needs at least one token'],
     [
       'an id outside the vocabulary',
-      { id: 1, prompt: 'a', responseIds: [1, 640] },
-      'responseIds[1]: 640 is not in the vocabulary',
+      { id: 1, prompt: 'a', responseIds: [1, 1024] },
+      'responseIds[1]: 1024 is not in the vocabulary',
     ],
     ['a negative id', { id: 1, promptIds: [-1], response: 'a' }, 'promptIds[0]: '],
     [

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { transform } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reasonerPath } from '#src/package-root.js';
 import {
   type Block,
   commandsOf,
@@ -24,7 +25,7 @@ import { isServer, Terminal } from '../support/terminal.js';
 const documents = readDocuments();
 const scratch = useScratchPackages();
 /** What documents mean by "a gateway that runs". */
-const gateway = useGateway();
+const gateway = useGateway(async () => reasonerPath);
 
 /** The slowest takes seconds. */
 const PROGRAM_LIMIT_MS = 90_000;

@@ -1,15 +1,15 @@
-import type { EmbeddedTask, Problem, Task } from '#src/tasks/problem.js';
+import type { FirstTask, Problem, Task } from '#src/tasks/problem.js';
 
 type Solution = Pick<Problem, 'facts' | 'answer'>;
 
-/** Solves a problem of the embedded model from its question alone; throws for a sentence that it does not know. */
+/** Solves a problem of the first model from its question alone; throws for a sentence that it does not know. */
 export function solve({ task, question }: Problem): Solution {
   const solver = (SOLVERS as Partial<Record<Task, (question: string) => Solution>>)[task];
   if (!solver) throw new Error(`no solver: ${task}`);
   return solver(question);
 }
 
-const SOLVERS: Readonly<Record<EmbeddedTask, (question: string) => Solution>> = {
+const SOLVERS: Readonly<Record<FirstTask, (question: string) => Solution>> = {
   word_problem: solveStory,
   arithmetic: solveExpression,
   shuffled_objects: solveSwaps,

@@ -22,7 +22,7 @@ import {
   reportDevices,
   riskModel,
   samplingDefaults,
-  TASKS,
+  tasksOf,
   UsageError,
 } from 'flinch/internals';
 import { thisMachine } from '../markdown-table.js';
@@ -153,7 +153,7 @@ async function correct(options: CorrectOptions): Promise<void> {
 async function measure(engine: Engine, options: CorrectOptions): Promise<CorrectReport | null> {
   const { problems: count, seed, arms, out = null } = options;
   const temperature = options.temperature ?? samplingDefaults(engine.checkpoint.generation).temperature;
-  const problems = generateProblems({ seed, count });
+  const problems = generateProblems({ seed, count, tasks: tasksOf(engine.checkpoint) });
   const guard: Guard = {
     ...DEFAULT_GUARD,
     rate: options.rate,
@@ -246,7 +246,7 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
       ]),
     ),
     rows,
-    families: TASKS.map((task) =>
+    families: tasksOf(engine.checkpoint).map((task) =>
       familyOf(task, problems, { 'no guard': unguarded, ...Object.fromEntries(trials) }),
     ),
     delays:

@@ -11,6 +11,7 @@ import {
   modelOption,
   reportDevices,
   samplingDefaults,
+  tasksOf,
 } from 'flinch/internals';
 import { z } from 'zod';
 import { each } from '../concurrent-map.js';
@@ -75,10 +76,14 @@ async function measure(engine: Engine, options: Options): Promise<DetectionRepor
   const kept = scoredAnswerSchema.extend({ problem: z.int() });
   const file = out === undefined ? null : join(out, 'answers.jsonl');
   const ledger = await Ledger.open(file, kept, ({ problem }) => problem);
-  const answers = await each('answers', generateProblems({ seed, count }), async (problem, i) => {
-    const sampled = { temperature, seed: seed + i };
-    return ledger.get(i) ?? ledger.add({ problem: i, ...(await scoredAnswer(engine, problem, sampled)) });
-  });
+  const answers = await each(
+    'answers',
+    generateProblems({ seed, count, tasks: tasksOf(checkpoint) }),
+    async (problem, i) => {
+      const sampled = { temperature, seed: seed + i };
+      return ledger.get(i) ?? ledger.add({ problem: i, ...(await scoredAnswer(engine, problem, sampled)) });
+    },
+  );
   return {
     command: commandLine('detection'),
     model: checkpoint.name,

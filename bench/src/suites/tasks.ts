@@ -11,9 +11,9 @@ import { chosenSubsets } from './data-files.js';
 import type { BenchProblem, Suite } from './suite.js';
 
 /**
- * The embedded reasoner's problems, made from a seed; a program checks every step of a response. Other seeds ask other
+ * The embedded model's problems, made from a seed; a program checks every step of a response. Other seeds ask other
  * questions: each problem has a seed of its own, from that of all and its place. `subsets` may name families that the
- * embedded model does not know.
+ * embedded model was not trained on, and those of the first one.
  */
 export const tasksSuite: Suite = {
   name: 'tasks',

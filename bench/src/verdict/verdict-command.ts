@@ -17,6 +17,7 @@ import {
   reportDevices,
   riskModel,
   samplingDefaults,
+  tasksOf,
   UsageError,
 } from 'flinch/internals';
 import { scoringFor } from '../correct/arms.js';
@@ -91,7 +92,7 @@ async function measure(engine: Engine, options: VerdictOptions): Promise<Verdict
     const model = await fingerprint(checkpoint);
     claimFolder(out, { model, seed, temperature, methods: DEFAULT_METHODS, guard: DEFAULT_GUARD });
   }
-  const problems = generateProblems({ seed, count });
+  const problems = generateProblems({ seed, count, tasks: tasksOf(checkpoint) });
   const run = { engine, problems, seed, temperature, folder: out, part: WHOLE };
   const answers = await runUnguarded(run, DEFAULT_GUARD, DEFAULT_METHODS);
   return {

@@ -1,4 +1,4 @@
-import { isAlarm, TASKS } from 'flinch/internals';
+import { ALL_TASKS, isAlarm } from 'flinch/internals';
 import { type Machine, table } from '../markdown-table.js';
 import { areas } from '../statistics/areas.js';
 import {
@@ -128,7 +128,7 @@ function groupsOf(answers: readonly JudgedAnswer[]): [string, readonly JudgedAns
   const lengths = answers.map(({ steps }) => steps).sort((a, b) => a - b);
   const median = lengths[Math.floor((lengths.length - 1) / 2)] ?? 0;
   const groups: [string, readonly JudgedAnswer[]][] = [
-    ...TASKS.map((task): [string, readonly JudgedAnswer[]] => [
+    ...ALL_TASKS.map((task): [string, readonly JudgedAnswer[]] => [
       task,
       answers.filter((answer) => answer.task === task),
     ]),

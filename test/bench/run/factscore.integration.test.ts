@@ -6,6 +6,7 @@ import { type Evaluation, evaluationSchema } from '#bench/run/evaluation.js';
 import { type ClaimsRecord, claimsSchema, responseSchema } from '#bench/run/records.js';
 import { afterPlan } from '../../support/bench-plan.js';
 import { flinch, jsonLines, start, useFolder } from '../../support/cli.js';
+import { REASONER } from '../../support/golden.js';
 import { judgeServer } from '../../support/judge-server.js';
 
 const folder = useFolder();
@@ -13,7 +14,20 @@ const DATA = fileURLToPath(new URL('../../fixtures/bench/factscore', import.meta
 const ENTITIES = ['Ada Lovelace', 'Emmy Noether', 'Sofya Kovalevskaya'];
 
 const RUN = [
-  ...['bench', 'run', '--suite', 'factscore', '--data', DATA, '--seed', '3', '--max-tokens', '300'],
+  ...[
+    'bench',
+    'run',
+    '--model',
+    REASONER,
+    '--suite',
+    'factscore',
+    '--data',
+    DATA,
+    '--seed',
+    '3',
+    '--max-tokens',
+    '300',
+  ],
   ...['--measures', 'adversarial,nll,graph:samples=1'],
 ];
 const run = (name: string, ...more: string[]) => flinch([...RUN, '--out', folder.path(name), ...more]);

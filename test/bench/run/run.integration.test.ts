@@ -65,7 +65,7 @@ describe('flinch bench run', () => {
     // Not all are scored: right and wrong responses are not in their ratio.
     expect(evaluation.responses).toEqual([]);
     expect(evaluation.command).toBe(`flinch ${RUN.join(' ')}`);
-    expect(evaluation.model).toMatchObject({ name: 'reasoner', parameters: 2_484_672 });
+    expect(evaluation.model).toMatchObject({ name: 'reasoner', parameters: 2_558_400 });
   });
 
   it('asks no more once a subset has its wrong and right responses', () => {

@@ -397,11 +397,11 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     await page.route('**/v1/models', (route) => route.fulfill({ json: { object: 'list', data } }));
     await reload();
     const examples = page.locator('#examples');
-    expect(await examples.textContent()).toContain('Web of lies');
+    expect(await examples.textContent()).toContain('Walk');
     expect(await page.locator('#embedded').isVisible()).toBe(true);
     await page.locator('#model').selectOption('another');
-    expect(await examples.textContent()).toContain('What is the capital of France?');
-    expect(await examples.textContent()).not.toContain('Web of lies');
+    expect(await examples.textContent()).toContain('When did Albert Einstein');
+    expect(await examples.textContent()).not.toContain('Walk');
     expect(await page.locator('#embedded').isVisible()).toBe(false);
     const scores = page.locator('#intro-scores');
     const colours = page.locator('#colours');

@@ -17,9 +17,9 @@ describe('openCheckpoint', () => {
     expect(new Set([...checkpoint.tensors.values()].map((tensor) => tensor.type))).toEqual(new Set([type]));
   });
 
-  it('opens the embedded model, whose generation_config.json adds an end token', async () => {
+  it('opens a model whose generation_config.json adds an end token', async () => {
     const checkpoint = await openCheckpoint(`${REASONER}/`);
-    expect(checkpoint).toMatchObject({ name: 'reasoner', eosTokenIds: [639, 637] });
+    expect(checkpoint).toMatchObject({ name: 'first-reasoner', eosTokenIds: [639, 637] });
     expect(checkpoint.config.eosTokenIds).toEqual([639]);
     expect(checkpoint.generation).toMatchObject({ sample: true, temperature: 0.2 });
   });

@@ -13,13 +13,16 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type Evaluation, evaluationSchema } from '#bench/run/evaluation.js';
+import { FIRST_TASKS } from '#src/tasks/problem.js';
 import { afterPlan } from '../../support/bench-plan.js';
 import { flinch, jsonLines, start, useFolder } from '../../support/cli.js';
+import { REASONER } from '../../support/golden.js';
 
 const folder = useFolder();
 
 const RUN = [
-  ...['bench', 'run', '--suite', 'tasks', '--limit', '20', '--seed', '11', '--temperature', '1'],
+  ...['bench', 'run', '--model', REASONER, '--suite', 'tasks', '--subsets', FIRST_TASKS.join()],
+  ...['--limit', '20', '--seed', '11', '--temperature', '1'],
   ...['--measures', 'adversarial,nll,self_consistency:samples=1', '--score', '2', '--per-subset', '3'],
 ];
 const run = (name: string, ...more: string[]) => flinch([...RUN, '--out', folder.path(name), ...more]);
@@ -65,7 +68,7 @@ describe('flinch bench run', () => {
     // Not all are scored: right and wrong responses are not in their ratio.
     expect(evaluation.responses).toEqual([]);
     expect(evaluation.command).toBe(`flinch ${RUN.join(' ')}`);
-    expect(evaluation.model).toMatchObject({ name: 'reasoner', parameters: 2_558_400 });
+    expect(evaluation.model).toMatchObject({ name: 'first-reasoner', parameters: 2_484_672 });
   });
 
   it('asks no more once a subset has its wrong and right responses', () => {

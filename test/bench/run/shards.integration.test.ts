@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type Evaluation, evaluationSchema } from '#bench/run/evaluation.js';
+import { FIRST_TASKS } from '#src/tasks/problem.js';
 import { flinch, jsonLines, start, useFolder } from '../../support/cli.js';
+import { REASONER } from '../../support/golden.js';
 
 const folder = useFolder();
 
 const RUN = [
-  ...['bench', 'run', '--suite', 'tasks', '--limit', '60', '--seed', '11', '--temperature', '1'],
+  ...['bench', 'run', '--model', REASONER, '--suite', 'tasks', '--subsets', FIRST_TASKS.join()],
+  ...['--limit', '60', '--seed', '11', '--temperature', '1'],
   ...['--measures', 'nll,graph:samples=1', '--score', '1', '--per-subset', '2'],
 ];
 const WRITING = ['--stages', 'generate,check,locate'];

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Engine } from '#src/index.js';
+import { FIRST_TASKS } from '#src/tasks/problem.js';
 import { changedReasoner } from '../../support/changed-model.js';
 import { flinch, jsonLines, useFolder } from '../../support/cli.js';
 import { EngineUpstream, type EngineUpstreamOptions } from '../../support/engine-upstream.js';
@@ -8,7 +9,8 @@ import { REASONER } from '../../support/golden.js';
 
 const folder = useFolder();
 const RUN = [
-  ...['--suite', 'tasks', '--limit', '4', '--seed', '11', '--temperature', '1', '--score', 'all'],
+  ...['--model', REASONER, '--suite', 'tasks', '--subsets', FIRST_TASKS.join()],
+  ...['--limit', '4', '--seed', '11', '--temperature', '1', '--score', 'all'],
   ...['--measures', 'adversarial,self_consistency:samples=1', '--streams', '2'],
 ];
 const run = (name: string, ...more: string[]) =>

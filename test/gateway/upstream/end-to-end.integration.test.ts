@@ -23,6 +23,9 @@ const direct = async (changes: object = {}) => {
   return { tokens: mergeTokens(chunks), last: chunks.at(-1)! };
 };
 
+/** Without what was known of the prompt: it is known the second time. */
+const counts = (usage: object | null | undefined) => ({ ...usage, prompt_tokens_details: undefined });
+
 describe('flinch as the upstream of flinch', () => {
   it('is found out to tell log-probabilities, and to continue by token ids', async () => {
     const { status } = await near();
@@ -48,7 +51,7 @@ describe('flinch as the upstream of flinch', () => {
       expect(scores!.nll).toBeCloseTo(there.scores!.nll!, 3);
       expect(scores!.margin).toBeCloseTo(there.scores!.margin!, 3);
     });
-    expect(chunks.at(-1)!.usage).toEqual(expected.last.usage);
+    expect(counts(chunks.at(-1)!.usage)).toEqual(counts(expected.last.usage));
   });
 
   it('has the same whole, with OpenAI’s log-probabilities', async () => {
@@ -63,7 +66,7 @@ describe('flinch as the upstream of flinch', () => {
     expect(here.choices[0].finish_reason).toBe('length');
     expect(here.choices[0].message).toEqual(there.choices[0].message);
     expect(here.choices[0].logprobs).toEqual(there.choices[0].logprobs);
-    expect(here.usage).toEqual(there.usage);
+    expect(counts(here.usage)).toEqual(counts(there.usage));
   });
 
   it('has over WebSocket the same, in order', async () => {

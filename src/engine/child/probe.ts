@@ -6,7 +6,8 @@ import { ScoreWorker, type ScoreWorkerOptions } from './score-worker.js';
 
 /** @throws Error when the run fails or its numbers are not finite */
 export async function probeDecode(options: Omit<DecodeWorkerOptions, 'send'>): Promise<void> {
-  const answer = await new Promise<FromDecode>((send) => {
+  const answer = await new Promise<FromDecode>((resolve) => {
+    const send = (message: FromDecode) => message.type !== 'begun' && resolve(message);
     new DecodeWorker({ ...options, send }).generate({
       type: 'generate',
       stream: 0,

@@ -67,7 +67,7 @@ describe('flinch bench run', () => {
     );
     // Not all are scored: right and wrong responses are not in their ratio.
     expect(evaluation.responses).toEqual([]);
-    expect(evaluation.command).toBe(`flinch ${RUN.join(' ')}`);
+    expect(evaluation.command).toBe(`flinch ${RUN.join(' ').replace(REASONER, '<first-reasoner>')}`);
     expect(evaluation.model).toMatchObject({ name: 'first-reasoner', parameters: 2_484_672 });
   });
 

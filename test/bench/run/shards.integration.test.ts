@@ -120,7 +120,7 @@ describe('shards of a run', () => {
     expect((await runShard('begun', 2, ...WRITING)).code).toBe(0);
     const { stdout } = await status('begun', '--json');
     const told = JSON.parse(stdout);
-    expect(told).toMatchObject({ suite: 'tasks', model: 'reasoner', problems: 60 });
+    expect(told).toMatchObject({ suite: 'tasks', model: 'first-reasoner', problems: 60 });
     expect(told.shards.map(({ state }: { state: string }) => state)).toEqual([
       ...['not begun', 'finished', 'not begun', 'not begun'],
     ]);

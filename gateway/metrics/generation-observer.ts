@@ -161,7 +161,7 @@ export class GenerationObserver {
     this.#tell({ type: 'done', event: done });
     const ms = this.#clock.now();
     const { generations, guard } = this.#series;
-    if (done.verdict) guard.verdict(done.verdict);
+    if (done.verdict) guard.verdict(done.verdict, this.#observed.action);
     const total = this.#secondsAt(ms);
     generations.done(done, total, this.#exemplar(total));
     const { completionTokens } = done.usage;

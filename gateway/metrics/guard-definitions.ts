@@ -103,6 +103,14 @@ export const STOPS = {
   labels: BY_MODEL,
 } as const satisfies Definition;
 
+export const CALIBRATION_DRIFT = {
+  name: 'flinch_calibration_drift',
+  type: 'gauge',
+  help: 'How far the scores of answers have moved from those of the calibration: while they have not, at least c answers pass on average before this exceeds c. Of answers that are scored whole, with action annotate. Absent without a calibration.',
+  labels: BY_MODEL,
+  aggregator: 'max',
+} as const satisfies Definition;
+
 export const ROLLBACKS = {
   name: 'flinch_rollbacks_total',
   type: 'counter',

@@ -1,10 +1,12 @@
-import type { Counter } from 'prom-client';
+import type { Counter, Gauge } from 'prom-client';
 import { ACTIONS } from '../../src/guard/guard.js';
+import { DriftTest } from '../../src/risk/drift-test.js';
 import type { ActionName, Rating, RollbackDoneEvent, ScoreEvent, Verdict } from '../../src/stream/events.js';
 import { METHODS, type Method } from '../../src/uncertainty/method-names.js';
 import type { Exemplar } from './exposition.js';
 import type { Families } from './families.js';
 import {
+  CALIBRATION_DRIFT,
   FLAGGED_STEPS,
   LAG_SECONDS,
   LAG_SKIPPED_TOKENS,
@@ -41,6 +43,7 @@ export class GuardMetrics {
   readonly steps: Counter<'model' | 'action'>;
   readonly flagged: Counter<'model' | 'action'>;
   readonly verdicts: Counter<'model' | 'flagged'>;
+  readonly drift: Gauge<'model'>;
   readonly stops: Counter<'model'>;
   readonly rollbacks: Counter<'model' | 'outcome'>;
   readonly reflections: Counter<'model'>;
@@ -61,6 +64,7 @@ export class GuardMetrics {
     this.steps = families.counter(STEPS);
     this.flagged = families.counter(FLAGGED_STEPS);
     this.verdicts = families.counter(VERDICTS);
+    this.drift = families.gauge(CALIBRATION_DRIFT);
     this.stops = families.counter(STOPS);
     this.rollbacks = families.counter(ROLLBACKS);
     this.reflections = families.counter(REFLECTIONS);
@@ -88,6 +92,7 @@ export class GuardSeries {
   readonly #holds: HistogramSeries;
   readonly #scores: Partial<Record<Method, HistogramSeries>> = {};
   readonly #risks: Partial<Record<Method, HistogramSeries>> = {};
+  readonly #drift = new DriftTest();
 
   constructor(metrics: GuardMetrics, model: string) {
     this.#metrics = metrics;
@@ -164,8 +169,14 @@ export class GuardSeries {
     if (done === 'reflect') this.#metrics.reflections.inc({ model });
   }
 
-  verdict({ flagged }: Verdict): void {
-    this.#metrics.verdicts.inc({ model: this.#model, flagged: String(flagged ?? 'unknown') });
+  /** @param action that the guard is set to */
+  verdict({ flagged, rank, reason }: Verdict, action: ActionName): void {
+    const model = this.#model;
+    this.#metrics.verdicts.inc({ model, flagged: String(flagged ?? 'unknown') });
+    // What a guard has changed, or nobody has scored whole, is unlike the calibration for that reason.
+    if (rank === undefined || reason !== null || action !== 'annotate') return;
+    this.#drift.observe(rank);
+    this.#metrics.drift.set({ model }, this.#drift.value);
   }
 
   rolledBack(outcome: RollbackDoneEvent['outcome']): void {

@@ -33,6 +33,7 @@ export const METRICS: Readonly<Record<string, readonly (Definition | HistogramDe
   ],
   'Steps, interventions and verdicts': [
     guard.STEP_RISK,
+    guard.CALIBRATION_DRIFT,
     guard.STEPS,
     guard.FLAGGED_STEPS,
     guard.STOPS,

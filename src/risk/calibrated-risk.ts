@@ -44,9 +44,16 @@ export class CalibratedRisk implements RiskModel {
   }
 
   /** `null` also for a calibration without a whole answer. */
-  ofAnswer(method: Method, statistic: Statistic, score: number): number | null {
-    const { levels, methods } = this.#of.get(method) ?? {};
-    const answers = methods?.[method]?.answers;
-    return levels && answers ? conformalRank(answers[statistic], levels, score) : null;
+  ofAnswer(
+    method: Method,
+    statistic: Statistic,
+    score: number,
+    among: 'ordinary' | 'all' = 'ordinary',
+  ): number | null {
+    const { levels, methods, collected } = this.#of.get(method) ?? {};
+    const { answers, all } = methods?.[method] ?? {};
+    const allAreOrdinary = collected?.answers === 'all';
+    const scores = among === 'ordinary' || allAreOrdinary ? answers : all;
+    return levels && scores ? conformalRank(scores[statistic], levels, score) : null;
   }
 }

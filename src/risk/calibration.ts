@@ -50,6 +50,8 @@ const methodScores = z.strictObject({
   answers: ofEach.optional(),
   /** Of the highest step of each of them. */
   peaks: ofEach.optional(),
+  /** Of all answers, where not all of them are ordinary. */
+  all: ofEach.optional(),
 });
 
 const calibration = z
@@ -74,7 +76,7 @@ const calibration = z
     const refuse = (path: PropertyKey[], message: string): void =>
       context.addIssue({ code: 'custom', path, message });
     if (!isAscending(levels) || levels.at(-1) !== 1) refuse(['levels'], 'must be ascending and end with 1');
-    for (const [name, { tokens, positions, steps, answers, peaks }] of entries(methods)) {
+    for (const [name, { tokens, positions, steps, answers, peaks, all }] of entries(methods)) {
       if (Object.values(settingsOf(name, settings)).includes(undefined)) {
         refuse(['settings'], `lacks what ${name} depends on`);
       }
@@ -94,6 +96,7 @@ const calibration = z
         check(steps[statistic], [...at, 'steps', statistic]);
         if (answers) check(answers[statistic], [...at, 'answers', statistic]);
         if (peaks) check(peaks[statistic], [...at, 'peaks', statistic]);
+        if (all) check(all[statistic], [...at, 'all', statistic]);
       }
     }
     function check({ count, skipped, quantiles, below }: Distribution, path: PropertyKey[]): void {
@@ -129,6 +132,8 @@ export interface MethodCalibration extends TokenDistributions {
   readonly answers?: Readonly<Record<Statistic, Distribution>> | undefined;
   /** Of the highest step of each of these answers. */
   readonly peaks?: Readonly<Record<Statistic, Distribution>> | undefined;
+  /** Of all answers, if there are others than ordinary ones. */
+  readonly all?: Readonly<Record<Statistic, Distribution>> | undefined;
 }
 
 /** Ordinary scores under one choice of settings. */

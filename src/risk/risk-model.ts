@@ -88,7 +88,9 @@ function firstOf(calibrated: CalibratedRisk, running: RiskModel): RiskModel {
     calibrated: (method, kind) => calibrated.calibrated(method, kind),
     ofToken: (method, score, index) => of(method).ofToken(method, score, index),
     ofStep: (method, statistic, score, per) => of(method).ofStep(method, statistic, score, per),
-    ofAnswer: (method, statistic, score) =>
-      (calibrated.calibrated(method, 'answer') ? calibrated : running).ofAnswer(method, statistic, score),
+    ofAnswer: (method, statistic, score, among) => {
+      const rated = calibrated.calibrated(method, 'answer') ? calibrated : running;
+      return rated.ofAnswer(method, statistic, score, among);
+    },
   };
 }

@@ -28,8 +28,11 @@ export interface RiskModel {
   ofToken(method: Method, score: number, index: number): number | null;
   /** @param per among all ordinary steps, or the highest of each answer: `null` where these were not collected beforehand */
   ofStep(method: Method, statistic: Statistic, score: number, per?: 'step' | 'answer'): number | null;
-  /** @param score of the whole answer: {@link answerScore} of its steps by the statistic */
-  ofAnswer(method: Method, statistic: Statistic, score: number): number | null;
+  /**
+   * @param score of the whole answer: {@link answerScore} of its steps by the statistic
+   * @param among ordinary answers, or all that were collected beforehand: `null` where none were
+   */
+  ofAnswer(method: Method, statistic: Statistic, score: number, among?: 'ordinary' | 'all'): number | null;
 }
 
 /** The score of a step, from those of its tokens that have one; −∞ for a step with none. */

@@ -52,8 +52,8 @@ export class RunningRisk implements RiskModel {
     return per === 'answer' ? null : this.#steps.get(`${method} ${statistic}`)!.rank(score);
   }
 
-  ofAnswer(method: Method, statistic: Statistic, score: number): number | null {
-    return this.#answers.get(`${method} ${statistic}`)!.rank(score);
+  ofAnswer(method: Method, statistic: Statistic, score: number, among?: 'ordinary' | 'all'): number | null {
+    return among === 'all' ? null : this.#answers.get(`${method} ${statistic}`)!.rank(score);
   }
 
   /** The same for one answer, which teaches it an eighth of what it remembers at most: no single one is the measure. */
@@ -69,7 +69,8 @@ export class RunningRisk implements RiskModel {
       ofToken: (method, score) => rank(this.#tokens.get(method)!, score),
       ofStep: (method, statistic, score, per) =>
         per === 'answer' ? null : rank(this.#steps.get(`${method} ${statistic}`)!, score),
-      ofAnswer: (method, statistic, score) => rank(this.#answers.get(`${method} ${statistic}`)!, score),
+      ofAnswer: (method, statistic, score, among) =>
+        among === 'all' ? null : rank(this.#answers.get(`${method} ${statistic}`)!, score),
     };
   }
 }

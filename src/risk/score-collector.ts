@@ -47,6 +47,7 @@ export class ScoreCollector {
   /** Of the answers that count whole. */
   readonly #answers = new Map<`${Method} ${Statistic}`, number[]>();
   readonly #peaks = new Map<`${Method} ${Statistic}`, number[]>();
+  readonly #all = new Map<`${Method} ${Statistic}`, number[]>();
   #responses = 0;
 
   constructor(methods: readonly Method[]) {
@@ -57,6 +58,7 @@ export class ScoreCollector {
         this.#steps.set(`${method} ${statistic}`, []);
         this.#answers.set(`${method} ${statistic}`, []);
         this.#peaks.set(`${method} ${statistic}`, []);
+        this.#all.set(`${method} ${statistic}`, []);
       }
     }
   }
@@ -66,6 +68,7 @@ export class ScoreCollector {
     this.#responses += 1;
     for (const method of this.#methods) {
       const samples = samplesOf(answer, method, steps);
+      const all = samplesOf(answer, method);
       this.#tokens.get(method)!.push(...samples.tokens);
       for (const statistic of STATISTICS) {
         this.#steps.get(`${method} ${statistic}`)!.push(...samples.steps[statistic]);
@@ -73,6 +76,8 @@ export class ScoreCollector {
           this.#answers.get(`${method} ${statistic}`)!.push(answerScore(samples.steps[statistic]));
           this.#peaks.get(`${method} ${statistic}`)!.push(Math.max(...samples.steps[statistic]));
         }
+        if (answer.steps.length > 0)
+          this.#all.get(`${method} ${statistic}`)!.push(answerScore(all.steps[statistic]));
       }
     }
   }
@@ -97,13 +102,15 @@ export class ScoreCollector {
       const of = (scores: ReadonlyMap<`${Method} ${Statistic}`, number[]>) =>
         byStatistic((statistic) => distributionOf(scores.get(`${method} ${statistic}`)!, levels));
       const byIndex = byPosition(this.#tokens.get(method)!, levels);
-      const whole = this.#answers.get(`${method} max`)!.length > 0;
+      const whole = this.#answers.get(`${method} max`)!.length;
+      const all = this.#all.get(`${method} max`)!.length;
       return [
         method,
         {
           ...byIndex,
           steps: of(this.#steps),
-          ...(whole && { answers: of(this.#answers), peaks: of(this.#peaks) }),
+          ...(whole > 0 && { answers: of(this.#answers), peaks: of(this.#peaks) }),
+          ...(all > whole && { all: of(this.#all) }),
         },
       ];
     });

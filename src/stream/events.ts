@@ -101,6 +101,8 @@ export interface Verdict {
   /** Whether ordinary answers were collected beforehand (`flinch calibrate`), or are those seen so far. */
   readonly calibrated: boolean;
   readonly reason: (typeof VERDICT_REASONS)[number] | null;
+  /** As `risk`, among all answers of a calibration, right or wrong: for a test of drift. Clients are not told. */
+  readonly rank?: number;
 }
 
 export interface Usage {

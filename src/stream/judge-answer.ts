@@ -102,6 +102,7 @@ class JudgedAnswer {
     const { method, rate, risks } = this.#options;
     const unscoredTokens = this.#unscored.size;
     const risk = this.#risk(unscoredTokens);
+    const rank = risk === null ? null : this.#rank('all');
     return {
       ...this.#conclude(risk, unscoredTokens),
       risk,
@@ -110,14 +111,19 @@ class JudgedAnswer {
       steps: this.#steps,
       unscoredTokens,
       calibrated: risks.calibrated(method, 'answer'),
+      ...(rank !== null && { rank }),
     };
   }
 
   /** A running estimate learns from being asked: not of an answer that says nothing. */
   #risk(unscored: number): number | null {
-    const { method, statistic, risks } = this.#options;
     if (this.#first === null || (this.#scores.length === 0 && unscored > 0)) return null;
-    return risks.ofAnswer(method, statistic, answerScore(this.#scores));
+    return this.#rank('ordinary');
+  }
+
+  #rank(among: 'ordinary' | 'all'): number | null {
+    const { method, statistic, risks } = this.#options;
+    return risks.ofAnswer(method, statistic, answerScore(this.#scores), among);
   }
 
   #conclude(risk: number | null, unscored: number): Pick<Verdict, 'flagged' | 'reason'> {

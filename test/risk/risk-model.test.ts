@@ -9,7 +9,8 @@ import {
   openCheckpoint,
   riskModel,
 } from '#src/index.js';
-import { withCalibration } from '#src/risk/calibration.js';
+import { type MethodCalibration, withCalibration } from '#src/risk/calibration.js';
+import { byStatistic } from '#src/risk/risk.js';
 import { MIN_ANSWERS } from '#src/risk/running-risk.js';
 import { aCalibration } from '../support/calibration.js';
 import { useFolder } from '../support/cli.js';
@@ -93,6 +94,26 @@ describe('riskModel', () => {
     expect(older.risks.calibrated('nll', 'answer')).toBe(false);
     for (let i = 0; i < MIN_ANSWERS; i++) expect(older.risks.ofAnswer('nll', 'max', i)).toBeNull();
     expect(older.risks.ofAnswer('nll', 'max', 2)).toBe(2 / 51);
+  });
+
+  it('ranks answers among all that were collected, right or wrong', async () => {
+    const [calibration] = file.calibrations;
+    const { nll } = calibration!.methods;
+    const rank = async (answers: 'all' | 'right', all?: MethodCalibration['all']) => {
+      const collected = { ...calibration!.collected, answers };
+      const only = { ...calibration!, collected, methods: { nll: { ...nll!, all } } };
+      const { risks } = await riskModel(checkpoint, { ...file, calibrations: [only] }, DEFAULT_SCORING, [
+        'nll',
+      ]);
+      return risks.ofAnswer('nll', 'max', 0.5, 'all');
+    };
+    expect(await rank('all')).toBeCloseTo(0.5, 2);
+    // Nothing is known of those that were not right.
+    expect(await rank('right')).toBeNull();
+    const { quantiles, ...max } = nll!.answers!.max;
+    const higher = { ...max, quantiles: quantiles.map((score) => score + 0.25) };
+    const all = byStatistic(() => higher);
+    expect(await rank('right', all)).toBeCloseTo(0.25, 1);
   });
 
   it('says which methods were never calibrated', async () => {

@@ -69,10 +69,17 @@ describe('ScoreCollector', () => {
     expect(nll?.peaks?.max).toMatchObject({ count: 10, skipped: 0 });
     expect(nll?.peaks?.max.quantiles[0]).toBe(5);
     expect(adversarial?.peaks?.sum.quantiles[0]).toBeCloseTo(80, 3);
+    // All of the other five: their last step, which did not count, has the scores 2 and 4.
+    expect(nll?.all?.sum).toMatchObject({ count: 15, skipped: 0 });
+    expect(nll?.all?.sum.quantiles[0]).toBe(5);
     const partial = new ScoreCollector(METHODS);
     partial.add(answer, 2);
     expect(partial.distributions().methods.nll).not.toHaveProperty('answers');
     expect(partial.distributions().methods.nll).not.toHaveProperty('peaks');
+    expect(partial.distributions().methods.nll?.all?.max.count).toBe(1);
+    const ordinary = new ScoreCollector(METHODS);
+    ordinary.add(answer);
+    expect(ordinary.distributions().methods.nll).not.toHaveProperty('all');
   });
 
   it('refuses to make anything of nothing', () => {

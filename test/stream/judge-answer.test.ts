@@ -27,8 +27,9 @@ class HundredAnswers implements RiskModel {
   ofToken = () => null;
   ofStep = () => null;
 
-  ofAnswer(method: string, statistic: string, score: number): number | null {
+  ofAnswer(method: string, statistic: string, score: number, among: 'ordinary' | 'all'): number | null {
     expect([method, statistic]).toEqual(['nll', 'max']);
+    if (among === 'all') return this.#calibrated ? score / 202 : null;
     this.asked.push(score);
     return Math.max(0, Math.min(100 / 101, score / 101));
   }
@@ -82,6 +83,7 @@ describe('judgeAnswer', () => {
       unscoredTokens: 0,
       calibrated: true,
       reason: null,
+      rank: 98 / 202,
     });
     expect(risks.asked).toEqual([98]);
   });

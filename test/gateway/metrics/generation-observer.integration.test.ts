@@ -251,6 +251,28 @@ describe('the verdicts on whole responses', () => {
     );
     expect(counts).toEqual([1, 1, 2]);
     expect(read.sum('flinch_verdicts_total')).toBe(4);
+    expect(read.series.some(({ name }) => name === 'flinch_calibration_drift')).toBe(false);
+  });
+
+  it('tells how far answers have moved from the calibration', async () => {
+    const verdict = (rank: number) =>
+      ({
+        ...{ flagged: false, risk: 0.5, rate: 0.02, flaggedSteps: 0, steps: 2, unscoredTokens: 0 },
+        ...{ calibrated: true, reason: null, rank },
+      }) as const;
+    const drift = async () => (await scrape()).sum('flinch_calibration_drift', { model: 'm' });
+    const annotated = (rank: number) =>
+      tell(observer({ action: 'annotate' }), { ...doneEvent('stop', 2), verdict: verdict(rank) });
+    for (let i = 0; i < 100; i++) annotated((i % 10) / 9);
+    expect(await drift()).toBeLessThan(100);
+    const spoiled = { ...verdict(1), reason: 'unscored_tokens' } as const;
+    for (let i = 0; i < 100; i++) {
+      tell(observer({ action: 'annotate' }), { ...doneEvent('stop', 2), verdict: spoiled });
+      tell(observer({ action: 'rollback' }), { ...doneEvent('stop', 2), verdict: verdict(1) });
+    }
+    expect(await drift()).toBeLessThan(100);
+    for (let i = 0; i < 100; i++) annotated(0.8);
+    expect(await drift()).toBeGreaterThan(1e6);
   });
 });
 

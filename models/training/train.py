@@ -1,4 +1,4 @@
-"""Trains a model from scratch, or goes on from its last checkpoint.
+"""Trains a model from scratch or from another's weights, or goes on from its last checkpoint.
 
     python train.py --size middle --seed 1 --folder FOLDER
 
@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import torch
+from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional as F
@@ -100,6 +101,7 @@ def main() -> None:
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--steps", type=int, default=12000)
     arguments.add_argument("--folder", type=Path, required=True)
+    arguments.add_argument("--weights", type=Path, help="folder of a model to begin with")
     arguments.add_argument("--threads", type=int, default=2)
     options = arguments.parse_args()
     torch.set_num_threads(options.threads)
@@ -117,6 +119,11 @@ def main() -> None:
         model.load_state_dict(saved["model"])
         for optimizer, state in zip(optimizing, saved["optimizers"]):
             optimizer.load_state_dict(state)
+    elif options.weights:
+        name = "tokenizer.json"
+        if (options.weights / name).read_bytes() != (options.folder / name).read_bytes():
+            raise SystemExit(f"--weights: has another {name} than {options.folder}")
+        model.load_state_dict(load_file(options.weights / "model.safetensors"))
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, from step {step}", flush=True)
 
     def save() -> None:

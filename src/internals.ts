@@ -42,7 +42,7 @@ export {
 export { interleave, interleaveTimed, type Sample, timed } from './cost/timing.js';
 export { Sessions } from './engine/child/graph-sessions.js';
 export { runForward, runScorePass } from './engine/child/score-pass.js';
-export { runtimeOf } from './engine/child/sequence-run.js';
+export { runSequences, runtimeOf } from './engine/child/sequence-run.js';
 export { candidates, type Device, type DeviceChoice, executionProviders } from './engine/device.js';
 export { Engine } from './engine/engine.js';
 export { EngineError } from './engine/errors.js';

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
@@ -9,18 +9,22 @@ import {
   fingerprint,
   generateProblems,
   modelOption,
+  readJsonFile,
   reportDevices,
   samplingDefaults,
   tasksOf,
+  UsageError,
 } from 'flinch/internals';
 import { z } from 'zod';
 import { each } from '../concurrent-map.js';
 import { problemOptions } from '../correct/problem-options.js';
 import { thisMachine } from '../markdown-table.js';
-import { claimFolder, Ledger } from '../result-log.js';
+import { claimFolder, Ledger, readResults, SETTINGS_FILE } from '../result-log.js';
 import { commandLine } from '../run/command-line.js';
-import { evaluate } from './evaluate.js';
+import { evaluate, labelled, type Supervised } from './evaluate.js';
 import { type DetectionReport, formatDetection } from './format.js';
+import { HiddenStates } from './hidden-states.js';
+import { trainProbe } from './linear-probe.js';
 import { READINGS } from './measures.js';
 import { scoredAnswer, scoredAnswerSchema } from './scored-answer.js';
 
@@ -30,6 +34,7 @@ interface Options {
   readonly problems: number;
   readonly seed: number;
   readonly temperature?: number;
+  readonly probe?: string;
   readonly out?: string;
   readonly json?: boolean;
 }
@@ -40,6 +45,13 @@ const DEFAULT_SEED = 5_000_000;
 /** Told apart by kind of step: the guard's default, the default before it, and the best of the probabilities. */
 const GROUPED = ['adversarial 16/32, sum', 'adversarial 8/64, max', 'entropy, sum'];
 
+const probeSettings = z.object({ model: z.string(), seed: z.int() });
+/** Of those that a probe is trained on. */
+const MIN_WRONG = 20;
+
+const ANSWERS_FILE = 'answers.jsonl';
+const keptAnswer = scoredAnswerSchema.extend({ problem: z.int() });
+
 export function detectionCommand(): Command {
   const command = new Command('detection')
     .description('Measure how well each score finds first wrong steps, by statistic and kind of step.')
@@ -47,9 +59,19 @@ export function detectionCommand(): Command {
     .addOption(deviceOption());
   for (const option of problemOptions({ problems: 1000, seed: DEFAULT_SEED })) command.addOption(option);
   return command
+    .option(
+      '--probe <folder>',
+      'folder of another run (--out): train a linear probe on its labels, as a supervised reference',
+    )
     .option('--out <folder>', 'folder for the answers and the report; an interrupted run continues there')
     .option('--json', 'print the results as JSON')
-    .addHelpText('after', '\nExample:\n  $ flinch bench detection --temperature 1 --out /tmp/detection')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ flinch bench detection --temperature 1 --out /tmp/detection
+  $ flinch bench detection --seed 6000000 --temperature 1 --probe /tmp/detection --out /tmp/fresh`,
+    )
     .action(detection);
 }
 
@@ -69,19 +91,27 @@ async function detection(options: Options): Promise<void> {
 async function measure(engine: Engine, options: Options): Promise<DetectionReport> {
   const { problems: count, seed, out } = options;
   const { checkpoint } = engine;
+  const hiddenStates = new HiddenStates(checkpoint);
+  const model = await fingerprint(checkpoint);
+  const supervised =
+    options.probe === undefined
+      ? undefined
+      : await probeOf(options.probe, { model, seed, count, layer: hiddenStates.layer });
   const temperature = options.temperature ?? samplingDefaults(checkpoint.generation).temperature;
   if (out !== undefined) {
-    claimFolder(out, { model: await fingerprint(checkpoint), seed, temperature, readings: READINGS });
+    claimFolder(out, { model, seed, temperature, readings: READINGS });
   }
-  const kept = scoredAnswerSchema.extend({ problem: z.int() });
-  const file = out === undefined ? null : join(out, 'answers.jsonl');
-  const ledger = await Ledger.open(file, kept, ({ problem }) => problem);
+  const file = out === undefined ? null : join(out, ANSWERS_FILE);
+  const ledger = await Ledger.open(file, keptAnswer, ({ problem }) => problem);
   const answers = await each(
     'answers',
     generateProblems({ seed, count, tasks: tasksOf(checkpoint) }),
     async (problem, i) => {
       const sampled = { temperature, seed: seed + i };
-      return ledger.get(i) ?? ledger.add({ problem: i, ...(await scoredAnswer(engine, problem, sampled)) });
+      return (
+        ledger.get(i) ??
+        ledger.add({ problem: i, ...(await scoredAnswer(engine, hiddenStates, problem, sampled)) })
+      );
     },
   );
   return {
@@ -90,6 +120,33 @@ async function measure(engine: Engine, options: Options): Promise<DetectionRepor
     machine: thisMachine(),
     seed,
     temperature,
-    ...evaluate(answers, GROUPED),
+    ...evaluate(answers, GROUPED, supervised),
   };
+}
+
+/**
+ * Trains on the labels of another run.
+ * @throws UsageError for answers of another model, or to problems of this run, or too few wrong ones
+ */
+async function probeOf(
+  folder: string,
+  { model, seed, count, layer }: { model: string; seed: number; count: number; layer: number },
+): Promise<Supervised> {
+  const file = join(folder, SETTINGS_FILE);
+  if (!existsSync(file)) throw new UsageError(`--probe: ${folder} is not the --out of another run`);
+  const settings = readJsonFile(file, probeSettings);
+  if (settings.model !== model) throw new UsageError(`--probe: ${folder} has answers of another model`);
+  const answers: z.output<typeof keptAnswer>[] = [];
+  for await (const answer of readResults(join(folder, ANSWERS_FILE), keptAnswer)) answers.push(answer);
+  const isShared = ({ problem }: { problem: number }): boolean => {
+    const i = settings.seed + problem - seed;
+    return i >= 0 && i < count;
+  };
+  if (answers.some(isShared)) throw new UsageError(`--probe: ${folder} has problems of this run`);
+  const examples = labelled(answers);
+  const wrong = examples.filter(({ positive }) => positive).length;
+  if (wrong < MIN_WRONG)
+    throw new UsageError(`--probe: ${folder} has ${wrong} wrong steps; at least ${MIN_WRONG} are needed`);
+  const probe = trainProbe(examples);
+  return { name: `linear probe, layer ${layer}, ${examples.length} labelled steps`, probe };
 }

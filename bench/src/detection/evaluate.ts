@@ -6,6 +6,7 @@ import type { Estimate } from '../statistics/estimate.js';
 import { rank } from '../statistics/ranking.js';
 import { recallAt } from '../statistics/recall.js';
 import { wilson } from '../statistics/wilson.js';
+import type { Labelled, LinearProbe } from './linear-probe.js';
 import { MEASURES } from './measures.js';
 import { type Promised, promises, type RatedAnswer } from './promises.js';
 import type { ScoredAnswer } from './scored-answer.js';
@@ -17,7 +18,7 @@ export const RATE = 0.02;
 /** How well a score tells first wrong steps from right ones. */
 export interface Detector {
   readonly measure: string;
-  readonly statistic: Statistic | 'length';
+  readonly statistic: Statistic | 'length' | 'probe';
   /** Of first wrong steps, where this share of right ones is flagged: one for each of the rates. */
   readonly recall: readonly Estimate[];
   readonly averagePrecision: Estimate;
@@ -68,7 +69,7 @@ const stepsOf = (answers: readonly ScoredAnswer[]): Step[] =>
 
 interface Scorer {
   readonly measure: string;
-  readonly statistic: Statistic | 'length';
+  readonly statistic: Detector['statistic'];
   readonly score: (step: Step) => number;
 }
 
@@ -84,12 +85,39 @@ const SCORERS: readonly Scorer[] = [
   { measure: 'tokens', statistic: 'length', score: ({ from, to }) => to - from },
 ];
 
-/** @param grouped the measures and statistics whose groups and promises are looked at, as {@link nameOf} */
-export function evaluate(answers: readonly ScoredAnswer[], grouped: readonly string[]): Detection {
+/** What labels of other answers would buy. */
+export interface Supervised {
+  readonly name: string;
+  readonly probe: LinearProbe;
+}
+
+/** Labels of the same steps as those that are evaluated. */
+export const labelled = (answers: readonly ScoredAnswer[]): Labelled[] =>
+  stepsOf(answers).map(({ answer, group, step, wrong }) => ({
+    features: answer.hidden[step]!,
+    positive: wrong,
+    group,
+  }));
+
+/**
+ * @param grouped the measures and statistics whose groups and promises are looked at, as {@link nameOf}
+ * @param supervised a further row
+ */
+export function evaluate(
+  answers: readonly ScoredAnswer[],
+  grouped: readonly string[],
+  supervised?: Supervised,
+): Detection {
   const steps = stepsOf(answers);
+  const scorers: Scorer[] = [...SCORERS];
+  if (supervised) {
+    const { name, probe } = supervised;
+    const score = ({ answer, step }: Step): number => probe(answer.hidden[step]!);
+    scorers.push({ measure: name, statistic: 'probe', score });
+  }
   const labels = steps.map(({ wrong }) => wrong);
   const groups = steps.map(({ group }) => group);
-  const rankings = SCORERS.map(({ score }) => rank(steps.map(score), labels, groups));
+  const rankings = scorers.map(({ score }) => rank(steps.map(score), labels, groups));
   const perScorer = RATES.length + 2;
   const resampled = resample(answers.length, (weights) =>
     rankings.flatMap((ranking) => {
@@ -100,12 +128,11 @@ export function evaluate(answers: readonly ScoredAnswer[], grouped: readonly str
   const compared = RATES.indexOf(RATE);
   const looked = <T>(at: (scorer: Scorer) => T): Record<string, T> =>
     Object.fromEntries(
-      SCORERS.filter((scorer) => grouped.includes(nameOf(scorer))).map((scorer) => [
-        nameOf(scorer),
-        at(scorer),
-      ]),
+      scorers
+        .filter((scorer) => grouped.includes(nameOf(scorer)))
+        .map((scorer) => [nameOf(scorer), at(scorer)]),
     );
-  const detectors = SCORERS.map(({ measure, statistic, score }, i): Detector => {
+  const detectors = scorers.map(({ measure, statistic, score }, i): Detector => {
     const mine = resampled.slice(i * perScorer, (i + 1) * perScorer);
     const [averagePrecision, auroc] = mine.slice(RATES.length).map(percentileInterval);
     return {
@@ -115,7 +142,10 @@ export function evaluate(answers: readonly ScoredAnswer[], grouped: readonly str
       averagePrecision: averagePrecision!,
       auroc: auroc!,
       difference: i === 0 ? null : bootstrapDifference(mine[compared]!, resampled[compared]!).difference,
-      delay: statistic === 'length' ? null : delayOf(steps, measure, statistic, thresholdOf(steps, score)),
+      delay:
+        statistic === 'length' || statistic === 'probe'
+          ? null
+          : delayOf(steps, measure, statistic, thresholdOf(steps, score)),
     };
   });
   return {

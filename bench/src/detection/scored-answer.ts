@@ -9,6 +9,7 @@ import {
 import { z } from 'zod';
 import { answer } from '../schedules/answers.js';
 import { firstWrongStep } from '../steps/first-wrong-step.js';
+import type { HiddenStates } from './hidden-states.js';
 import { READINGS } from './measures.js';
 
 const index = z.int().min(0);
@@ -25,6 +26,8 @@ export const scoredAnswerSchema = z.object({
   wrongToken: index.nullable(),
   /** By measure, of every token. */
   scores: z.record(z.string(), z.array(z.number())),
+  /** Of each step: {@link HiddenStates.means}. */
+  hidden: z.array(z.array(z.number())),
 });
 export type ScoredAnswer = z.output<typeof scoredAnswerSchema>;
 
@@ -34,6 +37,7 @@ export type ScoredAnswer = z.output<typeof scoredAnswerSchema>;
  */
 export async function scoredAnswer(
   engine: Engine,
+  hiddenStates: HiddenStates,
   problem: Problem,
   sampled: { readonly temperature: number; readonly seed: number },
 ): Promise<ScoredAnswer> {
@@ -65,5 +69,6 @@ export async function scoredAnswer(
         starts.findLastIndex((start, i) => i < texts.length && start <= span[0]),
       ),
     scores,
+    hidden: await hiddenStates.means(promptIds, ids, steps),
   };
 }

@@ -5,7 +5,7 @@ const LEFT_OUT = ['--out', '--shard', '--stages', '--upstream', '--upstream-key-
 /** Without a value, and of no consequence. */
 const SWITCHES = ['--json', '--yes'];
 /** Folders of this machine, which others have elsewhere. */
-const FOLDERS = ['--model', '--data', '--nli', '--cross-encoder', '--embedder'];
+const FOLDERS = ['--model', '--data', '--nli', '--cross-encoder', '--embedder', '--probe'];
 
 /**
  * The command as it was given, without what does not decide what comes of it; for a folder stands its name.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { evaluate, nameOf } from '#bench/detection/evaluate.js';
+import { evaluate, labelled, nameOf } from '#bench/detection/evaluate.js';
 import { MEASURES } from '#bench/detection/measures.js';
 import { promises, type RatedAnswer, type RatedStep } from '#bench/detection/promises.js';
 import type { ScoredAnswer } from '#bench/detection/scored-answer.js';
@@ -12,6 +12,7 @@ const answer = (scores: readonly number[], firstWrong: number | null = null): Sc
   firstWrong,
   wrongToken: firstWrong === null ? null : 2 * firstWrong,
   scores: Object.fromEntries(MEASURES.map((measure) => [measure, [...scores]])),
+  hidden: Array.from({ length: scores.length / 2 }, (_, i) => [Number(i === firstWrong)]),
 });
 
 describe('the results of flinch bench detection', () => {
@@ -40,6 +41,20 @@ describe('the results of flinch bench detection', () => {
     expect(of('nll, sum').delay).toEqual({ atEnd: 1, live: 0 });
     expect(of('nll, mean').delay).toEqual({ atEnd: 1, live: 1 });
     expect(of('tokens, length').delay).toBeNull();
+  });
+
+  it('have a row of what labels would buy, with the labels of the same steps', () => {
+    const examples = labelled(answers);
+    expect(examples).toHaveLength(102);
+    expect(examples.filter(({ positive }) => positive)).toEqual([
+      { features: [1], positive: true, group: 34 },
+      { features: [1], positive: true, group: 35 },
+    ]);
+    const supervised = { name: 'perfect', probe: ([feature]: readonly number[]) => feature! };
+    const { detectors: rows } = evaluate(answers, [], supervised);
+    expect(rows.slice(0, -1)).toEqual(detectors);
+    expect(rows.at(-1)).toMatchObject({ measure: 'perfect', statistic: 'probe', delay: null });
+    expect(rows.at(-1)?.averagePrecision.value).toBe(1);
   });
 
   it('are told apart by kind of step', () => {

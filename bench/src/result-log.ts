@@ -1,8 +1,16 @@
-import { appendFileSync, existsSync, mkdirSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { parseJsonText, readJsonFile, UsageError } from 'flinch/internals';
+import { parseJsonText, readJsonFile, reasonOf, UsageError } from 'flinch/internals';
 import { z } from 'zod';
 
 /**
@@ -14,6 +22,8 @@ export class Ledger<T extends object> {
   readonly #schema: z.ZodType<T>;
   readonly #keyOf: (result: T) => string | number;
   readonly #results = new Map<string | number, T>();
+  /** Why the file takes no more lines. */
+  #fault: UsageError | null = null;
 
   private constructor(file: string | null, schema: z.ZodType<T>, keyOf: (result: T) => string | number) {
     this.#file = file;
@@ -80,14 +90,33 @@ export class Ledger<T extends object> {
     return this.#results.values();
   }
 
-  /** @throws RangeError for a number that JSON does not have */
+  /**
+   * @throws RangeError for a number that JSON does not have; UsageError where the file cannot be written, as on a disk
+   *   that is full. Then nothing more is added: a part of the line may be in the file, which is cut off when it is opened
+   *   again, unless another line follows.
+   */
   add<R extends T>(result: R): R {
     const line = toLine(result);
-    this.#results.set(this.#keyOf(result), this.#schema.parse(result));
-    if (this.#file !== null) appendFileSync(this.#file, line);
+    const remembered = this.#schema.parse(result);
+    if (this.#fault) throw this.#fault;
+    if (this.#file !== null) {
+      try {
+        appendFileSync(this.#file, line);
+      } catch (cause) {
+        this.#fault = notWritten(this.#file, cause);
+        throw this.#fault;
+      }
+    }
+    this.#results.set(this.#keyOf(result), remembered);
     return result;
   }
 }
+
+const notWritten = (file: string, cause: unknown): UsageError =>
+  new UsageError(
+    `${file}: cannot be written (${reasonOf(cause)}); what is there is kept, and the same command continues`,
+    { cause },
+  );
 
 /** @throws RangeError for NaN and infinities, which JSON would make null */
 export function toLine(result: object): string {
@@ -193,10 +222,15 @@ export function refuseOther(
 
 export const SETTINGS_FILE = 'settings.json';
 
-/** All of it or nothing, whenever the process is killed. */
+/** All of it or nothing, whenever the process is killed. @throws UsageError where it cannot be written */
 export function writeWhole(file: string, text: string): void {
-  writeFileSync(`${file}.part`, text);
-  renameSync(`${file}.part`, file);
+  try {
+    writeFileSync(`${file}.part`, text);
+    renameSync(`${file}.part`, file);
+  } catch (cause) {
+    rmSync(`${file}.part`, { force: true });
+    throw notWritten(file, cause);
+  }
 }
 
 /** The name of the first setting that is not the same; `null` where all are. */

@@ -1,4 +1,12 @@
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { claimFolder, Ledger, readResults } from '#bench/result-log.js';
@@ -31,6 +39,21 @@ describe('Ledger', () => {
     expect(readFileSync(folder.path('b.jsonl'), 'utf8').trim().split('\n')).toHaveLength(2);
     expect((await open('b.jsonl')).get(2)).toEqual({ problem: 2, right: false });
   });
+
+  it.skipIf(!existsSync('/dev/full'))(
+    'adds nothing more once the disk is full, and knows nothing of what it could not write',
+    async () => {
+      const ledger = await open('full.jsonl');
+      symlinkSync('/dev/full', folder.path('full.jsonl'));
+      const fault = /full\.jsonl: cannot be written \(ENOSPC.*the same command continues$/;
+      expect(() => ledger.add({ problem: 1, right: true })).toThrow(fault);
+      expect(ledger.has(1)).toBe(false);
+      // There is space again, but a part of the line may be there.
+      rmSync(folder.path('full.jsonl'));
+      expect(() => ledger.add({ problem: 2, right: true })).toThrow(UsageError);
+      expect(existsSync(folder.path('full.jsonl'))).toBe(false);
+    },
+  );
 
   it('is empty again where the very first line was not finished', async () => {
     writeFileSync(folder.path('first.jsonl'), '{"problem": 1, "right": tr');

@@ -9,7 +9,7 @@ import { MODEL_PACKAGES } from './versions.js';
 
 const TO_CHECKPOINT = 'gguf_to_checkpoint.py';
 const TO_GGUF = 'checkpoint_to_gguf.py';
-const TO_ONNX = 'sentence_model_to_onnx.py';
+const TO_ONNX = 'encoder_to_onnx.py';
 
 /** The first embedded model for llama.cpp: what servers said of it is recorded. */
 export const reasonerGguf: Part = {

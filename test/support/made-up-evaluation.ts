@@ -136,15 +136,21 @@ export function madeUpEvaluation(parts: Partial<Evaluation> = {}): Evaluation {
       n: 40,
       seconds: { value: 0.05 * (i + 1), interval: [0.045 * (i + 1), 0.055 * (i + 1)] },
       relative: { value: 0.1 * (i + 1), interval: [0.09 * (i + 1), 0.11 * (i + 1)] },
+      memory: 1e6 * (i + 1),
     })),
     curves: ['adversarial', 'nll'].flatMap((measure) =>
       [true, false].map((correct) => ({
         measure,
         correct,
         n: correct ? 800 : 200,
+        scale: 'curves' as const,
         mean: Array.from({ length: 21 }, (_, i) => 0.1 + (correct ? 0.02 : 0.1) * Math.sin(i / 5) ** 2),
       })),
     ),
+    rivals: (['wrong', 'before', 'right'] as const).map((place, i) => ({
+      ...{ place, n: 200, fall: estimate(0.3 - 0.1 * i) },
+      ...{ before: estimate(0.25 - 0.1 * i), after: estimate(0.26 - 0.1 * i) },
+    })),
     cases: [madeUpCase()],
   };
   return evaluationSchema.parse({ ...base, ...parts });
@@ -194,6 +200,10 @@ export function madeUpCase(): Evaluation['cases'][number] {
       nll: tokenTexts.map((_, i) =>
         i === 0 ? 1.2 : i === 13 ? 0.6 : i === 3 ? null : 0.01 * ((i * 5) % 13),
       ),
+    },
+    rivals: {
+      measure: 'adversarial',
+      tokens: tokenTexts.map((_, i) => (i === 13 ? { text: ' 37', before: 0.4, after: 0.41 } : null)),
     },
   };
 }

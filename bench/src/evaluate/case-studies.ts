@@ -32,7 +32,7 @@ export function studied(
 export function caseStudy(
   { id, subset, question }: BenchProblem,
   { response, steps }: Pick<Known, 'response' | 'steps'>,
-  { tokens }: ScoreRecord,
+  { tokens, rivals }: ScoreRecord,
   told: Pick<CaseStudy, 'verdict' | 'wrong'>,
 ): CaseStudy {
   return {
@@ -44,5 +44,6 @@ export function caseStudy(
     wrong: told.wrong,
     steps: steps.map(({ span: [start, end] }) => [start, end]),
     tokens,
+    ...(rivals && { rivals }),
   };
 }

@@ -3,6 +3,7 @@ import { AGGREGATIONS, aggregate } from '../steps/aggregation.js';
 import { firstWrongStep } from '../steps/first-wrong-step.js';
 import { type ResponseStep, tokensIn } from '../steps/response-steps.js';
 import { curveOf } from './curves.js';
+import { type PlacedRival, placedRivals } from './rivals.js';
 import { chancesOf, hitsOf, type TokenRankings, tokenRankings } from './token-rankings.js';
 
 /** How the scores of tokens become one; `own` of measures that score steps or responses themselves. */
@@ -38,6 +39,7 @@ export interface ScoredCase {
   /** How likely the first wrong step holds one of the highest tokens by chance, as {@link MeasureDigest.hits}. */
   readonly chance: readonly number[] | null;
   readonly measures: ReadonlyMap<string, MeasureDigest>;
+  readonly rivals: readonly PlacedRival[];
 }
 
 /** Rows of every table that no model is asked for, whether a run names them or not. */
@@ -88,6 +90,7 @@ export function digest(
     steps: steps.length,
     chance: rankings && chancesOf(rankings),
     measures: digests,
+    rivals: placedRivals(score, response.tokenIds.length, range, check.correct),
   };
 }
 

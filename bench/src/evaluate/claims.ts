@@ -55,7 +55,16 @@ export async function evaluateClaims(
   const main = mainMeasure(measures);
   const n = cases.reduce((sum, one) => sum + one.claims.length, 0);
   return {
-    ...{ counts: [], tokens: [], steps: [], responses: [], pooled: [], curves: [], cases: studies },
+    ...{
+      counts: [],
+      tokens: [],
+      steps: [],
+      responses: [],
+      pooled: [],
+      curves: [],
+      rivals: [],
+      cases: studies,
+    },
     claimCounts: claimCounts(records, subsets, options),
     claims,
     paired: main === undefined ? [] : pairedAreas('claim', ofAll, main, n),

@@ -3,7 +3,10 @@ import type { TimeRecord } from '../run/records.js';
 import { type BootstrapOptions, bootstrap } from '../statistics/bootstrap.js';
 import { written } from './table.js';
 
-/** Mean time that each measure adds to a response, and its share of the time that writing the responses took. */
+/**
+ * Mean time that each measure adds to a response, its share of the time that writing the responses took, and the most
+ * memory that any of them took.
+ */
 export function efficiencyTable(
   times: readonly TimeRecord[],
   measures: readonly string[],
@@ -26,6 +29,12 @@ export function efficiencyTable(
       },
       options,
     );
-    return [{ measure, n: timed.length, seconds: written(seconds!), relative: written(relative!) }];
+    const bytes = times.flatMap(({ memory: { [measure]: grown } }) => grown ?? []);
+    return [
+      {
+        ...{ measure, n: timed.length, seconds: written(seconds!), relative: written(relative!) },
+        memory: bytes.length > 0 ? Math.max(...bytes) : null,
+      },
+    ];
   });
 }

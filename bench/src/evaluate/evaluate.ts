@@ -13,6 +13,7 @@ import { pooledTable, responseDetectors, responseTable, stepDetectors } from './
 import { efficiencyTable } from './efficiency.js';
 import { stepHits, stepTable, tokenHits, tokenTable } from './hits.js';
 import { mainMeasure, pairedAreas, pairedHits } from './paired.js';
+import { rivalTable } from './rivals.js';
 
 /** All that a run found out. */
 export interface Records extends Progressed {
@@ -43,6 +44,7 @@ export type Tables = Pick<
   | 'paired'
   | 'efficiency'
   | 'curves'
+  | 'rivals'
   | 'cases'
 >;
 
@@ -102,6 +104,7 @@ export async function evaluate(records: Records, rule: EvaluationRule): Promise<
           ],
     efficiency: efficiencyTable(records.times, measures, bootstrap),
     curves: curveRows(cases, measures),
+    rivals: rivalTable(cases, bootstrap),
     cases: studies,
   };
 }

@@ -1,3 +1,4 @@
+import type { Rival } from 'flinch';
 import type { Engine } from 'flinch/internals';
 import {
   EngineError,
@@ -52,6 +53,8 @@ export interface ResponseScores {
   readonly response: Readonly<Record<string, number>>;
   /** Of the tokens, as the engine has them; `null` where no measure needs a pass. */
   readonly logprobs: readonly number[] | null;
+  /** Of the tokens, as the adversary of the first measure that has one names them; `null` without an adversary. */
+  readonly rivals: { readonly measure: string; readonly tokens: readonly (Rival | null)[] } | null;
 }
 
 /**
@@ -69,10 +72,13 @@ export async function scoreMeasures(
 ): Promise<ResponseScores> {
   for (const measure of measures) checkGiven(measure, response, encoders);
   const scores = new Map<string, MeasureScores>();
-  let logprobs: readonly number[] | null = null;
+  let logprobs: ResponseScores['logprobs'] = null;
+  let rivals: ResponseScores['rivals'] = null;
   for (const pass of sharedPasses(measures)) {
     const scored = await run(engine, response, pass);
     logprobs ??= scored.tokens.map(({ logprob }) => logprob);
+    const adversary = pass.serves.find((one) => one.kind === 'engine' && one.method === 'adversarial');
+    if (adversary) rivals ??= { measure: adversary.name, tokens: scored.tokens.map(({ rival }) => rival) };
     for (const measure of pass.serves) {
       scores.set(measure.name, await ofTokens(measure, scored.tokens, response, { engine, encoders }));
     }
@@ -93,6 +99,7 @@ export async function scoreMeasures(
     stepScores: pick(({ steps }) => steps && [...steps]),
     response: pick(({ response }) => response),
     logprobs,
+    rivals,
   };
 }
 

@@ -13,6 +13,7 @@ import { pairedSection } from './sections/paired.js';
 import { pooledSection } from './sections/pooled.js';
 import { PAPER_SOURCE, provenanceSection } from './sections/provenance.js';
 import { resultSections } from './sections/result-tables.js';
+import { rivalsSection } from './sections/rivals.js';
 import { settingsSection } from './sections/settings.js';
 import { summarySection } from './sections/summary.js';
 
@@ -31,6 +32,7 @@ export function buildReport(runs: readonly Run[], paper: Paper): ReportDocument 
     efficiencySection(runs, paper),
     ablationSection(runs),
     curvesSection(runs),
+    rivalsSection(runs),
     casesSection(runs),
     countsSection(runs),
     settingsSection(runs),

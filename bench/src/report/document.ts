@@ -96,6 +96,8 @@ export interface CaseBlock {
   readonly verdict: Evaluation['cases'][number]['verdict'];
   readonly tokens: readonly CaseToken[];
   readonly measures: readonly CaseMeasure[];
+  /** What the model would have written instead of the most perturbed tokens, and how probable that was. */
+  readonly rivals: readonly string[];
 }
 
 export interface WhatIsWrong {

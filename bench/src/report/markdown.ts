@@ -98,7 +98,7 @@ function renderCell(cell: Cell): string {
     .join(' ');
 }
 
-function renderCase({ title, question, verdict, tokens, measures }: CaseBlock): string {
+function renderCase({ title, question, verdict, tokens, measures, rivals }: CaseBlock): string {
   const what = WHAT_IS_WRONG[verdict.of];
   const marked = tokenRuns(tokens).map(({ from, to, wrong, tail }) => {
     const text = tokens
@@ -124,6 +124,7 @@ function renderCase({ title, question, verdict, tokens, measures }: CaseBlock): 
     verdictText(verdict),
     fence(marked.join('')),
     table(['Highest tokens', '1', '2', '3', `one in ${what.article} ${what.noun}`], highest),
+    ...(rivals.length === 0 ? [] : [`Rivals: ${rivals.map(escapeMarkdown).join('; ')}.`]),
   ].join('\n\n');
 }
 

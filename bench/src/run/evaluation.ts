@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { rivalsSchema } from './records.js';
 
 /** evaluation.json: all that a report of a run shows. Written by the run's last stage, read by `flinch bench report`. */
 
@@ -96,15 +97,32 @@ const efficiencyRow = z.object({
   seconds: estimateSchema,
   /** The same, as a share of the time that generating the response took. */
   relative: estimateSchema,
+  /** Bytes by which the process that scores grew at most, of all responses; `null` where the system does not tell. */
+  memory: z.int().nullable().default(null),
 });
 
-/** Mean score against the place in the response, right and wrong responses apart, each response scaled to its largest. */
+/** Mean score against the place in the response, right and wrong responses apart. */
 const curve = z.object({
   measure,
   correct: z.boolean(),
   n: z.int(),
+  /** What is 1: the highest score of each response, as in earlier versions; or the highest of both curves. */
+  scale: z.enum(['response', 'curves']).default('response'),
   /** At even places from the first token to the last. */
   mean: z.array(z.number().nullable()),
+});
+
+/**
+ * The rival of one token of each response, that with the highest score of the adversary: in the first wrong step, before
+ * it, or anywhere in a right response. Means of its probability before and after the perturbation.
+ */
+const rivalRow = z.object({
+  place: z.enum(['wrong', 'before', 'right']),
+  n: z.int(),
+  /** The score of the token: by how much its log-probability fell. */
+  fall: estimateSchema,
+  before: estimateSchema,
+  after: estimateSchema,
 });
 
 const range = z.tuple([z.int(), z.int()]);
@@ -128,6 +146,7 @@ const caseStudy = z.object({
   wrong: z.array(range),
   steps: z.array(range),
   tokens: z.record(z.string(), z.array(z.number().nullable())),
+  rivals: rivalsSchema.exactOptional(),
 });
 
 const claimCount = z.object({
@@ -185,6 +204,7 @@ export const evaluationSchema = z.object({
   paired: z.array(pairedRow),
   efficiency: z.array(efficiencyRow),
   curves: z.array(curve),
+  rivals: z.array(rivalRow).default([]),
   cases: z.array(caseStudy),
 });
 export type Evaluation = z.output<typeof evaluationSchema>;

@@ -99,6 +99,11 @@ export const sampleSchema = z.object({
 });
 export type SampleRecord = z.output<typeof sampleSchema>;
 
+/** The other token whose probability grew most under the perturbation, with that before and after. */
+const rivalSchema = z.object({ text: z.string(), before: z.number(), after: z.number() });
+/** Of each token of a response, and the measure whose adversary named them. */
+export const rivalsSchema = z.object({ measure: z.string(), tokens: z.array(rivalSchema.nullable()) });
+
 /** All that the measures say of a response, by their names. */
 export const scoreSchema = z.object({
   id: z.string(),
@@ -107,6 +112,8 @@ export const scoreSchema = z.object({
   tokens: z.record(z.string(), z.array(z.number().nullable())),
   stepScores: z.record(z.string(), z.array(z.number())),
   response: z.record(z.string(), z.number()),
+  /** Not there where no measure has an adversary. */
+  rivals: rivalsSchema.exactOptional(),
 });
 export type ScoreRecord = z.output<typeof scoreSchema>;
 
@@ -118,5 +125,7 @@ export const timeSchema = z.object({
   generation: z.number(),
   /** Seconds of each measure alone; the further responses that it needs are part of them. */
   measures: z.record(z.string(), z.number()),
+  /** Bytes by which the process that scores grew at most for each measure; not there where the system does not tell. */
+  memory: z.record(z.string(), z.int()).default({}),
 });
 export type TimeRecord = z.output<typeof timeSchema>;

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 
 /** Memory of a process in bytes, as Linux accounts it. */
 export interface ProcessMemory {
@@ -26,6 +26,31 @@ export async function processMemory(pid: number): Promise<ProcessMemory | null> 
     shared: bytes('Shared_Clean') + bytes('Shared_Dirty'),
     proportional: bytes('Pss'),
   };
+}
+
+/**
+ * By how many bytes a process grew at most while work was done: its highest resident memory, without what it had before.
+ * @returns `null` for the bytes where Linux does not tell
+ */
+export async function peakGrowth<T>(
+  pid: number | undefined,
+  work: () => Promise<T>,
+): Promise<{ readonly result: T; readonly bytes: number | null }> {
+  // 5 resets the highest resident memory to what it is now (proc_pid_clear_refs(5)).
+  const isReset = await writeFile(`/proc/${pid}/clear_refs`, '5').then(
+    () => true,
+    () => false,
+  );
+  const before = await highestResident(pid);
+  const result = await work();
+  const peak = await highestResident(pid);
+  return { result, bytes: isReset && before !== null && peak !== null ? peak - before : null };
+}
+
+async function highestResident(pid: number | undefined): Promise<number | null> {
+  const text = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  const [, kilobytes] = /^VmHWM:\s+(\d+) kB/m.exec(text) ?? [];
+  return kilobytes === undefined ? null : 1024 * Number(kilobytes);
 }
 
 /** How many bytes of one file a process holds, and how many of them are its own copies. */

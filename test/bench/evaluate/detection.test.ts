@@ -24,6 +24,7 @@ function response(scores: readonly number[], firstWrong: number | null, lengths 
       ['graph', digest(scores)],
       ['longest', digest(lengths)],
     ]),
+    rivals: [],
   };
 }
 

@@ -291,6 +291,7 @@ describe('the heat of tokens', () => {
     expect(study).toMatchObject({
       kind: 'case',
       measures: [{ label: 'Adv. Pert.', hit: true }, { hit: true }],
+      rivals: ['" 38": " 37" (0.40)'],
     });
     const tokens = study?.kind === 'case' ? study.tokens : [];
     expect(tokens.flatMap(({ text, wrong }) => (wrong ? [text] : [])).join('')).toBe('Then 42 - 5 = 38.');
@@ -307,6 +308,7 @@ describe('a report of less', () => {
     paired: [],
     efficiency: [],
     curves: [],
+    rivals: [],
     cases: [],
   };
   const one = <T extends { scope: string }>(rows: readonly T[]): T[] =>
@@ -347,7 +349,7 @@ describe('the files', () => {
     const json = JSON.parse(files.get('report.json')!);
     const blocks = json.sections.flatMap((section: { blocks: readonly Block[] }) => section.blocks);
     const drawn = blocks.filter(({ kind }: Block) => kind === 'figure');
-    expect(drawn).toHaveLength(1 + 4 + 2);
+    expect(drawn).toHaveLength(1 + 4 + 2 + 1);
     expect(
       drawn.every((figure: FigureBlock) => figure.data.parts.flat().length > 1 && !('spec' in figure)),
     ).toBe(true);

@@ -12,7 +12,8 @@ const schema = z.object({
     model: z.string(),
     hardware: z.string(),
     random: z.object({ seconds: z.number(), draws: z.int() }),
-    adversarial: z.object({ seconds: z.number() }),
+    /** Beyond generation. */
+    adversarial: z.object({ seconds: z.number(), gigabytes: z.number() }),
   }),
   tables: z.array(
     z.object({

@@ -15,11 +15,12 @@ export function curvesSection(runs: readonly Run[]): Section | null {
   );
   if (figures.length === 0) return null;
   const lead =
-    'Mean score by position in the response, relative to the highest score of the response, for right and wrong responses.';
+    'Mean score by position in the response, for right and wrong responses. Both curves of a figure have one scale: 1 is the highest mean of either, unless the figure says otherwise.';
   return { id: 'curves', title: 'Score curves', blocks: [{ kind: 'text', text: lead }, ...figures] };
 }
 
 function curveFigure(measure: string, curves: readonly Curve[]): FigureBlock {
+  const isOld = curves.some(({ scale }) => scale === 'response');
   const places = Math.max(...curves.map(({ mean }) => mean.length));
   const at = (place: number, length: number): number => (length > 1 ? place / (length - 1) : 0);
   const name = ({ correct, n }: Curve): string => `${correct ? 'right' : 'wrong'} (n = ${n})`;
@@ -30,10 +31,10 @@ function curveFigure(measure: string, curves: readonly Curve[]): FigureBlock {
   return {
     kind: 'figure',
     title: measureLabel(measure),
-    description: `Mean score by position in the response: ${curves.map(name).join(', ')}.`,
+    description: `Mean score by position in the response: ${curves.map(name).join(', ')}.${isOld ? ' Each response is divided by its own highest score.' : ''}`,
     spec: seriesPlot(series, { x: 'position in the response', y: 'mean score', places: 'quantitative' }),
     data: plainTable(
-      'Mean score, relative to the highest of the response',
+      `Mean score, relative to the highest ${isOld ? 'of the response' : 'mean of either'}`,
       ['Place', ...curves.map(name)],
       Array.from({ length: places }, (_, place) => ({
         label: at(place, places).toFixed(2),

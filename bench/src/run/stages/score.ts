@@ -1,3 +1,4 @@
+import type { Rival } from 'flinch';
 import { Agreement, type StepMode, StepSegmenter, UsageError } from 'flinch/internals';
 import { each } from '../../concurrent-map.js';
 import { samplesNeeded } from '../../measures/measure.js';
@@ -30,6 +31,7 @@ export async function scoreResponses(run: Run): Promise<void> {
         stepScores,
         response: whole,
         logprobs,
+        rivals,
       } = await scoreMeasures(engine, response, measures, encoders);
       checkWriter(agreement, records.responses.get(problem.id)!, logprobs);
       const record: ScoreRecord = {
@@ -38,6 +40,12 @@ export async function scoreResponses(run: Run): Promise<void> {
         tokens: mapValues(tokens, (scores) => scores.map((score) => score && rounded(score))),
         stepScores: mapValues(stepScores, (scores) => scores.map(rounded)),
         response: mapValues(whole, rounded),
+        ...(rivals && {
+          rivals: {
+            measure: rivals.measure,
+            tokens: rivals.tokens.map((rival) => rival && spelled(run.engine, rival)),
+          },
+        }),
       };
       records.scored.add(record);
     },
@@ -116,6 +124,12 @@ function storedSamples({ records, measures }: Run, id: string): SampleRecord[] {
     throw new UsageError('--stages: some measures require the stage sample before score');
   });
 }
+
+const spelled = ({ checkpoint }: Run['engine'], { id, before, after }: Rival) => ({
+  text: new TextDecoder().decode(checkpoint.tokenizer.tokenBytes(id)),
+  before: rounded(before),
+  after: rounded(after),
+});
 
 /** Nine digits are all that fp32 has, and half of what JSON would write of them. */
 const rounded = (score: number): number => Number(score.toPrecision(9));

@@ -1,6 +1,7 @@
 import { each } from '../../concurrent-map.js';
 import { samplesNeeded } from '../../measures/measure.js';
 import { timeMeasure } from '../../measures/score-measures.js';
+import { peakGrowth } from '../../speed/process-memory.js';
 import type { BenchProblem } from '../../suites/suite.js';
 import type { TimeRecord } from '../records.js';
 import type { Run } from '../run-context.js';
@@ -49,10 +50,15 @@ async function time(run: Run, problem: BenchProblem): Promise<TimeRecord> {
   }
   const response = scorable(run, problem, samples);
   const measures: Record<string, number> = {};
+  const memory: Record<string, number> = {};
   for (const measure of run.measures) {
-    measures[measure.name] = await timeMeasure(engine, response, measure, encoders);
+    const { result, bytes } = await peakGrowth(engine.status().score.pid, () =>
+      timeMeasure(engine, response, measure, encoders),
+    );
+    measures[measure.name] = result;
+    if (bytes !== null) memory[measure.name] = bytes;
   }
-  return { id, tokens, generation, measures };
+  return { id, tokens, generation, measures, memory };
 }
 
 async function seconds<T>(work: () => Promise<T>): Promise<readonly [number, T]> {

@@ -10,6 +10,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     status: async () => (await import('./run/status-command.js')).statusCommand(),
     merge: async () => (await import('./run/merge-command.js')).mergeCommand(),
     report: async () => (await import('./report/report-command.js')).reportCommand(),
+    judge: async () => (await import('./run/judge-command.js')).judgeCommand(),
     correct: async () => (await import('./correct/correct-command.js')).correctCommand(),
     verdict: async () => (await import('./verdict/verdict-command.js')).verdictCommand(),
     detection: async () => (await import('./detection/detection-command.js')).detectionCommand(),

@@ -3,6 +3,7 @@ import { segmentText } from 'flinch/internals';
 import { z } from 'zod';
 import type { ClaimsRecord } from '../run/records.js';
 import type { Endpoint } from './endpoint.js';
+import { bestPassages } from './passages.js';
 import { claimsPrompt, supportPrompt } from './prompts.js';
 
 /** A statement of a response, and where its words are. */
@@ -41,6 +42,7 @@ export async function splitClaims(endpoint: Endpoint, text: string): Promise<Cla
 
 /**
  * The statements of a text, each with its words' places and whether it is supported.
+ * @param evidence passages, of which those go into the prompt that fit the statement best
  * @returns `null` where they could not be read
  * @throws JudgeError
  */
@@ -55,7 +57,8 @@ export async function judgeClaims(
   const judged: ClaimsRecord['claims'] = [];
   // In turn: a statement that comes twice is asked about once.
   for (const { claim, spans } of claims) {
-    const supported = await judgeSupport(endpoint, topic, claim, evidence);
+    const passages = bestPassages(evidence, `${topic} ${claim}`);
+    const supported = await judgeSupport(endpoint, topic, claim, passages);
     judged.push({ claim, spans: spans.map(([from, to]) => [from, to]), supported });
   }
   return judged;

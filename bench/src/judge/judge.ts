@@ -25,7 +25,7 @@ export interface Judge {
 export function endpointJudge(endpoint: Endpoint, kind: 'math' | 'logic', accepted: number): Judge {
   const judged = ({ question, reference }: BenchProblem, response: string) => ({
     question,
-    reference: reference ?? '',
+    reference,
     response,
   });
   return {

@@ -6,7 +6,8 @@ export const PROMPTS_VERSION = 1;
 
 export interface Judged {
   readonly question: string;
-  readonly reference: string;
+  /** `null` where it is not known: only steps can be judged then. */
+  readonly reference: string | null;
   readonly response: string;
 }
 
@@ -19,7 +20,7 @@ ${question}
 </question>
 
 <correct_answer>
-${reference}
+${reference ?? ''}
 </correct_answer>
 
 <response>
@@ -32,16 +33,12 @@ Reply with JSON alone: {"same": true} or {"same": false}`;
 
 /** Prompts 2 and 3: which steps are wrong? Answered in free text. */
 export const analysePrompt = (kind: 'math' | 'logic', { question, reference, response }: Judged): string => `\
-Here are a question, its correct answer, and a response to it whose answer is wrong.
+${reference === null ? 'Here are a question and a response to it with a mistake.' : 'Here are a question, its correct answer, and a response to it whose answer is wrong.'}
 
 <question>
 ${question}
 </question>
-
-<correct_answer>
-${reference}
-</correct_answer>
-
+${reference === null ? '' : `\n<correct_answer>\n${reference}\n</correct_answer>\n`}
 <response>
 ${response}
 </response>

@@ -2,6 +2,7 @@ import { UsageError } from 'flinch/internals';
 import { Endpoint } from '../judge/endpoint.js';
 import { endpointJudge, type Judge } from '../judge/judge.js';
 import { PROMPTS_VERSION } from '../judge/prompts.js';
+import type { SuiteName } from '../suites/suite.js';
 import { suites } from '../suites/suites.js';
 import type { Run } from './run-context.js';
 import type { RunRecords } from './run-folder.js';
@@ -54,14 +55,20 @@ export function openJudge(
 ): { readonly judge: Judge; readonly usage: () => string } | null {
   const settings = judgeSettings(options);
   if (options.judge === undefined || settings === null) return null;
+  return judgeAt(options.judge, options.suite, settings, answers);
+}
+
+/** A judge, whose answers are kept. */
+export function judgeAt(
+  baseUrl: string,
+  suite: SuiteName,
+  { model, temperature, accepted }: NonNullable<RunSettings['judge']>,
+  answers: RunRecords['judge'],
+): { readonly judge: Judge; readonly usage: () => string } {
   const endpoint = new Endpoint(
     {
-      baseUrl: options.judge,
-      model: settings.model,
+      ...{ baseUrl, model, temperature, timeoutMs: 300_000, retries: 5 },
       apiKey: process.env.FLINCH_JUDGE_KEY ?? null,
-      temperature: settings.temperature,
-      timeoutMs: 300_000,
-      retries: 5,
     },
     {
       get: (key) => answers.get(key),
@@ -69,7 +76,7 @@ export function openJudge(
     },
   );
   return {
-    judge: endpointJudge(endpoint, options.suite === 'bbh' ? 'logic' : 'math', settings.accepted),
+    judge: endpointJudge(endpoint, suite === 'bbh' ? 'logic' : 'math', accepted),
     usage: () => {
       const { requests, cached, promptTokens, completionTokens, unreadable } = endpoint.usage;
       return `judge: ${requests} requests (${promptTokens} tokens read, ${completionTokens} written), ${cached} cached, ${unreadable} unreadable`;

@@ -19,7 +19,7 @@ import { createSuites, suites } from '../suites/suites.js';
 import { type ClaimSource, readClaimSource } from './claim-source.js';
 import { interruptible } from './interrupt.js';
 import { judgeSettings } from './judging.js';
-import { limited } from './problems.js';
+import { byGenerators, limited, repeated } from './problems.js';
 import { systemMessage } from './prompt.js';
 import type { Run } from './run-context.js';
 import { hasRecords, type RunRecords } from './run-folder.js';
@@ -165,7 +165,11 @@ function writerSettings(options: RunOptions): Pick<RunSettings, 'writer'> {
 
 /** What can be told before a model is opened. @throws UsageError */
 function checkStages(options: RunOptions): void {
-  const { suite, stages, score, out } = options;
+  const { suite, stages, score, out, repeat, perSubset } = options;
+  if (repeat > 1 && (comesLabelled(suite) || suites[suite].judged === 'claims'))
+    throw new UsageError(`--repeat: ${suite} has one response to each question`);
+  if (repeat > 1 && perSubset === undefined)
+    throw new UsageError('--repeat: requires --per-subset, which says when there are enough');
   judgeSettings(options);
   writerSettings(options);
   if (
@@ -189,7 +193,8 @@ async function prepare(
   const suite = createSuites(options.suiteSettings)[options.suite];
   const folder = suiteFolder(options.data ?? defaultDataFolder(), suite.name);
   const all = await suite.load({ folder, subsets, seed, count: limit ?? TASKS });
-  const problems = limited(all, limit);
+  const questions = limited(byGenerators(all, options.generators), limit);
+  const problems = repeated(questions, options.repeat);
   if (problems.length === 0) throw new UsageError('--subsets: matched no problems');
   const claims = readClaimSource(suite, options, problems);
   const chosen = withSubstitutes(askedMeasures(suite, options), encoders);
@@ -206,7 +211,9 @@ async function prepare(
       suite: suite.name,
       suiteSettings: options.suiteSettings,
       subsets,
+      ...(options.generators && { generators: options.generators }),
       limit,
+      ...(options.repeat > 1 && { repeat: options.repeat }),
       seed,
       problems: digestOf(problems),
       model: await fingerprint(checkpoint),

@@ -48,7 +48,8 @@ export const sampleKey = ({ id, sample }: Pick<SampleRecord, 'id' | 'sample'>): 
 
 /** Which responses are scored is all that is remembered: the scores of all may not fit in memory. */
 const scoredSchema = z.object({ id: z.string() });
-const judgedSchema = answerSchema.extend({ key: z.string() });
+/** An answer of the judge, and what it answers. */
+export const judgedSchema = answerSchema.extend({ key: z.string() });
 
 /** What a run has found out so far, each in a file of the folder. */
 export type RunRecords = Awaited<ReturnType<typeof records>>;

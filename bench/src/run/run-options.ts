@@ -21,7 +21,9 @@ export interface RunOptions {
   readonly data?: string;
   readonly suiteSettings: SuiteSettings;
   readonly subsets?: string[];
+  readonly generators?: string[];
   readonly limit?: number;
+  readonly repeat: number;
   readonly seed: number;
   readonly measures?: Measure[];
   readonly methods?: Measure[];
@@ -81,7 +83,18 @@ export function addRunOptions(command: Command): Command {
         .default(DEFAULT_SUITE_SETTINGS, 'see settings.json'),
     )
     .option('--subsets <names>', 'only these subsets, comma-separated', list)
+    .option(
+      '--generators <names>',
+      'only responses of processbench that these models wrote, comma-separated',
+      list,
+    )
     .option('--limit <number>', 'number of problems, spread evenly over the subsets', integer(1, 1e6))
+    .option(
+      '--repeat <number>',
+      'ask each question up to so often, until its subset has the wrong responses of --per-subset',
+      integer(1, 1000),
+      1,
+    )
     .option('--seed <number>', 'seed of the responses, and of generated problems', integer(0, 2 ** 30), 1)
     .optionsGroup('Responses:')
     .option('--temperature <number>', 'sampling temperature', real(0, 2), 0.2)
@@ -166,7 +179,7 @@ export function addRunOptions(command: Command): Command {
     );
 }
 
-const list = (text: string): string[] => text.split(',').map((name) => name.trim());
+export const list = (text: string): string[] => text.split(',').map((name) => name.trim());
 
 export function measures(text: string): Measure[] {
   try {

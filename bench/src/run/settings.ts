@@ -24,7 +24,11 @@ export const settingsSchema = z.object({
   suite: z.enum(SUITES),
   suiteSettings: suiteSettingsSchema,
   subsets: z.array(z.string()).nullable(),
+  /** Of suites whose responses are given: who wrote them; all of them without it. */
+  generators: z.array(z.string()).exactOptional(),
   limit: z.int().nullable(),
+  /** How often a question may be asked; once without it. */
+  repeat: z.int().exactOptional(),
   seed: z.int(),
   /** SHA-256 of the problems, in their order. */
   problems: z.string(),

@@ -353,6 +353,6 @@ describe('the files', () => {
     expect(
       drawn.every((figure: FigureBlock) => figure.data.parts.flat().length > 1 && !('spec' in figure)),
     ).toBe(true);
-    expect(files.get('report.html')!.match(/<svg role="img" aria-label="[^"]+"/g)).toHaveLength(7);
+    expect(files.get('report.html')!.match(/<svg role="img" aria-label="[^"]+"/g)).toHaveLength(8);
   });
 });

@@ -18,6 +18,8 @@ import { NLI_HEAD, SIMILARITY_HEAD, type TinyEncoder, writeTinyEncoder } from '.
  */
 const PAGE = 'docs/how-to/paper-models.md';
 const FIXTURES = fileURLToPath(new URL('../fixtures/bench', import.meta.url));
+/** That all of them are here. */
+const MODEL = 'Llama-3.1-8B-Instruct';
 const JUDGE_OF_PAGE = 'https://api.example.com/v1';
 
 const { path } = useFolder();
@@ -26,8 +28,7 @@ const own = blocks.filter(({ notRun }) => notRun?.includes('paper-models.integra
 const before = process.cwd();
 
 beforeAll(async () => {
-  for (const name of ['Llama-3.1-8B-Instruct', 'Llama-3.1-70B-Instruct', 'Qwen2.5-7B-Instruct'])
-    await writeModel(name);
+  writeModel();
   await writeEncoder('deberta-large-mnli', { head: NLI_HEAD });
   await writeEncoder('stsb-roberta-large', { head: SIMILARITY_HEAD });
   await writeEncoder('all-MiniLM-L6-v2', { head: 'sentence' });
@@ -38,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => process.chdir(before));
 
 describe(PAGE, () => {
-  it('can be run from the first command to the last', { timeout: 300_000 }, async () => {
+  it('can be run from the first command to the last', { timeout: 600_000 }, async () => {
     const judge = await judgeServer(answer);
     const settings = own.filter(({ text }) => !text.includes('npx')).map(({ text }) => text);
     const run = new Set<string>();
@@ -46,10 +47,11 @@ describe(PAGE, () => {
       for (const args of expanded([...settings, text].join('\n').replaceAll(JUDGE_OF_PAGE, judge.url))) {
         const command = args
           .join(' ')
-          .replaceAll(/(?<=\.\/|-)(Llama|OpenMath2|Qwen2|Mistral)[\w.-]+/g, 'MODEL');
+          .replaceAll(/(?<=\.\/|-)(Llama|OpenMath2|Qwen2|Mistral)[\w.-]+/g, MODEL);
         if (run.has(command)) continue;
         run.add(command);
-        const { code, stderr } = await flinch(args, '', { XDG_DATA_HOME: path('data') });
+        const ofModel = args.map((arg) => (arg.startsWith('./') ? `./${MODEL}` : arg));
+        const { code, stderr } = await flinch(ofModel, '', { XDG_DATA_HOME: path('data') });
         expect(code, `${args.join(' ')}\n${stderr}`).toBe(0);
       }
     }
@@ -80,9 +82,9 @@ function expanded(script: string): string[][] {
 }
 
 /** A model drawn at random whose responses are short: every tenth token ends them. */
-async function writeModel(name: string): Promise<void> {
-  cpSync(checkpointFolder('tiny-qwen2'), path(name), { recursive: true });
-  const file = join(path(name), 'config.json');
+function writeModel(): void {
+  cpSync(checkpointFolder('tiny-qwen2'), path(MODEL), { recursive: true });
+  const file = join(path(MODEL), 'config.json');
   const config = JSON.parse(readFileSync(file, 'utf8'));
   const ends = Array.from({ length: 64 }, (_, i) => 190 + i);
   writeFileSync(
@@ -113,7 +115,7 @@ function writeData(folder: string): void {
   for (const name of PROCESSBENCH_SUBSETS) {
     const own = (rows('processbench/gsm8k.json') as { id: string }[]).map((row) => ({
       ...row,
-      generator: 'Llama-3.1-8B-Instruct',
+      generator: MODEL,
       id: `${name}-${row.id}`,
     }));
     writeFileSync(join(folder, 'processbench', `${name}.json`), JSON.stringify(own));

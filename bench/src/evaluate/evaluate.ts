@@ -13,7 +13,7 @@ import { pooledTable, responseDetectors, responseTable, stepDetectors } from './
 import { efficiencyTable } from './efficiency.js';
 import { stepHits, stepTable, tokenHits, tokenTable } from './hits.js';
 import { mainMeasure, pairedAreas, pairedHits } from './paired.js';
-import { rivalTable } from './rivals.js';
+import { rivalTable } from './rival-table.js';
 
 /** All that a run found out. */
 export interface Records extends Progressed {

@@ -1,7 +1,5 @@
 import type { Evaluation } from '../run/evaluation.js';
 import type { ScoreRecord } from '../run/records.js';
-import { type BootstrapOptions, bootstrap } from '../statistics/bootstrap.js';
-import { written } from './table.js';
 
 type Place = Evaluation['rivals'][number]['place'];
 
@@ -36,23 +34,4 @@ export function placedRivals(
   };
   if (wrong) return [...highest('wrong', wrong.start, wrong.end), ...highest('before', 0, wrong.start)];
   return correct ? highest('right', 0, length) : [];
-}
-
-/** Means over the responses, by place. */
-export function rivalTable(
-  cases: readonly { readonly rivals: readonly PlacedRival[] }[],
-  options: BootstrapOptions,
-): Evaluation['rivals'] {
-  return (['wrong', 'before', 'right'] as const).flatMap((place) => {
-    const mine = cases.flatMap(({ rivals }) => rivals.filter((rival) => rival.place === place));
-    if (mine.length === 0) return [];
-    const fields = ['fall', 'before', 'after'] as const;
-    const [fall, before, after] = bootstrap(
-      mine.length,
-      (weights) =>
-        fields.map((field) => mine.reduce((sum, one, i) => sum + weights[i]! * one[field], 0) / mine.length),
-      options,
-    ).map(written);
-    return [{ place, n: mine.length, fall: fall!, before: before!, after: after! }];
-  });
 }

@@ -168,8 +168,10 @@ function checkStages(options: RunOptions): void {
   const { suite, stages, score, out, repeat, perSubset } = options;
   if (repeat > 1 && (comesLabelled(suite) || suites[suite].judged === 'claims'))
     throw new UsageError(`--repeat: ${suite} has one response to each question`);
-  if (repeat > 1 && perSubset === undefined)
-    throw new UsageError('--repeat: requires --per-subset, which says when there are enough');
+  if (repeat > 1 && (perSubset === undefined || score === 'all'))
+    throw new UsageError(
+      '--repeat: requires --per-subset, which says when there are enough, and no --score all',
+    );
   judgeSettings(options);
   writerSettings(options);
   if (

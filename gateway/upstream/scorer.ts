@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { concatMap, defer, type Observable } from 'rxjs';
 import type { Engine } from '../../src/engine/engine.js';
+import type { Precision } from '../../src/engine/precision.js';
 import { guardedBranch } from '../../src/guard/guarded-branch.js';
 import type { GuardEvent, ScorerMismatchEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
@@ -93,11 +94,14 @@ export class Scorer {
   }
 
   /** For `/healthz`. */
-  get state(): AgreementState & { readonly model: string; readonly running: boolean } {
-    const { engine } = this;
+  get state(): AgreementState & {
+    readonly model: string;
+    readonly running: boolean;
+    readonly precision: Precision;
+  } {
+    const { device, precision } = this.engine.status().score;
     return {
-      model: engine.checkpoint.name,
-      running: engine.status().score.device !== undefined,
+      ...{ model: this.engine.checkpoint.name, running: device !== undefined, precision },
       ...this.#agreement.state,
     };
   }

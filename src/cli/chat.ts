@@ -43,6 +43,7 @@ import {
   SCHEDULE_HELP,
   scoringOf,
 } from './scoring-options.js';
+import { uncalibrated } from './uncalibrated.js';
 
 /** The options of scoring and guard are read by {@link guardFieldsOf} and {@link scoringOf}. */
 interface ChatOptions {
@@ -162,9 +163,11 @@ async function watchOf(engine: Engine, options: ChatOptions, asked: Scoring): Pr
   checkGuard(guard, scoring);
   const file = await readCalibration(calibrationFileOf(checkpoint));
   const { risks, warnings } = await riskModel(checkpoint, file, scoring, scoring.methods);
-  // Who asked for no more than marks learns of it where there are any.
   if (guard.action !== 'annotate' && !risks.calibrated(guard.method)) {
     for (const warning of warnings) process.stderr.write(`flinch: ${warning}\n`);
+  } else if (process.stderr.isTTY) {
+    const hint = await uncalibrated(checkpoint);
+    if (hint !== null) process.stderr.write(`flinch: ${checkpoint.name} is ${hint}\n`);
   }
   checkPromise(guard, risks);
   const useless = neverFires(guard, risks);

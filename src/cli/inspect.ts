@@ -3,7 +3,9 @@ import type { ModelConfig } from '../checkpoint/config.js';
 import { type MachineSpeed, measureMachine } from '../cost/machine-speed.js';
 import { type ResponseCost, type ResponseSize, responseCost } from '../cost/response-cost.js';
 import { defaultThreads } from '../engine/engine.js';
+import { integerBytes } from '../engine/integer-weights.js';
 import { decodeMemory, type MemoryNeed, type ScoreSize, scoreMemory } from '../engine/memory.js';
+import { PRECISIONS } from '../engine/precision.js';
 import { UsageError } from '../files/errors.js';
 import { DEFAULT_BLOCK, DEFAULT_RANDOM, DEFAULT_TOKUR, DEFAULT_WINDOW } from '../uncertainty/settings.js';
 import { formatBytes, heading } from './format.js';
@@ -53,7 +55,9 @@ export async function inspect(model: string, options: InspectOptions): Promise<v
   const time = await timeOf(facts, positions, options);
   if (options.json) {
     const { files, ...rest } = facts;
-    process.stdout.write(`${JSON.stringify({ ...rest, ...files, memory, ...(time && { time }) })}\n`);
+    const precisions = { decode: PRECISIONS, score: ['fp32'], integerBytes: integerBytes(config) };
+    const all = { ...rest, ...files, precisions, memory, ...(time && { time }) };
+    process.stdout.write(`${JSON.stringify(all)}\n`);
     return;
   }
   const needed = ({ kept, run }: MemoryNeed): string =>
@@ -147,6 +151,10 @@ function rowsOf(facts: ModelFacts): [string, string][] {
   const mapped =
     gguf || quantized ? 'unpacked once into the cache folder, mapped from there' : 'mapped from the files';
   rows.push(['weights', `${formatBytes(weightBytes)}, ${mapped} and shared by both processes`]);
+  rows.push([
+    'precision',
+    `writes in fp32, or in int8 (at least ${formatBytes(integerBytes(config))} more, of its own); scores in fp32`,
+  ]);
   return rows;
 }
 

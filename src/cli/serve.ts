@@ -10,6 +10,7 @@ import { ModelOption } from './model-option.js';
 import { collectText, integer, parseBytes } from './options.js';
 import { hangups } from './reload.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
+import { uncalibrated } from './uncalibrated.js';
 
 interface ServeOptions extends ServeFlags {
   readonly checkConfig?: true;
@@ -133,10 +134,10 @@ async function serve(options: ServeOptions): Promise<void> {
   try {
     const names = describeModels(config, gateway.engines);
     logger.info({ models: names, url: gateway.url }, 'serving');
+    const serving = `${heading('flinch')} serves ${names.join(', ')} at ${heading(gateway.url)} (Ctrl-C to stop)`;
+    const hints = await calibrationHints(gateway.engines);
     // Serving goes on if nobody can be told.
-    new LogWriter(1).write(
-      `${heading('flinch')} serves ${names.join(', ')} at ${heading(gateway.url)} (Ctrl-C to stop)\n`,
-    );
+    new LogWriter(1).write([serving, ...hints].map((line) => `${line}\n`).join(''));
     begun();
     signals?.reload({ gateway, config, read: () => serveConfig(options, process.env), logger });
     await shutDown(gateway, (fields, text) => logger.info(fields, text));
@@ -181,6 +182,15 @@ const describeModels = ({ models }: ServeConfig, engines: Workers['engines']): s
     const engine = engines.get(name);
     return engine ? `${name} on ${formatDevices(engine)}` : name;
   });
+
+/** A line for each model whose flags go by a running estimate. */
+async function calibrationHints(engines: Workers['engines']): Promise<string[]> {
+  const all = [...engines].map(async ([name, { checkpoint }]) => {
+    const hint = await uncalibrated(checkpoint);
+    return hint === null ? [] : [`${name} is ${hint}`];
+  });
+  return (await Promise.all(all)).flat();
+}
 
 /**
  * Has a signal end the process while there is nothing to drain. As process 1 of a container it would hear none: that

@@ -89,6 +89,7 @@ export class Engine {
   /** Encodes texts of requests, without holding up this thread. */
   readonly text: TextWork;
   readonly #threads: Readonly<Record<Role, number>>;
+  readonly #precision: Precision;
   readonly #now: () => number;
   readonly #passListeners = new Set<(ms: number) => void>();
   readonly #lossListeners = new Set<(loss: ProcessLoss) => void>();
@@ -101,6 +102,7 @@ export class Engine {
     this.text = new TextWork(checkpoint, { dir: checkpoint.dir, vocabSize });
     this.scoresOnServers = options.scoreServers !== undefined;
     this.contextLength = Math.min(options.contextLength ?? DEFAULT_CONTEXT_LIMIT, maxPositions);
+    this.#precision = options.precision ?? 'fp32';
     this.#now = options.now ?? (() => performance.now());
     const { decode, score } = defaultThreads();
     this.#threads = { decode: options.decodeThreads ?? decode, score: options.scoreThreads ?? score };
@@ -268,13 +270,11 @@ export class Engine {
 
   /** Of each process: while it runs its id and the device that it computes on, and what waits for it. */
   status() {
-    const of = ({ pid, restarts, device, waiting }: ProcessStatus): ProcessStatus => ({
-      pid,
-      restarts,
-      device,
-      waiting,
+    const of = ({ pid, restarts, device, waiting }: ProcessStatus, precision: Precision) => ({
+      ...{ pid, restarts, device, precision, waiting },
     });
-    return { streams: this.#streams, decode: of(this.host.decode), score: of(this.host.score) };
+    const { decode, score } = this.host;
+    return { streams: this.#streams, decode: of(decode, this.#precision), score: of(score, 'fp32') };
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,4 @@
+import type { ModelConfig } from '../checkpoint/config.js';
 import { decodeElements, ELEMENT_BYTES } from '../checkpoint/elements.js';
 import type { StoredTensor } from '../checkpoint/safetensors.js';
 import {
@@ -40,6 +41,9 @@ export async function openIntegerWeights(source: ModelSource, file: string): Pro
   return layout.weights;
 }
 
+/** Bytes of that file for a model: its integers and their scales, 1.125 for each weight of a product. */
+export const integerBytes = (config: ModelConfig): number => layOut({ config }, '').plan.byteLength;
+
 interface Layout {
   readonly file: string;
   readonly plan: SafetensorsPlan;
@@ -47,7 +51,7 @@ interface Layout {
 }
 
 /** What the file holds and where, which follows from the configuration alone. */
-function layOut({ config }: ModelSource, file: string): Layout {
+function layOut({ config }: Pick<ModelSource, 'config'>, file: string): Layout {
   const head = config.tieWordEmbeddings ? EMBEDDING : 'lm_head.weight';
   const matrices = [...expectedTensors(config)].flatMap(([name, [out, inner]]) =>
     inner === undefined || (name === EMBEDDING && name !== head)

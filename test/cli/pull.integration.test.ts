@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { reasonerPath } from '#src/package-root.js';
 import { flinch, start } from '../support/cli.js';
 import { HubDouble } from '../support/hub-double.js';
@@ -19,6 +20,11 @@ for (const name of [
   'model.safetensors',
 ])
   hub.files.set(name, readFileSync(join(reasonerPath, name)));
+/** What is looked at of an answer. */
+const answered = z.object({
+  choices: z.tuple([z.object({ message: z.object({ content: z.string() }) })]),
+  flinch: z.object({ tokens: z.array(z.object({ scores: z.object({ adversarial: z.number() }) })) }),
+});
 const env = { HF_ENDPOINT: hub.url, HF_HUB_CACHE: cache };
 
 describe('flinch pull', () => {
@@ -48,12 +54,33 @@ describe('flinch pull', () => {
     expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('tiny/none@main: is not in') });
   });
 
-  it('serves it under its name', async () => {
-    const { child, stdout, finished } = start(['serve', '--model', 'tiny/model', '--port', '0'], '', env);
-    await expect.poll(stdout, { timeout: 60_000 }).toMatch(/serves model on cpu at http/);
+  it('is not needed to serve a model either: one command from the hub to an answer', async () => {
+    const fresh = { ...env, HF_HUB_CACHE: join(cache, 'fresh'), XDG_CACHE_HOME: join(cache, 'xdg') };
+    const args = ['serve', '--model', 'tiny/model', '--port', '0', '--precision', 'int8'];
+    const { child, stdout, stderr, finished } = start(args, '', fresh);
+    await expect.poll(stdout, { timeout: 60_000 }).toMatch(/serves model on cpu at http.*\n.*\n$/);
+    expect(stderr()).toMatch(/^flinch: downloading tiny\/model \(5 files, 10 MB\)/);
+    const [url = '', hint = ''] = stdout().match(/http:\S+|model is not calibrated.*/g) ?? [];
+    expect(hint).toMatch(
+      /^model is not calibrated \(no calibration\.json\): .* flinch calibrate --model \/\S+fresh\/models--tiny--model\/snapshots\/\w+$/,
+    );
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        ...{ model: 'model', messages: [{ role: 'user', content: 'What is 12 + 30?' }] },
+        ...{ max_tokens: 8, temperature: 0 },
+      }),
+    });
+    const { choices, flinch: scored } = answered.parse(await response.json());
+    expect(choices[0].message.content).not.toBe('');
+    expect(scored.tokens.length).toBeGreaterThan(0);
+    const health = await (await fetch(`${url}/healthz`)).json();
+    expect(health).toMatchObject({
+      models: [{ decode: { precision: 'int8' }, score: { precision: 'fp32' } }],
+    });
     child.kill('SIGTERM');
     expect((await finished).code).toBe(0);
-    expect(hub.fetched.filter((path) => path === 'model.safetensors')).toHaveLength(1);
   });
 
   it('lists models that fit, and says what it needs', async () => {

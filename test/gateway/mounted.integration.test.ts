@@ -141,7 +141,13 @@ describe('a gateway in an Express application', () => {
 
   it('lets go of servers and models when it closes', async () => {
     const listeners = new Set<(ms: number) => void>();
-    const process = { pid: undefined, device: undefined, restarts: 0, waiting: 0 };
+    const process = {
+      pid: undefined,
+      device: undefined,
+      precision: 'fp32',
+      restarts: 0,
+      waiting: 0,
+    } as const;
     const engine = {
       onPass: (listener: (ms: number) => void) => {
         listeners.add(listener);

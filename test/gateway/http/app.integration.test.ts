@@ -11,7 +11,12 @@ describe('the gateway', () => {
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({
       status: 'ok',
-      models: [{ id: 'reasoner', streams: 0, decode: { pid: expect.any(Number), restarts: 0 }, score: {} }],
+      models: [
+        {
+          ...{ id: 'reasoner', streams: 0, score: { precision: 'fp32' } },
+          decode: { pid: expect.any(Number), restarts: 0, precision: 'fp32' },
+        },
+      ],
     });
   });
 

@@ -20,8 +20,14 @@ function watch() {
     status: (): Status => {
       const { up, restarts, waiting } = state;
       const score = up ? { pid: 7, device: 'cpu' as const } : { pid: 7, device: undefined };
-      const decode = { pid: undefined, device: undefined, restarts: 9, waiting: 9 };
-      return { streams: 0, decode, score: { ...score, restarts, waiting } };
+      const decode = {
+        pid: undefined,
+        device: undefined,
+        precision: 'fp32',
+        restarts: 9,
+        waiting: 9,
+      } as const;
+      return { streams: 0, decode, score: { ...decode, ...score, restarts, waiting } };
     },
   };
   const metrics = new Metrics();

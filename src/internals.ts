@@ -20,6 +20,7 @@ export { CLOSE_CODE_MEANINGS, isFinal } from '../gateway/websocket/close-codes.j
 export { type Checkpoint, openCheckpoint } from './checkpoint/checkpoint.js';
 export { parseConfig } from './checkpoint/config.js';
 export { digestLarge, fingerprint } from './checkpoint/fingerprint.js';
+export { ggufNames } from './checkpoint/gguf/weights.js';
 export { readSafetensors } from './checkpoint/safetensors.js';
 export { expectedTensors } from './checkpoint/weights.js';
 export { formatDevices, reportDevices } from './cli/devices.js';
@@ -54,6 +55,7 @@ export {
   longs,
   openSession,
 } from './engine/ort-session.js';
+export type { Precision } from './engine/precision.js';
 export { EngineProcess } from './engine/process.js';
 export { samplingDefaults, type TokenLogprob } from './engine/sampler.js';
 export { type DownloadOptions, download, proxies, sha256 } from './files/download.js';

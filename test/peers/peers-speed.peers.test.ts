@@ -1,31 +1,78 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { checkpointOf, ggufOf, llamaServer } from '#bench/peers/folder.js';
+import { checkpointOf, ggufOf, llamaServer, nodeLlamaFolder } from '#bench/peers/folder.js';
+import { script } from '#bench/peers/part.js';
+import { SHAPES } from '#bench/speed/random-checkpoint.js';
+import { writeRandomGguf } from '#bench/speed/random-gguf.js';
+import { Engine } from '#src/index.js';
 import { flinch, useFolder } from '../support/cli.js';
+import { greedyIds } from '../support/golden-tests.js';
 import { needs } from '../support/peers.js';
 
-const { missing, reason } = needs(llamaServer(), ggufOf('smollm2'), checkpointOf('smollm2'));
+const smollm2 = needs(llamaServer(), ggufOf('smollm2'), checkpointOf('smollm2'));
+const llama = needs(nodeLlamaFolder());
 const { path } = useFolder();
 
+interface Row {
+  readonly name: string;
+  readonly reference: string;
+  readonly memoryBytes: number;
+  readonly results: readonly { readonly values: readonly number[]; readonly ratios: readonly number[] }[];
+}
+
+async function measured(model: string, options: readonly string[]): Promise<Row[]> {
+  const output = path(`${model}.json`);
+  const { code, stderr } = await flinch(['bench', 'peers-speed', model, ...options, '--output', output]);
+  expect(stderr).not.toContain('flinch:');
+  expect(code).toBe(0);
+  return JSON.parse(await readFile(output, 'utf8')).rows;
+}
+
 describe('flinch bench peers-speed', () => {
-  it.skipIf(missing)(`measures flinch beside a server${reason}`, async () => {
-    const output = path('speed.json');
-    const options = ['--peers', 'llama-q4', '--tokens', '8', '--rounds', '3', '--output', output];
-    const { code, stderr, stdout } = await flinch(['bench', 'peers-speed', ...options]);
-    expect(stderr).not.toContain('flinch:');
-    expect(code).toBe(0);
-    expect(stdout).toContain('llama.cpp, Q4_1');
-    const { rows } = JSON.parse(await readFile(output, 'utf8'));
+  it.skipIf(smollm2.missing)(`measures flinch beside a server${smollm2.reason}`, async () => {
+    const rows = await measured('smollm2', ['--peers', 'llama-q4', '--tokens', '8']);
+    expect(rows.map(({ name }) => name).at(-1)).toBe('llama.cpp, Q4_1');
     expect(rows).toHaveLength(4);
-    for (const { name, memoryBytes, speeds } of rows) {
+    for (const { name, memoryBytes, results } of rows) {
       // The weights alone: 92 MB in Q4_1, 538 MB in fp32.
       expect(memoryBytes, name).toBeGreaterThan(name.includes('Q4_1') ? 90e6 : 500e6);
-      for (const { tokensPerSecond, ratios } of speeds) {
-        expect(tokensPerSecond).toHaveLength(3);
-        expect(Math.min(...tokensPerSecond, ...ratios), name).toBeGreaterThan(0);
+      for (const { values, ratios } of results) {
+        expect(values).toHaveLength(3);
+        expect(Math.min(...values, ...ratios), name).toBeGreaterThan(0);
       }
     }
     // The first row is what the others are compared with.
-    expect(rows[0].speeds[0].ratios).toEqual([1, 1, 1]);
+    expect(rows[0]!.results[0]!.ratios).toEqual([1, 1, 1]);
+  });
+
+  it.skipIf(llama.missing)(`measures flinch and llama.cpp with one file${llama.reason}`, async () => {
+    const options = ['--peers', 'llama', '--formats', 'Q8_0', '--tokens', '8', '--rounds', '1'];
+    const rows = await measured('small', options);
+    expect(rows.map(({ name, results }) => [name, results.length])).toEqual([
+      ['flinch, Q8_0 in int8, no scores', 3],
+      ['flinch, Q8_0 in int8, scores as shipped', 3],
+      ['llama.cpp, Q8_0', 3],
+      ['flinch, offline scores of a text', 1],
+    ]);
+    expect(rows[2]!.results.map(({ ratios }) => ratios)).toEqual([[1], [1], [1]]);
+  });
+
+  it.skipIf(llama.missing)(`reads the same model as llama.cpp${llama.reason}`, async () => {
+    const file = path('same.gguf');
+    await writeRandomGguf(file, SHAPES.small, { format: 'F32', seed: 3 });
+    const prompt = [1000, 2000, 3000, 17];
+    const child = fork(script('node_llama.js'), [nodeLlamaFolder(), file, '1'], { execArgv: [] });
+    await once(child, 'message');
+    child.send({ prompts: [prompt], tokens: 12 });
+    const [{ answers }] = await once(child, 'message');
+    child.disconnect();
+    const engine = await Engine.open(file);
+    try {
+      expect(answers).toEqual([await greedyIds(engine, prompt, 12)]);
+    } finally {
+      await engine.close();
+    }
   });
 });

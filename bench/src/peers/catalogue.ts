@@ -8,6 +8,7 @@ import {
   smollm2Checkpoint,
   smollm2Gguf,
 } from './model-parts.js';
+import { nodeLlamaCpp } from './node-llama-cpp.js';
 import type { Part } from './part.js';
 
 export interface Peer {
@@ -44,6 +45,14 @@ export const PEERS = {
     disk: 0.22e9,
     notes: ['needs a C++ compiler; 5 to 15 minutes on two cores, with 0.4 GB more on the disk meanwhile'],
     parts: [llamaCpp, reasonerGguf],
+  },
+  'node-llama-cpp': {
+    purpose: 'node-llama-cpp 3.22.1: llama.cpp as a library for Node, from npm',
+    licence: 'MIT',
+    download: 0.03e9,
+    disk: 0.1e9,
+    notes: ['is only set up: flinch bench peers-speed runs it'],
+    parts: [nodeLlamaCpp],
   },
   litellm: {
     purpose: 'LiteLLM 1.106.2: a proxy before other servers',

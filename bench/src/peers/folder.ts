@@ -22,3 +22,6 @@ export const ggufOf = (model: GgufModel): string =>
 
 /** MiniLM as an encoder's folder. */
 export const minilmFolder = (): string => join(peersFolder(), 'models', 'minilm');
+
+/** llama.cpp for Node. */
+export const nodeLlamaFolder = (): string => join(peersFolder(), 'node-llama-cpp');

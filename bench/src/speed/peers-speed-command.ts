@@ -1,93 +1,107 @@
 import { writeFile } from 'node:fs/promises';
 import { constants } from 'node:os';
-import { Command, InvalidArgumentError, Option } from 'commander';
-import { integer, Progress } from 'flinch/internals';
-import { median } from 'simple-statistics';
-import { type Machine, table, thisMachine } from '../markdown-table.js';
-import { type Contestant, openFlinch, openPeer, PEERS, type PeerName, type Work } from './contestants.js';
-
-const NAMES = Object.keys(PEERS).filter((name): name is PeerName => name in PEERS);
-const STREAMS = [1, 8] as const;
-const PROMPT_TOKENS = 32;
-/** Ids of whole words, so that no server treats any of them as special. */
-const [FIRST_ID, LAST_ID] = [1000, 40_000];
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import { integer, Progress, UsageError } from 'flinch/internals';
+import { peersFolder } from '../peers/folder.js';
+import { withTemporaryFolder } from '../temporary-folder.js';
+import type { Contestant } from './contestant.js';
+import { formatPeersSpeed, measurePeers, type PeersSpeed } from './peers-speed.js';
+import { GGUF_FORMATS, type GgufFormat } from './random-gguf.js';
+import {
+  JOBS,
+  MODELS,
+  type ModelName,
+  type OpenOptions,
+  openContestants,
+  PEERS_OF,
+  stepsToOpen,
+} from './speed-models.js';
 
 interface Options {
-  readonly peers: readonly PeerName[];
+  readonly peers?: readonly string[];
+  readonly formats: readonly GgufFormat[];
+  readonly python: string;
   readonly tokens: number;
   readonly rounds: number;
   readonly output: string;
 }
 
-interface Speed {
-  readonly streams: number;
-  /** Of all streams together, one number for each round. */
-  readonly tokensPerSecond: readonly number[];
-  /** The same divided by the speed of the first row in the same round. */
-  readonly ratios: readonly number[];
-}
-
-interface Row {
-  readonly name: string;
-  readonly memoryBytes: number | null;
-  readonly speeds: readonly Speed[];
-}
-
-interface Report {
-  readonly model: string;
-  readonly machine: Machine;
-  readonly promptTokens: number;
-  readonly tokens: number;
-  readonly rounds: number;
-  readonly rows: readonly Row[];
-}
-
 export function peersSpeedCommand(): Command {
   return new Command('peers-speed')
-    .description('Measure speed and memory of flinch beside vLLM and llama.cpp on SmolLM2-135M-Instruct.')
-    .addOption(
-      new Option('--peers <names>', `servers to run, among ${NAMES.join(',')}`)
-        .argParser(parsePeers)
-        .default(NAMES, 'all'),
+    .description('Measure speed and memory of flinch beside llama.cpp, vLLM and PyTorch.')
+    .addArgument(
+      new Argument('[model]', 'random weights of that many parameters (small: 9 M), or SmolLM2-135M-Instruct')
+        .choices(MODELS)
+        .default('135m'),
     )
-    .option('--tokens <number>', 'length of each answer', integer(8, 400), 48)
-    .option('--rounds <number>', 'interleaved repetitions of each measurement', integer(3, 100), 3)
+    .option(
+      '--peers <names>',
+      `programs to run beside flinch, separated by commas, or none: ${PEERS_OF['135m'].join(', ')}; for smollm2 ${PEERS_OF.smollm2.join(', ')} (default: all)`,
+      (text) => (text === 'none' ? [] : text.split(',')),
+    )
+    .addOption(
+      new Option('--formats <names>', `GGUF files of random weights, among ${GGUF_FORMATS.join(',')}`)
+        .argParser(parseFormats)
+        .default(['F32', 'Q8_0', 'Q4_0'], 'F32,Q8_0,Q4_0'),
+    )
+    .option('--python <command>', 'Python that has torch, for its offline scores', 'python3')
+    .option('--tokens <number>', 'length of each answer', integer(8, 400), 32)
+    .option('--rounds <number>', 'interleaved repetitions of each measurement', integer(1, 100), 3)
     .option('--output <file>', 'write the results as JSON', 'bench-peers.json')
     .addHelpText(
       'after',
-      '\nExample:\n  $ npx flinch bench peers-speed --peers vllm-fp32,llama-q4 --rounds 5',
+      `
+Models of random weights are written as GGUF files for flinch and llama.cpp. llama.cpp is installed
+from npm, as node-llama-cpp, into the folder of the peers. For smollm2, set up the peers first.
+
+Examples:
+  $ npx flinch bench peers-speed
+  $ npx flinch bench peers-speed --formats Q8_0 --peers llama
+  $ npx flinch bench peers-speed smollm2 --peers vllm-fp32,llama-q4 --rounds 5`,
     )
     .action(bench);
 }
 
-function parsePeers(text: string): PeerName[] {
+function parseFormats(text: string): GgufFormat[] {
   return text.split(',').map((name) => {
-    const peer = NAMES.find((known) => known === name.trim());
-    if (!peer) throw new InvalidArgumentError(`"${name}" is not one of ${NAMES.join(', ')}.`);
-    return peer;
+    const format = GGUF_FORMATS.find((known) => known === name.trim());
+    if (!format) throw new InvalidArgumentError(`"${name}" is not one of ${GGUF_FORMATS.join(', ')}.`);
+    return format;
   });
 }
 
-async function bench(options: Options): Promise<void> {
+async function bench(model: ModelName, options: Options): Promise<void> {
+  const { output, formats, python } = options;
+  const known: readonly string[] = PEERS_OF[model];
+  const peers = options.peers ?? known;
+  const stray = peers.find((peer) => !known.includes(peer));
+  if (stray !== undefined)
+    throw new UsageError(`--peers: "${stray}" is not one of ${known.join(', ')}, which ${model} has`);
+  const report = await withTemporaryFolder((temporary) =>
+    withCacheIn(temporary, () => run(model, options, { peers, formats, python, temporary })),
+  );
+  await writeFile(output, `${JSON.stringify(report, null, 2)}\n`);
+  process.stdout.write(`${formatPeersSpeed(report)}\n\nwritten to ${output}\n`);
+}
+
+async function run(model: ModelName, options: Options, open: OpenOptions): Promise<PeersSpeed> {
   const contestants: Contestant[] = [];
   const kill = (): void => {
     for (const contestant of contestants) contestant.kill();
   };
   const interrupt = (signal: 'SIGINT' | 'SIGTERM'): never => process.exit(128 + constants.signals[signal]);
   process.once('exit', kill).once('SIGINT', interrupt).once('SIGTERM', interrupt);
-  const progress = new Progress(options.peers.length + 2 + options.rounds);
+  let progress = new Progress(stepsToOpen(model, open));
   try {
-    contestants.push(...(await openFlinch()));
-    progress.advance();
-    for (const peer of options.peers) {
-      contestants.push(await openPeer(peer));
-      contestants.at(-1)!.turn(false);
+    for await (const some of openContestants(model, open)) {
+      contestants.push(...some);
       progress.advance();
     }
-    const report = await measure(contestants, options, () => progress.advance());
     progress.stop();
-    await writeFile(options.output, `${JSON.stringify(report, null, 2)}\n`);
-    process.stdout.write(`${formatPeersSpeed(report)}\n\nwritten to ${options.output}\n`);
+    const jobs = JOBS[model];
+    progress = new Progress((1 + options.rounds) * jobs.length * contestants.length);
+    const onTurn = (): void => progress.advance();
+    return await measurePeers(contestants, { ...options, model, jobs, onTurn });
   } finally {
     progress.stop();
     await Promise.all(contestants.map((contestant) => contestant.close()));
@@ -95,86 +109,19 @@ async function bench(options: Options): Promise<void> {
   }
 }
 
-/** Everyone in turn, round after round, while the others are stopped. The first round is short and not counted. */
-async function measure(
-  contestants: readonly Contestant[],
-  { tokens, rounds }: Options,
-  onRound: () => void,
-): Promise<Report> {
-  const times = new Map<string, number[]>();
-  const memory = new Map<string, number | null>();
-  for (let round = 0; round <= rounds; round++) {
-    for (const streams of STREAMS) {
-      for (const contestant of contestants.filter((one) => one.streams >= streams)) {
-        const work = { prompts: prompts(streams, round), tokens: round === 0 ? 8 : tokens };
-        const seconds = await inTurn(contestant, work);
-        const key = `${contestant.name} ${streams}`;
-        if (round > 0) times.set(key, [...(times.get(key) ?? []), seconds]);
-        memory.set(contestant.name, await contestant.memory());
-      }
-    }
-    onRound();
-  }
-  const speeds = (name: string, streams: number): number[] =>
-    (times.get(`${name} ${streams}`) ?? []).map((seconds) => (streams * tokens) / seconds);
-  const first = contestants[0]!.name;
-  return {
-    model: 'SmolLM2-135M-Instruct',
-    machine: thisMachine(),
-    promptTokens: PROMPT_TOKENS,
-    tokens,
-    rounds,
-    rows: contestants.map(({ name, streams: most }) => ({
-      name,
-      memoryBytes: memory.get(name) ?? null,
-      speeds: STREAMS.filter((streams) => streams <= most).map((streams) => {
-        const tokensPerSecond = speeds(name, streams);
-        const reference = speeds(first, streams);
-        return { streams, tokensPerSecond, ratios: tokensPerSecond.map((speed, i) => speed / reference[i]!) };
-      }),
-    })),
-  };
-}
-
-async function inTurn(contestant: Contestant, work: Work): Promise<number> {
-  contestant.turn(true);
+/** What flinch makes of a model of random weights is of no use to anybody afterwards. */
+async function withCacheIn<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  const { FLINCH_PEERS, XDG_CACHE_HOME } = process.env;
+  Object.assign(process.env, { FLINCH_PEERS: peersFolder(), XDG_CACHE_HOME: folder });
   try {
-    const start = performance.now();
-    await contestant.run(work);
-    return (performance.now() - start) / 1000;
+    return await work();
   } finally {
-    contestant.turn(false);
+    restore('FLINCH_PEERS', FLINCH_PEERS);
+    restore('XDG_CACHE_HOME', XDG_CACHE_HOME);
   }
 }
 
-/** Others in each round and stream: nobody finds the prompt in a cache. */
-function prompts(streams: number, round: number): number[][] {
-  return Array.from({ length: streams }, (_, stream) =>
-    Array.from(
-      { length: PROMPT_TOKENS },
-      (_, i) =>
-        FIRST_ID + ((((round * 100 + streams + stream) * PROMPT_TOKENS + i) * 7919) % (LAST_ID - FIRST_ID)),
-    ),
-  );
-}
-
-/** The report as a table of Markdown. */
-export function formatPeersSpeed({ model, machine, promptTokens, tokens, rounds, rows }: Report): string {
-  const spread = (values: readonly number[], digits: number): string =>
-    `${median([...values]).toFixed(digits)} (${Math.min(...values).toFixed(digits)}–${Math.max(...values).toFixed(digits)})`;
-  const cells = (speed: Speed | undefined): string[] =>
-    speed ? [spread(speed.tokensPerSecond, 1), spread(speed.ratios, 2)] : ['', ''];
-  return [
-    `${model} · ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}`,
-    `${tokens} tokens after a prompt of ${promptTokens}, from request to last token; median (least–most) of ${rounds} interleaved rounds; ratios to the first row`,
-    '',
-    table(
-      ['', 'memory, MB', ...STREAMS.flatMap((n) => [`tokens/s, ${n} stream${n > 1 ? 's' : ''}`, 'ratio'])],
-      rows.map(({ name, memoryBytes, speeds }) => [
-        name,
-        memoryBytes === null ? 'n/a' : (memoryBytes / 1e6).toFixed(0),
-        ...STREAMS.flatMap((n) => cells(speeds.find(({ streams }) => streams === n))),
-      ]),
-    ),
-  ].join('\n');
+function restore(name: string, value: string | undefined): void {
+  if (value === undefined) delete process.env[name];
+  else process.env[name] = value;
 }

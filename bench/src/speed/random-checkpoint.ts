@@ -30,7 +30,7 @@ export const SHAPES = {
   /** 9 M parameters, for machines on which the large one is no pleasure. */
   small: {
     hidden_size: 256,
-    intermediate_size: 688,
+    intermediate_size: 704,
     num_hidden_layers: 8,
     num_attention_heads: 4,
     num_key_value_heads: 2,
@@ -41,8 +41,8 @@ export const SHAPES = {
 
 export type WeightType = 'fp32' | 'bf16';
 
-/** Elements that are drawn and written at once. */
-const CHUNK = 1 << 18;
+/** Elements that are drawn and written at once: whole rows of blocks. */
+export const CHUNK = 1 << 18;
 
 /**
  * Writes a Llama checkpoint of random weights: what it writes means nothing, what it costs is what a trained model
@@ -54,20 +54,28 @@ export async function writeRandomCheckpoint(
   shape: Shape,
   { type, seed }: { readonly type: WeightType; readonly seed: number },
 ): Promise<void> {
-  const config = {
-    architectures: ['LlamaForCausalLM'],
-    model_type: 'llama',
-    ...shape,
-    rms_norm_eps: 1e-5,
-    tie_word_embeddings: true,
-    torch_dtype: type === 'fp32' ? 'float32' : 'bfloat16',
-    bos_token_id: 0,
-    eos_token_id: 0,
-  };
-  await writeFile(join(folder, 'config.json'), JSON.stringify(config));
-  await writeFile(join(folder, 'tokenizer.json'), JSON.stringify(byteTokenizer(shape.vocab_size)));
+  const config = configOf(shape, type);
+  await writeTexts(folder, shape, config);
   const tensors = expectedTensors(parseConfig(config, join(folder, 'config.json')));
   await writeRandomWeights(folder, tensors, { type, seed });
+}
+
+/** What config.json says of such a model. */
+export const configOf = (shape: Shape, type: WeightType) => ({
+  architectures: ['LlamaForCausalLM'],
+  model_type: 'llama',
+  ...shape,
+  rms_norm_eps: 1e-5,
+  tie_word_embeddings: true,
+  torch_dtype: type === 'fp32' ? 'float32' : 'bfloat16',
+  bos_token_id: 0,
+  eos_token_id: 0,
+});
+
+/** Everything but weights. */
+export async function writeTexts(folder: string, shape: Shape, config: object): Promise<void> {
+  await writeFile(join(folder, 'config.json'), JSON.stringify(config));
+  await writeFile(join(folder, 'tokenizer.json'), JSON.stringify(byteTokenizer(shape.vocab_size)));
 }
 
 /** Writes `model.safetensors`, a few hundred kilobytes at a time. Vectors are norms and biases alike: all 1. */
@@ -77,12 +85,47 @@ export async function writeRandomWeights(
   { type, seed }: { readonly type: WeightType; readonly seed: number },
 ): Promise<void> {
   const random = xoroshiro128plus(seed);
-  const bytesEach = type === 'fp32' ? 4 : 2;
+  await writeTensors(
+    folder,
+    [...tensors].map(([name, shape]) => plainTensor(random, name, shape, type)),
+  );
+}
+
+/** A tensor of a file, with its bytes a part at a time. */
+export interface DrawnTensor {
+  readonly name: string;
+  /** As safetensors names it. */
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  readonly byteLength: number;
+  readonly parts: () => Iterable<Uint8Array>;
+}
+
+export const plainTensor = (
+  random: RandomGenerator,
+  name: string,
+  shape: readonly number[],
+  type: WeightType,
+): DrawnTensor => ({
+  ...{ name, shape, dtype: type === 'fp32' ? 'F32' : 'BF16' },
+  byteLength: (type === 'fp32' ? 4 : 2) * sizeOf(shape),
+  *parts() {
+    const inputs = shape.length === 1 ? null : shape[1]!;
+    const size = sizeOf(shape);
+    for (let done = 0; done < size; done += CHUNK) {
+      const values = draw(random, Math.min(CHUNK, size - done), inputs);
+      yield new Uint8Array((type === 'fp32' ? values : toBfloat16(values)).buffer);
+    }
+  },
+});
+
+/** Writes `model.safetensors`. */
+export async function writeTensors(folder: string, tensors: readonly DrawnTensor[]): Promise<void> {
   let end = 0;
-  const entries = [...tensors].map(([name, shape]) => {
+  const entries = tensors.map(({ name, dtype, shape, byteLength }) => {
     const begin = end;
-    end += bytesEach * sizeOf(shape);
-    return [name, { dtype: type === 'fp32' ? 'F32' : 'BF16', shape, data_offsets: [begin, end] }] as const;
+    end += byteLength;
+    return [name, { dtype, shape, data_offsets: [begin, end] }] as const;
   });
   const json = JSON.stringify(Object.fromEntries(entries));
   // Padded with spaces so that the data are aligned, as the reference implementation does.
@@ -93,22 +136,14 @@ export async function writeRandomWeights(
   const file = await open(join(folder, 'model.safetensors'), 'w');
   try {
     await file.writeFile(Buffer.concat([length, header]));
-    for (const shape of tensors.values()) {
-      const inputs = shape.length === 1 ? null : shape[1]!;
-      const size = sizeOf(shape);
-      for (let done = 0; done < size; done += CHUNK) {
-        const values = draw(random, Math.min(CHUNK, size - done), inputs);
-        const stored = type === 'fp32' ? values : toBfloat16(values);
-        await file.writeFile(new Uint8Array(stored.buffer));
-      }
-    }
+    for (const { parts } of tensors) for (const part of parts()) await file.writeFile(part);
   } finally {
     await file.close();
   }
 }
 
 /** @param inputs of a projection; `null` for a vector */
-function draw(random: RandomGenerator, count: number, inputs: number | null): Float32Array {
+export function draw(random: RandomGenerator, count: number, inputs: number | null): Float32Array {
   const values = new Float32Array(count);
   if (inputs === null) return values.fill(1);
   // Uniform between ±√3·σ. The generator gives whole numbers between ±2³¹.
@@ -125,10 +160,11 @@ function toBfloat16(values: Float32Array): Uint16Array {
   return halves;
 }
 
-const sizeOf = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1);
+export const sizeOf = (shape: readonly number[]): number =>
+  shape.reduce((product, size) => product * size, 1);
 
-/** A byte-level vocabulary: the bytes, then pairs of them. Without merges every text becomes bytes. */
-function byteTokenizer(size: number) {
+/** A byte-level vocabulary: the bytes, then pairs of them. */
+export function byteTokens(size: number): string[] {
   if (size < 256) throw new RangeError('vocab_size: must be at least 256');
   // 256 letters and symbols, one of them the space of GPT-2's alphabet; which byte each is does not matter.
   const printable = Array.from({ length: 94 }, (_, i) => String.fromCodePoint(0x21 + i));
@@ -136,7 +172,12 @@ function byteTokenizer(size: number) {
   const bytes = [...printable, ...others];
   const token = (id: number): string =>
     id < 256 ? bytes[id]! : bytes[Math.floor(id / 256) - 1]! + bytes[id % 256]!;
-  const vocab = Object.fromEntries(Array.from({ length: size }, (_, id) => [token(id), id]));
+  return Array.from({ length: size }, (_, id) => token(id));
+}
+
+/** Without merges every text becomes bytes. */
+function byteTokenizer(size: number) {
+  const vocab = Object.fromEntries(byteTokens(size).map((token, id) => [token, id]));
   return {
     version: '1.0',
     added_tokens: [],

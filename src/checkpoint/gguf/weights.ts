@@ -49,7 +49,7 @@ export function ggufWeights(
 ): readonly GgufWeight[] {
   const left = new Map(tensors);
   left.delete(ROPE_FACTORS);
-  const nameIn = namesOf(config);
+  const nameIn = ggufNames(config);
   const weights = [...expectedTensors(config)].map(([name, shape]): GgufWeight => {
     const ggufName = nameIn(name);
     const tensor = left.get(ggufName);
@@ -92,7 +92,7 @@ export function ggufWeights(
 }
 
 /** `model.layers.3.self_attn.q_proj.weight` → `blk.3.attn_q.weight`. */
-function namesOf({ norms }: Pick<ModelConfig, 'norms'>): (name: string) => string {
+export function ggufNames({ norms }: Pick<ModelConfig, 'norms'>): (name: string) => string {
   const { attention, mlp } = LAYER_NORMS[norms];
   const names = new Map<string | null, string>([
     ...Object.entries(LAYER_PARTS),

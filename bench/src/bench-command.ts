@@ -22,6 +22,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     speed: async () => (await import('./speed/speed-command.js')).speedCommand(),
     checkpoint: async () => (await import('./speed/checkpoint-command.js')).checkpointCommand(),
     'peers-speed': async () => (await import('./speed/peers-speed-command.js')).peersSpeedCommand(),
+    models: async () => (await import('./models/models-command.js')).modelsCommand(),
     soak: async () => (await import('./soak/soak-command.js')).soakCommand(),
     gateway: async () => (await import('./gateway/gateway-command.js')).gatewayCommand(),
   },

@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
-import { type ModelConfig, parseConfig } from '#src/checkpoint/config.js';
+import { parseConfig } from '#src/checkpoint/config.js';
 import { parseGenerationConfig } from '#src/checkpoint/generation-config.js';
 import { parseWeightMap } from '#src/checkpoint/safetensors.js';
 import { type HeaderEntry, parseHeader, parseHeaderLength } from '#src/checkpoint/safetensors-header.js';
 import { expectedTensors } from '#src/checkpoint/weights.js';
 import { TemplateError } from '#src/files/errors.js';
 import { decodeJson } from '#src/files/json.js';
-import { RotaryEmbedding } from '#src/graphs/rope.js';
 import { ChatTemplate } from '#src/tokenizer/chat-template.js';
 import { encodePrompt } from '#src/tokenizer/prompt.js';
 import { parseTokenizerConfig } from '#src/tokenizer/tokenizer-config.js';
+import { checkConfig } from '../support/check-config.js';
 import { FAMILY_CHECKPOINTS } from '../support/golden.js';
 import { FIXTURES, filesOf, fixture, folder, json, safetensors } from '../support/graphs.js';
 import { mutated, orRefuse, refused, runs, spliced } from '../support/mutations.js';
@@ -57,25 +57,6 @@ function printed(value: unknown): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-const size = (value: number) => Number.isSafeInteger(value) && value > 0;
-
-function checkConfig(config: ModelConfig): void {
-  const { hiddenSize, intermediateSize, layers, heads, kvHeads, headDim, vocabSize, maxPositions } = config;
-  const sizes = [hiddenSize, intermediateSize, layers, heads, kvHeads, headDim, vocabSize, maxPositions];
-  expect(sizes.every(size)).toBe(true);
-  expect([heads % kvHeads, headDim % 2, config.slidingWindow.length]).toEqual([0, 0, layers]);
-  expect(config.slidingWindow.every((window) => window === null || size(window))).toBe(true);
-  expect(config.normEpsilon).toBeGreaterThan(0);
-  const ids = [...config.eosTokenIds, config.bosTokenId ?? 0];
-  expect(ids.every((id) => Number.isInteger(id) && id >= 0 && id < vocabSize)).toBe(true);
-  for (const rope of config.ropes) {
-    const { cos, sin } = new RotaryEmbedding(rope).angles([0, 1, maxPositions - 1]);
-    expect([...cos, ...sin].every(Number.isFinite)).toBe(true);
-  }
-  expect(config.layerRopes.every((rope) => rope === null || config.ropes[rope])).toBe(true);
-  expect([...expectedTensors(config).values()].flat().every(size)).toBe(true);
 }
 
 /** What is accepted lies in the file, without overlap, and is as long as its shape says. */

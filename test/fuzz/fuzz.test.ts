@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { mutated, runs, spliced } from '../support/mutations.js';
 import type { Target } from './target.js';
 import { FILES } from './targets/files.js';
+import { MODELS } from './targets/models.js';
 import { REQUESTS } from './targets/requests.js';
 import { UPSTREAM } from './targets/upstream.js';
 
@@ -81,5 +82,5 @@ async function fuzz({ name, run, mostMs = 2000 }: Target): Promise<void> {
 }
 
 describe('whatever comes in is taken, or refused by an error that names it', () => {
-  for (const target of [...FILES, ...REQUESTS, ...UPSTREAM]) it(target.name, () => fuzz(target));
+  for (const target of [...FILES, ...MODELS, ...REQUESTS, ...UPSTREAM]) it(target.name, () => fuzz(target));
 });

@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { expect } from 'vitest';
 import { type GgufHeader, parseGguf } from '#src/checkpoint/gguf/header.js';
+import { checkGguf, ggufTexts } from '#src/checkpoint/gguf/open.js';
 import { ggufType } from '#src/checkpoint/gguf/types.js';
+import { expectedTensors } from '#src/checkpoint/weights.js';
+import { orRefuse } from './mutations.js';
 
 export const GGUF_FIXTURES = ['tiny-llama', 'tiny-qwen2', 'pieces'] as const;
 
@@ -87,3 +91,27 @@ const text = (value: string): Uint8Array => {
 };
 const u32 = (value: number): Uint8Array => new Uint8Array(Uint32Array.of(value).buffer);
 const u64 = (value: number | bigint): Uint8Array => new Uint8Array(BigUint64Array.of(BigInt(value)).buffer);
+
+/** Everything that is checked before weights are unpacked. */
+export function readGgufFile(bytes: Uint8Array, file: string) {
+  const header = parseGguf(bytes, bytes.length, file);
+  if (!header) throw new Error('asks for more than the whole file');
+  const rope = header.tensors.get('rope_freqs.weight');
+  const factors =
+    rope?.byteLength === 32 * 4 ? new Float32Array(bytes.slice(rope.offset, rope.offset + 32).buffer) : null;
+  return { header, ...checkGguf(header, ggufTexts(header, factors, file), file) };
+}
+
+/** Whatever a file holds, it is read, or refused by a ModelError that names file and field. */
+export function checkGgufFile(bytes: Uint8Array, file: string): void {
+  const result = orRefuse(file, () => readGgufFile(bytes, file));
+  if (!result) return;
+  const { header, config, weights, tokenizer } = result;
+  expect(weights.map(({ name }) => name)).toEqual([...expectedTensors(config).keys()]);
+  for (const { tensor } of weights) {
+    expect(tensor.offset).toBeGreaterThanOrEqual(header.byteLength - 31);
+    expect(tensor.offset + tensor.byteLength!).toBeLessThanOrEqual(bytes.length);
+  }
+  const ids = [...config.eosTokenIds, ...tokenizer.encode('hello 12\n€ <|im_end|>')];
+  expect(ids.every((id) => Number.isInteger(id) && id >= 0 && id < config.vocabSize)).toBe(true);
+}

@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { findQuantized } from '#src/checkpoint/quantized/find.js';
+import { parseQuantization } from '#src/checkpoint/quantized/settings.js';
+import { unpackedQuantized } from '#src/checkpoint/quantized/unpack.js';
+import { readSafetensors } from '#src/checkpoint/safetensors.js';
 import { parseHeader, parseHeaderLength } from '#src/checkpoint/safetensors-header.js';
+import { ModelError } from '#src/files/errors.js';
 import { filesOf, fixture } from './graphs.js';
 
 /** Made by `make.py`: what the formats' own tools dequantise, and float64 values of `transformers` with it. */
@@ -81,4 +86,27 @@ export async function quantizedFiles(name: string): Promise<Record<string, Uint8
     [first]: encodeParts(plain),
     [second]: encodeParts(quantized),
   };
+}
+
+/** The module whose matrix of [32, 64] tests change. */
+export const STEM = 'model.layers.1.mlp.down_proj';
+
+export const parseSettings = (json: unknown) =>
+  parseQuantization(json, 'config.json', (field, problem) => {
+    throw new ModelError('config.json', field, problem);
+  });
+
+/** Finds and unpacks that matrix of a folder. */
+export async function unpackMatrix(
+  dir: string,
+  config: unknown,
+  shape: readonly [number, number] = [32, 64],
+) {
+  const quantization = parseSettings(config)!;
+  const matrices = new Map([[`${STEM}.weight`, shape]]);
+  const found = findQuantized(quantization, matrices, await readSafetensors(dir), dir);
+  let count = 0;
+  for (const weight of found)
+    for await (const bytes of unpackedQuantized(weight).chunks()) count += bytes.length;
+  return { found, count };
 }

@@ -25,3 +25,23 @@ export const minilmFolder = (): string => join(peersFolder(), 'models', 'minilm'
 
 /** llama.cpp for Node. */
 export const nodeLlamaFolder = (): string => join(peersFolder(), 'node-llama-cpp');
+
+/**
+ * Has flinch keep what it makes of models in another folder, where it is of no use to anybody afterwards. The peers' folder
+ * stays where it is.
+ */
+export async function withCacheIn<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  const { FLINCH_PEERS, XDG_CACHE_HOME } = process.env;
+  Object.assign(process.env, { FLINCH_PEERS: peersFolder(), XDG_CACHE_HOME: folder });
+  try {
+    return await work();
+  } finally {
+    restore('FLINCH_PEERS', FLINCH_PEERS);
+    restore('XDG_CACHE_HOME', XDG_CACHE_HOME);
+  }
+}
+
+function restore(name: string, value: string | undefined): void {
+  if (value === undefined) delete process.env[name];
+  else process.env[name] = value;
+}

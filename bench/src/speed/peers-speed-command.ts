@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { integer, Progress, UsageError } from 'flinch/internals';
-import { peersFolder } from '../peers/folder.js';
+import { withCacheIn } from '../peers/folder.js';
 import { withTemporaryFolder } from '../temporary-folder.js';
 import type { Contestant } from './contestant.js';
 import { formatPeersSpeed, measurePeers, type PeersSpeed } from './peers-speed.js';
@@ -107,21 +107,4 @@ async function run(model: ModelName, options: Options, open: OpenOptions): Promi
     await Promise.all(contestants.map((contestant) => contestant.close()));
     process.off('exit', kill).off('SIGINT', interrupt).off('SIGTERM', interrupt);
   }
-}
-
-/** What flinch makes of a model of random weights is of no use to anybody afterwards. */
-async function withCacheIn<T>(folder: string, work: () => Promise<T>): Promise<T> {
-  const { FLINCH_PEERS, XDG_CACHE_HOME } = process.env;
-  Object.assign(process.env, { FLINCH_PEERS: peersFolder(), XDG_CACHE_HOME: folder });
-  try {
-    return await work();
-  } finally {
-    restore('FLINCH_PEERS', FLINCH_PEERS);
-    restore('XDG_CACHE_HOME', XDG_CACHE_HOME);
-  }
-}
-
-function restore(name: string, value: string | undefined): void {
-  if (value === undefined) delete process.env[name];
-  else process.env[name] = value;
 }

@@ -1,33 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findQuantized } from '#src/checkpoint/quantized/find.js';
-import { parseQuantization } from '#src/checkpoint/quantized/settings.js';
-import { unpackedQuantized } from '#src/checkpoint/quantized/unpack.js';
-import { readSafetensors } from '#src/checkpoint/safetensors.js';
-import { ModelError } from '#src/files/errors.js';
 import { folder, modelError } from '../../support/graphs.js';
 import { refused, runs } from '../../support/mutations.js';
-import { encodeParts, QUANTIZED, quantizedParts, type TensorParts } from '../../support/quantized.js';
+import {
+  encodeParts,
+  parseSettings,
+  QUANTIZED,
+  quantizedParts,
+  STEM,
+  type TensorParts,
+  unpackMatrix,
+} from '../../support/quantized.js';
 
-const STEM = 'model.layers.1.mlp.down_proj';
 const NAMES = Object.keys(QUANTIZED);
 
-const parse = (json: unknown) =>
-  parseQuantization(json, 'config.json', (field, problem) => {
-    throw new ModelError('config.json', field, problem);
-  });
-
-/** Finds and unpacks one matrix of a fixture. */
-async function unpack(parts: TensorParts, config: unknown, shape: readonly [number, number] = [32, 64]) {
-  const dir = await folder({ 'model.safetensors': encodeParts(parts) });
-  const quantization = parse(config)!;
-  const matrices = new Map([[`${STEM}.weight`, shape]]);
-  const found = findQuantized(quantization, matrices, await readSafetensors(dir), dir);
-  let count = 0;
-  for (const weight of found)
-    for await (const bytes of unpackedQuantized(weight).chunks()) count += bytes.length;
-  return { found, count };
-}
+const unpack = async (parts: TensorParts, config: unknown, shape?: readonly [number, number]) =>
+  unpackMatrix(await folder({ 'model.safetensors': encodeParts(parts) }), config, shape);
 
 async function refusal(name: string, change: (parts: TensorParts) => void, config: object = {}) {
   const parts = await quantizedParts(name);
@@ -166,7 +154,7 @@ describe('a quantization_config that is not supported is refused by the field', 
     [withGroup({ type: 'float' }), `${at}.type`, /"float" is not supported for pack-quantized/],
     [withGroup({ type: 'float' }, 'naive-quantized'), `${at}.num_bits`, /4 is not supported for naive/],
   ])('case %#', async (json, field, message) => {
-    const error = await modelError(() => parse(json));
+    const error = await modelError(() => parseSettings(json));
     const expected = field === 'quantization_config' ? field : `quantization_config.${field}`;
     expect(error.field).toBe(expected);
     expect(error.problem).toMatch(message);

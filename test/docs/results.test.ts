@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type AgreementReport, agreementTable, timesTable } from '#bench/agreement/agreement-report.js';
+import { formatModels, type ModelsReport } from '#bench/models/report.js';
 import { renderMarkdown } from '#bench/report/markdown.js';
 import { reportOf } from '#bench/report/report.js';
 import { resultTables } from '../support/result-tables.js';
@@ -38,5 +39,15 @@ describe('docs/results/peers.md', () => {
     ['the times', timesTable(times)],
   ])('has the table of %s', (_, table) => {
     expect(page).toContain(table);
+  });
+});
+
+describe('docs/results/models.md', () => {
+  const page = readFileSync(join(RESULTS, 'models.md'), 'utf8');
+  const report: ModelsReport = JSON.parse(readFileSync(join(RESULTS, 'models.json'), 'utf8'));
+
+  it('has the tables of what was measured', () => {
+    for (const [part, value] of Object.entries(report))
+      expect(page).toContain(formatModels({ [part]: value }));
   });
 });

@@ -125,7 +125,7 @@ export async function measureGolden({ family, format, model, cases }: Fixture): 
       note('fp32', largestDifference(await writtenLogprobs(fp32, promptIds, responseIds), logprobs));
       const rounded = await writtenLogprobs(int8, promptIds, responseIds);
       note('int8', largestDifference(rounded, logprobs));
-      rounded.forEach((logprob, i) => differences.push(Math.abs(logprob - logprobs[i]!)));
+      differences.push(...rounded.map((logprob, i) => Math.abs(logprob - logprobs[i]!)));
       if (!scores) continue;
       const falls = tokens.map((token) => token.scores.adversarial ?? Number.NaN);
       const largest = Math.max(...scores.values.map(Math.abs));

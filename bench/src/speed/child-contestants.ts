@@ -30,7 +30,7 @@ export async function openNodeLlama(name: string, model: string): Promise<Contes
 /**
  * PyTorch, scoring a finished text as flinch does.
  * @param python with torch
- * @returns `null` if it has no torch
+ * @returns `null` if it is not there, or has no torch
  */
 export async function openTorch(
   python: string,
@@ -44,7 +44,7 @@ export async function openTorch(
   lines.on('line', (line) => child.emit('message', JSON.parse(line)));
   const send = (message: object): boolean => child.stdin.write(`${JSON.stringify(message)}\n`);
   const program = await started(name, child, send).catch((error: unknown) => {
-    if (String(error).includes("No module named 'torch'")) return null;
+    if (/No module named 'torch'|ENOENT/.test(String(error))) return null;
     throw error;
   });
   if (!program) return null;

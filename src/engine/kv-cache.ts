@@ -72,10 +72,15 @@ export class KvCache {
     });
   }
 
-  /** Makes room for positions up to `length`; growing copies what is held. */
-  reserve(length: number): void {
+  /** @throws RangeError if so many positions can never be held */
+  check(length: number): void {
     if (length > this.#limit)
       throw new RangeError(`cache: ${length} positions exceed the limit of ${this.#limit}`);
+  }
+
+  /** Makes room for positions up to `length`; growing copies what is held. */
+  reserve(length: number): void {
+    this.check(length);
     if (length <= this.#capacity) return;
     const capacity = capacityFor(length, this.#limit);
     const { kvHeads, headDim } = this.#shape;

@@ -156,7 +156,7 @@ export interface WindowSequences {
  */
 export function declareWindows(
   g: Graph,
-  { slidingWindow }: ModelConfig,
+  config: ModelConfig,
   { sequences }: SequenceBatch,
   { parts }: { readonly parts: boolean } = { parts: false },
 ): WindowSequences {
@@ -178,16 +178,24 @@ export function declareWindows(
       inner.push(cut([before], `inner.${index}`));
     }
     const keys = g.op('Concat', [...known, positions], { axis: 0 });
-    const ofSliding = new Map<number | null, Value>();
-    masks.push(
-      slidingWindow.map((sliding) => {
-        const mask = ofSliding.get(sliding) ?? causalMask(g, positions, keys, sliding);
-        ofSliding.set(sliding, mask);
-        return mask;
-      }),
-    );
+    masks.push(causalMasks(g, config, positions, keys));
   }
   return { past, inner, masks };
+}
+
+/** Of every layer; those that see as far share one. */
+export function causalMasks(
+  g: Graph,
+  { slidingWindow }: ModelConfig,
+  rowPositions: Value,
+  keyPositions: Value,
+): Value[] {
+  const ofSliding = new Map<number | null, Value>();
+  return slidingWindow.map((sliding) => {
+    const mask = ofSliding.get(sliding) ?? causalMask(g, rowPositions, keyPositions, sliding);
+    ofSliding.set(sliding, mask);
+    return mask;
+  });
 }
 
 /** Enough to make exp vanish, small enough that a row with no key at all stays finite. */

@@ -39,14 +39,11 @@ export interface SequenceBatch {
  * `[1, kvHeads, capacity, headDim]`. For all, per rope r: `cos.r`, `sin.r` `[1, rows, dimensions / 2]`.
  */
 export function declareSequences(g: Graph, config: ModelConfig, count: number): SequenceBatch {
-  const { layers, kvHeads, headDim, ropes } = config;
+  const { layers, kvHeads, headDim } = config;
   const each = Array.from({ length: count }, (_, t) => t);
   const parts = each.map((t) => g.input(`ids.${t}`, 'int64', [`rows.${t}`]));
   const ids = concatRows(g, parts, 0);
-  const rotary = ropes.map(({ dimensions }, r): RotaryInputs => {
-    const angles = [1, ids.shape[0]!, dimensions / 2] as const;
-    return { cos: g.input(`cos.${r}`, 'float32', angles), sin: g.input(`sin.${r}`, 'float32', angles) };
-  });
+  const rotary = declareRotary(g, config, ids.shape[0]!);
   const sequences = each.map((index): SequenceInputs => {
     const shape = [1, kvHeads, `capacity.${index}`, headDim] as const;
     const cache = Array.from({ length: layers }, (_, layer) => ({
@@ -56,6 +53,17 @@ export function declareSequences(g: Graph, config: ModelConfig, count: number): 
     return { index, rows: `rows.${index}`, cache };
   });
   return { ids, rotary, sequences };
+}
+
+/** Of each rope: `cos.r`, `sin.r` `[1, rows, dimensions / 2]`. */
+export function declareRotary(g: Graph, { ropes }: ModelConfig, rows: Dim, prefix = ''): RotaryInputs[] {
+  return ropes.map(({ dimensions }, r) => {
+    const angles = [1, rows, dimensions / 2] as const;
+    return {
+      cos: g.input(`${prefix}cos.${r}`, 'float32', angles),
+      sin: g.input(`${prefix}sin.${r}`, 'float32', angles),
+    };
+  });
 }
 
 /** The rows of every sequence, in order. */

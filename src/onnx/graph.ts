@@ -182,11 +182,13 @@ export class Graph {
     if (sameShape(value.shape, shape)) return value;
     const kept = (dim: Dim, axis: number): boolean => dim === value.shape[axis];
     const moved = shape.filter((dim, axis) => typeof dim === 'string' && !kept(dim, axis));
-    const target =
-      moved.length > 1
-        ? this.sizes(shape)
-        : this.ints(shape.map((dim, axis) => (typeof dim === 'number' ? dim : kept(dim, axis) ? 0 : -1)));
-    return this.node('Reshape', [value, target], {}, [{ type: value.type, shape }])[0]!;
+    const read = moved.length > 1;
+    const target = read
+      ? this.sizes(shape)
+      : this.ints(shape.map((dim, axis) => (typeof dim === 'number' ? dim : kept(dim, axis) ? 0 : -1)));
+    // A size that is read may be 0, and then means that.
+    const attributes = read ? { allowzero: 1 } : {};
+    return this.node('Reshape', [value, target], attributes, [{ type: value.type, shape }])[0]!;
   }
 
   transpose(value: Value, perm: readonly number[]): Value {

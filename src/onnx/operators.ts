@@ -159,7 +159,7 @@ export const OPERATORS = {
   },
   ScatterElements: { attributes: { axis: 'int', reduction: 'string' }, infer: likeFirst },
   ScatterND: { attributes: { reduction: 'string' }, infer: likeFirst },
-  Reshape: { attributes: {} },
+  Reshape: { attributes: { allowzero: 'int' } },
   Expand: { attributes: {} },
   Slice: { attributes: {} },
   Split: { attributes: { axis: 'int' } },

@@ -2,6 +2,7 @@ import { buildBackwardGraph } from '../../graphs/backward-graph.js';
 import type { ModelSource } from '../../graphs/decoder.js';
 import { buildForwardGraph, type ForwardGraphOptions } from '../../graphs/forward-graph.js';
 import { buildScoreGraph, type ScoreGraphOptions } from '../../graphs/score-graph.js';
+import { buildSequenceGraph } from '../../graphs/sequence-graph.js';
 import { buildTangentGraph, type TangentGraphOptions } from '../../graphs/tangent-graph.js';
 import { buildTokurGraph, type TokurGraphOptions } from '../../graphs/tokur-graph.js';
 import type { Graph } from '../../onnx/graph.js';
@@ -14,6 +15,7 @@ export type GraphSpec =
   | ({ readonly kind: 'forward' } & Omit<ForwardGraphOptions, 'fused'>)
   | ({ readonly kind: 'score' } & Omit<ScoreGraphOptions, 'fused'>)
   | { readonly kind: 'backward' }
+  | { readonly kind: 'sequence' }
   | ({ readonly kind: 'tangent' } & TangentGraphOptions)
   | ({ readonly kind: 'tokur' } & Omit<TokurGraphOptions, 'fused' | 'directions'>);
 
@@ -96,6 +98,8 @@ export function buildGraph(source: ModelSource, spec: PlainSpec, fused: boolean)
       return buildScoreGraph(source, { ...spec, fused });
     case 'backward':
       return buildBackwardGraph(source);
+    case 'sequence':
+      return buildSequenceGraph(source);
     case 'tangent':
       return buildTangentGraph(source, spec);
   }

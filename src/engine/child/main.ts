@@ -5,6 +5,7 @@ import { DecodeWorker } from './decode-worker.js';
 import { Sessions } from './graph-sessions.js';
 import { probeDecode, probeScore } from './probe.js';
 import { ScoreWorker, type ScoreWorkerOptions } from './score-worker.js';
+import { runtimeOf } from './sequence-run.js';
 
 /**
  * Entry of an engine process. It owns its sessions and dies with its parent; Ctrl-C in the terminal, and a service
@@ -77,8 +78,11 @@ async function openGraphs({
   device,
   contextLength,
   servers,
-}: OpenMessage): Promise<Pick<ScoreWorkerOptions, 'sessions' | 'concurrency'>> {
-  if (servers) return openServers(source, servers, (message) => send({ type: 'server_lost', message }));
+}: OpenMessage): Promise<Pick<ScoreWorkerOptions, 'sessions' | 'held' | 'concurrency'>> {
+  if (servers) {
+    const runtime = runtimeOf({ source, threads, device });
+    return openServers({ source, runtime }, servers, (message) => send({ type: 'server_lost', message }));
+  }
   if (device === 'inference-server') throw new Error('no inference server is configured');
   const sessions = new Sessions(source, { threads, device });
   await sessions.get({ kind: 'score', sequences: 1, form: 'perturb' });

@@ -75,7 +75,11 @@ export function scoredFeeds(windows: readonly Window[]): Feeds {
 }
 
 /** What a run says of the targets of each window. */
-export function readTokens(result: RunResult, windows: readonly Window[], step: Step | null): PassToken[][] {
+export function readTokens(
+  result: RunResult,
+  windows: readonly Pick<Window, 'targets'>[],
+  step: Step | null,
+): PassToken[][] {
   const adversary = step && readAdversary(result, step);
   const [logprob, entropy, margin, topLogprobs] = ['logprob', 'entropy', 'margin', 'top_logprobs'].map(
     (name) => result.floats(name),

@@ -17,6 +17,7 @@ import { fitsOneRun, type RunSize, rowsPerRun } from '../run-limits.js';
 import { ChunkedPass } from './chunked-pass.js';
 import { FairTurns } from './fair-turns.js';
 import type { GraphRunners } from './graph-sessions.js';
+import type { HeldSequence, HeldSequences } from './held-sequence.js';
 import { openReplicas } from './open-replicas.js';
 import { LEAST_ROOM, PrefixCache, portion } from './prefix-cache.js';
 import type { Replicas } from './replicas.js';
@@ -33,6 +34,8 @@ const MAX_BATCH_LAYERS = 32;
 interface Sequence {
   readonly ids: number[];
   cache: KvCache;
+  /** Where its keys and values are; the cache is used by what cannot be done there. */
+  held: HeldSequence | null;
   /** Positions at the beginning that were read, and that no pass has computed since. */
   clean: number;
   /** Whose text was read ahead. */
@@ -58,6 +61,8 @@ interface Job {
 
 export interface ScoreWorkerOptions {
   readonly sessions: GraphRunners;
+  /** What holds keys and values in place of the worker. */
+  readonly held?: HeldSequences | undefined;
   readonly source: ModelSource;
   readonly threads: number;
   readonly device?: Place;
@@ -99,15 +104,13 @@ export class ScoreWorker {
     const found = client ? this.#prefixes.find(client, newIds.slice(0, end)) : null;
     if (found) Object.assign(sequence, { cache: found, clean: found.length });
     sequence.readFor = client;
-    this.#advance(message, readSequence(message, sequence, this.#runtime));
-    void this.#run();
+    this.#begin(message, readSequence(message, sequence, this.#runtime));
   }
 
   pass(message: PassMessage): void {
     const sequence = this.#sequence(message);
     const context = { runtime: this.#runtime, sessions: this.#options.sessions };
-    this.#advance(message, scoreSequence(message, sequence, context));
-    void this.#run();
+    this.#begin(message, scoreSequence(message, sequence, context));
   }
 
   /** Replaces the perturbed copies of a sequence, of one kind. */
@@ -127,8 +130,7 @@ export class ScoreWorker {
     if (sequence.ids.length < length) {
       this.#fail(stream, new Error(`sequence ${of} does not hold ${length} tokens to continue`));
     } else if (source) {
-      this.#advance(message, forkSequence(stream, source, sequence));
-      void this.#run();
+      this.#begin(message, forkSequence(stream, source, sequence));
     } else {
       this.#options.send({ type: 'forked', stream }); // of one of which nothing is known yet
     }
@@ -136,8 +138,7 @@ export class ScoreWorker {
 
   sample(message: SampleMessage): void {
     const sequence = this.#sequence(message);
-    this.#advance(message, sampleSequence(message, sequence, this.#runtime));
-    void this.#run();
+    this.#begin(message, sampleSequence(message, sequence, this.#runtime));
   }
 
   release(stream: number): void {
@@ -146,6 +147,7 @@ export class ScoreWorker {
       const { readFor, ids, clean, cache } = sequence;
       this.#prefixes.keep(readFor, ids.slice(0, clean), cache);
     }
+    sequence?.held?.release();
     this.#sequences.delete(stream);
     this.#jobs = this.#jobs.filter((job) => job.stream !== stream);
   }
@@ -155,6 +157,7 @@ export class ScoreWorker {
     const sequence: Sequence = this.#sequences.get(stream) ?? {
       ids: [],
       cache: new KvCache(source.config, contextLength),
+      held: this.#options.held?.open() ?? null,
       clean: 0,
       readFor: undefined,
       replicas: new Map(),
@@ -171,12 +174,9 @@ export class ScoreWorker {
       const start = this.#now();
       try {
         const results = await this.#execute(jobs.map(({ run }) => run));
-        for (const [i, job] of jobs.entries()) this.#advance(job, job.steps, results[i]!);
+        for (const [i, job] of jobs.entries()) this.#advance(job, () => job.steps.next(results[i]!));
       } catch (error) {
-        for (const { stream, steps } of jobs) {
-          steps.return({ type: 'failed', stream, message: String(error) });
-          this.#fail(stream, error);
-        }
+        for (const job of jobs) this.#advance(job, () => job.steps.throw(error));
       }
       const clients = jobs.map(({ client }) => client);
       this.#turns.charge(clients, (this.#now() - start) / jobs.length);
@@ -185,15 +185,16 @@ export class ScoreWorker {
     this.#running -= 1;
   }
 
+  #begin({ stream, client = '' }: Pick<PassMessage, 'stream' | 'client'>, steps: Steps): void {
+    this.#advance({ stream, client, steps }, () => steps.next([]));
+    void this.#run();
+  }
+
   /** Lets a job go on until it asks for another run, or has its answer. */
-  #advance(
-    { stream, client = '' }: Pick<PassMessage, 'stream' | 'client'>,
-    steps: Steps,
-    result: readonly PassToken[] = [],
-  ): void {
+  #advance({ stream, client, steps }: Omit<Job, 'run'>, step: () => ReturnType<Steps['next']>): void {
     if (!this.#sequences.has(stream)) return; // released during the run
     try {
-      const { done, value } = steps.next(result);
+      const { done, value } = step();
       if (done) this.#options.send(value);
       else this.#jobs.push({ stream, client, steps, run: value });
     } catch (error) {
@@ -281,6 +282,7 @@ function* forkSequence(stream: number, source: Sequence, sequence: Sequence): St
   const length = sequence.ids.length;
   const execute = async (): Promise<void> => {
     sequence.cache = source.cache.fork(length);
+    if (source.held) sequence.held = source.held.fork(length);
     for (const [kind, replicas] of source.replicas) sequence.replicas.set(kind, replicas.fork(length));
   };
   yield { kind: 'own', execute };
@@ -288,8 +290,13 @@ function* forkSequence(stream: number, source: Sequence, sequence: Sequence): St
 }
 
 function* readSequence({ stream, end }: ReadMessage, sequence: Sequence, runtime: Runtime): Steps {
-  sequence.cache.reserve(end);
-  yield* fill(sequence, end, runtime);
+  const { held, ids, cache } = sequence;
+  if (held) {
+    yield* ownRuns(held.read(ids, end));
+  } else {
+    cache.reserve(end);
+    yield* fill(sequence, end, runtime);
+  }
   return { type: 'read', stream };
 }
 
@@ -300,21 +307,28 @@ function* scoreSequence(
   context: { readonly runtime: Runtime; readonly sessions: GraphRunners },
 ): Steps {
   const { stream, start, from, to, adversary } = message;
-  const { ids, cache } = sequence;
+  const { ids, cache, held } = sequence;
   const most = topOf(message);
+  const positions = to - 1 - start;
+  const targets = ids.slice(from, to);
+  const size = { rows: positions, keys: to - 1, scored: targets.length };
+  const fits = fitsOneRun(context.runtime, size);
+  cache.check(to - 1);
+  if (held && (!adversary || fits)) {
+    const tokens = yield* ownRuns(held.score(ids, { start, from, to, adversary, ...most }));
+    return { type: 'scored', stream, tokens, positions };
+  }
   sequence.clean = Math.min(sequence.clean, adversary ? start : from - 1);
   cache.reserve(to - 1);
   // Without an adversary only the scored rows themselves are needed, whatever the window.
   yield* fill(sequence, adversary ? start : from - 1, context.runtime);
-  const positions = to - 1 - start;
-  const targets = ids.slice(from, to);
   if (!adversary) {
     const tokens = yield* forwardSequence({ ids, cache }, { from, to, ...most }, context.runtime);
     return { type: 'scored', stream, tokens, positions };
   }
   const attacked = adversary.attacked ?? targets.map(() => true);
   const window = { cache, start, ids: ids.slice(start, to - 1), targets, attacked };
-  if (fitsOneRun(context.runtime, { rows: positions, keys: to - 1, scored: targets.length })) {
+  if (fits) {
     const tokens = yield { kind: 'score', window, adversary, ...most };
     return { type: 'scored', stream, tokens, positions };
   }
@@ -375,9 +389,15 @@ function* fill(
 function* ownRuns<Result>(
   runs: Generator<() => Promise<void>, Result>,
 ): Generator<Run, Result, readonly PassToken[]> {
-  for (;;) {
-    const next = runs.next();
-    if (next.done) return next.value;
-    yield { kind: 'own', execute: next.value };
+  let next = runs.next();
+  while (!next.done) {
+    try {
+      yield { kind: 'own', execute: next.value };
+    } catch (error) {
+      next = runs.throw(error);
+      continue;
+    }
+    next = runs.next();
   }
+  return next.value;
 }

@@ -1,4 +1,5 @@
-import { ServerFault } from './server-fault.js';
+import type { Places } from './served-sequences.js';
+import { LostSequence, ServerFault } from './server-fault.js';
 
 /** Faults in a row after which an address is not asked any more. */
 const MAX_FAULTS = 3;
@@ -16,6 +17,8 @@ export interface PoolOptions<Address> {
 interface Entry<Address> {
   readonly address: Address;
   busy: number;
+  /** That stay there. */
+  sequences: number;
   /** In a row. */
   faults: number;
   /** Its circuit is open: it is asked nothing until a check succeeds. */
@@ -23,10 +26,10 @@ interface Entry<Address> {
 }
 
 /**
- * Several addresses of the same models, with a circuit breaker each. A request goes to the one that has the fewest, and
- * once more elsewhere if that fails: requests have no state at the server.
+ * Several addresses of the same models, with a circuit breaker each. A request without a state at the server goes to the
+ * one that has the fewest, and once more elsewhere if that fails. A sequence stays where it is.
  */
-export class AddressPool<Address> {
+export class AddressPool<Address> implements Places<Address> {
   readonly #entries: readonly Entry<Address>[];
   readonly #options: PoolOptions<Address>;
 
@@ -37,14 +40,13 @@ export class AddressPool<Address> {
     broken: ReadonlySet<Address> = new Set(),
   ) {
     this.#options = options;
-    this.#entries = addresses.map((address) => ({ address, busy: 0, faults: 0, open: false }));
+    this.#entries = addresses.map((address) => ({ address, busy: 0, sequences: 0, faults: 0, open: false }));
     for (const entry of this.#entries) if (broken.has(entry.address)) this.#open(entry);
   }
 
   /** @throws ServerFault of the second address that failed, or at once where none can be used */
   async use<Result>(work: (address: Address) => Promise<Result>): Promise<Result> {
-    const first = this.#choose();
-    if (!first) throw new ServerFault('no inference server can be reached');
+    const first = this.#take();
     try {
       return await this.#ask(first, work);
     } catch (error) {
@@ -54,9 +56,37 @@ export class AddressPool<Address> {
     }
   }
 
+  take(avoid?: Address): Address {
+    const entry = this.#take(avoid === undefined ? undefined : this.#of(avoid));
+    entry.sequences += 1;
+    return entry.address;
+  }
+
+  leave(address: Address): void {
+    this.#of(address).sequences -= 1;
+  }
+
+  async at<Result>(address: Address, work: (address: Address) => Promise<Result>): Promise<Result> {
+    const entry = this.#of(address);
+    if (entry.open) throw new ServerFault('the inference server of a sequence cannot be reached');
+    return this.#ask(entry, work);
+  }
+
+  #of(address: Address): Entry<Address> {
+    return this.#entries.find((entry) => entry.address === address)!;
+  }
+
+  /** @throws ServerFault if none can be used */
+  #take(last?: Entry<Address>): Entry<Address> {
+    const entry = this.#choose(last);
+    if (!entry) throw new ServerFault('no inference server can be reached');
+    return entry;
+  }
+
   /** @param last that is only taken if there is no other */
   #choose(last?: Entry<Address>): Entry<Address> | undefined {
-    const rank = (entry: Entry<Address>): number => (entry === last ? Number.POSITIVE_INFINITY : entry.busy);
+    const rank = (entry: Entry<Address>): number =>
+      entry === last ? Number.POSITIVE_INFINITY : entry.busy + entry.sequences;
     return this.#entries.filter(({ open }) => !open).toSorted((a, b) => rank(a) - rank(b))[0];
   }
 
@@ -67,7 +97,8 @@ export class AddressPool<Address> {
       entry.faults = 0;
       return result;
     } catch (error) {
-      if (error instanceof ServerFault) this.#failed(entry, error);
+      // That a server lost a sequence does not tell whether it works.
+      if (error instanceof ServerFault && !(error instanceof LostSequence)) this.#failed(entry, error);
       throw error;
     } finally {
       entry.busy -= 1;

@@ -1,6 +1,5 @@
 import type { ModelSource } from '../../graphs/decoder.js';
-import type { GraphRunners } from '../child/graph-sessions.js';
-import { ScoreWorker } from '../child/score-worker.js';
+import { ScoreWorker, type ScoreWorkerOptions } from '../child/score-worker.js';
 import type { FromScore, PassMessage } from '../protocol.js';
 import type { RecordedScores } from './score-servers.js';
 import { ServerFault } from './server-fault.js';
@@ -17,36 +16,45 @@ const TOLERANCE = 1e-3;
 const FALL_SHARE = 0.02;
 const LEAST_FALL = 1e-4;
 
-export interface TextRun {
-  readonly sessions: GraphRunners;
-  readonly source: ModelSource;
-  readonly alpha: number;
+type TextRun = Pick<ScoreWorkerOptions, 'sessions' | 'held' | 'source'> & { readonly alpha: number };
+
+const HALF = (PROMPT + LENGTH) / 2;
+
+/** Scores of {@link scoreWhole}, which come before those of {@link scoreParts}. */
+export const WHOLE_SCORES = HALF - PROMPT + 2 * (LENGTH - HALF);
+
+/** In three passes, one run each. */
+export function scoreWhole({ alpha, ...run }: TextRun): Promise<Score[]> {
+  const ids = textOf(run.source);
+  const adversary = { alpha, form: 'perturb' } as const;
+  return runPasses({ ...run, threads: 1 }, [
+    { newIds: ids.slice(0, HALF), start: 0, from: PROMPT, to: HALF, adversary },
+    { newIds: ids.slice(HALF), start: PROMPT, from: HALF, to: LENGTH, adversary },
+    { newIds: [], start: PROMPT, from: HALF, to: LENGTH, adversary: null },
+  ]);
 }
 
-/** Every graph that an inference server has runs at least once: the last pass goes in parts. */
-export async function scoreText({ sessions, source, alpha }: TextRun): Promise<Score[]> {
-  const { vocabSize } = source.config;
-  const ids = Array.from({ length: LENGTH }, (_, i) => (i * 7919 + 13) % vocabSize);
-  const half = (PROMPT + LENGTH) / 2;
+/** Next to no threads: no run may take long, and the window has as many parts as there can be. */
+export function scoreParts({ alpha, ...run }: TextRun): Promise<Score[]> {
   const adversary = { alpha, form: 'perturb' } as const;
-  const passes: readonly Omit<PassMessage, 'type' | 'stream'>[] = [
-    { newIds: ids.slice(0, half), start: 0, from: PROMPT, to: half, adversary },
-    { newIds: ids.slice(half), start: PROMPT, from: half, to: LENGTH, adversary },
-    { newIds: [], start: PROMPT, from: half, to: LENGTH, adversary: null },
-  ];
-  const parts = [{ newIds: ids, start: 0, from: PROMPT, to: LENGTH, adversary }];
-  const common = { sessions, source, contextLength: LENGTH };
-  const whole = await runPasses({ ...common, threads: 1 }, passes);
-  // Next to no threads: no run may take long, and a window has as many parts as there can be.
-  return [...whole, ...(await runPasses({ ...common, threads: 1e-9 }, parts))];
+  return runPasses({ ...run, threads: 1e-9 }, [
+    { newIds: textOf(run.source), start: 0, from: PROMPT, to: LENGTH, adversary },
+  ]);
 }
+
+const textOf = ({ config: { vocabSize } }: ModelSource): number[] =>
+  Array.from({ length: LENGTH }, (_, i) => (i * 7919 + 13) % vocabSize);
 
 async function runPasses(
-  options: Omit<ConstructorParameters<typeof ScoreWorker>[0], 'send'>,
+  options: Omit<ScoreWorkerOptions, 'send' | 'contextLength'>,
   passes: readonly Omit<PassMessage, 'type' | 'stream'>[],
 ): Promise<Score[]> {
   let answered: (answer: FromScore) => void = () => {};
-  const worker = new ScoreWorker({ ...options, send: (message) => answered(message) });
+  const worker = new ScoreWorker({
+    ...options,
+    contextLength: LENGTH,
+    send: (message) => answered(message),
+  });
   const scores: Score[] = [];
   for (const pass of passes) {
     const answer = await new Promise<FromScore>((resolve) => {
@@ -60,6 +68,7 @@ async function runPasses(
       scores.push({ logprob, entropy, margin, fall: adversary?.fall ?? null });
     }
   }
+  worker.release(0);
   return scores;
 }
 

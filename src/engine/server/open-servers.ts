@@ -1,58 +1,124 @@
-import type { ModelSource } from '../../graphs/decoder.js';
 import type { GraphRunners } from '../child/graph-sessions.js';
+import type { HeldSequences } from '../child/held-sequence.js';
+import type { Runtime } from '../child/sequence-run.js';
+import type { ModelSource } from '../../graphs/decoder.js';
 import { AddressPool } from './address-pool.js';
-import { checkScores, scoreText } from './check-scores.js';
+import { checkModel, keepsState } from './check-model.js';
+import { checkScores, scoreParts, scoreWhole, WHOLE_SCORES } from './check-scores.js';
+import type { ServerConnection } from './connection.js';
+import { HttpConnection } from './http-connection.js';
 import type { ScoreServers } from './score-servers.js';
-import { servedName } from './served-graphs.js';
-import { ServerAddress } from './server-address.js';
-import { type Infer, ServerSessions, signaturesOf } from './server-sessions.js';
+import {
+  buildServedGraph,
+  SERVED_GRAPH_NAMES,
+  STATELESS_GRAPHS,
+  servedName,
+  signatureOf,
+} from './served-graphs.js';
+import { type Places, ServedSequences } from './served-sequences.js';
+import { Refusal } from './server-fault.js';
+import { type Infer, ServerSessions } from './server-sessions.js';
 
 /** Runs that are sent to one address at a time: one that computes and one that waits. */
 const RUNS_PER_ADDRESS = 2;
 
 export interface OpenServers {
   readonly sessions: GraphRunners;
+  /** Where the servers hold keys and values. */
+  readonly held: HeldSequences | undefined;
   readonly concurrency: number;
+}
+
+/** Which models of the export a server has. */
+interface Served {
+  /** The one whose keys and values it holds. */
+  readonly held: boolean;
+  /** Those that do without. */
+  readonly stateless: boolean;
 }
 
 /**
  * Checks every address: health, metadata, and that it computes the scores that the export recorded. One that does not
- * pass is checked again later.
+ * pass is checked again later. What all that pass have is used: sequences, where each has them.
  * @param lost told why an address is not used
  * @throws Error if none passes
  */
 export async function openServers(
-  source: ModelSource,
+  { source, runtime }: { readonly source: ModelSource; readonly runtime: Runtime },
   { urls, model, recorded, requestMs }: ScoreServers,
   lost: (reason: string) => void,
 ): Promise<OpenServers> {
-  const signatures = signaturesOf(source);
-  const { vocabSize } = source.config;
-  const sessionsOf = (infer: Infer) => new ServerSessions(signatures, vocabSize, infer);
-  const addresses = urls.map((url) => new ServerAddress(url, requestMs));
-  const check = async (address: ServerAddress): Promise<void> => {
-    for (const [graph, signature] of signatures)
-      await address.checkModel(servedName(model, graph), signature);
-    const sessions = sessionsOf((graph, ...run) => address.infer(servedName(model, graph), ...run));
-    checkScores(await scoreText({ sessions, source, alpha: recorded.alpha }), recorded.scores);
+  const signatures = new Map(
+    SERVED_GRAPH_NAMES.map((graph) => [graph, signatureOf(buildServedGraph(source, graph))]),
+  );
+  const addresses = urls.map((url) => new HttpConnection(url, requestMs));
+  const sessionsOf = (infer: Infer, { stateless }: Served): ServerSessions => {
+    const served = new Map(stateless ? signatures : []);
+    return new ServerSessions(served, source.config.vocabSize, infer);
   };
-  const reasonFor = (address: ServerAddress, error: unknown): string =>
-    `inference server ${addresses.indexOf(address) + 1} of ${addresses.length}: ${error instanceof Error ? error.message : error}`;
+  const sequencesAt = (places: Places<ServerConnection>): HeldSequences => {
+    const signature = signatures.get('sequence')!;
+    return new ServedSequences({ places, name: servedName(model, 'sequence'), signature, runtime });
+  };
+
+  const servedBy = async (server: ServerConnection): Promise<Served> => {
+    const held = await keepsState(server, servedName(model, 'sequence'), signatures.get('sequence')!);
+    if (held) await checkModel(server, servedName(model, 'sequence'), signatures.get('sequence')!);
+    try {
+      for (const graph of STATELESS_GRAPHS)
+        await checkModel(server, servedName(model, graph), signatures.get(graph)!);
+      return { held, stateless: true };
+    } catch (error) {
+      if (!held || !(error instanceof Refusal)) throw error;
+      return { held, stateless: false };
+    }
+  };
+  const check = async (server: ServerConnection): Promise<Served> => {
+    const served = await servedBy(server);
+    const infer: Infer = (graph, run) => server.infer(servedName(model, graph), run);
+    const own = { sessions: sessionsOf(infer, served), source, alpha: recorded.alpha };
+    if (served.held) {
+      const places = { take: () => server, leave: () => {}, at: <R>(_: unknown, work: (at: ServerConnection) => Promise<R>) => work(server) };
+      const scores = await scoreWhole({ ...own, held: sequencesAt(places) });
+      checkScores(scores, recorded.scores.slice(0, WHOLE_SCORES));
+    }
+    if (served.stateless) checkScores([...(await scoreWhole(own)), ...(await scoreParts(own))], recorded.scores);
+    return served;
+  };
+  const reasonFor = (server: ServerConnection, error: unknown): string =>
+    `inference server ${addresses.findIndex((one) => one === server) + 1} of ${addresses.length}: ${error instanceof Error ? error.message : error}`;
 
   const checks = await Promise.allSettled(addresses.map(check));
-  const failed = checks.flatMap((result, i) =>
-    result.status === 'rejected'
-      ? [{ address: addresses[i]!, reason: reasonFor(addresses[i]!, result.reason) }]
-      : [],
-  );
-  if (failed.length === addresses.length) throw new Error(failed.map(({ reason }) => reason).join('; '));
-  for (const { reason } of failed) lost(reason);
-  const pool = new AddressPool(
+  const broken = new Map<ServerConnection, string>();
+  const passed: Served[] = [];
+  for (const [i, result] of checks.entries()) {
+    if (result.status === 'fulfilled') passed.push(result.value);
+    else broken.set(addresses[i]!, reasonFor(addresses[i]!, result.reason));
+  }
+  if (passed.length === 0) throw new Error([...broken.values()].join('; '));
+  const used: Served = {
+    held: passed.every(({ held }) => held),
+    stateless: passed.every(({ stateless }) => stateless),
+  };
+  if (!used.held && !used.stateless) throw new Error('the inference servers do not have the same models');
+  for (const reason of broken.values()) lost(reason);
+
+  const pool = new AddressPool<ServerConnection>(
     addresses,
-    { check, lost: (address, fault) => lost(reasonFor(address, fault)) },
-    new Set(failed.map(({ address }) => address)),
+    {
+      check: async (server) => {
+        const { held, stateless } = await check(server);
+        if ((used.held && !held) || (used.stateless && !stateless))
+          throw new Error('it does not have the models that the others have');
+      },
+      lost: (server, fault) => lost(reasonFor(server, fault)),
+    },
+    new Set(broken.keys()),
   );
-  const infer: Infer = (graph, ...run) =>
-    pool.use((address) => address.infer(servedName(model, graph), ...run));
-  return { sessions: sessionsOf(infer), concurrency: RUNS_PER_ADDRESS * addresses.length };
+  const infer: Infer = (graph, run) => pool.use((server) => server.infer(servedName(model, graph), run));
+  return {
+    sessions: sessionsOf(infer, used),
+    held: used.held ? sequencesAt(pool) : undefined,
+    concurrency: RUNS_PER_ADDRESS * addresses.length,
+  };
 }

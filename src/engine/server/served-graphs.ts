@@ -1,10 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ModelSource } from '../../graphs/decoder.js';
 import type { Graph } from '../../onnx/graph.js';
+import type { Value } from '../../onnx/types.js';
 import { buildGraph, type GraphSpec, type PlainSpec } from '../child/graph-sessions.js';
 
 /** The graphs that an inference server runs. Each is a model there, of the name that {@link servedName} gives it. */
 export const SERVED_GRAPHS = {
+  /** Its server holds keys and values; with the others they are sent. */
+  sequence: { kind: 'sequence' },
   score: { kind: 'score', sequences: 1, form: 'perturb' },
   forward: { kind: 'forward', sequences: 1, result: 'statistics' },
   /** These three are for windows that are too long for one run. */
@@ -15,13 +18,10 @@ export const SERVED_GRAPHS = {
 
 export type ServedGraph = keyof typeof SERVED_GRAPHS;
 
-export const SERVED_GRAPH_NAMES: readonly ServedGraph[] = [
-  'score',
-  'forward',
-  'hidden',
-  'backward',
-  'compare',
-];
+/** Those that do without a state at the server. */
+export const STATELESS_GRAPHS = ['score', 'forward', 'hidden', 'backward', 'compare'] as const;
+
+export const SERVED_GRAPH_NAMES: readonly ServedGraph[] = ['sequence', ...STATELESS_GRAPHS];
 
 /** @throws Error for a graph that is not served */
 export function servedGraphOf(spec: GraphSpec): ServedGraph {
@@ -35,3 +35,22 @@ export const servedName = (model: string, graph: ServedGraph): string => `${mode
 /** In standard operators: they run on every device, and the fused attention does not. */
 export const buildServedGraph = (source: ModelSource, graph: ServedGraph): Graph =>
   buildGraph(source, SERVED_GRAPHS[graph], false);
+
+/** What a served graph takes and gives. */
+export interface Signature {
+  readonly inputs: readonly Value[];
+  readonly outputs: readonly Value[];
+  /** What its server hands from one run of a sequence to the next: no client sends or gets it. */
+  readonly states: readonly { readonly input: Value; readonly output: Value }[];
+}
+
+export function signatureOf({ inputs, outputs }: Pick<Graph, 'inputs' | 'outputs'>): Signature {
+  const named = outputs.map(({ name, value }): Value => ({ ...value, name }));
+  const states = inputs.flatMap((input) => {
+    const output = named.find(({ name }) => name === `present_${input.name}`);
+    return output ? [{ input, output }] : [];
+  });
+  const ofState = new Set(states.flatMap(({ input, output }) => [input.name, output.name]));
+  const told = (values: readonly Value[]): Value[] => values.filter(({ name }) => !ofState.has(name));
+  return { inputs: told(inputs), outputs: told(named), states };
+}

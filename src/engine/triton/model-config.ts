@@ -1,7 +1,7 @@
 import protobuf from 'protobufjs';
 import textFormat from 'protobufjs/ext/textformat.js';
-import type { ElementType, Shape } from '../../onnx/types.js';
-import type { Signature } from '../server/server-address.js';
+import type { ElementType, Value } from '../../onnx/types.js';
+import type { Signature } from '../server/served-graphs.js';
 
 /**
  * The fields of `inference.ModelConfig` that flinch writes, with the names and numbers of
@@ -30,6 +30,18 @@ export const ModelConfig = protobuf
     }
     ExecutionAccelerators execution_accelerators = 5;
   }
+  message ModelSequenceBatching {
+    message State {
+      string input_name = 1;
+      string output_name = 2;
+      DataType data_type = 3;
+      repeated int64 dims = 4;
+    }
+    message StrategyOldest { int32 max_candidate_sequences = 1; }
+    uint64 max_sequence_idle_microseconds = 1;
+    oneof strategy_choice { StrategyOldest oldest = 4; }
+    repeated State state = 5;
+  }
   message ModelParameter { string string_value = 1; }
   message ModelConfig {
     string name = 1;
@@ -39,6 +51,7 @@ export const ModelConfig = protobuf
     repeated ModelInput input = 5;
     repeated ModelOutput output = 6;
     ModelOptimizationPolicy optimization = 12;
+    oneof scheduling_choice { ModelSequenceBatching sequence_batching = 13; }
     repeated ModelInstanceGroup instance_group = 7;
     map<string, ModelParameter> parameters = 14;
   }`,
@@ -47,6 +60,11 @@ export const ModelConfig = protobuf
   .root.lookupType('inference.ModelConfig');
 
 export const VERSION = 1;
+
+/** Sequences that a server holds at a time; more wait. */
+const MAX_SEQUENCES = 256;
+/** After which it forgets a sequence that nobody asks about: a client that reads slowly, or a gateway that is gone. */
+const IDLE_SECONDS = 60;
 
 const DATA_TYPES: Readonly<Partial<Record<ElementType, string>>> = {
   float32: 'TYPE_FP32',
@@ -59,13 +77,24 @@ const DATA_TYPES: Readonly<Partial<Record<ElementType, string>>> = {
  * - `max_batch_size: 0`: the graphs have no batch axis; shapes are given whole.
  * - TF32 has 10 bits of mantissa, fewer than the perturbation needs.
  * - Nearly every run has its own shape, and memory patterns are kept for each.
+ * - Sequences: `direct` would give each a batch slot of its own, of which there is one without a batch axis; `oldest`
+ *   takes as many sequences as it is told (core, src/sequence_batch_scheduler).
  */
-export function modelConfig(name: string, { inputs, outputs }: Signature): string {
-  const tensor = ({ name, type, shape }: { name: string; type: ElementType; shape: Shape }) => ({
-    name,
+export function modelConfig(name: string, { inputs, outputs, states }: Signature): string {
+  const content = ({ type, shape }: Value) => ({
     data_type: DATA_TYPES[type],
     dims: shape.map((dim) => (typeof dim === 'number' ? dim : -1)),
   });
+  const tensor = (value: Value) => ({ name: value.name, ...content(value) });
+  const state = ({ input, output }: Signature['states'][number]) => ({
+    ...{ input_name: input.name, output_name: output.name },
+    ...content(input),
+  });
+  const sequences = {
+    max_sequence_idle_microseconds: 1e6 * IDLE_SECONDS,
+    oldest: { max_candidate_sequences: MAX_SEQUENCES },
+    state: states.map(state),
+  };
   const accelerator = { name: 'cuda', parameters: { use_tf32: '0' } };
   const config = {
     name,
@@ -73,6 +102,7 @@ export function modelConfig(name: string, { inputs, outputs }: Signature): strin
     version_policy: { specific: { versions: [VERSION] } },
     input: inputs.map(tensor),
     output: outputs.map(tensor),
+    ...(states.length > 0 && { sequence_batching: sequences }),
     instance_group: [{ kind: 'KIND_AUTO', count: 1 }],
     optimization: { execution_accelerators: { gpu_execution_accelerator: [accelerator] } },
     parameters: {

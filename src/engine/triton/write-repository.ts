@@ -7,9 +7,9 @@ import { isMissing } from '../../files/json.js';
 import { serialize } from '../../onnx/serialize.js';
 import type { FinishedGraph } from '../../onnx/untie.js';
 import { Sessions } from '../child/graph-sessions.js';
-import { scoreText } from '../server/check-scores.js';
+import { scoreParts, scoreWhole } from '../server/check-scores.js';
 import { type RecordedScores, SERVER_SCORES_FILE } from '../server/score-servers.js';
-import { buildServedGraph, SERVED_GRAPH_NAMES, servedName } from '../server/served-graphs.js';
+import { buildServedGraph, SERVED_GRAPH_NAMES, servedName, signatureOf } from '../server/served-graphs.js';
 import { modelConfig, VERSION } from './model-config.js';
 
 export interface TritonExport {
@@ -61,8 +61,7 @@ export async function writeTritonRepository(
     const { files, graph: moved } = withWeightsIn(folder, built);
     for (const [from, to] of files) if ((await linkOrCopy(from, to)) === 'copied') weights = 'copied';
     await writeFile(join(folder, 'model.onnx'), serialize(moved, folder));
-    const outputs = built.outputs.map(({ name, value }) => ({ ...value, name }));
-    await writeFile(join(unfinished, 'config.pbtxt'), modelConfig(model, { inputs: built.inputs, outputs }));
+    await writeFile(join(unfinished, 'config.pbtxt'), modelConfig(model, signatureOf(built)));
     await rename(unfinished, join(output, model));
   }
   const file = join(checkpoint.dir, SERVER_SCORES_FILE);
@@ -73,7 +72,8 @@ export async function writeTritonRepository(
 async function recordScores(checkpoint: Checkpoint, threads: number): Promise<RecordedScores> {
   const alpha = ALPHA_SHARE * (await checkpoint.embeddingRms());
   const sessions = new Sessions(checkpoint, { threads });
-  const scores = await scoreText({ sessions, source: checkpoint, alpha });
+  const run = { sessions, source: checkpoint, alpha };
+  const scores = [...(await scoreWhole(run)), ...(await scoreParts(run))];
   return { fingerprint: await fingerprint(checkpoint), alpha, scores };
 }
 

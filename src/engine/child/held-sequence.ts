@@ -1,0 +1,23 @@
+import type { PassMessage, PassToken } from '../protocol.js';
+
+/** What is to be done, run by run. A run that fails is thrown into it. */
+export type Runs<Result> = Generator<() => Promise<void>, Result>;
+
+/** Sequences whose keys and values are held where their graphs run, and not by the worker. */
+export interface HeldSequences {
+  open(): HeldSequence;
+}
+
+/** Texts are given whole: what is held may be lost at any time, and is then read again. */
+export interface HeldSequence {
+  /** Reads the first `end` tokens ahead. */
+  read(ids: readonly number[], end: number): Runs<void>;
+  /** What a pass says of tokens `from` to `to − 1`. */
+  score(
+    ids: readonly number[],
+    pass: Pick<PassMessage, 'start' | 'from' | 'to' | 'adversary' | 'top'>,
+  ): Runs<PassToken[]>;
+  /** Another text with the same first `length` tokens. It takes over what is held: usually the text goes on there. */
+  fork(length: number): HeldSequence;
+  release(): void;
+}

@@ -1,0 +1,47 @@
+import type * as ort from 'onnxruntime-node';
+import { z } from 'zod';
+import type { ExpectedTensor, PartedTensor } from './tensors.js';
+
+const tensorSchema = z.object({ name: z.string(), datatype: z.string(), shape: z.array(z.int()) });
+
+/** What a server says of a model. */
+export const metadataSchema = z.object({ inputs: z.array(tensorSchema), outputs: z.array(tensorSchema) });
+export type ModelMetadata = z.output<typeof metadataSchema>;
+
+/** What flinch reads of a model's configuration (triton-inference-server/common, protobuf/model_config.proto). */
+export const modelConfigSchema = z.object({
+  sequence_batching: z
+    .object({ state: z.array(z.object({ input_name: z.string(), output_name: z.string() })).default([]) })
+    .nullish(),
+});
+export type ToldConfig = z.output<typeof modelConfigSchema>;
+
+/** Which sequence a run belongs to (triton-inference-server/server, docs/protocol/extension_sequence.md). */
+export interface SequenceStep {
+  readonly id: string;
+  readonly start: boolean;
+  readonly end: boolean;
+}
+
+export interface InferenceRun {
+  readonly inputs: ReadonlyMap<string, PartedTensor>;
+  readonly expected: ReadonlyMap<string, ExpectedTensor>;
+  readonly sequence?: SequenceStep;
+}
+
+/** An inference server, in one of its protocols. */
+export interface ServerConnection {
+  /** @throws ServerFault unless the server and the model are ready */
+  ready(model: string): Promise<void>;
+  /** @throws ServerFault */
+  metadata(model: string): Promise<ModelMetadata>;
+  /** `null` where the server does not tell. @throws ServerFault */
+  config(model: string): Promise<ToldConfig | null>;
+  /** Runs a model once. @throws ServerFault for whatever is not its answer */
+  infer(model: string, run: InferenceRun): Promise<Record<string, ort.Tensor>>;
+}
+
+/** Bytes of an answer beside its tensors. */
+export const MAX_HEADER_BYTES = 2 ** 20;
+/** For what is answered at once: health and metadata. */
+export const QUESTION_MS = 5000;

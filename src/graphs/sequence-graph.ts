@@ -1,0 +1,115 @@
+import type { ModelConfig } from '../checkpoint/config.js';
+import { logSoftmax, pick, sign } from '../onnx/functions.js';
+import { Graph } from '../onnx/graph.js';
+import type { Value } from '../onnx/types.js';
+import { gradients } from '../onnx/vjp.js';
+import { causalMasks, windowAttention } from './attention.js';
+import { type Attention, Decoder, type ModelSource } from './decoder.js';
+import { declareRotary, declareSequences, type KeyValue, type SequenceBatch } from './sequence-batch.js';
+import { findRival, outputStatistics } from './token-statistics.js';
+
+/**
+ * A score pass over a sequence whose keys and values stay where the graph runs: an inference server hands `present_*` of
+ * one run to `key.*` and `value.*` of the next. One graph does all that a sequence needs, as such a state belongs to
+ * one model.
+ *
+ * First it reads the rows of `lead_ids`, plainly: the prompt, or what follows what is kept. Then comes the window, as in
+ * the score graph (`buildScoreGraph`, form `perturb`). A row of the lead can be scored too, and then has no adversary.
+ *
+ * Inputs: those of {@link declareSequences} for one sequence, the window; `positions.0` int64 `[rows.0]`;
+ * `past_positions.0` int64 `[past.0]`, 0 to past − 1: as many of the positions held are kept, the others are
+ * forgotten; `lead_ids`, `lead_positions` int64 `[lead]`, and per rope r `lead_cos.r`, `lead_sin.r`
+ * `[1, lead, dimensions / 2]`; `rows`, `targets`, `attacked` `[scored]` as in the score graph, with rows counted from
+ * the first of the lead; `alpha` `[1]`.
+ *
+ * Outputs: those of the score graph but for `window_*`; `held` int64 `[1]`, the positions that were held before the run;
+ * and per layer `present_key.0.layer`, `present_value.0.layer` `[1, kvHeads, past + lead + rows, headDim]`, clean.
+ */
+export function buildSequenceGraph(source: ModelSource): Graph {
+  const { config } = source;
+  const g = new Graph();
+  const decoder = new Decoder(g, source);
+  const window = declareSequences(g, config, 1);
+  const [{ cache }] = window.sequences as readonly [SequenceBatch['sequences'][number]];
+  const lead: SequenceBatch = {
+    ids: g.input('lead_ids', 'int64', ['lead']),
+    rotary: declareRotary(g, config, 'lead', 'lead_'),
+    sequences: [{ index: 1, rows: 'lead', cache }],
+  };
+  const kept = g.input('past_positions.0', 'int64', ['past.0']);
+  const leadPositions = g.input('lead_positions', 'int64', ['lead']);
+  const positions = g.input('positions.0', 'int64', ['rows.0']);
+  const rows = g.input('rows', 'int64', ['scored']);
+  const targets = g.input('targets', 'int64', ['scored']);
+  const attacked = g.input('attacked', 'float32', ['scored']);
+  const alpha = g.input('alpha', 'float32', [1]);
+
+  const held = g.node('Shape', [cache[0]!.key], { start: 2, end: 3 }, [{ type: 'int64', shape: [1] }]);
+  g.output('held', held[0]!);
+  const before = cache.map((layer) => eachOf(layer, (x) => g.slice(x, 2, [0], 'past.0')));
+  const { past, attention } = readLead(g, config, lead, { before, kept, positions: leadPositions });
+  const read = decoder.layers(decoder.embed(lead.ids), attention);
+
+  const keys = g.op('Concat', [kept, leadPositions, positions], { axis: 0 });
+  const masks = causalMasks(g, config, positions, keys);
+  const windows = { past: [past], inner: [], masks: [masks] };
+  const forward = (embeddings: Value, attention: Attention) => {
+    const hidden = g.op('Concat', [read, decoder.layers(embeddings, attention)], { axis: 0 });
+    const logprobs = logSoftmax(g, decoder.logits(hidden, rows));
+    return { logprobs, logprob: pick(g, logprobs, targets) };
+  };
+
+  const embeddings = decoder.embed(window.ids);
+  const onPresent = (layer: number, present: KeyValue): void => {
+    const whole = joined(g, past[layer]!, present);
+    g.output(`present_key.0.${layer}`, whole.key);
+    g.output(`present_value.0.${layer}`, whole.value);
+  };
+  const clean = forward(
+    embeddings,
+    windowAttention(g, config, window, windows, (_, layer, present) => onPresent(layer, present)),
+  );
+  const probabilities = outputStatistics(g, clean.logprobs, clean.logprob, targets);
+  const [gradient] = gradients(g, [{ value: clean.logprob, seed: attacked }], [embeddings]);
+  const step = g.op('Mul', [sign(g, gradient!), alpha]);
+  const perturbed = forward(
+    g.op('Sub', [embeddings, step]),
+    windowAttention(g, config, window, windows),
+  );
+  g.output('perturbed_logprob', perturbed.logprob);
+  const growth = g.op('Sub', [g.op('Exp', [perturbed.logprobs]), probabilities]);
+  g.outputAll(findRival(g, probabilities, growth, targets));
+  return g;
+}
+
+/** Attention of the lead's rows; `past` fills layer by layer with what the window then attends to. */
+function readLead(
+  g: Graph,
+  config: ModelConfig,
+  lead: SequenceBatch,
+  { before, kept, positions }: { before: readonly KeyValue[]; kept: Value; positions: Value },
+): { readonly past: KeyValue[]; readonly attention: Attention } {
+  const past: KeyValue[] = [];
+  const keys = g.op('Concat', [kept, positions], { axis: 0 });
+  const masks = causalMasks(g, config, positions, keys);
+  const attention = windowAttention(
+    g,
+    config,
+    lead,
+    { past: [before], inner: [], masks: [masks] },
+    (_, layer, present) => {
+      past[layer] = joined(g, before[layer]!, present);
+    },
+  );
+  return { past, attention };
+}
+
+const eachOf = ({ key, value }: KeyValue, change: (x: Value) => Value): KeyValue => ({
+  key: change(key),
+  value: change(value),
+});
+
+const joined = (g: Graph, a: KeyValue, b: KeyValue): KeyValue => ({
+  key: g.op('Concat', [a.key, b.key], { axis: 2 }),
+  value: g.op('Concat', [a.value, b.value], { axis: 2 }),
+});

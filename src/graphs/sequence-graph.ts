@@ -72,10 +72,7 @@ export function buildSequenceGraph(source: ModelSource): Graph {
   const probabilities = outputStatistics(g, clean.logprobs, clean.logprob, targets);
   const [gradient] = gradients(g, [{ value: clean.logprob, seed: attacked }], [embeddings]);
   const step = g.op('Mul', [sign(g, gradient!), alpha]);
-  const perturbed = forward(
-    g.op('Sub', [embeddings, step]),
-    windowAttention(g, config, window, windows),
-  );
+  const perturbed = forward(g.op('Sub', [embeddings, step]), windowAttention(g, config, window, windows));
   g.output('perturbed_logprob', perturbed.logprob);
   const growth = g.op('Sub', [g.op('Exp', [perturbed.logprobs]), probabilities]);
   g.outputAll(findRival(g, probabilities, growth, targets));

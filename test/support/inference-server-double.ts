@@ -1,29 +1,20 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import * as ort from 'onnxruntime-node';
-import textFormat from 'protobufjs/ext/textformat.js';
+import { Server, ServerCredentials, type ServiceError, type sendUnaryData, status } from '@grpc/grpc-js';
 import { z } from 'zod';
+import { methodPath, plain, requestType, responseType } from '#src/engine/server/grpc-messages.js';
 import { ModelConfig } from '#src/engine/triton/model-config.js';
+import {
+  datatypeOf,
+  RepositoryModels,
+  RequestRefusal,
+  type TensorConfig,
+  type WireRequest,
+  type WireTensor,
+} from './repository-models.js';
 
-const tensorConfig = z.object({
-  name: z.string(),
-  data_type: z.enum(['TYPE_FP32', 'TYPE_INT64']),
-  dims: z.array(z.number()),
-});
-const configSchema = z.object({
-  name: z.string(),
-  backend: z.literal('onnxruntime'),
-  max_batch_size: z.literal(0).default(0),
-  version_policy: z.object({ specific: z.object({ versions: z.array(z.number()) }) }),
-  input: z.array(tensorConfig),
-  output: z.array(tensorConfig),
-});
-type Config = z.output<typeof configSchema>;
-type TensorConfig = z.output<typeof tensorConfig>;
-
-const requestSchema = z.object({
+const parameters = z.record(z.string(), z.unknown()).default({});
+const httpRequest = z.object({
   inputs: z.array(
     z.object({
       name: z.string(),
@@ -33,41 +24,50 @@ const requestSchema = z.object({
     }),
   ),
   outputs: z.array(z.object({ name: z.string(), parameters: z.object({ binary_data: z.literal(true) }) })),
+  parameters,
+});
+const grpcRequest = z.object({
+  model_name: z.string(),
+  inputs: z.array(z.object({ name: z.string(), shape: z.array(z.int()), datatype: z.string() })),
+  outputs: z.array(z.object({ name: z.string() })),
+  raw_input_contents: z.array(z.instanceof(Uint8Array)),
+  parameters: z.record(z.string(), z.record(z.string(), z.unknown())).default({}),
 });
 
 export type Answer = (request: IncomingMessage, response: ServerResponse, body: Buffer) => void;
 /** What a run answers, to be changed by a test. */
 export interface RunAnswer {
-  readonly header: {
-    model_name: string;
-    outputs: { name: string; shape: number[]; datatype: string; parameters: { binary_data_size: number } }[];
-  };
-  readonly tensors: Buffer[];
+  model: string;
+  outputs: WireTensor[];
 }
 
 /**
  * A double of an inference server, not a real one: the Open Inference Protocol v2 over HTTP with the binary tensor
- * extension, written from their specifications. It reads a model repository as Triton does, and really runs the graphs
- * in it with onnxruntime. It refuses what the protocol or `config.pbtxt` forbids.
+ * extension, over gRPC with raw contents, and Triton's extensions for sequences and configurations, written from their
+ * specifications. It serves a model repository ({@link RepositoryModels}), and refuses what the protocol or
+ * `config.pbtxt` forbids.
  */
 export class InferenceServerDouble {
-  /** What it does instead with the next requests for runs, one each. */
+  /** What it does instead with the next requests for runs over HTTP, one each. */
   readonly instead: Answer[] = [];
+  /** Statuses that it answers over gRPC in place of the next runs; `null` for no answer at all. */
+  readonly insteadStatus: (status | null)[] = [];
   /** Changes the answer of every run. */
   change: (answer: RunAnswer) => RunAnswer = (answer) => answer;
   /** Runs that were asked for, by model, with the bytes of their requests. */
   readonly runs: { readonly model: string; readonly bytes: number }[] = [];
   /** Whether models are ready. */
   ready = true;
-  readonly #configs: ReadonlyMap<string, Config>;
-  readonly #repository: string;
-  readonly #sessions = new Map<string, Promise<ort.InferenceSession>>();
+  /** Models that it does not have open. */
+  readonly hidden = new Set<string>();
+  readonly models: RepositoryModels;
+  #grpc: Server | null = null;
   readonly #server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       this.#answer(request, response, Buffer.concat(chunks)).catch((error: unknown) => {
-        response.writeHead(error instanceof Refusal ? error.status : 500, {
+        response.writeHead(error instanceof RequestRefusal ? error.status : 500, {
           'content-type': 'application/json',
         });
         response.end(JSON.stringify({ error: String(error) }));
@@ -76,18 +76,7 @@ export class InferenceServerDouble {
   });
 
   constructor(repository: string) {
-    this.#repository = repository;
-    const read = (model: string): [string, Config] => {
-      const text = readFileSync(join(repository, model, 'config.pbtxt'), 'utf8');
-      const message = ModelConfig.toObject(textFormat.fromText(ModelConfig, text), {
-        enums: String,
-        longs: Number,
-      });
-      const config = configSchema.parse(message);
-      if (config.name !== model) throw new Error(`${model}/config.pbtxt: name: ${config.name}`);
-      return [model, config];
-    };
-    this.#configs = new Map(readdirSync(repository).map(read));
+    this.models = new RepositoryModels(repository);
   }
 
   async listen(port = 0): Promise<string> {
@@ -95,9 +84,69 @@ export class InferenceServerDouble {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  async listenGrpc(): Promise<string> {
+    const server = new Server({ 'grpc.max_receive_message_length': -1 });
+    const methods = ['ServerLive', 'ServerReady', 'ModelReady', 'ModelMetadata', 'ModelConfig', 'ModelInfer'];
+    const service = methods.map((method) => [
+      method,
+      {
+        ...{ path: methodPath(method), requestStream: false, responseStream: false },
+        requestSerialize: (bytes: Buffer) => bytes,
+        requestDeserialize: (bytes: Buffer) => bytes,
+        responseSerialize: (bytes: Buffer) => bytes,
+        responseDeserialize: (bytes: Buffer) => bytes,
+      },
+    ]);
+    const handlers = methods.map((method) => [
+      method,
+      ({ request }: { request: Buffer }, callback: sendUnaryData<Buffer>) => {
+        this.#answerGrpc(method, request).then(
+          (answer) => {
+            if (answer === null) return;
+            const type = responseType(method);
+            callback(null, Buffer.from(type.encode(type.fromObject(answer)).finish()));
+          },
+          (error: unknown) => callback(grpcError(error)),
+        );
+      },
+    ]);
+    server.addService(Object.fromEntries(service), Object.fromEntries(handlers));
+    const port = await new Promise<number>((resolve, reject) =>
+      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+        error ? reject(error) : resolve(bound),
+      ),
+    );
+    this.#grpc = server;
+    return `grpc://127.0.0.1:${port}`;
+  }
+
   async close(): Promise<void> {
+    this.#grpc?.forceShutdown();
     this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
+    if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #config(model: string) {
+    if (this.hidden.has(model)) throw new RequestRefusal(400, `Request for unknown model: '${model}'`);
+    const config = this.models.config(model);
+    if (!this.ready) throw new RequestRefusal(503, 'model is not ready');
+    return config;
+  }
+
+  #metadata(model: string) {
+    const { name, input, output } = this.#config(model);
+    const tensor = (config: TensorConfig) => ({
+      ...{ name: config.name, datatype: datatypeOf(config), shape: config.dims },
+    });
+    return {
+      ...{ name, versions: ['1'], platform: 'onnxruntime_onnx' },
+      ...{ inputs: input.map(tensor), outputs: output.map(tensor) },
+    };
+  }
+
+  async #infer(model: string, request: WireRequest): Promise<RunAnswer> {
+    this.#config(model);
+    return this.change({ model, outputs: await this.models.infer(model, request) });
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> {
@@ -105,103 +154,96 @@ export class InferenceServerDouble {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
     };
     const path = request.url ?? '';
-    if (path === '/v2') return json({ name: 'double', version: '0', extensions: ['binary_tensor_data'] });
+    const extensions = ['binary_tensor_data', 'sequence', 'model_configuration'];
+    if (path === '/v2') return json({ name: 'double', version: '0', extensions });
     if (path === '/v2/health/live' || path === '/v2/health/ready') return json({});
-    const [, name = '', rest] = /^\/v2\/models\/([^/]+)(?:\/(ready|infer))?$/.exec(path) ?? [];
-    const config = this.#configs.get(decodeURIComponent(name));
-    if (!config) throw new Refusal(400, `Request for unknown model: '${name}' is not found`);
-    if (!this.ready) throw new Refusal(503, 'model is not ready');
+    const [, encoded = '', rest] = /^\/v2\/models\/([^/]+)(?:\/(ready|config|infer))?$/.exec(path) ?? [];
+    const model = decodeURIComponent(encoded);
+    const config = this.#config(model);
     if (rest === 'ready') return json({});
-    if (rest === undefined) {
-      const tensor = ({ name, data_type, dims }: TensorConfig) => ({
-        name,
-        datatype: data_type.slice(5),
-        shape: dims,
-      });
-      return json({
-        ...{ name: config.name, versions: ['1'], platform: 'onnxruntime_onnx' },
-        ...{ inputs: config.input.map(tensor), outputs: config.output.map(tensor) },
-      });
-    }
-    if (request.method !== 'POST') throw new Refusal(405, 'Method Not Allowed');
-    this.runs.push({ model: config.name, bytes: body.length });
+    if (rest === 'config') return json(config);
+    if (rest === undefined) return json(this.#metadata(model));
+    if (request.method !== 'POST') throw new RequestRefusal(405, 'Method Not Allowed');
+    this.runs.push({ model, bytes: body.length });
     const instead = this.instead.shift();
     if (instead) return instead(request, response, body);
-    const answer = this.change(await this.#infer(config, request, body));
-    const header = Buffer.from(JSON.stringify(answer.header));
+    const answer = await this.#infer(model, readHttp(request, body));
+    const header = Buffer.from(
+      JSON.stringify({
+        model_name: answer.model,
+        outputs: answer.outputs.map(({ bytes, ...told }) => ({
+          ...told,
+          parameters: { binary_data_size: bytes.length },
+        })),
+      }),
+    );
+    const whole = Buffer.concat([header, ...answer.outputs.map(({ bytes }) => bytes)]);
     response.writeHead(200, {
       'content-type': 'application/octet-stream',
       'inference-header-content-length': header.length,
-      'content-length': [header, ...answer.tensors].reduce((sum, { length }) => sum + length, 0),
+      'content-length': whole.length,
     });
-    response.end(Buffer.concat([header, ...answer.tensors]));
+    response.end(whole);
   }
 
-  async #infer(config: Config, { headers }: IncomingMessage, body: Buffer): Promise<RunAnswer> {
-    const headerBytes = Number(headers['inference-header-content-length']);
-    if (!Number.isInteger(headerBytes)) throw new Refusal(400, 'Inference-Header-Content-Length is missing');
-    if (Number(headers['content-length']) !== body.length)
-      throw new Refusal(400, 'Content-Length is missing');
-    const asked = requestSchema.parse(JSON.parse(body.subarray(0, headerBytes).toString()));
-    const given = new Map(asked.inputs.map((input) => [input.name, input]));
-    if (given.size !== config.input.length || asked.inputs.length !== given.size) {
-      throw new Refusal(400, `expected ${config.input.length} inputs but got ${asked.inputs.length}`);
+  async #answerGrpc(method: string, bytes: Buffer): Promise<object | null> {
+    const message = plain(requestType(method), bytes);
+    const model = String(message.name ?? '');
+    if (method === 'ServerLive') return { live: true };
+    if (method === 'ServerReady') return { ready: true };
+    if (method === 'ModelReady') return { ready: this.#config(model) !== undefined };
+    if (method === 'ModelMetadata') return this.#metadata(model);
+    if (method === 'ModelConfig') {
+      return { config: ModelConfig.encode(ModelConfig.fromObject(this.#config(model))).finish() };
     }
-    const feeds: Record<string, ort.Tensor> = {};
-    let offset = headerBytes;
-    for (const { name, shape, datatype, parameters } of asked.inputs) {
-      const input = config.input.find((one) => one.name === name);
-      if (!input) throw new Refusal(400, `unexpected inference input '${name}'`);
-      if (datatype !== input.data_type.slice(5)) throw new Refusal(400, `'${name}': data-type ${datatype}`);
-      const fits =
-        shape.length === input.dims.length && input.dims.every((dim, i) => dim === -1 || dim === shape[i]);
-      if (!fits) throw new Refusal(400, `unexpected shape for input '${name}': [${shape}]`);
-      const bytes = parameters.binary_data_size;
-      const size = shape.reduce((a, b) => a * b, datatype === 'FP32' ? 4 : 8);
-      if (bytes !== size) throw new Refusal(400, `'${name}': unexpected size ${bytes}, expecting ${size}`);
-      const { buffer } = Uint8Array.from(body.subarray(offset, offset + bytes));
-      offset += bytes;
-      feeds[name] =
-        datatype === 'FP32'
-          ? new ort.Tensor('float32', new Float32Array(buffer), shape)
-          : new ort.Tensor('int64', new BigInt64Array(buffer), shape);
+    const request = grpcRequest.parse(message);
+    this.runs.push({ model: request.model_name, bytes: bytes.length });
+    if (this.insteadStatus.length > 0) {
+      const code = this.insteadStatus.shift()!;
+      if (code === null) return null;
+      throw Object.assign(new Error('instead'), { code });
     }
-    if (offset !== body.length)
-      throw new Refusal(400, `unexpected additional input data: ${body.length - offset}`);
-    const session = await this.#session(config.name);
-    const outputs = await session.run(
-      feeds,
-      asked.outputs.map(({ name }) => name),
-    );
-    const tensors = asked.outputs.map(({ name }) => {
-      const { type, dims, data } = outputs[name]!;
-      const bytes = data as Float32Array;
-      const datatype = type === 'float32' ? 'FP32' : 'INT64';
-      const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-      const parameters = { binary_data_size: bytes.byteLength };
-      return { output: { name, shape: [...dims], datatype, parameters }, buffer };
+    const { raw_input_contents: raw } = request;
+    if (raw.length !== request.inputs.length)
+      throw new RequestRefusal(400, `expected ${request.inputs.length} raw inputs but got ${raw.length}`);
+    const answer = await this.#infer(request.model_name, {
+      inputs: request.inputs.map((input, i) => ({ ...input, bytes: Buffer.from(raw[i]!) })),
+      outputs: request.outputs.map(({ name }) => name),
+      parameters: Object.fromEntries(
+        Object.entries(request.parameters).map(([name, choice]) => [name, Object.values(choice)[0]]),
+      ),
     });
     return {
-      header: { model_name: config.name, outputs: tensors.map(({ output }) => output) },
-      tensors: tensors.map(({ buffer }) => buffer),
+      model_name: answer.model,
+      outputs: answer.outputs.map(({ bytes: _, ...told }) => told),
+      raw_output_contents: answer.outputs.map(({ bytes }) => bytes),
     };
-  }
-
-  #session(model: string): Promise<ort.InferenceSession> {
-    const known = this.#sessions.get(model);
-    if (known) return known;
-    const file = join(this.#repository, model, '1', 'model.onnx', 'model.onnx');
-    const session = ort.InferenceSession.create(file, { intraOpNumThreads: 1 });
-    this.#sessions.set(model, session);
-    return session;
   }
 }
 
-class Refusal extends Error {
-  readonly status: number;
+function readHttp({ headers }: IncomingMessage, body: Buffer): WireRequest {
+  const headerBytes = Number(headers['inference-header-content-length']);
+  if (!Number.isInteger(headerBytes))
+    throw new RequestRefusal(400, 'Inference-Header-Content-Length is missing');
+  if (Number(headers['content-length']) !== body.length)
+    throw new RequestRefusal(400, 'Content-Length is missing');
+  const asked = httpRequest.parse(JSON.parse(body.subarray(0, headerBytes).toString()));
+  let offset = headerBytes;
+  const inputs = asked.inputs.map(({ parameters: { binary_data_size }, ...told }) => {
+    const from = offset;
+    offset += binary_data_size;
+    return { ...told, bytes: body.subarray(from, offset) };
+  });
+  if (offset !== body.length)
+    throw new RequestRefusal(400, `unexpected additional input data: ${body.length - offset}`);
+  return { inputs, outputs: asked.outputs.map(({ name }) => name), parameters: asked.parameters };
+}
 
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
+function grpcError(error: unknown): Partial<ServiceError> {
+  if (error instanceof RequestRefusal) {
+    const code = error.status === 503 ? status.UNAVAILABLE : status.INVALID_ARGUMENT;
+    return { code, details: error.message };
   }
+  const code = error instanceof Error && 'code' in error ? Number(error.code) : status.INTERNAL;
+  return { code, details: String(error) };
 }

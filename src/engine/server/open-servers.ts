@@ -1,12 +1,12 @@
+import type { ModelSource } from '../../graphs/decoder.js';
 import type { GraphRunners } from '../child/graph-sessions.js';
 import type { HeldSequences } from '../child/held-sequence.js';
 import type { Runtime } from '../child/sequence-run.js';
-import type { ModelSource } from '../../graphs/decoder.js';
 import { AddressPool } from './address-pool.js';
 import { checkModel, keepsState } from './check-model.js';
 import { checkScores, scoreParts, scoreWhole, WHOLE_SCORES } from './check-scores.js';
+import { connect } from './connect.js';
 import type { ServerConnection } from './connection.js';
-import { HttpConnection } from './http-connection.js';
 import type { ScoreServers } from './score-servers.js';
 import {
   buildServedGraph,
@@ -51,7 +51,7 @@ export async function openServers(
   const signatures = new Map(
     SERVED_GRAPH_NAMES.map((graph) => [graph, signatureOf(buildServedGraph(source, graph))]),
   );
-  const addresses = urls.map((url) => new HttpConnection(url, requestMs));
+  const addresses = await Promise.all(urls.map((url) => connect(url, requestMs)));
   const sessionsOf = (infer: Infer, { stateless }: Served): ServerSessions => {
     const served = new Map(stateless ? signatures : []);
     return new ServerSessions(served, source.config.vocabSize, infer);
@@ -78,15 +78,20 @@ export async function openServers(
     const infer: Infer = (graph, run) => server.infer(servedName(model, graph), run);
     const own = { sessions: sessionsOf(infer, served), source, alpha: recorded.alpha };
     if (served.held) {
-      const places = { take: () => server, leave: () => {}, at: <R>(_: unknown, work: (at: ServerConnection) => Promise<R>) => work(server) };
+      const places = {
+        take: () => server,
+        leave: () => {},
+        at: <R>(_: unknown, work: (at: ServerConnection) => Promise<R>) => work(server),
+      };
       const scores = await scoreWhole({ ...own, held: sequencesAt(places) });
       checkScores(scores, recorded.scores.slice(0, WHOLE_SCORES));
     }
-    if (served.stateless) checkScores([...(await scoreWhole(own)), ...(await scoreParts(own))], recorded.scores);
+    if (served.stateless)
+      checkScores([...(await scoreWhole(own)), ...(await scoreParts(own))], recorded.scores);
     return served;
   };
   const reasonFor = (server: ServerConnection, error: unknown): string =>
-    `inference server ${addresses.findIndex((one) => one === server) + 1} of ${addresses.length}: ${error instanceof Error ? error.message : error}`;
+    `inference server ${addresses.indexOf(server) + 1} of ${addresses.length}: ${error instanceof Error ? error.message : error}`;
 
   const checks = await Promise.allSettled(addresses.map(check));
   const broken = new Map<ServerConnection, string>();

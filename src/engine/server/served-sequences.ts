@@ -216,7 +216,7 @@ class ServedSequence<Address extends ServerConnection> implements HeldSequence {
     const answer = await places.at(address, async (server) => {
       try {
         const tensors = await server.infer(name, { inputs, expected, sequence });
-        const held = Number(tensors['held']!.data[0]);
+        const held = Number(tensors.held!.data[0]);
         if (size !== null && held !== size) {
           throw new LostSequence(`it held ${held} positions of a sequence instead of ${size}`);
         }
@@ -237,7 +237,10 @@ const tokensOf = (
   step: Parameters<typeof readTokens>[2],
 ): PassToken[] => readTokens(result, [{ targets }], step)[0]!;
 
-function feedsOf({ ids, kept, start, end, targets, attacked, alpha }: Rows, { config, rotary }: Runtime): Feeds {
+function feedsOf(
+  { ids, kept, start, end, targets, attacked, alpha }: Rows,
+  { config, rotary }: Runtime,
+): Feeds {
   const feeds: Record<string, ort.Tensor> = {
     'past_positions.0': longs(count(0, kept), [kept]),
     rows: longs(count(end - kept - targets.length, targets.length), [targets.length]),

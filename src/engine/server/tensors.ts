@@ -45,10 +45,7 @@ export function partTensors(feeds: Feeds): Map<string, PartedTensor> {
 }
 
 /** The sizes that a run gives to the names in a graph's shapes. */
-function sizesOf(
-  inputs: readonly Value[],
-  tensors: ReadonlyMap<string, PartedTensor>,
-): Map<string, number> {
+function sizesOf(inputs: readonly Value[], tensors: ReadonlyMap<string, PartedTensor>): Map<string, number> {
   return new Map(
     inputs.flatMap(({ name, shape }) =>
       shape.flatMap((dim, axis) => {

@@ -4,6 +4,7 @@ import type { WatchedEngine } from '../models/served-model.js';
 import { type Definition, type HistogramDefinition, MODEL } from './definition.js';
 import type { Families } from './families.js';
 import type { Histogram } from './histogram.js';
+import { ScorerServerMetrics } from './scorer-servers.js';
 
 const PROCESSES = ['decode', 'score'] as const satisfies readonly Role[];
 const LABELS = { model: MODEL, process: PROCESSES } as const;
@@ -46,6 +47,7 @@ export class EngineMetrics {
   readonly #depth: Gauge<'model' | 'process'>;
   readonly #restarts: Counter<'model' | 'process'>;
   readonly #up: Gauge<'model' | 'process'>;
+  readonly #servers: ScorerServerMetrics;
 
   constructor(families: Families) {
     this.#families = families;
@@ -53,6 +55,7 @@ export class EngineMetrics {
     this.#depth = families.gauge(QUEUE_DEPTH);
     this.#restarts = families.counter(RESTARTS);
     this.#up = families.gauge(ENGINE_UP);
+    this.#servers = new ScorerServerMetrics(families);
   }
 
   /** @returns ends what the engine, which may outlive us, keeps of us */
@@ -62,6 +65,7 @@ export class EngineMetrics {
     const counted = new Map<Role, number>();
     this.#families.beforeRead(() => {
       const status = engine.status();
+      this.#servers.read(model, status.score.servers);
       for (const process of processes) {
         const { device, restarts, waiting } = status[process];
         const labels = { model, process };

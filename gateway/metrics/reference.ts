@@ -7,6 +7,7 @@ import * as http from './http.js';
 import * as policy from './policy.js';
 import * as build from './process.js';
 import * as redis from './redis.js';
+import * as servers from './scorer-servers.js';
 import * as telemetry from './telemetry.js';
 import * as upstream from './upstream.js';
 
@@ -45,6 +46,14 @@ export const METRICS: Readonly<Record<string, readonly (Definition | HistogramDe
   ],
   Policies: [policy.POLICY_REQUESTS],
   Engine: [engine.PASS_DURATION, engine.QUEUE_DEPTH, engine.RESTARTS, engine.ENGINE_UP],
+  'Inference servers that score': [
+    servers.SERVER_UP,
+    servers.SERVER_SEQUENCES,
+    servers.SERVER_RUNS,
+    servers.SERVER_FAILURES,
+    servers.SERVER_SECONDS,
+    servers.SEQUENCES_LOST,
+  ],
   Upstreams: [upstream.UPSTREAM_ERRORS, upstream.UPSTREAM_UP, upstream.SCORER_MISMATCHES],
   'HTTP and connections': [
     http.REQUEST_DURATION,

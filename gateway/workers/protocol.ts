@@ -16,7 +16,9 @@ export interface ProcessName {
   readonly role: Role;
 }
 
-export type EngineState = Readonly<Record<Role, Pick<ProcessStatus, 'pid' | 'device' | 'restarts'>>>;
+export type EngineState = Readonly<
+  Record<Role, Pick<ProcessStatus, 'pid' | 'device' | 'restarts' | 'servers'>>
+>;
 
 export interface OpenWorker {
   readonly id: number;

@@ -3,6 +3,7 @@ import { EngineError, type EngineErrorCode } from '../../src/engine/errors.js';
 import type { EngineHost } from '../../src/engine/host.js';
 import type { ProcessLink, StreamHandle, StreamListener } from '../../src/engine/process.js';
 import type { FromDecode, FromScore, ToDecode, ToScore } from '../../src/engine/protocol.js';
+import type { ServerStatus } from '../../src/engine/server/score-servers.js';
 import type { Channel } from './channel.js';
 import type { EngineState, PrimarySide, ProcessName } from './protocol.js';
 
@@ -77,6 +78,7 @@ class RemoteProcess<Out extends ToDecode | ToScore, In extends From> implements 
   pid: number | undefined;
   device: Place | undefined;
   restarts = 0;
+  servers: readonly ServerStatus[] = [];
 
   constructor(name: ProcessName, primary: Primary, streams: Streams) {
     this.#name = name;
@@ -88,10 +90,11 @@ class RemoteProcess<Out extends ToDecode | ToScore, In extends From> implements 
     return [...this.#own].filter((listener) => listener.waits()).length;
   }
 
-  changed({ pid, device, restarts }: EngineState['decode']): void {
+  changed({ pid, device, restarts, servers }: EngineState['decode']): void {
     this.pid = pid;
     this.device = device;
     this.restarts = restarts;
+    this.servers = servers;
   }
 
   /** The primary process starts it before there are workers, and again after a crash. */

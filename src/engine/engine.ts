@@ -270,8 +270,8 @@ export class Engine {
 
   /** Of each process: while it runs its id and the device that it computes on, and what waits for it. */
   status() {
-    const of = ({ pid, restarts, device, waiting }: ProcessStatus, precision: Precision) => ({
-      ...{ pid, restarts, device, precision, waiting },
+    const of = ({ pid, restarts, device, waiting, servers }: ProcessStatus, precision: Precision) => ({
+      ...{ pid, restarts, device, precision, waiting, servers },
     });
     const { decode, score } = this.host;
     return { streams: this.#streams, decode: of(decode, this.#precision), score: of(score, 'fp32') };

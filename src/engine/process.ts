@@ -5,6 +5,7 @@ import { type ChildEnd, ChildLink } from './child-link.js';
 import { debug } from './debug.js';
 import { adviceFor, environmentOf, type Place } from './device.js';
 import { EngineError } from './errors.js';
+import type { ServerStatus } from './server/score-servers.js';
 
 const ENTRY = fileURLToPath(new URL(`./child/main${extname(import.meta.url)}`, import.meta.url));
 
@@ -23,6 +24,7 @@ interface FromChild {
   readonly stream?: number;
   readonly message?: string;
   readonly device?: Place;
+  readonly servers?: readonly ServerStatus[];
 }
 
 export interface ProcessStatus {
@@ -34,6 +36,8 @@ export interface ProcessStatus {
   readonly device: Place | undefined;
   /** Streams that wait for a message of it. */
   readonly waiting: number;
+  /** The inference servers that it uses. */
+  readonly servers: readonly ServerStatus[];
 }
 
 /** An engine process that died or stalled, or that could not be started. */
@@ -97,6 +101,7 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
   #started: Promise<void> | null = null;
   #link: ChildLink<In> | null = null;
   #device: Place | undefined;
+  #servers: readonly ServerStatus[] = [];
   #retry: NodeJS.Timeout | undefined;
   /** Restarts that have failed since the last that did not. */
   #failures = 0;
@@ -130,6 +135,10 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
 
   get device(): Place | undefined {
     return this.#device;
+  }
+
+  get servers(): readonly ServerStatus[] {
+    return this.#servers;
   }
 
   get waiting(): number {
@@ -222,6 +231,9 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
             this.#failures = 0;
             this.#onChange();
             resolve(null);
+          } else if (message.type === 'servers') {
+            this.#servers = message.servers ?? [];
+            this.#onChange();
           } else if (message.type === 'server_lost') this.#lose('server_lost', message.message ?? '');
           else if (message.type === 'unavailable') unavailable = `: ${message.message}${adviceFor(device)}`;
           else if (message.stream !== undefined) this.#listeners.get(message.stream)?.receive(message);

@@ -2,7 +2,7 @@ import type { ModelSource } from '../graphs/decoder.js';
 import type { TokurSettings } from '../numerics/tokur-noise.js';
 import type { Place } from './device.js';
 import type { Sampling, TokenLogprob } from './sampler.js';
-import type { ScoreServers } from './server/score-servers.js';
+import type { ScoreServers, ServerStatus } from './server/score-servers.js';
 
 /** Messages between the parent and an engine process. Logits never cross. */
 
@@ -71,7 +71,9 @@ type OfProcess =
   | { readonly type: 'ready'; readonly device: Place }
   | { readonly type: 'unavailable'; readonly message: string }
   /** It goes on without one of the servers that it uses. */
-  | { readonly type: 'server_lost'; readonly message: string };
+  | { readonly type: 'server_lost'; readonly message: string }
+  /** What the inference servers did, after a change. */
+  | { readonly type: 'servers'; readonly servers: readonly ServerStatus[] };
 
 /** A token that was drawn, or given to the model. */
 export interface SampledToken {

@@ -147,6 +147,7 @@ describe('a gateway in an Express application', () => {
       precision: 'fp32',
       restarts: 0,
       waiting: 0,
+      servers: [],
     } as const;
     const engine = {
       onPass: (listener: (ms: number) => void) => {

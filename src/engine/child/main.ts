@@ -1,6 +1,7 @@
 import { openIntegerWeights } from '../integer-weights.js';
 import type { FromDecode, FromScore, OpenMessage, ToDecode, ToScore } from '../protocol.js';
 import { openServers } from '../server/open-servers.js';
+import type { ServerStatus } from '../server/score-servers.js';
 import { DecodeWorker } from './decode-worker.js';
 import { Sessions } from './graph-sessions.js';
 import { probeDecode, probeScore } from './probe.js';
@@ -81,11 +82,28 @@ async function openGraphs({
 }: OpenMessage): Promise<Pick<ScoreWorkerOptions, 'sessions' | 'held' | 'concurrency'>> {
   if (servers) {
     const runtime = runtimeOf({ source, threads, device });
-    return openServers({ source, runtime }, servers, (message) => send({ type: 'server_lost', message }));
+    const lost = (message: string): void => send({ type: 'server_lost', message });
+    const { status, ...opened } = await openServers({ source, runtime }, servers, lost);
+    reportServers(status);
+    return opened;
   }
   if (device === 'inference-server') throw new Error('no inference server is configured');
   const sessions = new Sessions(source, { threads, device });
   await sessions.get({ kind: 'score', sequences: 1, form: 'perturb' });
   if (device !== 'cpu') await probeScore({ sessions, source, threads, contextLength });
   return { sessions };
+}
+
+const REPORT_MS = 1000;
+
+function reportServers(status: () => readonly ServerStatus[]): void {
+  let told = '';
+  const tell = (): void => {
+    const servers = status();
+    const now = JSON.stringify(servers);
+    if (now !== told) send({ type: 'servers', servers });
+    told = now;
+  };
+  tell();
+  setInterval(tell, REPORT_MS).unref();
 }

@@ -1,3 +1,4 @@
+import type { ServerStatus } from './score-servers.js';
 import type { Places } from './served-sequences.js';
 import { LostSequence, ServerFault } from './server-fault.js';
 
@@ -8,6 +9,8 @@ const CHECK_MS = 5000;
 const MAX_CHECK_MS = 60_000;
 
 export interface PoolOptions<Address> {
+  /** Milliseconds since any fixed moment. */
+  readonly now?: () => number;
   /** Whether an address can be used again. */
   readonly check: (address: Address) => Promise<void>;
   /** Told when an address is not used any more. */
@@ -19,6 +22,10 @@ interface Entry<Address> {
   busy: number;
   /** That stay there. */
   sequences: number;
+  runs: number;
+  failures: number;
+  milliseconds: number;
+  lostSequences: number;
   /** In a row. */
   faults: number;
   /** Its circuit is open: it is asked nothing until a check succeeds. */
@@ -32,6 +39,7 @@ interface Entry<Address> {
 export class AddressPool<Address> implements Places<Address> {
   readonly #entries: readonly Entry<Address>[];
   readonly #options: PoolOptions<Address>;
+  readonly #now: () => number;
 
   /** @param broken those that are not to be used before a check succeeds */
   constructor(
@@ -40,7 +48,9 @@ export class AddressPool<Address> implements Places<Address> {
     broken: ReadonlySet<Address> = new Set(),
   ) {
     this.#options = options;
-    this.#entries = addresses.map((address) => ({ address, busy: 0, sequences: 0, faults: 0, open: false }));
+    this.#now = options.now ?? (() => performance.now());
+    const none = { busy: 0, sequences: 0, runs: 0, failures: 0, milliseconds: 0, lostSequences: 0 };
+    this.#entries = addresses.map((address) => ({ address, ...none, faults: 0, open: false }));
     for (const entry of this.#entries) if (broken.has(entry.address)) this.#open(entry);
   }
 
@@ -62,8 +72,17 @@ export class AddressPool<Address> implements Places<Address> {
     return entry.address;
   }
 
-  leave(address: Address): void {
-    this.#of(address).sequences -= 1;
+  leave(address: Address, lost = false): void {
+    const entry = this.#of(address);
+    entry.sequences -= 1;
+    if (lost) entry.lostSequences += 1;
+  }
+
+  /** Of each address, in order. */
+  status(): Omit<ServerStatus, 'address'>[] {
+    return this.#entries.map(({ open, runs, failures, milliseconds, sequences, lostSequences }) => ({
+      ...{ up: !open, runs, failures, seconds: milliseconds / 1000, sequences, lostSequences },
+    }));
   }
 
   async at<Result>(address: Address, work: (address: Address) => Promise<Result>): Promise<Result> {
@@ -92,15 +111,19 @@ export class AddressPool<Address> implements Places<Address> {
 
   async #ask<Result>(entry: Entry<Address>, work: (address: Address) => Promise<Result>): Promise<Result> {
     entry.busy += 1;
+    entry.runs += 1;
+    const start = this.#now();
     try {
       const result = await work(entry.address);
       entry.faults = 0;
       return result;
     } catch (error) {
+      entry.failures += 1;
       // That a server lost a sequence does not tell whether it works.
       if (error instanceof ServerFault && !(error instanceof LostSequence)) this.#failed(entry, error);
       throw error;
     } finally {
+      entry.milliseconds += this.#now() - start;
       entry.busy -= 1;
     }
   }

@@ -7,7 +7,7 @@ import { checkModel, keepsState } from './check-model.js';
 import { checkScores, scoreParts, scoreWhole, WHOLE_SCORES } from './check-scores.js';
 import { connect } from './connect.js';
 import type { ServerConnection } from './connection.js';
-import type { ScoreServers } from './score-servers.js';
+import type { ScoreServers, ServerStatus } from './score-servers.js';
 import {
   buildServedGraph,
   SERVED_GRAPH_NAMES,
@@ -27,6 +27,7 @@ export interface OpenServers {
   /** Where the servers hold keys and values. */
   readonly held: HeldSequences | undefined;
   readonly concurrency: number;
+  readonly status: () => ServerStatus[];
 }
 
 /** Which models of the export a server has. */
@@ -125,5 +126,6 @@ export async function openServers(
     sessions: sessionsOf(infer, used),
     held: used.held ? sequencesAt(pool) : undefined,
     concurrency: RUNS_PER_ADDRESS * addresses.length,
+    status: () => pool.status().map((status, i) => ({ address: urls[i]!, ...status })),
   };
 }

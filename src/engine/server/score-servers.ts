@@ -33,6 +33,22 @@ export interface ScoreServers {
   readonly requestMs: number;
 }
 
+/** What one address did since the score process began. */
+export interface ServerStatus {
+  readonly address: string;
+  /** Whether it is asked: its circuit is closed. */
+  readonly up: boolean;
+  readonly runs: number;
+  /** Runs without a usable answer. */
+  readonly failures: number;
+  /** Of all runs, until their answer or failure. */
+  readonly seconds: number;
+  /** Sequences that it holds. */
+  readonly sequences: number;
+  /** Sequences that it failed, or did not hold any more: their text was read again. */
+  readonly lostSequences: number;
+}
+
 /** The file's name beside the weights of a model. */
 export const SERVER_SCORES_FILE = 'server-scores.json';
 

@@ -17,7 +17,8 @@ import { checkIds, expectedTensors, partTensors } from './tensors.js';
 export interface Places<Address> {
   /** @param avoid is only taken if there is no other. @throws ServerFault if none can be used */
   take(avoid?: Address): Address;
-  leave(address: Address): void;
+  /** @param lost whether the server failed the sequence, or did not hold it any more */
+  leave(address: Address, lost: boolean): void;
   /** @throws ServerFault */
   at<Result>(address: Address, work: (address: Address) => Promise<Result>): Promise<Result>;
 }
@@ -28,8 +29,6 @@ export interface ServedModel<Address> {
   readonly name: string;
   readonly signature: Signature;
   readonly runtime: Runtime;
-  /** Told of a server that failed a sequence, whose text is then read again from its beginning. */
-  readonly lost?: (address: Address) => void;
 }
 
 /** What a server holds of a text. */
@@ -121,7 +120,7 @@ class ServedSequence<Address extends ServerConnection> implements HeldSequence {
     const last = { ids: [0], kept: 0, start: 0, end: 1, ...UNSCORED };
     this.#send(held, last, true)
       .catch((error: unknown) => debug('sequence %s could not be ended: %s', held.id, error))
-      .finally(() => this.#model.places.leave(held.address));
+      .finally(() => this.#model.places.leave(held.address, false));
   }
 
   *#twice<Result>(work: () => Runs<Result>): Runs<Result> {
@@ -184,7 +183,7 @@ class ServedSequence<Address extends ServerConnection> implements HeldSequence {
   }
 
   async #run(rows: Rows): Promise<RunResult> {
-    const { places, lost } = this.#model;
+    const { places } = this.#model;
     this.#busy = true;
     try {
       this.#held ??= { address: places.take(this.#avoid), id: randomUUID(), size: null, clean: 0 };
@@ -198,8 +197,7 @@ class ServedSequence<Address extends ServerConnection> implements HeldSequence {
         // What does not hold the sequence any more may hold it again.
         this.#avoid = error instanceof LostSequence ? undefined : held.address;
         this.#held = null;
-        places.leave(held.address);
-        lost?.(held.address);
+        places.leave(held.address, true);
       }
       throw error;
     } finally {

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
-import { buildServedGraph, SERVED_GRAPH_NAMES, servedGraphOf } from '#src/engine/server/served-graphs.js';
+import {
+  buildServedGraph,
+  SERVED_GRAPH_NAMES,
+  servedGraphOf,
+  signatureOf,
+} from '#src/engine/server/served-graphs.js';
 import { operatorSpec } from '#src/onnx/operators.js';
 import { CHECKPOINTS, checkpointFolder } from '../../support/golden.js';
 
@@ -61,16 +66,21 @@ describe('graphs for inference servers', () => {
   it.each(CHECKPOINTS)('of %s take and give tensors that the protocol can carry', async (name) => {
     const checkpoint = await openCheckpoint(checkpointFolder(name));
     for (const graph of SERVED_GRAPH_NAMES) {
-      const { inputs, outputs } = buildServedGraph(checkpoint, graph);
-      for (const { type, shape } of [...inputs, ...outputs.map(({ value }) => value)]) {
+      const { inputs, outputs, states } = signatureOf(buildServedGraph(checkpoint, graph));
+      for (const { type, shape } of [...inputs, ...outputs]) {
         expect(['float32', 'int64']).toContain(type);
         expect(shape.length).toBeGreaterThan(0); // Triton refuses `dims: []`
       }
       const sizes = new Set(inputs.flatMap(({ shape }) => shape));
-      for (const { value } of outputs)
-        for (const dim of value.shape) {
-          if (typeof dim === 'string') expect(sizes).toContain(dim); // a client knows what to expect
-        }
+      for (const dim of outputs.flatMap(({ shape }) => shape)) {
+        if (typeof dim === 'string') expect(sizes).toContain(dim); // a client knows what to expect
+      }
+      expect(states).toHaveLength(graph === 'sequence' ? 2 * checkpoint.config.layers : 0);
+      for (const { input, output } of states) {
+        expect(output.type).toBe(input.type);
+        // What varies is the number of positions alone.
+        expect(output.shape.with(2, input.shape[2]!)).toEqual(input.shape);
+      }
     }
   });
 

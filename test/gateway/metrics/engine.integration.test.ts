@@ -2,13 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { Models } from '#gateway/index.js';
 import { Metrics } from '#gateway/metrics/metrics.js';
 import type { WatchedEngine } from '#gateway/models/served-model.js';
+import type { ServerStatus } from '#src/engine/server/score-servers.js';
 import { Scrape } from '../../support/metrics.js';
 
 type Status = ReturnType<WatchedEngine['engine']['status']>;
 
 /** An engine of which only the score side is used. */
 function watch() {
-  const state = { up: true, restarts: 0, waiting: 0 };
+  const state = { up: true, restarts: 0, waiting: 0, servers: [] as ServerStatus[] };
   let tell: (ms: number) => void = () => {};
   const engine: WatchedEngine['engine'] = {
     onPass: (listener) => {
@@ -18,7 +19,7 @@ function watch() {
       };
     },
     status: (): Status => {
-      const { up, restarts, waiting } = state;
+      const { up, restarts, waiting, servers } = state;
       const score = up ? { pid: 7, device: 'cpu' as const } : { pid: 7, device: undefined };
       const decode = {
         pid: undefined,
@@ -26,8 +27,9 @@ function watch() {
         precision: 'fp32',
         restarts: 9,
         waiting: 9,
+        servers: [],
       } as const;
-      return { streams: 0, decode, score: { ...decode, ...score, restarts, waiting } };
+      return { streams: 0, decode, score: { ...decode, ...score, restarts, waiting, servers } };
     },
   };
   const metrics = new Metrics();
@@ -76,5 +78,23 @@ describe('the engine of a model', () => {
     stop();
     passed(70);
     expect((await read()).sum('flinch_score_pass_duration_seconds_count')).toBe(1);
+  });
+
+  it('says of each inference server what it did, also after the score process began again', async () => {
+    const { state, read } = watch();
+    const of = { sequences: 2, lostSequences: 1, seconds: 3.5 };
+    const a = { address: 'http://a:8000', up: true, runs: 10, failures: 1, ...of };
+    const b = { address: 'grpc://b:8001', up: false, runs: 4, failures: 4, ...of };
+    state.servers = [a, b];
+    await read();
+    state.servers = [{ ...a, runs: 2, failures: 0, seconds: 0.5 }, b];
+    const scrape = await read();
+    const sum = (name: string, address: string) =>
+      scrape.sum(`flinch_scorer_server_${name}`, { model: 'm', address });
+    expect([sum('up', a.address), sum('up', b.address)]).toEqual([1, 0]);
+    expect([sum('runs_total', a.address), sum('runs_total', b.address)]).toEqual([12, 4]);
+    expect([sum('failures_total', a.address), sum('failures_total', b.address)]).toEqual([1, 4]);
+    expect(sum('run_seconds_total', a.address)).toBe(4);
+    expect([sum('sequences', a.address), sum('sequences_lost_total', a.address)]).toEqual([2, 1]);
   });
 });

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { clusterCommand } from './cluster-command.js';
 import { lagCommand } from './lag-command.js';
 import { proxyCommand } from './proxy-command.js';
 import { soakCommand } from './soak-command.js';
@@ -7,9 +8,10 @@ import { soakCommand } from './soak-command.js';
 export function gatewayCommand(): Command {
   return new Command('gateway')
     .description(
-      'Measure the overhead of the gateway as a proxy, with a slow scorer, and under sustained load.',
+      'Measure gateways: overhead as a proxy, with a slow scorer, under sustained load, several of them.',
     )
     .addCommand(proxyCommand())
     .addCommand(lagCommand())
-    .addCommand(soakCommand());
+    .addCommand(soakCommand())
+    .addCommand(clusterCommand());
 }

@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { pino } from 'pino';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Models, startGateway } from '#gateway/index.js';
 import { flinch, useFolder } from '../../support/cli.js';
+import { ScriptedModel } from '../../support/scripted-model.js';
 
 const { path } = useFolder();
 
@@ -59,5 +62,43 @@ describe('flinch bench gateway', () => {
     expect(samples.length).toBeGreaterThan(2);
     expect(memory.after).toBeGreaterThan(1e6);
     expect(counts.events).toBeGreaterThan(70);
+  });
+
+  it('loads gateways that are there, cuts streams, and says what failed', async () => {
+    const start = async (): Promise<string> => {
+      const models = new Models([new ScriptedModel({ pauseMs: 2 })]);
+      const gateway = await startGateway({
+        models,
+        config: { listen: { port: 0 } },
+        logger: pino({ level: 'silent' }),
+      });
+      onTestFinished(() => gateway.close());
+      return gateway.url;
+    };
+    const [a, b] = [await start(), await start()];
+    const output = path('cluster.json');
+    const load = [
+      '--streams',
+      '2',
+      '--seconds',
+      '1',
+      '--max-tokens',
+      '30',
+      '--cut',
+      '0.5',
+      '--output',
+      output,
+    ];
+    const { code, stdout, stderr } = await flinch(['bench', 'gateway', 'cluster', '--url', a, ...load]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('lost or doubled');
+    const { results } = JSON.parse(readFileSync(output, 'utf8'));
+    expect(results).toMatchObject([{ failed: {}, misplaced: 0 }]);
+    expect(results[0].finished).toBeGreaterThan(2);
+    expect(results[0].resumes).toBeGreaterThan(0);
+    // These two share no state: what is cut cannot go on at the other.
+    const apart = await flinch(['bench', 'gateway', 'cluster', '--url', `${a},${b}`, ...load]);
+    expect(apart.code).toBe(1);
+    expect(apart.stdout).toMatch(/\d+ not_recovered/);
   });
 });

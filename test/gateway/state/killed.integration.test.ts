@@ -17,6 +17,9 @@ const STREAMS = 5 * RUNS;
 /** More than any test waits for. */
 const WORDS = Array.from({ length: 5000 }, (_, i) => ` ${i}`);
 
+/** A slow machine takes minutes to read 50 streams twice: nothing may expire before. */
+const streams = { resume_s: 60 * RUNS };
+
 const ofType = (type: string) => (event: SocketEvent) => event.type === type;
 
 describe.skipIf(!hasRedis)('a gateway that is killed under its streams (skipped without Redis)', () => {
@@ -29,7 +32,7 @@ describe.skipIf(!hasRedis)('a gateway that is killed under its streams (skipped 
     running.upstream = await startScriptedUpstream(vllmDouble({ answer: WORDS, pace }));
     running.other = await startGateway({
       models: new Models([new ScriptedModel()]),
-      config: { listen: { port: 0 }, state: { url: redis.server.url } },
+      config: { listen: { port: 0 }, streams, state: { url: redis.server.url } },
     });
     await serve();
   });
@@ -42,7 +45,7 @@ describe.skipIf(!hasRedis)('a gateway that is killed under its streams (skipped 
   async function serve(): Promise<void> {
     const upstreams = [{ url: running.upstream!.url }];
     const models = { reasoner: { upstreams, max_streams: STREAMS } };
-    const config = { models, access: { generations: STREAMS }, state: { url: redis.server.url } };
+    const config = { models, streams, access: { generations: STREAMS }, state: { url: redis.server.url } };
     const file = folder.write('flinch.json', JSON.stringify(config));
     running.serving = await Serving.start(['--config', file]);
     const { url } = running.serving;

@@ -1,6 +1,8 @@
 """Serves a model repository of `flinch export triton` with KServe's SDK and Python's onnxruntime.
 
-python inference_server.py REPOSITORY PORT
+python inference_server.py REPOSITORY HTTP_PORT GRPC_PORT
+
+Models with sequences are left out: the SDK has none.
 """
 
 import sys
@@ -47,6 +49,7 @@ class Graph(kserve.Model):
 
 
 if __name__ == "__main__":
-    repository, port = Path(sys.argv[1]), int(sys.argv[2])
-    models = [Graph(folder) for folder in sorted(repository.iterdir())]
-    kserve.ModelServer(http_port=port, enable_grpc=False, workers=1).start(models)
+    repository, http_port, grpc_port = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    folders = [f for f in sorted(repository.iterdir()) if "sequence_batching" not in (f / "config.pbtxt").read_text()]
+    models = [Graph(folder) for folder in folders]
+    kserve.ModelServer(http_port=http_port, grpc_port=grpc_port, workers=1).start(models)

@@ -19,6 +19,7 @@ const MODULES: Readonly<Record<string, string>> = {
   PodDisruptionBudget: 'policy/v1',
   Secret: 'core/v1',
   Service: 'core/v1',
+  StatefulSet: 'apps/v1',
 };
 /** The core group has no name; others are called by one that may end in a domain. */
 export const apiVersionOf = (kind: string): string =>

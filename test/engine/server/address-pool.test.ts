@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AddressPool } from '#src/engine/server/address-pool.js';
-import { ServerFault } from '#src/engine/server/server-fault.js';
+import { LostSequence, ServerFault } from '#src/engine/server/server-fault.js';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -83,5 +83,32 @@ describe('AddressPool', () => {
       expect(await failing).toBe('a');
     }
     expect(lost).toEqual([]);
+  });
+
+  it('spreads sequences, asks them where they are, and gives them up with their address', async () => {
+    const { own, down, lost } = pool(['a', 'b']);
+    const [first, second] = [own.take(), own.take()];
+    expect([first, second].toSorted()).toEqual(['a', 'b']);
+    own.leave(second, false);
+    expect(own.take(second)).toBe(first);
+    expect(await own.at(first, async (address) => address)).toBe(first);
+    down.add(first);
+    const fail = () => own.at(first, () => Promise.reject(new ServerFault('down')));
+    for (let i = 0; i < 3; i += 1) await expect(fail()).rejects.toThrow('down');
+    expect(lost).toEqual([first]);
+    await expect(fail()).rejects.toThrow('cannot be reached');
+    expect(own.take()).toBe(second);
+    own.leave(first, true);
+    expect(own.status()[first === 'a' ? 0 : 1]).toMatchObject({
+      ...{ up: false, runs: 4, failures: 3, sequences: 1, lostSequences: 1 },
+    });
+  });
+
+  it('does not count that a server lost a sequence as a fault of it', async () => {
+    const { own, lost } = pool(['a']);
+    for (let i = 0; i < 5; i += 1)
+      await expect(own.at('a', () => Promise.reject(new LostSequence('gone')))).rejects.toThrow('gone');
+    expect(lost).toEqual([]);
+    expect(await own.at('a', async () => 'there')).toBe('there');
   });
 });

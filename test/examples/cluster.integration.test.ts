@@ -1,112 +1,88 @@
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { parse, parseAllDocuments } from 'yaml';
+import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { configSchema } from '#gateway/config/config.js';
-import { type AnyObject, anyObject, apiVersionOf, misfits } from '../support/kubernetes-types.js';
+import { mergeCommand } from '#bench/run/merge-command.js';
+import { runCommand } from '#bench/run/run-command.js';
+import { anyObject, apiVersionOf, misfits, temporary } from '../support/kubernetes-types.js';
 
-const FOLDER = fileURLToPath(new URL('../../examples/cluster/', import.meta.url));
+const FOLDER = fileURLToPath(new URL('../../examples/cluster', import.meta.url));
 const read = (name: string): string => readFileSync(join(FOLDER, name), 'utf8');
-const objectsOf = (name: string): AnyObject[] =>
-  parseAllDocuments(read(name)).map((document) => anyObject.parse(document.toJS()));
 
-const kustomization = z
-  .object({
-    resources: z.tuple([z.literal('../kubernetes')], z.string()),
-    configMapGenerator: z.tuple([z.object({ name: z.literal('flinch'), behavior: z.literal('replace') })]),
-    patches: z.array(z.object({ path: z.string() })),
-  })
-  .parse(parse(read('kustomization.yaml')));
-const [, ...own] = kustomization.resources;
-const objects = own.flatMap(objectsOf);
-const patches = kustomization.patches.flatMap(({ path }) => objectsOf(path));
-const named = (kind: string, name: string) =>
-  objects.find((object) => object.kind === kind && Object(object.metadata).name === name);
+const objects = readdirSync(FOLDER)
+  .filter((name) => name.endsWith('.yaml'))
+  .flatMap((name) => parseAllDocuments(read(name)).map((document) => anyObject.parse(document.toJS())));
 
-const config = configSchema.parse(parse(read('flinch.yaml')));
+/** Flags of `flinch bench run` and `flinch bench merge`. */
+const flags = new Set(
+  [runCommand(), mergeCommand()].flatMap(({ options }) => options.map(({ long }) => long)),
+);
 
-describe('the manifests of a cluster', () => {
-  it('are objects of their kinds, without a field that is none', () => {
-    expect(objects).toHaveLength(11);
-    for (const { apiVersion, kind } of [...objects, ...patches]) expect(apiVersion).toBe(apiVersionOf(kind));
-    const [service, deployment] = patches;
-    const { spec } = deployment!;
-    // The base has the selector.
-    const whole = { ...deployment!, spec: { selector: {}, ...Object(spec) } };
-    expect(misfits([...objects, whole])).toBe('');
-    // `null` takes a field away.
-    expect(service).toMatchObject({ kind: 'Service', spec: { sessionAffinityConfig: null } });
+const unknownFlags = (text: string): string[] =>
+  [...text.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)].map(([flag]) => flag).filter((flag) => !flags.has(flag));
+
+describe('the stages of the benchmark on a cluster', () => {
+  it('are objects of Kubernetes, without a field that is none', () => {
+    const kinds = objects.map(({ kind }) => kind).sort();
+    expect(kinds).toEqual(['ConfigMap', 'Job', 'Job', 'Job', 'PersistentVolumeClaim']);
+    for (const { apiVersion, kind } of objects) expect(apiVersion).toBe(apiVersionOf(kind));
+    expect(misfits(objects)).toBe('');
   });
 
-  it('name every scorer that the autoscaler may start, at a port that it has', () => {
-    const set = z
-      .object({
-        metadata: z.object({ name: z.string() }),
-        spec: z.object({ serviceName: z.string(), replicas: z.never().optional() }),
-      })
-      .parse(named('StatefulSet', 'triton'));
-    const scaler = z
-      .object({ spec: z.object({ maxReplicas: z.number(), metrics: z.unknown() }) })
-      .parse(named('HorizontalPodAutoscaler', 'triton'));
-    const addresses = Array.from(
-      { length: scaler.spec.maxReplicas },
-      (_, i) => `grpc://${set.metadata.name}-${i}.${set.spec.serviceName}:8001`,
-    );
-    expect(config.models?.qwen).toMatchObject({ scorer_url: addresses, scorer_model: 'qwen' });
-    expect(named('Service', set.spec.serviceName)).toMatchObject({
-      spec: { clusterIP: 'None', ports: [{ name: 'grpc', port: 8001 }] },
+  it('have options that there are, and as many shards as pods', () => {
+    const job = z.looseObject({
+      spec: z.looseObject({
+        completions: z.int().optional(),
+        template: z.looseObject({
+          spec: z.looseObject({ containers: z.array(z.looseObject({ args: z.array(z.string()) })) }),
+        }),
+      }),
     });
-    const metric = parse(read('prometheus-adapter.yaml')).rules.custom[0].name.as;
-    expect(scaler.spec.metrics).toMatchObject([{ pods: { metric: { name: metric } } }]);
-  });
-
-  it('load the model with sequences, and have the gateway ask vLLM for its checkpoint', () => {
-    expect(named('StatefulSet', 'triton')).toMatchObject({
-      spec: {
-        template: {
-          spec: { containers: [{ args: expect.arrayContaining(['--load-model=qwen_sequence']) }] },
-        },
-      },
-    });
-    expect(named('Deployment', 'vllm')).toMatchObject({
-      spec: {
-        template: {
-          spec: {
-            containers: [
-              {
-                args: expect.arrayContaining([
-                  '--model=/models/Qwen2.5-7B-Instruct',
-                  '--served-model-name=Qwen/Qwen2.5-7B-Instruct',
-                ]),
-              },
-            ],
-          },
-        },
-      },
-    });
-    expect(config.models?.qwen).toMatchObject({
-      scorer: '/models/Qwen2.5-7B-Instruct',
-      upstreams: [{ url: 'http://vllm:8000/v1', model: 'Qwen/Qwen2.5-7B-Instruct' }],
-    });
-  });
-
-  it('let nobody but gateways reach what asks for no key, and give them time to drain', () => {
-    const gateways = { podSelector: { matchLabels: { 'app.kubernetes.io/name': 'flinch' } } };
-    for (const name of ['redis', 'triton', 'vllm']) {
-      expect(named('NetworkPolicy', name)).toMatchObject({
-        spec: {
-          policyTypes: ['Ingress'],
-          ingress: expect.arrayContaining([expect.objectContaining({ from: [gateways] })]),
-        },
-      });
+    const jobs = objects.filter(({ kind }) => kind === 'Job').map((object) => job.parse(object));
+    for (const { spec } of jobs) {
+      const text = spec.template.spec.containers.flatMap(({ args }) => args).join(' ');
+      expect(unknownFlags(text)).toEqual([]);
+      const [, of] = /--shard \S.*?\/(\d+)/.exec(text) ?? [];
+      expect(of === undefined ? undefined : Number(of)).toBe(spec.completions);
     }
-    expect(patches.find(({ kind }) => kind === 'Deployment')).toMatchObject({
-      spec: { template: { spec: { terminationGracePeriodSeconds: 5 + config.shutdown.drain_s + 10 } } },
-    });
-    expect(patches.find(({ kind }) => kind === 'Service')).toMatchObject({
-      spec: { sessionAffinity: 'None' },
-    });
+    const settings = z.object({ data: z.object({ RUN: z.string() }) });
+    const { data } = settings.parse(objects.find(({ kind }) => kind === 'ConfigMap'));
+    expect(unknownFlags(data.RUN)).toEqual([]);
+  });
+
+  it('wait for each other in Slurm', () => {
+    const folder = temporary();
+    const log = join(folder, 'log');
+    // A double of sbatch (slurm.schedmd.com/sbatch.html): with --parsable it prints the number of the job.
+    writeFileSync(
+      join(folder, 'sbatch'),
+      `#!/bin/sh\nprintf '%s|' "$@" >> ${log}; echo >> ${log}; wc -l < ${log}\n`,
+    );
+    chmodSync(join(folder, 'sbatch'), 0o755);
+    const env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, HOME: '/home/me', SHARDS: '8' };
+    const { status, stderr } = spawnSync('bash', [join(FOLDER, 'slurm.sh')], { env, encoding: 'utf8' });
+    expect([status, stderr]).toEqual([0, '']);
+    const jobs = readFileSync(log, 'utf8').trim().split('\n');
+    const told = (job: string, option: string): string | undefined =>
+      new RegExp(`--${option}=([^|]*)`).exec(job)?.[1];
+    expect(jobs.map((job) => [told(job, 'job-name'), told(job, 'array'), told(job, 'dependency')])).toEqual([
+      ['write', '1-8', undefined],
+      ['join', undefined, 'afterok:1'],
+      ['score', '1-8', 'afterok:2'],
+      ['evaluate', undefined, 'afterok:3'],
+    ]);
+    for (const job of jobs) {
+      const [command = ''] = (told(job, 'wrap') ?? '').split('&&');
+      expect(unknownFlags(command)).toEqual([]);
+    }
+    expect(told(jobs[0]!, 'wrap')).toContain('--shard $SLURM_ARRAY_TASK_ID/8');
+  });
+
+  it('are scripts that bash reads', () => {
+    const { status, stderr } = spawnSync('bash', ['-n', join(FOLDER, 'kubernetes.sh')], { encoding: 'utf8' });
+    expect([status, stderr]).toEqual([0, '']);
   });
 });

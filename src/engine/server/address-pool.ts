@@ -9,8 +9,6 @@ const CHECK_MS = 5000;
 const MAX_CHECK_MS = 60_000;
 
 export interface PoolOptions<Address> {
-  /** Milliseconds since any fixed moment. */
-  readonly now?: () => number;
   /** Whether an address can be used again. */
   readonly check: (address: Address) => Promise<void>;
   /** Told when an address is not used any more. */
@@ -39,7 +37,6 @@ interface Entry<Address> {
 export class AddressPool<Address> implements Places<Address> {
   readonly #entries: readonly Entry<Address>[];
   readonly #options: PoolOptions<Address>;
-  readonly #now: () => number;
 
   /** @param broken those that are not to be used before a check succeeds */
   constructor(
@@ -48,7 +45,6 @@ export class AddressPool<Address> implements Places<Address> {
     broken: ReadonlySet<Address> = new Set(),
   ) {
     this.#options = options;
-    this.#now = options.now ?? (() => performance.now());
     const none = { busy: 0, sequences: 0, runs: 0, failures: 0, milliseconds: 0, lostSequences: 0 };
     this.#entries = addresses.map((address) => ({ address, ...none, faults: 0, open: false }));
     for (const entry of this.#entries) if (broken.has(entry.address)) this.#open(entry);
@@ -112,7 +108,7 @@ export class AddressPool<Address> implements Places<Address> {
   async #ask<Result>(entry: Entry<Address>, work: (address: Address) => Promise<Result>): Promise<Result> {
     entry.busy += 1;
     entry.runs += 1;
-    const start = this.#now();
+    const start = performance.now();
     try {
       const result = await work(entry.address);
       entry.faults = 0;
@@ -123,7 +119,7 @@ export class AddressPool<Address> implements Places<Address> {
       if (error instanceof ServerFault && !(error instanceof LostSequence)) this.#failed(entry, error);
       throw error;
     } finally {
-      entry.milliseconds += this.#now() - start;
+      entry.milliseconds += performance.now() - start;
       entry.busy -= 1;
     }
   }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 
 /**
@@ -18,6 +19,8 @@ const HEAD =
   '{"id":"chatcmpl-bench","object":"chat.completion.chunk","created":0,"model":"bench","choices":[{"index":0,"delta":';
 
 const server = createServer(async (req, res) => {
+  // A list of models, by which a gateway sees that this server is there.
+  if (req.method === 'GET') return void res.end('{"object":"list","data":[]}');
   let body = '';
   for await (const part of req) body += part;
   const { tokens, interval, logprobs, digits } = asked(body);
@@ -49,9 +52,10 @@ const server = createServer(async (req, res) => {
     }, interval);
     res.once('close', () => clearInterval(timer));
   } else {
+    const left = new AbortController();
+    res.once('close', () => left.abort());
     for (; sent < tokens && !res.closed; sent++) {
-      if (!res.write(token()))
-        await new Promise((resolve) => res.once('drain', resolve).once('close', resolve));
+      if (!res.write(token())) await once(res, 'drain', { signal: left.signal }).catch(() => {});
     }
     end();
   }

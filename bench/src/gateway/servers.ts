@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { extname, join } from 'node:path';
@@ -27,7 +27,7 @@ const script = (name: string): string =>
 
 /** One of this folder's scripts, which tell their port. */
 export async function startScript(
-  name: 'fast-upstream' | 'null-proxy',
+  name: 'fast-upstream' | 'null-proxy' | 'faults/hostile-upstream',
   args: string[] = [],
 ): Promise<RunningServer> {
   const child = fork(script(name), args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
@@ -40,22 +40,29 @@ export interface FlinchOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Whether {@link file://./probe.ts} is inside, which wakes it up a thousand times a second. */
   readonly probe?: boolean;
+  /** A file for its log that takes no more than this, as on a full disk (`ulimit -f` of bash). */
+  readonly log?: { readonly file: string; readonly kilobytes: number };
 }
 
 /** `flinch serve`. */
 export async function startFlinch(
   args: string[],
-  { env = {}, probe = false }: FlinchOptions = {},
+  { env = {}, probe = false, log }: FlinchOptions = {},
 ): Promise<RunningServer> {
   const port = await freePort();
-  const child = fork(CLI_ENTRY, ['serve', '--port', String(port), '--log-level', 'error', ...args], {
-    execArgv: [
-      ...['--import', script('ends-with-parent')],
-      ...(probe ? ['--expose-gc', '--import', script('probe')] : []),
-    ],
+  const node = [
+    ...[process.execPath, '--import', script('ends-with-parent')],
+    ...(probe ? ['--expose-gc', '--import', script('probe')] : []),
+  ];
+  const serve = [CLI_ENTRY, 'serve', '--port', String(port), '--log-level', 'error', ...args];
+  const limited = log ? ['bash', '-c', `ulimit -f ${log.kilobytes}; exec "$@"`, 'bash'] : [];
+  const [file = '', ...rest] = [...limited, ...node, ...serve];
+  const stderr = log ? openSync(log.file, 'a') : 'inherit';
+  const child = spawn(file, rest, {
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    stdio: ['ignore', 'ignore', stderr, 'ipc'],
   });
+  if (typeof stderr === 'number') closeSync(stderr);
   return answering(child, 'flinch', `http://127.0.0.1:${port}`, '/healthz');
 }
 
@@ -137,7 +144,7 @@ function cpuMsOf(pid: number | undefined): number | null {
   return 10 * (Number(fields[11]) + Number(fields[12])) + ofChildren;
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

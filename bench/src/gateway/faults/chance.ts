@@ -1,0 +1,22 @@
+import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+
+/** What one part of a run does is drawn from its own seed, so that it does not depend on the others' timing. */
+export class Chance {
+  readonly #random;
+
+  constructor(seed: number) {
+    this.#random = xoroshiro128plus(seed);
+  }
+
+  /** Both ends included. */
+  integer(low: number, high: number): number {
+    return uniformInt(this.#random, low, high);
+  }
+
+  of<T>(list: readonly T[]): T {
+    const one = list[this.integer(0, list.length - 1)];
+    if (one === undefined) throw new RangeError('nothing to choose from');
+    return one;
+  }
+}

@@ -54,7 +54,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
   },
   invalid_json: {
     status: '400',
-    meaning: 'The body is not JSON in UTF-8, or lacks `Content-Type: application/json`.',
+    meaning:
+      'The body is not JSON in UTF-8, lacks `Content-Type: application/json`, or has too many levels, fields, lists or objects.',
   },
   invalid_message: {
     status: '',

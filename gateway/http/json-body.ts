@@ -1,5 +1,6 @@
 import express, { type RequestHandler } from 'express';
 import { ApiError } from '../errors/api-error.js';
+import { parseJsonText } from '../requests/json-text.js';
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -35,10 +36,14 @@ const parseBody: RequestHandler = (req, _res, next) => {
   if (!Buffer.isBuffer(req.body)) {
     throw new ApiError(400, 'invalid_json', 'the body must be JSON, with Content-Type: application/json');
   }
-  try {
-    req.body = JSON.parse(UTF8.decode(req.body));
-  } catch {
-    throw new ApiError(400, 'invalid_json', 'the body is not valid JSON in UTF-8');
-  }
+  req.body = parseJsonText(decode(req.body), 'body');
   next();
 };
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    throw new ApiError(400, 'invalid_json', 'the body is not UTF-8');
+  }
+}

@@ -6,6 +6,7 @@ import type { Metrics } from '../metrics/metrics.js';
 import type { GovernedModels } from '../models/governed-models.js';
 import type { Models } from '../models/models.js';
 import type { Forward, ForwardedAnswer, ServedModel } from '../models/served-model.js';
+import { parseJsonText } from '../requests/json-text.js';
 import { readTrace, traceHeaders } from '../tracing/trace-context.js';
 
 export interface PassthroughOptions {
@@ -117,10 +118,6 @@ function headersOf(names: readonly string[], read: (name: string) => string | un
 
 /** @throws ApiError 400 */
 function objectOf(body: Buffer): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(body.toString());
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
-  } catch {
-    throw new ApiError(400, 'invalid_json', 'the body is not valid JSON in UTF-8');
-  }
+  const value = parseJsonText(body.toString(), 'body');
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
 }

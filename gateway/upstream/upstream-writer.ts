@@ -13,10 +13,10 @@ import type { UpstreamPiece, UpstreamRequest, UpstreamResponse, UpstreamToken } 
 import { isText } from './upstream-request.js';
 import type { UpstreamServer } from './upstream-server.js';
 
-/** Tokens that are passed on at once: what else the process does comes in between. */
-const TOKENS_AT_ONCE = 256;
-/** Characters that are tokenised at once. */
+/** Characters that are tokenised or passed on at once: what else the process does comes in between. */
 const CHARACTERS_AT_ONCE = 4096;
+/** A short token takes as much time as so many characters. */
+const TOKEN_CHARACTERS = 16;
 const PART = /.{1,4096}/gsu;
 
 /** A server that has begun to answer. */
@@ -94,8 +94,11 @@ export class UpstreamWriter implements BranchWriter {
         let passed = 0;
         for (let over = false; ; ) {
           for (const token of tokens) {
-            passed += 1;
-            if (passed % TOKENS_AT_ONCE === 0) await setImmediate();
+            if (passed >= CHARACTERS_AT_ONCE) {
+              await setImmediate();
+              passed = 0;
+            }
+            passed += Math.max(TOKEN_CHARACTERS, token.text.length);
             // One piece of an answer may be all of it.
             if (!gate.open) await gate.opened();
             if (subscriber.closed) return;
@@ -117,10 +120,9 @@ export class UpstreamWriter implements BranchWriter {
           if (!gate.open) await gate.opened();
           if (subscriber.closed) return;
           if (at === pieces.length) {
-            const come = (await this.#opened.answer.read()) ?? [];
-            pieces = tokenizer ? come.flatMap(inParts) : come;
+            pieces = ((await this.#opened.answer.read()) ?? []).flatMap(inParts);
             at = 0;
-          } else if ((pieces[at]?.text.length ?? 0) >= CHARACTERS_AT_ONCE) {
+          } else if (tokenizer && (pieces[at]?.text.length ?? 0) >= CHARACTERS_AT_ONCE) {
             await setImmediate();
           }
           const piece = pieces[at++];
@@ -209,7 +211,7 @@ export class UpstreamWriter implements BranchWriter {
   }
 }
 
-/** A long text that has to be tokenised, part by part. */
+/** A long text of which no tokens are known, part by part. */
 function inParts(piece: UpstreamPiece): readonly UpstreamPiece[] {
   const { text, tokens, ids, spelt } = piece;
   if (text.length <= CHARACTERS_AT_ONCE || tokens || ids?.length || spelt !== undefined) return [piece];

@@ -23,6 +23,7 @@ import {
   resumeSchema,
   scoreSchema,
 } from '../requests/generation-request.js';
+import { parseJsonText } from '../requests/json-text.js';
 import { CLOSE_CODES, type CloseCode, isFinal, isMeant } from './close-codes.js';
 import { StreamEncoding } from './encoding.js';
 
@@ -122,7 +123,7 @@ export class StreamConnection {
     }
     let message: unknown;
     try {
-      message = parseJson(data);
+      message = parseJsonText(data.toString(), 'message');
       const type = typeOf(message);
       if (type === 'generation.create') this.#create(message, sizeOf(data));
       else if (type === 'generation.score') this.#score(message, sizeOf(data));
@@ -382,14 +383,6 @@ export class StreamConnection {
 /** All parts of a message together. */
 const sizeOf = (data: RawData): number =>
   Array.isArray(data) ? data.reduce((sum, { length }) => sum + length, 0) : data.byteLength;
-
-function parseJson(data: RawData): unknown {
-  try {
-    return JSON.parse(data.toString());
-  } catch {
-    throw new ApiError(400, 'invalid_json', 'the message is not valid JSON');
-  }
-}
 
 function typeOf(message: unknown): unknown {
   return typeof message === 'object' && message !== null && 'type' in message ? message.type : undefined;

@@ -174,7 +174,7 @@ export function entriesOf(value: unknown): UpstreamToken[] | null {
     }
     // vLLM puts the token itself first.
     topLogprobs.sort(byLogprob);
-    const text = asText(fields.token) ?? '';
+    const text = tokenText(fields.token);
     const token = { id: asCount(fields.id), text, logprob: logprobOf(fields.logprob), topLogprobs };
     const bytes = asCounts(fields.bytes);
     return bytes ? { ...token, bytes } : token;
@@ -198,12 +198,22 @@ function legacyTokens({ tokens, token_logprobs, top_logprobs }: Json): UpstreamT
   const tops = asList(top_logprobs) ?? [];
   return texts.map((text, i) => ({
     id: null,
-    text: asText(text) ?? '',
+    text: tokenText(text),
     logprob: logprobOf(logprobs[i]),
     topLogprobs: Object.entries(asObject(tops[i]) ?? {})
       .flatMap(([text, value]) => topToken({ token: text, logprob: value }) ?? [])
       .sort(byLogprob),
   }));
+}
+
+/** Steps are looked for in a token at once. No vocabulary has one of this length. */
+const MAX_TOKEN_CHARACTERS = 65_536;
+
+/** @throws UpstreamError for one that is too long */
+function tokenText(value: unknown): string {
+  const text = asText(value) ?? '';
+  if (text.length <= MAX_TOKEN_CHARACTERS) return text;
+  throw new UpstreamError('upstream_error', 'the upstream sent a token that is too long');
 }
 
 const byLogprob = (a: TopToken, b: TopToken): number => b.logprob - a.logprob;

@@ -1,5 +1,5 @@
+import { excessOf } from '../../requests/json-bounds.js';
 import { UpstreamError } from '../errors.js';
-import { nestsTooDeep } from './json-depth.js';
 
 /** Reading what a server sent, whose every field may be missing or something else. */
 
@@ -41,9 +41,9 @@ const isCount = (value: unknown): value is number =>
 
 export const asCount = (value: unknown): number | null => (isCount(value) ? value : null);
 
-/** @returns `null` for a text that is no JSON, or nests too deep, too */
+/** @returns `null` for a text that is no JSON, or has too much of something, too */
 export function parseObject(text: string): Json | null {
-  if (nestsTooDeep(text)) return null;
+  if (excessOf(text) !== null) return null;
   try {
     return asObject(JSON.parse(text));
   } catch {

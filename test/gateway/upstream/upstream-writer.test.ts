@@ -69,6 +69,21 @@ describe('UpstreamWriter', () => {
     expect(most).toBeLessThan(tokens.length / 10);
   });
 
+  it('passes on a long text of one chunk part by part', async () => {
+    const text = '👍 é 1. Two. '.repeat(3000);
+    const got = await written([{ text, tokens: null, ids: null }], null);
+    expect(got.text).toBe(text);
+    expect(got.tokens).toHaveLength(Math.ceil([...text].length / 4096));
+    expect(got.most).toBe(1);
+  });
+
+  it('lets others have their turn while it passes on long tokens', async () => {
+    const tokens = Array.from({ length: 100 }, () => token('x'.repeat(2000)));
+    const got = await written([{ text: 'x'.repeat(200_000), tokens, ids: null }], null);
+    expect(got.tokens).toHaveLength(100);
+    expect(got.most).toBeLessThan(5);
+  });
+
   it('leaves a word without end unscored instead of encoding it again and again', async () => {
     const pieces = Array.from({ length: 2000 }, () => ({ text: 'a'.repeat(50), tokens: null, ids: null }));
     const { tokens, text } = await written([{ text: 'One ', tokens: null, ids: null }, ...pieces], tokenizer);

@@ -1,0 +1,17 @@
+import { ApiError } from '../errors/api-error.js';
+import { excessOf } from './json-bounds.js';
+
+/**
+ * What a client sent.
+ * @param name of the text in errors
+ * @throws ApiError 400
+ */
+export function parseJsonText(text: string, name: 'body' | 'message'): unknown {
+  const excess = excessOf(text);
+  if (excess !== null) throw new ApiError(400, 'invalid_json', `the ${name} ${excess}`);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ApiError(400, 'invalid_json', `the ${name} is not valid JSON`);
+  }
+}

@@ -14,13 +14,15 @@ export interface KeptAnswer {
 }
 
 interface Kept {
+  readonly client: string;
   bytes: number;
   readonly end: (error: ApiError) => void;
 }
 
 /**
  * What is kept of answers until they are over or sent: of those that are not streamed, that may be continued in other
- * ways, or whose steps are held back. If all together take too much, the largest ends with an error.
+ * ways, or whose steps are held back. If all together take too much, the largest ends with an error of those of the
+ * client that takes most: whoever asks for many takes the room of nobody else.
  */
 export class KeptAnswers {
   readonly #limit: number;
@@ -32,9 +34,12 @@ export class KeptAnswers {
     this.#limit = limit;
   }
 
-  /** @param end ends the answer, which is closed then */
-  open(end: (error: ApiError) => void): KeptAnswer {
-    const kept: Kept = { bytes: 0, end };
+  /**
+   * @param client whose it is
+   * @param end ends the answer, which is closed then
+   */
+  open(client: string, end: (error: ApiError) => void): KeptAnswer {
+    const kept: Kept = { client, bytes: 0, end };
     this.#all.add(kept);
     return {
       add: (event) => {
@@ -59,7 +64,10 @@ export class KeptAnswers {
   }
 
   #endLargest(): void {
-    const [first, ...others] = this.#all;
+    const clients = new Map<string, number>();
+    for (const { client, bytes } of this.#all) clients.set(client, bytes + (clients.get(client) ?? 0));
+    const most = Math.max(...clients.values());
+    const [first, ...others] = [...this.#all].filter(({ client }) => clients.get(client) === most);
     if (!first) return;
     const largest = others.reduce((a, b) => (b.bytes > a.bytes ? b : a), first);
     this.#close(largest);

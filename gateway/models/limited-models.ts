@@ -69,7 +69,11 @@ class BoundedModel implements ServedModel {
       ...(maxTokens !== undefined && { maxTokens }),
       ...(limits.work !== undefined && { maxWork: limits.work }),
     });
-    const prepared = keptWithin(this.#kept, within, { kept: options.kept === true, written });
+    const prepared = keptWithin(this.#kept, within, {
+      client: options.client ?? '',
+      kept: options.kept === true,
+      written,
+    });
     return texts
       ? withTexts(prepared, { messages: request.messages, prompt: options.prompt }, texts)
       : prepared;
@@ -103,6 +107,7 @@ function checkTokens(request: GenerationFields, limit: number): void {
 }
 
 interface Keeping {
+  readonly client: string;
   /** Whether all of it is kept in any case. */
   readonly kept: boolean;
   /** What a guard hears before steps are held back. */
@@ -110,7 +115,7 @@ interface Keeping {
 }
 
 /** Counts what is kept of an answer: all of it, or what is held back. */
-function keptWithin(answers: KeptAnswers, prepared: Prepared, { kept, written }: Keeping): Prepared {
+function keptWithin(answers: KeptAnswers, prepared: Prepared, { client, kept, written }: Keeping): Prepared {
   const { enabled, action, delivery } = prepared.guard;
   const held = enabled && delivery === 'held';
   const whole = kept || (enabled && retracts(action));
@@ -119,7 +124,7 @@ function keptWithin(answers: KeptAnswers, prepared: Prepared, { kept, written }:
     ...prepared,
     start: (gate) =>
       new Observable((subscriber) => {
-        const answer = answers.open((error) => subscriber.error(error));
+        const answer = answers.open(client, (error) => subscriber.error(error));
         subscriber.add(() => answer.close());
         if (held) subscriber.add(written.subscribe((event) => answer.add(event)));
         prepared

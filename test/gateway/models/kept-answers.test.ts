@@ -92,9 +92,9 @@ function serving() {
     ]),
     { limits: { prompt_characters: 1000, kept_bytes: LIMIT }, texts: null },
   );
-  return async (tokens: number, guard: object, kept: boolean): Promise<Prepared> => {
+  return async (tokens: number, guard: object, kept: boolean, client = 'a'): Promise<Prepared> => {
     const body = { model: 'm', messages: [{ role: 'user', content: 'x' }], max_tokens: tokens, guard };
-    return models.prepare(parse(chatSchema, body), { canRetract: false, kept });
+    return models.prepare(parse(chatSchema, body), { client, canRetract: false, kept });
   };
 }
 
@@ -167,6 +167,14 @@ it('the largest answer makes room for the others', async () => {
   const [large, ...others] = await Promise.all([endOf(await prepare(1_000_000, OFF, true)), ...small]);
   expect(large).toMatchObject(TOO_LARGE);
   for (const end of others) expect(end).toMatchObject({ type: 'generation.done' });
+});
+
+it('many answers of one client make room for a larger one of another', async () => {
+  const prepare = serving();
+  const many = Array.from({ length: 8 }, async () => endOf(await prepare(3000, OFF, true, 'many')));
+  const [other, ...ends] = await Promise.all([endOf(await prepare(4000, OFF, true, 'other')), ...many]);
+  expect(other).toMatchObject({ type: 'generation.done' });
+  expect(ends).toContainEqual(expect.objectContaining(TOO_LARGE));
 });
 
 it('what was sent of a held answer makes room', async () => {

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { answerOf, answerText, FlinchClient, FlinchError } from 'flinch-client';
 import { CompletionRecord } from 'flinch-client/protocol';
-import { APIError, OpenAI } from 'openai';
+import { APIConnectionError, APIError, OpenAI } from 'openai';
 import { lastValueFrom, tap } from 'rxjs';
 import type { Chance } from './chance.js';
 import type { Tally } from './tally.js';
@@ -60,7 +60,7 @@ export interface HonestOptions {
   readonly signal: AbortSignal;
   readonly tally: Tally;
   /** Called with the longest time in which a proxied stream brought nothing, milliseconds. */
-  readonly silence: (milliseconds: number) => void;
+  readonly silence: (group: Group, milliseconds: number) => void;
   /** Called with whatever should not have happened. */
   readonly harmed: (what: string) => void;
 }
@@ -117,17 +117,22 @@ async function outcomeOf(
   };
   try {
     const { text, accounted, verdict } = await read(prompt, seen);
-    if (group.startsWith('proxied')) silence(longest);
+    if (group.startsWith('proxied')) silence(group, longest);
     if (text !== expected(group, prompt, text)) return 'another text';
     if (!accounted) return 'tokens without scores';
     return verdict ? WHOLE : 'no verdict';
   } catch (error) {
     if (error instanceof FlinchError) return error.code;
+    if (error instanceof APIConnectionError) return `connection: ${causesOf(error)}`;
     if (error instanceof APIError)
       return typeof error.code === 'string' ? error.code : `status ${error.status}`;
     return `${error}`;
   }
 }
+
+/** Why a connection ended: the system's reason is in the innermost error. */
+const causesOf = (error: Error): string =>
+  error.cause instanceof Error ? causesOf(error.cause) : error.message;
 
 /** At temperature 0 a model always answers alike: the first answer tells. */
 const answers = new Map<string, string>();

@@ -26,6 +26,9 @@ const RECOVERY_MS = 120_000;
 /** Idle connections of clients and to upstreams are kept for a minute. */
 const REST_MS = 90_000;
 
+/** Longer than any time limit of a proxied stream. */
+const SILENCE_MS = 130_000;
+
 export interface FaultsRun {
   readonly settings: FaultsReport['settings'];
   readonly output: string;
@@ -76,15 +79,17 @@ export async function runFaults(run: FaultsRun): Promise<FaultsReport> {
       await setTimeout(1000 * every, undefined, { signal: faultsEnd.signal }).catch(() => {});
       const sample = await sampleOf(gateway, seconds());
       samples.push(sample);
-      save(sample, null, await dropped());
+      save(sample, null, await dropped().catch(() => Number.NaN));
       progress.advance();
     }
     stop();
   };
   const honest = honestLoad(streams, seed, {
     ...{ url, apiKey: KEYS.HONEST_KEY, signal: end.signal, tally: tallies.honest },
-    silence: (ms) => {
+    silence: (group, ms) => {
       silenceMs = Math.max(silenceMs, ms);
+      if (ms > SILENCE_MS)
+        harm.push(`${seconds().toFixed(0)} s: ${group}: nothing for ${(ms / 1000).toFixed(0)} s`);
     },
     harmed: (what) => void harm.push(`${seconds().toFixed(0)} s: ${what}`),
   });

@@ -44,8 +44,8 @@ async function answer() {
   console.log(`\n\n${tokens.map(({ text, risk }) => paint(text, risk ?? undefined)).join('')}\n`);
   const flinch = flinchMetadata(await result.providerMetadata);
   for (const { text, risk, rival } of flinch?.tokens ?? []) {
-    const { adversarial = 0 } = risk ?? {};
-    if (adversarial >= 0.95) console.log(describeToken(text, adversarial, rival?.text));
+    const { nll = 0 } = risk ?? {};
+    if (nll >= 0.95) console.log(describeToken(text, nll, rival?.text));
   }
   for (const { text, risk } of flinch?.flagged ?? []) {
     console.log(`⚑ risk ${risk?.toFixed(3)}: ${text.trim()}`);

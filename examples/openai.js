@@ -43,9 +43,9 @@ async function answer() {
     }
   }
 
-  console.log(`\n\n${tokens.map(({ text, risk }) => paint(text, risk?.adversarial)).join('')}\n`);
+  console.log(`\n\n${tokens.map(({ text, risk }) => paint(text, risk?.nll)).join('')}\n`);
   for (const { text, risk, rival } of tokens) {
-    if (risk && risk.adversarial >= 0.95) console.log(describeToken(text, risk.adversarial, rival?.text));
+    if (risk && risk.nll >= 0.95) console.log(describeToken(text, risk.nll, rival?.text));
   }
   for (const step of flagged) console.log(`⚑ ${step}`);
 }

@@ -35,7 +35,7 @@ process.stdout.on('error', (error) => {
 export const token = z.object({
   index: z.number(),
   text: z.string(),
-  risk: z.object({ adversarial: z.number() }).optional(),
+  risk: z.object({ nll: z.number() }).optional(),
   rival: z.object({ text: z.string() }).optional(),
 });
 

@@ -28,7 +28,7 @@ client
       const over = answer.phase === 'done' || answer.phase === 'failed';
       for (const { text, scores, risk } of answer.tokens.slice(shown)) {
         if (scores === null && !over) break; // its score comes with one of the next blocks
-        process.stdout.write(paint(text, risk.adversarial));
+        process.stdout.write(paint(text, risk.nll));
         shown += 1;
       }
       if (over) report(answer);

@@ -29,7 +29,7 @@ export interface GuardRequest {
   readonly tokur_samples?: 2 | 4 | 8;
   /** `tokur_*`: the noise is drawn once per weight (`weights`), once per position (`positions`), or once per position for queries and values together (`shared-positions`). Default: `"weights"`. */
   readonly tokur_law?: 'weights' | 'positions' | 'shared-positions';
-  /** Score that steps are judged by (default: `adversarial` if it is one of `methods`, otherwise the first of them). */
+  /** Score that steps are judged by (default: `nll` if it is one of `methods`, otherwise the first of them). */
   readonly method?: Method;
   /** What `rate` is a share of: of steps (`step`), of tokens (`token`: a step is flagged by the largest risk of its tokens), or of answers with a flagged step (`answer`, which needs a calibration with whole answers). Default: `"step"`. */
   readonly per?: 'step' | 'token' | 'answer';

@@ -57,7 +57,7 @@ export const askedGuardSchema = z
   .meta({ ...z.toJSONSchema(guardSchema, { io: 'input', unrepresentable: 'any' }), $schema: undefined });
 
 /**
- * Fills in the methods: by default the usual ones, as far as they are available. Steps are judged by `adversarial` if
+ * Fills in the methods: by default the usual ones, as far as they are available. Steps are judged by `nll` if
  * it is one of them, otherwise by the first, unless `method` says otherwise.
  * @param available what can be computed for the model
  * @throws ApiError 400 that names the field

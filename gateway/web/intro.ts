@@ -1,21 +1,15 @@
 import type { Model } from './models.js';
-import { METHOD_WORDS } from './words.js';
+import { DEFAULT_METHOD, METHOD_WORDS } from './words.js';
 
 /** What the colours of a model's answers say. */
 export function introWords({ methods }: Pick<Model, 'methods'>): string {
   if (methods?.length === 0) {
     return 'This model returns no log-probabilities. Its answers are shown, but not scored.';
   }
-  const what = methods?.includes('adversarial')
-    ? ADVERSARIAL
-    : methods?.[0]
-      ? scoreWords(methods[0])
-      : UNKNOWN;
+  const shown = methods?.includes(DEFAULT_METHOD) ? DEFAULT_METHOD : methods?.[0];
+  const what = shown ? scoreWords(shown) : UNKNOWN;
   return `${what} Pale tokens are certain, strong colours are uncertain. The line under a step shows how its score ranks among ordinary steps. Text that the guard replaces stays visible, struck out.`;
 }
-
-const ADVERSARIAL =
-  'The colour of a token shows how far its log-probability falls when the embeddings before it move slightly in the worst direction.';
 
 const UNKNOWN = 'The colour of a token shows how uncertain the model was about it.';
 

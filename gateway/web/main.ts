@@ -13,7 +13,7 @@ import { listenForShortcuts } from './shortcuts.js';
 import { remembered } from './stored.js';
 import { followTheme } from './theme.js';
 import { Transcript } from './transcript.js';
-import { isMethod, METHOD_WORDS, METHODS, sentence } from './words.js';
+import { DEFAULT_METHOD, isMethod, METHOD_WORDS, METHODS, sentence } from './words.js';
 
 const question = byId('question', HTMLTextAreaElement);
 const send = byId('send', HTMLButtonElement);
@@ -43,7 +43,7 @@ const transcript = new Transcript({
   scroller: byId('scroller', HTMLElement),
   list: byId('transcript', HTMLElement),
   announcer: byId('announcer', HTMLElement),
-  method: 'adversarial',
+  method: DEFAULT_METHOD,
   askAgain: ask,
 });
 const key = new ApiKey(() => void server.enter(key.value));

@@ -10,7 +10,7 @@ import type { GenerateRequest } from '../engine/generation.js';
 import type { Precision } from '../engine/precision.js';
 import { samplingDefaults } from '../engine/sampler.js';
 import { UsageError } from '../files/errors.js';
-import { checkPromise, type Guard, neverFires } from '../guard/guard.js';
+import { checkPromise, DEFAULT_GUARD, type Guard, neverFires } from '../guard/guard.js';
 import { checkGuard, guardOf } from '../guard/guard-fields.js';
 import { guardedGeneration } from '../guard/guarded-generation.js';
 import { calibrationFileOf, readCalibration } from '../risk/calibration-file.js';
@@ -106,7 +106,9 @@ export function chatCommand(): Command {
     .optionsGroup('Scoring:')
     .option('--no-score', 'generate without scoring')
     .addOption(
-      new Option('--color <method>', 'score shown by the colours').choices(METHODS).default('adversarial'),
+      new Option('--color <method>', 'score shown by the colours')
+        .choices(METHODS)
+        .default(DEFAULT_GUARD.method),
     );
   addScoringOptions(command, ['windowed', 'lazy']);
   return addGuardOptions(command, 'that of --color')

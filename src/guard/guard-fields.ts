@@ -24,7 +24,7 @@ const judgingFields = {
   method: method
     .optional()
     .describe(
-      'Score that steps are judged by (default: `adversarial` if it is one of `methods`, otherwise the first of them).',
+      'Score that steps are judged by (default: `nll` if it is one of `methods`, otherwise the first of them).',
     ),
   per: z
     .enum(RATED)

@@ -45,7 +45,7 @@ export interface Guard {
 }
 
 export const DEFAULT_GUARD: Guard = {
-  method: 'adversarial',
+  method: 'nll',
   per: 'step',
   statistic: 'sum',
   rate: 0.02,

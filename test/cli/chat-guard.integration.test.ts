@@ -10,9 +10,11 @@ beforeAll(async () => {
   model = await calibratedReasoner(folder.path('reasoner'), 0.0015);
 });
 
+/** The method of the model's calibration. */
+const COLOR = ['--color', 'adversarial'];
 const inColour = { FORCE_COLOR: '3', COLORTERM: 'truecolor' };
 const chat = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
-  flinch(['chat', '--model', model, '--temperature', '0', ...args, QUESTION], '', env);
+  flinch(['chat', '--model', model, '--temperature', '0', ...COLOR, ...args, QUESTION], '', env);
 const textOf = (events: readonly Record<string, unknown>[]) => events.map(({ text }) => text).join('');
 
 describe('flinch chat with a guard', () => {
@@ -85,8 +87,7 @@ describe('flinch chat with a guard', () => {
         ({ type }) => type === 'step.done',
       );
     expect(await verdict()).toMatchObject({ method: 'adversarial' });
-    expect(await verdict('--color', 'nll')).toMatchObject({ method: 'nll' });
-    expect(await verdict('--color', 'nll', '--method', 'margin')).toMatchObject({ method: 'margin' });
+    expect(await verdict('--method', 'margin')).toMatchObject({ method: 'margin' });
   });
 
   it('says that no calibration holds before it acts without one', async () => {

@@ -7,6 +7,9 @@ import { LONG_QUESTION, QUESTION } from '../support/requests.js';
 
 const gateway = useGateway(async () => reasonerPath);
 
+/** Scores that nobody has calibrated. */
+const OTHER = ['--color', 'adversarial', '--alpha', '1e-3'];
+
 describe('flinch chat', () => {
   it('prints plain text when nobody sees colours: the answer that the gateway gives', async () => {
     const { chunks } = await readChunks(await post(gateway.url, chatBody({ stream: true })));
@@ -31,8 +34,8 @@ describe('flinch chat', () => {
       COLORTERM: 'truecolor',
     });
     expect(stdout).toContain('\u001b[48;2;'); // a background in true colour
-    expect(stdout).toMatch(/adversarial:.*ordinary.*higher than 98\.0 % of ordinary tokens or more/);
-    const uncalibrated = await flinch(['chat', '--alpha', '1e-3', '--max-tokens', '10', QUESTION], '', {
+    expect(stdout).toMatch(/nll:.*ordinary.*higher than 98\.0 % of ordinary tokens or more/);
+    const uncalibrated = await flinch(['chat', ...OTHER, '--max-tokens', '10', QUESTION], '', {
       FORCE_COLOR: '3',
     });
     expect(stripVTControlCharacters(uncalibrated.stdout)).toMatch(

@@ -73,7 +73,7 @@ describe('an option for a field', () => {
       defaultValue: 'step',
     });
     expect(fieldOption('reflection', '<text>').defaultValueDescription).toMatch(/^".+\\n"$/);
-    expect(fieldOption('method', '<name>').description).toMatch(/ \(default: adversarial if .+\)$/);
+    expect(fieldOption('method', '<name>').description).toMatch(/ \(default: nll if .+\)$/);
     expect(fieldOption('method', '<name>', 'mine').description).toMatch(/ judged by \(default: mine\)$/);
     expect(fieldOption('alpha', '<size>')).toMatchObject({
       defaultValue: 1e-4,

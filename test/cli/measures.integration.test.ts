@@ -228,12 +228,16 @@ describe('flinch chat', () => {
   });
 
   it('prints skipped tokens dim, which is not certain, and says so', async () => {
-    const lazy = await flinch([...greedy, '--schedule', 'lazy', QUESTION], '', colours);
+    const lazy = await flinch(
+      [...greedy, '--color', 'adversarial', '--schedule', 'lazy', QUESTION],
+      '',
+      colours,
+    );
     const plain = await flinch([...greedy, QUESTION]);
     expect(stripVTControlCharacters(lazy.stdout)).toContain(plain.stdout.trim());
     expect(lazy.stdout).toContain(`${DIM}8`);
     expect(stripVTControlCharacters(lazy.stdout)).toMatch(/uncertain \([^)]*\), skipped\n$/);
-    const windowed = await flinch([...greedy, QUESTION], '', colours);
+    const windowed = await flinch([...greedy, '--color', 'adversarial', QUESTION], '', colours);
     expect(windowed.stdout).not.toContain(`${DIM}8`);
     expect(stripVTControlCharacters(windowed.stdout)).toMatch(/ of ordinary tokens or more\n$/);
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { guardOf, guardSchema } from '#src/guard/guard-fields.js';
 import { checkGuard, DEFAULT_GUARD, DEFAULT_SCORING, type Guard } from '#src/index.js';
 
-const judged = { methods: ['adversarial' as const], method: 'adversarial' as const };
+const judged = { methods: ['nll' as const], method: 'nll' as const };
 
 describe('guardOf', () => {
   it('gives the default guard for no fields', () => {
@@ -25,8 +25,8 @@ describe('guardOf', () => {
       reflection: 'Really?',
       max_rollbacks: 2,
     };
-    expect(guardOf({ ...guardSchema.parse(fields), ...judged }, true)).toEqual({
-      method: 'adversarial',
+    expect(guardOf({ ...guardSchema.parse(fields), methods: ['margin'], method: 'margin' }, true)).toEqual({
+      method: 'margin',
       per: 'token',
       statistic: 'mean',
       rate: 0.5,

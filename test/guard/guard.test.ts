@@ -13,7 +13,7 @@ import { aCalibration } from '../support/calibration.js';
 
 /** 1000 tokens in 100 steps. */
 const calibration = aCalibration();
-const risks = new CalibratedRisk(new Map([['adversarial', calibration]]));
+const risks = new CalibratedRisk(new Map([['nll', calibration]]));
 const guard = (changes: Partial<Guard>): Guard => ({ ...DEFAULT_GUARD, ...changes });
 
 describe('neverFires', () => {
@@ -27,16 +27,16 @@ describe('neverFires', () => {
   });
 
   it('looks at the statistic that steps are judged by', () => {
-    const { adversarial } = calibration.methods;
-    const steps = { ...adversarial!.steps, mean: distributionOf([1, 2, 3], calibration.levels) };
-    const methods = { adversarial: { ...adversarial!, steps } };
-    const few = new CalibratedRisk(new Map([['adversarial', { ...calibration, methods }]]));
+    const { nll } = calibration.methods;
+    const steps = { ...nll!.steps, mean: distributionOf([1, 2, 3], calibration.levels) };
+    const methods = { nll: { ...nll!, steps } };
+    const few = new CalibratedRisk(new Map([['nll', { ...calibration, methods }]]));
     expect(neverFires(guard({ rate: 0.2, statistic: 'mean' }), few)).toContain('below 0.25');
     expect(neverFires(guard({ rate: 0.2, statistic: 'max' }), few)).toBeNull();
   });
 
   it('is content with tokens of some positions', () => {
-    const { adversarial } = calibration.methods;
+    const { nll } = calibration.methods;
     const levels = levelsFor(1000);
     const tokens = distributionOf([1, 2, 3], levels);
     const later = {
@@ -48,8 +48,8 @@ describe('neverFires', () => {
       ),
     };
     const of = (positions: readonly (typeof later)[]) => {
-      const methods = { adversarial: { ...adversarial!, tokens, positions } };
-      return new CalibratedRisk(new Map([['adversarial', { ...calibration, levels, methods }]]));
+      const methods = { nll: { ...nll!, tokens, positions } };
+      return new CalibratedRisk(new Map([['nll', { ...calibration, levels, methods }]]));
     };
     expect(neverFires(guard({ rate: 0.01, per: 'token' }), of([later]))).toBeNull();
     expect(neverFires(guard({ rate: 0.01, per: 'token' }), of([]))).toContain('below 0.25');
@@ -58,7 +58,7 @@ describe('neverFires', () => {
   it('asks no running estimate, which would learn from it', () => {
     const running = new RunningRisk();
     for (let i = 0; i < MIN_STEPS; i++) expect(neverFires(guard({ rate: 1e-9 }), running)).toBeNull();
-    expect(running.ofStep('adversarial', 'max', 1)).toBeNull();
+    expect(running.ofStep('nll', 'max', 1)).toBeNull();
   });
 });
 
@@ -72,9 +72,9 @@ describe('checkPromise', () => {
   });
 
   it('refuses to go by a running estimate, and by a calibration without whole answers', () => {
-    const { peaks: _, ...older } = calibration.methods.adversarial!;
-    const methods = { adversarial: older };
-    const without = new CalibratedRisk(new Map([['adversarial', { ...calibration, methods }]]));
+    const { peaks: _, ...older } = calibration.methods.nll!;
+    const methods = { nll: older };
+    const without = new CalibratedRisk(new Map([['nll', { ...calibration, methods }]]));
     for (const of of [new RunningRisk(), new RunningRisk().ofOneAnswer(), without])
       expect(() => checkPromise(guard({ per: 'answer' }), of)).toThrow('per: answer needs a calibration');
   });

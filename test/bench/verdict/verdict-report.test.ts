@@ -71,16 +71,16 @@ describe('an answer of flinch bench verdict', () => {
   it('has the risk that the guard gives it, and measures of all of its tokens', () => {
     const byTenth = { ...risks, ofAnswer: (_: string, __: string, score: number) => score / 10 };
     const { risk, right, allRight, steps, measures } = judged(problem!, observed, byTenth, DEFAULT_GUARD);
-    expect({ risk, right, allRight, steps }).toEqual({ risk: 0.45, right: false, allRight: false, steps: 2 });
+    expect({ risk, right, allRight, steps }).toEqual({ risk: 0.4, right: false, allRight: false, steps: 2 });
     expect(measures).toMatchObject({
       'max nll': 4,
       'mean nll': 2,
       'sum nll': 8,
       'mean adversarial': 3,
-      'verdict by nll': 4,
+      'verdict by adversarial': 4.5,
       length: 4,
     });
-    expect(measures).not.toHaveProperty('verdict by adversarial');
+    expect(measures).not.toHaveProperty('verdict by nll');
   });
 
   it('needs a calibration', () => {

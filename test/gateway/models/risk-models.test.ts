@@ -72,9 +72,7 @@ describe('a rate that is too low for the calibration', () => {
       const models = await EngineModel.open('reasoner', engine, logger);
       const guardWith = async (guard: object) =>
         (await models.prepare(chatSchema.parse(chatBody({ guard })), { canRetract: true })).guard;
-      const tooLow = [
-        expect.stringContaining('no step is ever flagged by adversarial at a rate below 0.0099'),
-      ];
+      const tooLow = [expect.stringContaining('no step is ever flagged by nll at a rate below 0.0099')];
       expect(await guardWith({ rate: 0.005 })).toMatchObject({ calibrated: true, warnings: tooLow });
       expect(await guardWith({ rate: 0.006 })).toMatchObject({ warnings: tooLow });
       expect(lines).toEqual(tooLow);
@@ -82,8 +80,9 @@ describe('a rate that is too low for the calibration', () => {
       expect(await guardWith({ rate: 0.005, per: 'token' })).not.toHaveProperty('warnings');
       expect(await guardWith({ rate: 0.02, per: 'answer' })).toMatchObject({ calibrated: true });
       await expect(guardWith({ rate: 0.005, per: 'answer' })).rejects.toThrow('needs a calibration with 199');
-      await expect(guardWith({ per: 'answer', alpha: 0.5 })).rejects.toThrow('needs a calibration of adv');
-      const { warnings } = await guardWith({ rate: 0.005, alpha: 0.5 });
+      const other = { method: 'adversarial', alpha: 0.5 };
+      await expect(guardWith({ ...other, per: 'answer' })).rejects.toThrow('needs a calibration of adv');
+      const { warnings } = await guardWith({ ...other, rate: 0.005 });
       expect(warnings).toEqual([expect.stringContaining('alpha 0.0001, not 0.5')]);
     } finally {
       await engine.close();

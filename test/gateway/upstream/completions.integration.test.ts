@@ -253,7 +253,7 @@ describe('completions of a prompt with a scorer', () => {
       const text = engine.checkpoint.chatTemplate.render([{ role: 'user', content: QUESTION }], {
         addGenerationPrompt: true,
       });
-      const asked = { temperature: 0, max_tokens: 60, guard: { lag: 'wait' } };
+      const asked = { temperature: 0, max_tokens: 60, guard: { lag: 'wait', method: 'adversarial' } };
       const expected = await post(gateway.url, { ...asked, model: 'own', prompt: ids });
       for (const prompt of [ids, text]) {
         const { status, body } = await post(gateway.url, { ...asked, prompt });

@@ -130,7 +130,10 @@ describe('a request with an image', () => {
   ];
 
   it.each(DIALECTS)('is passed on and not scored by the scorer: %s', async (_, upstream) => {
-    const { events, guard } = await scored(upstream, { messages: [{ role: 'user', content }] });
+    const { events, guard } = await scored(upstream, {
+      messages: [{ role: 'user', content }],
+      guard: { method: 'adversarial' },
+    });
     expect(guard.warnings).toContainEqual(
       expect.stringMatching(/^unscored: the scorer does not see the prompt/),
     );
@@ -153,7 +156,10 @@ it.each([
 
   { add_generation_prompt: false },
 ])('a prompt that the request renders itself is not scored against the template: %j', async (changes) => {
-  const { events, guard } = await scored({ logprobs: true }, changes);
+  const { events, guard } = await scored(
+    { logprobs: true },
+    { ...changes, guard: { method: 'adversarial' } },
+  );
   expect(guard.warnings).toContainEqual(
     expect.stringMatching(/^unscored: the scorer does not see the prompt/),
   );

@@ -28,6 +28,7 @@ const FOREIGN = new Set([
   '--kv-unified',
   '--context-shift',
   '--enable-feature',
+  '--weights',
   '--max-semi-space-size',
 ]);
 

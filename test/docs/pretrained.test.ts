@@ -19,7 +19,7 @@ describe.each(['pretrained.md', 'pretrained-tables.md'])('docs/results/%s', (fil
 });
 
 describe('docs/results/pretrained-roc.svg', () => {
-  it('has the curves that follow from pretrained.json', async () => {
+  it('has the curves that follow from pretrained.json', { timeout: 120_000 }, async () => {
     expect(await rocFigure(sets)).toBe(read('pretrained-roc.svg'));
   });
 });

@@ -21,7 +21,7 @@ import { problemOptions } from '../correct/problem-options.js';
 import { thisMachine } from '../markdown-table.js';
 import { claimFolder, Ledger, readResults, SETTINGS_FILE } from '../result-log.js';
 import { commandLine } from '../run/command-line.js';
-import { evaluate, labelled, type Supervised } from './evaluate.js';
+import { evaluate, labelled, REFERENCE, type Supervised } from './evaluate.js';
 import { type DetectionReport, formatDetection } from './format.js';
 import { HiddenStates } from './hidden-states.js';
 import { trainProbe } from './linear-probe.js';
@@ -42,8 +42,8 @@ interface Options {
 /** Apart from those of `flinch calibrate` and of the other benchmarks. */
 const DEFAULT_SEED = 5_000_000;
 
-/** Told apart by kind of step: the guard's default, the default before it, and the best of the probabilities. */
-const GROUPED = ['adversarial 16/32, sum', 'adversarial 8/64, max', 'entropy, sum'];
+/** Told apart by kind of step. */
+const GROUPED = [REFERENCE, 'adversarial 16/32, sum', 'entropy, sum'];
 
 const probeSettings = z.object({ model: z.string(), seed: z.int() });
 /** Of those that a probe is trained on. */

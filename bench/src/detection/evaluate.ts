@@ -23,11 +23,14 @@ export interface Detector {
   readonly recall: readonly Estimate[];
   readonly averagePrecision: Estimate;
   readonly auroc: Estimate;
-  /** How much larger its recall at 2 % is than that of the first row. */
+  /** How much larger its recall at 2 % is than that of {@link REFERENCE}. */
   readonly difference: Estimate | null;
   /** Tokens from the first wrong one to the one that the flag is known at: with the step's end, and as soon as the score passes. */
   readonly delay: { readonly atEnd: number; readonly live: number } | null;
 }
+
+/** What the others are compared with: the guard's default. */
+export const REFERENCE = 'nll, sum';
 
 /** The steps of a kind, at the threshold that flags 2 % of all right steps. */
 export interface Group {
@@ -126,6 +129,7 @@ export function evaluate(
     }),
   );
   const compared = RATES.indexOf(RATE);
+  const reference = scorers.findIndex((scorer) => nameOf(scorer) === REFERENCE);
   const looked = <T>(at: (scorer: Scorer) => T): Record<string, T> =>
     Object.fromEntries(
       scorers
@@ -141,7 +145,10 @@ export function evaluate(
       recall: mine.slice(0, RATES.length).map(percentileInterval),
       averagePrecision: averagePrecision!,
       auroc: auroc!,
-      difference: i === 0 ? null : bootstrapDifference(mine[compared]!, resampled[compared]!).difference,
+      difference:
+        i === reference
+          ? null
+          : bootstrapDifference(mine[compared]!, resampled[reference * perScorer + compared]!).difference,
       delay:
         statistic === 'length' || statistic === 'probe'
           ? null

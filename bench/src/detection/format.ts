@@ -1,6 +1,6 @@
 import { type Machine, table } from '../markdown-table.js';
 import { type Estimate, formatEstimate } from '../statistics/estimate.js';
-import { type Detection, RATE, RATES } from './evaluate.js';
+import { type Detection, RATE, RATES, REFERENCE } from './evaluate.js';
 
 export interface DetectionReport extends Detection {
   readonly command: string;
@@ -27,7 +27,7 @@ export function formatDetection(report: DetectionReport): string {
         'measure',
         'step',
         ...RATES.map((rate) => `recall at ${percentage(rate)}`),
-        `difference at ${percentage(RATE)}`,
+        `${percentage(RATE)}: difference from ${REFERENCE}`,
         'average precision',
         'AUROC',
         'delay',

@@ -26,7 +26,7 @@ const random = (samples: number): Reading => ({
   },
 });
 
-/** Adv. Pert. by block and window, beside what the probabilities say. All are compared with the first, by its largest token. */
+/** Adv. Pert. by block and window, beside what the probabilities say. */
 export const READINGS: readonly Reading[] = [
   {
     measures: { 'adversarial 8/64': 'adversarial', nll: 'nll', entropy: 'entropy', margin: 'margin' },

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import {
   absoluteScoring,
   calibrationFileOf,
@@ -11,6 +11,7 @@ import {
   deviceOption,
   Engine,
   fingerprint,
+  type Guard,
   generateProblems,
   modelOption,
   readCalibration,
@@ -35,6 +36,7 @@ interface VerdictOptions {
   readonly problems: number;
   readonly seed: number;
   readonly temperature?: number;
+  readonly method: (typeof DEFAULT_METHODS)[number];
   readonly out?: string;
   readonly json?: boolean;
 }
@@ -51,6 +53,11 @@ export function verdictCommand(): Command {
     .addOption(deviceOption());
   for (const option of problemOptions({ problems: 1450, seed: DEFAULT_SEED })) command.addOption(option);
   return command
+    .addOption(
+      new Option('--method <name>', 'score that steps are judged by')
+        .choices(DEFAULT_METHODS)
+        .default(DEFAULT_GUARD.method),
+    )
     .option('--out <folder>', 'folder for the answers and the report; an interrupted run continues there')
     .option('--json', 'print the results as JSON')
     .addHelpText(
@@ -82,7 +89,8 @@ async function measure(engine: Engine, options: VerdictOptions): Promise<Verdict
   const { problems: count, seed, out = null } = options;
   const { checkpoint } = engine;
   const temperature = options.temperature ?? samplingDefaults(checkpoint.generation).temperature;
-  const { method, statistic } = DEFAULT_GUARD;
+  const guard: Guard = { ...DEFAULT_GUARD, method: options.method };
+  const { method, statistic } = guard;
   const scoring = await absoluteScoring(scoringFor(DEFAULT_METHODS), checkpoint.embeddingRms);
   const file = await readCalibration(calibrationFileOf(checkpoint));
   const { risks } = await riskModel(checkpoint, file, scoring, [method]);
@@ -90,11 +98,11 @@ async function measure(engine: Engine, options: VerdictOptions): Promise<Verdict
   const highest = risks.ofAnswer(method, statistic, Number.POSITIVE_INFINITY) ?? 0; // n / (n + 1)
   if (out !== null) {
     const model = await fingerprint(checkpoint);
-    claimFolder(out, { model, seed, temperature, methods: DEFAULT_METHODS, guard: DEFAULT_GUARD });
+    claimFolder(out, { model, seed, temperature, methods: DEFAULT_METHODS, guard });
   }
   const problems = generateProblems({ seed, count, tasks: tasksOf(checkpoint) });
   const run = { engine, problems, seed, temperature, folder: out, part: WHOLE };
-  const answers = await runUnguarded(run, DEFAULT_GUARD, DEFAULT_METHODS);
+  const answers = await runUnguarded(run, guard, DEFAULT_METHODS);
   return {
     command: commandLine('verdict'),
     model: checkpoint.name,
@@ -105,6 +113,6 @@ async function measure(engine: Engine, options: VerdictOptions): Promise<Verdict
     method,
     statistic,
     calibration: Math.round(1 / (1 - highest)) - 1,
-    ...evaluate(answers.map((answer, i) => judged(problems[i]!, answer, risks, DEFAULT_GUARD))),
+    ...evaluate(answers.map((answer, i) => judged(problems[i]!, answer, risks, guard))),
   };
 }

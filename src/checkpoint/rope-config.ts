@@ -189,6 +189,9 @@ export function ropesOf(
     if (shortFactors.length !== dimensions / 2) {
       refuse(`${field}.short_factor`, `has ${shortFactors.length} entries, expected ${dimensions / 2}`);
     }
+    if (originalMaxPositions < 2) {
+      refuse('original_max_position_embeddings', `${originalMaxPositions} is too few positions for longrope`);
+    }
     const factor = block.factor ?? model.maxPositions / originalMaxPositions;
     const inferred = factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(originalMaxPositions));
     const attentionFactor = block.attention_factor ?? inferred;

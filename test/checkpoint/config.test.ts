@@ -354,6 +354,16 @@ describe('refusals name file and field', () => {
       /not above/,
     ],
     [
+      'longrope of a single position',
+      {
+        ...PHI3,
+        original_max_position_embeddings: 1,
+        rope_scaling: { type: 'longrope', short_factor: [1, 1, 1, 1], long_factor: [1, 1, 1, 1] },
+      },
+      'original_max_position_embeddings',
+      /1 is too few positions for longrope/,
+    ],
+    [
       'longrope with factors of another size',
       { ...PHI3, rope_scaling: { type: 'longrope', short_factor: [1, 1, 1], long_factor: [1, 1, 1] } },
       'rope_scaling.short_factor',

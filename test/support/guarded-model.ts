@@ -15,9 +15,12 @@ export const calibratedReasoner = (
   scoring: AbsoluteScoring = DEFAULT_SCORING,
 ): Promise<string> => calibratedModel(REASONER, folder, largest, scoring);
 
+/** How much larger the embedded model's scores by `nll` are than those by `adversarial`, of steps. */
+const NLL_SCALE = 2000;
+
 /**
- * A model with another calibration: ordinary scores go evenly from 0 to `largest`, those of steps by any statistic, so that
- * a small one makes every step doubtful.
+ * A model with another calibration: ordinary scores go evenly from 0 to `largest` (of `nll`, which has another scale, to
+ * 2000 times that), those of steps by any statistic, so that a small one makes every step doubtful.
  * @returns the folder
  */
 export async function calibratedModel(
@@ -31,15 +34,19 @@ export async function calibratedModel(
     if (name !== CALIBRATION_FILE) symlinkSync(join(model, name), join(folder, name));
   }
   const id = await fingerprint(await openCheckpoint(folder));
-  const { methods, ...rest } = aCalibration(scoring, scoring.methods, 1000, largest);
-  const even = Object.entries(methods).map(([method, { steps, answers, ...scores }]) => [
-    method,
-    {
-      ...scores,
-      steps: byStatistic(() => steps.max),
-      ...(answers && { answers: byStatistic(() => answers.max) }),
-    },
-  ]);
+  const of = (scale: number) => aCalibration(scoring, scoring.methods, 1000, scale * largest);
+  const { methods, ...rest } = of(1);
+  const { nll = methods.nll } = of(NLL_SCALE).methods;
+  const even = Object.entries({ ...methods, ...(nll && { nll }) }).map(
+    ([method, { steps, answers, ...scores }]) => [
+      method,
+      {
+        ...scores,
+        steps: byStatistic(() => steps.max),
+        ...(answers && { answers: byStatistic(() => answers.max) }),
+      },
+    ],
+  );
   const calibration = { ...rest, methods: Object.fromEntries(even) };
   await writeCalibration(join(folder, CALIBRATION_FILE), withCalibration(null, id, calibration));
   return folder;

@@ -156,6 +156,7 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
   const problems = generateProblems({ seed, count, tasks: tasksOf(engine.checkpoint) });
   const guard: Guard = {
     ...DEFAULT_GUARD,
+    method: methodOf(arms[0]!.trigger),
     rate: options.rate,
     statistic: options.statistic,
     candidates: options.candidates,

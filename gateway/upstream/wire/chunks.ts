@@ -1,4 +1,5 @@
 import type { FinishReason, TopToken } from '../../../src/stream/events.js';
+import { excessOf } from '../../requests/json-bounds.js';
 import { UpstreamError } from '../errors.js';
 import type { UpstreamEnd, UpstreamPiece, UpstreamToken } from '../upstream.js';
 import { besideText, hasContents, type WrittenPart } from './beside-text.js';
@@ -125,8 +126,11 @@ function firstOf(chunk: Json): Json | null {
 
 function checked(message: string): Json {
   const object = parseObject(message);
-  if (!object || !(limited(asList(object.choices)) ?? []).every(isChoice))
-    throw new UpstreamError('upstream_error', 'the upstream sent an invalid chunk');
+  if (!object || !(limited(asList(object.choices)) ?? []).every(isChoice)) {
+    const excess = excessOf(message);
+    const problem = excess === null ? 'an invalid chunk' : `a chunk that ${excess}`;
+    throw new UpstreamError('upstream_error', `the upstream sent ${problem}`);
+  }
   // Its text stays here: it may hold addresses, or what others asked.
   if (object.error !== undefined && object.error !== null) {
     throw new UpstreamError('upstream_error', 'the upstream failed during its answer');

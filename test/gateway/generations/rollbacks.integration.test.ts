@@ -173,7 +173,7 @@ describe('what the guard annotates', () => {
   it('is there without asking: steps, risks, spikes, and whether they are calibrated', async () => {
     const events = await run({ rate: 0.5 });
     expect(events[0]).toMatchObject({
-      guard: { method: 'adversarial', action: 'annotate', delivery: 'immediate', calibrated: true },
+      guard: { method: 'nll', action: 'annotate', delivery: 'immediate', calibrated: true },
     });
     expect(events[0]?.guard).not.toHaveProperty('warnings');
     follow(events);
@@ -194,7 +194,7 @@ describe('what the guard annotates', () => {
   });
 
   it('says that no calibration holds under other settings, and of which methods', async () => {
-    const other = await run({ alpha: 1e-3, methods: ['adversarial', 'nll'] });
+    const other = await run({ alpha: 1e-3, method: 'adversarial', methods: ['adversarial', 'nll'] });
     const warnings = [expect.stringMatching(/alpha 0.0001, not 0.001.*adversarial/)];
     expect(other[0]).toMatchObject({ guard: { calibrated: false, warnings } });
     expect(other.find(ofType('step.done'))).toMatchObject({ calibrated: false });
@@ -202,10 +202,10 @@ describe('what the guard annotates', () => {
     expect(byNll[0]).toMatchObject({ guard: { calibrated: true, warnings } });
   });
 
-  it('goes by the first method where adversarial is not asked for', async () => {
-    const events = await run({ methods: ['nll', 'margin'] }, { max_tokens: 20 });
-    expect(events[0]).toMatchObject({ guard: { method: 'nll' } });
-    expect(events.find(ofType('step.done'))).toMatchObject({ method: 'nll' });
+  it('goes by the first method where nll is not asked for', async () => {
+    const events = await run({ methods: ['entropy', 'margin'] }, { max_tokens: 20 });
+    expect(events[0]).toMatchObject({ guard: { method: 'entropy' } });
+    expect(events.find(ofType('step.done'))).toMatchObject({ method: 'entropy' });
   });
 
   it('is not there without a guard', async () => {

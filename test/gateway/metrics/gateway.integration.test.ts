@@ -89,7 +89,7 @@ describe('what the metrics say of a guarded answer', () => {
     expect(counted('flinch_skipped_tokens_total', { method: 'adversarial' })).toBe(skipped);
     const spikes = of('spike.detected').length;
     expect(spikes).toBeGreaterThan(0);
-    expect(counted('flinch_spikes_total', { method: 'adversarial' })).toBe(spikes);
+    expect(counted('flinch_spikes_total', { method: 'nll' })).toBe(spikes);
     const steps = of('step.done');
     const flagged = of('step.flagged').length;
     expect(flagged).toBeGreaterThan(0);
@@ -175,8 +175,9 @@ describe('what the metrics say of a guarded answer', () => {
     };
     for (const guard of [rollback, { action: 'stop', rate: 0.2 }]) {
       const sampling = { messages, temperature: 1, seed: 2 };
-      const seen = await run({ ...guard, delivery: 'immediate' }, sampling);
-      const held = await run({ ...guard, delivery: 'held' }, sampling);
+      const judged = { ...guard, method: 'adversarial' };
+      const seen = await run({ ...judged, delivery: 'immediate' }, sampling);
+      const held = await run({ ...judged, delivery: 'held' }, sampling);
       for (const type of ['score.delta', 'spike.detected'])
         expect(held.of(type).length).toBeLessThan(seen.of(type).length);
       for (const name of ['scored_tokens', 'spikes', 'steps', 'flagged_steps', 'stops', 'rollbacks'])

@@ -141,7 +141,7 @@ function showModel(): void {
   const chosen = chosenModel();
   if (!chosen) return;
   const methods = chosen.methods ?? METHODS;
-  const { value } = colours;
+  const value = colours.value || DEFAULT_METHOD;
   colours.replaceChildren(
     ...methods.map((method) => {
       const { name, meaning } = METHOD_WORDS[method];

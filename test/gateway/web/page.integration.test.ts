@@ -145,6 +145,7 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
   it('shows tokens that a schedule skipped as neither certain nor missing', async () => {
     await page.locator('#guard summary').click();
     await page.locator('#guard-schedule').selectOption('lazy');
+    await page.locator('#colours').selectOption('adversarial'); // no other is skipped
     await page.locator('#temperature').fill('0');
     const answer = await ask(QUESTION);
     await ended(answer);
@@ -158,6 +159,7 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     await skipped.first().hover();
     expect(await page.locator('#token-card').textContent()).toMatch(/Adversarialskipped: not doubtful/);
     await page.locator('#guard-schedule').selectOption('windowed');
+    await page.locator('#colours').selectOption('nll');
   });
 
   it('strikes out what the guard takes back, and lists what it chose from', async () => {
@@ -235,18 +237,19 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
 
   it('draws a curve for each method, to be hidden and shown', async () => {
     const answer = page.locator('article.answer').last();
-    const nll = answer.locator('.curve-plot .line-nll');
-    const box = answer.getByLabel('NLL');
-    expect(await nll.count()).toBeGreaterThan(0);
+    const adversarial = answer.locator('.curve-plot .line-adversarial');
+    const box = answer.getByLabel('Adversarial');
+    expect(await page.locator('#colours').inputValue()).toBe('nll');
+    expect(await adversarial.count()).toBeGreaterThan(0);
     await box.focus();
     await page.keyboard.press('Space');
-    expect(await nll.count()).toBe(0);
+    expect(await adversarial.count()).toBe(0);
     await page.keyboard.press('Space');
-    expect(await nll.count()).toBeGreaterThan(0);
-    await page.locator('#colours').selectOption('nll');
-    await answer.locator('.curve-plot .line-adversarial').first().waitFor({ state: 'attached' });
-    expect(await nll.count()).toBe(0); // it has the bars
+    expect(await adversarial.count()).toBeGreaterThan(0);
     await page.locator('#colours').selectOption('adversarial');
+    await answer.locator('.curve-plot .line-nll').first().waitFor({ state: 'attached' });
+    expect(await adversarial.count()).toBe(0); // it has the bars
+    await page.locator('#colours').selectOption('nll');
   });
 
   it('plays an answer again, from any moment', async () => {

@@ -20,7 +20,8 @@ import { REFUSAL } from './other-questions.js';
 const SEED = 500_000;
 
 const [folder = '', count = '100'] = process.argv.slice(2);
-const engine = await Engine.open(folder);
+// All answers of a line of the table at once: the engine writes several in one run.
+const engine = await Engine.open(folder, { maxStreams: Math.max(100, Number(count)) });
 
 console.log('| questions | style | temperature | right | no wrong step |');
 console.log('| --- | --- | --- | --- | --- |');
@@ -67,14 +68,12 @@ await engine.close();
  */
 async function table(name, style, temperatures, cases) {
   for (const temperature of temperatures) {
-    let [right, clean] = [0, 0];
-    for (const [seed, { question, check }] of cases.entries()) {
-      const verdict = check(await answer(question, temperature, seed));
-      if (verdict.right) right += 1;
-      if (verdict.clean) clean += 1;
-    }
-    const share = (/** @type {number} */ n) => (n / cases.length).toFixed(2);
-    console.log(`| ${name} | ${style} | ${temperature} | ${share(right)} | ${share(clean)} |`);
+    const verdicts = await Promise.all(
+      cases.map(async ({ question, check }, seed) => check(await answer(question, temperature, seed))),
+    );
+    const share = (/** @type {'right' | 'clean'} */ field) =>
+      (verdicts.filter((verdict) => verdict[field]).length / cases.length).toFixed(2);
+    console.log(`| ${name} | ${style} | ${temperature} | ${share('right')} | ${share('clean')} |`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { FairPlaces, type Release } from './fair-places.js';
 
 const MINUTE_S = 60;
@@ -41,13 +41,7 @@ export class OwnUsage implements Usage {
     const rate =
       this.#rates.get(perMinute) ?? new RateLimiterMemory({ points: perMinute, duration: MINUTE_S });
     this.#rates.set(perMinute, rate);
-    try {
-      await rate.consume(client, units);
-      return null;
-    } catch (rejection) {
-      if (!(rejection instanceof RateLimiterRes)) throw rejection;
-      return rejection.msBeforeNext;
-    }
+    return consume(rate, client, units);
   }
 
   take(place: string, most: number): Release | null {
@@ -68,5 +62,20 @@ export class OwnUsage implements Usage {
     const shared = this.#shared.get(place) ?? new FairPlaces(most);
     this.#shared.set(place, shared);
     return shared.take(client);
+  }
+}
+
+/** @returns `null`, or once there are too many the milliseconds until the next minute begins */
+export async function consume(
+  rate: RateLimiterAbstract,
+  client: string,
+  units: number,
+): Promise<number | null> {
+  try {
+    await rate.consume(client, units);
+    return null;
+  } catch (rejection) {
+    if (!(rejection instanceof RateLimiterRes)) throw rejection;
+    return rejection.msBeforeNext;
   }
 }

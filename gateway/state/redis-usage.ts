@@ -1,5 +1,5 @@
-import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import type { KeyUsage, Release } from '../access/usage.js';
+import { RateLimiterRedis } from 'rate-limiter-flexible';
+import { consume, type KeyUsage, type Release } from '../access/usage.js';
 import { keys } from './keys.js';
 import { LEASE_MS } from './lease.js';
 import type { Redis } from './redis.js';
@@ -84,12 +84,7 @@ export class RedisUsage implements KeyUsage {
     );
   }
 
-  async #consume(
-    storeClient: unknown,
-    client: string,
-    points: number,
-    units: number,
-  ): Promise<number | null> {
+  #consume(storeClient: unknown, client: string, points: number, units: number): Promise<number | null> {
     const rate =
       this.#rates.get(points) ??
       new RateLimiterRedis({
@@ -97,13 +92,7 @@ export class RedisUsage implements KeyUsage {
         ...{ points, duration: MINUTE_S },
       });
     this.#rates.set(points, rate);
-    try {
-      await rate.consume(client, units);
-      return null;
-    } catch (rejection) {
-      if (!(rejection instanceof RateLimiterRes)) throw rejection;
-      return rejection.msBeforeNext;
-    }
+    return consume(rate, client, units);
   }
 
   #hold(key: string, member: string): void {

@@ -26,6 +26,7 @@ import {
 import { parseJsonText } from '../requests/json-text.js';
 import { CLOSE_CODES, type CloseCode, isFinal, isMeant } from './close-codes.js';
 import { StreamEncoding } from './encoding.js';
+import { SocketWatch } from './socket-watch.js';
 
 export interface StreamOptions {
   readonly models: GovernedModels;
@@ -44,8 +45,6 @@ const CLIENT_TYPES =
 const ID_PREFIX = 'resp-';
 /** A close frame waits behind all else that the client does not read. */
 const GOODBYE_MS = 1000;
-/** Pings that may be without an answer. */
-const MAX_UNANSWERED = 2;
 
 interface Attached {
   readonly generation: ReadGeneration;
@@ -75,18 +74,16 @@ export class StreamConnection {
   readonly #attached = new Map<string, Attached>();
   readonly #backlog: Backlog;
   readonly #heartbeat: Heartbeat;
-  readonly #pings: NodeJS.Timeout;
-  #unanswered = 0;
+  readonly #watch: SocketWatch;
   /** Generations that were accepted and wait for their settings. */
   #preparing = 0;
-  /** Of the messages within a second from its begin. */
-  #messages = { since: 0, count: 0 };
   #left = false;
 
   constructor(socket: WebSocket, options: StreamOptions) {
     this.#socket = socket;
     this.#options = options;
-    const { heartbeat_s, queue_bytes, stall_s } = options.settings.streams;
+    const { streams, limits } = options.settings;
+    const { heartbeat_s, queue_bytes, stall_s } = streams;
     this.#backlog = new Backlog({
       limitBytes: queue_bytes,
       stallMs: 1000 * stall_s,
@@ -96,17 +93,15 @@ export class StreamConnection {
       stalled: () => this.#close(CLOSE_CODES.slowReader, `nothing was read for ${stall_s} s`),
     });
     this.#heartbeat = new Heartbeat(1000 * heartbeat_s, () => this.#beat());
-    this.#pings = setInterval(() => this.#ping(), 1000 * heartbeat_s).unref();
-    socket.on('message', (data, isBinary) => {
-      this.#unanswered = 0;
-      if (this.#counted()) this.#receive(data, isBinary);
+    this.#watch = new SocketWatch(socket, {
+      pingMs: 1000 * heartbeat_s,
+      messagesPerSecond: limits.messages_per_second,
+      stalled: () => this.#backlog.full,
+      close: (code, reason) => this.#close(code, reason),
     });
-    // Each is answered: a flood of them is as much work as one of messages.
-    socket.on('ping', () => this.#counted());
-    socket.on('pong', () => {
-      // Those that nobody asked for count, too.
-      if (this.#unanswered === 0) this.#counted();
-      this.#unanswered = 0;
+    socket.on('message', (data, isBinary) => {
+      this.#watch.heard();
+      if (this.#watch.counted()) this.#receive(data, isBinary);
     });
     socket.on('error', (error) => {
       options.logger.debug({ err: error }, 'socket error');
@@ -325,7 +320,7 @@ export class StreamConnection {
   #resume(): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     this.#socket.resume();
-    this.#unanswered = 0; // answers may have waited, too
+    this.#watch.heard(); // answers may have waited, too
     for (const { generation, sink } of [...this.#attached.values()]) {
       if (this.#backlog.full) return;
       generation.resume(sink);
@@ -335,28 +330,6 @@ export class StreamConnection {
   /** A sign of life for those who see no pings, such as pages. */
   #beat(): void {
     if (!this.#backlog.full) this.#sendJson({ type: 'heartbeat' });
-  }
-
-  #ping(): void {
-    if (this.#backlog.full || this.#socket.readyState !== this.#socket.OPEN) return;
-    if (this.#unanswered >= MAX_UNANSWERED) {
-      this.#close(CLOSE_CODES.noPong, 'no response to pings');
-    } else {
-      this.#unanswered += 1;
-      this.#socket.ping();
-    }
-  }
-
-  /** Whether a message is within the limit; the connection is closed if not. */
-  #counted(): boolean {
-    if (this.#left) return false;
-    const now = performance.now();
-    if (now - this.#messages.since >= 1000) this.#messages = { since: now, count: 0 };
-    this.#messages.count += 1;
-    const most = this.#options.settings.limits.messages_per_second;
-    if (this.#messages.count <= most) return true;
-    this.#close(CLOSE_CODES.tooManyMessages, `more than ${most} messages per second`);
-    return false;
   }
 
   #close(code: CloseCode, reason: string): void {
@@ -370,7 +343,7 @@ export class StreamConnection {
     if (this.#left) return;
     this.#left = true;
     this.#heartbeat.stop();
-    clearInterval(this.#pings);
+    this.#watch.stop();
     this.#backlog.close();
     for (const { generation, sink } of [...this.#attached.values()]) {
       if (cancels) generation.discard();

@@ -129,8 +129,8 @@ describe('peers up', () => {
 });
 
 describe('servers', () => {
-  /** Ports of llama.cpp's servers are counted from here. */
-  const basePort = async (): Promise<number> => (await freePort()) - 11;
+  /** The ports of llama.cpp's two servers are 11 and 12 above it. */
+  const basePort = async (): Promise<number> => (await freePort(2)) - 11;
   const up = (port: number) => ['up', 'llama-cpp', '--base-port', String(port)];
 
   it('are started with each model, outlive the command, and are ended by "down"', async () => {

@@ -18,7 +18,7 @@ it('ends what it has started where it is interrupted', async () => {
     "if (readFileSync(option('--model'), 'utf8') === 'never answers') setInterval(() => {}, 1000);\nelse ";
   writeFileSync(server, readFileSync(server, 'utf8').replace('createServer((', `${never}createServer((`));
   const interrupt = new AbortController();
-  const basePort = (await freePort()) - 11;
+  const basePort = (await freePort(2)) - 11;
   const failed = new Set<never>();
   const starting = startAll(['llama-cpp'], { root, basePort, signal: interrupt.signal, failed });
   const rejected = expect(starting).rejects.toThrow('interrupted');

@@ -88,7 +88,13 @@ export { scoredGeneration } from './stream/scored-generation.js';
 export { segmentSteps } from './stream/segment-steps.js';
 export type { ChatMessage } from './tokenizer/chat-template.js';
 export { encodePrompt } from './tokenizer/prompt.js';
-export { DEFAULT_METHODS, METHODS, type Method, type Scores } from './uncertainty/method-names.js';
+export {
+  DEFAULT_METHODS,
+  METHODS,
+  type Method,
+  PROBABILITY_METHODS,
+  type Scores,
+} from './uncertainty/method-names.js';
 export type { Schedule } from './uncertainty/schedule.js';
 export {
   type NewToken,

@@ -104,7 +104,13 @@ export { Detokenizer } from './tokenizer/detokenizer.js';
 export { encodePrompt } from './tokenizer/prompt.js';
 export { checkTextSteps } from './tokenizer/supported-pipeline.js';
 export type { Tokenizer } from './tokenizer/tokenizer.js';
-export { DEFAULT_METHODS, METHODS, type Method, type Scores } from './uncertainty/method-names.js';
+export {
+  DEFAULT_METHODS,
+  METHODS,
+  type Method,
+  PROBABILITY_METHODS,
+  type Scores,
+} from './uncertainty/method-names.js';
 export { replicaOptions, sizeOf } from './uncertainty/replicas.js';
 export type { Schedule } from './uncertainty/schedule.js';
 export { type ScoredResponse, scoreResponse, type TokenScore } from './uncertainty/sequence-scorer.js';

@@ -5,7 +5,7 @@ import type { Method } from './events.js';
 export interface GuardRequest {
   /** Score the tokens and judge the steps; if false, all other fields are ignored. Default: `true`. */
   readonly enabled?: boolean;
-  /** Scores computed for each token (default: `adversarial`, `nll`, `entropy` and `margin`, without those that the model cannot compute). */
+  /** Scores computed for each token (default: `nll`, `entropy` and `margin`, as far as the model can compute them, and `method`). */
   readonly methods?: readonly Method[];
   /** Maximum number of new tokens scored by one pass. Default: `16`. */
   readonly block?: number;

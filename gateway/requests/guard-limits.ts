@@ -6,7 +6,7 @@ import {
   guardFields,
   withRoom,
 } from '../../src/guard/guard-fields.js';
-import { DEFAULT_METHODS, METHODS, type Method } from '../../src/uncertainty/method-names.js';
+import { METHODS, type Method, PROBABILITY_METHODS } from '../../src/uncertainty/method-names.js';
 import { integer, method, methods } from '../../src/uncertainty/scoring-fields.js';
 import { DEFAULT_BLOCK, DEFAULT_RANDOM, DEFAULT_TOKUR } from '../../src/uncertainty/settings.js';
 import { ApiError } from '../errors/api-error.js';
@@ -57,16 +57,18 @@ export const askedGuardSchema = z
   .meta({ ...z.toJSONSchema(guardSchema, { io: 'input', unrepresentable: 'any' }), $schema: undefined });
 
 /**
- * Fills in the methods: by default the usual ones, as far as they are available. Steps are judged by `nll` if
- * it is one of them, otherwise by the first, unless `method` says otherwise.
+ * Fills in the methods: by default the probabilities, as far as they are available, and what steps are to be judged by.
+ * Steps are judged by `nll` if it is one of them, otherwise by the first, unless `method` says otherwise.
  * @param available what can be computed for the model
  * @throws ApiError 400 that names the field
  */
 export function completeGuard(fields: GuardFields, available: readonly Method[]): CompleteGuardFields {
-  const { methods = DEFAULT_METHODS.filter((method) => available.includes(method)) } = fields;
+  const usual = PROBABILITY_METHODS.filter((method) => available.includes(method));
+  const { methods = [...new Set([...usual, ...(fields.method ? [fields.method] : [])])] } = fields;
   const missing = methods.find((method) => !available.includes(method));
   if (missing !== undefined) {
-    throw invalid('guard.methods', `${missing} needs a scorer, which this model does not have`);
+    const field = fields.methods ? 'guard.methods' : 'guard.method';
+    throw invalid(field, `${missing} needs a scorer, which this model does not have`);
   }
   const [first = DEFAULT_GUARD.method] = methods;
   const { method = methods.includes(DEFAULT_GUARD.method) ? DEFAULT_GUARD.method : first } = fields;

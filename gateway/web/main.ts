@@ -99,7 +99,7 @@ function ask(text: string): boolean {
   const most = chosenModel()?.topLogprobs ?? null;
   session.ask(text.trim(), {
     model: model.value,
-    guard: settings.request,
+    guard: settings.request(isMethod(colours.value) ? colours.value : null),
     remember: remember.checked,
     ...(system.value.trim() !== '' && { system: system.value.trim() }),
     ...(most !== null && { topLogprobs: Math.min(ALTERNATIVES, most) }),

@@ -51,10 +51,13 @@ export class SettingsPanel {
     return false;
   }
 
-  get request(): GuardRequest {
+  /** @param shown the score that the page shows of each token */
+  request(shown: Method | null): GuardRequest {
     const action = actionOf(this.#action.value);
     const method = methodOf(this.#method.value);
     const rollback = action === 'rollback';
+    const wanted = [method, shown].flatMap((one) => one ?? []);
+    const further = new Set(wanted.filter((one) => !USUAL_METHODS.includes(one)));
     const isSet = (field: EventTarget): boolean => this.#set.has(field);
     return {
       ...(isSet(this.#action) && { action }),
@@ -64,7 +67,7 @@ export class SettingsPanel {
       ...(isSet(this.#delivery) && { delivery: this.#delivery.value === 'held' ? 'held' : 'immediate' }),
       ...(method && { method }),
       // The others are not computed unless they are asked for.
-      ...(method && !USUAL_METHODS.includes(method) && { methods: [...USUAL_METHODS, method] }),
+      ...(further.size > 0 && { methods: [...USUAL_METHODS, ...further] }),
       ...(rollback && isSet(this.#candidates) && { candidates: this.#candidates.valueAsNumber }),
       ...(rollback &&
         isSet(this.#choose) && {

@@ -55,7 +55,7 @@ export function isMethod(name: string): name is Method {
 export const DEFAULT_METHOD: Method = 'nll';
 
 /** Those that need no request of their own; the others cost further passes. */
-export const USUAL_METHODS: readonly Method[] = ['adversarial', 'nll', 'entropy', 'margin'];
+export const USUAL_METHODS: readonly Method[] = ['nll', 'entropy', 'margin'];
 
 const FINISH_WORDS: Readonly<Record<string, string>> = {
   stop: 'finished',

@@ -22,7 +22,7 @@ import { generate } from '../stream/generate.js';
 import { eventFields } from '../stream/wire.js';
 import type { ChatMessage } from '../tokenizer/chat-template.js';
 import { encodePrompt } from '../tokenizer/prompt.js';
-import { DEFAULT_METHODS, METHODS, type Method } from '../uncertainty/method-names.js';
+import { METHODS, type Method, PROBABILITY_METHODS } from '../uncertainty/method-names.js';
 import {
   type AbsoluteScoring,
   absoluteScoring,
@@ -153,7 +153,7 @@ async function chat(question: string | undefined, options: ChatOptions): Promise
 function scoringFor(options: ChatOptions): Scoring | null {
   const { color, method = color, seed = 0, score } = options;
   if (!score) return null;
-  return scoringOf(options, [...new Set<Method>([...DEFAULT_METHODS, color, method])], seed);
+  return scoringOf(options, [...new Set<Method>([...PROBABILITY_METHODS, color, method])], seed);
 }
 
 /** @throws SettingsError; ModelError for a calibration that cannot be read */

@@ -1,7 +1,7 @@
+import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { openCheckpoint } from '../checkpoint/checkpoint.js';
-import { defaultThreads } from '../engine/engine.js';
 import { SERVER_SCORES_FILE } from '../engine/server/score-servers.js';
 import { UsageError } from '../files/errors.js';
 import { localModel } from './hub-download.js';
@@ -49,7 +49,7 @@ async function exportTriton(
   const { writeTritonRepository } = await import('../engine/triton/write-repository.js');
   const written = await writeTritonRepository(checkpoint, {
     ...{ output, name },
-    threads: defaultThreads().score,
+    threads: availableParallelism(),
   });
   process.stdout.write(`${output}: ${written.models.join(', ')}; weights are ${written.weights}\n`);
   process.stdout.write(`${written.scores}: scores that the server must compute as well\n`);

@@ -1,8 +1,8 @@
+import { availableParallelism } from 'node:os';
 import { Command } from 'commander';
 import type { ModelConfig } from '../checkpoint/config.js';
 import { type MachineSpeed, measureMachine } from '../cost/machine-speed.js';
 import { type ResponseCost, type ResponseSize, responseCost } from '../cost/response-cost.js';
-import { defaultThreads } from '../engine/engine.js';
 import { integerBytes } from '../engine/integer-weights.js';
 import { decodeMemory, type MemoryNeed, type ScoreSize, scoreMemory } from '../engine/memory.js';
 import { PRECISIONS } from '../engine/precision.js';
@@ -76,12 +76,12 @@ export async function inspect(model: string, options: InspectOptions): Promise<v
 }
 
 function memoryOf(config: ModelConfig, positions: number) {
-  const threads = defaultThreads();
-  const score = (size: ScoreSize): MemoryNeed => scoreMemory({ config, threads: threads.score }, size);
+  const threads = availableParallelism();
+  const score = (size: ScoreSize): MemoryNeed => scoreMemory({ config, threads }, size);
   return {
     length: positions,
     threads,
-    decode: decodeMemory({ config, threads: threads.decode }, positions),
+    decode: decodeMemory({ config, threads }, positions),
     windowed: score({ positions, window: DEFAULT_WINDOW, scored: DEFAULT_BLOCK, replicas: 0 }),
     random: score({ positions, window: 1, scored: DEFAULT_BLOCK, replicas: DEFAULT_RANDOM.samples }),
     offline: score({ positions, window: positions, scored: positions, replicas: 0 }),
@@ -101,9 +101,8 @@ async function timeOf(
 ): Promise<Time | null> {
   if (!time && gflops === undefined && bandwidth === undefined) return null;
   if (prompt >= length) throw new UsageError(`--prompt: ${prompt} leaves nothing of a text of ${length}`);
-  const { decode, score } = defaultThreads();
   const known = gflops !== undefined && bandwidth !== undefined;
-  const measured = known ? null : await measureMachine(decode + score);
+  const measured = known ? null : await measureMachine(availableParallelism());
   const machine = {
     flops: gflops === undefined ? (measured?.flops ?? 0) : gflops * 1e9,
     bandwidth: bandwidth === undefined ? (measured?.bandwidth ?? 0) : bandwidth * 1e9,

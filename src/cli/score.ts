@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { Command } from 'commander';
@@ -93,8 +92,7 @@ async function score(options: ScoreOptions): Promise<void> {
   const given = scoringOf(options, options.methods, options.seed);
   const asked = noise === undefined ? given : await withNoise(given, noise);
   // Everything that can be wrong is found out before the output, which may hold earlier results, is touched.
-  const scoreThreads = availableParallelism();
-  const engine = await Engine.open(options.model, { device, scoreThreads, onConversion: reportConversion() });
+  const engine = await Engine.open(options.model, { device, onConversion: reportConversion() });
   try {
     await reportDevices(engine, device, ['score']);
     const absolute = await absoluteScoring(asked, engine.checkpoint.embeddingRms);

@@ -22,9 +22,11 @@ import { TextWork } from './text/text-work.js';
 import { checkIds } from './token-ids.js';
 
 export interface EngineOptions extends OpenCheckpointOptions {
-  /** Threads of the process that writes, and of the one that scores. By default they share the cores. */
-  readonly decodeThreads?: number;
-  readonly scoreThreads?: number;
+  /**
+   * Threads of each process; by default as many as there are cores. They do not spin, so that two processes share the
+   * cores: each is faster with all of them than with half.
+   */
+  readonly threads?: number;
   /** What computes, both writing and scoring: `cpu` (default), `webgpu`, `cuda`, or `auto` for the best that works. */
   readonly device?: DeviceChoice;
   /**
@@ -63,12 +65,6 @@ const DEFAULT_STALL_SECONDS = 60;
 const PREFIX_SHARE = 0.05;
 const MAX_PREFIX_BYTES = 2 ** 29;
 
-/** Half of the cores for each process. */
-export function defaultThreads(): Readonly<Record<Role, number>> {
-  const cores = availableParallelism();
-  return { decode: Math.max(1, Math.floor(cores / 2)), score: Math.max(1, Math.ceil(cores / 2)) };
-}
-
 /**
  * A model that writes and scores: two child processes that map the same weights. Both start on first use and start
  * again after a crash.
@@ -88,7 +84,7 @@ export class Engine {
   readonly host: EngineHost;
   /** Encodes texts of requests, without holding up this thread. */
   readonly text: TextWork;
-  readonly #threads: Readonly<Record<Role, number>>;
+  readonly #threads: number;
   readonly #precision: Precision;
   readonly #now: () => number;
   readonly #passListeners = new Set<(ms: number) => void>();
@@ -104,8 +100,7 @@ export class Engine {
     this.contextLength = Math.min(options.contextLength ?? DEFAULT_CONTEXT_LIMIT, maxPositions);
     this.#precision = options.precision ?? 'fp32';
     this.#now = options.now ?? (() => performance.now());
-    const { decode, score } = defaultThreads();
-    this.#threads = { decode: options.decodeThreads ?? decode, score: options.scoreThreads ?? score };
+    this.#threads = options.threads ?? availableParallelism();
     const memory = options.memoryLimit ?? DEFAULT_MEMORY_SHARE * process.availableMemory();
     const prefixCacheBytes = Math.floor(Math.min(PREFIX_SHARE * memory, MAX_PREFIX_BYTES));
     this.memory = new MemoryBudget(memory - 2 * prefixCacheBytes);
@@ -124,7 +119,7 @@ export class Engine {
   ): EngineHost {
     const { config, tensors, weightBytes } = this.checkpoint;
     const open = (role: Role): Omit<OpenMessage, 'device'> => {
-      const [threads, source] = [this.#threads[role], { config, tensors }];
+      const [threads, source] = [this.#threads, { config, tensors }];
       const written = role === 'decode' ? integerFile : null;
       const scores = role === 'score' && scoreServers && recorded;
       const servers = scores ? { ...scoreServers, recorded, requestMs: 1000 * stallSeconds } : null;
@@ -234,10 +229,15 @@ export class Engine {
     }
   }
 
+  /** Of the process that writes; scores are computed in fp32. */
+  get precision(): Precision {
+    return this.#precision;
+  }
+
   /** What predictions of time and memory go by. */
   machine(role: Role): Machine {
     const { device } = this.host[role];
-    return { config: this.checkpoint.config, threads: this.#threads[role], ...(device && { device }) };
+    return { config: this.checkpoint.config, threads: this.#threads, ...(device && { device }) };
   }
 
   /**

@@ -7,6 +7,7 @@ import type { FromDecode, GenerateMessage, SampledToken, ToDecode } from './prot
 import type { Sampling, TokenLogprob } from './sampler.js';
 import type { Share } from './shared-hold.js';
 import { TextAssembler } from './text-assembler.js';
+import type { TokenStatistics } from './token-statistics.js';
 
 /**
  * Tokens that the decode process may be ahead of the reader; few where a guard may have no use for them. Credit goes
@@ -29,6 +30,8 @@ export interface GenerateRequest {
   readonly endIds: readonly number[];
   readonly stop: readonly string[];
   readonly topLogprobs: number;
+  /** Whether each token comes with its {@link GeneratedToken.statistics}. */
+  readonly statistics?: boolean;
   /** How many other continuations there may be at a time ({@link Generation.fork}): memory is set aside for them. */
   readonly forks?: number;
 }
@@ -53,6 +56,8 @@ export interface GeneratedToken {
   /** Natural log, temperature 1. */
   readonly logprob: number;
   readonly topLogprobs: readonly TokenLogprob[];
+  /** Where they were asked for. */
+  readonly statistics?: TokenStatistics;
   /** Given, not drawn. */
   readonly inserted?: true;
 }
@@ -172,7 +177,7 @@ export class Generation {
 
   async #ask(ask: Ask): Promise<void> {
     const { process, share } = this.#context;
-    const { endIds, topLogprobs, forks } = this.#request;
+    const { endIds, topLogprobs, statistics, forks } = this.#request;
     this.#letGo = share.hold();
     try {
       const handle = await process.attach({
@@ -191,7 +196,8 @@ export class Generation {
       this.#handle = handle;
       const { stream } = handle;
       const retain = Boolean(forks);
-      handle.send({ type: 'generate', stream, credit: this.#ahead, endIds, topLogprobs, retain, ...ask });
+      const wanted = { endIds, topLogprobs, retain, ...(statistics && { statistics }) };
+      handle.send({ type: 'generate', stream, credit: this.#ahead, ...wanted, ...ask });
     } catch (error) {
       this.#handle?.detach(); // it could not be serialised
       this.#handle = null;
@@ -238,11 +244,12 @@ export class Generation {
 
   #settle(tokens: ReturnType<Assembler['end']>): void {
     for (const { token, text } of tokens) {
-      const { id, logprob, top } = token;
+      const { id, logprob, top, statistics } = token;
       if (logprob === undefined || top === undefined) continue; // kept: whoever wrote it has given it out
       const index = this.#ids.length;
       const inserted = index < this.#kept + this.#inserted && { inserted: true as const };
-      this.#ready.push({ type: 'token.delta', index, id, text, logprob, topLogprobs: top, ...inserted });
+      const more = { ...(statistics && { statistics }), ...inserted };
+      this.#ready.push({ type: 'token.delta', index, id, text, logprob, topLogprobs: top, ...more });
       this.#ids.push(id);
     }
   }

@@ -3,6 +3,7 @@ import type { TokurSettings } from '../numerics/tokur-noise.js';
 import type { Place } from './device.js';
 import type { Sampling, TokenLogprob } from './sampler.js';
 import type { ScoreServers, ServerStatus } from './server/score-servers.js';
+import type { TokenStatistics } from './token-statistics.js';
 
 /** Messages between the parent and an engine process. Logits never cross. */
 
@@ -48,6 +49,8 @@ export interface GenerateMessage extends OfClient {
   /** Tokens that end the response; the one that does is not part of it. */
   readonly endIds: readonly number[];
   readonly topLogprobs: number;
+  /** Whether the statistics of each token are wanted. */
+  readonly statistics?: boolean;
   /** Tokens that may be sent before more credit arrives. */
   readonly credit: number;
 }
@@ -84,6 +87,7 @@ export interface SampledToken {
   readonly logprob: number;
   /** Most probable first. */
   readonly top: readonly TokenLogprob[];
+  readonly statistics?: TokenStatistics;
 }
 
 export type FromDecode =

@@ -1,9 +1,10 @@
 import type { Engine } from '../engine/engine.js';
 import type { GenerateRequest } from '../engine/generation.js';
+import { writesScores, writtenScores } from '../stream/written-scores.js';
 import { blockOf } from '../uncertainty/schedule.js';
 import { SequenceScorer } from '../uncertainty/sequence-scorer.js';
-import type { Scoring } from '../uncertainty/settings.js';
-import { type Branch, branchOf, closeOnFailure } from './branch.js';
+import { checkScoring, type Scoring } from '../uncertainty/settings.js';
+import { type Branch, type BranchScorer, branchOf, closeOnFailure } from './branch.js';
 import { engineScorer } from './engine-scorer.js';
 import { engineWriter } from './engine-writer.js';
 import type { Judging } from './guarded-branch.js';
@@ -13,7 +14,8 @@ export interface EngineBranchOptions extends Judging {
 }
 
 /**
- * A branch that the engine writes and scores.
+ * A branch that the engine writes and scores. Where probabilities are all that is asked for, whoever writes tells them,
+ * and no pass scores.
  *
  * @throws EngineError; SettingsError
  *
@@ -25,12 +27,33 @@ export async function engineBranch(
   request: GenerateRequest,
   { scoring, forks, lagTokens, ...judge }: EngineBranchOptions,
 ): Promise<Branch> {
-  const { promptIds, maxTokens } = request;
-  const positions = promptIds.length + maxTokens;
+  checkScoring(scoring);
+  const statistics = writesScores(engine, scoring);
+  const asked = { ...request, forks, statistics };
   // The scorer first: a text that cannot be scored is refused before any token of it is out.
-  const sequence = await SequenceScorer.open(engine, promptIds, scoring, positions, forks, request);
-  const scorer = engineScorer(sequence, blockOf(scoring.schedule), lagTokens);
-  const asked = { ...request, forks };
+  const scorer = statistics ? writtenScorer(scoring) : await passScorer(engine, asked, scoring, lagTokens);
   const generation = await closeOnFailure(scorer, () => engine.generate(asked));
   return branchOf(engineWriter(engine, asked, generation), scorer, { ...judge, forks });
+}
+
+/** Scores come with the tokens, also with those of continuations. */
+function writtenScorer({ methods }: Scoring): BranchScorer {
+  const scorer: BranchScorer = {
+    score: () => writtenScores(methods),
+    fork: async () => scorer,
+    close: () => {},
+  };
+  return scorer;
+}
+
+async function passScorer(
+  engine: Engine,
+  request: GenerateRequest,
+  scoring: Scoring,
+  lagTokens?: number,
+): Promise<BranchScorer> {
+  const { promptIds, maxTokens, forks } = request;
+  const positions = promptIds.length + maxTokens;
+  const sequence = await SequenceScorer.open(engine, promptIds, scoring, positions, forks, request);
+  return engineScorer(sequence, blockOf(scoring.schedule), lagTokens);
 }

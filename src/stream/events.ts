@@ -1,4 +1,5 @@
 import type { Rival } from '../engine/protocol.js';
+import type { TokenStatistics } from '../engine/token-statistics.js';
 import type { Part, PartOf } from '../steps/part.js';
 import type { StepSpan } from '../steps/token-steps.js';
 import type { Method, Scores } from '../uncertainty/method-names.js';
@@ -23,6 +24,8 @@ export interface TokenEvent extends PartOf {
   readonly logprob: number | null;
   /** Most probable first. */
   readonly topLogprobs: readonly TopToken[];
+  /** Its entropy and margin, of an engine that was asked for them. */
+  readonly statistics?: TokenStatistics;
   /** Put there by the guard, not written by the model. */
   readonly inserted?: true;
 }

@@ -3,11 +3,12 @@ import type { Engine } from '../engine/engine.js';
 import type { GenerateRequest } from '../engine/generation.js';
 import { blockOf } from '../uncertainty/schedule.js';
 import { SequenceScorer } from '../uncertainty/sequence-scorer.js';
-import type { Scoring } from '../uncertainty/settings.js';
+import { checkScoring, type Scoring } from '../uncertainty/settings.js';
 import type { GenerationEvent } from './events.js';
 import { FlowGate } from './flow-gate.js';
 import { generate } from './generate.js';
 import { score } from './score.js';
+import { writesScores, writtenScores } from './written-scores.js';
 
 /**
  * The usual pipeline: a generation, scored while it is written unless `scoring` is `null`.
@@ -27,6 +28,10 @@ export function scoredGeneration(
   const positions = promptIds.length + maxTokens;
   // The scorer first: a text that cannot be scored is refused before any token of it is out.
   return defer(() => {
+    checkScoring(scoring);
+    if (writesScores(engine, scoring)) {
+      return generate(engine, { ...request, statistics: true }, gate).pipe(writtenScores(scoring.methods));
+    }
     const opened = SequenceScorer.open(engine, promptIds, scoring, positions, 0, request);
     const scored = () => generate(engine, request, gate).pipe(score({ open: () => opened, block, gate }));
     return from(opened).pipe(

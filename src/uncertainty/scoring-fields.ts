@@ -61,7 +61,7 @@ export const scoringFields = {
   methods: methods
     .optional()
     .describe(
-      'Scores computed for each token (default: `adversarial`, `nll`, `entropy` and `margin`, without those that the model cannot compute).',
+      'Scores computed for each token (default: `nll`, `entropy` and `margin`, as far as the model can compute them, and `method`).',
     ),
   block: integer(1, MAX_BLOCK)
     .default(DEFAULT_BLOCK)

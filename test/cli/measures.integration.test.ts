@@ -127,7 +127,7 @@ describe('flinch score', () => {
       await scored([...random, '--seed', '6'], input),
     ];
     const sigma = z.number().parse(first[0]!.sigma);
-    expect(sigma).toBeCloseTo(0.005 * 0.15199, 6);
+    expect(sigma).toBeCloseTo(0.005 * 0.19373, 6);
     expect(first[0]).toMatchObject({ samples: 3, seed: 5 });
     const values = column(first[0]!, 'random');
     expect(scoreErrors(column(second[0]!, 'random'), values).all).toBeLessThan(1e-3);
@@ -213,7 +213,10 @@ describe('flinch chat', () => {
   const greedy = ['chat', '--temperature', '0'];
 
   it('says in its events which scores were skipped', async () => {
-    const { stdout } = await flinch([...greedy, '--json', '--schedule', 'lazy', QUESTION]);
+    const lazy = ['--json', '--color', 'adversarial', '--schedule', 'lazy'];
+    // The model makes a slip.
+    const slip = ['--temperature', '1', '--seed', '1', 'What is (74 - 17) * 7 - 59 + 27?'];
+    const { stdout } = await flinch(['chat', ...lazy, ...slip]);
     const events = jsonLines(stdout);
     const scores = events.filter(({ type }) => type === 'score.delta');
     expect(scores).toHaveLength(events.filter(({ type }) => type === 'token.delta').length);

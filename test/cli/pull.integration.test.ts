@@ -23,7 +23,7 @@ for (const name of [
 /** What is looked at of an answer. */
 const answered = z.object({
   choices: z.tuple([z.object({ message: z.object({ content: z.string() }) })]),
-  flinch: z.object({ tokens: z.array(z.object({ scores: z.object({ adversarial: z.number() }) })) }),
+  flinch: z.object({ tokens: z.array(z.object({ scores: z.object({ nll: z.number() }) })) }),
 });
 const env = { HF_ENDPOINT: hub.url, HF_HUB_CACHE: cache };
 

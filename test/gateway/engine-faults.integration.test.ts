@@ -26,10 +26,12 @@ afterEach(async () => {
 });
 
 const ready = async (): Promise<number> => (await fetch(`${gateway.url}/readyz`)).status;
+/** Scored by the process that does nothing else. */
+const guard = { methods: ['adversarial', 'nll'] };
 const question = () =>
   post(
     gateway.url,
-    chatBody({ stream: true, messages: [{ role: 'user', content: LONG_QUESTION }], max_tokens: 100 }),
+    chatBody({ stream: true, messages: [{ role: 'user', content: LONG_QUESTION }], max_tokens: 100, guard }),
   );
 const lastOf = async (response: Response, seen: (count: number) => void = () => {}): Promise<string> => {
   const events: string[] = [];
@@ -77,7 +79,7 @@ describe('readiness', () => {
     kill(engine.status().score.pid);
     await unavailable;
     expect(await ready()).toBe(503);
-    const refused = await post(gateway.url, chatBody({ max_tokens: 2 }));
+    const refused = await post(gateway.url, chatBody({ max_tokens: 2, guard }));
     expect(refused.status).toBe(503);
     const { error } = await refused.json();
     expect(error).toMatchObject({ code: 'engine_unavailable' });

@@ -12,6 +12,7 @@ import {
   guardedGeneration,
   METHODS,
   modelId,
+  PROBABILITY_METHODS,
   type RiskModel,
   type ScoreEvent,
   type Scoring,
@@ -39,6 +40,9 @@ const risks: RiskModel = {
   ofStep: (_method, _statistic, score) => (score > 0.001 ? 1 : 0),
   ofAnswer: (_method, _statistic, score) => (score > 0.001 ? 1 : 0),
 };
+
+/** What whoever writes tells. */
+const PROBABILITIES: Scoring = { ...DEFAULT_SCORING, methods: PROBABILITY_METHODS };
 
 const QUESTION = 'What is 12 + 30 - 5?';
 
@@ -106,6 +110,8 @@ async function idle(): Promise<void> {
 describe('guardedGeneration', () => {
   it.each([
     ['to the step, windowed', 4, {}, DEFAULT_SCORING],
+    ['to the step, probabilities', 4, {}, PROBABILITIES],
+    ['to the token, probabilities', 7, { rollbackTo: 'token' }, PROBABILITIES],
     ['to the token, windowed', 5, { rollbackTo: 'token' }, DEFAULT_SCORING],
     ['to the step, every method', 4, {}, { ...DEFAULT_SCORING, methods: METHODS }],
     ['to the token, every method', 7, { rollbackTo: 'token' }, { ...DEFAULT_SCORING, methods: METHODS }],
@@ -271,6 +277,23 @@ describe('guardedGeneration', () => {
       await expect(lastValueFrom(events)).rejects.toMatchObject({ name: 'EngineError' });
       await engine.start();
       await idle();
+    },
+  );
+
+  it.each([
+    ['fp32', undefined],
+    ['int8', expect.any(Number)],
+  ] as const)(
+    'runs a score process for probabilities only where it does not write in fp32: %s',
+    async (precision, pid) => {
+      const other = await Engine.open(REASONER, { precision });
+      const request = { ...greedy(other), scoring: PROBABILITIES, guard: DEFAULT_GUARD, risks };
+      const { scores, tokens } = follow(
+        await lastValueFrom(guardedGeneration(other, request).pipe(toArray())),
+      );
+      expect(scores).toHaveLength(tokens.length);
+      expect(other.status().score.pid).toEqual(pid);
+      await other.close();
     },
   );
 

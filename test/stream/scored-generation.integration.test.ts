@@ -8,6 +8,7 @@ import {
   generate,
   METHODS,
   modelId,
+  PROBABILITY_METHODS,
   type Scoring,
   scoredGeneration,
   scoreResponse,
@@ -83,6 +84,30 @@ describe('scoredGeneration', () => {
     const events = scoredGeneration(engine, endless(engine), DEFAULT_SCORING);
     await lastValueFrom(events.pipe(take(5)));
     expect(engine.status().streams).toBe(0);
+  });
+
+  it('gives each token its probabilities at once, and they are those of the finished text', async () => {
+    const scoring: Scoring = { ...DEFAULT_SCORING, methods: PROBABILITY_METHODS };
+    const events = await collect(scoring);
+    const written = events.slice(0, -1).map((event) => 'index' in event && [event.type, event.index]);
+    const tokens = tokensOf(events);
+    expect(written).toEqual(
+      tokens.flatMap(({ index }) => [
+        ['token.delta', index],
+        ['score.delta', index],
+      ]),
+    );
+    const finished = await scoreResponse(engine, greedy(engine).promptIds, tokens.map(modelId), scoring);
+    for (const [i, { scores }] of scoresOf(events).entries()) {
+      expect(Object.keys(scores)).toEqual(PROBABILITY_METHODS);
+      for (const method of PROBABILITY_METHODS) {
+        expect(Math.abs(scores[method]! - finished.tokens[i]!.scores[method]!)).toBeLessThan(1e-4);
+      }
+    }
+  });
+
+  it('asks for a method, of probabilities too', async () => {
+    await expect(collect({ ...DEFAULT_SCORING, methods: [] })).rejects.toMatchObject({ field: 'methods' });
   });
 
   it('ends with an error when the score process dies', async () => {

@@ -118,7 +118,9 @@ export class Traffic {
 
   /** While one is being written and scored, something happens to it. */
   async interrupt(what: () => void): Promise<Heard> {
-    const asked = { content: LONG_QUESTION, guard: { action: 'annotate' } };
+    // Both processes work for it.
+    const guard = { action: 'annotate', methods: ['adversarial', 'nll'] };
+    const asked = { content: LONG_QUESTION, guard };
     const socket = await this.#begin(asked);
     await socket.event(ofType('score.delta'));
     what();

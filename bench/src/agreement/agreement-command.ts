@@ -98,7 +98,7 @@ async function flinchSide(
   answers: ReturnType<typeof parseAnswers>,
 ) {
   const encoders = await openEncoders({ nli, sentence: minilm });
-  const engine = await Engine.open(model, { decodeThreads: 1, scoreThreads: 1 });
+  const engine = await Engine.open(model, { threads: 1 });
   const progress = new Progress(answers.length);
   try {
     const use: GivenEncoders = { relate: encoders.relate!, embed: encoders.embed! };

@@ -116,7 +116,7 @@ const scoreCommand = (): Command =>
     )
     .action(async (folders: string[], options: ScoreOptions) => {
       const { checkpoint, measures, limit, threads, data } = options;
-      const engine = await Engine.open(checkpoint, { scoreThreads: threads });
+      const engine = await Engine.open(checkpoint, { threads });
       try {
         await interruptible('the same command continues', async ({ signal }) => {
           for (const folder of folders) {

@@ -60,12 +60,7 @@ export async function withPrepared(
     checkStages(options);
     const threads = availableParallelism();
     // One writes or the other scores, never both at once.
-    const engine = await Engine.open(model, {
-      device,
-      maxStreams: options.streams,
-      decodeThreads: threads,
-      scoreThreads: threads,
-    });
+    const engine = await Engine.open(model, { device, maxStreams: options.streams, threads });
     const closing: (() => Promise<void>)[] = [() => engine.close()];
     try {
       await reportDevices(engine, device, ['decode', 'score']);

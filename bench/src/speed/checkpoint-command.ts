@@ -56,7 +56,7 @@ export function checkpointCommand(): Command {
     .addOption(
       new Option('--threads <number>', 'threads of each engine process')
         .argParser(integer(1, 1024))
-        .default(Math.max(1, Math.floor(availableParallelism() / 2)), 'half of the cores'),
+        .default(availableParallelism(), 'all cores'),
     )
     .option('--rounds <number>', 'interleaved repetitions of each measurement', integer(1, 1000), 5)
     .option('--output <file>', 'write the results as JSON', 'bench-checkpoint.json')
@@ -92,7 +92,7 @@ async function bench(name: keyof typeof GENERATED, options: Options): Promise<vo
 async function measure(folder: string, temporary: string, options: Options): Promise<CheckpointReport> {
   const { threads, rounds } = options;
   const sections = new Set<Section>(options.profile ? ['profile'] : options.sections);
-  const engine = await Engine.open(folder, { decodeThreads: threads, scoreThreads: threads });
+  const engine = await Engine.open(folder, { threads });
   const { checkpoint, contextLength } = engine;
   const sizes = PASS_SIZES.filter(({ past, window }) => past + window < contextLength);
   const lengths = TEXT_LENGTHS.filter((length) => length <= contextLength);

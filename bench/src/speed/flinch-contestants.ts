@@ -1,9 +1,10 @@
-import { availableParallelism } from 'node:os';
 import {
   DEFAULT_SCORING,
   Engine,
   type GenerateRequest,
+  PROBABILITY_METHODS,
   type Precision,
+  type Scoring,
   scoredGeneration,
   scoreResponse,
 } from 'flinch/internals';
@@ -21,15 +22,15 @@ interface Flinch {
   readonly reference?: string;
 }
 
-/** Writing alone, with all threads; and writing and scoring as shipped, which share them. */
+/** Writing alone; writing with the scores that a guard has by default; and with Adv. Pert. */
 export async function openFlinch({ model, name, most, precision, reference }: Flinch): Promise<Contestant[]> {
   const options = { contextLength: most.context, ...(precision && { precision }) };
-  const writer = await Engine.open(model, { ...options, decodeThreads: availableParallelism() });
+  const writer = await Engine.open(model, options);
   const shipped = await Engine.open(model, options);
   const stream = (
     engine: Engine,
     label: string,
-    scoring: typeof DEFAULT_SCORING | null,
+    scoring: Scoring | null,
     counted: 'token.delta' | 'score.delta',
   ): Contestant => ({
     ...contestant(`${name}, ${label}`, engine, async ({ prompts, tokens, first }) => {
@@ -44,16 +45,18 @@ export async function openFlinch({ model, name, most, precision, reference }: Fl
   });
   return [
     stream(writer, 'no scores', null, 'token.delta'),
-    stream(shipped, 'scores as shipped', DEFAULT_SCORING, 'score.delta'),
+    stream(shipped, 'scores as shipped', SHIPPED, 'score.delta'),
+    stream(shipped, 'with Adv. Pert.', DEFAULT_SCORING, 'score.delta'),
   ];
 }
 
+const SHIPPED: Scoring = { ...DEFAULT_SCORING, methods: PROBABILITY_METHODS };
+
 export const OFFLINE = 'flinch, offline scores of a text';
 
-/** Scoring a finished text, with all threads. */
+/** Scoring a finished text. */
 export async function openOffline(model: string, context: number): Promise<Contestant> {
-  const options = { contextLength: context, scoreThreads: availableParallelism() };
-  const engine = await Engine.open(model, options);
+  const engine = await Engine.open(model, { contextLength: context });
   const scoring = { ...DEFAULT_SCORING, schedule: { kind: 'offline' } } as const;
   return {
     ...contestant(OFFLINE, engine, async ({ prompts, tokens }) => {

@@ -6,6 +6,7 @@ import { longs } from '../ort-session.js';
 import type { FromDecode, GenerateMessage } from '../protocol.js';
 import { rowsPerRun } from '../run-limits.js';
 import { Sampler, topTokens } from '../sampler.js';
+import { tokenStatistics } from '../token-statistics.js';
 import type { Sessions } from './graph-sessions.js';
 import { LEAST_ROOM, PrefixCache, portion } from './prefix-cache.js';
 import { type Runtime, runSequences, runtimeOf } from './sequence-run.js';
@@ -193,7 +194,7 @@ export class DecodeWorker {
   }
 
   #draw(stream: Stream, logprobs: Float32Array): void {
-    const { stream: id, endIds, topLogprobs, maxTokens, forced } = stream.request;
+    const { stream: id, endIds, topLogprobs, statistics, maxTokens, forced } = stream.request;
     if (!this.#streams.has(id)) return; // cancelled during the run
     const given = forced?.[stream.generated];
     const token = given ?? stream.sampler.sample(logprobs);
@@ -212,6 +213,7 @@ export class DecodeWorker {
       id: token,
       logprob,
       top: topTokens(logprobs, topLogprobs),
+      ...(statistics && { statistics: tokenStatistics(logprobs, token) }),
     });
     stream.credit -= 1;
     stream.generated += 1;

@@ -96,7 +96,8 @@ describe('ChatFlinch', () => {
   it('fails where scoring fails', async () => {
     const { heard, callbacks } = listening();
     const reading = async (): Promise<void> => {
-      for await (const chunk of await chat().stream(QUESTION, { callbacks })) {
+      const guard = { ...GUARD, methods: ['adversarial', 'nll'] } as const;
+      for await (const chunk of await chat({ guard }).stream(QUESTION, { callbacks })) {
         if (chunk.text !== '') kill(gateway.engine.status().score.pid);
       }
     };

@@ -56,7 +56,7 @@ describe('a streamed completion', () => {
   });
 
   it('carries for every token its id and log-probability, later its scores and rival', async () => {
-    const { chunks } = await streamed();
+    const { chunks } = await streamed({ guard: { methods: METHODS } });
     const tokens = mergeTokens(chunks);
     expect(tokens.map(({ index }) => index)).toEqual(tokens.map((_, i) => i));
     for (const token of tokens) {
@@ -270,7 +270,8 @@ describe('a bad request', () => {
 });
 
 describe('a stream that is cut', () => {
-  const endless = () => chatBody({ stream: true, messages: [{ role: 'user', content: LONG_QUESTION }] });
+  const endless = (changes: object = {}) =>
+    chatBody({ stream: true, messages: [{ role: 'user', content: LONG_QUESTION }], ...changes });
 
   it('by a client that stops reading for a while: it waits, and nothing is lost', async () => {
     // Little to compute, and much to send.
@@ -307,7 +308,7 @@ describe('a stream that is cut', () => {
   it.each(['decode', 'score'] as const)(
     'by the death of the %s process: an error event, no [DONE]',
     async (role) => {
-      const response = await post(gateway.url, endless());
+      const response = await post(gateway.url, endless({ guard: { methods: METHODS } }));
       const events: string[] = [];
       for await (const data of sseData(response)) {
         events.push(data);

@@ -73,7 +73,7 @@ describe('the official openai client', () => {
   it('is told of a failure in mid-stream', async () => {
     const stream = await client.chat.completions.create({ ...request, stream: true });
     const read = async () => {
-      for await (const _ of stream) kill(gateway.engine.status().score.pid);
+      for await (const _ of stream) kill(gateway.engine.status().decode.pid);
     };
     await expect(read()).rejects.toThrow();
   });

@@ -174,7 +174,7 @@ describe('a response of a model that flinch runs', () => {
     const events: ResponseStreamEvent[] = [];
     const stream = await client.responses.create({ ...request, stream: true });
     for await (const event of stream) {
-      if (events.length === 5) kill(gateway.engine.status().score.pid);
+      if (events.length === 5) kill(gateway.engine.status().decode.pid);
       events.push(event);
     }
     expect(events.slice(-2)).toMatchObject([

@@ -28,6 +28,8 @@ const GEN_AI = {
 };
 /** The default schedule scores so many tokens at a time. */
 const BLOCK = '16';
+/** Those of one pass. */
+const METHODS = ['adversarial', 'nll', 'entropy', 'margin'];
 
 const scores = z.object({
   scores: z.record(z.string(), z.number()),
@@ -70,11 +72,11 @@ describe('what the metrics say of a guarded answer', () => {
   const messages = [{ role: 'user', content: 'What is 12 + 30 - 5?' }];
 
   it('is what its client was told: tokens, scores, risks, spikes, steps', async () => {
-    const { of, counted, genAi, usage, finish_reason } = await run({ rate: 0.5 });
+    const { of, counted, genAi, usage, finish_reason } = await run({ rate: 0.5, methods: METHODS });
     const scored = of('score.delta').map((event) => scores.parse(event));
     expect(scored).toHaveLength(usage.completion_tokens);
     expect(counted('flinch_scored_tokens_total')).toBe(scored.length);
-    for (const method of ['adversarial', 'nll', 'entropy', 'margin']) {
+    for (const method of METHODS) {
       const values = scored.flatMap((each) => each.scores[method] ?? []);
       const risks = scored.flatMap((each) => each.risk?.[method] ?? []);
       expect(values.length).toBeGreaterThan(0);
@@ -106,7 +108,7 @@ describe('what the metrics say of a guarded answer', () => {
   });
 
   it('has its times, which contain one another, and a lag that the schedule bounds', async () => {
-    const { of, counted, genAi, usage } = await run({});
+    const { of, counted, genAi, usage } = await run({ methods: METHODS });
     const total = genAi('gen_ai_server_request_duration_seconds_sum');
     const first = genAi('gen_ai_server_time_to_first_token_seconds_sum');
     const each = genAi('gen_ai_server_time_per_output_token_seconds_sum');
@@ -267,7 +269,7 @@ describe('the engine', () => {
   it('that is killed is started again, and what it wrote has failed', async () => {
     const before = await scrape();
     const socket = await TestSocket.open(gateway.url);
-    socket.send({ type: 'generation.create', ...chatBody({ max_tokens: 400 }) });
+    socket.send({ type: 'generation.create', ...chatBody({ max_tokens: 400, guard: { methods: METHODS } }) });
     await socket.event(({ type }) => type === 'token.delta');
     kill(gateway.engine.status().score.pid);
     const failed = await socket.event(({ type }) => type === 'error');

@@ -277,7 +277,7 @@ describe('completions of a prompt with a scorer', () => {
     const upstream = await scriptedUpstream(ollamaDouble());
     const scorer = await Scorer.open(engine, { logger: pino({ level: 'silent' }) });
     const { url } = await upstreamGateway([upstream.url], {}, { scorer });
-    const { body } = await post(url, {});
+    const { body } = await post(url, { guard: { methods: ['adversarial', 'nll'] } });
     expect(body.flinch.guard.warnings).toContainEqual(expect.stringContaining('template around the prompt'));
     expect(body.flinch.tokens[0].missing).toContain('adversarial');
     expect(body.flinch.verdict.flagged).toBeNull();

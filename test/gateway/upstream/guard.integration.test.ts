@@ -73,7 +73,7 @@ describe('without a scorer the response says what is computed', () => {
       calibrated: false,
     });
     expect(guard.warnings).toEqual([
-      expect.stringContaining('adversarial, entropy'),
+      expect.stringContaining('entropy: not computed'),
       expect.stringContaining('calibrated'),
     ]);
     const scored = chunks.flatMap(({ flinch }) => flinch?.tokens ?? []).filter(({ scores }) => scores);

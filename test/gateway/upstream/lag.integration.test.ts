@@ -64,7 +64,7 @@ describe('a scorer that is slower than the upstream', () => {
 
   /** Of the stream in its order: what each chunk says of a token, and the steps. */
   async function answer(url: string, guard: object) {
-    const { status, chunks, done } = await streamed(url, { guard });
+    const { status, chunks, done } = await streamed(url, { guard: { methods: METHODS, ...guard } });
     expect({ status, done }).toEqual({ status: 200, done: true });
     const told: Token[] = chunks.flatMap(({ flinch }) => z.array(tokenEvent).parse(flinch?.tokens ?? []));
     const events = chunks.flatMap(({ flinch }) => flinch?.events ?? []);

@@ -9,6 +9,7 @@ import { chatSchema, parse } from '#gateway/requests/generation-request.js';
 import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
 import { Scorer } from '#gateway/upstream/scorer.js';
 import {
+  DEFAULT_METHODS,
   DEFAULT_SCORING,
   Engine,
   FlowGate,
@@ -63,7 +64,8 @@ async function scored(
     await model.close();
     await server.close();
   });
-  const request = parse(chatSchema, chatBody({ max_tokens: 24, guard: { lag: 'wait' }, ...changes }));
+  const guard = { lag: 'wait', methods: [...DEFAULT_METHODS] };
+  const request = parse(chatSchema, chatBody({ max_tokens: 24, guard, ...changes }));
   const prepared = await model.prepare(request, { canRetract: true });
   const events = await lastValueFrom(prepared.start(new FlowGate()).pipe(toArray()));
   return { events, guard: prepared.guard };

@@ -47,7 +47,8 @@ afterAll(async () => {
 
 async function events(model: string, guard: object) {
   const { model: served } = opened.all.find((one) => one.model.name === model)!;
-  const changes = { model, max_tokens: 24, guard: { lag: 'wait', ...guard } };
+  const methods = [...DEFAULT_METHODS];
+  const changes = { model, max_tokens: 24, guard: { lag: 'wait', methods, ...guard } };
   const prepared = await served.prepare(parse(chatSchema, chatBody(changes)), { canRetract: true });
   return lastValueFrom(prepared.start(new FlowGate()).pipe(toArray()));
 }

@@ -13,6 +13,7 @@ import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
 import { Scorer } from '#gateway/upstream/scorer.js';
 import type { UpstreamModel } from '#gateway/upstream/upstream-model.js';
 import {
+  DEFAULT_METHODS,
   DEFAULT_SCORING,
   Engine,
   encodePrompt,
@@ -74,10 +75,11 @@ async function withModel<T>(
   }
 }
 
-/** Every token is scored, however busy the machine is. */
+/** Every token is scored, however busy the machine is, by passes of an adversary. */
 async function events(model: ServedModel, changes: object): Promise<Observable<GuardEvent>> {
   const body: { readonly model: string; readonly guard?: object } = chatBody(changes);
-  const request = parse(chatSchema, { ...body, guard: { lag: 'wait', ...body.guard } });
+  const usual = { lag: 'wait', methods: [...DEFAULT_METHODS] };
+  const request = parse(chatSchema, { ...body, guard: { ...usual, ...body.guard } });
   const prepared = await model.prepare(request, { canRetract: true });
   return prepared.start(new FlowGate());
 }

@@ -94,7 +94,9 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
 
   it('shows the answer token by token, each coloured by its score', async () => {
     await page.locator('#temperature').fill('0');
+    await page.locator('#colours').selectOption('adversarial'); // otherwise it is not computed
     const answer = await ask(QUESTION);
+    await page.locator('#colours').selectOption('nll');
     await answer.locator('span.token').first().waitFor();
     await ended(answer);
     const tokens = answer.locator('span.token');
@@ -135,6 +137,7 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
   });
 
   it('says when scoring was lost, and marks the tokens without scores', async () => {
+    await page.locator('#colours').selectOption('adversarial');
     const answer = await ask(LONG_QUESTION);
     await answer.locator('span.token[data-score="scored"]').first().waitFor();
     kill(gateway.engine.status().score.pid);
@@ -185,7 +188,9 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     await page.locator('#guard-choose').selectOption('uncertainty');
     await page.locator('#guard summary').click();
     await page.locator('#temperature').fill('1');
+    await page.locator('#colours').selectOption('adversarial'); // for a curve of it
     const answer = await ask(QUESTION);
+    await page.locator('#colours').selectOption('nll');
     await ended(answer);
     const texts: unknown[] = [];
     for (const { type, text, from } of events) {

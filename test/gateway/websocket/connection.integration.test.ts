@@ -31,13 +31,13 @@ async function run(changes: object = {}): Promise<SocketEvent[]> {
 
 describe('a generation', () => {
   it('is created, written, scored and done', async () => {
-    const events = await run({ request_id: 'q1' });
+    const events = await run({ request_id: 'q1', guard: { methods: ['adversarial', 'nll'] } });
     expect(events[0]).toMatchObject({
       type: 'generation.created',
       request_id: 'q1',
       model: 'reasoner',
       prompt_tokens: 69,
-      guard: { enabled: true, block: 16, window: 32, alpha: 1e-4 },
+      guard: { enabled: true, method: 'nll', block: 16, window: 32, alpha: 1e-4 },
     });
     const tokens = events.filter(ofType('token.delta'));
     const scores = events.filter(ofType('score.delta'));
@@ -52,11 +52,12 @@ describe('a generation', () => {
 
   it('takes alpha relative to the embeddings, and says what it comes to', async () => {
     const alpha = 0.01 * (await gateway.engine.checkpoint.embeddingRms());
-    const relative = await run({ guard: { alpha: '0.01rms' } });
+    const methods = ['adversarial'];
+    const relative = await run({ guard: { methods, alpha: '0.01rms' } });
     expect(relative[0]).toMatchObject({ type: 'generation.created', guard: { alpha } });
     const scoresOf = (events: SocketEvent[]) =>
       events.filter(ofType('score.delta')).map(({ scores }) => scores);
-    expect(scoresOf(relative)).toEqual(scoresOf(await run({ guard: { alpha } })));
+    expect(scoresOf(relative)).toEqual(scoresOf(await run({ guard: { methods, alpha } })));
   });
 
   it('numbers its events without gaps', async () => {
@@ -109,7 +110,7 @@ describe('a generation', () => {
     'ends with an error when the %s process dies; the next works',
     async (role) => {
       const socket = await TestSocket.open(gateway.url);
-      socket.send(create(long));
+      socket.send(create({ ...long, guard: { methods: ['adversarial'] } }));
       const { response_id } = await socket.event(ofType('score.delta'));
       kill(gateway.engine.status()[role].pid);
       const failure = await socket.event(ofType('error'));
@@ -139,7 +140,8 @@ describe('a connection', () => {
 
   it('does not let a slow guard hold up another generation', async () => {
     const socket = await TestSocket.open(gateway.url);
-    socket.send(create({ ...long, request_id: 'slow', guard: { block: 1, window: 'all' } }));
+    const guard = { methods: ['adversarial', 'nll'], block: 1, window: 'all' };
+    socket.send(create({ ...long, request_id: 'slow', guard }));
     await socket.event(ofType('token.delta'));
     socket.send(create({ request_id: 'quick', guard: { enabled: false } }));
     const { response_id } = await socket.event((event) => event.request_id === 'quick');

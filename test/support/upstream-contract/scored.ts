@@ -70,10 +70,11 @@ export function scored(bench: ContractBench): void {
       expect(mismatches).toEqual([]);
     });
 
-    bench.point('scorer', 'is scored by all default methods', async () => {
+    bench.point('scorer', 'is scored by all methods of a pass', async () => {
       const { scorer } = await bench.scorerOf(bench.model.checkpoint!);
       const { url } = await bench.gateway({}, { scorer });
-      const events = await bench.generation(url, { temperature: 0, max_tokens: 16 });
+      const methods = ['adversarial', 'nll', 'entropy', 'margin'];
+      const events = await bench.generation(url, { temperature: 0, max_tokens: 16, guard: { methods } });
       const scores = events.filter(({ type }) => type === 'score.delta');
       expect(scores).toHaveLength(16);
       for (const { scores: each } of scores) {

@@ -1,0 +1,169 @@
+import { TOP_TOKENS } from '../../graphs/token-statistics.js';
+import type { KvCache } from '../kv-cache.js';
+import type {
+  Adversary,
+  FromScore,
+  PassMessage,
+  PassToken,
+  ReadMessage,
+  ReplicaOptions,
+  SampleMessage,
+} from '../protocol.js';
+import { fitsOneRun, rowsPerRun } from '../run-limits.js';
+import { ChunkedPass } from './chunked-pass.js';
+import type { GraphRunners } from './graph-sessions.js';
+import type { HeldSequence } from './held-sequence.js';
+import { LEAST_ROOM, portion } from './prefix-cache.js';
+import type { Replicas } from './replicas.js';
+import type { AttackedWindow, Top, Window } from './score-pass.js';
+import type { Runtime } from './sequence-run.js';
+
+/** A text of which scores are asked. */
+export interface Sequence {
+  readonly ids: number[];
+  cache: KvCache;
+  /** Where its keys and values are; the cache is used by what cannot be done there. */
+  held: HeldSequence | null;
+  /** Positions at the beginning that were read, and that no pass has computed since. */
+  clean: number;
+  /** Whose text was read ahead. */
+  readFor: string | undefined;
+  readonly replicas: Map<ReplicaOptions['kind'], Replicas>;
+}
+
+/** One run that a job asks for; those of the same kind may go through together. */
+export type Run =
+  | ({ readonly kind: 'forward'; readonly window: Window } & Top)
+  | ({ readonly kind: 'score'; readonly window: AttackedWindow; readonly adversary: Adversary } & Top)
+  | { readonly kind: 'own'; readonly execute: () => Promise<void> };
+
+/** What has to be done for a message, run by run; it is given what each run says of its targets. */
+export type Steps = Generator<Run, FromScore, readonly PassToken[]>;
+
+/** The usual number of tokens and that number asked for are one graph. */
+export const topOf = ({ top }: Top): Top => (top === undefined || top === TOP_TOKENS ? {} : { top });
+
+/** Between two runs: during one the cache holds perturbed keys and values. */
+export function* forkSequence(stream: number, source: Sequence, sequence: Sequence): Steps {
+  const length = sequence.ids.length;
+  const execute = async (): Promise<void> => {
+    sequence.cache = source.cache.fork(length);
+    if (source.held) sequence.held = source.held.fork(length);
+    for (const [kind, replicas] of source.replicas) sequence.replicas.set(kind, replicas.fork(length));
+  };
+  yield { kind: 'own', execute };
+  return { type: 'forked', stream };
+}
+
+export function* readSequence({ stream, end }: ReadMessage, sequence: Sequence, runtime: Runtime): Steps {
+  const { held, ids, cache } = sequence;
+  if (held) {
+    yield* ownRuns(held.read(ids, end));
+  } else {
+    cache.reserve(end);
+    yield* fill(sequence, end, runtime);
+  }
+  return { type: 'read', stream };
+}
+
+/** A pass, after what lies before its window. Room is made first: what does not fit fails before others join. */
+export function* scoreSequence(
+  message: PassMessage,
+  sequence: Sequence,
+  context: { readonly runtime: Runtime; readonly sessions: GraphRunners },
+): Steps {
+  const { stream, start, from, to, adversary } = message;
+  const { ids, cache, held } = sequence;
+  const most = topOf(message);
+  const positions = to - 1 - start;
+  const targets = ids.slice(from, to);
+  const size = { rows: positions, keys: to - 1, scored: targets.length };
+  const fits = fitsOneRun(context.runtime, size);
+  cache.check(to - 1);
+  if (held && (!adversary || fits)) {
+    const tokens = yield* ownRuns(held.score(ids, { start, from, to, adversary, ...most }));
+    return { type: 'scored', stream, tokens, positions };
+  }
+  sequence.clean = Math.min(sequence.clean, adversary ? start : from - 1);
+  cache.reserve(to - 1);
+  // Without an adversary only the scored rows themselves are needed, whatever the window.
+  yield* fill(sequence, adversary ? start : from - 1, context.runtime);
+  if (!adversary) {
+    const tokens = yield* forwardSequence({ ids, cache }, { from, to, ...most }, context.runtime);
+    return { type: 'scored', stream, tokens, positions };
+  }
+  const attacked = adversary.attacked ?? targets.map(() => true);
+  const window = { cache, start, ids: ids.slice(start, to - 1), targets, attacked };
+  if (fits) {
+    const tokens = yield { kind: 'score', window, adversary, ...most };
+    return { type: 'scored', stream, tokens, positions };
+  }
+  const tokens = yield* ownRuns(new ChunkedPass(context, window, adversary, most).steps());
+  return { type: 'scored', stream, tokens, positions };
+}
+
+/** A plain forward pass over tokens `from` to `to − 1`, in as many runs as it takes. */
+function* forwardSequence(
+  { ids, cache }: Pick<Sequence, 'ids' | 'cache'>,
+  { from, to, ...most }: { readonly from: number; readonly to: number } & Top,
+  runtime: Runtime,
+): Generator<Run, PassToken[], readonly PassToken[]> {
+  const tokens: PassToken[] = [];
+  const size = rowsPerRun(runtime, { keys: to, passes: 1, scored: true });
+  for (let start = from - 1; start < to - 1; start += size) {
+    const end = Math.min(to - 1, start + size);
+    const targets = ids.slice(start + 1, end + 1);
+    const window = { cache, start, ids: ids.slice(start, end), targets };
+    tokens.push(...(yield { kind: 'forward', window, ...most }));
+  }
+  return tokens;
+}
+
+export function* sampleSequence(
+  { stream, kind, from, to }: SampleMessage,
+  sequence: Sequence,
+  runtime: Runtime,
+): Steps {
+  const { ids, cache } = sequence;
+  const replicas = sequence.replicas.get(kind);
+  if (!replicas) throw new Error(`the sequence has no replicas of kind ${kind}`);
+  cache.reserve(to - 1);
+  if (replicas.needsClean) yield* fill(sequence, to - 1, runtime);
+  replicas.cut(from - 1);
+  const values = yield* ownRuns(replicas.advance(ids.slice(0, to), from, cache));
+  return { type: 'sampled', stream, values };
+}
+
+/** Clean keys and values of the first `end` positions, as far as they are not held yet. */
+function* fill(
+  sequence: Sequence,
+  end: number,
+  runtime: Runtime,
+): Generator<Run, void, readonly PassToken[]> {
+  const { ids, cache } = sequence;
+  const size = Math.max(LEAST_ROOM, rowsPerRun(runtime, { keys: end, passes: 1, scored: false }));
+  while (cache.length < end) {
+    const start = cache.length;
+    const chunk = ids.slice(start, start + portion(start, end - start, size));
+    // onnxruntime dies of a division by zero when no row is scored: one is, for nothing.
+    yield { kind: 'forward', window: { cache, start, ids: chunk, targets: [0] } };
+    if (sequence.clean === start) sequence.clean += chunk.length;
+  }
+}
+
+/** Runs that nobody else joins. */
+function* ownRuns<Result>(
+  runs: Generator<() => Promise<void>, Result>,
+): Generator<Run, Result, readonly PassToken[]> {
+  let next = runs.next();
+  while (!next.done) {
+    try {
+      yield { kind: 'own', execute: next.value };
+    } catch (error) {
+      next = runs.throw(error);
+      continue;
+    }
+    next = runs.next();
+  }
+  return next.value;
+}

@@ -1,0 +1,52 @@
+import type { OperatorFunction } from 'rxjs';
+import type { Engine } from '../engine/engine.js';
+import { type Method, PROBABILITY_METHODS, type Scores } from '../uncertainty/method-names.js';
+import { checkFinite, SCORE_OF } from '../uncertainty/methods.js';
+import type { Scoring } from '../uncertainty/settings.js';
+import type { GenerationEvent, TokenEvent, WrittenEvent } from './events.js';
+import { staged } from './stage.js';
+
+/**
+ * Whether the process that writes can tell all scores: those that the probabilities of a token are. In int8 it rounds
+ * more than scores do.
+ */
+export function writesScores(
+  { precision }: Pick<Engine, 'precision'>,
+  { methods, schedule }: Pick<Scoring, 'methods' | 'schedule'>,
+): boolean {
+  const probabilities: readonly Method[] = PROBABILITY_METHODS;
+  const known = methods.every((method) => probabilities.includes(method));
+  return known && precision === 'fp32' && schedule.kind !== 'offline';
+}
+
+/**
+ * Scores each token by what came with it, in the same moment and without a pass.
+ *
+ * Errors with an EngineError for a number that is not finite.
+ * @param methods of {@link PROBABILITY_METHODS}
+ *
+ * @example
+ * generate(engine, { ...request, statistics: true }, gate).pipe(writtenScores(['nll']));
+ */
+export function writtenScores(methods: readonly Method[]): OperatorFunction<WrittenEvent, GenerationEvent> {
+  return staged((emit) => ({
+    next: (event) => {
+      emit(event);
+      if (event.type !== 'token.delta') return;
+      const { index } = event;
+      const scores = scoresOf(event, methods);
+      emit({ type: 'score.delta', index, pass: 'stream', scores, skipped: [], rival: null });
+    },
+  }));
+}
+
+function scoresOf({ index, logprob, statistics }: TokenEvent, methods: readonly Method[]): Scores {
+  const { entropy, margin } = statistics ?? { entropy: Number.NaN, margin: Number.NaN };
+  const token = {
+    ...{ logprob: logprob ?? Number.NaN, entropy, margin },
+    ...{ top: [], adversary: null, noise: [], tokur: [] },
+  };
+  const scores = Object.fromEntries(methods.map((method) => [method, SCORE_OF[method](token, 'perturb')]));
+  checkFinite(token, scores, index);
+  return scores;
+}

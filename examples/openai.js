@@ -20,7 +20,8 @@ const extension = z.object({
 });
 
 async function answer() {
-  const fields = { guard: { action: 'annotate', rate: 0.05 } };
+  // Adv. Pert. (adversarial) names rivals. Without it scores cost nothing.
+  const fields = { guard: { action: 'annotate', rate: 0.05, methods: ['nll', 'adversarial'] } };
   const stream = await client.chat.completions.create({
     model: 'reasoner',
     messages: [{ role: 'user', content: question }],

@@ -2,7 +2,7 @@
 import chalk from 'chalk';
 import { z } from 'zod';
 
-export const QUESTION = 'What is (74 - 38) * 8 - 59 + 24?';
+export const QUESTION = 'What is (74 - 17) * 7 - 59 + 27?';
 
 /**
  * The address of the gateway, as people write it or copy it.

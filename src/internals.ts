@@ -28,7 +28,7 @@ export { reportError } from './cli/errors.js';
 export { fieldOption } from './cli/field-option.js';
 export { formatBytes, heading } from './cli/format.js';
 export { elements } from './cli/model-facts.js';
-export { deviceOption, integer, modelOption, real } from './cli/options.js';
+export { deviceOption, integer, modelOption, precisionOption, real } from './cli/options.js';
 export { flinchProgram } from './cli/program.js';
 export { byteBar, Progress } from './cli/progress.js';
 export { FLAG_OF_FIELD } from './cli/serve-config.js';
@@ -58,6 +58,7 @@ export {
 export type { Precision } from './engine/precision.js';
 export { EngineProcess } from './engine/process.js';
 export { samplingDefaults, type TokenLogprob } from './engine/sampler.js';
+export type { TokenStatistics } from './engine/token-statistics.js';
 export { type DownloadOptions, download, proxies, sha256 } from './files/download.js';
 export { lockDownloads } from './files/download-lock.js';
 export { ModelError, reasonOf, show, TemplateError, UsageError } from './files/errors.js';

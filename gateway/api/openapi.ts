@@ -1,4 +1,5 @@
 import { completionSchema } from '../requests/completion-request.js';
+import { EVENT_ID } from '../requests/event-id.js';
 import { chatSchema } from '../requests/generation-request.js';
 import { guardrailSchema } from '../requests/guardrail-request.js';
 import { responseSchema as responseApiSchema } from '../requests/response-request.js';
@@ -72,7 +73,7 @@ const LAST_EVENT_ID = {
   name: 'Last-Event-ID',
   in: 'header',
   description: 'The `id:` of the last event received; the stream continues after it.',
-  schema: { type: 'string' },
+  schema: { type: 'string', pattern: EVENT_ID.source },
 };
 
 const ANSWER_HEADERS = {

@@ -78,6 +78,12 @@ export interface WorkersHealth {
   readonly streams: Readonly<Record<string, number>>;
 }
 
+const APIS: readonly (readonly [path: string, api: GenerationApi])[] = [
+  ['/v1/chat/completions', CHAT_COMPLETIONS],
+  ['/v1/completions', COMPLETIONS],
+  ['/v1/responses', RESPONSES],
+];
+
 /** The HTTP side of the gateway, without a port; what it links to is relative, so that any path may be before it. */
 export function createApp(options: AppOptions): Express {
   const { models, live, access, settings, lifecycle, metrics, logger } = options;
@@ -102,19 +108,14 @@ export function createApp(options: AppOptions): Express {
     const create = createGeneration(api, { models, ...resuming });
     app.post(path, user, jsonBody(settings.limits.body_bytes), create);
     // Express answers it as GET: it would take the stream over, and read nothing of it.
-    app.head(`${path}/:id`, (_req, res) => {
-      res.set('Allow', 'GET');
-      throw new ApiError(405, 'method_not_allowed', 'a completion can only be resumed with GET');
-    });
+    app.head(`${path}/:id`, refuseMethod('GET'));
     const resume = resumeGeneration(api, resuming);
     app.get(`${path}/:id`, user, (req, res, next) =>
       // An answer that an upstream stores.
       forwards && req.headers['last-event-id'] === undefined ? next('route') : resume(req, res, next),
     );
   };
-  serve('/v1/chat/completions', CHAT_COMPLETIONS);
-  serve('/v1/completions', COMPLETIONS);
-  serve('/v1/responses', RESPONSES);
+  for (const [path, api] of APIS) serve(path, api);
   app.post('/v1/tickets', user, refuseNewcomers(lifecycle, live), issueTicket(access));
   app.get('/v1/models', user, (_req, res) => {
     res.json({ object: 'list', data: models.all.map((model) => modelObject(model, models)) });
@@ -125,11 +126,19 @@ export function createApp(options: AppOptions): Express {
   if (forwards) {
     app.use('/v1', user, passthrough({ models, lifecycle, metrics, maxBytes: settings.limits.body_bytes }));
   }
+  for (const [path] of APIS) {
+    app.all(path, refuseMethod('POST'));
+    app.all(`${path}/:id`, refuseMethod('GET'));
+  }
+  app.all('/v1/tickets', refuseMethod('POST'));
+  app.all(['/v1/models', '/v1/models/:id'], refuseMethod('GET, HEAD'));
   const scoring = { models, live, logger, metrics, maxCharacters: settings.limits.prompt_characters };
   const [path, body] = ['/beta/litellm_basic_guardrail_api', jsonBody(settings.limits.body_bytes)];
   app.post(path, checkOrigin(access), acceptApiKey, user, body, guardrail(scoring));
+  app.all(path, refuseMethod('POST'));
   if (options.serveMetrics) {
     app.get('/metrics', checkOrigin(access), authenticate(access, 'metrics'), sendMetrics(metrics));
+    app.all('/metrics', refuseMethod('GET, HEAD'));
   }
 
   app.use(addSlash, express.static(PAGE_SCRIPTS, files), express.static(PAGE_FILES, files));
@@ -139,6 +148,17 @@ export function createApp(options: AppOptions): Express {
   app.use(reportErrors(metrics));
   return app;
 }
+
+/**
+ * After the methods of a path.
+ * @param allowed these
+ */
+const refuseMethod =
+  (allowed: string): RequestHandler =>
+  (req, res) => {
+    res.set('Allow', allowed);
+    throw new ApiError(405, 'method_not_allowed', `${req.path} allows ${allowed} only`);
+  };
 
 /** How the gateway is, for probes. */
 export type HealthOptions = Pick<AppOptions, 'models' | 'lifecycle' | 'metrics' | 'state' | 'workers'>;
@@ -168,6 +188,7 @@ function serveHealth(
     const redis = state && { state: { up: state.up } };
     res.json({ status: ready ? 'ok' : 'degraded', models: all, ...redis, ...workers });
   });
+  app.all(['/livez', '/readyz', '/healthz'], refuseMethod('GET, HEAD'));
 }
 
 export interface MetricsAppOptions extends Pick<AppOptions, 'metrics'> {

@@ -11,6 +11,7 @@ import type { LiveGenerations } from '../generations/live-generations.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { GovernedModels } from '../models/governed-models.js';
 import type { Prepared, PrepareOptions } from '../models/served-model.js';
+import { EVENT_ID } from '../requests/event-id.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { readTrace } from '../tracing/trace-context.js';
 import { type FieldNames, renamedPrepared } from './field-names.js';
@@ -139,8 +140,7 @@ const LAST_EVENT_ID = 'Last-Event-ID';
 function resumePoint({ prefix }: GenerationApi, { headers, params }: Request) {
   const problem = (text: string) =>
     new ApiError(400, 'invalid_value', `${LAST_EVENT_ID}: ${text}`, LAST_EVENT_ID);
-  const [, epoch, id, offset] =
-    /^([\w-]+)\/([\w-]+)\/(\d{1,15})$/.exec(String(headers['last-event-id'] ?? '')) ?? [];
+  const [, epoch, id, offset] = EVENT_ID.exec(String(headers['last-event-id'] ?? '')) ?? [];
   if (!epoch || !id?.startsWith(prefix) || !offset)
     throw problem('must be the id of an event of such a stream');
   if (params.id !== undefined && params.id !== id) throw problem(`is not of ${params.id}`);

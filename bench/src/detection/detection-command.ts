@@ -9,6 +9,8 @@ import {
   fingerprint,
   generateProblems,
   modelOption,
+  type Precision,
+  precisionOption,
   readJsonFile,
   reportDevices,
   samplingDefaults,
@@ -31,6 +33,7 @@ import { scoredAnswer, scoredAnswerSchema } from './scored-answer.js';
 interface Options {
   readonly model: string;
   readonly device: DeviceChoice;
+  readonly precision: Precision;
   readonly problems: number;
   readonly seed: number;
   readonly temperature?: number;
@@ -56,7 +59,8 @@ export function detectionCommand(): Command {
   const command = new Command('detection')
     .description('Measure how well each score finds first wrong steps, by statistic and kind of step.')
     .addOption(modelOption())
-    .addOption(deviceOption());
+    .addOption(deviceOption())
+    .addOption(precisionOption());
   for (const option of problemOptions({ problems: 1000, seed: DEFAULT_SEED })) command.addOption(option);
   return command
     .option(
@@ -70,14 +74,15 @@ export function detectionCommand(): Command {
       `
 Examples:
   $ flinch bench detection --temperature 1 --out /tmp/detection
+  $ flinch bench detection --temperature 1 --precision int8
   $ flinch bench detection --seed 6000000 --temperature 1 --probe /tmp/detection --out /tmp/fresh`,
     )
     .action(detection);
 }
 
 async function detection(options: Options): Promise<void> {
-  const { model, device, out } = options;
-  const engine = await Engine.open(model, { device, maxStreams: 64 * availableParallelism() });
+  const { model, device, precision, out } = options;
+  const engine = await Engine.open(model, { device, precision, maxStreams: 64 * availableParallelism() });
   try {
     await reportDevices(engine, device, ['decode', 'score']);
     const report = await measure(engine, options);
@@ -99,7 +104,7 @@ async function measure(engine: Engine, options: Options): Promise<DetectionRepor
       : await probeOf(options.probe, { model, seed, count, layer: hiddenStates.layer });
   const temperature = options.temperature ?? samplingDefaults(checkpoint.generation).temperature;
   if (out !== undefined) {
-    claimFolder(out, { model, seed, temperature, readings: READINGS });
+    claimFolder(out, { model, seed, temperature, precision: engine.precision, readings: READINGS });
   }
   const file = out === undefined ? null : join(out, ANSWERS_FILE);
   const ledger = await Ledger.open(file, keptAnswer, ({ problem }) => problem);

@@ -7,7 +7,6 @@ import { rank } from '../statistics/ranking.js';
 import { recallAt } from '../statistics/recall.js';
 import { wilson } from '../statistics/wilson.js';
 import type { Labelled, LinearProbe } from './linear-probe.js';
-import { MEASURES } from './measures.js';
 import { type Promised, promises, type RatedAnswer } from './promises.js';
 import type { ScoredAnswer } from './scored-answer.js';
 
@@ -79,8 +78,8 @@ interface Scorer {
 const tokenScores = (measure: string, { answer, from, to }: Step): number[] =>
   answer.scores[measure]!.slice(from, to);
 
-const SCORERS: readonly Scorer[] = [
-  ...MEASURES.flatMap((measure) =>
+const scorersOf = (measures: readonly string[]): Scorer[] => [
+  ...measures.flatMap((measure) =>
     STATISTICS.map((statistic): Scorer => {
       return { measure, statistic, score: (step) => stepScore(statistic, tokenScores(measure, step)) };
     }),
@@ -112,7 +111,7 @@ export function evaluate(
   supervised?: Supervised,
 ): Detection {
   const steps = stepsOf(answers);
-  const scorers: Scorer[] = [...SCORERS];
+  const scorers = scorersOf(Object.keys(answers[0]?.scores ?? {}));
   if (supervised) {
     const { name, probe } = supervised;
     const score = ({ answer, step }: Step): number => probe(answer.hidden[step]!);

@@ -36,5 +36,3 @@ export const READINGS: readonly Reading[] = [
   adversarial(16, 32, 'derivative'),
   random(3),
 ];
-
-export const MEASURES: readonly string[] = READINGS.flatMap(({ measures }) => Object.keys(measures));

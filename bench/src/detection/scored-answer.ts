@@ -42,7 +42,7 @@ export async function scoredAnswer(
   sampled: { readonly temperature: number; readonly seed: number },
 ): Promise<ScoredAnswer> {
   const sampling = { ...samplingDefaults(engine.checkpoint.generation), ...sampled };
-  const { promptIds, ids, texts } = await answer(engine, problem.question, sampling);
+  const { promptIds, ids, texts, written } = await answer(engine, problem.question, sampling);
   const segmenter = new TokenSteps();
   const steps = [...texts.flatMap((text) => segmenter.push(text)), ...segmenter.end()];
   const starts = [0];
@@ -53,6 +53,10 @@ export async function scoredAnswer(
     const { tokens } = await scoreResponse(engine, promptIds, ids, scoring);
     for (const [name, method] of Object.entries(measures))
       scores[name] = tokens.map((token) => token.scores[method]!);
+  }
+  if (engine.precision === 'int8') {
+    for (const name of ['nll', 'entropy', 'margin'] as const)
+      scores[`${name} in int8`] = written.map((token) => token[name]);
   }
   return {
     task: problem.task,

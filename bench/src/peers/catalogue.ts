@@ -87,6 +87,14 @@ export const PEERS = {
     notes: ['is only set up: tests start it'],
     parts: [environment('phoenix')],
   },
+  schemathesis: {
+    purpose: 'Schemathesis 4.32.5: requests made from an OpenAPI document',
+    licence: 'MIT',
+    download: 0.02e9,
+    disk: 0.05e9,
+    notes: ['is only set up: tests start it'],
+    parts: [environment('schemathesis')],
+  },
   transformers: {
     purpose: 'transformers 5.19.0 and torch 2.13.0: reference values (the environment of vllm)',
     licence: 'Apache-2.0, BSD-3-Clause',
@@ -128,7 +136,7 @@ export const PEERS = {
     parts: [smollm2Gguf, smollm2Checkpoint],
   },
   gemma3: {
-    purpose: 'Gemma 3 270M, Q4_K_M as GGUF, for llama.cpp only',
+    purpose: 'Gemma 3 270M, Q4_K_M as GGUF',
     licence: 'Gemma Terms of Use (ai.google.dev/gemma/terms)',
     download: 0.3e9,
     disk: 0.69e9,

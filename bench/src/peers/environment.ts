@@ -14,6 +14,7 @@ const MODULES: Readonly<Record<EnvironmentName, readonly string[]>> = {
   // The import of its application makes a database.
   'open-webui': ['open_webui', 'socketio', 'torch'],
   phoenix: ['phoenix'],
+  schemathesis: ['schemathesis'],
   polygraph: ['lm_polygraph'],
   uqlm: ['uqlm'],
   // `thinkbooster` itself is a namespace: its import says nothing.

@@ -45,6 +45,7 @@ export const ENVIRONMENTS = {
   kserve: ['kserve==0.21.0', 'tritonclient[http,grpc]==2.73.0', 'onnxruntime==1.27.0', 'numpy==2.4.6'],
   'open-webui': ['open-webui==0.12.4', 'torch==2.13.0'],
   phoenix: ['arize-phoenix==20.26.1'],
+  schemathesis: ['schemathesis==4.32.5'],
   polygraph: ['lm-polygraph==0.7.0', 'transformers==5.23.0', 'torch==2.13.0'],
   // Newer pyarrow does not run with numpy 1, and does not say so in its metadata.
   uqlm: ['uqlm==0.6.7', 'transformers==4.57.6', 'numpy==1.26.4', 'pyarrow==22.0.0', 'torch==2.13.0'],

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { Engine, GenerateRequest } from 'flinch/internals';
+import type { Engine, GenerateRequest, TokenStatistics } from 'flinch/internals';
 import { encodePrompt, parseJsonLines } from 'flinch/internals';
 import { z } from 'zod';
 
@@ -8,6 +8,12 @@ export interface Answer {
   readonly ids: readonly number[];
   /** Of each token. */
   readonly texts: readonly string[];
+  /** Of each token, as the process that writes tells them: in the precision of writing. */
+  readonly written: readonly Written[];
+}
+
+export interface Written extends TokenStatistics {
+  readonly nll: number;
 }
 
 const questionSchema = z.object({ question: z.string() });
@@ -34,13 +40,15 @@ export async function answer(
     endIds: checkpoint.eosTokenIds,
     stop: [],
     topLogprobs: 0,
+    statistics: true,
     sampling,
   });
-  const [ids, texts]: [number[], string[]] = [[], []];
+  const [ids, texts, written]: [number[], string[], Written[]] = [[], [], []];
   for (;;) {
     const item = await generation.next();
-    if (item.type === 'end') return { promptIds, ids, texts };
+    if (item.type === 'end') return { promptIds, ids, texts, written };
     ids.push(item.id);
     texts.push(item.text);
+    written.push({ nll: -item.logprob, ...item.statistics! });
   }
 }

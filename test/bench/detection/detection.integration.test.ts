@@ -28,4 +28,17 @@ describe('flinch bench detection', () => {
     expect(await refusal(103, first)).toMatch(/has \d wrong steps; at least 20 are needed/);
     expect(await refusal(103, folder.path('nowhere'))).toContain('is not the --out of another run');
   });
+
+  it('shows the probabilities of a model that writes in int8 beside those in fp32', async () => {
+    const out = folder.path('int8');
+    const { code, stdout } = await detection(2, 100, '--precision', 'int8', '--out', out);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/nll in int8 +\| +sum/);
+    for (const { scores } of jsonLines(folder.read('int8/answers.jsonl'))) {
+      const { nll, 'nll in int8': written } = scores as Record<string, number[]>;
+      expect(written).toHaveLength(nll!.length);
+      expect(written).not.toEqual(nll);
+      for (const [i, value] of written!.entries()) expect(Math.abs(value - nll![i]!)).toBeLessThan(1);
+    }
+  });
 });

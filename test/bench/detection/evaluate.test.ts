@@ -1,17 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { evaluate, labelled, nameOf } from '#bench/detection/evaluate.js';
-import { MEASURES } from '#bench/detection/measures.js';
 import { promises, type RatedAnswer, type RatedStep } from '#bench/detection/promises.js';
 import type { ScoredAnswer } from '#bench/detection/scored-answer.js';
 
-/** Steps of two tokens; the scores are those of every measure. */
+/** Steps of two tokens; the scores are those of each measure. */
 const answer = (scores: readonly number[], firstWrong: number | null = null): ScoredAnswer => ({
   task: 'arithmetic',
   right: firstWrong === null,
   steps: Array.from({ length: scores.length / 2 }, (_, i) => ({ from: 2 * i, to: 2 * i + 2 })),
   firstWrong,
   wrongToken: firstWrong === null ? null : 2 * firstWrong,
-  scores: Object.fromEntries(MEASURES.map((measure) => [measure, [...scores]])),
+  scores: { nll: [...scores], entropy: [...scores] },
   hidden: Array.from({ length: scores.length / 2 }, (_, i) => [Number(i === firstWrong)]),
 });
 

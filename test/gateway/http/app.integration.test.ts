@@ -78,6 +78,20 @@ describe('the gateway', () => {
     expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining('zstd') } });
   });
 
+  it.each([
+    ['DELETE', '/v1/chat/completions', 'POST'],
+    ['PUT', '/v1/responses/0', 'GET'],
+    ['GET', '/v1/tickets', 'POST'],
+    ['PATCH', '/v1/models/reasoner', 'GET, HEAD'],
+    ['OPTIONS', '/livez', 'GET, HEAD'],
+    ['POST', '/metrics', 'GET, HEAD'],
+    ['GET', '/beta/litellm_basic_guardrail_api', 'POST'],
+  ])('says which methods a path has: %s %s', async (method, path, allowed) => {
+    const response = await fetch(`${gateway.url}${path}`, { method });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, allowed]);
+    expect(await response.json()).toMatchObject({ error: { code: 'method_not_allowed' } });
+  });
+
   it('answers what it does not know in the shape of its API', async () => {
     const response = await get('/v1/embeddings');
     expect(response.status).toBe(404);

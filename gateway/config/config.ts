@@ -58,7 +58,7 @@ const checkpointSchema = z
       .enum(PRECISIONS)
       .default('fp32')
       .describe(
-        'Numbers that the model writes with; `int8` is faster on a CPU. Scores are in fp32 either way.',
+        'Numbers that the model writes with; `int8` is faster on a CPU. Passes that score are in fp32 either way.',
       ),
     max_streams: count(16, 1, 1024).describe('Maximum concurrent responses.'),
     memory,

@@ -152,7 +152,7 @@ function rowsOf(facts: ModelFacts): [string, string][] {
   rows.push(['weights', `${formatBytes(weightBytes)}, ${mapped} and shared by both processes`]);
   rows.push([
     'precision',
-    `writes in fp32, or in int8 (at least ${formatBytes(integerBytes(config))} more, of its own); scores in fp32`,
+    `writes in fp32, or in int8 (at least ${formatBytes(integerBytes(config))} more, of its own); passes that score in fp32`,
   ]);
   return rows;
 }

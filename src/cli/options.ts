@@ -19,7 +19,7 @@ export const deviceOption = (): Option =>
 export const precisionOption = (): Option =>
   new Option(
     '--precision <name>',
-    'numbers that the model writes with; int8 is faster, and scores are in fp32 either way',
+    'numbers that the model writes with; int8 is faster, and passes that score are in fp32 either way',
   )
     .choices(PRECISIONS)
     .default('fp32');

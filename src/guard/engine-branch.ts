@@ -28,7 +28,7 @@ export async function engineBranch(
   { scoring, forks, lagTokens, ...judge }: EngineBranchOptions,
 ): Promise<Branch> {
   checkScoring(scoring);
-  const statistics = writesScores(engine, scoring);
+  const statistics = writesScores(scoring);
   const asked = { ...request, forks, statistics };
   // The scorer first: a text that cannot be scored is refused before any token of it is out.
   const scorer = statistics ? writtenScorer(scoring) : await passScorer(engine, asked, scoring, lagTokens);

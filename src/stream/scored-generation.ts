@@ -29,7 +29,7 @@ export function scoredGeneration(
   // The scorer first: a text that cannot be scored is refused before any token of it is out.
   return defer(() => {
     checkScoring(scoring);
-    if (writesScores(engine, scoring)) {
+    if (writesScores(scoring)) {
       return generate(engine, { ...request, statistics: true }, gate).pipe(writtenScores(scoring.methods));
     }
     const opened = SequenceScorer.open(engine, promptIds, scoring, positions, 0, request);

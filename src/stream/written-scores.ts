@@ -1,5 +1,4 @@
 import type { OperatorFunction } from 'rxjs';
-import type { Engine } from '../engine/engine.js';
 import { type Method, PROBABILITY_METHODS, type Scores } from '../uncertainty/method-names.js';
 import { checkFinite, SCORE_OF } from '../uncertainty/methods.js';
 import type { Scoring } from '../uncertainty/settings.js';
@@ -7,16 +6,13 @@ import type { GenerationEvent, TokenEvent, WrittenEvent } from './events.js';
 import { staged } from './stage.js';
 
 /**
- * Whether the process that writes can tell all scores: those that the probabilities of a token are. In int8 it rounds
- * more than scores do.
+ * Whether the process that writes can tell all scores: those that the probabilities of a token are, of the distribution
+ * that it was drawn from. In int8 they are rounded, and find as many wrong steps (docs/results/detection.md).
  */
-export function writesScores(
-  { precision }: Pick<Engine, 'precision'>,
-  { methods, schedule }: Pick<Scoring, 'methods' | 'schedule'>,
-): boolean {
+export function writesScores({ methods, schedule }: Pick<Scoring, 'methods' | 'schedule'>): boolean {
   const probabilities: readonly Method[] = PROBABILITY_METHODS;
   const known = methods.every((method) => probabilities.includes(method));
-  return known && precision === 'fp32' && schedule.kind !== 'offline';
+  return known && schedule.kind !== 'offline';
 }
 
 /**

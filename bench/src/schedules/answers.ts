@@ -31,12 +31,13 @@ export async function answer(
   engine: Engine,
   question: string,
   sampling: GenerateRequest['sampling'],
+  maxTokens?: number,
 ): Promise<Answer> {
   const { checkpoint, contextLength } = engine;
   const promptIds = encodePrompt(checkpoint, [{ role: 'user', content: question }]);
   const generation = await engine.generate({
     promptIds,
-    maxTokens: contextLength - promptIds.length,
+    maxTokens: maxTokens ?? contextLength - promptIds.length,
     endIds: checkpoint.eosTokenIds,
     stop: [],
     topLogprobs: 0,

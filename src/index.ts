@@ -87,7 +87,7 @@ export {
 export { scoredGeneration } from './stream/scored-generation.js';
 export { segmentSteps } from './stream/segment-steps.js';
 export type { ChatMessage } from './tokenizer/chat-template.js';
-export { encodePrompt } from './tokenizer/prompt.js';
+export { encodePrompt, encodeText } from './tokenizer/prompt.js';
 export {
   DEFAULT_METHODS,
   METHODS,

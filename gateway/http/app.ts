@@ -150,8 +150,8 @@ export function createApp(options: AppOptions): Express {
 }
 
 /**
- * After the methods of a path.
- * @param allowed these
+ * Answers what comes to a path and none of its methods has taken.
+ * @param allowed these methods
  */
 const refuseMethod =
   (allowed: string): RequestHandler =>

@@ -9,7 +9,7 @@ import { generateProblems } from '../tasks/generate.js';
 import { tasksOf } from '../tasks/problem.js';
 import { verify } from '../tasks/verify.js';
 import type { ChatMessage } from '../tokenizer/chat-template.js';
-import { encodePrompt } from '../tokenizer/prompt.js';
+import { encodePrompt, encodeText } from '../tokenizer/prompt.js';
 import { optionFile } from './option-file.js';
 
 export interface CalibrationPrompt {
@@ -50,7 +50,7 @@ export async function readPrompts(
     promptIds:
       prompt === undefined
         ? encodePrompt(checkpoint, messages ?? [{ role: 'user', content: question ?? '' }])
-        : checkpoint.tokenizer.encode(prompt),
+        : encodeText(checkpoint.tokenizer, prompt),
     ordinarySteps: ({ steps }) => steps.length,
   }));
 }

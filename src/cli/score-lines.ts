@@ -4,7 +4,7 @@ import { UsageError } from '../files/errors.js';
 import { fieldName } from '../files/json.js';
 import { scoreFields } from '../stream/wire.js';
 import { Detokenizer } from '../tokenizer/detokenizer.js';
-import { encodePrompt } from '../tokenizer/prompt.js';
+import { encodePrompt, encodeText } from '../tokenizer/prompt.js';
 import type { ScoredResponse } from '../uncertainty/sequence-scorer.js';
 import type { AbsoluteScoring } from '../uncertainty/settings.js';
 import { TOKUR_METHODS } from '../uncertainty/tokur.js';
@@ -45,7 +45,8 @@ export function parseInputLine(line: string, checkpoint: Checkpoint): InputLine 
   oneOf({ responseIds, response });
   const result = {
     id,
-    promptIds: promptIds ?? (messages ? encodePrompt(checkpoint, messages) : tokenizer.encode(prompt ?? '')),
+    promptIds:
+      promptIds ?? (messages ? encodePrompt(checkpoint, messages) : encodeText(tokenizer, prompt ?? '')),
     responseIds: responseIds ?? tokenizer.encode(response ?? ''),
   };
   const promptField = promptIds ? 'promptIds' : messages ? 'messages' : 'prompt';

@@ -2,7 +2,7 @@ import { lastValueFrom, toArray } from 'rxjs';
 import type { Engine } from '../engine/engine.js';
 import { UsageError } from '../files/errors.js';
 import { scoredGeneration } from '../stream/scored-generation.js';
-import { encodePrompt } from '../tokenizer/prompt.js';
+import { encodePrompt, encodeText } from '../tokenizer/prompt.js';
 import { scoreResponse } from '../uncertainty/sequence-scorer.js';
 import { DEFAULT_SCORING } from '../uncertainty/settings.js';
 
@@ -27,7 +27,7 @@ export async function selfTest(engine: Engine): Promise<SelfTest> {
   const { checkpoint } = engine;
   const promptIds =
     checkpoint.chatTemplate.source === null
-      ? checkpoint.tokenizer.encode(QUESTION)
+      ? encodeText(checkpoint.tokenizer, QUESTION)
       : encodePrompt(checkpoint, [{ role: 'user', content: QUESTION }]);
   const request = {
     ...{ promptIds, maxTokens: TOKENS, endIds: checkpoint.eosTokenIds, stop: [], topLogprobs: 0 },

@@ -1,4 +1,4 @@
-import { TemplateError, TextLimitError } from '../files/errors.js';
+import { TemplateError, TextLimitError, UsageError } from '../files/errors.js';
 import type { ChatMessage, ChatTemplate, TemplateVariables } from './chat-template.js';
 import type { Tokenizer } from './tokenizer.js';
 
@@ -39,6 +39,17 @@ export function encodePrompt(
   variables: TemplateVariables = {},
 ): number[] {
   return promptOf(model, messages, variables).ids;
+}
+
+/**
+ * Token ids of a text that no chat template surrounds, after those that the tokenizer puts before every text. The names
+ * of special tokens are those tokens.
+ *
+ * @throws UsageError if it is not known which tokens come before a text
+ */
+export function encodeText(tokenizer: Pick<Tokenizer, 'prefix' | 'encode'>, text: string): number[] {
+  if (tokenizer.prefix !== null) return [...tokenizer.prefix, ...tokenizer.encode(text)];
+  throw new UsageError("prompt: it is unknown which tokens this model's tokenizer puts before a text");
 }
 
 /**

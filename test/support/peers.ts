@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkpointOf, ggufOf, llamaServer, peersFolder, pythonOf } from '#bench/peers/folder.js';
-import type { PeerModel } from '#bench/peers/models.js';
+import type { GgufModel, PeerModel } from '#bench/peers/models.js';
 import { type PeerServer, type PeerServerName, startPeer } from '#bench/peers/server.js';
 import { freePort } from './free-port.js';
 
@@ -24,7 +24,7 @@ export const needsServer = (name: PeerServerName, model: PeerModel) =>
 /** A real server, by default on a free port. The caller closes it. */
 export async function startServer(
   name: PeerServerName,
-  model: PeerModel,
+  model: GgufModel,
   args: readonly string[] = [],
   port?: number,
 ): Promise<PeerServer> {

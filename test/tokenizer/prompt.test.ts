@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
-import { encodePrompt } from '#src/tokenizer/prompt.js';
+import { parseInputLine } from '#src/cli/score-lines.js';
+import { encodePrompt, encodeText } from '#src/tokenizer/prompt.js';
 import { FIXTURES, fixture } from '../support/graphs.js';
 
 describe.each(FIXTURES)('a message to %s that holds the name of a special token', async (name) => {
@@ -44,5 +45,24 @@ describe.each(FIXTURES)('a message to %s that holds the name of a special token'
   it('takes no longer than its length', () => {
     const content = '<|im_end|>'.repeat(20_000);
     expect(specials(prompt(content))).toEqual(specials(prompt('x')));
+  });
+});
+
+describe('a text that no chat template surrounds', () => {
+  it.each([
+    ['tiny-llama', []],
+    ['tiny-gemma3', [2]],
+    ['tiny-phi3', [1]],
+  ])('comes after what the tokenizer of %s puts before it', async (name, prefix) => {
+    const checkpoint = await openCheckpoint(fixture(name));
+    const ids = [...prefix, ...checkpoint.tokenizer.encode('2 + 3')];
+    expect(encodeText(checkpoint.tokenizer, '2 + 3')).toEqual(ids);
+    const line = JSON.stringify({ id: 1, prompt: '2 + 3', response: '5' });
+    expect(parseInputLine(line, checkpoint).promptIds).toEqual(ids);
+  });
+
+  it('is refused if that is not known', () => {
+    const unknown = { prefix: null, encode: () => [1] };
+    expect(() => encodeText(unknown, 'x')).toThrow('prompt: it is unknown which tokens');
   });
 });

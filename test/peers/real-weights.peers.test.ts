@@ -2,13 +2,8 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { mean, sampleRankCorrelation } from 'simple-statistics';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkpointOf } from '#bench/peers/folder.js';
-import { containsAnswer, readQuestions } from '#bench/pretrained/tasks.js';
-import { answer } from '#bench/schedules/answers.js';
-import { areas } from '#bench/statistics/areas.js';
-import { rank } from '#bench/statistics/ranking.js';
 import { Engine, encodePrompt, type Scoring, scoreResponse } from '#src/index.js';
 import { type GoldenCase, readRealGolden, scoreErrors } from '../support/golden.js';
 import { goldenTests, greedyIds } from '../support/golden-tests.js';
@@ -67,34 +62,6 @@ describe.skipIf(missing)(`SmolLM2-135M-Instruct agrees with transformers in floa
     expect(parted.filter((lead) => lead > NEAR_TIE)).toEqual([]);
     expect(parted.length).toBeLessThan(continued.length / 10);
   });
-
-  it('tells probabilities in int8 that rank tokens and answers as those in fp32', async () => {
-    const rounded = await Engine.open(folder, { precision: 'int8' });
-    onTestFinished(() => rounded.close());
-    const sampling = { temperature: 0, topK: 0, topP: 1, seed: 0 };
-    const answers: { wrong: boolean; int8: number[]; fp32: number[] }[] = [];
-    for (const { question, answers: known } of readQuestions()) {
-      const { promptIds, ids, texts, written } = await answer(rounded, question, sampling, 40);
-      const scoring: Scoring = { methods: ['nll'], alpha: 1e-4, schedule: { kind: 'offline' } };
-      const { tokens } = await scoreResponse(engine, promptIds, ids, scoring);
-      answers.push({
-        wrong: !containsAnswer(texts.join(''), known),
-        int8: written.map(({ nll }) => nll),
-        fp32: tokens.map(({ scores }) => scores.nll!),
-      });
-    }
-    const all = (precision: 'int8' | 'fp32') => answers.flatMap((one) => one[precision]);
-    expect(sampleRankCorrelation(all('int8'), all('fp32'))).toBeGreaterThan(0.98);
-    const wrong = answers.map((one) => one.wrong);
-    const auroc = (precision: 'int8' | 'fp32') =>
-      areas(
-        rank(
-          answers.map((one) => mean(one[precision])),
-          wrong,
-        ),
-      ).auroc;
-    expect(Math.abs(auroc('int8') - auroc('fp32'))).toBeLessThan(0.01);
-  }, 900_000);
 
   async function score({ promptIds, responseIds, alpha }: GoldenCase, changes: Partial<Scoring>) {
     const schedule = { kind: 'offline' } as const;

@@ -31,13 +31,12 @@ export async function answer(
   engine: Engine,
   question: string,
   sampling: GenerateRequest['sampling'],
-  maxTokens?: number,
 ): Promise<Answer> {
   const { checkpoint, contextLength } = engine;
   const promptIds = encodePrompt(checkpoint, [{ role: 'user', content: question }]);
   const generation = await engine.generate({
     promptIds,
-    maxTokens: maxTokens ?? contextLength - promptIds.length,
+    maxTokens: contextLength - promptIds.length,
     endIds: checkpoint.eosTokenIds,
     stop: [],
     topLogprobs: 0,

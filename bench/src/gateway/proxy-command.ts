@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { heading, integer, Progress } from 'flinch/internals';
 import { median } from 'simple-statistics';
@@ -16,8 +16,14 @@ interface Options {
   readonly streams: readonly number[];
   readonly portkey: boolean;
   readonly workers: number;
+  readonly beside?: string;
   readonly output: string;
 }
+
+const FLINCH = 'flinch';
+const BESIDE = 'flinch beside';
+
+const unguarded = (name: string): string => `${name}, no guard`;
 
 /** What streams go through: nothing, or a server of its own process. */
 interface Proxied extends Target {
@@ -43,6 +49,7 @@ interface Result {
   readonly addedP99: number;
   readonly cpuPerToken: number | null;
   readonly streamsPerSecond: number;
+  readonly rounds: readonly Round[];
 }
 
 interface ProxyReport {
@@ -61,12 +68,19 @@ export function proxyCommand(): Command {
     .option('--interval <ms>', 'time between two tokens of a stream', integer(1, 10_000), 100)
     .option('--streams <numbers>', 'concurrent streams, comma-separated', parseCounts, [1, 50, 500])
     .option('--workers <number>', 'also measure flinch with so many workers', integer(1, 256), 1)
+    .option('--beside <folder>', 'also measure the built checkout of flinch in this folder')
     .option(
       '--no-portkey',
       'leave out @portkey-ai/gateway, which is otherwise installed from the registry if missing',
     )
     .option('--output <file>', 'write the results as JSON', 'bench-gateway.json')
-    .addHelpText('after', '\nExample:\n  $ npx flinch bench gateway proxy --streams 1,50 --rounds 9')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ npx flinch bench gateway proxy --streams 1,50 --rounds 9
+  $ npx flinch bench gateway proxy --beside ../flinch-before --no-portkey`,
+    )
     .action(bench);
 }
 
@@ -96,16 +110,17 @@ async function compare(options: Omit<Options, 'output'>, folder: string): Promis
     const pipe = await keep(startScript('null-proxy', [upstream.url]));
     targets.push({ name: 'null proxy', url: pipe.url, model: 'bench', server: pipe });
     const config = ['--config', await configFile(upstream.url, folder)];
-    const flinch = await keep(startFlinch(config));
-    targets.push({ name: 'flinch', url: flinch.url, model: 'bench', server: flinch });
-    const fields = { guard: { enabled: false } };
-    targets.push({ name: 'flinch, no guard', url: flinch.url, model: 'bench', fields, server: flinch });
-    if (options.workers > 1) {
-      const several = await keep(startFlinch([...config, '--workers', String(options.workers)]));
-      const workers = { url: several.url, model: 'bench', server: several };
-      const name = `flinch, ${options.workers} workers`;
-      targets.push({ ...workers, name }, { ...workers, name: `${name}, no guard`, fields });
-    }
+    const measureFlinch = async (name: string, args: string[], entry?: string): Promise<void> => {
+      const server = await keep(startFlinch([...config, ...args], entry === undefined ? {} : { entry }));
+      const target = { url: server.url, model: 'bench', server };
+      targets.push({ ...target, name });
+      targets.push({ ...target, name: unguarded(name), fields: { guard: { enabled: false } } });
+    };
+    await measureFlinch(FLINCH, []);
+    if (options.beside !== undefined)
+      await measureFlinch(BESIDE, [], resolve(options.beside, 'dist/src/cli/main.js'));
+    if (options.workers > 1)
+      await measureFlinch(`flinch, ${options.workers} workers`, ['--workers', String(options.workers)]);
     if (options.portkey) {
       const portkey = await keep(startPortkey(join(tmpdir(), 'flinch-bench-portkey')));
       const headers = {
@@ -189,6 +204,7 @@ function summary(streams: number, taken: ReadonlyMap<string, readonly Round[]>):
       addedP99: p99 - over(direct, (round) => round.p99),
       cpuPerToken: cpu.length > 0 ? median(cpu) : null,
       streamsPerSecond: over(rounds, (round) => round.streamsPerSecond),
+      rounds,
     };
   });
 }
@@ -220,5 +236,31 @@ function format({ machine, settings, results }: ProxyReport): string {
     `One token every ${settings.interval} ms in every stream; ${settings.rounds} rounds, medians. The client and all servers share the cores; CPU time is of the server.`,
     '',
     table(header, rows),
+    ...comparison(results),
   ].join('\n');
+}
+
+/** This flinch to the one beside, round by round. */
+function comparison(results: readonly Result[]): string[] {
+  const rows = results.flatMap((result) => {
+    const name = [BESIDE, unguarded(BESIDE)].indexOf(result.target);
+    const own = [FLINCH, unguarded(FLINCH)][name];
+    const { rounds } =
+      results.find(({ streams, target }) => streams === result.streams && target === own) ?? {};
+    if (!rounds || own === undefined) return [];
+    const ratio = (of: (round: Round) => number | null): string => {
+      const ratios = rounds.flatMap((round, i) => {
+        const other = result.rounds[i];
+        const [value, base] = [of(round), other ? of(other) : null];
+        return value !== null && base ? value / base : [];
+      });
+      if (ratios.length === 0) return '';
+      const [middle, least, most] = [median(ratios), Math.min(...ratios), Math.max(...ratios)];
+      return `${middle.toFixed(2)} [${least.toFixed(2)}, ${most.toFixed(2)}]`;
+    };
+    return [[String(result.streams), own, ratio(({ cpuPerToken }) => cpuPerToken), ratio(({ p99 }) => p99)]];
+  });
+  if (rows.length === 0) return [];
+  const caption = 'As a multiple of the flinch beside: median, lowest and highest of the rounds';
+  return ['', caption, '', table(['streams', 'through', 'CPU per token', 'p99'], rows)];
 }

@@ -42,19 +42,21 @@ export interface FlinchOptions {
   readonly probe?: boolean;
   /** A file for its log that takes no more than this, as on a full disk (`ulimit -f` of bash). */
   readonly log?: { readonly file: string; readonly kilobytes: number };
+  /** The script of another `flinch` command. */
+  readonly entry?: string;
 }
 
 /** `flinch serve`. */
 export async function startFlinch(
   args: string[],
-  { env = {}, probe = false, log }: FlinchOptions = {},
+  { env = {}, probe = false, log, entry = CLI_ENTRY }: FlinchOptions = {},
 ): Promise<RunningServer> {
   const port = await freePort();
   const node = [
     ...[process.execPath, '--import', script('ends-with-parent')],
     ...(probe ? ['--expose-gc', '--import', script('probe')] : []),
   ];
-  const serve = [CLI_ENTRY, 'serve', '--port', String(port), '--log-level', 'error', ...args];
+  const serve = [entry, 'serve', '--port', String(port), '--log-level', 'error', ...args];
   const limited = log ? ['bash', '-c', `ulimit -f ${log.kilobytes}; exec "$@"`, 'bash'] : [];
   const [file = '', ...rest] = [...limited, ...node, ...serve];
   const stderr = log ? openSync(log.file, 'a') : 'inherit';

@@ -41,7 +41,7 @@ describe('flinch bench', () => {
       '--output',
       output,
     ];
-    const sections = ['--sections', 'memory,decode,passes,lengths'];
+    const sections = ['--sections', 'memory,decode,passes,lengths,conversation'];
     const { code, output: text } = await run([...args, ...sections]);
     expect({ code, text }).toMatchObject({
       code: 0,
@@ -53,6 +53,7 @@ describe('flinch bench', () => {
     expect(report.decode.bytesPerSecond).toBeCloseTo(
       report.decode.tokensPerSecond * report.decode.bytesPerToken,
     );
+    expect(report.conversation).toMatchObject({ addedTokens: 40, next: { runs: 1 } });
     expect(text).not.toContain('NaN');
   });
 

@@ -2,11 +2,19 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import type { Checkpoint, ModelSource } from 'flinch/internals';
-import { Engine, expectedTensors, integer, Progress, readSafetensors } from 'flinch/internals';
+import type { Checkpoint, ModelSource, Precision } from 'flinch/internals';
+import {
+  Engine,
+  expectedTensors,
+  integer,
+  Progress,
+  precisionOption,
+  readSafetensors,
+} from 'flinch/internals';
 import { thisMachine } from '../markdown-table.js';
 import { withTemporaryFolder } from '../temporary-folder.js';
 import { type CheckpointReport, formatCheckpointReport } from './checkpoint-report.js';
+import { measureConversation, measureWriting } from './conversation.js';
 import { measureDecode } from './decode.js';
 import { measureConcurrency, measureMemory, measureWindowed } from './growth.js';
 import { profilePass } from './profile.js';
@@ -21,13 +29,14 @@ const GENERATED = {
 } as const;
 const NAMES = Object.keys(GENERATED).filter((name): name is keyof typeof GENERATED => name in GENERATED);
 
-const SECTIONS = ['memory', 'decode', 'passes', 'lengths', 'streams'] as const;
+const SECTIONS = ['memory', 'decode', 'passes', 'lengths', 'conversation', 'streams'] as const;
 type Section = (typeof SECTIONS)[number] | 'profile';
 
 interface Options {
   readonly model?: string;
   readonly sections: readonly Section[];
   readonly profile?: boolean;
+  readonly precision: Precision;
   readonly threads: number;
   readonly rounds: number;
   readonly output: string;
@@ -40,6 +49,9 @@ const CONCURRENT_TOKENS = 24;
 const STREAM_COUNTS = [1, 4, 16];
 const TEXT_LENGTHS = [64, 128, 256, 512, 1024, 2048];
 const LONG_PASS = 512;
+const LONG_PROMPT = 2000;
+/** For the tokens that are written after the longest text, and the next turn of a conversation. */
+const ROOM = 64;
 const PROFILED_PASTS = [0, 2000];
 
 export function checkpointCommand(): Command {
@@ -52,6 +64,7 @@ export function checkpointCommand(): Command {
         .argParser(parseSections)
         .default([...SECTIONS], 'all'),
     )
+    .addOption(precisionOption())
     .option('--profile', 'only profile score passes, by operator type')
     .addOption(
       new Option('--threads <number>', 'threads of each engine process')
@@ -62,7 +75,7 @@ export function checkpointCommand(): Command {
     .option('--output <file>', 'write the results as JSON', 'bench-checkpoint.json')
     .addHelpText(
       'after',
-      '\nExamples:\n  $ npx flinch bench checkpoint 135m-bf16\n  $ npx flinch bench checkpoint small-fp32 --sections decode,passes',
+      '\nExamples:\n  $ npx flinch bench checkpoint 135m-bf16\n  $ npx flinch bench checkpoint --precision int8 --sections lengths,conversation',
     )
     .action(bench);
 }
@@ -90,17 +103,18 @@ async function bench(name: keyof typeof GENERATED, options: Options): Promise<vo
 }
 
 async function measure(folder: string, temporary: string, options: Options): Promise<CheckpointReport> {
-  const { threads, rounds } = options;
+  const { precision, threads, rounds } = options;
   const sections = new Set<Section>(options.profile ? ['profile'] : options.sections);
-  const engine = await Engine.open(folder, { threads });
+  const engine = await Engine.open(folder, { precision, threads });
   const { checkpoint, contextLength } = engine;
   const sizes = PASS_SIZES.filter(({ past, window }) => past + window < contextLength);
-  const lengths = TEXT_LENGTHS.filter((length) => length <= contextLength);
+  const lengths = TEXT_LENGTHS.filter((length) => length + ROOM <= contextLength);
   const steps: Readonly<Record<Section, number>> = {
     memory: 2,
     decode: rounds + 1,
     passes: sizes.length * (rounds + 1),
-    lengths: rounds + 1,
+    lengths: 2 * (rounds + 1),
+    conversation: rounds + 1,
     streams: 2,
     profile: PROFILED_PASTS.length,
   };
@@ -121,7 +135,14 @@ async function measure(folder: string, temporary: string, options: Options): Pro
     const passes = await section('passes', () =>
       measureScorePasses(engine, reference, sizes, { threads, rounds }, advance),
     );
-    const costs = await section('lengths', () => measureWindowed(engine, lengths, rounds, advance));
+    const costs = await section('lengths', async () => ({
+      windowed: await measureWindowed(engine, lengths, rounds, advance),
+      writing: await measureWriting(engine, lengths, rounds, advance),
+    }));
+    const prompt = Math.min(LONG_PROMPT, contextLength - ROOM);
+    const conversation = await section('conversation', () =>
+      measureConversation(engine, prompt, rounds, advance),
+    );
     const counts = await section('streams', () =>
       measureConcurrency(engine, STREAM_COUNTS, CONCURRENT_TOKENS, 1, advance),
     );
@@ -130,12 +151,14 @@ async function measure(folder: string, temporary: string, options: Options): Pro
       model: checkpoint.name,
       weightBytes: checkpoint.weightBytes,
       machine: thisMachine(),
+      precision,
       threads,
       rounds,
       memory,
       decode,
       passes,
       lengths: costs,
+      conversation,
       streams: counts && { tokens: CONCURRENT_TOKENS, counts },
       profiles,
     };

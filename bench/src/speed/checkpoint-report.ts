@@ -1,6 +1,7 @@
-import type { MemoryNeed } from 'flinch/internals';
-import { formatBytes, heading } from 'flinch/internals';
+import type { MemoryNeed, Precision, Sample } from 'flinch/internals';
+import { DEFAULT_BLOCK, DEFAULT_WINDOW, formatBytes, heading } from 'flinch/internals';
 import { type Machine, percent, table } from '../markdown-table.js';
+import type { ConversationSpeed, WritingCost } from './conversation.js';
 import type { DecodeSpeed } from './decode.js';
 import type { EnginesMemory } from './engines-memory.js';
 import type { Concurrency, MemoryGrowth, WindowedCost } from './growth.js';
@@ -15,23 +16,49 @@ export interface CheckpointReport {
   /** Of each engine process, and of what it is compared with. */
   readonly threads: number;
   readonly rounds: number;
+  /** Of the process that writes. */
+  readonly precision: Precision;
   readonly memory: MemoryGrowth | undefined;
   readonly decode: DecodeSpeed | undefined;
   readonly passes: readonly ScorePassSpeed[] | undefined;
-  readonly lengths: readonly WindowedCost[] | undefined;
+  readonly lengths:
+    | { readonly windowed: readonly WindowedCost[]; readonly writing: readonly WritingCost[] }
+    | undefined;
+  readonly conversation: ConversationSpeed | undefined;
   readonly streams: { readonly tokens: number; readonly counts: readonly Concurrency[] } | undefined;
   readonly profiles: readonly Profile[] | undefined;
 }
 
 /** The report as tables of Markdown. */
 export function formatCheckpointReport(report: CheckpointReport): string {
-  const { model, weightBytes, machine, threads, rounds, memory, decode, passes, lengths, streams } = report;
+  const {
+    model,
+    weightBytes,
+    machine,
+    precision,
+    threads,
+    rounds,
+    memory,
+    decode,
+    passes,
+    lengths,
+    conversation,
+    streams,
+  } = report;
   const parts = [
-    `${heading(model)}, ${formatBytes(weightBytes)} of weights · ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}\nthreads for each process: ${threads}, the fastest of ${rounds} interleaved rounds`,
+    `${heading(model)}, ${formatBytes(weightBytes)} of weights · ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}\nwriting in ${precision}, threads for each process: ${threads}, the fastest of ${rounds} interleaved rounds`,
     memory && formatMemory(memory),
     decode && formatDecode(decode),
     passes && formatPasses(passes),
-    lengths && formatLengths(lengths),
+    lengths &&
+      formatLengths(
+        `Adv. Pert. of the last block of a text, block ${DEFAULT_BLOCK}, window ${DEFAULT_WINDOW}`,
+        'tokens of the text',
+        lengths.windowed,
+      ),
+    lengths &&
+      formatLengths('Writing with the scores of the default guard', 'tokens of the prompt', lengths.writing),
+    conversation && formatConversation(conversation),
     streams && formatStreams(streams),
     ...(report.profiles ?? []).map(formatProfile),
   ];
@@ -125,15 +152,37 @@ function formatPasses(passes: readonly ScorePassSpeed[]): string {
   );
 }
 
-function formatLengths(costs: readonly WindowedCost[]): string {
+function formatLengths(
+  title: string,
+  of: string,
+  costs: readonly { readonly length: number; readonly sample: Sample }[],
+): string {
   const first = costs[0]?.sample.best ?? Number.NaN;
   return section(
-    'Scoring cost at the end of a text, block 8, window 64',
-    ['tokens of the text', 'ms per token', 'of the first'],
+    title,
+    [of, 'ms per token', 'of the first'],
     costs.map(({ length, sample }) => [
       String(length),
       sample.best.toFixed(1),
       (sample.best / first).toFixed(2),
+    ]),
+  );
+}
+
+function formatConversation({ promptTokens, addedTokens, first, next }: ConversationSpeed): string {
+  return section(
+    'A conversation: seconds to the first token, with its scores',
+    ['turn', 'tokens', 'new', 'median', 'best', 'of the first'],
+    [
+      { name: 'first', tokens: promptTokens, added: promptTokens, sample: first },
+      { name: 'next', tokens: promptTokens + addedTokens, added: addedTokens, sample: next },
+    ].map(({ name, tokens, added, sample }) => [
+      name,
+      String(tokens),
+      String(added),
+      (sample.median / 1000).toFixed(2),
+      (sample.best / 1000).toFixed(2),
+      (sample.median / first.median).toFixed(3),
     ]),
   );
 }

@@ -2,7 +2,6 @@ import {
   DEFAULT_SCORING,
   Engine,
   type GenerateRequest,
-  PROBABILITY_METHODS,
   type Precision,
   type Scoring,
   scoredGeneration,
@@ -10,6 +9,7 @@ import {
 } from 'flinch/internals';
 import { filter, lastValueFrom, take, tap } from 'rxjs';
 import { type Contestant, checkCount, memoryOf, type Work } from './contestant.js';
+import { SHIPPED_SCORING } from './streams.js';
 
 interface Flinch {
   /** Checkpoint folder or GGUF file. */
@@ -45,12 +45,10 @@ export async function openFlinch({ model, name, most, precision, reference }: Fl
   });
   return [
     stream(writer, 'no scores', null, 'token.delta'),
-    stream(shipped, 'scores as shipped', SHIPPED, 'score.delta'),
+    stream(shipped, 'scores as shipped', SHIPPED_SCORING, 'score.delta'),
     stream(shipped, 'with Adv. Pert.', DEFAULT_SCORING, 'score.delta'),
   ];
 }
-
-const SHIPPED: Scoring = { ...DEFAULT_SCORING, methods: PROBABILITY_METHODS };
 
 export const OFFLINE = 'flinch, offline scores of a text';
 

@@ -62,7 +62,7 @@ export async function measureMemory(
 export interface WindowedCost {
   /** Tokens of the text. */
   readonly length: number;
-  /** Milliseconds per token of a block of 8 at the end of it, window 64. */
+  /** Milliseconds per token of the last block of it, block and window as by default. */
   readonly sample: Sample;
 }
 

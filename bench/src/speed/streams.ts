@@ -1,5 +1,14 @@
 import type { Engine, GenerateRequest, Schedule } from 'flinch/internals';
-import { DEFAULT_SCORING, interleave, type Sample, type Scoring, scoredGeneration } from 'flinch/internals';
+import {
+  DEFAULT_BLOCK,
+  DEFAULT_SCORING,
+  DEFAULT_WINDOW,
+  interleave,
+  PROBABILITY_METHODS,
+  type Sample,
+  type Scoring,
+  scoredGeneration,
+} from 'flinch/internals';
 import { lastValueFrom, tap } from 'rxjs';
 
 export interface StreamSpeed {
@@ -13,6 +22,9 @@ export interface StreamSpeed {
 export const PROMPT_TOKENS = 32;
 
 export const DEFAULT_ADVERSARY = { alpha: DEFAULT_SCORING.alpha, form: 'perturb' } as const;
+
+/** What a guard needs by default: scores that come with the tokens. */
+export const SHIPPED_SCORING: Scoring = { ...DEFAULT_SCORING, methods: PROBABILITY_METHODS };
 
 /** A text whose tokens do not matter: speed does not depend on them. */
 export const someIds = (engine: Engine, count: number): number[] =>
@@ -33,7 +45,7 @@ export function endlessRequest(engine: Engine, tokens: number): GenerateRequest 
 export async function measureStreams(engine: Engine, tokens: number, rounds: number): Promise<StreamSpeed[]> {
   const schedules: Record<string, Schedule | null> = {
     'decode alone': null,
-    'scored, block 8, window 64 (the default)': DEFAULT_SCORING.schedule,
+    [`scored, block ${DEFAULT_BLOCK}, window ${DEFAULT_WINDOW} (the default)`]: DEFAULT_SCORING.schedule,
     'scored, block 8, window all': { kind: 'windowed', block: 8, window: 'all' },
     'scored, block 1, window 64': { kind: 'windowed', block: 1, window: 64 },
   };

@@ -14,8 +14,8 @@ export function capacityFor(length: number, limit = Number.POSITIVE_INFINITY): n
 }
 
 /**
- * Keys and values of one sequence: per layer `[1, kvHeads, capacity, headDim]`, as fused attention reads and extends
- * them in place. It only ever appends; setting {@link length} cuts it.
+ * Keys and values of one sequence: per layer `[1, kvHeads, capacity, headDim]`, as attention reads them.
+ * It only ever appends; setting {@link length} cuts it.
  */
 export class KvCache {
   length = 0;

@@ -43,6 +43,11 @@ function rotate(
 
 const batched = (g: Graph, x: Value): Value => g.reshape(x, [1, ...x.shape]);
 
+/** `[1, rows, kvHeads · headDim]` → `[1, kvHeads, rows, headDim]` */
+function byHead(g: Graph, { kvHeads, headDim }: ModelConfig, x: Value): Value {
+  return g.transpose(g.reshape(x, [1, x.shape[1]!, kvHeads, headDim]), [0, 2, 1, 3]);
+}
+
 /**
  * Attention made of differentiable operators, against a clean cache that stays as it is. Query heads that share a key
  * head are stacked as further rows of one matrix product, so nothing is repeated.
@@ -63,7 +68,7 @@ export function windowAttention(
     const keys = splitRows(g, rotate(g, config, rotary, layer, projections.key), 1, sequences);
     const values = splitRows(g, batched(g, projections.value), 1, sequences);
     const mixed = sequences.map((sequence, t) => {
-      const present = { key: byHead(keys[t]!), value: byHead(values[t]!) };
+      const present = { key: byHead(g, config, keys[t]!), value: byHead(g, config, values[t]!) };
       onPresent(sequence, layer, present);
       const before = inner[t]?.[layer];
       const recent = before ? joined(before, present) : present;
@@ -75,11 +80,6 @@ export function windowAttention(
   /** Exchanges the last two axes: onnxruntime makes it part of the product. */
   function swap(x: Value): Value {
     return g.transpose(x, [0, 1, 3, 2]);
-  }
-
-  /** `[1, rows, kvHeads · headDim]` → `[1, kvHeads, rows, headDim]` */
-  function byHead(x: Value): Value {
-    return g.transpose(g.reshape(x, [1, x.shape[1]!, kvHeads, headDim]), [0, 2, 1, 3]);
   }
 
   function joined(a: KeyValue, b: KeyValue): KeyValue {
@@ -217,16 +217,19 @@ function causalMask(g: Graph, rowPositions: Value, keyPositions: Value, slidingW
 }
 
 /**
- * Attention as one fused operator per sequence, against the cache and into it: pass each input buffer as the output of
- * the same name, and it is written in place. It has no gradient.
+ * Attention as one fused operator per sequence, against a cache that stays as it is. It has no gradient.
+ *
+ * The operator can extend the cache in place, but only as an output of the graph, and onnxruntime-node copies every
+ * output in full. So it works on copies of its own, and the caller adds the new rows, see {@link outputWindow}.
  *
  * Inputs per sequence t: `last_key.t` int32 `[1]`, the number of keys minus one, and `total_length.t` int32 `[]`, the
- * number of keys. Outputs `present_key.t.layer`, `present_value.t.layer`.
+ * number of keys.
  */
 export function fusedAttention(
   g: Graph,
   config: ModelConfig,
   { rotary, sequences }: SequenceBatch,
+  onPresent: OnPresent = () => {},
 ): Attention {
   const { heads, kvHeads, attentionScale, attentionCap, slidingWindow } = config;
   const lengths = sequences.map(({ index }) => ({
@@ -237,9 +240,9 @@ export function fusedAttention(
     const queries = splitRows(g, rotate(g, config, rotary, layer, projections.query), 1, sequences);
     const keys = splitRows(g, rotate(g, config, rotary, layer, projections.key), 1, sequences);
     const values = splitRows(g, batched(g, projections.value), 1, sequences);
-    const mixed = sequences.map(({ index, cache }, t) => {
-      const past = cache[layer]!;
-      const [result, key, value] = g.node(
+    const mixed = sequences.map((sequence, t) => {
+      const past = sequence.cache[layer]!;
+      const [result] = g.node(
         'GroupQueryAttention',
         [queries[t]!, keys[t]!, values[t]!, past.key, past.value, lengths[t]!.lastKey, lengths[t]!.total],
         {
@@ -251,8 +254,7 @@ export function fusedAttention(
         },
         [queries[t]!, past.key, past.value],
       );
-      g.output(`present_key.${index}.${layer}`, key!);
-      g.output(`present_value.${index}.${layer}`, value!);
+      onPresent(sequence, layer, { key: byHead(g, config, keys[t]!), value: byHead(g, config, values[t]!) });
       return result!;
     });
     return g.reshape(concatRows(g, mixed, 1), projections.query.shape);

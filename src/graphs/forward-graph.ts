@@ -43,7 +43,7 @@ export function buildForwardGraph(
   const batch = declareSequences(g, config, sequences);
   const rows = g.input('rows', 'int64', ['scored']);
   const attention = fused
-    ? fusedAttention(g, config, batch)
+    ? fusedAttention(g, config, batch, outputWindow(g))
     : windowAttention(g, config, batch, declareWindows(g, config, batch), outputWindow(g));
 
   const clean = decoder.embed(batch.ids);

@@ -32,7 +32,7 @@ export function buildTokurGraph(
   const batch = declareSequences(g, config, samples);
   const rows = g.input('rows', 'int64', ['rows_scored']);
   const attention = fused
-    ? fusedAttention(g, config, batch)
+    ? fusedAttention(g, config, batch, outputWindow(g))
     : windowAttention(g, config, batch, declareWindows(g, config, batch), outputWindow(g));
   const perturb = projectionNoise(g, directions, law, samples);
   const hidden = decoder.layers(decoder.embed(batch.ids), attention, perturb);

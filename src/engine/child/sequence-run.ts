@@ -99,11 +99,7 @@ export async function runSequences(
       feeds[`total_length.${t}`] = ints([total], []);
     }
     const tensors = cache.tensors();
-    for (const [i, name] of cacheNames('', t, config.layers).entries()) {
-      feeds[name] = tensors[i]!;
-      // Given as output too, the buffer is written in place.
-      if (gives.has(`present_${name}`)) fetches[`present_${name}`] = tensors[i]!;
-    }
+    for (const [i, name] of cacheNames('', t, config.layers).entries()) feeds[name] = tensors[i]!;
     for (const name of windows[t]!) fetches[name] = null;
   }
 

@@ -14,8 +14,9 @@ export function capacityFor(length: number, limit = Number.POSITIVE_INFINITY): n
 }
 
 /**
- * Keys and values of one sequence: per layer `[1, kvHeads, capacity, headDim]`, as attention reads them.
- * It only ever appends; setting {@link length} cuts it.
+ * Keys and values of one sequence: per layer `[positions, kvHeads, headDim]`, so that those of the first positions are one
+ * piece of memory, which attention reads where it is. Before them is a key of zeros that no row
+ * sees, as graphs take it. A cache only ever appends; setting {@link length} cuts it.
  */
 export class KvCache {
   length = 0;
@@ -32,16 +33,15 @@ export class KvCache {
     this.#buffers = Array.from({ length: 2 * shape.layers }, () => new Float32Array());
   }
 
+  /** Numbers of a position in a buffer. */
+  get #size(): number {
+    return this.#shape.kvHeads * this.#shape.headDim;
+  }
+
   /** What so many positions of it take. */
   bytesOf(length: number): number {
-    const { kvHeads, headDim } = this.#shape;
-    return (
-      this.#buffers.length *
-      kvHeads *
-      headDim *
-      capacityFor(length, this.#limit) *
-      Float32Array.BYTES_PER_ELEMENT
-    );
+    const positions = 1 + capacityFor(length, this.#limit);
+    return this.#buffers.length * this.#size * positions * Float32Array.BYTES_PER_ELEMENT;
   }
 
   /** Another one for sequences of the same model. */
@@ -54,22 +54,13 @@ export class KvCache {
     const copy = this.empty();
     const count = Math.min(length, this.length);
     copy.reserve(count);
-    copy.write(0, count, this.read(0, count));
+    copy.write(0, count, this.#views(0, count));
     return copy;
   }
 
   /** Copies of positions from `start` on, as {@link write} takes them. */
   read(start: number, count: number): Float32Array[] {
-    const { kvHeads, headDim } = this.#shape;
-    const size = count * headDim;
-    return this.#buffers.map((data) => {
-      const part = new Float32Array(kvHeads * size);
-      for (let head = 0; head < kvHeads; head++) {
-        const source = (head * this.#capacity + start) * headDim;
-        part.set(data.subarray(source, source + size), head * size);
-      }
-      return part;
-    });
+    return this.#views(start, count).map((part) => part.slice());
   }
 
   /** @throws RangeError if so many positions can never be held */
@@ -83,37 +74,41 @@ export class KvCache {
     this.check(length);
     if (length <= this.#capacity) return;
     const capacity = capacityFor(length, this.#limit);
-    const { kvHeads, headDim } = this.#shape;
-    this.#buffers = this.#buffers.map((old) => {
-      const data = new Float32Array(kvHeads * capacity * headDim);
-      for (let head = 0; head < kvHeads; head++) {
-        const start = head * this.#capacity * headDim;
-        data.set(old.subarray(start, start + this.length * headDim), head * capacity * headDim);
-      }
+    const held = this.#views(0, this.length);
+    this.#buffers = held.map((part) => {
+      const data = new Float32Array((1 + capacity) * this.#size);
+      data.set(part, this.#size);
       return data;
     });
     this.#capacity = capacity;
   }
 
-  /** The buffers themselves, keys and values in turn, layer by layer, `[1, kvHeads, capacity, headDim]`. */
-  tensors(): ort.Tensor[] {
+  /**
+   * Positions from `start` on where they are held, not copied: keys and values in turn, layer by layer,
+   * `[count, kvHeads, headDim]`. They change with the cache.
+   */
+  tensors(start: number, count: number): ort.Tensor[] {
     const { kvHeads, headDim } = this.#shape;
-    return this.#buffers.map((data) => floats(data, [1, kvHeads, this.#capacity, headDim]));
+    return this.#views(start, count).map((data) => floats(data, [count, kvHeads, headDim]));
+  }
+
+  /** The first `count` positions in the same way, behind the key that no row sees: `[1 + count, kvHeads, headDim]`. */
+  past(count: number): ort.Tensor[] {
+    this.reserve(count);
+    return this.tensors(-1, 1 + count);
   }
 
   /**
    * Puts computed keys and values in place, from `start` on.
-   * @param parts keys and values in turn, layer by layer, `[1, kvHeads, count, headDim]`
+   * @param parts keys and values in turn, layer by layer, `[count, kvHeads, headDim]`
    */
   write(start: number, count: number, parts: readonly Float32Array[]): void {
-    const { kvHeads, headDim } = this.#shape;
-    const size = count * headDim;
-    for (const [i, part] of parts.entries()) {
-      for (let head = 0; head < kvHeads; head++) {
-        const target = (head * this.#capacity + start) * headDim;
-        this.#buffers[i]!.set(part.subarray(head * size, (head + 1) * size), target);
-      }
-    }
+    for (const [i, part] of parts.entries()) this.#buffers[i]!.set(part, (1 + start) * this.#size);
     this.length = start + count;
+  }
+
+  #views(start: number, count: number): Float32Array[] {
+    const from = (1 + start) * this.#size;
+    return this.#buffers.map((data) => data.subarray(from, from + count * this.#size));
   }
 }

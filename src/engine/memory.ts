@@ -63,5 +63,5 @@ export function scoreMemory(
 
 /** Keys and values, with the room that a cache has to grow. */
 function cacheBytes({ layers, kvHeads, headDim }: ModelConfig, positions: number): number {
-  return 2 * layers * kvHeads * headDim * capacityFor(positions) * FLOAT;
+  return 2 * layers * kvHeads * headDim * (1 + capacityFor(positions)) * FLOAT;
 }

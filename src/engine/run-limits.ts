@@ -124,7 +124,7 @@ function runBytes(config: ModelConfig, { rows, keys, scored }: RunSize, layers: 
   return FLOAT * (layers * rows * (linear + attention) + logits) + keyBytes(config, keys, layers);
 }
 
-/** Keys and values of all positions, as an attention in standard operators copies them: cut from the cache, joined. */
+/** Keys and values of all positions, which a run over a part of a window copies to join them with its own. */
 function keyBytes({ kvHeads, headDim }: ModelConfig, keys: number, layers: number): number {
-  return FLOAT * layers * 2 * 2 * kvHeads * headDim * keys;
+  return FLOAT * layers * 2 * kvHeads * headDim * keys;
 }

@@ -10,18 +10,18 @@ import { declareSequences, type KeyValue } from './sequence-batch.js';
  * The last part comes first. What it owes to keys and values of earlier parts is handed on, part to part: backward
  * through the KV cache.
  *
- * Inputs: those of {@link declareSequences} and {@link declareWindows} for one sequence, in parts; `rows`, `targets` int64
+ * Inputs: those of {@link declareSequences} and {@link declareWindows} for one sequence; `rows`, `targets` int64
  * `[scored]`, `attacked` fp32 `[scored]`; per layer `d_key.0.layer`, `d_value.0.layer`
- * `[1, kvHeads, inner+rows, headDim]`: the gradient that later parts have on these positions, zero for the last part.
+ * `[inner+rows, kvHeads, headDim]`: the gradient that later parts have on these positions, zero for the last part.
  * Outputs: `gradient` `[rows, hidden]`; and what to hand on, `d_inner_key.0.layer`, `d_inner_value.0.layer`
- * `[1, kvHeads, inner, headDim]`.
+ * `[inner, kvHeads, headDim]`.
  */
 export function buildBackwardGraph(source: ModelSource): Graph {
   const { config } = source;
   const g = new Graph();
   const decoder = new Decoder(g, source);
   const batch = declareSequences(g, config, 1);
-  const windows = declareWindows(g, config, batch, { parts: true });
+  const windows = declareWindows(g, config, batch, ['past', 'inner']);
   const rows = g.input('rows', 'int64', ['scored']);
   const targets = g.input('targets', 'int64', ['scored']);
   const attacked = g.input('attacked', 'float32', ['scored']);
@@ -37,11 +37,10 @@ export function buildBackwardGraph(source: ModelSource): Graph {
   const inner = windows.inner[0]!.flatMap(({ key, value }) => [key, value]);
   const later = present.flatMap(({ key, value }, layer) =>
     Object.entries({ key, value }).map(([name, made]) => {
-      const [, heads, size, headDim] = made.shape;
-      const shape = [heads!, `inner+${size}`, headDim!] as const;
-      const given = g.input(`d_${name}.0.${layer}`, 'float32', [1, ...shape]);
-      seeds.push({ value: made, seed: g.slice(given, 2, ['inner.0'], size!) });
-      return g.slice(given, 2, [0], 'inner.0');
+      const [size, ...head] = made.shape;
+      const given = g.input(`d_${name}.0.${layer}`, 'float32', [`inner+${size}`, ...head]);
+      seeds.push({ value: made, seed: g.slice(given, 0, ['inner.0'], size!) });
+      return g.slice(given, 0, [0], 'inner.0');
     }),
   );
   const [gradient, ...changes] = gradients(g, seeds, [embeddings, ...inner]);

@@ -36,7 +36,7 @@ export interface Projections {
   readonly value: Value;
 }
 
-/** Attention of one layer → `[rows, heads · headDim]`: fused for decoding, differentiable for scoring. */
+/** Attention of one layer → `[rows, heads · headDim]`. */
 export type Attention = (layer: number, projections: Projections) => Value;
 
 /** Adds to the output of a projection, `[rows, out]`, what follows from its input, `[rows, hidden]`. */

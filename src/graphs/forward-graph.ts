@@ -1,6 +1,6 @@
 import { logSoftmax, pick } from '../onnx/functions.js';
 import { Graph } from '../onnx/graph.js';
-import { declareWindows, fusedAttention, outputWindow, windowAttention } from './attention.js';
+import { declareWindows, outputWindow, windowAttention } from './attention.js';
 import { Decoder, type ModelSource } from './decoder.js';
 import { declareSequences } from './sequence-batch.js';
 import { findRival, outputStatistics } from './token-statistics.js';
@@ -20,8 +20,11 @@ export interface ForwardGraphOptions {
   readonly result: 'logprobs' | 'logprob' | 'statistics' | 'hidden' | 'compare';
   /** Whether something is added to the embeddings: an input `noise` `[rows, hidden]`. */
   readonly noise?: boolean;
-  /** Which attention: {@link fusedAttention} or, where that cannot run, {@link windowAttention}. */
-  readonly fused: boolean;
+  /**
+   * Whether keys and values before the rows are read where they are, which is faster for single rows. By default they
+   * are copied and joined with those of the rows: then a row comes to the same bits however its text is cut.
+   */
+  readonly apart?: boolean;
   /** How many of the most probable tokens statistics list; 5 by default. */
   readonly top?: number;
 }
@@ -29,22 +32,21 @@ export interface ForwardGraphOptions {
 /**
  * Tokens against the KV caches of several sequences → the distribution of the next token of chosen rows.
  *
- * Inputs: those of {@link declareSequences} and of the attention; `rows` int64 `[scored]`, numbers of rows whose
+ * Inputs: those of {@link declareSequences} and {@link declareWindows}; `rows` int64 `[scored]`, numbers of rows whose
  * next token is wanted; but for `logprobs` and `hidden` also `targets` int64 `[scored]`, that token.
  * Outputs: the result, natural log, temperature 1; and what the attention puts out of keys and values.
  */
 export function buildForwardGraph(
   source: ModelSource,
-  { sequences, result, noise, fused, top }: ForwardGraphOptions,
+  { sequences, result, noise, apart, top }: ForwardGraphOptions,
 ): Graph {
   const { config } = source;
   const g = new Graph();
   const decoder = new Decoder(g, source);
   const batch = declareSequences(g, config, sequences);
   const rows = g.input('rows', 'int64', ['scored']);
-  const attention = fused
-    ? fusedAttention(g, config, batch, outputWindow(g))
-    : windowAttention(g, config, batch, declareWindows(g, config, batch), outputWindow(g));
+  const windows = declareWindows(g, config, batch, [apart ? 'past' : 'inner']);
+  const attention = windowAttention(g, config, batch, windows, outputWindow(g));
 
   const clean = decoder.embed(batch.ids);
   const embeddings = noise ? g.op('Add', [clean, g.input('noise', 'float32', clean.shape)]) : clean;

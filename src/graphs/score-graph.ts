@@ -3,7 +3,7 @@ import { Graph } from '../onnx/graph.js';
 import { tangents } from '../onnx/jvp.js';
 import type { Value } from '../onnx/types.js';
 import { gradients } from '../onnx/vjp.js';
-import { declareWindows, fusedAttention, outputWindow, windowAttention } from './attention.js';
+import { declareWindows, outputWindow, windowAttention } from './attention.js';
 import { type Attention, Decoder, type ModelSource } from './decoder.js';
 import { declareSequences } from './sequence-batch.js';
 import { findRival, firstOrderGrowth, outputStatistics } from './token-statistics.js';
@@ -13,8 +13,6 @@ export interface ScoreGraphOptions {
   readonly sequences: number;
   /** Take the step and run the model again, or take the derivative along it: no difference of nearly equal numbers. */
   readonly form: 'perturb' | 'derivative';
-  /** Whether the perturbed pass uses {@link fusedAttention}. */
-  readonly fused: boolean;
   /** How many of the most probable tokens are wanted; 5 by default. */
   readonly top?: number;
 }
@@ -24,20 +22,16 @@ export interface ScoreGraphOptions {
  * embeddings H; Ĥ = H − α·sgn; perturbed forward → f̂. With the whole sequence as window and all response tokens
  * attacked it is Adv. Pert. as published (arXiv 2602.02427).
  *
- * Inputs: those of {@link declareSequences}, {@link declareWindows} and {@link fusedAttention}; `rows` int64 `[scored]`,
+ * Inputs: those of {@link declareSequences} and {@link declareWindows}; `rows` int64 `[scored]`,
  * numbers of rows whose next token is scored; `targets` int64 `[scored]`, that token; `attacked` fp32 `[scored]`, 1
- * where the adversary attacks; `alpha` `[1]`. The cache is read before the window, and what the perturbed pass
- * computes is written over the window: write the clean keys and values there afterwards.
+ * where the adversary attacks; `alpha` `[1]`.
  *
  * Outputs, each `[scored]` but for `top_*` `[scored, top]`: `logprob`, `entropy`, `margin`, `top_ids`,
  * `top_logprobs`; `perturbed_logprob` f̂, or `derivative` ∇f · sgn g, so that f − f̂ ≈ α · derivative; `rival`,
  * `rival_before`, `rival_after` (to first order with a derivative); and the clean keys and values of the window,
- * `window_key.t.layer`, `window_value.t.layer` `[1, kvHeads, rows, headDim]`.
+ * `window_key.t.layer`, `window_value.t.layer` `[rows, kvHeads, headDim]`.
  */
-export function buildScoreGraph(
-  source: ModelSource,
-  { sequences, form, fused, top }: ScoreGraphOptions,
-): Graph {
+export function buildScoreGraph(source: ModelSource, { sequences, form, top }: ScoreGraphOptions): Graph {
   const { config } = source;
   const g = new Graph();
   const decoder = new Decoder(g, source);
@@ -53,7 +47,7 @@ export function buildScoreGraph(
   };
 
   const embeddings = decoder.embed(batch.ids);
-  const windows = declareWindows(g, config, batch);
+  const windows = declareWindows(g, config, batch, ['past']);
   const clean = forward(embeddings, windowAttention(g, config, batch, windows, outputWindow(g)));
   const probabilities = outputStatistics(g, clean.logprobs, clean.logprob, targets, top);
 
@@ -67,8 +61,7 @@ export function buildScoreGraph(
     return g;
   }
   const step = g.op('Mul', [direction, alpha]);
-  const attention = fused ? fusedAttention(g, config, batch) : windowAttention(g, config, batch, windows);
-  const perturbed = forward(g.op('Sub', [embeddings, step]), attention);
+  const perturbed = forward(g.op('Sub', [embeddings, step]), windowAttention(g, config, batch, windows));
   g.output('perturbed_logprob', perturbed.logprob);
   const growth = g.op('Sub', [g.op('Exp', [perturbed.logprobs]), probabilities]);
   g.outputAll(findRival(g, probabilities, growth, targets));

@@ -2,7 +2,7 @@ import type { ModelConfig } from '../checkpoint/config.js';
 import type { Graph } from '../onnx/graph.js';
 import type { Dim, Value } from '../onnx/types.js';
 
-/** Keys (rotated) and values of one layer, `[1, kvHeads, positions, headDim]`. */
+/** Keys (rotated) and values of one layer, `[positions, kvHeads, headDim]`. */
 export interface KeyValue {
   readonly key: Value;
   readonly value: Value;
@@ -14,13 +14,11 @@ export interface RotaryInputs {
   readonly sin: Value;
 }
 
-/** One sequence of a run: its share of the rows, and what its rows attend to. */
+/** One sequence of a run: its share of the rows. */
 export interface SequenceInputs {
   /** Its number in the run; names of inputs and outputs end with it. */
   readonly index: number;
   readonly rows: Dim;
-  /** Per layer, `[1, kvHeads, capacity, headDim]`. */
-  readonly cache: readonly KeyValue[];
 }
 
 export interface SequenceBatch {
@@ -35,24 +33,28 @@ export interface SequenceBatch {
  * The inputs of a run over several sequences whose rows follow each other, without padding: what is done to a row alone
  * is done to all at once, only attention looks at one sequence after the other.
  *
- * Per sequence t: `ids.t` int64 `[rows of t]`, and per layer `key.t.layer` and `value.t.layer`
- * `[1, kvHeads, capacity, headDim]`. For all, per rope r: `cos.r`, `sin.r` `[1, rows, dimensions / 2]`.
+ * Per sequence t: `ids.t` int64 `[rows of t]`. For all, per rope r: `cos.r`, `sin.r` `[1, rows, dimensions / 2]`.
  */
 export function declareSequences(g: Graph, config: ModelConfig, count: number): SequenceBatch {
-  const { layers, kvHeads, headDim } = config;
-  const each = Array.from({ length: count }, (_, t) => t);
-  const parts = each.map((t) => g.input(`ids.${t}`, 'int64', [`rows.${t}`]));
+  const sequences = Array.from({ length: count }, (_, index) => ({ index, rows: `rows.${index}` }));
+  const parts = sequences.map(({ index, rows }) => g.input(`ids.${index}`, 'int64', [rows]));
   const ids = concatRows(g, parts, 0);
-  const rotary = declareRotary(g, config, ids.shape[0]!);
-  const sequences = each.map((index): SequenceInputs => {
-    const shape = [1, kvHeads, `capacity.${index}`, headDim] as const;
-    const cache = Array.from({ length: layers }, (_, layer) => ({
-      key: g.input(`key.${index}.${layer}`, 'float32', shape),
-      value: g.input(`value.${index}.${layer}`, 'float32', shape),
-    }));
-    return { index, rows: `rows.${index}`, cache };
-  });
-  return { ids, rotary, sequences };
+  return { ids, rotary: declareRotary(g, config, ids.shape[0]!), sequences };
+}
+
+/** Inputs `prefix` `key.index.layer` and `value.index.layer`, `[positions, kvHeads, headDim]`. */
+export function declareKeys(
+  g: Graph,
+  { layers, kvHeads, headDim }: ModelConfig,
+  positions: Dim,
+  { index, prefix = '' }: { readonly index: number; readonly prefix?: string },
+): KeyValue[] {
+  const input = (name: string): Value =>
+    g.input(`${prefix}${name}`, 'float32', [positions, kvHeads, headDim]);
+  return Array.from({ length: layers }, (_, layer) => ({
+    key: input(`key.${index}.${layer}`),
+    value: input(`value.${index}.${layer}`),
+  }));
 }
 
 /** Of each rope: `cos.r`, `sin.r` `[1, rows, dimensions / 2]`. */

@@ -1,11 +1,16 @@
-import type { ModelConfig } from '../checkpoint/config.js';
 import { logSoftmax, pick, sign } from '../onnx/functions.js';
 import { Graph } from '../onnx/graph.js';
 import type { Value } from '../onnx/types.js';
 import { gradients } from '../onnx/vjp.js';
-import { causalMasks, windowAttention } from './attention.js';
+import { causalMasks, joinPositions, NOWHERE, windowAttention } from './attention.js';
 import { type Attention, Decoder, type ModelSource } from './decoder.js';
-import { declareRotary, declareSequences, type KeyValue, type SequenceBatch } from './sequence-batch.js';
+import {
+  declareKeys,
+  declareRotary,
+  declareSequences,
+  type KeyValue,
+  type SequenceBatch,
+} from './sequence-batch.js';
 import { findRival, outputStatistics } from './token-statistics.js';
 
 /**
@@ -23,18 +28,18 @@ import { findRival, outputStatistics } from './token-statistics.js';
  * the first of the lead; `alpha` `[1]`.
  *
  * Outputs: those of the score graph but for `window_*`; `held` int64 `[1]`, the positions that were held before the run;
- * and per layer `present_key.0.layer`, `present_value.0.layer` `[1, kvHeads, past + lead + rows, headDim]`, clean.
+ * and per layer `present_key.0.layer`, `present_value.0.layer` `[1 + past + lead + rows, kvHeads, headDim]`, clean.
  */
 export function buildSequenceGraph(source: ModelSource): Graph {
   const { config } = source;
   const g = new Graph();
   const decoder = new Decoder(g, source);
   const window = declareSequences(g, config, 1);
-  const [{ cache }] = window.sequences as readonly [SequenceBatch['sequences'][number]];
+  const cache = declareKeys(g, config, 'held.0', { index: 0 });
   const lead: SequenceBatch = {
     ids: g.input('lead_ids', 'int64', ['lead']),
     rotary: declareRotary(g, config, 'lead', 'lead_'),
-    sequences: [{ index: 1, rows: 'lead', cache }],
+    sequences: [{ index: 1, rows: 'lead' }],
   };
   const kept = g.input('past_positions.0', 'int64', ['past.0']);
   const leadPositions = g.input('lead_positions', 'int64', ['lead']);
@@ -44,14 +49,21 @@ export function buildSequenceGraph(source: ModelSource): Graph {
   const attacked = g.input('attacked', 'float32', ['scored']);
   const alpha = g.input('alpha', 'float32', [1]);
 
-  const held = g.node('Shape', [cache[0]!.key], { start: 2, end: 3 }, [{ type: 'int64', shape: [1] }]);
-  g.output('held', held[0]!);
-  const before = cache.map((layer) => eachOf(layer, (x) => g.slice(x, 2, [0], 'past.0')));
-  const { past, attention } = readLead(g, config, lead, { before, kept, positions: leadPositions });
-  const read = decoder.layers(decoder.embed(lead.ids), attention);
+  // The first key is the one that no row sees; what is in a state that begins, a server does not say.
+  const held = g.node('Shape', [cache[0]!.key], { start: 0, end: 1 }, [{ type: 'int64', shape: [1] }]);
+  g.output('held', g.op('Sub', [held[0]!, g.ints([1])]));
+  const zeros = g.floats(Array(config.kvHeads * config.headDim).fill(0), [1, config.kvHeads, config.headDim]);
+  const before = cache.map((layer) => eachOf(layer, (x) => g.slice(x, 0, [1], 'past.0')));
+  const past: KeyValue[] = [];
+  const leads = { past: [], inner: [before], masks: [causalMasks(g, config, leadPositions, [kept])] };
+  const read = decoder.layers(
+    decoder.embed(lead.ids),
+    windowAttention(g, config, lead, leads, (_, layer, present) => {
+      past[layer] = joinPositions(g, { key: zeros, value: zeros }, before[layer]!, present);
+    }),
+  );
 
-  const keys = g.op('Concat', [kept, leadPositions, positions], { axis: 0 });
-  const masks = causalMasks(g, config, positions, keys);
+  const masks = causalMasks(g, config, positions, [g.ints([NOWHERE]), kept, leadPositions]);
   const windows = { past: [past], inner: [], masks: [masks] };
   const forward = (embeddings: Value, attention: Attention) => {
     const hidden = g.op('Concat', [read, decoder.layers(embeddings, attention)], { axis: 0 });
@@ -61,7 +73,7 @@ export function buildSequenceGraph(source: ModelSource): Graph {
 
   const embeddings = decoder.embed(window.ids);
   const onPresent = (layer: number, present: KeyValue): void => {
-    const whole = joined(g, past[layer]!, present);
+    const whole = joinPositions(g, past[layer]!, present);
     g.output(`present_key.0.${layer}`, whole.key);
     g.output(`present_value.0.${layer}`, whole.value);
   };
@@ -79,34 +91,7 @@ export function buildSequenceGraph(source: ModelSource): Graph {
   return g;
 }
 
-/** Attention of the lead's rows; `past` fills layer by layer with what the window then attends to. */
-function readLead(
-  g: Graph,
-  config: ModelConfig,
-  lead: SequenceBatch,
-  { before, kept, positions }: { before: readonly KeyValue[]; kept: Value; positions: Value },
-): { readonly past: KeyValue[]; readonly attention: Attention } {
-  const past: KeyValue[] = [];
-  const keys = g.op('Concat', [kept, positions], { axis: 0 });
-  const masks = causalMasks(g, config, positions, keys);
-  const attention = windowAttention(
-    g,
-    config,
-    lead,
-    { past: [before], inner: [], masks: [masks] },
-    (_, layer, present) => {
-      past[layer] = joined(g, before[layer]!, present);
-    },
-  );
-  return { past, attention };
-}
-
 const eachOf = ({ key, value }: KeyValue, change: (x: Value) => Value): KeyValue => ({
   key: change(key),
   value: change(value),
-});
-
-const joined = (g: Graph, a: KeyValue, b: KeyValue): KeyValue => ({
-  key: g.op('Concat', [a.key, b.key], { axis: 2 }),
-  value: g.op('Concat', [a.value, b.value], { axis: 2 }),
 });

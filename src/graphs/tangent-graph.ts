@@ -3,7 +3,7 @@ import { Graph } from '../onnx/graph.js';
 import { tangents } from '../onnx/jvp.js';
 import { declareWindows, windowAttention } from './attention.js';
 import { Decoder, type ModelSource } from './decoder.js';
-import { declareSequences, type KeyValue } from './sequence-batch.js';
+import { declareKeys, declareSequences, type KeyValue } from './sequence-batch.js';
 import { findRival, firstOrderGrowth, outputStatistics } from './token-statistics.js';
 
 export interface TangentGraphOptions {
@@ -19,31 +19,30 @@ export interface TangentGraphOptions {
  *
  * Inputs: those of {@link declareSequences} and {@link declareWindows} for one sequence; `noise` `[rows, hidden]`, the change;
  * `rows`, `targets` int64 `[scored]`; per layer `tangent_key.0.layer`, `tangent_value.0.layer`
- * `[1, kvHeads, capacity, headDim]`.
+ * `[1+past, kvHeads, headDim]`.
  * Outputs: `derivative` `[scored]`, d log P(target); with `rival`, which takes `alpha` `[1]` in, the outputs of
  * {@link outputStatistics} and, to first order, {@link findRival}; and the tangents of the window's keys and values,
- * `window_tangent_key.0.layer`, `window_tangent_value.0.layer` `[1, kvHeads, rows, headDim]`.
+ * `window_tangent_key.0.layer`, `window_tangent_value.0.layer` `[rows, kvHeads, headDim]`.
  */
 export function buildTangentGraph(source: ModelSource, { rival, top }: TangentGraphOptions): Graph {
   const { config } = source;
   const g = new Graph();
   const decoder = new Decoder(g, source);
   const batch = declareSequences(g, config, 1);
-  const windows = declareWindows(g, config, batch);
+  const windows = declareWindows(g, config, batch, ['past']);
   const rows = g.input('rows', 'int64', ['scored']);
   const targets = g.input('targets', 'int64', ['scored']);
 
   const embeddings = decoder.embed(batch.ids);
   const noise = g.input('noise', 'float32', embeddings.shape);
-  const shape = [1, config.kvHeads, 'tangent_capacity', config.headDim] as const;
-  const seeds = [{ value: embeddings, tangent: noise }];
-  for (const [layer, { key, value }] of windows.past[0]!.entries()) {
-    const before = key.shape[2]!;
-    for (const [name, past] of Object.entries({ key, value })) {
-      const tangent = g.slice(g.input(`tangent_${name}.0.${layer}`, 'float32', shape), 2, [0], before);
-      seeds.push({ value: past, tangent });
-    }
-  }
+  const before = declareKeys(g, config, '1+past.0', { prefix: 'tangent_', index: 0 });
+  const seeds = [
+    { value: embeddings, tangent: noise },
+    ...windows.past[0]!.flatMap(({ key, value }, layer) => [
+      { value: key, tangent: before[layer]!.key },
+      { value, tangent: before[layer]!.value },
+    ]),
+  ];
 
   const present: KeyValue[] = [];
   const attention = windowAttention(g, config, batch, windows, (_, layer, made) => {

@@ -1,6 +1,6 @@
 import { logSoftmax } from '../onnx/functions.js';
 import { Graph } from '../onnx/graph.js';
-import { declareWindows, fusedAttention, outputWindow, windowAttention } from './attention.js';
+import { declareWindows, outputWindow, windowAttention } from './attention.js';
 import { Decoder, type ModelSource } from './decoder.js';
 import { type LayerDirections, type NoiseLaw, projectionNoise } from './projection-noise.js';
 import { declareSequences } from './sequence-batch.js';
@@ -11,29 +11,23 @@ export interface TokurGraphOptions {
   readonly samples: number;
   readonly law: NoiseLaw;
   readonly directions: readonly LayerDirections[];
-  /** Which attention, as in a forward graph. */
-  readonly fused: boolean;
 }
 
 /**
  * TokUR (docs/design/evaluation.md, section 3): one sequence through several samples of the model.
  *
- * Inputs: those of {@link declareSequences}, with the same tokens for every sample, of the attention and of
- * {@link projectionNoise}; `rows` int64 `[samples · scored]`, the same rows of each sample.
+ * Inputs: those of {@link declareSequences}, with the same tokens for every sample, of
+ * {@link declareWindows} and of {@link projectionNoise}; `rows` int64 `[samples · scored]`, the same rows of each sample.
  * Outputs: `eu`, `tu`, `au` `[scored]`; and what the attention puts out of keys and values.
  */
-export function buildTokurGraph(
-  source: ModelSource,
-  { samples, law, directions, fused }: TokurGraphOptions,
-): Graph {
+export function buildTokurGraph(source: ModelSource, { samples, law, directions }: TokurGraphOptions): Graph {
   const { config } = source;
   const g = new Graph();
   const decoder = new Decoder(g, source);
   const batch = declareSequences(g, config, samples);
   const rows = g.input('rows', 'int64', ['rows_scored']);
-  const attention = fused
-    ? fusedAttention(g, config, batch, outputWindow(g))
-    : windowAttention(g, config, batch, declareWindows(g, config, batch), outputWindow(g));
+  const windows = declareWindows(g, config, batch, ['inner']);
+  const attention = windowAttention(g, config, batch, windows, outputWindow(g));
   const perturb = projectionNoise(g, directions, law, samples);
   const hidden = decoder.layers(decoder.embed(batch.ids), attention, perturb);
   const logprobs = logSoftmax(g, decoder.logits(hidden, rows));

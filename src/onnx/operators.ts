@@ -18,7 +18,7 @@ type AttributeType<K extends AttributeKind> = K extends 'ints'
     : number;
 
 interface OperatorSpec {
-  /** Empty for standard ONNX; `com.microsoft` for the fused operators that only decoding uses. */
+  /** Empty for standard ONNX; `com.microsoft` for products of integers. */
   readonly domain?: 'com.microsoft';
   readonly attributes: Readonly<Record<string, AttributeKind>>;
   /** Type and shape of every output, or absent where they depend on the values of inputs. */
@@ -115,7 +115,7 @@ const transpose = (inputs: readonly TensorType[], attributes: Attributes): Tenso
 };
 
 /**
- * Every operator that flinch emits: standard ONNX, opset 23, but for the fused attention of the decode graph.
+ * Every operator that flinch emits: standard ONNX, opset 23, but for products of integers.
  * One entry gives its attributes with their kinds and the rule for its result's shape.
  */
 export const OPERATORS = {
@@ -177,16 +177,6 @@ export const OPERATORS = {
     infer: (inputs) => [
       { type: first(inputs).type, shape: [first(inputs).shape[0]!, second(inputs).shape[0]!] },
     ],
-  },
-  GroupQueryAttention: {
-    domain: 'com.microsoft',
-    attributes: {
-      num_heads: 'int',
-      kv_num_heads: 'int',
-      scale: 'float',
-      local_window_size: 'int',
-      softcap: 'float',
-    },
   },
 } as const satisfies Record<string, OperatorSpec>;
 

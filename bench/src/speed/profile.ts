@@ -39,7 +39,7 @@ export async function profilePass(
   const { config } = checkpoint;
   const { window, past, scored } = size;
   const prefix = `profile-${window}-${past}`;
-  const graph = buildScoreGraph(checkpoint, { sequences: 1, form: 'perturb', fused: true });
+  const graph = buildScoreGraph(checkpoint, { sequences: 1, form: 'perturb' });
   const session = await openSession(graph, { threads, profile: join(folder, prefix) });
   const runtime = runtimeOf({ source: checkpoint, threads });
   const cache = new KvCache(config, past + window);

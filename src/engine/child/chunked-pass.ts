@@ -1,6 +1,6 @@
 import type * as ort from 'onnxruntime-node';
 import type { KvCache } from '../kv-cache.js';
-import { type Feeds, floats, longs } from '../ort-session.js';
+import { type Feeds, floats } from '../ort-session.js';
 import type { PassToken } from '../protocol.js';
 import { rowsPerRun } from '../run-limits.js';
 import type { GraphRunners } from './graph-sessions.js';
@@ -14,7 +14,7 @@ import {
   type Top,
   type Window,
 } from './score-pass.js';
-import { cacheNames, count, type Runtime, runSequences } from './sequence-run.js';
+import { cacheNames, count, keyFeeds, type Runtime, runSequences } from './sequence-run.js';
 
 /** A part of a window. */
 interface Chunk extends Window {
@@ -134,18 +134,16 @@ export class ChunkedPass {
     const session = await this.#sessions.get({ kind: 'backward' });
     const scored = atLeastOne(chunk);
     const inner = chunk.start - this.#window.start;
-    const dims = [1, kvHeads, inner + chunk.ids.length, headDim];
+    const dims = [inner + chunk.ids.length, kvHeads, headDim];
     const names = cacheNames('', 0, layers);
     const none = (): ort.Tensor => floats(new Float32Array(dims.reduce((a, b) => a * b)), dims);
     const feeds: Feeds = {
       ...scoredFeeds([scored]),
       attacked: floats(Float32Array.from(scored.attacked, Number), [scored.attacked.length]),
-      'past_positions.0': longs(count(0, this.#window.start), [this.#window.start]),
-      'inner_positions.0': longs(count(this.#window.start, inner), [inner]),
       ...Object.fromEntries(names.map((name) => [`d_${name}`, later?.[`d_${name}`] ?? none()])),
     };
     const wanted = ['gradient', ...names.map((name) => `d_inner_${name}`)];
-    const result = await runSequences(session, this.#runtime, [scored], feeds, wanted);
+    const result = await runSequences(session, this.#runtime, [{ ...scored, inner }], feeds, wanted);
     const earlier = names.map((name) => [`d_${name}`, result.tensor(`d_inner_${name}`)] as const);
     return { rows: result.floats('gradient'), earlier: Object.fromEntries(earlier) };
   }
@@ -171,12 +169,11 @@ export class ChunkedPass {
     const scored = atLeastOne(chunk);
     const { start, ids } = chunk;
     tangents.reserve(start + ids.length);
-    const buffers = tangents.tensors();
     const feeds: Feeds = {
       ...scoredFeeds([scored]),
       noise: floats(direction, [ids.length, hiddenSize]),
       alpha: floats(Float32Array.of(this.#step.alpha), [1]),
-      ...Object.fromEntries(cacheNames('tangent_', 0, layers).map((name, i) => [name, buffers[i]!])),
+      ...keyFeeds('tangent_', 0, tangents.past(start)),
     };
     const changes = cacheNames('window_tangent_', 0, layers);
     const wanted = [...STATISTICS, ...ADVERSARY.derivative, ...changes];

@@ -7,7 +7,7 @@ import type { FromDecode, GenerateMessage } from '../protocol.js';
 import { rowsPerRun } from '../run-limits.js';
 import { Sampler, topTokens } from '../sampler.js';
 import { tokenStatistics } from '../token-statistics.js';
-import type { Sessions } from './graph-sessions.js';
+import type { PlainSpec, Sessions } from './graph-sessions.js';
 import { LEAST_ROOM, PrefixCache, portion } from './prefix-cache.js';
 import { type Runtime, runSequences, runtimeOf } from './sequence-run.js';
 
@@ -28,6 +28,15 @@ interface Stream {
 interface Turn {
   readonly stream: Stream;
   readonly ids: readonly number[];
+}
+
+/**
+ * The graph of a run with so many rows of each sequence. A prompt that is read alone comes to the same bits however it is
+ * cut. A GPU holds the weights once for each graph, so there it is one.
+ */
+export function decodeGraph(rows: readonly number[], device: Device = 'cpu'): PlainSpec {
+  const apart = device === 'cpu' && (rows.length > 1 || rows[0] === 1);
+  return { kind: 'forward', sequences: rows.length, result: 'logprobs', ...(apart && { apart }) };
 }
 
 export interface DecodeWorkerOptions {
@@ -173,8 +182,12 @@ export class DecodeWorker {
 
   /** Of what follows the last token that each brought, `[vocab]`. */
   async #logprobs(turns: readonly Turn[]): Promise<Float32Array[]> {
-    const spec = { kind: 'forward', sequences: turns.length, result: 'logprobs' } as const;
-    const session = await this.#options.sessions.get(spec);
+    const { sessions, device } = this.#options;
+    const graph = decodeGraph(
+      turns.map(({ ids }) => ids.length),
+      device,
+    );
+    const session = await sessions.get(graph);
     let end = 0;
     const rows = turns.map(({ ids }) => {
       end += ids.length;

@@ -12,12 +12,12 @@ import { type GraphRunner, openSession, type Session, type SessionOptions } from
 
 /** A graph by its options. */
 export type GraphSpec =
-  | ({ readonly kind: 'forward' } & Omit<ForwardGraphOptions, 'fused'>)
-  | ({ readonly kind: 'score' } & Omit<ScoreGraphOptions, 'fused'>)
+  | ({ readonly kind: 'forward' } & ForwardGraphOptions)
+  | ({ readonly kind: 'score' } & ScoreGraphOptions)
   | { readonly kind: 'backward' }
   | { readonly kind: 'sequence' }
   | ({ readonly kind: 'tangent' } & TangentGraphOptions)
-  | ({ readonly kind: 'tokur' } & Omit<TokurGraphOptions, 'fused' | 'directions'>);
+  | ({ readonly kind: 'tokur' } & Omit<TokurGraphOptions, 'directions'>);
 
 export type PlainSpec = Exclude<GraphSpec, { readonly kind: 'tokur' }>;
 
@@ -75,27 +75,21 @@ export class Sessions implements GraphRunners {
     return session;
   }
 
-  /**
-   * The fused attention is the CPU's alone: CUDA has it in half precision only, and on WebGPU (onnxruntime 1.30.0) it
-   * gave wrong results for heads of 8.
-   */
   #build(spec: GraphSpec): Graph {
-    const { device = 'cpu' } = this.#options;
-    const fused = device === 'cpu';
-    if (spec.kind !== 'tokur') return buildGraph(this.#source, spec, fused);
+    if (spec.kind !== 'tokur') return buildGraph(this.#source, spec);
     const directions = this.tokurBases.layers;
     if (!directions) throw new Error('the bases of TokUR are not found yet');
-    return buildTokurGraph(this.#source, { ...spec, fused, directions });
+    return buildTokurGraph(this.#source, { ...spec, directions });
   }
 }
 
 /** A graph that the weights alone determine. */
-export function buildGraph(source: ModelSource, spec: PlainSpec, fused: boolean): Graph {
+export function buildGraph(source: ModelSource, spec: PlainSpec): Graph {
   switch (spec.kind) {
     case 'forward':
-      return buildForwardGraph(source, { ...spec, fused });
+      return buildForwardGraph(source, spec);
     case 'score':
-      return buildScoreGraph(source, { ...spec, fused });
+      return buildScoreGraph(source, spec);
     case 'backward':
       return buildBackwardGraph(source);
     case 'sequence':

@@ -2,7 +2,7 @@ import { openIntegerWeights } from '../integer-weights.js';
 import type { FromDecode, FromScore, OpenMessage, ToDecode, ToScore } from '../protocol.js';
 import { openServers } from '../server/open-servers.js';
 import type { ServerStatus } from '../server/score-servers.js';
-import { DecodeWorker } from './decode-worker.js';
+import { DecodeWorker, decodeGraph } from './decode-worker.js';
 import { Sessions } from './graph-sessions.js';
 import { probeDecode, probeScore } from './probe.js';
 import { ScoreWorker, type ScoreWorkerOptions } from './score-worker.js';
@@ -44,7 +44,7 @@ async function openDecode(message: OpenMessage): Promise<void> {
   const source = integers ? { ...message.source, integers } : message.source;
   // Products of integers are slow unless they are packed.
   const sessions = new Sessions(source, { threads, device, prepacking: integers !== null });
-  await sessions.get({ kind: 'forward', sequences: 1, result: 'logprobs' });
+  for (const rows of [2, 1]) await sessions.get(decodeGraph([rows], device));
   if (device !== 'cpu') await probeDecode({ sessions, source, threads, contextLength });
   const worker = new DecodeWorker({
     ...{ sessions, source, threads, device, contextLength, prefixCacheBytes, send },

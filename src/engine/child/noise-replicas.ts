@@ -4,7 +4,7 @@ import { floats } from '../ort-session.js';
 import type { NoiseOptions } from '../protocol.js';
 import { type ReplicaContext, type Replicas, replicaCaches, replicaEnd, replicaTargets } from './replicas.js';
 import { scoredFeeds, type Window } from './score-pass.js';
-import { cacheNames, count, runSequences } from './sequence-run.js';
+import { cacheNames, count, keyFeeds, runSequences } from './sequence-run.js';
 
 interface Replica {
   readonly index: number;
@@ -84,12 +84,10 @@ export class NoiseReplicas implements Replicas {
     const { start, ids } = window;
     const { layers } = this.#context.runtime.config;
     replica.cache.reserve(start + ids.length);
-    const tensors = replica.cache.tensors();
-    const tangents = cacheNames('tangent_', 0, layers).map((name, i) => [name, tensors[i]!] as const);
     const feeds = {
       ...scoredFeeds([window]),
       noise: this.#noise([replica], window),
-      ...Object.fromEntries(tangents),
+      ...keyFeeds('tangent_', 0, replica.cache.past(start)),
     };
     const changes = cacheNames('window_tangent_', 0, layers);
     const result = await runSequences(session, this.#context.runtime, [window], feeds, [

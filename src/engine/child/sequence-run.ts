@@ -3,7 +3,7 @@ import type { ModelSource } from '../../graphs/decoder.js';
 import { RotaryEmbedding } from '../../graphs/rope.js';
 import type { Place } from '../device.js';
 import type { KvCache } from '../kv-cache.js';
-import { type Feeds, type Fetches, floats, type GraphRunner, ints, longs } from '../ort-session.js';
+import { type Feeds, type Fetches, floats, type GraphRunner, longs } from '../ort-session.js';
 import type { Machine } from '../run-limits.js';
 
 /** One sequence's share of a run: tokens `start` to `start + ids.length − 1`, against what its cache holds before. */
@@ -11,6 +11,8 @@ export interface SequenceRows {
   readonly cache: KvCache;
   readonly start: number;
   readonly ids: readonly number[];
+  /** How many positions before `start` are part of the same window, where a graph takes both past and inner keys. */
+  readonly inner?: number;
 }
 
 /** What a model's runs need beside its sessions. */
@@ -60,7 +62,7 @@ export class RunResult {
 
 /**
  * Runs a graph over the rows of several sequences. Afterwards the caches hold their clean keys and values, and no more.
- * @param more inputs that are not those of the sequences, or differ from what these usually are
+ * @param more inputs that are not those of the sequences
  * @param outputs names of the outputs that are wanted
  */
 export async function runSequences(
@@ -85,31 +87,38 @@ export async function runSequences(
     cacheNames('window_', t, config.layers).filter((name) => gives.has(name)),
   );
 
-  for (const [t, { cache, start, ids }] of sequences.entries()) {
-    const total = start + ids.length;
+  for (const [t, sequence] of sequences.entries()) {
+    const { cache, start, ids } = sequence;
     cache.length = start; // what follows is overwritten
-    cache.reserve(total);
+    cache.reserve(start + ids.length);
     feeds[`ids.${t}`] = longs(ids, [ids.length]);
-    if (takes.has(`positions.${t}`)) {
-      feeds[`positions.${t}`] = longs(positions[t]!, [ids.length]);
-      feeds[`past_positions.${t}`] = longs(count(0, start), [start]);
+    feeds[`positions.${t}`] = longs(positions[t]!, [ids.length]);
+    const inner = takes.has(`past_positions.${t}`) ? (sequence.inner ?? 0) : start;
+    const past = start - inner;
+    if (takes.has(`past_positions.${t}`)) {
+      Object.assign(feeds, keyFeeds('', t, cache.past(past)));
+      feeds[`past_positions.${t}`] = longs(count(0, past), [past]);
     }
-    if (takes.has(`last_key.${t}`)) {
-      feeds[`last_key.${t}`] = ints([total - 1], [1]);
-      feeds[`total_length.${t}`] = ints([total], []);
+    if (takes.has(`inner_positions.${t}`)) {
+      Object.assign(feeds, keyFeeds('inner_', t, cache.tensors(past, inner)));
+      feeds[`inner_positions.${t}`] = longs(count(past, inner), [inner]);
     }
-    const tensors = cache.tensors();
-    for (const [i, name] of cacheNames('', t, config.layers).entries()) feeds[name] = tensors[i]!;
     for (const name of windows[t]!) fetches[name] = null;
   }
 
-  const result = new RunResult(await session.run({ ...feeds, ...more }, fetches));
+  const result = new RunResult(await session.run(feeds, fetches));
   for (const [t, { cache, start, ids }] of sequences.entries()) {
     cache.length = start + ids.length;
     const parts = windows[t]!.map((name) => result.floats(name));
     if (parts.length > 0) cache.write(start, ids.length, parts);
   }
   return result;
+}
+
+/** @param tensors as a cache lists them */
+export function keyFeeds(prefix: string, t: number, tensors: readonly ort.Tensor[]): Feeds {
+  const names = cacheNames(prefix, t, tensors.length / 2);
+  return Object.fromEntries(names.map((name, i) => [name, tensors[i]!]));
 }
 
 /** Names of keys and values in turn, layer by layer, as the cache lists its buffers. */

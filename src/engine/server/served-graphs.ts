@@ -32,9 +32,8 @@ export function servedGraphOf(spec: GraphSpec): ServedGraph {
 
 export const servedName = (model: string, graph: ServedGraph): string => `${model}_${graph}`;
 
-/** In standard operators: they run on every device, and the fused attention does not. */
 export const buildServedGraph = (source: ModelSource, graph: ServedGraph): Graph =>
-  buildGraph(source, SERVED_GRAPHS[graph], false);
+  buildGraph(source, SERVED_GRAPHS[graph]);
 
 /** What a served graph takes and gives. */
 export interface Signature {

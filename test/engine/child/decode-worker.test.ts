@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Checkpoint, openCheckpoint } from '#src/checkpoint/checkpoint.js';
-import { DecodeWorker } from '#src/engine/child/decode-worker.js';
+import { DecodeWorker, decodeGraph } from '#src/engine/child/decode-worker.js';
 import { Sessions } from '#src/engine/child/graph-sessions.js';
 import type { FromDecode, GenerateMessage } from '#src/engine/protocol.js';
 import { checkpointFolder } from '../../support/golden.js';
@@ -15,7 +15,7 @@ beforeAll(async () => {
   checkpoint = await openCheckpoint(checkpointFolder('tiny-llama'));
   sessions = new Sessions(checkpoint, { threads: 1 });
   // Opened ahead, so that a pause in the messages means that there is nothing to do.
-  for (const texts of [1, 2]) await sessions.get({ kind: 'forward', sequences: texts, result: 'logprobs' });
+  for (const rows of [[2], [1], [1, 1]]) await sessions.get(decodeGraph(rows));
 });
 
 beforeEach(() => {
@@ -133,12 +133,14 @@ describe('DecodeWorker', () => {
 
     beforeEach(async () => {
       rows.length = 0;
-      const session = await sessions.get({ kind: 'forward', sequences: 1, result: 'logprobs' });
-      const run = session.run.bind(session);
-      vi.spyOn(session, 'run').mockImplementation((feeds, fetches) => {
-        rows.push(feeds['ids.0']!.dims[0]!);
-        return run(feeds, fetches);
-      });
+      for (const count of [2, 1]) {
+        const session = await sessions.get(decodeGraph([count]));
+        const run = session.run.bind(session);
+        vi.spyOn(session, 'run').mockImplementation((feeds, fetches) => {
+          rows.push(feeds['ids.0']!.dims[0]!);
+          return run(feeds, fetches);
+        });
+      }
     });
     afterEach(() => vi.restoreAllMocks());
 

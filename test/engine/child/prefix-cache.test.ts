@@ -3,8 +3,8 @@ import { PrefixCache, portion } from '#src/engine/child/prefix-cache.js';
 import { KvCache } from '#src/engine/kv-cache.js';
 
 const shape = { layers: 1, kvHeads: 1, headDim: 1 };
-/** Two buffers of 128 positions. */
-const BYTES = 2 * 128 * 4;
+/** Two buffers of 128 positions and the key that nobody sees. */
+const BYTES = 2 * 129 * 4;
 
 const ids = (count: number, last = 0): number[] => [...Array(count - 1).keys(), last];
 

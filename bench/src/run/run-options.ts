@@ -164,7 +164,7 @@ export function addRunOptions(command: Command): Command {
     .option('--evidence <file>', 'passages for checking claims, JSON Lines: {"id", "passages"}')
     .option(
       '--claims <file>',
-      'labelled claims, instead of a judge, JSON Lines: {"id", "claims": [{"claim", "words", "supported"}]}',
+      'labelled claims, instead of those of a judge, JSON Lines: {"id", "claims": [{"claim", "words", "supported"}]}',
     )
     .optionsGroup('Work:')
     .option('--stages <names>', `stages to run, among ${STAGES.join(', ')}`, stages, [...STAGES])

@@ -22,6 +22,6 @@ export function storedSamples({ records }: Pick<Run, 'records'>, id: string, cou
   return Array.from({ length: count }, (_, i) => {
     const sample = records.samples.get(sampleKey({ id, sample: i + 1 }));
     if (sample) return sample;
-    throw new UsageError('--stages: some measures require the stage sample before graph and score');
+    throw new UsageError('--stages: some measures require the stage sample before score');
   });
 }

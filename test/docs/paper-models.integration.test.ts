@@ -60,7 +60,10 @@ describe(PAGE, () => {
     expect(run.size).toBe(13);
     // All of it asked the judge, and came to tables of every kind.
     const prompts = judge.requests.map(({ messages }) => messages[0]!.content);
-    for (const part of ['Does the response end with the correct answer?', '<analysis>', '<statement>'])
+    for (const part of [
+      ...['Does the response end with the correct answer?', '<analysis>', '<statement>'],
+      ...['<others>', '<claim>'],
+    ])
       expect(
         prompts.some((prompt) => prompt.includes(part)),
         part,
@@ -69,6 +72,8 @@ describe(PAGE, () => {
     for (const title of ['MATH', 'BBH', 'ProcessBench', 'FActScore', 'Efficiency', 'Ablations', 'Rivals'])
       expect(report, title).toContain(title);
     expect(report).not.toMatch(/-lexical|by words|by rules/);
+    const { claims } = JSON.parse(readFileSync('runs/factscore/evaluation.json', 'utf8'));
+    expect(claims).toContainEqual(expect.objectContaining({ measure: 'graph-claims', aggregation: 'own' }));
     expect(readFileSync('runs/paper/report.md', 'utf8')).toContain('The paper’s tables');
   });
 });
@@ -124,11 +129,18 @@ function writeData(folder: string): void {
   }
 }
 
-/** A judge to which every answer is wrong, and of each response the first line; of statements every other is supported. */
+/**
+ * A judge to which every answer is wrong, and of each response the first line; of statements every other is supported. A
+ * text is one claim, which no other text has said.
+ */
 function answer(prompt: string): string {
   const part = (name: string): string | undefined =>
     new RegExp(`<${name}>\\n(.*?)\\n</${name}>`, 's').exec(prompt)?.[1];
   const [statement, sentence, response = ''] = [part('statement'), part('sentence'), part('response')];
+  const [text, claim] = [part('text'), part('claim')];
+  if (claim !== undefined) return JSON.stringify({ supported: claim === text });
+  if (part('others') !== undefined) return JSON.stringify({ new: [1] });
+  if (text !== undefined && sentence === undefined) return JSON.stringify({ claims: [text] });
   if (statement !== undefined) return JSON.stringify({ supported: statement.length % 2 === 0 });
   if (sentence !== undefined)
     return JSON.stringify({ claims: [{ claim: sentence, words: sentence.split(' ') }] });

@@ -11,8 +11,11 @@ const requestSchema = z.looseObject({
 });
 export type JudgeRequest = z.output<typeof requestSchema> & { readonly key: string | undefined };
 
-/** What the judge says, or a status with which the server refuses. */
-export type JudgeReply = string | { readonly status: number; readonly body?: unknown };
+/** What the judge says, a status with which the server refuses, or `stall`: it never answers. */
+export type JudgeReply =
+  | string
+  | { readonly stall: true }
+  | { readonly status: number; readonly body?: unknown };
 
 /** A server with the API of OpenAI's chat completions (platform.openai.com/docs/api-reference/chat), whose answers a test gives. */
 export async function judgeServer(answer: (prompt: string, request: JudgeRequest) => JudgeReply) {
@@ -22,6 +25,7 @@ export async function judgeServer(answer: (prompt: string, request: JudgeRequest
     const request = { ...requestSchema.parse(JSON.parse(await textOf(req))), key: authorization };
     requests.push(request);
     const reply = answer(request.messages.at(-1)!.content, request);
+    if (typeof reply === 'object' && 'stall' in reply) return;
     const [status, body] =
       typeof reply === 'string'
         ? [200, completion(reply)]

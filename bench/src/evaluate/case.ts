@@ -94,15 +94,24 @@ export function digest(
   };
 }
 
-/** @throws RangeError where they are missing, or not as many as there are tokens or steps */
-export function checkScores(name: string, score: ScoreRecord, tokens: number, steps: number): void {
-  const { tokens: ofTokens, stepScores, response, id } = score;
-  const [token, step, whole] = [ofTokens[name], stepScores[name], response[name]];
-  if (!token && !step && whole === undefined) throw new RangeError(`${id}: has no scores of ${name}`);
+/** @throws RangeError where they are missing, or not as many as there are tokens, steps or claims */
+export function checkScores(
+  name: string,
+  score: ScoreRecord,
+  tokens: number,
+  steps: number,
+  claims = 0,
+): void {
+  const { tokens: ofTokens, stepScores, response, claimScores, id } = score;
+  const [token, step, whole, claim] = [ofTokens[name], stepScores[name], response[name], claimScores?.[name]];
+  if (!token && !step && !claim && whole === undefined)
+    throw new RangeError(`${id}: has no scores of ${name}`);
   if (token && token.length !== tokens)
     throw new RangeError(`${id}: has ${token.length} scores of ${name} for ${tokens} tokens`);
   if (step && step.length !== steps)
     throw new RangeError(`${id}: has ${step.length} scores of ${name} for ${steps} steps`);
+  if (claim && claim.length !== claims)
+    throw new RangeError(`${id}: has ${claim.length} scores of ${name} for ${claims} claims`);
 }
 
 /** CCP's own scores are its tokens' sums. */

@@ -91,11 +91,16 @@ async function readCases(
     const [problem, response, known] = [byId.get(id), responses.get(id), records.claims.get(id)];
     if (!problem || !response || !known || !scored.has(id)) continue;
     const steps = stepsOf(problem, response);
-    for (const name of measures) checkScores(name, score, response.tokenIds.length, steps.length);
-    const claims = known.claims.filter(isLabelled).map(({ spans, supported }) => ({
-      supported: supported === true,
-      scores: claimScores(spans, response, steps, score, measures),
-    }));
+    for (const name of measures)
+      checkScores(name, score, response.tokenIds.length, steps.length, known.claims.length);
+    const claims = known.claims.flatMap((claim, place) =>
+      isLabelled(claim)
+        ? {
+            supported: claim.supported === true,
+            scores: claimScores({ spans: claim.spans, place }, response, steps, score, measures),
+          }
+        : [],
+    );
     cases.set(id, { id, subset: problem.subset, claims });
     if (!toStudy.has(id)) continue;
     const wrong = unsupported(id);
@@ -111,9 +116,12 @@ async function readCases(
   };
 }
 
-/** Sum, mean and largest of its tokens' scores; of a measure without these that of the step that it is in. */
+/**
+ * Sum, mean and largest of its tokens' scores; of a measure without these its own, or that of the step that it is in.
+ * @param place among all claims of the response
+ */
 function claimScores(
-  spans: readonly Span[],
+  { spans, place }: { readonly spans: readonly Span[]; readonly place: number },
   { tokenTexts }: ResponseRecord,
   steps: readonly ResponseStep[],
   score: ScoreRecord,
@@ -123,10 +131,12 @@ function claimScores(
   const scores = new Map<string, ReadonlyMap<Aggregated, number>>();
   for (const name of measures) {
     const [ofTokens, ofSteps] = [score.tokens[name], score.stepScores[name]];
+    const own = score.claimScores?.[name];
     if (ofTokens) {
       const mine = tokens.map((token) => ofTokens[token]!);
       scores.set(name, new Map(AGGREGATIONS.map((how) => [how, aggregate(how, mine)])));
-    } else if (ofSteps) scores.set(name, new Map([['own', ofSteps[stepOf(spans, steps)]!]]));
+    } else if (own) scores.set(name, new Map([['own', own[place]!]]));
+    else if (ofSteps) scores.set(name, new Map([['own', ofSteps[stepOf(spans, steps)]!]]));
   }
   scores.set(LONGEST, new Map([['own', tokens.length]]));
   return scores;

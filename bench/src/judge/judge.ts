@@ -1,5 +1,6 @@
-import type { ClaimsRecord, LocatedRecord } from '../run/records.js';
+import type { ClaimGraphRecord, ClaimsRecord, LocatedRecord } from '../run/records.js';
 import type { BenchProblem } from '../suites/suite.js';
+import { buildClaimGraph } from './claim-graph.js';
 import { judgeClaims } from './claims.js';
 import type { Endpoint } from './endpoint.js';
 import { judgeAnswer, judgeStep } from './llm-judge.js';
@@ -19,6 +20,8 @@ export interface Judge {
     response: string,
     evidence: readonly string[],
   ): Promise<ClaimsRecord['claims'] | null>;
+  /** Which of several responses to one question, the first of which has these claims, supports which claims. */
+  graph(claims: readonly string[], responses: readonly string[]): Promise<Omit<ClaimGraphRecord, 'id'>>;
 }
 
 /** A model that is asked. @param accepted how alike its quotation of a step and the response must be */
@@ -32,5 +35,6 @@ export function endpointJudge(endpoint: Endpoint, kind: 'math' | 'logic', accept
     check: (problem, response) => judgeAnswer(endpoint, judged(problem, response)),
     locate: (problem, response) => judgeStep(endpoint, kind, judged(problem, response), accepted),
     claims: (topic, response, evidence) => judgeClaims(endpoint, topic, response, evidence),
+    graph: (claims, responses) => buildClaimGraph(endpoint, claims, responses),
   };
 }

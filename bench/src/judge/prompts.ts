@@ -94,3 +94,50 @@ ${claim}
 ${evidence.length > 0 ? 'Do the passages, or else what you know, support the statement?' : 'Is the statement true, as far as you know?'}
 
 Reply with JSON alone: {"supported": true}, {"supported": false}, or {"supported": null} if the statement is an opinion rather than a matter of fact.`;
+
+/** All statements of a text, for Graph Uncertainty. Answered as `{"claims": string[]}`. */
+export const decomposePrompt = (text: string): string => `\
+Here is a text.
+
+<text>
+${text}
+</text>
+
+Break the text down into the smallest statements of fact that can be understood, and checked, on their own; write names instead of pronouns. Give each fact once.
+
+Reply with JSON alone: {"claims": ["...", "..."]}. A text that states no fact has no claims.`;
+
+/** Which statements of a list does another not contain? Answered as `{"new": number[]}`, their numbers. */
+export const unionPrompt = (known: readonly string[], others: readonly string[]): string => `\
+Here are two lists of statements.
+
+<known>
+${numbered(known)}
+</known>
+
+<others>
+${numbered(others)}
+</others>
+
+Go through the other statements one by one. Which of them are neither stated nor implied by any of the known statements?
+
+Reply with JSON alone: the numbers of those other statements, as {"new": [1, 3]}. If all of them are known: {"new": []}.`;
+
+const numbered = (statements: readonly string[]): string =>
+  statements.map((statement, i) => `${i + 1}. ${statement}`).join('\n');
+
+/** Does a response support a statement? What is true does not matter. Answered as `{"supported": boolean}`. */
+export const entailPrompt = (response: string, claim: string): string => `\
+Here are a text and a statement.
+
+<text>
+${response}
+</text>
+
+<claim>
+${claim}
+</claim>
+
+Does the text support the statement? Go by the text alone, not by what you know.
+
+Reply with JSON alone: {"supported": true} or {"supported": false}`;

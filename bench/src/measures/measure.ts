@@ -17,6 +17,8 @@ export interface MeasureScores {
   readonly steps?: readonly number[];
   /** Of measures that score whole responses of themselves (CCP, TokenSAR, Self-Consistency). */
   readonly response?: number;
+  /** One for each claim of the response, of measures that score claims of themselves (Graph Uncertainty of claims). */
+  readonly claims?: readonly number[];
 }
 
 /**
@@ -41,6 +43,8 @@ export type MeasureKind =
       readonly clusters: number;
       readonly seed: number;
     }
+  /** Graph Uncertainty whose nodes are claims that a judge took from the responses. */
+  | { readonly kind: 'claim_graph'; readonly samples: number }
   | { readonly kind: 'self_consistency'; readonly samples: number }
   /** A control: tokens, steps and responses in an order drawn at random. Has no scores. */
   | { readonly kind: 'chance' }
@@ -62,3 +66,7 @@ export interface PassNeeds {
 export function samplesNeeded(measures: readonly Measure[]): number {
   return Math.max(0, ...measures.map((measure) => ('samples' in measure ? measure.samples : 0)));
 }
+
+/** Whether a judge has to take the responses apart into claims first. */
+export const needsClaimGraph = (measures: readonly Measure[]): boolean =>
+  measures.some(({ kind }) => kind === 'claim_graph');

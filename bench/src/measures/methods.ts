@@ -141,6 +141,9 @@ const graph = (light: boolean): Definition =>
     (settings) => ({ kind: 'graph', light, ...settings }),
   );
 
+const sampled = (kind: 'claim_graph' | 'self_consistency', samples: number): Definition =>
+  define(z.strictObject({ samples: whole(1, 64).default(samples) }), (settings) => ({ kind, ...settings }));
+
 const plain = (measure: MeasureKind): Definition => define(z.strictObject({}), () => measure);
 
 /** Every method by its name, in the order in which help lists them; the last two are controls. */
@@ -157,13 +160,8 @@ export const METHODS: ReadonlyMap<string, Definition> = new Map([
   ['token_sar-lexical', tokenSar(true)],
   ['graph', graph(false)],
   ['graph-lexical', graph(true)],
-  [
-    'self_consistency',
-    define(z.strictObject({ samples: whole(1, 64).default(10) }), ({ samples }) => ({
-      kind: 'self_consistency',
-      samples,
-    })),
-  ],
+  ['graph-claims', sampled('claim_graph', 4)],
+  ['self_consistency', sampled('self_consistency', 10)],
   ['chance', plain({ kind: 'chance' })],
   ['longest', plain({ kind: 'longest' })],
 ]);

@@ -12,6 +12,7 @@ import {
 } from 'flinch/internals';
 import pRetry from 'p-retry';
 import { ccpUncertainty } from '../baselines/ccp.js';
+import { type ClaimGraph, claimUncertainty } from '../baselines/claim-graph.js';
 import { graphUncertainty } from '../baselines/graph.js';
 import { lexicalEmbeddings } from '../baselines/lexical.js';
 import { selfConsistency } from '../baselines/self-consistency.js';
@@ -44,6 +45,8 @@ export interface Scorable {
   readonly stepMode: StepMode;
   /** As many as `samplesNeeded` says; a measure takes the first of them. */
   readonly samples: readonly ScorableSample[];
+  /** Of the response and its samples, where a judge made it. */
+  readonly claimGraph?: ClaimGraph;
 }
 
 /** By the names of the measures, as `scoreSchema` of run/records.ts has them. */
@@ -51,6 +54,7 @@ export interface ResponseScores {
   readonly tokens: Readonly<Record<string, (number | null)[]>>;
   readonly stepScores: Readonly<Record<string, number[]>>;
   readonly response: Readonly<Record<string, number>>;
+  readonly claimScores: Readonly<Record<string, number[]>>;
   /** Of the tokens, as the engine has them; `null` where no measure needs a pass. */
   readonly logprobs: readonly number[] | null;
   /** Of the tokens, as the adversary of the first measure that has one names them; `null` without an adversary. */
@@ -62,7 +66,7 @@ export interface ResponseScores {
  * engine takes passes that are alike together, and a response waits while there is no memory for it.
  * @param measures whose models are there: see `withSubstitutes`
  * @throws EngineError, `too_long` when prompt and response exceed the context; SettingsError for a measure without its
- *   model, or with fewer samples than it takes
+ *   model, or with fewer samples than it takes or without its graph of claims
  */
 export async function scoreMeasures(
   engine: Engine,
@@ -98,6 +102,7 @@ export async function scoreMeasures(
     tokens: pick(({ tokens }) => tokens && [...tokens]),
     stepScores: pick(({ steps }) => steps && [...steps]),
     response: pick(({ response }) => response),
+    claimScores: pick(({ claims }) => claims && [...claims]),
     logprobs,
     rivals,
   };
@@ -177,7 +182,7 @@ async function ofTokens(
 /** Of measures that need no pass. */
 async function ofSteps(
   measure: Measure,
-  { tokenTexts, steps, stepMode, samples }: Scorable,
+  { tokenTexts, steps, stepMode, samples, claimGraph }: Scorable,
   encoders: Encoders,
 ): Promise<MeasureScores> {
   switch (measure.kind) {
@@ -190,6 +195,8 @@ async function ofSteps(
       const options = { clusterScale: measure.clusters, seed: measure.seed };
       return { steps: graphUncertainty(embeddings, options) };
     }
+    case 'claim_graph':
+      return { claims: claimUncertainty(claimGraph!, measure.samples) };
     case 'self_consistency':
       return { response: selfConsistency(samples.slice(0, measure.samples).map(({ agrees }) => agrees)) };
     case 'longest':
@@ -209,7 +216,7 @@ async function embedAll(
   return texts.map((own) => own.map(() => embeddings[next++]!));
 }
 
-function checkGiven(measure: Measure, { samples }: Scorable, encoders: Encoders): void {
+function checkGiven(measure: Measure, { samples, claimGraph }: Scorable, encoders: Encoders): void {
   const { name } = measure;
   const needed = { ccp: encoders.relate, token_sar: encoders.compare, graph: encoders.embed };
   if ('light' in measure && !measure.light && !needed[measure.kind]) {
@@ -218,4 +225,6 @@ function checkGiven(measure: Measure, { samples }: Scorable, encoders: Encoders)
   if ('samples' in measure && samples.length < measure.samples) {
     throw new SettingsError(name, `needs ${measure.samples} samples, but there are ${samples.length}`);
   }
+  if (measure.kind === 'claim_graph' && !claimGraph)
+    throw new SettingsError(name, 'needs a graph of claims, which a judge makes in the stage graph');
 }

@@ -16,6 +16,7 @@ const METHOD_LABELS: ReadonlyMap<string, string> = new Map([
   ['token_sar-lexical', 'TokenSAR by words'],
   ['graph', 'Graph Uncert.'],
   ['graph-lexical', 'Graph Uncert. by words'],
+  ['graph-claims', 'Graph Uncert. of claims'],
   ['self_consistency', 'SC'],
   ['chance', 'chance'],
   ['longest', 'longest first'],

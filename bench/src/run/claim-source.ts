@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { parseJsonLines, UsageError } from 'flinch/internals';
 import { z } from 'zod';
+import { needsClaimGraph } from '../measures/measure.js';
 import type { BenchProblem, Suite } from '../suites/suite.js';
-import type { RunOptions } from './run-options.js';
+import { namedMeasures, type RunOptions } from './run-options.js';
 import type { RunSettings } from './settings.js';
 
 /** Who takes a response apart into claims, and tells which are supported. */
@@ -37,18 +38,26 @@ const evidenceSchema = z.object({ id: z.string(), passages: z.array(z.string()) 
  */
 export function readClaimSource(
   suite: Pick<Suite, 'name' | 'judged'>,
-  options: Pick<RunOptions, 'claims' | 'evidence' | 'judge' | 'judgeAccept' | 'stages'>,
+  options: Pick<
+    RunOptions,
+    'claims' | 'evidence' | 'judge' | 'judgeAccept' | 'measures' | 'methods' | 'stages'
+  >,
   problems: readonly Pick<BenchProblem, 'id'>[],
 ): { readonly source: ClaimSource; readonly settings: NonNullable<RunSettings['claims']> } | null {
   const { claims, evidence, judge, judgeAccept: accepted, stages } = options;
+  const measures = namedMeasures(options);
   if (suite.judged !== 'claims') {
     const odd = claims !== undefined ? '--claims' : evidence !== undefined ? '--evidence' : null;
     if (odd !== null) throw new UsageError(`${odd}: ${suite.name} is judged by final answers, not by claims`);
     return null;
   }
-  if (claims !== undefined && judge !== undefined)
-    throw new UsageError('--claims: already contains labels and cannot be used with --judge');
-  if (evidence !== undefined && judge === undefined) throw new UsageError('--evidence: requires --judge');
+  // By default that measure is one of them.
+  if (claims !== undefined && judge !== undefined && measures && !needsClaimGraph(measures))
+    throw new UsageError(
+      '--claims: already contains labels and cannot be used with --judge, except for the measure graph-claims',
+    );
+  if (evidence !== undefined && (judge === undefined || claims !== undefined))
+    throw new UsageError('--evidence: requires --judge, and cannot be used with --claims');
   if (claims !== undefined) {
     const { digest, rows } = readRows('--claims', claims, listedSchema);
     const listed = new Map(rows.map((row) => [row.id, row.claims]));

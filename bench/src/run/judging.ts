@@ -2,13 +2,15 @@ import { UsageError } from 'flinch/internals';
 import { Endpoint } from '../judge/endpoint.js';
 import { endpointJudge, type Judge } from '../judge/judge.js';
 import { PROMPTS_VERSION } from '../judge/prompts.js';
+import { needsClaimGraph } from '../measures/measure.js';
 import type { SuiteName } from '../suites/suite.js';
 import { suites } from '../suites/suites.js';
 import type { Run } from './run-context.js';
 import type { RunRecords } from './run-folder.js';
-import type { RunOptions } from './run-options.js';
+import { namedMeasures, type RunOptions } from './run-options.js';
 import type { RunSettings } from './settings.js';
 import type { StageName } from './stage-names.js';
+import { needsJudge as needsJudgeOfGraph } from './stages/graph.js';
 import { needsJudge } from './stages/locate.js';
 
 /**
@@ -29,7 +31,10 @@ export function judgeSettings(options: RunOptions): RunSettings['judge'] {
   if (judgeModel !== undefined) throw new UsageError('--judge: is required with --judge-model');
   const { judged, toldBy } = suites[suite];
   // Claims can come from a file.
-  if (judged === 'claims') return null;
+  if (judged === 'claims') {
+    if (stages.includes('graph') && needsClaimGraph(namedMeasures(options) ?? [])) throw needsJudgeOfGraph();
+    return null;
+  }
   if (stages.includes('locate') && toldBy === 'judge') throw new UsageError(needsJudge(suite));
   if (options.check === 'judge' && stages.includes('check') && toldBy !== 'labels')
     throw new UsageError('--judge: is required with --check judge');
@@ -42,6 +47,7 @@ export function asksJudge(
   stage: StageName,
 ): boolean {
   if (stage === 'claims') return claims?.by !== 'file';
+  if (stage === 'graph') return true;
   if (suite.toldBy === 'labels') return false;
   return (
     (stage === 'check' && settings.check === 'judge') || (stage === 'locate' && suite.toldBy === 'judge')

@@ -174,9 +174,11 @@ async function finish(folder: string, json: boolean): Promise<void> {
     printJoined(folder, records.responses.size, left, json);
     return;
   }
-  if (left.score > 0)
+  if (left.score > 0) {
+    const stages = ['sample', ...(left.graph > 0 ? ['graph'] : []), 'score'].join();
     throw new UsageError(
-      `${folder}: ${left.score} responses have no scores; run all shards with --stages sample,score, and join them again`,
+      `${folder}: ${left.score} responses have no scores; run all shards with --stages ${stages}, and join them again`,
     );
+  }
   printSummary(folder, await evaluateRun(folder, records), json);
 }

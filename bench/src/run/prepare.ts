@@ -12,7 +12,7 @@ import { defaultDataFolder, suiteFolder } from '../data/folder.js';
 import { type EncoderFolders, type OpenEncoders, openEncoders } from '../encoder/encoders.js';
 import { CONTROLS } from '../evaluate/case.js';
 import type { Measure } from '../measures/measure.js';
-import { samplesNeeded } from '../measures/measure.js';
+import { needsClaimGraph, samplesNeeded } from '../measures/measure.js';
 import { withSubstitutes } from '../measures/parse-measure.js';
 import { type BenchProblem, comesLabelled, type Suite } from '../suites/suite.js';
 import { createSuites, suites } from '../suites/suites.js';
@@ -23,7 +23,13 @@ import { byGenerators, limited, repeated } from './problems.js';
 import { systemMessage } from './prompt.js';
 import type { Run } from './run-context.js';
 import { hasRecords, type RunRecords } from './run-folder.js';
-import { DEFAULT_MEASURES, measures, type RunOptions } from './run-options.js';
+import {
+  DEFAULT_MEASURES,
+  MEASURES_OF_CLAIMS,
+  measures,
+  namedMeasures,
+  type RunOptions,
+} from './run-options.js';
 import { ruleOf } from './selection.js';
 import { digestOf, inShard, type RunSettings, SCORING, WHOLE } from './settings.js';
 import { engineWriter } from './writer/engine-writer.js';
@@ -242,19 +248,22 @@ const TASKS = 1000;
 /**
  * Without `--measures` those that make a table. Further responses are drawn for no other, and none to responses that
  * others wrote.
- * @throws UsageError for a measure of final answers where there are none
+ * @throws UsageError for a measure of final answers, or of claims, where there are none
  */
 function askedMeasures({ name, judged }: Suite, options: RunOptions): Measure[] {
-  const asked = options.measures ?? options.methods;
+  const asked = namedMeasures(options);
   const ofAnswers = ({ kind }: Measure): boolean => kind === 'self_consistency';
   if (!asked) {
     const hasTable = (measure: Measure): boolean =>
       (judged === 'answer' && options.score === 'all') || !ofAnswers(measure);
-    return measures(DEFAULT_MEASURES).filter(
+    return measures(judged === 'claims' && options.judge ? MEASURES_OF_CLAIMS : DEFAULT_MEASURES).filter(
       (measure) => hasTable(measure) && !(comesLabelled(name) && 'samples' in measure),
     );
   }
-  const odd = judged === 'claims' ? asked.find(ofAnswers) : undefined;
+  const odd = asked.find((measure) =>
+    judged === 'claims' ? ofAnswers(measure) : needsClaimGraph([measure]),
+  );
   if (!odd) return asked;
-  throw new UsageError(`--measures: ${odd.name} compares final answers, but ${name} has none`);
+  const why = judged === 'claims' ? 'compares final answers' : 'scores claims';
+  throw new UsageError(`--measures: ${odd.name} ${why}, but ${name} has none`);
 }

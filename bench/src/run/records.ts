@@ -4,7 +4,7 @@ import type { BenchProblem } from '../suites/suite.js';
 /**
  * The lines of a run's files, one JSON object each, `id` being the problem's. A stage appends to its own file and reads
  * those of the stages before it: responses.jsonl → checks.jsonl → spans.jsonl → samples.jsonl → scores.jsonl, and beside
- * these times.jsonl. Suites that are judged by claims have claims.jsonl for checks and spans. All problems are in
+ * these times.jsonl. Suites that are judged by claims have claims.jsonl for checks and spans, and graphs.jsonl. All problems are in
  * problems.jsonl.
  */
 
@@ -99,6 +99,18 @@ export const sampleSchema = z.object({
 });
 export type SampleRecord = z.output<typeof sampleSchema>;
 
+/** Which responses support which claims, for Graph Uncertainty of claims. Response 0 is the one that is scored. */
+export const claimGraphSchema = z.object({
+  id: z.string(),
+  /** Each with the first response that it was taken from, those of response 0 first. */
+  claims: z.array(z.object({ claim: z.string(), response: z.int().min(0) })),
+  /** Whether the response supports the claim, `[response][claim]`. */
+  edges: z.array(z.array(z.boolean())),
+  /** Answers of the judge that could not be read: they add neither claim nor edge. */
+  unreadable: z.int(),
+});
+export type ClaimGraphRecord = z.output<typeof claimGraphSchema>;
+
 /** The other token whose probability grew most under the perturbation, with that before and after. */
 const rivalSchema = z.object({ text: z.string(), before: z.number(), after: z.number() });
 /** Of each token of a response, and the measure whose adversary named them. */
@@ -112,6 +124,8 @@ export const scoreSchema = z.object({
   tokens: z.record(z.string(), z.array(z.number().nullable())),
   stepScores: z.record(z.string(), z.array(z.number())),
   response: z.record(z.string(), z.number()),
+  /** Of each claim of claims.jsonl; not there where no measure scores claims of itself. */
+  claimScores: z.record(z.string(), z.array(z.number())).exactOptional(),
   /** Not there where no measure has an adversary. */
   rivals: rivalsSchema.exactOptional(),
 });

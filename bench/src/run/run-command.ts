@@ -29,7 +29,7 @@ Measures:
   settings follow a colon: adversarial:block=8,window=64 random:samples=40,sigma=1e-2
   by default ${DEFAULT_MEASURES};
   self_consistency only with --score all, the table it is in; processbench without graph and self_consistency, which draw
-  further responses
+  further responses; factscore with graph-claims in place of graph if there is a judge
   ccp, token_sar and graph use a named substitute if their model is not given
 
 A run begins with its plan (flinch bench plan). On a terminal it asks before more than an hour; elsewhere it begins.

@@ -17,6 +17,7 @@ import {
 import type { BenchProblem } from '../suites/suite.js';
 import {
   checkSchema,
+  claimGraphSchema,
   claimsSchema,
   locatedSchema,
   problemSchema,
@@ -35,6 +36,7 @@ export const RESULT_FILES = {
   located: 'spans.jsonl',
   claims: 'claims.jsonl',
   samples: 'samples.jsonl',
+  graphs: 'graphs.jsonl',
   scores: 'scores.jsonl',
   times: 'times.jsonl',
   judge: 'judge.jsonl',
@@ -74,6 +76,7 @@ async function records(open: OpenLedger, folder: string) {
     located: await open(file('located'), locatedSchema, byId),
     claims: await open(file('claims'), claimsSchema, byId),
     samples: await open(file('samples'), sampleSchema, sampleKey),
+    graphs: await open(file('graphs'), claimGraphSchema, byId),
     scored: await open(file('scores'), scoredSchema, byId),
     times: await open(file('times'), timeSchema, byId),
     judge: await open(file('judge'), judgedSchema, ({ key }) => key),

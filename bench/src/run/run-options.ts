@@ -61,6 +61,9 @@ export interface RunOptions {
 export const DEFAULT_MEASURES =
   'adversarial,random,tokur_eu,nll,entropy,margin,ccp,token_sar,graph,self_consistency';
 
+/** The same for suites that are judged by claims, where a judge can take responses apart. */
+export const MEASURES_OF_CLAIMS = DEFAULT_MEASURES.replace('graph', 'graph-claims');
+
 export function addRunOptions(command: Command): Command {
   return command
     .addOption(new Option('--suite <name>', 'benchmark suite').choices(SUITES).makeOptionMandatory())
@@ -161,7 +164,7 @@ export function addRunOptions(command: Command): Command {
     .option('--evidence <file>', 'passages for checking claims, JSON Lines: {"id", "passages"}')
     .option(
       '--claims <file>',
-      'labelled claims, instead of a judge, JSON Lines: {"id", "claims": [{"claim", "words", "supported"}]}',
+      'labelled claims, instead of those of a judge, JSON Lines: {"id", "claims": [{"claim", "words", "supported"}]}',
     )
     .optionsGroup('Work:')
     .option('--stages <names>', `stages to run, among ${STAGES.join(', ')}`, stages, [...STAGES])
@@ -178,6 +181,12 @@ export function addRunOptions(command: Command): Command {
       0,
     );
 }
+
+/** Those that were asked for by their names. */
+export const namedMeasures = ({
+  measures,
+  methods,
+}: Pick<RunOptions, 'measures' | 'methods'>): Measure[] | undefined => measures ?? methods;
 
 export const list = (text: string): string[] => text.split(',').map((name) => name.trim());
 

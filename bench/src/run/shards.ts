@@ -72,6 +72,7 @@ export function learn(records: RunRecords, other: RunRecords): void {
   records.located.learn(other.located);
   records.claims.learn(other.claims);
   records.samples.learn(other.samples);
+  records.graphs.learn(other.graphs);
   records.scored.learn(other.scored);
   records.times.learn(other.times);
   records.judge.learn(other.judge);

@@ -5,6 +5,7 @@ export const STAGES = [
   'locate',
   'claims',
   'sample',
+  'graph',
   'score',
   'time',
   'evaluate',

@@ -39,9 +39,14 @@ const score = (
   adversarial: (number | null)[],
   nll: number[],
   graph: [number, number],
-): ScoreRecord => ({ id, steps: [], tokens: { adversarial, nll }, stepScores: { graph }, response: {} });
-const A = score('a', [0, 0, 0, 0, 1, 0, 0], [1, 2, 3, 4, 5, 6, 7], [1, 2]);
-const B = score('b', [null, null, null, 5, 0, null, null], [0, 0, 0, 0, 9, 0, 0], [3, 1]);
+  ofClaims: number[],
+): ScoreRecord => ({
+  ...{ id, steps: [], tokens: { adversarial, nll }, stepScores: { graph }, response: {} },
+  claimScores: { 'graph-claims': ofClaims },
+});
+// Claims that do not count have scores, too.
+const A = score('a', [0, 0, 0, 0, 1, 0, 0], [1, 2, 3, 4, 5, 6, 7], [1, 2], [-0.5, -0.2, -0.9, -0.1]);
+const B = score('b', [null, null, null, 5, 0, null, null], [0, 0, 0, 0, 9, 0, 0], [3, 1], [-0.4, -0.3, 0]);
 
 function recordsOf(scores: readonly ScoreRecord[]): ClaimRecords {
   const responses = ['a', 'b', 'c', 'd', 'e'].map(
@@ -66,7 +71,10 @@ function recordsOf(scores: readonly ScoreRecord[]): ClaimRecords {
   };
 }
 
-const evaluated = (scores: readonly ScoreRecord[], measures = ['adversarial', 'nll', 'graph']) =>
+const evaluated = (
+  scores: readonly ScoreRecord[],
+  measures = ['adversarial', 'nll', 'graph', 'graph-claims'],
+) =>
   evaluateClaims(recordsOf(scores), {
     measures,
     stepsOf: (_, { tokenTexts }) => responseSteps(tokenTexts, 'sentence'),
@@ -84,6 +92,8 @@ describe('evaluateClaims', () => {
     ['nll', 'max', 2.5 / 6],
     // The steps they are in: supported 1, 1, 3; unsupported 2, 3.
     ['graph', 'own', 4.5 / 6],
+    // Their own: supported -0.5, -0.4, 0; unsupported -0.2, -0.3.
+    ['graph-claims', 'own', 4 / 6],
     // Their tokens: supported 2, 3, 1; unsupported 1, 3.
     ['longest', 'own', 3 / 6],
     ['chance', 'own', 0.5],
@@ -139,5 +149,7 @@ describe('evaluateClaims', () => {
 
   it('refuses a response whose scores are not all there', async () => {
     await expect(evaluated([A], ['adversarial', 'ccp'])).rejects.toThrow('a: has no scores of ccp');
+    const short = { ...A, claimScores: { 'graph-claims': [-0.5, -0.2] } };
+    await expect(evaluated([short])).rejects.toThrow('a: has 2 scores of graph-claims for 4 claims');
   });
 });

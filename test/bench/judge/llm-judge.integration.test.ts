@@ -102,6 +102,17 @@ describe('judgeAnswer', () => {
     await expect(judgeAnswer(endpoint, JUDGED)).rejects.toBeInstanceOf(JudgeError);
   });
 
+  it('asks again when the server stalls, and says so when it does not stop', async () => {
+    const replies: JudgeReply[] = [{ stall: true }];
+    const once = await useEndpoint(() => replies.shift() ?? '{"same": true}', { timeoutMs: 1000 });
+    expect(await judgeAnswer(once.endpoint, JUDGED)).toBe(true);
+    const always = await useEndpoint(() => ({ stall: true }), { timeoutMs: 500, retries: 1 });
+    await expect(judgeAnswer(always.endpoint, JUDGED)).rejects.toThrow(
+      /^judge judge at .*: did not answer in time$/,
+    );
+    expect(always.requests).toHaveLength(2);
+  });
+
   it('says so when there is no server', async () => {
     const { endpoint } = await useEndpoint(() => '', { baseUrl: 'http://127.0.0.1:65533/v1', retries: 0 });
     await expect(judgeAnswer(endpoint, JUDGED)).rejects.toThrow(/cannot be reached \(.*ECONNREFUSED/);

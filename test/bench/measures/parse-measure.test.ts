@@ -107,6 +107,7 @@ describe('withSubstitutes', () => {
 
 it('knows how many samples the measures need', () => {
   expect(samplesNeeded(parseMeasures('nll,graph,self_consistency:samples=7'))).toBe(7);
+  expect(samplesNeeded(parseMeasures('nll,graph-claims'))).toBe(4);
   expect(samplesNeeded(parseMeasures('nll'))).toBe(0);
 });
 

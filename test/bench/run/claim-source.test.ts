@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { parseMeasures } from '#bench/measures/parse-measure.js';
 import { readClaimSource } from '#bench/run/claim-source.js';
 import { STAGES, type StageName } from '#bench/run/stage-names.js';
 import { suites } from '#bench/suites/suites.js';
@@ -44,6 +45,14 @@ describe('readClaimSource', () => {
     expect(source.by === 'judge' && source.evidence?.get('Emmy')).toEqual(['p']);
   });
 
+  it.each([undefined, parseMeasures('nll,graph-claims')])(
+    'is a file beside a judge that reads other responses: measures %j',
+    (measures) => {
+      const options = { claims: CLAIMS, ...JUDGE, ...(measures && { measures }) };
+      expect(read(options)?.settings).toMatchObject({ by: 'file' });
+    },
+  );
+
   it('is nobody where nobody is asked', () => {
     const stages: StageName[] = ['generate'];
     expect(read({ stages })).toBeNull();
@@ -56,7 +65,12 @@ describe('readClaimSource', () => {
   const few = file('few', { id: 'Ada', passages: [] });
   it.each<[string, Options, RegExp]>([
     ['neither of the two', {}, /^--judge, --claims: a judge or a file must label/],
-    ['both', { claims: CLAIMS, ...JUDGE }, /^--claims: .*cannot be used with --judge/],
+    [
+      'both for nothing',
+      { claims: CLAIMS, ...JUDGE, measures: parseMeasures('nll,graph') },
+      /^--claims: .*cannot be used with --judge, except for the measure graph-claims/,
+    ],
+    ['passages for labels', { claims: CLAIMS, ...JUDGE, evidence: EVIDENCE }, /^--evidence: .*with --claims/],
     ['passages for nobody', { evidence: EVIDENCE }, /^--evidence: requires --judge/],
     ['passages for some', { evidence: few, ...JUDGE }, /^--evidence: .*few: has no line for "Emmy"/],
     ['no file', { claims: folder.path('no') }, /^--claims: .*no: there is no such file/],

@@ -2,8 +2,18 @@ import { existsSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import type { z } from 'zod';
+import { claimCloseness } from '#bench/baselines/graph.js';
 import { type Evaluation, evaluationSchema } from '#bench/run/evaluation.js';
-import { type ClaimsRecord, claimsSchema, responseSchema } from '#bench/run/records.js';
+import {
+  type ClaimsRecord,
+  claimGraphSchema,
+  claimsSchema,
+  responseSchema,
+  sampleSchema,
+  scoreSchema,
+} from '#bench/run/records.js';
+import { segmentText } from '#src/index.js';
 import { afterPlan } from '../../support/bench-plan.js';
 import { flinch, jsonLines, start, useFolder } from '../../support/cli.js';
 import { REASONER } from '../../support/golden.js';
@@ -28,9 +38,14 @@ const RUN = [
     '--max-tokens',
     '300',
   ],
-  ...['--measures', 'adversarial,nll,graph:samples=1'],
 ];
-const run = (name: string, ...more: string[]) => flinch([...RUN, '--out', folder.path(name), ...more]);
+/** What needs no judge beside a file of claims. */
+const PLAIN = 'adversarial,nll,graph:samples=1';
+const MEASURES = ['--measures', `${PLAIN},graph-claims:samples=2`];
+const run = (name: string, ...more: string[]) =>
+  flinch([...RUN, ...MEASURES, '--out', folder.path(name), ...more]);
+/** Without the graphs of claims. */
+const plainRun = (name: string, ...more: string[]) => run(name, '--measures', PLAIN, ...more);
 const evaluationOf = (name: string): Evaluation =>
   evaluationSchema.parse(JSON.parse(folder.read(`${name}/evaluation.json`)));
 /** All but how it was called: a judge has another port each time. */
@@ -47,15 +62,30 @@ const linesIn = (file: string): number =>
   existsSync(folder.path(file)) ? folder.read(file).split('\n').length - 1 : 0;
 const jsonLine = (value: unknown): string => `${JSON.stringify(value)}\n`;
 
-/** A sentence is one claim: of calculations some are supported, answers are not, and nobody can tell of the rest. */
+const partOf = (prompt: string, name: string): string | undefined =>
+  new RegExp(`<${name}>\\n(.*)\\n</${name}>`, 's').exec(prompt)?.[1];
+const claimOf = (sentence: string): string => `It says: ${sentence.trim()}`;
+
+/**
+ * A sentence is one claim: of calculations some are supported, answers are not, and nobody can tell of the rest. A
+ * response supports the claims that it states, and what is not known word for word is new.
+ */
 function answer(prompt: string): string {
+  const [text, claim, others] = ['text', 'claim', 'others'].map((name) => partOf(prompt, name));
+  if (claim !== undefined)
+    return JSON.stringify({ supported: segmentText(text!).some((one) => claimOf(one.text) === claim) });
+  if (others !== undefined) return JSON.stringify({ new: others.split('\n').map((_, i) => i + 1) });
+  if (text !== undefined && !prompt.includes('<sentence>'))
+    return JSON.stringify({ claims: segmentText(text).map((one) => claimOf(one.text)) });
   const [, sentence] = /<sentence>\n(.*)\n<\/sentence>/s.exec(prompt) ?? [];
   if (sentence !== undefined) {
     const words = sentence.split(' ').slice(-2);
-    return JSON.stringify({ claims: [{ claim: `It says: ${sentence}`, words }] });
+    return JSON.stringify({ claims: [{ claim: claimOf(sentence), words }] });
   }
-  const [, claim = ''] = /<statement>\n(.*)\n<\/statement>/s.exec(prompt) ?? [];
-  return JSON.stringify({ supported: claim.includes('=') ? true : claim.includes('answer') ? false : null });
+  const [, statement = ''] = /<statement>\n(.*)\n<\/statement>/s.exec(prompt) ?? [];
+  return JSON.stringify({
+    supported: statement.includes('=') ? true : statement.includes('answer') ? false : null,
+  });
 }
 
 async function useJudge() {
@@ -99,12 +129,43 @@ describe('a run over FActScore', () => {
     expect(counts).toEqual([]);
     expect(claims.map(({ measure, aggregation }) => `${measure} ${aggregation}`).sort()).toEqual([
       ...['adversarial max', 'adversarial mean', 'adversarial sum', 'chance own'],
-      ...['graph-lexical:samples=1 own', 'longest own', 'nll max', 'nll mean', 'nll sum'],
+      ...[
+        'graph-claims:samples=2 own',
+        'graph-lexical:samples=1 own',
+        'longest own',
+        'nll max',
+        'nll mean',
+        'nll sum',
+      ],
     ]);
     expect(new Set(claims.map(({ n, positives }) => `${positives} of ${n}`))).toEqual(
       new Set([`3 of ${3 + supported!}`]),
     );
     expect(new Set(paired.map(({ level }) => level))).toEqual(new Set(['claim']));
+  });
+
+  it('goes by the graph of responses and claims', () => {
+    const read = <T>(file: string, schema: z.ZodType<T>): T[] =>
+      jsonLines(folder.read(`whole/${file}.jsonl`)).map((line) => schema.parse(line));
+    const graphs = read('graphs', claimGraphSchema);
+    expect(graphs.map(({ id }) => id).sort()).toEqual(ENTITIES);
+    const scores = new Map(read('scores', scoreSchema).map((score) => [score.id, score]));
+    const samples = read('samples', sampleSchema).sort((a, b) => a.sample - b.sample);
+    for (const { id, claims, edges, unreadable } of graphs) {
+      const own = claimsIn('whole').find((one) => one.id === id)!;
+      const others = samples.filter((sample) => sample.id === id && sample.finish === 'stop');
+      const texts = [textsIn('whole').get(id)!, ...others.map(({ text }) => text)];
+      const stated = texts.map((text) => segmentText(text).map((sentence) => claimOf(sentence.text)));
+      expect(claims.map(({ claim }) => claim)).toEqual([...new Set(stated.flat())]);
+      expect(edges).toEqual(stated.map((mine) => claims.map(({ claim }) => mine.includes(claim))));
+      expect(unreadable).toBe(0);
+      const expected = claimCloseness(edges);
+      expect(scores.get(id)!.claimScores).toEqual({
+        'graph-claims:samples=2': own.claims.map(({ claim }) =>
+          expect.closeTo(-expected[claims.findIndex((one) => one.claim === claim)]!, 8),
+        ),
+      });
+    }
   });
 
   it('comes to the same however often it is killed, and asks nothing for nothing', {
@@ -114,7 +175,13 @@ describe('a run over FActScore', () => {
     const total = linesIn('whole/judge.jsonl');
     const points = Array.from({ length: 3 }, () => Math.floor(Math.random() * total)).sort((a, b) => a - b);
     for (const answers of points) {
-      const { child, finished } = start([...RUN, '--out', folder.path('killed'), ...judge.options]);
+      const { child, finished } = start([
+        ...RUN,
+        ...MEASURES,
+        '--out',
+        folder.path('killed'),
+        ...judge.options,
+      ]);
       while (child.exitCode === null && linesIn('killed/judge.jsonl') <= answers) await setTimeout(5);
       child.kill('SIGKILL');
       await finished;
@@ -141,7 +208,7 @@ describe('a run over FActScore', () => {
   it('takes claims and labels from a file that was made of its responses', {
     timeout: 300_000,
   }, async () => {
-    expect((await run('listed', '--stages', 'generate')).code).toBe(0);
+    expect((await plainRun('listed', '--stages', 'generate')).code).toBe(0);
     expect(textsIn('listed')).toEqual(textsIn('whole'));
     const claims = (...of: [claim: string, words: string[], supported: boolean | null][]) =>
       of.map(([claim, words, supported]) => ({ claim, words, supported }));
@@ -162,7 +229,7 @@ describe('a run over FActScore', () => {
         .map(jsonLine)
         .join(''),
     );
-    expect(afterPlan((await run('listed', '--claims', file)).stderr)).toBe('');
+    expect(afterPlan((await plainRun('listed', '--claims', file)).stderr)).toBe('');
     const placed = new Map(claimsIn('listed').map((one) => [one.id, one]));
     const text = ada!.join('\n');
     expect(
@@ -178,9 +245,32 @@ describe('a run over FActScore', () => {
     expect(evaluationOf('listed').command).toContain('--claims');
 
     // Said once it need not be said again, but cannot be unsaid.
-    expect((await run('listed', '--stages', 'score,evaluate')).code).toBe(0);
+    expect((await plainRun('listed', '--stages', 'score,evaluate')).code).toBe(0);
     folder.write('claims.jsonl', folder.read('claims.jsonl').replace('true', 'false'));
-    expect((await run('listed', '--claims', file)).stderr).toContain('contains a run with another claims');
+    expect((await plainRun('listed', '--claims', file)).stderr).toContain(
+      'contains a run with another claims',
+    );
+  });
+
+  it('has a judge make graphs of claims that a file has, if it is asked to', {
+    timeout: 300_000,
+  }, async () => {
+    const claims = claimsIn('whole').map(({ id, claims }) => ({
+      id,
+      claims: claims.map(({ claim, supported }) => ({ claim, words: claim.split(' ').slice(2), supported })),
+    }));
+    const file = folder.write('whole-claims.jsonl', claims.map(jsonLine).join(''));
+    const server = await judgeServer(answer);
+    const judge = ['--claims', file, '--judge', server.url, '--judge-model', 'wise'];
+    const score = await run('both', ...judge, '--stages', 'generate,claims,sample,score');
+    expect(score.stderr).toContain(
+      '--stages: the measure graph-claims requires the stage graph before score',
+    );
+    expect((await run('both', ...judge)).code).toBe(0);
+    expect(server.requests.some(({ messages }) => messages[0]!.content.includes('<statement>'))).toBe(false);
+    const rows = (name: string) =>
+      evaluationOf(name).claims.find(({ measure }) => measure.startsWith('graph-c'));
+    expect(rows('both')).toEqual(rows('whole'));
   });
 
   it('is reported, with counts of statements for the accuracy', { timeout: 120_000 }, async () => {
@@ -199,7 +289,10 @@ describe('a run over FActScore', () => {
   });
 
   it('says what it needs before anything is asked', { timeout: 120_000 }, async () => {
-    expect((await run('none')).stderr).toContain('--judge, --claims: a judge or a file must label');
+    expect((await plainRun('none')).stderr).toContain('--judge, --claims: a judge or a file must label');
+    expect((await run('none', '--claims', 'x')).stderr).toContain(
+      '--judge: is required with the measure graph-claims',
+    );
     const { stderr } = await run('none', '--stages', 'generate', '--measures', 'self_consistency');
     expect(stderr).toContain('self_consistency compares final answers, but factscore has none');
     expect(existsSync(folder.path('none'))).toBe(false);

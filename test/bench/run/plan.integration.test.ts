@@ -10,7 +10,8 @@ const data = (suite: string): string =>
   fileURLToPath(new URL(`../../fixtures/bench/${suite}`, import.meta.url));
 
 const FILES = {
-  ...{ generate: 'responses', check: 'checks', locate: 'spans', sample: 'samples', score: 'scores' },
+  ...{ generate: 'responses', check: 'checks', locate: 'spans', claims: 'claims' },
+  ...{ sample: 'samples', graph: 'graphs', score: 'scores' },
 };
 
 /** Lines that a run has written, by stage. */
@@ -102,7 +103,40 @@ describe('flinch bench plan', () => {
     const judge = ['--judge', server.url, '--judge-model', 'wise', '--max-tokens', '300'];
     const { stages } = await compare('judged', [...args, ...judge, '--measures', 'nll', '--streams', '1']);
     const locate = stages.find(({ stage }) => stage === 'locate')!;
-    expect(locate).toMatchObject({ judged: true, seconds: null });
+    expect(locate).toMatchObject({ judged: true, seconds: null, requests: 2 * locate.expected });
+  });
+
+  it('says how often a judge is asked for claims and their graphs', { timeout: 300_000 }, async () => {
+    const server = await judgeServer((prompt) => {
+      if (prompt.includes('<sentence>')) return '{"claims": [{"claim": "It is so."}]}';
+      if (prompt.includes('{"claims"')) return '{"claims": ["It is not so."]}';
+      return prompt.includes('{"new"') ? '{"new": [1]}' : '{"supported": true}';
+    });
+    const args = ['--suite', 'factscore', '--data', data('factscore'), '--seed', '3', '--max-tokens', '300'];
+    const judge = ['--judge', server.url, '--judge-model', 'wise', '--streams', '1'];
+    const all = [...args, ...judge, '--measures', 'nll,graph-claims:samples=2'];
+    const { stages } = await compare('claims', all);
+    expect(Object.fromEntries(stages.map(({ stage, expected }) => [stage, expected]))).toEqual({
+      ...{ generate: 3, claims: 3, sample: 6, graph: 3, score: 3 },
+    });
+    const judged = stages.filter(({ requests }) => requests !== null).map(({ stage }) => stage);
+    expect(judged).toEqual(['claims', 'graph']);
+
+    await run([...all, '--stages', 'generate,claims,sample'], 'graphs');
+    const before = server.requests.length;
+    const { sizes, stages: left } = await planOf(all, 'graphs');
+    expect(sizes).toEqual({
+      ...{ sentences: 1, claims: 1, graphClaims: 2 },
+      known: { claims: true, graph: false },
+    });
+    const { requests } = left.find(({ stage }) => stage === 'graph')!;
+    expect(requests).toBe(3 * (2 + 2 + 3 * 2));
+    expect(server.requests).toHaveLength(before);
+    await run([...all, '--stages', 'graph'], 'graphs');
+    // Responses of the same words are asked about once, and a claim that is known needs no judge.
+    const asked = server.requests.length - before;
+    expect(asked).toBeGreaterThan(0);
+    expect(asked).toBeLessThanOrEqual(requests! - 3);
   });
 
   it('is what a run says first', { timeout: 300_000 }, async () => {

@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Plan } from '#bench/run/plan/plan.js';
 import { Engine } from '#src/index.js';
 import { FIRST_TASKS } from '#src/tasks/problem.js';
 import { changedReasoner } from '../../support/changed-model.js';
@@ -47,6 +49,21 @@ describe('responses that a server writes', () => {
     expect(server.asked.every(({ prompt }) => Array.isArray(prompt))).toBe(true);
     const engine = await run('vllm');
     expect(engine.stderr).toContain('contains a run with another writer');
+  });
+
+  it('are planned by the speed of the server', { timeout: 300_000 }, async () => {
+    const server = await upstream(VLLM);
+    const args = ['bench', 'plan', ...RUN, ...of(server.url), '--json', '--out', folder.path('planned')];
+    const { code, stdout, stderr } = await flinch(args);
+    expect([code, stderr]).toEqual([0, '']);
+    const plan: Plan = JSON.parse(stdout);
+    // It wrote the beginnings of all four responses.
+    expect(server.asked.length).toBeGreaterThanOrEqual(4);
+    expect(plan.speed.written).toBeGreaterThan(0);
+    const { expected, seconds } = plan.stages.find(({ stage }) => stage === 'generate')!;
+    expect(expected).toBe(4);
+    expect(seconds).toBeCloseTo((4 * plan.speed.responseTokens) / plan.speed.written!, 6);
+    expect(existsSync(folder.path('planned'))).toBe(false);
   });
 
   it('are waited for while the server is gone', { timeout: 300_000 }, async () => {

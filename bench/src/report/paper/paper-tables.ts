@@ -96,6 +96,9 @@ const OUR_NAMES: ReadonlyMap<string, string> = new Map([
   ['ap', 'averagePrecision'],
 ]);
 const ourName = (name: string): string => OUR_NAMES.get(name) ?? name;
+/** Of statements the nodes are claims, else steps. */
+const measureOf = ({ method, level }: Pick<PaperCell, 'method' | 'level'>): string =>
+  method === 'graph_uncertainty' && level === 'statement' ? 'graph-claims' : ourName(method);
 
 export function readPaper(): Paper {
   const file = schema.parse(JSON.parse(readAsset(FILE)));
@@ -115,7 +118,7 @@ function paperTable(
 ): PaperTable {
   const { dataset, level } = cells[0]!;
   const digits = level === 'token' || level === 'sentence' ? 2 : 3;
-  const methods = new Map(cells.map(({ method, methodLabel }) => [ourName(method), methodLabel]));
+  const methods = new Map(cells.map((cell) => [measureOf(cell), cell.methodLabel]));
   return {
     id,
     dataset,
@@ -139,7 +142,7 @@ function paperTable(
 }
 
 const paperRows = (cells: readonly PaperCell[], n: number | null): MeasuredRow[] =>
-  [...groupBy(cells, ({ method }) => ourName(method))].map(([measure, own]) => ({
+  [...groupBy(cells, measureOf)].map(([measure, own]) => ({
     scope: ALL,
     measure,
     aggregation: null,

@@ -4,6 +4,7 @@ import { asksJudge } from '../judging.js';
 import type { Run } from '../run-context.js';
 import { askedIn } from '../selection.js';
 import type { StageName } from '../stage-names.js';
+import { type JudgedSizes, judgedSizes, requestsEach } from './judge-requests.js';
 import { plannedMemory } from './memory.js';
 import { expectedWrong, plannedWork, type StageWork } from './planned-work.js';
 import { measureSpeed, type Speed } from './speed.js';
@@ -22,6 +23,7 @@ export interface Plan {
   /** The share of answers that is supposed to be wrong. */
   readonly wrong: number;
   readonly speed: Speed;
+  readonly sizes: JudgedSizes;
 }
 
 export interface PlannedStage extends StageWork {
@@ -29,6 +31,8 @@ export interface PlannedStage extends StageWork {
   readonly seconds: number | null;
   /** Whether a judge is asked, and not a program or labels. */
   readonly judged: boolean;
+  /** To the judge, for what is expected; `null` where none is asked. */
+  readonly requests: number | null;
 }
 
 /** Counts what is left to do, and measures how fast that goes: a few seconds with a small model. */
@@ -45,7 +49,8 @@ export async function planRun(run: Run, stages: readonly StageName[]): Promise<P
   const writes =
     run.writer.kind !== 'file' && (left('sample', 'time') > 0 || (left('generate') > 0 && !first?.given));
   const speed = await measureSpeed(run, asked, { writes, scores: left('score', 'time') > 0 });
-  const planned = work.map((one) => plannedStage(run, one, speed));
+  const sizes = judgedSizes(run, speed);
+  const planned = work.map((one) => plannedStage(run, one, speed, sizes));
   return {
     suite: suite.name,
     problems: problems.filter(isMine).length,
@@ -60,10 +65,11 @@ export async function planRun(run: Run, stages: readonly StageName[]): Promise<P
     }),
     wrong: expectedWrong(run),
     speed,
+    sizes,
   };
 }
 
-function plannedStage(run: Run, work: StageWork, speed: Speed): PlannedStage {
+function plannedStage(run: Run, work: StageWork, speed: Speed, sizes: JudgedSizes): PlannedStage {
   const { responseTokens, written, score } = speed;
   const response = written === null ? 0 : responseTokens / written;
   const seconds: Readonly<Record<StageWork['stage'], number>> = {
@@ -71,6 +77,7 @@ function plannedStage(run: Run, work: StageWork, speed: Speed): PlannedStage {
     check: 0,
     locate: 0,
     claims: 0,
+    graph: 0,
     sample: work.expected * response,
     score: work.expected * (score ?? 0),
     // The first one twice, for its sessions are opened.
@@ -80,7 +87,9 @@ function plannedStage(run: Run, work: StageWork, speed: Speed): PlannedStage {
         : (work.expected + 1) * ((1 + samplesNeeded(run.measures)) * response + (score ?? 0)),
   };
   const judged = asksJudge(run, work.stage);
-  return { ...work, judged, seconds: judged ? null : seconds[work.stage] };
+  if (!judged) return { ...work, judged, seconds: seconds[work.stage], requests: null };
+  const requests = Math.round(work.expected * requestsEach(work.stage, run, sizes));
+  return { ...work, judged, seconds: null, requests };
 }
 
 const WORDS: Readonly<Record<StageWork['stage'], string>> = {
@@ -89,6 +98,7 @@ const WORDS: Readonly<Record<StageWork['stage'], string>> = {
   locate: 'first wrong steps',
   claims: 'responses with claims',
   sample: 'further responses',
+  graph: 'graphs of claims',
   score: 'responses',
   time: 'responses',
 };
@@ -104,6 +114,7 @@ export function formatPlan({
   memory,
   wrong,
   speed,
+  sizes,
 }: Plan): string {
   const rows = stages.map((stage) => [stage.stage, formatWork(stage), timeOf(stage)]);
   const widths = [0, 1].map((column) => Math.max(0, ...rows.map((row) => row[column]!.length)));
@@ -115,11 +126,17 @@ export function formatPlan({
     ...(speed.written === null ? [] : [`${perSecond(speed.written)} tokens a second written`]),
     ...(speed.score === null ? [] : [`${formatDuration(speed.score)} to score a response`]),
   ];
+  const asks = (name: StageName): boolean =>
+    stages.some(({ stage, judged, expected }) => stage === name && judged && expected > 0);
   const guesses = [
     ...(stages.some(({ least, most }) => least < most)
       ? [`${Math.round(100 * wrong)} % of the answers are wrong`]
       : []),
     ...(rates.length === 0 || speed.lengthKnown ? [] : [`a response has ${speed.responseTokens} tokens`]),
+    ...(asks('claims') && !sizes.known.claims
+      ? [`a response has ${Math.round(sizes.sentences)} sentences and ${Math.round(sizes.claims)} claims`]
+      : []),
+    ...(asks('graph') && !sizes.known.graph ? [`a graph has ${Math.round(sizes.graphClaims)} claims`] : []),
   ];
   return [
     `plan: ${problems} problems of ${suite}, ${model} on ${device}`,
@@ -136,8 +153,8 @@ export function formatWork({ stage, done, least, most, expected }: StageWork): s
   return `${expected} ${WORDS[stage]}${range}${done > 0 ? `, ${done} done` : ''}`;
 }
 
-function timeOf({ seconds, judged }: PlannedStage): string {
-  if (judged) return 'asks the judge';
+function timeOf({ seconds, requests }: PlannedStage): string {
+  if (requests !== null) return requests === 0 ? '' : `asks the judge ${requests} times`;
   return seconds === null || seconds === 0 ? '' : formatDuration(seconds);
 }
 

@@ -1,3 +1,5 @@
+import { needsClaimGraph } from '../../measures/measure.js';
+import { parseMeasure } from '../../measures/parse-measure.js';
 import { responseText } from '../../suites/processbench.js';
 import type { BenchProblem } from '../../suites/suite.js';
 import type { CheckRecord, ClaimsRecord, LocatedRecord, ResponseRecord } from '../records.js';
@@ -40,10 +42,10 @@ export function plannedWork(run: PlannedRun, stages: readonly StageName[]): Stag
   ];
   const counts = outcomes.map((outcome) => leftToDo(run, stages, outcome));
   const expected = leftToDo(run, stages, evenly(expectedWrong(run)));
-  const { responses, checks, located, claims, samples, scored, times } = run.records;
+  const { responses, checks, located, claims, samples, graphs, scored, times } = run.records;
   const done = {
     ...{ generate: responses.size, check: checks.size, locate: located.size, claims: claims.size },
-    ...{ sample: samples.size, score: scored.size, time: times.size },
+    ...{ sample: samples.size, graph: graphs.size, score: scored.size, time: times.size },
   };
   return STAGES.flatMap((stage): StageWork[] => {
     if (stage === 'evaluate' || !stages.includes(stage)) return [];
@@ -106,10 +108,13 @@ export function leftToDo(run: PlannedRun, stages: readonly StageName[], outcome:
     locate: left(toLocate, (id) => records.located.has(id)),
     claims: answers ? 0 : left(whole, ({ id }) => records.claims.has(id)),
     sample: left(samples, (key) => records.samples.has(key)),
+    graph: answers || !goesByGraphs(settings) ? 0 : left(scored, (id) => records.graphs.has(id)),
     score: left(scored, (id) => records.scored.has(id)),
     time: left(scored.slice(0, timed), (id) => records.times.has(id)),
   };
 }
+
+const goesByGraphs = ({ measures }: Run['settings']): boolean => needsClaimGraph(measures.map(parseMeasure));
 
 /** What is known, and of what the stages are going to find out what is supposed. */
 export function supposed(

@@ -97,7 +97,9 @@ async function measureScoring(
   promptTokens: number,
   responseTokens: number,
 ): Promise<number> {
-  const { engine, suite, settings, measures, encoders } = run;
+  const { engine, suite, settings, encoders } = run;
+  // Graphs of claims are what a judge makes: the rest of that measure takes no time.
+  const measures = run.measures.filter(({ kind }) => kind !== 'claim_graph');
   const { checkpoint } = engine;
   const promptIds = promptOf(checkpoint, suite, problem, settings.system);
   const scored = async (tokens: number): Promise<number> => {

@@ -1,15 +1,16 @@
 import type { Rival } from 'flinch';
-import { Agreement, type StepMode, StepSegmenter, UsageError } from 'flinch/internals';
+import { Agreement, UsageError } from 'flinch/internals';
 import { each } from '../../concurrent-map.js';
-import { samplesNeeded } from '../../measures/measure.js';
-import { type Scorable, type ScorableSample, scoreMeasures } from '../../measures/score-measures.js';
+import { needsClaimGraph, samplesNeeded } from '../../measures/measure.js';
+import { type Scorable, scoreMeasures } from '../../measures/score-measures.js';
 import type { BenchProblem, Suite } from '../../suites/suite.js';
 import { suites } from '../../suites/suites.js';
 import { promptOf } from '../prompt.js';
-import type { ResponseRecord, SampleRecord, ScoreRecord } from '../records.js';
+import type { ResponseRecord, ScoreRecord } from '../records.js';
 import { type Run, stepMode, stepsOf } from '../run-context.js';
-import { sampleKey } from '../run-folder.js';
 import { scoredIn } from '../selection.js';
+import { comparable, type DrawnSample, storedSamples } from './further-responses.js';
+import { claimGraphOf } from './graph.js';
 
 /**
  * What the measures say of the responses that are to be scored. One at a time: texts that share a run of the engine have
@@ -25,21 +26,29 @@ export async function scoreResponses(run: Run): Promise<void> {
     'score',
     missing,
     async (problem) => {
-      const response = scorable(run, problem, storedSamples(run, problem.id));
+      const { id } = problem;
+      const response = {
+        ...scorable(run, problem, storedSamples(run, id, samplesNeeded(measures))),
+        ...(needsClaimGraph(measures) && { claimGraph: claimGraphOf(run, id) }),
+      };
       const {
         tokens,
         stepScores,
         response: whole,
+        claimScores,
         logprobs,
         rivals,
       } = await scoreMeasures(engine, response, measures, encoders);
-      checkWriter(agreement, records.responses.get(problem.id)!, logprobs);
+      checkWriter(agreement, records.responses.get(id)!, logprobs);
       const record: ScoreRecord = {
-        id: problem.id,
+        id,
         steps: response.steps.map(([from, to]) => [from, to]),
         tokens: mapValues(tokens, (scores) => scores.map((score) => score && rounded(score))),
         stepScores: mapValues(stepScores, (scores) => scores.map(rounded)),
         response: mapValues(whole, rounded),
+        ...(Object.keys(claimScores).length > 0 && {
+          claimScores: mapValues(claimScores, (scores) => scores.map(rounded)),
+        }),
         ...(rivals && {
           rivals: {
             measure: rivals.measure,
@@ -73,8 +82,6 @@ function checkWriter(
   );
 }
 
-export type DrawnSample = Pick<SampleRecord, 'text' | 'finish' | 'seconds'>;
-
 /** @param samples of the response, from the first on; of one that was cut off the whole steps count, and no answer */
 export function scorable(
   { engine, suite, settings, records }: Run,
@@ -98,31 +105,11 @@ export function scorable(
   };
 }
 
-/** A further response as the measures take it: of one that was cut off the whole steps, and no answer. */
-export function comparable(
-  { text, finish, seconds }: DrawnSample,
-  mode: StepMode,
-  agrees: (text: string) => boolean,
-): ScorableSample {
-  if (finish === 'stop') return { text, agrees: agrees(text), seconds };
-  const steps = new StepSegmenter(mode).push(text);
-  return { text: steps.map((step) => step.text).join(''), agrees: false, seconds };
-}
-
 /** Whether the final answer of another response is equivalent to this one's. */
 function agrees(suite: Suite, problem: BenchProblem, extracted: string, other: string): boolean {
   // ProcessBench checks no other responses than those it has; its problems are mathematics.
   const checking = suite.name === 'processbench' ? suites.math : suite;
   return checking.check({ ...problem, given: null, reference: extracted }, other)?.correct ?? false;
-}
-
-/** @throws UsageError where they have not been drawn */
-function storedSamples({ records, measures }: Run, id: string): SampleRecord[] {
-  return Array.from({ length: samplesNeeded(measures) }, (_, i) => {
-    const sample = records.samples.get(sampleKey({ id, sample: i + 1 }));
-    if (sample) return sample;
-    throw new UsageError('--stages: some measures require the stage sample before score');
-  });
 }
 
 const spelled = ({ checkpoint }: Run['engine'], { id, before, after }: Rival) => ({

@@ -4,6 +4,7 @@ import { STAGES, type StageName } from '../stage-names.js';
 import { checkResponses } from './check.js';
 import { judgeClaims } from './claims.js';
 import { checkWritten, generateResponses } from './generate.js';
+import { buildGraphs } from './graph.js';
 import { locateSteps } from './locate.js';
 import { sampleResponses } from './sample.js';
 import { scoreResponses } from './score.js';
@@ -16,13 +17,14 @@ const WORK: Readonly<Record<Exclude<StageName, 'evaluate'>, (run: Run) => Promis
   locate: locateSteps,
   claims: judgeClaims,
   sample: sampleResponses,
+  graph: buildGraphs,
   score: scoreResponses,
   time: timeMeasures,
 };
 
 /** What there is nothing to do for, by what is judged of a response. */
 const LEFT_OUT: Readonly<Record<Suite['judged'], readonly StageName[]>> = {
-  answer: ['claims'],
+  answer: ['claims', 'graph'],
   claims: ['check', 'locate'],
 };
 

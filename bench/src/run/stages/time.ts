@@ -7,8 +7,9 @@ import type { TimeRecord } from '../records.js';
 import type { Run } from '../run-context.js';
 import { scoredIn } from '../selection.js';
 import { writeByEngine } from '../writer/engine-writer.js';
+import type { DrawnSample } from './further-responses.js';
 import { questionOf, type Writing } from './generate.js';
-import { type DrawnSample, scorable } from './score.js';
+import { scorable } from './score.js';
 
 /**
  * What each measure takes by itself, and what writing as many tokens takes, for the first scored responses in the
@@ -52,6 +53,8 @@ async function time(run: Run, problem: BenchProblem): Promise<TimeRecord> {
   const measures: Record<string, number> = {};
   const memory: Record<string, number> = {};
   for (const measure of run.measures) {
+    // Its time would be the judge's.
+    if (measure.kind === 'claim_graph') continue;
     const { result, bytes } = await peakGrowth(engine.status().score.pid, () =>
       timeMeasure(engine, response, measure, encoders),
     );

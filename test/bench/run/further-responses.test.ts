@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { comparable } from '#bench/run/stages/score.js';
+import { comparable } from '#bench/run/stages/further-responses.js';
 
 describe('a further response', () => {
   const text = 'He has 3 pens.\nHe buys 5 mo';

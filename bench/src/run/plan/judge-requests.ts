@@ -1,0 +1,56 @@
+import { segmentText } from 'flinch/internals';
+import { mean } from 'simple-statistics';
+import { samplesNeeded } from '../../measures/measure.js';
+import { type Run, textOf } from '../run-context.js';
+import type { StageName } from '../stage-names.js';
+import type { Speed } from './speed.js';
+
+/** What a judge finds in a response on average. It is supposed until some of it is known. */
+export interface JudgedSizes {
+  readonly sentences: number;
+  readonly claims: number;
+  /** Claims in the graph of a response and its further responses. */
+  readonly graphClaims: number;
+  readonly known: { readonly claims: boolean; readonly graph: boolean };
+}
+
+const TOKENS_OF_SENTENCE = 25;
+const CLAIMS_OF_SENTENCE = 4;
+/** Claims of a graph for each claim of the response. */
+const CLAIMS_OF_GRAPH = 2;
+
+export function judgedSizes(
+  { records }: Pick<Run, 'records'>,
+  { responseTokens }: Pick<Speed, 'responseTokens'>,
+): JudgedSizes {
+  const average = (counts: readonly number[]): number | null => (counts.length > 0 ? mean(counts) : null);
+  const responses = average([...records.responses.values()].map((one) => segmentText(textOf(one)).length));
+  const claims = average(
+    [...records.claims.values()].filter((one) => !one.rejected).map((one) => one.claims.length),
+  );
+  const graphs = average([...records.graphs.values()].map((one) => one.claims.length));
+  const sentences = responses ?? responseTokens / TOKENS_OF_SENTENCE;
+  const found = claims ?? CLAIMS_OF_SENTENCE * sentences;
+  return {
+    sentences,
+    claims: found,
+    graphClaims: graphs ?? CLAIMS_OF_GRAPH * found,
+    known: { claims: claims !== null, graph: graphs !== null },
+  };
+}
+
+/** Requests to a judge for one response, if each answer can be read the first time and no two ask the same. */
+export function requestsEach(
+  stage: StageName,
+  { measures }: Pick<Run, 'measures'>,
+  { sentences, claims, graphClaims }: JudgedSizes,
+): number {
+  if (stage === 'check') return 1;
+  // An analysis, and the step that it names.
+  if (stage === 'locate') return 2;
+  if (stage === 'claims') return sentences + claims;
+  if (stage !== 'graph') return 0;
+  const samples = samplesNeeded(measures.filter(({ kind }) => kind === 'claim_graph'));
+  // The claims of each further response, which of them are new, and who supports each of all claims.
+  return 2 * samples + (samples + 1) * graphClaims;
+}

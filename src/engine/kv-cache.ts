@@ -30,7 +30,7 @@ export class KvCache {
   constructor(shape: CacheShape, limit: number) {
     this.#shape = shape;
     this.#limit = limit;
-    this.#buffers = Array.from({ length: 2 * shape.layers }, () => new Float32Array());
+    this.#buffers = Array.from({ length: 2 * shape.layers }, () => new Float32Array(this.#size));
   }
 
   /** Numbers of a position in a buffer. */
@@ -94,7 +94,6 @@ export class KvCache {
 
   /** The first `count` positions in the same way, behind the key that no row sees: `[1 + count, kvHeads, headDim]`. */
   past(count: number): ort.Tensor[] {
-    this.reserve(count);
     return this.tensors(-1, 1 + count);
   }
 

@@ -36,32 +36,32 @@ export function buildSequenceGraph(source: ModelSource): Graph {
   const decoder = new Decoder(g, source);
   const window = declareSequences(g, config, 1);
   const cache = declareKeys(g, config, 'held.0', { index: 0 });
-  const lead: SequenceBatch = {
-    ids: g.input('lead_ids', 'int64', ['lead']),
-    rotary: declareRotary(g, config, 'lead', 'lead_'),
-    sequences: [{ index: 1, rows: 'lead' }],
-  };
   const kept = g.input('past_positions.0', 'int64', ['past.0']);
   const leadPositions = g.input('lead_positions', 'int64', ['lead']);
+  const lead = withFirstRow(g, {
+    ids: g.input('lead_ids', 'int64', ['lead']),
+    rotary: declareRotary(g, config, 'lead', 'lead_'),
+  });
   const positions = g.input('positions.0', 'int64', ['rows.0']);
   const rows = g.input('rows', 'int64', ['scored']);
   const targets = g.input('targets', 'int64', ['scored']);
   const attacked = g.input('attacked', 'float32', ['scored']);
   const alpha = g.input('alpha', 'float32', [1]);
 
-  // The first key is the one that no row sees; what is in a state that begins, a server does not say.
   const held = g.node('Shape', [cache[0]!.key], { start: 0, end: 1 }, [{ type: 'int64', shape: [1] }]);
   g.output('held', g.op('Sub', [held[0]!, g.ints([1])]));
-  const zeros = g.floats(Array(config.kvHeads * config.headDim).fill(0), [1, config.kvHeads, config.headDim]);
+  // The first key held is that of the first row. A server does not say what is in a state that begins.
   const before = cache.map((layer) => eachOf(layer, (x) => g.slice(x, 0, [1], 'past.0')));
+  const rowPositions = g.op('Concat', [g.ints([NOWHERE]), leadPositions], { axis: 0 });
+  const leads = { past: [], inner: [before], masks: [causalMasks(g, config, rowPositions, [kept])] };
   const past: KeyValue[] = [];
-  const leads = { past: [], inner: [before], masks: [causalMasks(g, config, leadPositions, [kept])] };
-  const read = decoder.layers(
-    decoder.embed(lead.ids),
-    windowAttention(g, config, lead, leads, (_, layer, present) => {
-      past[layer] = joinPositions(g, { key: zeros, value: zeros }, before[layer]!, present);
-    }),
-  );
+  const attention = windowAttention(g, config, lead, leads, (_, layer, { key, value }) => {
+    const [firstKey, keys] = g.split(key, 0, [1, 'lead']);
+    const [firstValue, values] = g.split(value, 0, [1, 'lead']);
+    const first = { key: firstKey!, value: firstValue! };
+    past[layer] = joinPositions(g, first, before[layer]!, { key: keys!, value: values! });
+  });
+  const read = g.slice(decoder.layers(decoder.embed(lead.ids), attention), 0, [1], 'lead');
 
   const masks = causalMasks(g, config, positions, [g.ints([NOWHERE]), kept, leadPositions]);
   const windows = { past: [past], inner: [], masks: [masks] };
@@ -89,6 +89,20 @@ export function buildSequenceGraph(source: ModelSource): Graph {
   const growth = g.op('Sub', [g.op('Exp', [perturbed.logprobs]), probabilities]);
   g.outputAll(findRival(g, probabilities, growth, targets));
   return g;
+}
+
+/** The rows of a lead, which may have none, behind one that no row sees: onnxruntime dies of products without a row. */
+function withFirstRow(g: Graph, { ids, rotary }: Pick<SequenceBatch, 'ids' | 'rotary'>): SequenceBatch {
+  const behind = (angles: Value): Value => {
+    const [, , size] = angles.shape;
+    const none = g.floats(Array(Number(size)).fill(0), [1, 1, Number(size)]);
+    return g.op('Concat', [none, angles], { axis: 1 });
+  };
+  return {
+    ids: g.op('Concat', [g.ints([0]), ids], { axis: 0 }),
+    rotary: rotary.map(({ cos, sin }) => ({ cos: behind(cos), sin: behind(sin) })),
+    sequences: [{ index: 1, rows: '1+lead' }],
+  };
 }
 
 const eachOf = ({ key, value }: KeyValue, change: (x: Value) => Value): KeyValue => ({

@@ -40,6 +40,17 @@ describe('KvCache', () => {
     expect(Array.from(keys!.data, Number)).toEqual([1, 1, 11, 11, 9, 9, 19, 19]);
   });
 
+  it('has a key of zeros before its positions, from the beginning', () => {
+    const cache = new KvCache(SHAPE, 1000);
+    expect(Array.from(cache.past(0)[0]!.data, Number)).toEqual([0, 0, 0, 0]);
+    expect(cache.fork(5).length).toBe(0);
+    cache.reserve(2);
+    cache.write(0, 2, part(0, 2));
+    const [keys] = cache.past(1);
+    expect(keys!.dims).toEqual([2, 2, 2]);
+    expect(Array.from(keys!.data, Number)).toEqual([0, 0, 0, 0, 0, 0, 10, 10]);
+  });
+
   it('keeps its content when it grows', () => {
     const cache = new KvCache(SHAPE, 1000);
     cache.reserve(3);

@@ -1,6 +1,6 @@
 import type * as ort from 'onnxruntime-node';
 import { z } from 'zod';
-import type { ExpectedTensor, PartedTensor } from './tensors.js';
+import type { ExpectedTensor, SentTensor } from './tensors.js';
 
 const tensorSchema = z.object({ name: z.string(), datatype: z.string(), shape: z.array(z.int()) });
 
@@ -24,7 +24,7 @@ export interface SequenceStep {
 }
 
 export interface InferenceRun {
-  readonly inputs: ReadonlyMap<string, PartedTensor>;
+  readonly inputs: ReadonlyMap<string, SentTensor>;
   readonly expected: ReadonlyMap<string, ExpectedTensor>;
   readonly sequence?: SequenceStep;
 }

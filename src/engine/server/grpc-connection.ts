@@ -87,7 +87,7 @@ export class GrpcConnection implements ServerConnection {
     { inputs, expected, sequence }: InferenceRun,
   ): Promise<Record<string, ort.Tensor>> {
     const tensors = [...inputs.values()];
-    const size = tensors.flatMap(({ parts }) => parts).reduce((sum, { byteLength }) => sum + byteLength, 0);
+    const size = tensors.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
     if (size > MAX_REQUEST_BYTES) {
       throw new Error(`a run needs ${size} bytes, and a message of gRPC has ${MAX_REQUEST_BYTES} at most`);
     }
@@ -97,7 +97,7 @@ export class GrpcConnection implements ServerConnection {
         ...{ name, datatype: datatypeOf(type), shape: dims },
       })),
       outputs: Array.from(expected.keys(), (name) => ({ name })),
-      raw_input_contents: tensors.map(({ parts }) => (parts.length === 1 ? parts[0] : Buffer.concat(parts))),
+      raw_input_contents: tensors.map(({ bytes }) => bytes),
       ...(sequence && {
         parameters: {
           sequence_id: { string_param: sequence.id },

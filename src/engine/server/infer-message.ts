@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SequenceStep } from './connection.js';
 import { ServerFault } from './server-fault.js';
-import { type AnsweredTensor, datatypeOf, type PartedTensor, type readTensors } from './tensors.js';
+import { type AnsweredTensor, datatypeOf, type readTensors, type SentTensor } from './tensors.js';
 
 /**
  * Requests and answers of `POST v2/models/{model}/infer` with tensors as bytes: the Open Inference Protocol v2
@@ -17,16 +17,16 @@ export interface InferRequest {
 }
 
 export function encodeInfer(
-  inputs: ReadonlyMap<string, PartedTensor>,
+  inputs: ReadonlyMap<string, SentTensor>,
   outputs: readonly string[],
   sequence?: SequenceStep,
 ): InferRequest {
   const header = {
-    inputs: Array.from(inputs, ([name, { type, dims, parts }]) => ({
+    inputs: Array.from(inputs, ([name, { type, dims, bytes }]) => ({
       name,
       shape: dims,
       datatype: datatypeOf(type),
-      parameters: { binary_data_size: parts.reduce((sum, { byteLength }) => sum + byteLength, 0) },
+      parameters: { binary_data_size: bytes.byteLength },
     })),
     outputs: outputs.map((name) => ({ name, parameters: { binary_data: true } })),
     parameters: {
@@ -39,7 +39,7 @@ export function encodeInfer(
     },
   };
   const json = Buffer.from(JSON.stringify(header));
-  const tensors = [...inputs.values()].flatMap(({ parts }) => parts);
+  const tensors = Array.from(inputs.values(), ({ bytes }) => bytes);
   return { headerBytes: json.byteLength, parts: [json, ...tensors] };
 }
 

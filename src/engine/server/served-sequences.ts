@@ -11,7 +11,7 @@ import { rowsPerRun } from '../run-limits.js';
 import type { ServerConnection } from './connection.js';
 import type { Signature } from './served-graphs.js';
 import { LostSequence, Refusal, ServerFault } from './server-fault.js';
-import { checkIds, expectedTensors, partTensors } from './tensors.js';
+import { checkIds, expectedTensors, sentTensors } from './tensors.js';
 
 /** Where sequences are: each stays at one address. */
 export interface Places<Address> {
@@ -208,7 +208,7 @@ class ServedSequence<Address extends ServerConnection> implements HeldSequence {
 
   async #send({ address, id, size }: Held<Address>, rows: Rows, end: boolean): Promise<RunResult> {
     const { places, name, signature, runtime } = this.#model;
-    const inputs = partTensors(feedsOf(rows, runtime));
+    const inputs = sentTensors(feedsOf(rows, runtime));
     const expected = expectedTensors(signature, inputs, OUTPUTS);
     const sequence = { id, start: size === null, end };
     const answer = await places.at(address, async (server) => {

@@ -3,7 +3,7 @@ import type { GraphRunners, GraphSpec } from '../child/graph-sessions.js';
 import type { Feeds, Fetches, GraphRunner } from '../ort-session.js';
 import type { InferenceRun } from './connection.js';
 import { type ServedGraph, type Signature, servedGraphOf } from './served-graphs.js';
-import { checkIds, expectedTensors, partTensors } from './tensors.js';
+import { checkIds, expectedTensors, sentTensors } from './tensors.js';
 
 export type Signatures = ReadonlyMap<ServedGraph, Signature>;
 
@@ -34,7 +34,7 @@ export class ServerSessions implements GraphRunners {
     if (!signature) throw new Error(`the inference servers do not have the model for ${graph}`);
     const { inputs, outputs } = signature;
     const run = async (feeds: Feeds, fetches: Fetches): Promise<Record<string, ort.Tensor>> => {
-      const tensors = partTensors(feeds);
+      const tensors = sentTensors(feeds);
       const expected = expectedTensors(signature, tensors, Object.keys(fetches));
       const answer = await this.#infer(graph, { inputs: tensors, expected });
       checkIds(answer, this.#vocabSize);

@@ -14,38 +14,25 @@ export function datatypeOf(type: string): string {
   return datatype;
 }
 
-/** A tensor in pieces that follow each other. */
-export interface PartedTensor {
+/** A tensor as it is sent. */
+export interface SentTensor {
   readonly type: string;
   readonly dims: readonly number[];
-  readonly parts: readonly Uint8Array[];
+  /** A view: nothing is copied. */
+  readonly bytes: Uint8Array;
 }
 
-/**
- * Keys and values of a cache are sent as far as the run reads them, not with the room that the cache has to grow.
- * Each piece is a view of one head.
- */
-export function partTensors(feeds: Feeds): Map<string, PartedTensor> {
-  const sizeOf = (name: string): number => feeds[name]?.dims[0] ?? 0;
+export function sentTensors(feeds: Feeds): Map<string, SentTensor> {
   return new Map(
     Object.entries(feeds).map(([name, { type, dims, data }]) => {
       if (!ArrayBuffer.isView(data)) throw new Error(`${name}: ${type} tensors are not sent`);
-      const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-      const sequence = /^(?:key|value)\.(\d+)\./.exec(name)?.[1];
-      if (sequence === undefined) return [name, { type, dims, parts: [bytes] }];
-      const [one, heads, capacity, headDim] = dims as readonly [number, number, number, number];
-      const held = sizeOf(`past_positions.${sequence}`) + sizeOf(`inner_positions.${sequence}`);
-      const row = headDim * ELEMENT_BYTES[type]!;
-      const parts = Array.from({ length: heads }, (_, head) =>
-        bytes.subarray(head * capacity * row, (head * capacity + held) * row),
-      );
-      return [name, { type, dims: [one, heads, held, headDim], parts }];
+      return [name, { type, dims, bytes: new Uint8Array(data.buffer, data.byteOffset, data.byteLength) }];
     }),
   );
 }
 
 /** The sizes that a run gives to the names in a graph's shapes. */
-function sizesOf(inputs: readonly Value[], tensors: ReadonlyMap<string, PartedTensor>): Map<string, number> {
+function sizesOf(inputs: readonly Value[], tensors: ReadonlyMap<string, SentTensor>): Map<string, number> {
   return new Map(
     inputs.flatMap(({ name, shape }) =>
       shape.flatMap((dim, axis) => {
@@ -59,7 +46,7 @@ function sizesOf(inputs: readonly Value[], tensors: ReadonlyMap<string, PartedTe
 /** What a run must answer. */
 export function expectedTensors(
   { inputs, outputs }: Pick<Signature, 'inputs' | 'outputs'>,
-  tensors: ReadonlyMap<string, PartedTensor>,
+  tensors: ReadonlyMap<string, SentTensor>,
   wanted: readonly string[],
 ): Map<string, ExpectedTensor> {
   const sizes = sizesOf(inputs, tensors);

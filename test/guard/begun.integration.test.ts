@@ -15,6 +15,7 @@ import {
   type Scoring,
   type TokenEvent,
 } from '#src/index.js';
+import { expectClose } from '../support/close.js';
 import { REASONER } from '../support/golden.js';
 import { greedy } from '../support/requests.js';
 
@@ -115,25 +116,6 @@ const CASES: readonly (readonly [string, Case])[] = [
   ],
   ['greedy', { guard: { action: 'annotate' }, temperature: 0 }],
 ];
-
-/**
- * Numbers may differ by what float32 rounds otherwise where a text is read in one run, not token by token: a
- * log-probability by 1e-6, an adversarial score by a tenfold of that.
- */
-function expectClose(actual: unknown, expected: unknown, path = ''): void {
-  if (typeof expected === 'number' && typeof actual === 'number') {
-    const difference = Math.abs(actual - expected);
-    expect(difference, `${path}: ${actual}, ${expected}`).toBeLessThan(
-      1e-4 * Math.max(1, Math.abs(expected)),
-    );
-  } else if (typeof expected === 'object' && expected !== null && typeof actual === 'object' && actual) {
-    expect(Object.keys(actual), path).toEqual(Object.keys(expected));
-    const of = new Map<string, unknown>(Object.entries(actual));
-    for (const [key, value] of Object.entries(expected)) expectClose(of.get(key), value, `${path}.${key}`);
-  } else {
-    expect(actual, path).toEqual(expected);
-  }
-}
 
 describe('a response that another process has begun', () => {
   it.each(CASES)('ends as it would have there: %s', { timeout: 300_000 }, async (_, asked) => {

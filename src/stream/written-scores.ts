@@ -41,7 +41,8 @@ export function writtenScores(methods: readonly Method[]): OperatorFunction<Writ
 }
 
 function scoresOf({ index, logprob, statistics }: TokenEvent, methods: readonly Method[]): Scores {
-  const { entropy, margin } = statistics ?? { entropy: Number.NaN, margin: Number.NaN };
+  // Where they are not told no method needs them.
+  const { entropy, margin } = statistics ?? { entropy: 0, margin: 0 };
   const token = {
     ...{ logprob: logprob ?? Number.NaN, entropy, margin },
     ...{ top: [], adversary: null, noise: [], tokur: [] },

@@ -71,7 +71,7 @@ export class Takeovers {
 
   /** Nobody is taken for dead while Redis has just come back, for then no gateway could renew its lease. */
   async #look(point: ResumePoint, principal: Principal): Promise<Look | null> {
-    const { redis, keptMs, tookOver } = this.#options;
+    const { redis, logger, keptMs, tookOver } = this.#options;
     const { id, epoch, offset } = point;
     const mayClaim = redis.upForMs > LEASE_MS;
     const how = { gateway: this.#epoch, mayClaim, keptMs, leaseMs: LEASE_MS };
@@ -80,6 +80,7 @@ export class Takeovers {
     // A client that has more than is written here has it of the gateway that is gone: what would follow is not known.
     const wentOn = offset <= found.next && (await this.#goOn(point, found, found.claim, principal));
     tookOver?.(wentOn);
+    logger.info({ response_id: id, continued: wentOn }, 'the gateway of a generation is gone');
     if (wentOn) return found;
     this.#unended.set(id, { fence: found.claim, next: found.next });
     await this.#end(id);

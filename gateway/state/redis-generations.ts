@@ -42,8 +42,8 @@ interface Reading {
   readonly reader: LogReader;
   readonly point: ResumePoint;
   readonly principal: Principal;
-  /** The gateway that has it. */
-  gateway: string;
+  /** The gateway that has it; `null` if it ended because none could go on with it. */
+  gateway: string | null;
   readonly name: ReaderName;
   /** Whether its gateway was told that we read it. */
   told: boolean;
@@ -131,7 +131,8 @@ export class RedisGenerations implements Elsewhere {
     // The feed reads a generation once.
     for (const each of this.#readings.values()) if (each.point.id === id) each.reader.lost('taken_over');
     const reader = this.#readerOf(point, found, name, over);
-    const reading = { reader, name, point, principal, gateway, told: false, seenMs: performance.now() };
+    const about = { reader, name, point, principal, gateway: ownerOf(found) };
+    const reading = { ...about, told: false, seenMs: performance.now() };
     this.#readings.set(name.number, reading);
     void this.#acknowledge(reading);
     const sink = sinkOf(reader);
@@ -208,7 +209,7 @@ export class RedisGenerations implements Elsewhere {
 
   #readerOf(
     { id, offset }: ResumePoint,
-    { model, gateway, next }: Look,
+    { model, next }: Look,
     name: ReaderName,
     over: () => void,
   ): LogReader {
@@ -222,8 +223,8 @@ export class RedisGenerations implements Elsewhere {
         if (reading) void this.#acknowledge(reading);
       },
       act: (action) => {
-        const owner = this.#readings.get(name.number)?.gateway ?? gateway;
-        void this.#tell(owner, { type: 'act', id, reader: name, action });
+        const owner = this.#readings.get(name.number)?.gateway;
+        if (owner) void this.#tell(owner, { type: 'act', id, reader: name, action });
       },
       over: () => {
         this.#readings.delete(name.number);
@@ -234,6 +235,7 @@ export class RedisGenerations implements Elsewhere {
 
   async #acknowledge(reading: Reading): Promise<void> {
     const { name, principal, gateway, reader, told, point } = reading;
+    if (gateway === null) return;
     const about = { id: point.id, owner: principal.name, reader: name };
     const message = { ...about, offset: reader.next, first: !told };
     if (await this.#tell(gateway, { type: 'read', ...message })) reading.told ||= reading.gateway === gateway;
@@ -247,8 +249,9 @@ export class RedisGenerations implements Elsewhere {
       reading.seenMs = performance.now();
       if (!found) return reader.lost('not_recovered');
       if (reader.over) return;
-      if (found.gateway !== reading.gateway) reading.told = false;
-      reading.gateway = found.gateway;
+      const gateway = ownerOf(found);
+      if (gateway !== reading.gateway) reading.told = false;
+      reading.gateway = gateway;
       await this.#acknowledge(reading);
     } catch {
       // Its gateway waits no longer for us, either.
@@ -290,6 +293,8 @@ export class RedisGenerations implements Elsewhere {
     else this.#serving.forgetLost(message.owner, message.requestId);
   }
 }
+
+const ownerOf = ({ ended, gateway }: Look): string | null => (ended === 'owner_lost' ? null : gateway);
 
 function messageOf(text: string): Message | null {
   try {

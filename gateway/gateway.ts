@@ -25,6 +25,7 @@ import { traceGenerations } from './tracing/generation-span.js';
 import { openWebhooks } from './webhooks/webhooks.js';
 import { StreamConnection } from './websocket/connection.js';
 import { StreamServer } from './websocket/handshakes.js';
+import { takeOver } from './websocket/take-over.js';
 
 /** Of the largest size, that a client's refused messages may have in a minute: each was read. */
 const REFUSED_MESSAGES = 16;
@@ -154,6 +155,7 @@ export function assembleGateway(
     ? openState(config.state, {
         ...{ logger, now, usage, config },
         observe: (...command) => metrics.redisCommand(...command),
+        tookOver: (wentOn) => metrics.tookOver(wentOn),
       })
     : null;
   if (state) metrics.watchRedis(() => state.up);
@@ -179,7 +181,7 @@ export function assembleGateway(
   );
   const elsewhere = [commons?.elsewhere, state?.generations].filter((each) => each !== undefined);
   const live = new LiveGenerations(config.streams, logger, elsewhere);
-  state?.generations.serve(live);
+  state?.generations.serve(live, takeOver({ models, live, logger }));
   const connections = new Set<Duplex>();
   const streams = new StreamServer({
     access,

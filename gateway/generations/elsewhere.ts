@@ -1,3 +1,4 @@
+import type { Principal } from '../access/principal.js';
 import type { EventHistory } from './event-history.js';
 import type { ReadGeneration, Sink } from './live-generation.js';
 
@@ -22,12 +23,14 @@ export interface Elsewhere {
    */
   resume<Own extends Sink>(
     point: ResumePoint,
-    owner: string,
+    principal: Principal,
     reader: { readonly sinkOf: (generation: ReadGeneration) => Own; readonly over: () => void },
   ): Promise<Resumed<Own> | null>;
   holds(owner: string): Promise<boolean>;
   /** Ends those that their client has lost before it learned their id. */
   forgetLost(owner: string, requestId: string): void;
+  /** Whether one of ours is still ours: no other process has taken us for dead. */
+  owns?(id: string): boolean | Promise<boolean>;
   /**
    * Has other gateways find a generation of ours, where they do not ask us.
    * @returns `null` if they cannot: then it cannot be resumed
@@ -42,11 +45,32 @@ export interface Published {
   readonly owner: string;
   readonly requestId: string | undefined;
   readonly model: string;
+  /** What another gateway needs to go on with it if this one dies; without it none can. */
+  readonly record: string | undefined;
+  /** If others have published it: by which it became ours. */
+  readonly fence?: string | undefined;
   /** Its frames, and how many of them are kept. */
   readonly history: EventHistory;
-  /** Another gateway has taken us for dead, and has ended it for its client. */
+  /** Another gateway has taken us for dead, and has it now. */
   readonly takenOver: () => void;
 }
+
+/** A generation whose gateway is gone, and that is ours from now on. */
+export interface LostGeneration {
+  readonly id: string;
+  /** Of its first gateway, by which its client asks for it. */
+  readonly epoch: string;
+  readonly fence: string;
+  readonly record: string;
+  /** All, from its first on. */
+  readonly frames: readonly string[];
+}
+
+/**
+ * Goes on with a generation in place of its gateway.
+ * @returns false where that is not possible
+ */
+export type TakeOver = (lost: LostGeneration, principal: Principal) => Promise<boolean>;
 
 /** What becomes of it. */
 export interface Publication {

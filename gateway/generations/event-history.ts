@@ -57,11 +57,13 @@ export class EventHistory {
     return 2 * (this.next - this.#cursor) >= events || 2 * this.#unsentBytes >= bytes;
   }
 
-  push(frame: string): void {
+  /** @param sent whether it counts as sent, where others have sent all before it, too */
+  push(frame: string, sent = false): void {
     const bytes = Buffer.byteLength(frame);
     this.#frames.push(frame);
     this.#bytes += bytes;
-    this.#unsentBytes += bytes;
+    if (sent) this.#cursor += 1;
+    else this.#unsentBytes += bytes;
     while (this.#frames.length > this.#limits.events || this.#bytes > this.#limits.bytes) {
       if (!this.#forgetOldest()) break;
     }

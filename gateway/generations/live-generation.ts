@@ -115,10 +115,22 @@ export class LiveGeneration {
 
   /** @param paused whether the sink wants nothing until {@link resume} */
   start(sink: Sink, paused = false): void {
-    const { encoding, prepared } = this.#options;
     this.#sink = sink;
     if (paused) this.pause(sink);
-    this.#emit(encoding.opening());
+    this.#emit(this.#options.encoding.opening());
+    this.#follow();
+  }
+
+  /** Goes on where another process has left it: after the frames of its history. It waits to be resumed. */
+  goOn(): void {
+    this.#offset = this.#options.history?.next ?? 0;
+    this.#options.onHistory(this.historyBytes);
+    this.#retain();
+    this.#follow();
+  }
+
+  #follow(): void {
+    const { encoding, prepared } = this.#options;
     // In the pipeline, so that whatever is thrown on the way is an error of this generation alone.
     const frames = defer(() => prepared.start(this.#gate)).pipe(
       map((event) => encoding.event(event, this.#offset)),

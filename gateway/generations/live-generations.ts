@@ -5,7 +5,7 @@ import type { Config } from '../config/config.js';
 import { ApiError, toApiError } from '../errors/api-error.js';
 import { OWN_FAULTS } from '../errors/codes.js';
 import type { Prepared } from '../models/served-model.js';
-import type { Elsewhere, Publication, Published, Resumed, ResumePoint } from './elsewhere.js';
+import type { Elsewhere, LostGeneration, Publication, Published, Resumed, ResumePoint } from './elsewhere.js';
 import { EventHistory } from './event-history.js';
 import { type Encoding, LiveGeneration, type ReadGeneration, type Sink } from './live-generation.js';
 
@@ -20,6 +20,10 @@ export interface OpenRequest {
   readonly resumable: boolean;
   /** The client's name for it. */
   readonly requestId?: string | undefined;
+  /** As in {@link Published.record}. */
+  readonly record?: string;
+  /** Which this one goes on with: it is no new one. */
+  readonly lost?: LostGeneration;
   readonly prepare: () => Promise<Prepared>;
   /** @param resumable whether it can be, which may be less than was asked for */
   readonly encode: (prepared: Prepared, resumable: boolean) => Encoding;
@@ -70,9 +74,10 @@ export class LiveGenerations {
    * @throws ApiError 429 from the principal, 503 `shutting_down`; what `prepare` throws
    */
   async open(request: OpenRequest): Promise<LiveGeneration> {
-    const { id, principal, resumable, requestId, prepare, encode, over, logger = this.#logger } = request;
-    if (this.#refuses) throw shuttingDown();
-    if (resumable && requestId !== undefined) {
+    const { id, principal, resumable, requestId, record, lost } = request;
+    const { prepare, encode, over, logger = this.#logger } = request;
+    if (this.#refuses && !lost) throw shuttingDown();
+    if (!lost && resumable && requestId !== undefined) {
       this.forgetLost(principal.name, requestId);
       for (const each of this.#elsewhere) each.forgetLost(principal.name, requestId);
     }
@@ -86,14 +91,10 @@ export class LiveGenerations {
       const history = resumable ? new EventHistory({ events, bytes }) : null;
       const owner = principal.name;
       if (history) {
-        const takenOver = (): void => generation.discard();
+        for (const frame of lost?.frames ?? []) history.push(frame, true);
         publication = await this.#publish({
-          id,
-          owner,
-          requestId,
-          model: prepared.model,
-          history,
-          takenOver,
+          ...{ id, owner, requestId, record, history },
+          ...{ model: prepared.model, fence: lost?.fence, takenOver: () => generation.discard() },
         });
       }
       if (this.#drained) throw shuttingDown();
@@ -152,15 +153,19 @@ export class LiveGenerations {
    * @returns `null` if not all from the offset on can be sent; then it is over
    */
   resume<Own extends Sink>(
-    { id, epoch, offset }: ResumePoint,
-    principal: Pick<Principal, 'name'>,
+    point: ResumePoint,
+    principal: Principal,
     sinkOf: (generation: ReadGeneration) => Own,
   ): Resumed<Own> | null | Promise<Resumed<Own> | null> {
-    const generation = this.find({ id, epoch }, principal);
-    if (!generation)
-      return epoch === this.epoch ? null : this.#relay({ id, epoch, offset }, principal, sinkOf);
-    const sink = sinkOf(generation);
-    return generation.attach(sink, offset) ? { generation, sink } : null;
+    const generation = this.find(point, principal);
+    if (!generation) return this.#relay(point, principal, sinkOf);
+    const attach = (): Resumed<Own> | null => {
+      const sink = sinkOf(generation);
+      return generation.attach(sink, point.offset) ? { generation, sink } : null;
+    };
+    const owned = this.#owns(point.id);
+    if (owned === true) return attach();
+    return owned.then((ours) => (ours ? attach() : this.#relay(point, principal, sinkOf)));
   }
 
   /** Whether there is anything that this principal may resume. */
@@ -210,6 +215,15 @@ export class LiveGenerations {
     }
   }
 
+  /** Whether others have not taken it over, as far as is known at once. */
+  #owns(id: string): true | Promise<boolean> {
+    for (const each of this.#elsewhere) {
+      const owned = each.owns?.(id) ?? true;
+      if (owned !== true) return Promise.resolve(owned);
+    }
+    return true;
+  }
+
   /** @returns `null` if it cannot be found where it should be */
   async #publish(generation: Published): Promise<Publication | null> {
     for (const each of this.#elsewhere) if (each.publish) return each.publish(generation);
@@ -218,7 +232,7 @@ export class LiveGenerations {
 
   async #relay<Own extends Sink>(
     point: ResumePoint,
-    { name }: Pick<Principal, 'name'>,
+    principal: Principal,
     sinkOf: (generation: ReadGeneration) => Own,
   ): Promise<Resumed<Own> | null> {
     if (this.#elsewhere.length === 0) return null;
@@ -229,7 +243,7 @@ export class LiveGenerations {
     };
     try {
       for (const each of this.#elsewhere) {
-        const resumed = await each.resume(point, name, { sinkOf, over });
+        const resumed = await each.resume(point, principal, { sinkOf, over });
         if (resumed) return resumed;
       }
     } catch (error) {

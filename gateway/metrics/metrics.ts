@@ -141,6 +141,11 @@ export class Metrics {
     this.#redis.command(seconds, failure);
   }
 
+  /** @param wentOn whether a generation goes on here whose gateway is gone */
+  tookOver(wentOn: boolean): void {
+    this.#redis.tookOver(wentOn);
+  }
+
   logDropped(lines: number): void {
     this.#logLines.inc(lines);
   }

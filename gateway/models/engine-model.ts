@@ -2,7 +2,9 @@ import { randomInt } from 'node:crypto';
 import { type Logger, pino } from 'pino';
 import type { Engine } from '../../src/engine/engine.js';
 import { samplingDefaults } from '../../src/engine/sampler.js';
+import { requestAfter } from '../../src/guard/engine-branch.js';
 import { guardedGeneration } from '../../src/guard/guarded-generation.js';
+import type { TokenEvent } from '../../src/stream/events.js';
 import { generate } from '../../src/stream/generate.js';
 import { METHODS } from '../../src/uncertainty/method-names.js';
 import { ApiError } from '../errors/api-error.js';
@@ -69,7 +71,7 @@ export class EngineModel implements ServedModel {
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { client = '', prompt, response, given, canRetract, maxTokens, maxWork, written } = options;
+    const { client = '', prompt, response, given, begun, canRetract, maxTokens, maxWork, written } = options;
     const engine = this.#engine;
     if (response) checkOwnResponse(response);
     if (given) {
@@ -111,15 +113,18 @@ export class EngineModel implements ServedModel {
     const prepared = { model: this.name, vocabulary, promptTokens: promptIds.length, guard };
     return {
       ...prepared,
+      ...(begun && { goesOn: begun.tokens.length <= asked.maxTokens && begun.tokens.every(hasId) }),
       start: (gate) =>
         inPlace(this.#places, client, () =>
           judging
-            ? guardedGeneration(engine, { ...asked, ...judging, ...(written && { written }) }, gate)
-            : generate(engine, asked, gate),
+            ? guardedGeneration(engine, { ...asked, ...judging, begun, ...(written && { written }) }, gate)
+            : generate(engine, begun ? requestAfter(asked, begun) : asked, gate),
         ),
     };
   }
 }
+
+const hasId = ({ id }: TokenEvent): boolean => id !== null;
 
 /** @throws ApiError 400 */
 async function completionOf(

@@ -2,6 +2,7 @@ import type { Context } from '@opentelemetry/api';
 import type { Observable } from 'rxjs';
 import type { Engine } from '../../src/engine/engine.js';
 import type { Role } from '../../src/engine/protocol.js';
+import type { Begun } from '../../src/guard/begun.js';
 import type { CompleteGuardFields } from '../../src/guard/guard-fields.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
@@ -37,6 +38,8 @@ export interface Prepared {
   readonly scoredAtOnce?: boolean;
   /** Whether its events are `upstream.delta` with whole chunks, and the end: nothing is scored. */
   readonly verbatim?: boolean;
+  /** Whether it goes on with {@link PrepareOptions.begun}, which not all can. */
+  readonly goesOn?: boolean;
   /** Starts it; unsubscribing cancels. Errors with an EngineError, or an ApiError for an upstream's fault. */
   readonly start: (gate: FlowGate) => Observable<GuardEvent>;
 }
@@ -50,6 +53,8 @@ export interface PrepareOptions {
   readonly response?: ResponseRequest;
   /** The answer, which is there already: it is scored, not written. */
   readonly given?: GivenText;
+  /** What another process has told of the answer, which is to go on from there. */
+  readonly begun?: Begun;
   /** Whether the client can be told that tokens are void; else they are held until they cannot be. */
   readonly canRetract: boolean;
   /** Whether chunks may be passed on as they came where nothing is to be scored. */

@@ -1,5 +1,4 @@
 import type { Publication, Published } from '../generations/elsewhere.js';
-import { FIRST_FENCE } from './fence.js';
 import { keys } from './keys.js';
 import type { Redis } from './redis.js';
 
@@ -13,6 +12,8 @@ const FENCED = -2;
 export interface EventLogOptions {
   readonly redis: Redis;
   readonly generation: Published;
+  /** The fencing number by which it is ours. */
+  readonly fence: string;
   /** For so long Redis keeps it without a word from us. */
   readonly keptMs: number;
   /** It is in Redis no more, or not ours to remove. */
@@ -20,13 +21,13 @@ export interface EventLogOptions {
 }
 
 /**
- * The frames of a generation in Redis, in order, each once: as many as its history keeps. What could not be written is
+ * The frames of a generation in Redis, in order, each once, from the first on that its history does not begin with: as many as its history keeps. What could not be written is
  * written later, for as long as the history has it; then it is given up, and other gateways cannot read it any more.
  */
 export class EventLog implements Publication {
   readonly #options: EventLogOptions;
   /** Offset of the next frame to be written. */
-  #written = 0;
+  #written: number;
   #over = false;
   #endWritten = false;
   #given = false;
@@ -35,6 +36,7 @@ export class EventLog implements Publication {
 
   constructor(options: EventLogOptions) {
     this.#options = options;
+    this.#written = options.generation.history.next;
   }
 
   changed(): void {
@@ -74,6 +76,13 @@ export class EventLog implements Publication {
     await this.#flushing;
   }
 
+  /** Finds out whether another gateway has it by now, after others may have taken us for dead. */
+  async verify(): Promise<void> {
+    const { redis, generation, fence } = this.#options;
+    const found = await redis.run((client) => client.hGet(keys.generation(generation.id), 'fence'));
+    if (found !== null && found !== fence) this.#fenced();
+  }
+
   get #complete(): boolean {
     return this.#written === this.#options.generation.history.next && this.#endWritten === this.#over;
   }
@@ -91,24 +100,29 @@ export class EventLog implements Publication {
   }
 
   async #append(): Promise<void> {
-    const { redis, generation, keptMs } = this.#options;
+    const { redis, generation, keptMs, fence } = this.#options;
     const { id, history } = generation;
     const offset = this.#written;
     const frames = history.from(offset, MOST_FRAMES);
     if (!frames) return this.#giveUp();
     const last = this.#over && offset + frames.length === history.next;
-    const batch = { fence: FIRST_FENCE, offset, oldest: history.first, last, keptMs, frames };
+    const end = last ? 'done' : '';
+    const batch = { fence, offset, oldest: history.first, end, keptMs, frames } as const;
     const next = await redis.run((client) => client.append(id, batch));
     if (next === GONE) return this.#giveUp();
-    if (next === FENCED) {
-      // Its client has had its end from others: nobody may hear more of it.
-      this.#given = true;
-      this.#options.dropped();
-      return generation.takenOver();
-    }
+    if (next === FENCED) return this.#fenced();
     // Less than was written where Redis has lost some, as after a failover: again from there.
     this.#written = next;
     if (last && next === offset + frames.length) this.#endWritten = true;
+  }
+
+  /** Its client hears the rest of others: nobody may hear more of it from us. */
+  #fenced(): void {
+    if (this.#given) return;
+    this.#given = true;
+    clearTimeout(this.#retry);
+    this.#options.dropped();
+    this.#options.generation.takenOver();
   }
 
   #giveUp(): void {
@@ -119,8 +133,8 @@ export class EventLog implements Publication {
   }
 
   async #drop(): Promise<void> {
-    const { redis, generation, dropped } = this.#options;
-    await redis.run((client) => client.unlink([keys.generation(generation.id), keys.events(generation.id)]));
+    const { redis, generation, fence, dropped } = this.#options;
+    await redis.run((client) => client.remove(generation.id, fence));
     dropped();
   }
 }

@@ -10,6 +10,8 @@ import { RedisUsage } from './redis-usage.js';
 
 export interface StateOptions extends Pick<RedisOptions, 'observe'> {
   readonly logger: Logger;
+  /** As in {@link RedisGenerationsOptions.tookOver}. */
+  readonly tookOver: (wentOn: boolean) => void;
   readonly config: Pick<Config, 'streams'> & { readonly access: Pick<Config['access'], 'ticket_s'> };
   /** In milliseconds. */
   readonly now: () => number;
@@ -32,14 +34,14 @@ export interface State {
 /** Connects to the Redis of a configuration; it need not be there yet. */
 export function openState(
   { url, failure_mode }: NonNullable<Config['state']>,
-  { logger, observe, config: { streams, access }, now, usage: own }: StateOptions,
+  { logger, observe, tookOver, config: { streams, access }, now, usage: own }: StateOptions,
 ): State {
   const redis = new Redis({ url, logger, observe, found: () => renew() });
   const open = failure_mode === 'open';
   const gateway = randomBytes(9).toString('base64url');
   const usage = new RedisUsage({ redis, gateway, own, open });
   const generations = new RedisGenerations({
-    ...{ redis, logger, resumeMs: 1000 * streams.resume_s },
+    ...{ redis, logger, tookOver, resumeMs: 1000 * streams.resume_s },
     history: { events: streams.history_events, bytes: streams.history_bytes },
   });
   const renew = (): void => {

@@ -1,9 +1,18 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Elsewhere, Publication, Published, Resumed, ResumePoint } from '../generations/elsewhere.js';
+import type { Principal } from '../access/principal.js';
+import type {
+  Elsewhere,
+  Publication,
+  Published,
+  Resumed,
+  ResumePoint,
+  TakeOver,
+} from '../generations/elsewhere.js';
 import type { ReadGeneration, Sink } from '../generations/live-generation.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
 import { EventLog } from './event-log.js';
+import { FIRST_FENCE } from './fence.js';
 import { keys } from './keys.js';
 import { LEASE_MS } from './lease.js';
 import { LogReader } from './log-reader.js';
@@ -12,6 +21,7 @@ import type { Redis } from './redis.js';
 import { RemoteReaders } from './remote-readers.js';
 import type { Look } from './scripts.js';
 import { type Entry, StreamFeed } from './stream-feed.js';
+import { Takeovers } from './takeovers.js';
 
 /** That wait in an inbox; they are read at once. */
 const MOST_MESSAGES = 10_000;
@@ -23,13 +33,17 @@ export interface RedisGenerationsOptions {
   readonly logger: Logger;
   readonly resumeMs: number;
   readonly history: { readonly events: number; readonly bytes: number };
+  /** Told of each generation whose gateway was gone: whether it goes on here. */
+  readonly tookOver?: (wentOn: boolean) => void;
 }
 
 /** One of others that is read here. */
 interface Reading {
   readonly reader: LogReader;
   readonly point: ResumePoint;
-  readonly owner: string;
+  readonly principal: Principal;
+  /** The gateway that has it; `null` if it ended because none could go on with it. */
+  gateway: string | null;
   readonly name: ReaderName;
   /** Whether its gateway was told that we read it. */
   told: boolean;
@@ -40,25 +54,31 @@ interface Reading {
 /**
  * Generations of all gateways that share a Redis. Each writes the frames of its own there ({@link EventLog}), from where
  * the others read them ({@link LogReader}); what else they have to say goes through inboxes. A gateway has a lease: when
- * it has run out, whoever looks for one of its generations ends it, and from then on its gateway can write none of it.
+ * it has run out, whoever looks first for one of its generations has it from then on, and its gateway can write none of
+ * it ({@link Takeovers}).
  */
 export class RedisGenerations implements Elsewhere {
   readonly #options: RedisGenerationsOptions;
   readonly #feed: StreamFeed;
   readonly #logs = new Map<string, EventLog>();
   readonly #readings = new Map<number, Reading>();
+  readonly #takeovers: Takeovers;
+  /** Until when nobody can have taken us for dead, in `performance.now()`. */
+  #leasedUntilMs = Number.NEGATIVE_INFINITY;
   #live: LiveGenerations | null = null;
   #remote: RemoteReaders | null = null;
   #count = 0;
 
   constructor(options: RedisGenerationsOptions) {
     this.#options = options;
+    this.#takeovers = new Takeovers({ ...options, keptMs: this.#keptMs });
     this.#feed = new StreamFeed(options.redis, () => this.#wake());
   }
 
   /** From now on others can reach these. */
-  serve(live: LiveGenerations): void {
+  serve(live: LiveGenerations, takeOver: TakeOver): void {
     this.#live = live;
+    this.#takeovers.serve(live.epoch, takeOver);
     const tell = (gateway: string, message: Message): void => void this.#tell(gateway, message);
     this.#remote = new RemoteReaders({ live, patienceMs: this.#keptMs, tell });
     this.#feed.follow(keys.inbox(live.epoch), '0', (entries) => this.#receive(entries));
@@ -66,11 +86,15 @@ export class RedisGenerations implements Elsewhere {
 
   async publish(generation: Published): Promise<Publication | null> {
     const { redis, logger } = this.#options;
-    const { id, owner, requestId, model } = generation;
+    const { id, owner, requestId, model, record, fence = FIRST_FENCE } = generation;
     const epoch = this.#epoch;
     const [leaseMs, keptMs] = [LEASE_MS, this.#keptMs];
     try {
-      await redis.run((client) => client.publish({ id, owner, epoch, model }, { leaseMs, keptMs }));
+      // One that became ours is there already.
+      if (generation.fence === undefined) {
+        const about = { id, owner, epoch, model, record };
+        await redis.run((client) => client.publish(about, { leaseMs, keptMs }));
+      }
       if (requestId !== undefined) {
         const expiration = { type: 'PX', value: keptMs } as const;
         await redis.run((client) => client.set(keys.request(owner, requestId), epoch, { expiration }));
@@ -80,32 +104,35 @@ export class RedisGenerations implements Elsewhere {
       return null;
     }
     const dropped = (): void => void this.#logs.delete(id);
-    const log = new EventLog({ redis, generation, keptMs, dropped });
+    const log = new EventLog({ redis, generation, fence, keptMs, dropped });
     this.#logs.set(id, log);
     return log;
   }
 
   async resume<Own extends Sink>(
     point: ResumePoint,
-    owner: string,
+    principal: Principal,
     { sinkOf, over }: { readonly sinkOf: (generation: ReadGeneration) => Own; readonly over: () => void },
   ): Promise<Resumed<Own> | null> {
-    const { id, epoch, offset } = point;
-    const found = await this.#look(point, owner);
+    const { id, offset } = point;
+    const { name: owner } = principal;
+    const found = await this.#takeovers.look(point, principal);
     if (!found) return null;
+    const { gateway } = found;
     this.#count += 1;
     const name = { gateway: this.#epoch, number: this.#count };
     // Its gateway may have sent more than is written here, but no more than it keeps.
     const most = found.next + (found.ended === 'done' ? 0 : this.#options.history.events);
     if (offset < found.first || offset > most) {
       // As of one of its own, its gateway then ends it.
-      void this.#tell(epoch, { type: 'read', id, owner, reader: name, offset, first: true });
+      void this.#tell(gateway, { type: 'read', id, owner, reader: name, offset, first: true });
       return null;
     }
     // The feed reads a generation once.
     for (const each of this.#readings.values()) if (each.point.id === id) each.reader.lost('taken_over');
     const reader = this.#readerOf(point, found, name, over);
-    const reading = { reader, name, point, owner, told: false, seenMs: performance.now() };
+    const about = { reader, name, point, principal, gateway: ownerOf(found) };
+    const reading = { ...about, told: false, seenMs: performance.now() };
     this.#readings.set(name.number, reading);
     void this.#acknowledge(reading);
     const sink = sinkOf(reader);
@@ -127,19 +154,19 @@ export class RedisGenerations implements Elsewhere {
     forget().catch(() => {}); // nobody can ask for it: it ends by itself
   }
 
+  /** While Redis is away nobody can have taken it. */
+  async owns(id: string): Promise<boolean> {
+    if (performance.now() < this.#leasedUntilMs) return true;
+    await this.#hold().catch(() => {}); // Redis is away, and says so itself
+    return this.#serving.own(id) !== undefined;
+  }
+
   /** To be called several times within a lease. */
   async renew(): Promise<void> {
-    const { redis } = this.#options;
-    const [lease, inbox] = [keys.lease(this.#epoch), keys.inbox(this.#epoch)];
-    const own = redis.run(async (client) => {
-      await client.pExpire(inbox, this.#keptMs);
-      // A Redis without room refuses to set it, but not to keep it.
-      const held = await client.pExpire(lease, LEASE_MS);
-      if (!held) await client.set(lease, '1', { expiration: { type: 'PX', value: LEASE_MS } });
-    });
+    const own = this.#hold();
     const logs = [...this.#logs.values()].map((log) => log.renew());
     const readings = [...this.#readings.values()].map((reading) => this.#check(reading));
-    await Promise.allSettled([own, ...logs, ...readings]);
+    await Promise.allSettled([own, ...logs, ...readings, this.#takeovers.renew()]);
   }
 
   /** Once what was written is there for others, or cannot be soon. */
@@ -164,18 +191,24 @@ export class RedisGenerations implements Elsewhere {
     return this.#live;
   }
 
-  /**
-   * Ends it if its gateway is gone: not while Redis has just come back, for then no gateway could renew its lease.
-   * @throws ApiError 503 `state_unavailable`
-   */
-  #look({ id, epoch }: ResumePoint, owner: string): Promise<Look | null> {
+  /** Renews the lease. Where it may have run out, others may have some of our generations by now: those are dropped. */
+  async #hold(): Promise<void> {
     const { redis } = this.#options;
-    const how = { mayEnd: redis.upForMs > LEASE_MS, keptMs: this.#keptMs };
-    return redis.run((client) => client.look({ id, owner, epoch }, how));
+    const [lease, inbox] = [keys.lease(this.#epoch), keys.inbox(this.#epoch)];
+    const askedMs = performance.now();
+    await redis.run(async (client) => {
+      await client.pExpire(inbox, this.#keptMs);
+      // A Redis without room refuses to set it, but not to keep it.
+      const held = await client.pExpire(lease, LEASE_MS);
+      if (!held) await client.set(lease, '1', { expiration: { type: 'PX', value: LEASE_MS } });
+    });
+    if (askedMs >= this.#leasedUntilMs)
+      await Promise.all([...this.#logs.values()].map((log) => log.verify()));
+    this.#leasedUntilMs = askedMs + LEASE_MS;
   }
 
   #readerOf(
-    { id, epoch, offset }: ResumePoint,
+    { id, offset }: ResumePoint,
     { model, next }: Look,
     name: ReaderName,
     over: () => void,
@@ -189,7 +222,10 @@ export class RedisGenerations implements Elsewhere {
         const reading = this.#readings.get(name.number);
         if (reading) void this.#acknowledge(reading);
       },
-      act: (action) => void this.#tell(epoch, { type: 'act', id, reader: name, action }),
+      act: (action) => {
+        const owner = this.#readings.get(name.number)?.gateway;
+        if (owner) void this.#tell(owner, { type: 'act', id, reader: name, action });
+      },
       over: () => {
         this.#readings.delete(name.number);
         over();
@@ -198,19 +234,25 @@ export class RedisGenerations implements Elsewhere {
   }
 
   async #acknowledge(reading: Reading): Promise<void> {
-    const { name, owner, reader, told, point } = reading;
-    const message = { id: point.id, owner, reader: name, offset: reader.next, first: !told } as const;
-    if (await this.#tell(point.epoch, { type: 'read', ...message })) reading.told = true;
+    const { name, principal, gateway, reader, told, point } = reading;
+    if (gateway === null) return;
+    const about = { id: point.id, owner: principal.name, reader: name };
+    const message = { ...about, offset: reader.next, first: !told };
+    if (await this.#tell(gateway, { type: 'read', ...message })) reading.told ||= reading.gateway === gateway;
   }
 
   /** Whether one that is read here still can be. */
   async #check(reading: Reading): Promise<void> {
-    const { reader, point, owner } = reading;
+    const { reader, point, principal } = reading;
     try {
-      const found = await this.#look(point, owner);
+      const found = await this.#takeovers.look({ ...point, offset: reader.next }, principal);
       reading.seenMs = performance.now();
-      if (!found) reader.lost('not_recovered');
-      else await this.#acknowledge(reading);
+      if (!found) return reader.lost('not_recovered');
+      if (reader.over) return;
+      const gateway = ownerOf(found);
+      if (gateway !== reading.gateway) reading.told = false;
+      reading.gateway = gateway;
+      await this.#acknowledge(reading);
     } catch {
       // Its gateway waits no longer for us, either.
       if (performance.now() - reading.seenMs > this.#options.resumeMs) reader.lost('not_recovered');
@@ -244,12 +286,15 @@ export class RedisGenerations implements Elsewhere {
   }
 
   #heard(message: Message): void {
-    if (message.type === 'read') this.#remote?.read(message);
+    if (message.type === 'read')
+      void this.#takeovers.settled(message.id).then(() => this.#remote?.read(message));
     else if (message.type === 'act') this.#remote?.act(message);
     else if (message.type === 'lost') this.#readings.get(message.number)?.reader.lost(message.code);
     else this.#serving.forgetLost(message.owner, message.requestId);
   }
 }
+
+const ownerOf = ({ ended, gateway }: Look): string | null => (ended === 'owner_lost' ? null : gateway);
 
 function messageOf(text: string): Message | null {
   try {

@@ -52,8 +52,8 @@ export class RemoteReaders {
     first,
   }: MessageOf<'read'>): MessageOf<'lost'>['code'] | null {
     const { live, patienceMs } = this.#options;
-    const generation = live.find({ id, epoch: live.epoch }, { name: owner });
-    if (!generation) return 'not_recovered';
+    const generation = live.own(id);
+    if (generation?.owner !== owner) return 'not_recovered';
     const known = this.#readers.get(id);
     const same = known !== undefined && isDeepStrictEqual(known.name, name);
     if (!first && !same) return 'taken_over';

@@ -9,8 +9,8 @@ export interface Batch {
   readonly offset: number;
   /** Offset of the oldest frame to be kept. */
   readonly oldest: number;
-  /** Whether no more follow. */
-  readonly last: boolean;
+  /** How it ended, if no more follow; else empty. */
+  readonly end: 'done' | 'owner_lost' | '';
   readonly keptMs: number;
   readonly frames: readonly string[];
 }
@@ -18,8 +18,12 @@ export interface Batch {
 /** What Redis knows of a generation. */
 export interface Look {
   readonly model: string;
-  /** Whether the gateway lives that has it. */
-  readonly alive: boolean;
+  /** The gateway that has it, by its epoch. */
+  readonly gateway: string;
+  /** The new fencing number if it became ours by this look. */
+  readonly claim: string | null;
+  /** What a gateway needs to go on with it; `null` if none can. */
+  readonly record: string | null;
   /** How it ended; empty before. */
   readonly ended: string;
   /** Offset of the oldest frame that is there. */
@@ -28,14 +32,24 @@ export interface Look {
   readonly next: number;
 }
 
+export interface LookOptions {
+  /** Who looks. */
+  readonly gateway: string;
+  /** Whether a generation whose gateway is gone may become that of who looks. */
+  readonly mayClaim: boolean;
+  readonly keptMs: number;
+  readonly leaseMs: number;
+}
+
 /**
  * What must happen at once, as Lua scripts. They use the clock of Redis, and keys of several hash slots: a Redis Cluster
  * would refuse them. They need Redis 6.2, or any Valkey.
  *
- * A generation has a hash with its `owner` (the key's name), `epoch` (its gateway's), `model`, `fence`, `next` (the offset
- * of its next frame) and, at its end, `ended`: `done`, or why it was cut off. Its frames are a stream whose ids are their
- * offsets plus 1; a last entry without a frame says that it ended. Whoever writes must know `fence`, which changes when
- * another gateway has found that the lease of the owner's gateway has run out.
+ * A generation has a hash with its `owner` (the key's name), `epoch` (of the gateway that its client began it at),
+ * `gateway` (the epoch of the one that has it), `model`, `record` (what it takes to go on with it, if it can be), `fence`,
+ * `next` (the offset of its next frame) and, at its end, `ended`: `done`, or why it was cut off. Its frames are a stream
+ * whose ids are their offsets plus 1; a last entry without a frame says that it ended. Whoever writes must know `fence`,
+ * which changes when another gateway has found that the lease of `gateway` has run out.
  */
 export const scripts = {
   /**
@@ -80,16 +94,26 @@ return 1`,
     NUMBER_OF_KEYS: 2,
     SCRIPT: `
 redis.call('SET', KEYS[2], '1', 'PX', ARGV[1])
-redis.call('HSET', KEYS[1], 'owner', ARGV[3], 'epoch', ARGV[4], 'model', ARGV[5], 'fence', '${FIRST_FENCE}', 'next', '0')
+redis.call('HSET', KEYS[1], 'owner', ARGV[3], 'epoch', ARGV[4], 'gateway', ARGV[4], 'model', ARGV[5],
+  'fence', '${FIRST_FENCE}', 'next', '0')
+if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], 'record', ARGV[6]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1`,
     parseCommand(
       parser: CommandParser,
-      { id, owner, epoch, model }: Readonly<Record<'id' | 'owner' | 'epoch' | 'model', string>>,
+      {
+        id,
+        owner,
+        epoch,
+        model,
+        record,
+      }: Readonly<Record<'id' | 'owner' | 'epoch' | 'model', string>> & {
+        readonly record: string | undefined;
+      },
       { leaseMs, keptMs }: Readonly<Record<'leaseMs' | 'keptMs', number>>,
     ) {
       parser.pushKeys([keys.generation(id), keys.lease(epoch)]);
-      parser.push(String(leaseMs), String(keptMs), owner, epoch, model);
+      parser.push(String(leaseMs), String(keptMs), owner, epoch, model, record ?? '');
     },
     transformReply: (_: number): void => {},
   }),
@@ -112,58 +136,81 @@ for i = 6 + next - first, #ARGV do
   next = next + 1
 end
 redis.call('HSET', KEYS[1], 'next', next)
-if ARGV[4] == '1' then
-  redis.call('XADD', KEYS[2], (next + 1) .. '-0', 'e', 'done')
-  redis.call('HSET', KEYS[1], 'ended', 'done')
+if ARGV[4] ~= '' then
+  redis.call('XADD', KEYS[2], (next + 1) .. '-0', 'e', ARGV[4])
+  redis.call('HSET', KEYS[1], 'ended', ARGV[4])
 end
 redis.call('XTRIM', KEYS[2], 'MINID', '~', (ARGV[3] + 1) .. '-0')
 redis.call('PEXPIRE', KEYS[2], ARGV[5])
 return next`,
     parseCommand(parser: CommandParser, id: string, batch: Batch) {
-      const { fence, offset, oldest, last, keptMs, frames } = batch;
+      const { fence, offset, oldest, end, keptMs, frames } = batch;
       parser.pushKeys([keys.generation(id), keys.events(id)]);
-      parser.push(fence, String(offset), String(oldest), last ? '1' : '0', String(keptMs), ...frames);
+      parser.push(fence, String(offset), String(oldest), end, String(keptMs), ...frames);
     },
     transformReply: (reply: number) => reply,
   }),
 
   /**
-   * What there is of a generation of this owner and epoch. If the lease of its gateway has run out, it is ended, unless
-   * it had; then it is also kept for as long as somebody looks.
-   * @returns model, whether its gateway lives, how it ended or an empty text, offsets of its first and next frames
+   * What there is of a generation of this owner and epoch. If the lease of the gateway that has it has run out before it
+   * ended, it becomes that of the gateway that looks, which from then on is the only one that can write it. One that
+   * ended is kept for as long as somebody looks.
    */
   look: defineScript({
     NUMBER_OF_KEYS: 3,
     SCRIPT: `
-local found = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'model', 'next', 'ended')
+local found = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'model', 'next', 'ended', 'gateway')
 if found[1] ~= ARGV[1] or found[2] ~= ARGV[2] then return false end
-local alive, ended, next = redis.call('EXISTS', KEYS[3]), found[5] or '', found[4]
-if alive == 0 then
-  if ended == '' and ARGV[3] == '1' then
-    ended = 'owner_lost'
-    redis.call('HINCRBY', KEYS[1], 'fence', 1)
-    redis.call('HSET', KEYS[1], 'ended', ended)
-    redis.call('XADD', KEYS[2], (next + 1) .. '-0', 'e', ended)
+local gateway, ended, next, claim, record = found[6] or found[2], found[5] or '', found[4], '', ''
+if redis.call('EXISTS', ARGV[3] .. gateway) == 0 then
+  if ended == '' and ARGV[6] == '1' then
+    gateway = ARGV[4]
+    claim = tostring(redis.call('HINCRBY', KEYS[1], 'fence', 1))
+    record = redis.call('HGET', KEYS[1], 'record') or ''
+    redis.call('HSET', KEYS[1], 'gateway', gateway)
+    redis.call('SET', KEYS[3], '1', 'PX', ARGV[7])
   end
-  redis.call('PEXPIRE', KEYS[1], ARGV[4])
-  redis.call('PEXPIRE', KEYS[2], ARGV[4])
+  redis.call('PEXPIRE', KEYS[1], ARGV[5])
+  redis.call('PEXPIRE', KEYS[2], ARGV[5])
 end
 local first = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)[1]
 first = first and string.match(first[1], '^%d+') - 1 or next
-return { found[3], tostring(alive), ended, tostring(first), next }`,
+return { found[3], gateway, ended, tostring(first), next, claim, record }`,
     parseCommand(
       parser: CommandParser,
       { id, owner, epoch }: Readonly<Record<'id' | 'owner' | 'epoch', string>>,
-      { mayEnd, keptMs }: { readonly mayEnd: boolean; readonly keptMs: number },
+      { gateway, mayClaim, keptMs, leaseMs }: LookOptions,
     ) {
-      parser.pushKeys([keys.generation(id), keys.events(id), keys.lease(epoch)]);
-      parser.push(owner, epoch, mayEnd ? '1' : '0', String(keptMs));
+      parser.pushKeys([keys.generation(id), keys.events(id), keys.lease(gateway)]);
+      parser.push(
+        owner,
+        epoch,
+        keys.lease(''),
+        gateway,
+        String(keptMs),
+        mayClaim ? '1' : '0',
+        String(leaseMs),
+      );
     },
     transformReply(reply: string[] | null): Look | null {
       if (!reply) return null;
-      const [model = '', alive, ended = '', first, next] = reply;
-      return { model, alive: alive === '1', ended, first: Number(first), next: Number(next) };
+      const [model = '', gateway = '', ended = '', first, next, claim, record] = reply;
+      const own = { claim: claim || null, record: record || null };
+      return { model, gateway, ended, first: Number(first), next: Number(next), ...own };
     },
+  }),
+
+  /** Removes a generation, unless another gateway has it by now. */
+  remove: defineScript({
+    NUMBER_OF_KEYS: 2,
+    SCRIPT: `
+if redis.call('HGET', KEYS[1], 'fence') ~= ARGV[1] then return 0 end
+return redis.call('UNLINK', KEYS[1], KEYS[2])`,
+    parseCommand(parser: CommandParser, id: string, fence: string) {
+      parser.pushKeys([keys.generation(id), keys.events(id)]);
+      parser.push(fence);
+    },
+    transformReply: (_: number): void => {},
   }),
 
   /** Puts a message into the inbox of a gateway, if it lives. */

@@ -22,7 +22,7 @@ import { conversationInput, promptInput } from './scorer-input.js';
 import { checkServerScoring } from './server-scoring.js';
 import type { Capabilities, UpstreamRequest } from './upstream.js';
 import { invalid } from './upstream-request.js';
-import type { Opened } from './upstream-writer.js';
+import type { Opened, WrittenElsewhere } from './upstream-writer.js';
 
 export interface ScorerOptions {
   readonly logger: Logger;
@@ -51,6 +51,8 @@ export interface Writing {
   /** Other continuations are drawn by seeds that follow from it. */
   readonly seed: number;
   readonly signal: AbortSignal;
+  /** Of a response that goes on. */
+  readonly elsewhere?: WrittenElsewhere | undefined;
   /** Whether a continuation that fails with this error is done without. */
   readonly dispensable: (error: unknown) => boolean;
 }
@@ -189,7 +191,10 @@ export class Scorer {
                     ...writing,
                     ...judging,
                   }),
-            { scoring, guard, risks, seed, dispensable, ...(written && { written }) },
+            {
+              ...{ scoring, guard, risks, seed, dispensable, begun: writing.elsewhere?.begun },
+              ...(written && { written }),
+            },
             gate,
           ).pipe(concatMap((event) => [...agreement.take(), event]));
         }),

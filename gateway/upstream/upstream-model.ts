@@ -1,11 +1,12 @@
 import { randomInt } from 'node:crypto';
 import type { Logger } from 'pino';
 import { defer, finalize, from, identity, map, type Observable, switchMap, tap } from 'rxjs';
+import type { Begun } from '../../src/guard/begun.js';
 import type { Branch, BranchJudge } from '../../src/guard/branch.js';
 import { retracts } from '../../src/guard/guard.js';
 import { checkGuard, guardOf } from '../../src/guard/guard-fields.js';
 import { guardedBranch } from '../../src/guard/guarded-branch.js';
-import type { GuardEvent } from '../../src/stream/events.js';
+import type { GuardEvent, TokenEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { judgeAnswer } from '../../src/stream/judge-answer.js';
 import { METHODS } from '../../src/uncertainty/method-names.js';
@@ -40,6 +41,7 @@ import { UpstreamHealth } from './upstream-health.js';
 import {
   begunOf,
   invalid,
+  isText,
   requestOf,
   tells,
   topLogprobsOf,
@@ -142,7 +144,7 @@ export class UpstreamModel implements ServedModel {
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { client = '', canRetract, maxTokens, written, prompt, response } = options;
+    const { client = '', canRetract, maxTokens, written, prompt, response, begun: told } = options;
     if (this.#strict) checkOwn(request, options);
     if (options.given) {
       if (this.#scorer) return this.#scorer.given(options.given, this.name, this.#places, request, options);
@@ -164,7 +166,7 @@ export class UpstreamModel implements ServedModel {
       return this.#scored(
         { ...whole, ...length, topLogprobs },
         { ...scored, guard },
-        { seed: request.seed, client },
+        { seed: request.seed, client, told },
       );
     }
     const available = echoes ? [] : methodsOf(capabilities);
@@ -195,31 +197,38 @@ export class UpstreamModel implements ServedModel {
     const resumes = settings.enabled && retracts(settings.action) && !response;
     const begun = begunOf(prompt, capabilities);
     if (resumes) this.#checkContinues(settings, begun);
+    const goesOn = told && { goesOn: isAnswerText(told) && isText(asked) && this.#canContinue(begun) };
     const suits = (server: UpstreamServer): boolean => {
       const computed = server.capabilities ? methodsOf(server.capabilities) : [];
       return (
         tells(server, topLogprobs) &&
         methods.every((method) => computed.includes(method)) &&
-        (!resumes || server.canContinue(begun))
+        (!(resumes || told) || server.canContinue(begun))
       );
     };
+    const seed = request.seed ?? randomInt(2 ** 31);
+    const elsewhere = told && { begun: told, seed };
     // A prompt that is told again is no part of the length.
     const { maxTokens: _, ...unlimited } = asked;
     const expected = echoes ? unlimited : asked;
     const generate = (start: (open: Open, dispensable: Dispensable) => Observable<GuardEvent>) =>
       this.#generate({ asked, suits, topLogprobs, client }, ({ ask, signal, dispensable }) =>
-        start((judge) => logprobBranch({ ask, request: expected, signal }, methods, judge), dispensable),
+        start(
+          (judge) => logprobBranch({ ask, request: expected, signal, elsewhere }, methods, judge),
+          dispensable,
+        ),
       );
     const risks = this.#estimates.of(client, '').ofOneAnswer();
     if (!settings.enabled) {
       return {
         ...prepared,
+        ...goesOn,
         guard: settings,
         start: (gate) =>
           generate((open) =>
             request.guard.enabled === false
               ? plain(open, gate)
-              : plain(open, gate).pipe(judgeAnswer({ ...settings, risks })),
+              : plain(open, gate).pipe(judgeAnswer({ ...settings, risks }, told?.events)),
           ),
       };
     }
@@ -227,10 +236,10 @@ export class UpstreamModel implements ServedModel {
     const scoring = scoringOf(settings);
     checkScoring(scoring);
     checkGuard(guard, scoring);
-    const seed = request.seed ?? randomInt(2 ** 31);
-    const judging = { scoring, guard, risks, seed, ...(written && { written }) };
+    const judging = { scoring, guard, risks, seed, begun: told, ...(written && { written }) };
     return {
       ...prepared,
+      ...goesOn,
       scoredAtOnce: true,
       guard: withoutRollbacks(
         { ...settings, delivery: guard.delivery, lag: guard.lag, calibrated: false },
@@ -244,7 +253,7 @@ export class UpstreamModel implements ServedModel {
   #scored(
     asked: UpstreamRequest,
     scored: ScoredResponse,
-    { seed: given, client }: { readonly seed: GenerationFields['seed']; readonly client: string },
+    { seed: given, client, told }: ScoredAsking,
   ): Prepared {
     const { guard, promptIds, prompt, vocabulary, start } = scored;
     const begun = {
@@ -256,16 +265,18 @@ export class UpstreamModel implements ServedModel {
     const suits = (server: UpstreamServer): boolean =>
       tells(server, asked.topLogprobs) &&
       (vocabulary === null || promptIds !== null || server.capabilities?.tokenIds === 'return_token_ids') &&
-      (!resumes || server.canContinue(begun));
+      (!(resumes || told) || server.canContinue(begun));
     const seed = given ?? randomInt(2 ** 31);
+    const known = vocabulary === null || told?.tokens.every(hasId) === true;
     return {
       model: this.name,
+      ...(told && { goesOn: known && isAnswerText(told) && isText(asked) && this.#canContinue(begun) }),
       vocabulary,
       promptTokens: promptIds?.length ?? null,
       guard: withoutRollbacks(guard, asked),
       start: (gate) =>
         this.#generate({ asked, suits, topLogprobs: asked.topLogprobs, client }, (writing) =>
-          start({ ...writing, request: asked, seed }, gate),
+          start({ ...writing, request: asked, seed, elsewhere: told && { begun: told, seed } }, gate),
         ),
     };
   }
@@ -277,9 +288,13 @@ export class UpstreamModel implements ServedModel {
 
   /** @throws ApiError 400 where no server can go on with a text of which this is known */
   #checkContinues({ action }: GuardInForce, begun: NonNullable<UpstreamRequest['begun']>): void {
-    if (this.#failover.servers.some((server) => server.canContinue(begun))) return;
+    if (this.#canContinue(begun)) return;
     const problem = `${action} requires an upstream that can continue a text; this model has none`;
     throw invalid('guard.action', problem);
+  }
+
+  #canContinue(begun: NonNullable<UpstreamRequest['begun']>): boolean {
+    return this.#failover.servers.some((server) => server.canContinue(begun));
   }
 
   async close(): Promise<void> {
@@ -328,6 +343,19 @@ export class UpstreamModel implements ServedModel {
 type Dispensable = Writing['dispensable'];
 
 type Open = (judge: BranchJudge) => Promise<Branch>;
+
+interface ScoredAsking {
+  readonly seed: GenerationFields['seed'];
+  readonly client: string;
+  /** What of the response another process has told. */
+  readonly told: Begun | undefined;
+}
+
+/** Whether nothing but text was written: what else there was, a continuation would not have read. */
+const isAnswerText = ({ events }: Begun): boolean =>
+  !events.some((event) => (event.type === 'upstream.delta' ? event.unscored.length > 0 : 'part' in event));
+
+const hasId = ({ id }: TokenEvent): boolean => id !== null;
 
 /** What is asked, and which of the servers can do it. */
 interface Asking {

@@ -1,7 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { Observable } from 'rxjs';
+import type { Begun } from '../../src/guard/begun.js';
 import type { BranchWriter } from '../../src/guard/branch.js';
 import type { Continuation } from '../../src/guard/continuation.js';
+import { hash32 } from '../../src/numerics/noise.js';
 import type { Part } from '../../src/steps/part.js';
 import type { DoneEvent, TokenEvent, WrittenEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
@@ -37,6 +39,13 @@ export interface UpstreamWriterOptions {
   readonly room: number;
   /** Aborted when nobody wants the response any more. */
   readonly signal: AbortSignal;
+}
+
+/** What another process has told of a response. */
+export interface WrittenElsewhere {
+  readonly begun: Begun;
+  /** Of the response: what follows is drawn by one that follows from it. */
+  readonly seed: number;
 }
 
 /** What comes before the tokens that a writer draws. */
@@ -176,6 +185,22 @@ export class UpstreamWriter implements BranchWriter {
     });
     const answer = stoppedAcross(await server.open(continued, signal), text, request.stop);
     return new UpstreamWriter({ server, answer }, this.#options, { keep, inserted, left: room - taken });
+  }
+
+  /**
+   * Has the server go on after what another process has told, as it does after what is kept in a rollback; what it wrote
+   * itself is dropped. Nothing is left to be written of a response that has all its tokens.
+   * @throws UpstreamError; RangeError for a response that cannot be continued
+   */
+  async after({ begun, seed }: WrittenElsewhere): Promise<UpstreamWriter> {
+    const { tokens, interventions } = begun;
+    const keep = tokens.length;
+    if (keep >= this.#options.room)
+      return new UpstreamWriter(this.#opened, this.#options, { keep, inserted: [], left: 0 });
+    const place = { ...begun.place, keep, seed: hash32(seed, interventions, 0, keep) };
+    const writer = await this.fork(tokens, place);
+    this.close();
+    return writer;
   }
 
   close(): void {

@@ -27,6 +27,7 @@ import { parseJsonText } from '../requests/json-text.js';
 import { CLOSE_CODES, type CloseCode, isFinal, isMeant } from './close-codes.js';
 import { StreamEncoding } from './encoding.js';
 import { SocketWatch } from './socket-watch.js';
+import { recordOf } from './take-over.js';
 
 export interface StreamOptions {
   readonly models: GovernedModels;
@@ -168,6 +169,7 @@ export class StreamConnection {
         principal,
         resumable,
         requestId,
+        ...(resumable && { record: recordOf(request) }),
         logger,
         over: ({ model }, complete) => logger.info({ response_id: id, model, complete }, 'generation'),
         prepare: () =>

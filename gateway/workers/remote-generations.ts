@@ -1,3 +1,4 @@
+import type { Principal } from '../access/principal.js';
 import type { Elsewhere, Resumed, ResumePoint } from '../generations/elsewhere.js';
 import type { LiveGeneration, ReadGeneration, Sink } from '../generations/live-generation.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
@@ -19,7 +20,7 @@ export class RemoteGenerations implements Elsewhere {
 
   async resume<Own extends Sink>(
     point: ResumePoint,
-    owner: string,
+    { name: owner }: Pick<Principal, 'name'>,
     { sinkOf, over }: { readonly sinkOf: (generation: ReadGeneration) => Own; readonly over: () => void },
   ): Promise<Resumed<Own> | null> {
     this.#count += 1;

@@ -1,4 +1,4 @@
-import { defer, finalize, from, type Observable, tap } from 'rxjs';
+import { defer, finalize, from, identity, type Observable, tap } from 'rxjs';
 import type { RiskModel } from '../risk/risk.js';
 import { detectSpikes } from '../stream/detect-spikes.js';
 import type { GenerationEvent, GuardEvent } from '../stream/events.js';
@@ -10,11 +10,13 @@ import { rateRisk } from '../stream/rate-risk.js';
 import { segmentSteps } from '../stream/segment-steps.js';
 import { fused } from '../stream/stage.js';
 import type { Scoring } from '../uncertainty/settings.js';
+import type { Begun } from './begun.js';
 import type { Branch, BranchJudge } from './branch.js';
 import { type Guard, policyOf } from './guard.js';
 import { checkGuard } from './guard-fields.js';
 import { type InterveneOptions, intervene } from './intervene.js';
 import type { Policy } from './policy.js';
+import { untold } from './untold.js';
 
 /** What a guard needs of a branch that is opened for it. */
 export interface Judging extends BranchJudge {
@@ -36,6 +38,8 @@ export interface GuardedBranchOptions {
   /** Told of each event before steps are held back: also of those that then are not passed on. */
   readonly written?: (event: GuardEvent) => void;
   readonly dispensable?: NonNullable<InterveneOptions['dispensable']>;
+  /** What of the response another process has told: the branch that is opened goes on from there ({@link branchFrom}). */
+  readonly begun?: Begun | undefined;
 }
 
 /**
@@ -46,7 +50,7 @@ export interface GuardedBranchOptions {
  */
 export function guardedBranch(
   open: (judging: Judging) => Promise<Branch>,
-  { scoring, guard, risks, policy = policyOf(guard), written, ...correcting }: GuardedBranchOptions,
+  { scoring, guard, risks, policy = policyOf(guard), written, begun, ...correcting }: GuardedBranchOptions,
   gate: FlowGate = new FlowGate(),
 ): Observable<GuardEvent> {
   const { action, candidates, delivery, lag, lagTokens, method, per, rate, statistic } = guard;
@@ -65,8 +69,9 @@ export function guardedBranch(
         ),
     });
     const guarded = from(root).pipe(
-      intervene({ ...correcting, policy, gate }),
-      judgeAnswer({ method, statistic, rate, risks }),
+      intervene({ ...correcting, policy, gate, begun }),
+      begun ? untold(begun) : identity,
+      judgeAnswer({ method, statistic, rate, risks }, begun?.events),
       // Also where nobody waits any longer when it opens.
       finalize(() => {
         root.then(
@@ -76,6 +81,8 @@ export function guardedBranch(
       }),
     );
     const told = written ? guarded.pipe(tap(written)) : guarded;
-    return delivery === 'held' ? told.pipe(holdBack({ now: () => performance.now() })) : told;
+    return delivery === 'held'
+      ? told.pipe(holdBack({ now: () => performance.now(), from: begun?.told }))
+      : told;
   });
 }

@@ -5,6 +5,7 @@ import type { RiskModel } from '../risk/risk.js';
 import type { GuardEvent } from '../stream/events.js';
 import { FlowGate } from '../stream/flow-gate.js';
 import type { Scoring } from '../uncertainty/settings.js';
+import type { Begun } from './begun.js';
 import { engineBranch } from './engine-branch.js';
 import type { Guard } from './guard.js';
 import { guardedBranch } from './guarded-branch.js';
@@ -19,6 +20,8 @@ export interface GuardedRequest extends GenerateRequest {
   readonly policy?: Policy;
   /** Told of each event before steps are held back. */
   readonly written?: (event: GuardEvent) => void;
+  /** What another process has told of the response, which goes on from there. */
+  readonly begun?: Begun | undefined;
 }
 
 /**
@@ -33,13 +36,13 @@ export interface GuardedRequest extends GenerateRequest {
  */
 export function guardedGeneration(
   engine: Engine,
-  { scoring, guard, risks, policy, written, ...request }: GuardedRequest,
+  { scoring, guard, risks, policy, written, begun, ...request }: GuardedRequest,
   gate: FlowGate = new FlowGate(),
 ): Observable<GuardEvent> {
   const { seed } = request.sampling;
   return guardedBranch(
-    (judging) => engineBranch(engine, request, { scoring, ...judging }),
-    { scoring, guard, risks, seed, ...(policy && { policy }), ...(written && { written }) },
+    (judging) => engineBranch(engine, request, { scoring, begun, ...judging }),
+    { scoring, guard, risks, seed, begun, ...(policy && { policy }), ...(written && { written }) },
     gate,
   );
 }

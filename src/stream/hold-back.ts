@@ -5,6 +5,8 @@ import { staged } from './stage.js';
 export interface HoldOptions {
   /** Milliseconds since any fixed moment. */
   readonly now: () => number;
+  /** Index of the first token. Default 0. */
+  readonly from?: number | undefined;
 }
 
 /**
@@ -36,9 +38,9 @@ class Held {
   readonly #now: () => number;
   #events: GuardEvent[] = [];
   /** Tokens released; the next to be released has this index. */
-  #released = 0;
+  #released: number;
   /** Index that the next token to come must have. */
-  #next = 0;
+  #next: number;
   /** Tokens that came, also those that were retracted since. */
   #received = 0;
   /** When each held token came: at which time, and as which of those received. */
@@ -46,8 +48,9 @@ class Held {
   /** The guard stops here: no step is released any more. */
   #stopped = false;
 
-  constructor({ now }: HoldOptions) {
+  constructor({ now, from = 0 }: HoldOptions) {
     this.#now = now;
+    this.#released = this.#next = from;
   }
 
   /** @returns what may be shown now */

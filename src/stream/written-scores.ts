@@ -16,7 +16,8 @@ export function writesScores({ methods, schedule }: Pick<Scoring, 'methods' | 's
 }
 
 /**
- * Scores each token by what came with it, in the same moment and without a pass.
+ * Scores each token by what came with it, in the same moment and without a pass. Without statistics, all methods but
+ * `nll` are missing.
  *
  * Errors with an EngineError for a number that is not finite.
  * @param methods of {@link PROBABILITY_METHODS}
@@ -30,14 +31,18 @@ export function writtenScores(methods: readonly Method[]): OperatorFunction<Writ
       emit(event);
       if (event.type !== 'token.delta') return;
       const { index } = event;
-      const scores = scoresOf(event, methods);
-      emit({ type: 'score.delta', index, pass: 'stream', scores, skipped: [], rival: null });
+      const told = event.statistics ? methods : methods.filter((method) => method === 'nll');
+      const missing = methods.filter((method) => !told.includes(method));
+      const scores = scoresOf(event, told);
+      const why = missing.length > 0 && { missing };
+      emit({ type: 'score.delta', index, pass: 'stream', scores, skipped: [], ...why, rival: null });
     },
   }));
 }
 
 function scoresOf({ index, logprob, statistics }: TokenEvent, methods: readonly Method[]): Scores {
-  const { entropy, margin } = statistics ?? { entropy: Number.NaN, margin: Number.NaN };
+  // Where they are not told no method needs them.
+  const { entropy, margin } = statistics ?? { entropy: 0, margin: 0 };
   const token = {
     ...{ logprob: logprob ?? Number.NaN, entropy, margin },
     ...{ top: [], adversary: null, noise: [], tokur: [] },

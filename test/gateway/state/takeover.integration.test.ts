@@ -1,0 +1,263 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import { Engine } from '#src/index.js';
+import { useFolder } from '../../support/cli.js';
+import { expectClose } from '../../support/close.js';
+import { EngineUpstream } from '../../support/engine-upstream.js';
+import { type SocketEvent, TestSocket } from '../../support/gateway.js';
+import { REASONER } from '../../support/golden.js';
+import { calibratedReasoner } from '../../support/guarded-model.js';
+import { freeze } from '../../support/process.js';
+import { hasRedis, useRedis } from '../../support/redis.js';
+import { Serving } from '../../support/serving.js';
+
+const ofType = (type: string) => (event: SocketEvent) => event.type === type;
+const ends = ({ type, error }: SocketEvent) => type === 'generation.done' || error !== undefined;
+const place = z.object({ response_id: z.string(), epoch: z.string() });
+const created = place.extend({ guard: z.looseObject({}) });
+
+const RESUME_S = 8;
+const guard = { action: 'rollback', candidates: 2, choose: 'uncertainty', max_rollbacks: 2, rate: 0.3 };
+
+/** A long answer to the embedded model, of which some steps are rolled back. */
+const ask = (model: string, seed: number, changes: object = {}) => ({
+  type: 'generation.create',
+  ...{ model, seed, guard, temperature: 1.5, max_tokens: 160, resumable: true },
+  messages: [{ role: 'user', content: 'What is 12 + 30 - 5?' }],
+  ...changes,
+});
+
+/** What a client has in the end, that applies retractions. */
+function answerOf(events: readonly SocketEvent[]) {
+  const tokens: SocketEvent[] = [];
+  const scores: SocketEvent[] = [];
+  for (const event of events) {
+    if (event.type === 'token.delta') {
+      expect(event.index).toBe(tokens.length);
+      tokens.push(event);
+    } else if (event.type === 'score.delta') {
+      scores[Number(event.index)] = event;
+    } else if (event.type === 'token.retracted') {
+      expect(Number(event.from) + Number(event.tokens)).toBe(tokens.length);
+      tokens.length = Number(event.from);
+      scores.length = Math.min(scores.length, tokens.length);
+    }
+  }
+  const done = events.find(ofType('generation.done'));
+  return {
+    tokens: tokens.map(({ index, id, text, logprob, inserted }) => ({ index, id, text, logprob, inserted })),
+    scores: scores.map((event) => event.scores),
+    steps: events.filter(ofType('step.done')).map(bare),
+    rollbacks: events.filter(ofType('rollback.done')).map(bare),
+    done: done && { reason: done.finish_reason, verdict: done.verdict },
+  };
+}
+
+const bare = ({ offset: _, response_id: __, ...fields }: SocketEvent) => fields;
+
+describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without Redis)', () => {
+  const redis = useRedis();
+  const folder = useFolder();
+  const running: { engine?: Engine; upstream?: EngineUpstream; gateways: Serving[] } = { gateways: [] };
+
+  beforeAll(async () => {
+    running.engine = await Engine.open(REASONER);
+    running.upstream = await EngineUpstream.start(running.engine, {
+      ...{ tokenIds: true, logprobs: true, continues: true, completions: true },
+    });
+    const checkpoint = await calibratedReasoner(folder.path('reasoner'), 0.0015);
+    const upstreams = [{ url: running.upstream.url }];
+    const models = { own: { checkpoint }, scored: { upstreams, scorer: checkpoint }, told: { upstreams } };
+    const state = { url: redis.server.url };
+    folder.write('flinch.json', JSON.stringify({ models, state, streams: { resume_s: RESUME_S } }));
+    running.gateways = [await serve(), await serve(), await serve()];
+  }, 240_000);
+  afterAll(async () => {
+    for (const each of running.gateways) each.kill();
+    await running.upstream?.close();
+    await running.engine?.close();
+  });
+
+  async function serve(): Promise<Serving> {
+    const serving = await Serving.start(['--config', folder.path('flinch.json')]);
+    const ready = async () => expect((await fetch(`${serving.url}/readyz`)).status).toBe(200);
+    await vi.waitFor(ready, 60_000);
+    return serving;
+  }
+
+  const own = (events: readonly SocketEvent[]) => events.filter(({ offset }) => offset !== undefined);
+  const at = (i: number): Serving => running.gateways[i]!;
+  const redisSays = (...command: readonly string[]): string => redis.server.command(...command);
+
+  /** Another in the place of one that was killed. */
+  async function replace(i: number): Promise<void> {
+    running.gateways[i] = await serve();
+  }
+
+  async function begin(serving: Serving, message: object, events: number) {
+    const socket = await TestSocket.open(serving.url);
+    socket.send(message);
+    const first = await socket.event(({ type }) => type === 'generation.created' || type === 'error');
+    const { response_id, epoch } = created.parse(first);
+    await socket.event(({ offset }) => offset === events);
+    return { socket, place: { response_id, epoch } };
+  }
+
+  /** What a client has that has lost the last events. It may have more than its gateway has written to Redis. */
+  const heardOf = (socket: TestSocket): readonly SocketEvent[] => own(socket.events).slice(0, 15);
+
+  async function resume(serving: Serving, at: object, offset: number): Promise<TestSocket> {
+    const socket = await TestSocket.open(serving.url);
+    socket.send({ type: 'generation.resume', ...at, offset });
+    expect(await socket.event(ofType('generation.resumed'))).toMatchObject({ recovered: true });
+    return socket;
+  }
+
+  /** Each once and in order. */
+  function expectWhole(events: readonly SocketEvent[]): void {
+    expect(events.map(({ offset }) => offset)).toEqual(events.map((_, i) => i));
+    expect(events.at(-1)?.error).toBeUndefined();
+    expect(events.at(-1)).toMatchObject({ type: 'generation.done' });
+  }
+
+  async function undisturbed(message: object): Promise<readonly SocketEvent[]> {
+    const { socket } = await begin(at(1), message, 1);
+    await socket.event(ends);
+    socket.close();
+    return own(socket.events);
+  }
+
+  const takeovers = async (serving: Serving, outcome: string): Promise<number> => {
+    const { text } = await serving.get('/metrics');
+    return Number(text.split(`flinch_takeovers_total{outcome="${outcome}"} `)[1]?.split('\n')[0]);
+  };
+
+  it.each(['immediate', 'held'])(
+    'goes on elsewhere as it would have: the own model, %s',
+    {
+      timeout: 240_000,
+    },
+    async (delivery) => {
+      const message = ask('own', 5, { guard: { ...guard, delivery } });
+      const { socket, place } = await begin(at(0), message, 30);
+      at(0).kill();
+      await expect.poll(() => socket.closeCode).not.toBe(null);
+      const before = heardOf(socket);
+      const next = await resume(at(1), place, before.length);
+      await next.event(ends);
+      const events = [...before, ...own(next.events)];
+      expectWhole(events);
+      const expected = answerOf(await undisturbed(message));
+      const { steps, ...answer } = answerOf(events);
+      const { steps: same, ...others } = expected;
+      expectClose(answer, others);
+      expectClose(
+        steps.map((step) => ({ ...step, held: 0 })),
+        same.map((step) => ({ ...step, held: 0 })),
+      );
+      expect(await takeovers(at(1), 'continued')).toBeGreaterThan(0);
+      next.close();
+      await replace(0);
+    },
+  );
+
+  it.each(['scored', 'told'])('goes on elsewhere: an upstream, %s', { timeout: 240_000 }, async (model) => {
+    const { socket, place } = await begin(at(0), ask(model, 5), 30);
+    at(0).kill();
+    await expect.poll(() => socket.closeCode).not.toBe(null);
+    const before = heardOf(socket);
+    const next = await resume(at(1), place, before.length);
+    await next.event(ends);
+    const events = [...before, ...own(next.events)];
+    expectWhole(events);
+    const { tokens, scores, done } = answerOf(events);
+    expect(tokens.length).toBeGreaterThan(before.filter(ofType('token.delta')).length / 2);
+    expect(scores).toHaveLength(tokens.length);
+    expect(done?.verdict).toMatchObject({ unscored_tokens: 0 });
+    next.close();
+    await replace(0);
+  });
+
+  it('goes on at one of two gateways that both see its gateway gone', { timeout: 240_000 }, async () => {
+    const counted = async () => (await takeovers(at(1), 'continued')) + (await takeovers(at(2), 'continued'));
+    const already = await counted();
+    const { socket, place } = await begin(at(0), ask('own', 6), 30);
+    at(0).kill();
+    await expect.poll(() => socket.closeCode).not.toBe(null);
+    const before = heardOf(socket);
+    const both = await Promise.all([1, 2].map((i) => resume(at(i), place, before.length)));
+    await Promise.all(both.map((each) => each.event(ends)));
+    // The one that came later took it from the other.
+    const [taken, whole] = both.toSorted((a, b) => own(a.events).length - own(b.events).length);
+    expect(taken!.events.at(-1)).toMatchObject({ type: 'error', error: { code: 'taken_over' } });
+    expectWhole([...before, ...own(whole!.events)]);
+    expect(await counted()).toBe(already + 1);
+    expect(redisSays('HGET', `flinch:generation:${place.response_id}`, 'fence')).toBe('2');
+    for (const each of both) each.close();
+    await replace(0);
+  });
+
+  it('goes on at a third when the second dies, too', { timeout: 240_000 }, async () => {
+    const message = ask('own', 8, { max_tokens: 300 });
+    const { socket, place } = await begin(at(0), message, 20);
+    at(0).kill();
+    await expect.poll(() => socket.closeCode).not.toBe(null);
+    const first = heardOf(socket);
+    const second = await resume(at(2), place, first.length);
+    await second.event(({ offset }) => offset === first.length + 40);
+    at(2).kill();
+    await expect.poll(() => second.closeCode).not.toBe(null);
+    const heard = [...first, ...own(second.events)].slice(0, first.length + 30);
+    const third = await resume(at(1), place, heard.length);
+    await third.event(ends);
+    const events = [...heard, ...own(third.events)];
+    expectWhole(events);
+    expectClose(answerOf(events), answerOf(await undisturbed(message)));
+    third.close();
+    await Promise.all([replace(0), replace(2)]);
+  });
+
+  it('is written no more by a gateway that was only stopped', { timeout: 240_000 }, async () => {
+    const { socket, place } = await begin(at(0), ask('own', 9, { max_tokens: 300 }), 20);
+    freeze(at(0).pid);
+    const before = heardOf(socket).length;
+    const next = await resume(at(1), place, before);
+    await next.event(({ offset }) => offset === before + 20);
+    freeze(at(0).pid, 'SIGCONT');
+    // It gives the generation to who asks it for it, as it was written elsewhere.
+    const back = await resume(at(0), place, before);
+    await back.event(ends);
+    expect(await next.event(ends)).toBeDefined();
+    const written = own(back.events);
+    expect(written.map(({ offset }) => offset)).toEqual(written.map((_, i) => before + i));
+    expect(written.at(-1)).toMatchObject({ type: 'generation.done' });
+    const elsewhere = own(next.events);
+    expect(written.slice(0, elsewhere.length)).toEqual(elsewhere);
+    expect(socket.events.at(-1)).toMatchObject({ type: 'error', error: { code: 'taken_over' } });
+    for (const each of [socket, next, back]) each.close();
+  });
+
+  it('ends for a client that has more of it than was written', { timeout: 240_000 }, async () => {
+    const { socket, place } = await begin(at(0), ask('own', 5), 30);
+    at(0).kill();
+    await expect.poll(() => socket.closeCode).not.toBe(null);
+    const next = await resume(at(1), place, 2000);
+    expect(await next.event(ends)).toMatchObject({ error: { code: 'owner_lost' } });
+    next.close();
+    await replace(0);
+  });
+
+  it('ends where nothing can go on, and is forgotten in time', { timeout: 240_000 }, async () => {
+    const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }];
+    const asked = ask('told', 5, { tools, guard: {} });
+    const { socket, place } = await begin(at(0), asked, 20);
+    at(0).kill();
+    await expect.poll(() => socket.closeCode).not.toBe(null);
+    const next = await resume(at(1), place, heardOf(socket).length);
+    expect(await next.event(ends)).toMatchObject({ error: { code: 'owner_lost' } });
+    expect(await takeovers(at(1), 'ended')).toBeGreaterThan(0);
+    next.close();
+    const left = () => redisSays('--scan', '--pattern', 'flinch:generation:*');
+    await expect.poll(left, { timeout: 60_000, interval: 500 }).toBe('');
+  });
+});

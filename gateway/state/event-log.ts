@@ -21,8 +21,9 @@ export interface EventLogOptions {
 }
 
 /**
- * The frames of a generation in Redis, in order, each once, from the first on that its history does not begin with: as many as its history keeps. What could not be written is
- * written later, for as long as the history has it; then it is given up, and other gateways cannot read it any more.
+ * Writes the frames of a generation to Redis, in order, each once, as many as its history keeps. Those that the history
+ * has at the beginning are there already. What could not be written is written later, for as long as the history has it;
+ * then it is given up, and other gateways cannot read it any more.
  */
 export class EventLog implements Publication {
   readonly #options: EventLogOptions;

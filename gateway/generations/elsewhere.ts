@@ -45,7 +45,7 @@ export interface Published {
   readonly owner: string;
   readonly requestId: string | undefined;
   readonly model: string;
-  /** What another gateway needs to go on with it if this one dies; without it none can. */
+  /** What another gateway needs to go on with it in place of this one; without it none can. */
   readonly record: string | undefined;
   /** If others have published it: by which it became ours. */
   readonly fence?: string | undefined;
@@ -80,4 +80,9 @@ export interface Publication {
   ended(): void;
   /** It cannot be resumed any more. */
   forgotten(): void;
+  /**
+   * It writes no more here: another gateway is to go on with it.
+   * @returns false if none can
+   */
+  handOver?(): boolean;
 }

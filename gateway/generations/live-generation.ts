@@ -59,6 +59,8 @@ export interface LiveOptions {
   readonly onForgotten: () => void;
   /** What its history takes has changed, by so many bytes. */
   readonly onHistory: (bytes: number) => void;
+  /** As in `Publication`. */
+  readonly onHandOver: () => boolean;
 }
 
 /**
@@ -233,6 +235,16 @@ export class LiveGeneration {
       this.#emit(this.#options.encoding.failed(toApiError(error), this.#offset));
       this.#end(error);
     }
+  }
+
+  /**
+   * Writes no more, without a word: another gateway is to go on with it, once our connections are closed.
+   * @returns false if none can
+   */
+  handOver(): boolean {
+    if (this.#over || !this.#options.onHandOver()) return false;
+    this.#stop();
+    return true;
   }
 
   /** Ends it without a word, and forgets it. */

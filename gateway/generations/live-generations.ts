@@ -120,6 +120,7 @@ export class LiveGenerations {
           publication?.changed();
           if (change > 0) this.#makeRoom();
         },
+        onHandOver: () => publication?.handOver?.() ?? false,
       });
       this.#running.add(generation);
       if (publication) this.#resumable.set(id, generation);
@@ -186,7 +187,8 @@ export class LiveGenerations {
   }
 
   /**
-   * Takes on no more, and waits for those that run; after the time they end with `shutting_down`.
+   * Takes on no more, and waits for those that run. After the time, they are handed over to other gateways, where these
+   * can go on with them, or end with `shutting_down`.
    * @param timeoutMs `Infinity` for however long it takes
    */
   async drain(timeoutMs: number): Promise<void> {
@@ -204,7 +206,7 @@ export class LiveGenerations {
       });
     }
     this.#drained = true;
-    for (const generation of [...this.#running]) generation.fail(shuttingDown());
+    for (const generation of [...this.#running]) if (!generation.handOver()) generation.fail(shuttingDown());
   }
 
   /** Ends what a client has lost before it learned its id, and asks for again by the same name. */

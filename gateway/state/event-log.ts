@@ -32,6 +32,7 @@ export class EventLog implements Publication {
   #over = false;
   #endWritten = false;
   #given = false;
+  #handedOver = false;
   #flushing: Promise<void> | null = null;
   #retry: NodeJS.Timeout | undefined;
 
@@ -52,12 +53,19 @@ export class EventLog implements Publication {
   }
 
   ended(): void {
+    if (this.#handedOver) return;
     this.#over = true;
     this.changed();
   }
 
   forgotten(): void {
-    this.#giveUp();
+    if (this.#handedOver) this.#options.dropped();
+    else this.#giveUp();
+  }
+
+  handOver(): boolean {
+    this.#handedOver = !this.#given && this.#options.generation.record !== undefined;
+    return this.#handedOver;
   }
 
   /** To be called several times within the time for which it is kept. */

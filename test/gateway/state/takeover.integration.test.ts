@@ -69,7 +69,8 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
     const upstreams = [{ url: running.upstream.url }];
     const models = { own: { checkpoint }, scored: { upstreams, scorer: checkpoint }, told: { upstreams } };
     const state = { url: redis.server.url };
-    folder.write('flinch.json', JSON.stringify({ models, state, streams: { resume_s: RESUME_S } }));
+    const streams = { resume_s: RESUME_S };
+    folder.write('flinch.json', JSON.stringify({ models, state, streams, shutdown: { drain_s: 0 } }));
     running.gateways = [await serve(), await serve(), await serve()];
   }, 240_000);
   afterAll(async () => {
@@ -235,6 +236,22 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
     expect(written.slice(0, elsewhere.length)).toEqual(elsewhere);
     expect(socket.events.at(-1)).toMatchObject({ type: 'error', error: { code: 'taken_over' } });
     for (const each of [socket, next, back]) each.close();
+  });
+
+  it('goes on elsewhere if it is not done when its gateway has drained', { timeout: 240_000 }, async () => {
+    const message = ask('own', 5);
+    const { socket, place } = await begin(at(0), message, 30);
+    at(0).kill('SIGTERM');
+    await expect.poll(() => socket.closeCode).toBe(1001);
+    const before = own(socket.events);
+    expect(before.filter(ends)).toEqual([]);
+    const next = await resume(at(1), place, before.length);
+    await next.event(ends);
+    const events = [...before, ...own(next.events)];
+    expectWhole(events);
+    expectClose(answerOf(events), answerOf(await undisturbed(message)));
+    next.close();
+    await replace(0);
   });
 
   it('ends for a client that has more of it than was written', { timeout: 240_000 }, async () => {

@@ -136,7 +136,14 @@ describe('a response that another process has begun', () => {
       const rest = await answer(asked, told);
       if (!rest) continue;
       wentOn += 1;
-      expectClose(read([...told, ...rest]), expected, `cut ${cut}`);
+      const { tokens, scores } = read(told);
+      // What only the writer knew of a token, and had not told yet, is missing.
+      const untold = (index: number) => asked.scoring && index < tokens.length && !scores[index];
+      const known = (answer: ReturnType<typeof read>) => ({
+        ...answer,
+        scores: answer.scores.map((values, index) => (untold(index) ? { nll: values.nll } : values)),
+      });
+      expectClose(known(read([...told, ...rest])), known(expected), `cut ${cut}`);
     }
     expect(wentOn).toBeGreaterThan(0);
   });

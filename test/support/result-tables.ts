@@ -102,6 +102,7 @@ export function resultTables(): Map<string, string> {
   const [cold, warm] = [load('wrong-answers/T0.2'), load('wrong-answers/T0.5')];
   const [answers, hot] = [load('all-answers/answers-T0.2'), load('all-answers/answers-T1')];
   const settings = load('ablations/T0.2');
+  const reasoner = [load('reasoner/T0.2'), load('reasoner/T0.5')] as const;
   const both = (of: (run: Evaluation, name: string) => Column[]): Column[] => [
     ...of(cold, 'T = 0.2: '),
     ...of(warm, 'T = 0.5: '),
@@ -131,6 +132,41 @@ export function resultTables(): Map<string, string> {
         { run: settings, head: '3 highest', metric: 'top3', intervals: true },
         { run: settings, head: '5 highest', metric: 'top5', intervals: true },
         { run: settings, head: '1 %', metric: 'top1pct', intervals: true },
+      ]),
+    ],
+    [
+      'tokens of the embedded model',
+      tableOf(
+        'tokens',
+        reasoner.flatMap((run, i) => [
+          { run, head: `T = ${[0.2, 0.5][i]}: 3 highest`, metric: 'top3', intervals: true },
+          { run, head: '1 %', metric: 'top1pct', intervals: true },
+        ]),
+      ),
+    ],
+    [
+      'steps of the embedded model',
+      tableOf(
+        'steps',
+        reasoner.flatMap((run, i) => [
+          { run, head: `T = ${[0.2, 0.5][i]}: summed`, metric: 'top1', by: 'sum', intervals: true } as const,
+          { run, head: 'largest token', metric: 'top1', by: 'max' } as const,
+        ]),
+      ),
+    ],
+    [
+      'answers of the embedded model',
+      tableOf('responses', areaColumns(load('reasoner/answers-T0.2'), 'sum', 'max')),
+    ],
+    [
+      'steps in answers of the embedded model',
+      tableOf('pooled', areaColumns(load('reasoner/answers-T0.2'), 'sum', 'max')),
+    ],
+    [
+      'costs of the embedded model',
+      costs([
+        ['T = 0.2', reasoner[0]],
+        ['T = 0.5', reasoner[1]],
       ]),
     ],
     [

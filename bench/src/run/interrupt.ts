@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 class Interrupted extends Error {}
@@ -11,6 +13,7 @@ export async function interruptible(
   work: (interrupt: AbortController) => Promise<void>,
 ): Promise<void> {
   const interrupt = new AbortController();
+  setMaxListeners(0, interrupt.signal); // all that is under way listens to it
   const onSignal = (): void => {
     if (interrupt.signal.aborted) process.exit(130);
     interrupt.abort(new Interrupted());

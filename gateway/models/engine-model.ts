@@ -2,9 +2,9 @@ import { randomInt } from 'node:crypto';
 import { type Logger, pino } from 'pino';
 import type { Engine } from '../../src/engine/engine.js';
 import { samplingDefaults } from '../../src/engine/sampler.js';
+import { hasIds } from '../../src/guard/begun.js';
 import { requestAfter } from '../../src/guard/engine-branch.js';
 import { guardedGeneration } from '../../src/guard/guarded-generation.js';
-import type { TokenEvent } from '../../src/stream/events.js';
 import { generate } from '../../src/stream/generate.js';
 import { METHODS } from '../../src/uncertainty/method-names.js';
 import { ApiError } from '../errors/api-error.js';
@@ -113,7 +113,7 @@ export class EngineModel implements ServedModel {
     const prepared = { model: this.name, vocabulary, promptTokens: promptIds.length, guard };
     return {
       ...prepared,
-      ...(begun && { goesOn: begun.tokens.length <= asked.maxTokens && begun.tokens.every(hasId) }),
+      ...(begun && { goesOn: begun.tokens.length <= asked.maxTokens && hasIds(begun) }),
       start: (gate) =>
         inPlace(this.#places, client, () =>
           judging
@@ -123,8 +123,6 @@ export class EngineModel implements ServedModel {
     };
   }
 }
-
-const hasId = ({ id }: TokenEvent): boolean => id !== null;
 
 /** @throws ApiError 400 */
 async function completionOf(

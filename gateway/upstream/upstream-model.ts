@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto';
 import type { Logger } from 'pino';
 import { defer, finalize, from, identity, map, type Observable, switchMap, tap } from 'rxjs';
-import type { Begun } from '../../src/guard/begun.js';
+import { type Begun, hasIds, isAnswerText } from '../../src/guard/begun.js';
 import type { Branch, BranchJudge } from '../../src/guard/branch.js';
 import { retracts } from '../../src/guard/guard.js';
 import { checkGuard, guardOf } from '../../src/guard/guard-fields.js';
 import { guardedBranch } from '../../src/guard/guarded-branch.js';
-import type { GuardEvent, TokenEvent } from '../../src/stream/events.js';
+import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { judgeAnswer } from '../../src/stream/judge-answer.js';
 import { METHODS } from '../../src/uncertainty/method-names.js';
@@ -267,10 +267,15 @@ export class UpstreamModel implements ServedModel {
       (vocabulary === null || promptIds !== null || server.capabilities?.tokenIds === 'return_token_ids') &&
       (!(resumes || told) || server.canContinue(begun));
     const seed = given ?? randomInt(2 ** 31);
-    const known = vocabulary === null || told?.tokens.every(hasId) === true;
     return {
       model: this.name,
-      ...(told && { goesOn: known && isAnswerText(told) && isText(asked) && this.#canContinue(begun) }),
+      ...(told && {
+        goesOn:
+          (vocabulary === null || hasIds(told)) &&
+          isAnswerText(told) &&
+          isText(asked) &&
+          this.#canContinue(begun),
+      }),
       vocabulary,
       promptTokens: promptIds?.length ?? null,
       guard: withoutRollbacks(guard, asked),
@@ -350,12 +355,6 @@ interface ScoredAsking {
   /** What of the response another process has told. */
   readonly told: Begun | undefined;
 }
-
-/** Whether nothing but text was written: what else there was, a continuation would not have read. */
-const isAnswerText = ({ events }: Begun): boolean =>
-  !events.some((event) => (event.type === 'upstream.delta' ? event.unscored.length > 0 : 'part' in event));
-
-const hasId = ({ id }: TokenEvent): boolean => id !== null;
 
 /** What is asked, and which of the servers can do it. */
 interface Asking {

@@ -15,8 +15,8 @@ export function capacityFor(length: number, limit = Number.POSITIVE_INFINITY): n
 
 /**
  * Keys and values of one sequence: per layer `[positions, kvHeads, headDim]`, so that those of the first positions are one
- * piece of memory, which attention reads where it is. Before them is a key of zeros that no row
- * sees, as graphs take it. A cache only ever appends; setting {@link length} cuts it.
+ * piece of memory, which attention reads where it is. Before them is a key of zeros that no row sees, as graphs expect.
+ * A cache only ever appends; setting {@link length} cuts it.
  */
 export class KvCache {
   length = 0;

@@ -21,7 +21,8 @@ import { findRival, outputStatistics } from './token-statistics.js';
  * First it reads the rows of `lead_ids`, plainly: the prompt, or what follows what is kept. Then comes the window, as in
  * the score graph (`buildScoreGraph`, form `perturb`). A row of the lead can be scored too, and then has no adversary.
  *
- * Inputs: those of {@link declareSequences} for one sequence, the window; `positions.0` int64 `[rows.0]`;
+ * Inputs: those of {@link declareSequences} for one sequence, the window; the state, per layer `key.0.layer` and
+ * `value.0.layer` `[held, kvHeads, headDim]`, of which the first is a key that no row sees; `positions.0` int64 `[rows.0]`;
  * `past_positions.0` int64 `[past.0]`, 0 to past − 1: as many of the positions held are kept, the others are
  * forgotten; `lead_ids`, `lead_positions` int64 `[lead]`, and per rope r `lead_cos.r`, `lead_sin.r`
  * `[1, lead, dimensions / 2]`; `rows`, `targets`, `attacked` `[scored]` as in the score graph, with rows counted from

@@ -24,6 +24,13 @@ export interface Begun {
   readonly written: number;
 }
 
+/** Whether nothing but text was written: what else there was, a continuation would not have read. */
+export const isAnswerText = ({ events }: Begun): boolean =>
+  !events.some((event) => (event.type === 'upstream.delta' ? event.unscored.length > 0 : 'part' in event));
+
+/** Whether all tokens can be read again by the model, without their texts. */
+export const hasIds = ({ tokens }: Begun): boolean => tokens.every(({ id }) => id !== null);
+
 /**
  * What a response can go on from, by all events that were told of it from its first on.
  *

@@ -231,16 +231,22 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
     await next.event(({ offset }) => offset === before + 20);
     freeze(at(0).pid, 'SIGCONT');
     // It gives the generation to who asks it for it, as it was written elsewhere.
-    const back = await resume(at(0), place, before);
-    await back.event(ends);
+    const written: SocketEvent[] = [];
+    let back: TestSocket;
+    do {
+      // A client that loses it asks again.
+      back = await resume(at(0), place, before + written.length);
+      await back.event(ends);
+      back.close();
+      written.push(...own(back.events));
+    } while (back.events.some(({ error }) => error !== undefined) && written.length < 2000);
     expect(await next.event(ends)).toBeDefined();
-    const written = own(back.events);
     expect(written.map(({ offset }) => offset)).toEqual(written.map((_, i) => before + i));
     expect(written.at(-1)).toMatchObject({ type: 'generation.done' });
     const elsewhere = own(next.events);
     expect(written.slice(0, elsewhere.length)).toEqual(elsewhere);
     expect(socket.events.at(-1)).toMatchObject({ type: 'error', error: { code: 'taken_over' } });
-    for (const each of [socket, next, back]) each.close();
+    for (const each of [socket, next]) each.close();
   });
 
   it('goes on elsewhere if it is not done when its gateway has drained', { timeout: 240_000 }, async () => {

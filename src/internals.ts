@@ -99,7 +99,7 @@ export { extractFacts, type Span } from './tasks/facts.js';
 export { generateProblems } from './tasks/generate.js';
 export { ALL_TASKS, type Problem, TASKS, tasksOf, UNSEEN_TASKS } from './tasks/problem.js';
 export { IN_WORDS, plainSolution, wordedSolution } from './tasks/solution.js';
-export { statedFact, verify } from './tasks/verify.js';
+export { verify } from './tasks/verify.js';
 export type { ChatMessage } from './tokenizer/chat-template.js';
 export { Detokenizer } from './tokenizer/detokenizer.js';
 export { encodePrompt } from './tokenizer/prompt.js';

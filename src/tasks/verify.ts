@@ -1,5 +1,5 @@
 import { extractFacts, type Span } from './facts.js';
-import type { Problem, Task } from './problem.js';
+import type { Problem } from './problem.js';
 
 export interface Verdict {
   /** The answer is. */
@@ -18,14 +18,4 @@ export function verify(problem: Problem, response: string): Verdict {
   const wrong = facts.find(({ text }, i) => text !== problem.facts[i]);
   if (wrong) return { right, span: wrong.span };
   return { right, span: right && facts.length === problem.facts.length ? null : lastLine };
-}
-
-/**
- * What a step of one of these tasks says however it is worded, for votes between candidates: its first fact, or else
- * the answer that it gives; `null` where it says neither, as an opening line. `stepContent` (src/stream) compares steps
- * of any text.
- */
-export function statedFact(task: Task, text: string): string | null {
-  const { facts, answer } = extractFacts(task, text);
-  return facts[0]?.text ?? answer;
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { parseJsonLines } from '#src/files/json-lines.js';
 import { extractFacts } from '#src/tasks/facts.js';
 import { FIRST_TASKS, type Problem, problemSchema } from '#src/tasks/problem.js';
-import { statedFact, verify } from '#src/tasks/verify.js';
+import { verify } from '#src/tasks/verify.js';
 
 /** Responses of the first embedded model with the verdicts of the reference. */
 const cases = parseJsonLines(
@@ -96,16 +96,5 @@ describe('extractFacts', () => {
       { text: 'Ben truth' },
     ]);
     expect(extractFacts('web_of_lies', 'Ada lies, we think.').facts).toEqual([]);
-  });
-});
-
-describe('statedFact', () => {
-  it('is what a step states, however it is worded', () => {
-    expect(statedFact('arithmetic', 'Next, this gives 5 * 4 = 20.\n')).toBe('5 * 4 = 20');
-    expect(statedFact('navigate', 'with left we are at (3, -4) west.')).toBe('(3, -4) west');
-    expect(statedFact('web_of_lies', 'So what Eva says is true, so Eva tells the truth.')).toBe('Eva truth');
-    expect(statedFact('shuffled_objects', 'Ada and Ben swap: Ada red, Ben blue.')).toBe('Ada red, Ben blue');
-    expect(statedFact('word_problem', 'So the answer is 20.')).toBe('20');
-    expect(statedFact('word_problem', "Let's work through it.\n")).toBeNull();
   });
 });

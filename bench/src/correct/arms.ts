@@ -1,6 +1,7 @@
-import type { Choose, Problem } from 'flinch/internals';
+import type { Choose } from 'flinch/internals';
 import {
   atRandom,
+  DEFAULT_GUARD,
   DEFAULT_METHODS,
   DEFAULT_RANDOM,
   DEFAULT_SCORING,
@@ -14,22 +15,18 @@ import {
   type RiskModel,
   type Scoring,
   type Statistic,
-  statedFact,
   stepScore,
 } from 'flinch/internals';
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import type { Guarding, Observed } from './answer-task.js';
 
-/** What flags a step: a measure, or chance at the rate of another arm. */
-export const TRIGGERS = ['adversarial', 'nll', 'entropy', 'margin', 'random', 'chance'] as const;
+/** What flags a step: a measure, chance at the rate of the main arm, or nothing: every step is taken for flagged. */
+export const TRIGGERS = ['nll', 'entropy', 'margin', 'adversarial', 'random', 'chance', 'always'] as const;
 export type Trigger = (typeof TRIGGERS)[number];
 
-/**
- * What becomes of a flagged step. `facts` is a majority by what a step states as the verifier reads it: what a majority
- * could do if it understood every wording. `random` takes any candidate.
- */
-export const REMEDIES = ['majority', 'facts', 'uncertainty', 'random', 'reflect'] as const;
+/** What becomes of a flagged step. `random` takes any candidate. */
+export const REMEDIES = ['majority', 'uncertainty', 'random', 'reflect'] as const;
 export type Remedy = (typeof REMEDIES)[number];
 
 export interface Arm {
@@ -39,20 +36,18 @@ export interface Arm {
 
 export const nameOf = ({ trigger, remedy }: Arm): string => `${trigger}, ${remedy}`;
 
-/** The first is the main one, named before anything was measured: it is compared with chance at the same rate. */
+/** The first is the main one, named before anything was measured: what the guard does by default. */
 export const ARMS: readonly Arm[] = [
-  { trigger: 'adversarial', remedy: 'majority' },
-  { trigger: 'chance', remedy: 'majority' },
   { trigger: 'nll', remedy: 'majority' },
+  { trigger: 'chance', remedy: 'majority' },
+  { trigger: 'always', remedy: 'majority' },
   { trigger: 'entropy', remedy: 'majority' },
   { trigger: 'margin', remedy: 'majority' },
+  { trigger: 'adversarial', remedy: 'majority' },
   { trigger: 'random', remedy: 'majority' },
-  { trigger: 'adversarial', remedy: 'uncertainty' },
-  { trigger: 'chance', remedy: 'uncertainty' },
-  { trigger: 'adversarial', remedy: 'facts' },
-  { trigger: 'chance', remedy: 'facts' },
-  { trigger: 'adversarial', remedy: 'random' },
-  { trigger: 'adversarial', remedy: 'reflect' },
+  { trigger: 'nll', remedy: 'uncertainty' },
+  { trigger: 'nll', remedy: 'random' },
+  { trigger: 'nll', remedy: 'reflect' },
 ];
 
 /** What all arms of a run have in common. */
@@ -83,7 +78,8 @@ export function thresholdFor(
 }
 
 /** Which measure's scores a step is judged and candidates are compared by. */
-export const methodOf = (trigger: Trigger): Method => (trigger === 'chance' ? 'adversarial' : trigger);
+export const methodOf = (trigger: Trigger): Method =>
+  trigger === 'chance' || trigger === 'always' ? DEFAULT_GUARD.method : trigger;
 
 /** Fewer draws of Rand. Pert. than its 20, which would take most of the time of a run. */
 export const RANDOM = { ...DEFAULT_RANDOM, samples: 8 };
@@ -107,14 +103,13 @@ export function unguarded(guard: Guard, methods: readonly Method[]): Guarding {
 }
 
 /** @param seed of the problem, for what is drawn by chance */
-export function guarding(arm: Arm, problem: Problem, seed: number, settings: ArmSettings): Guarding {
+export function guarding(arm: Arm, seed: number, settings: ArmSettings): Guarding {
   const { trigger, remedy } = arm;
   const method = methodOf(trigger);
   const action = remedy === 'reflect' ? 'reflect' : 'rollback';
   const guard: Guard = { ...settings.guard, method, action };
   const choose: Readonly<Record<Remedy, Choose | undefined>> = {
     majority: majority(),
-    facts: majority((text) => statedFact(problem.task, text) ?? text),
     uncertainty: lowestUncertainty,
     random: atRandom(uniforms(seed)),
     reflect: undefined,
@@ -150,10 +145,11 @@ function scoreOf(scores: Observed['scores'], method: Method, statistic: Statisti
   );
 }
 
-/** Those of the main trigger; of another measure or of chance 1 for a flagged step, else 0. */
+/** Those of the main trigger; of any other 1 for a flagged step, else 0. */
 function risksOf(trigger: Trigger, seed: number, { main, risks, share, thresholds }: ArmSettings): RiskModel {
   if (trigger === main) return risks;
   const always = { calibrated: () => true, ofToken: () => null, ofAnswer: () => null };
+  if (trigger === 'always') return { ...always, ofStep: () => 1 };
   // By the step itself, not by the order in which candidates happen to be asked about.
   if (trigger === 'chance')
     return { ...always, ofStep: (_, __, score) => (uniformOf(seed, score) < share ? 1 : 0) };

@@ -1,3 +1,4 @@
+import { mean } from 'simple-statistics';
 import type { Estimate } from '../statistics/estimate.js';
 import { mcnemar } from '../statistics/mcnemar.js';
 import { countPairs } from '../statistics/paired.js';
@@ -8,12 +9,15 @@ import { wilson } from '../statistics/wilson.js';
 export interface Outcome {
   readonly name: string;
   readonly right: readonly boolean[];
-  /** All tokens that were written, candidates and what was retracted included. */
-  readonly tokens: number;
+  /** All tokens that were written for each problem, candidates and what was retracted included. */
+  readonly tokens: readonly number[];
   /** Rollbacks, by what came of them. */
   readonly kept: number;
   readonly replaced: number;
 }
+
+/** Tokens per problem. */
+export const tokensOf = ({ tokens }: Pick<Outcome, 'tokens'>): number => mean([...tokens]);
 
 /** Two ways over the same problems. */
 export interface Comparison {
@@ -37,11 +41,11 @@ export interface Row {
 
 /** @param others that it is compared with, problem by problem */
 export function compare(outcome: Outcome, others: readonly Outcome[]): Row {
-  const { name, right, tokens, kept, replaced } = outcome;
+  const { name, right, kept, replaced } = outcome;
   return {
     name,
     accuracy: wilson(right.filter(Boolean).length, right.length),
-    tokensPerProblem: tokens / right.length,
+    tokensPerProblem: tokensOf(outcome),
     kept,
     replaced,
     comparisons: others.map((other) => {

@@ -27,6 +27,7 @@ import {
 } from 'flinch/internals';
 import { thisMachine } from '../markdown-table.js';
 import { claimFolder } from '../result-log.js';
+import { commandLine } from '../run/command-line.js';
 import type { Trial } from './answer-task.js';
 import {
   ARMS,
@@ -36,25 +37,19 @@ import {
   methodOf,
   methodsOf,
   nameOf,
+  REMEDIES,
   scoringFor,
+  TRIGGERS,
   type Trigger,
   thresholdFor,
 } from './arms.js';
 import { compare, type Outcome } from './comparison.js';
 import { type CorrectReport, formatCorrect } from './correct-report.js';
 import { measureDelays } from './delays.js';
+import { tokensFigure } from './figure.js';
 import { problemOptions } from './problem-options.js';
-import {
-  type Part,
-  type RunOptions,
-  runArm,
-  runControl,
-  runSamples,
-  runUnguarded,
-  type Sample,
-  WHOLE,
-} from './run.js';
-import { type Sampling, sameBudget, selfConsistency } from './self-consistency.js';
+import { type Part, type RunOptions, runArm, runSamples, runUnguarded, sampleOf, WHOLE } from './run.js';
+import { type Ladder, ladder, type Sampling, sameBudget } from './self-consistency.js';
 
 interface CorrectOptions {
   readonly model: string;
@@ -97,12 +92,17 @@ export function correctCommand(): Command {
         .argParser(parseArms)
         .default(ARMS, 'all'),
     )
-    .option('--samples <number>', 'additional answers for self-consistency', integer(0, 32), 4)
+    .option(
+      '--samples <number>',
+      'additional answers for self-consistency, at each temperature',
+      integer(0, 32),
+      4,
+    )
     .option(
       '--controls <temperatures>',
-      'temperatures of further answers without a guard, separated by commas',
+      'further temperatures of answers without a guard, separated by commas',
       parseTemperatures,
-      [],
+      [0, 0.2, 0.7, 1],
     )
     .option('--held <problems>', 'problems used to measure the delay of held delivery', integer(0, 1e6), 100)
     .option('--out <folder>', 'folder for the answers; an interrupted run continues there')
@@ -124,12 +124,13 @@ export function correctCommand(): Command {
       `
 All arms answer the same problems with the same seeds; if a guard flags nothing, its answer is the unguarded one.
 Differences are paired (McNemar's exact test, Newcombe's interval). The first arm flags by the guard's rate; every other
-measure, and chance, flags as many steps as the first arm.
+measure, and chance, flags as many steps as the first arm. "always" takes every step for flagged. Each arm is compared
+with self-consistency at each temperature, for as many tokens.
 
 Examples:
   $ flinch bench correct --out /tmp/correct
-  $ flinch bench correct --temperature 1 --controls 0,0.2
-  $ flinch bench correct --problems 200 --arms "adversarial,majority;chance,majority" --samples 0`,
+  $ flinch bench correct --temperature 1 --out /tmp/correct-1
+  $ flinch bench correct --problems 200 --arms "nll,majority;chance,majority" --samples 0`,
     )
     .action(correct);
 }
@@ -142,7 +143,10 @@ async function correct(options: CorrectOptions): Promise<void> {
     await reportDevices(engine, device, ['decode', 'score']);
     const report = await measure(engine, options);
     if (!report) return;
-    if (out !== undefined) writeFileSync(join(out, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
+    if (out !== undefined) {
+      writeFileSync(join(out, 'report.json'), `${JSON.stringify(report)}\n`);
+      writeFileSync(join(out, 'tokens.svg'), await tokensFigure(report.unguarded, report.guarded));
+    }
     process.stdout.write(`${options.json ? JSON.stringify(report) : formatCorrect(report)}\n`);
   } finally {
     await engine.close();
@@ -154,9 +158,12 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
   const { problems: count, seed, arms, out = null } = options;
   const temperature = options.temperature ?? samplingDefaults(engine.checkpoint.generation).temperature;
   const problems = generateProblems({ seed, count, tasks: tasksOf(engine.checkpoint) });
+  const [main] = arms as readonly [Arm, ...Arm[]];
+  if (main.trigger === 'chance' || main.trigger === 'always')
+    throw new UsageError('--arms: the first arm must flag by a measure');
   const guard: Guard = {
     ...DEFAULT_GUARD,
-    method: methodOf(arms[0]!.trigger),
+    method: methodOf(main.trigger),
     rate: options.rate,
     statistic: options.statistic,
     candidates: options.candidates,
@@ -164,7 +171,7 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
     maxRollbacks: options.maxRollbacks,
     ...(options.candidateTemperature !== undefined && { temperature: options.candidateTemperature }),
   };
-  const risks = await risksFor(engine, methodOf(arms[0]!.trigger));
+  const risks = await risksFor(engine, methodOf(main.trigger));
   if (out !== null) {
     const model = await fingerprint(engine.checkpoint);
     claimFolder(out, { model, seed, temperature, methods: methodsOf(arms), guard });
@@ -182,11 +189,6 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
     const flags = unguarded.map((answer, i) => flagCount(trigger, answer, seed + i, settings));
     return total(flags) / total(unguarded.map(({ steps }) => steps.length));
   };
-  const main = arms[0]!;
-  if (main.trigger === 'chance')
-    throw new UsageError(
-      '--arms: chance cannot be the first arm, because it flags as often as the first arm',
-    );
   const share = flagShare(main.trigger, {
     guard,
     risks,
@@ -199,13 +201,15 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
   );
   const settings: ArmSettings = { guard, risks, main: main.trigger, share, thresholds };
 
-  const samples: Sampling[] = [];
-  for (let number = 1; number <= options.samples; number++) {
-    samples.push(await runSamples(run, number));
-  }
-  const controls: Outcome[] = [];
-  for (const temperature of options.controls) {
-    controls.push(controlOf(temperature, problems, await runControl(run, temperature)));
+  const first = problems.map((problem, i) => sampleOf(problem, unguarded[i]!));
+  const ladders: Ladder[] = [];
+  for (const other of [temperature, ...options.controls.filter((control) => control !== temperature)]) {
+    const samplings: Sampling[] = other === temperature ? [first] : [];
+    // At temperature 0 every answer is the same.
+    const last = other === 0 ? 0 : options.samples;
+    for (let number = samplings.length; number <= last; number++)
+      samplings.push(await runSamples({ ...run, temperature: other }, number));
+    ladders.push(ladder(problems, other, samplings));
   }
   const outcomes: Outcome[] = [];
   const trials = new Map<string, readonly Trial[]>();
@@ -216,24 +220,22 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
     outcomes.push(outcomeOf(name, answers));
   }
   if (part.of > 1) return null;
-  const none = outcomeOf('no guard', unguarded);
-  const consistent = samples.map((_, i) => selfConsistency(problems, unguarded, samples.slice(0, i + 1)));
-  const budget = sameBudget(outcomes[0]!, none, consistent);
+  const none = ladders[0]!.rungs[0]!;
   const chance = (arm: Arm): Outcome[] =>
     outcomes.filter(({ name }) => arm.trigger !== 'chance' && name === nameOf({ ...arm, trigger: 'chance' }));
-  const rows = [
-    compare(none, []),
-    ...arms.map((arm, i) =>
-      compare(outcomes[i]!, [
-        none,
-        ...chance(arm),
-        ...(i === 0 ? [...(budget ? [budget] : []), ...controls] : []),
-      ]),
-    ),
-    ...[...controls, ...consistent, ...(budget ? [budget] : [])].map((outcome) => compare(outcome, [none])),
-  ];
+  const guarded = arms.map((arm, i) =>
+    compare(outcomes[i]!, [
+      none,
+      ...chance(arm),
+      ...ladders.map((unguardedWays) => sameBudget(outcomes[i]!, unguardedWays)),
+    ]),
+  );
+  const ways = ladders.map(({ temperature, rungs }) => ({
+    temperature,
+    rungs: rungs.map((rung) => compare(rung, rung === none ? [] : [none])),
+  }));
   return {
-    command: commandLine(),
+    command: commandLine('correct'),
     model: engine.checkpoint.name,
     machine: thisMachine(),
     problems: count,
@@ -246,7 +248,13 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
         flagShare(trigger, settings),
       ]),
     ),
-    rows,
+    guarded,
+    unguarded: ways,
+    outcomes: [...ladders.flatMap(({ rungs }) => rungs), ...outcomes].map(({ name, right, tokens }) => ({
+      name,
+      right: right.map(Number).join(''),
+      tokens,
+    })),
     families: tasksOf(engine.checkpoint).map((task) =>
       familyOf(task, problems, { 'no guard': unguarded, ...Object.fromEntries(trials) }),
     ),
@@ -275,19 +283,9 @@ function outcomeOf(name: string, answers: readonly Trial[]): Outcome {
   return {
     name,
     right: answers.map(({ right }) => right),
-    tokens: total(answers.map(({ generated }) => generated)),
+    tokens: answers.map(({ generated }) => generated),
     kept: total(answers.map(({ kept }) => kept)),
     replaced: total(answers.map(({ replaced }) => replaced)),
-  };
-}
-
-function controlOf(temperature: number, problems: readonly Problem[], answers: readonly Sample[]): Outcome {
-  return {
-    name: `unguarded, ${temperature === 0 ? 'greedy' : `T = ${temperature}`}`,
-    right: problems.map(({ answer }, i) => answers[i]!.answer === answer),
-    tokens: total(answers.map(({ tokens }) => tokens)),
-    kept: 0,
-    replaced: 0,
   };
 }
 
@@ -310,19 +308,16 @@ const total = (values: readonly number[]): number => values.reduce((sum, value) 
 
 function parseArms(text: string): Arm[] {
   return text.split(';').map((name) => {
-    const arm = ARMS.find((known) => nameOf(known).replace(' ', '') === name.replaceAll(' ', ''));
-    if (!arm) throw new InvalidArgumentError(`"${name}" is not one of ${ARMS.map(nameOf).join('; ')}.`);
-    return arm;
+    const [trigger, remedy, ...more] = name.split(',').map((word) => word.trim());
+    const arm = {
+      trigger: TRIGGERS.find((known) => known === trigger),
+      remedy: REMEDIES.find((known) => known === remedy),
+    };
+    if (arm.trigger && arm.remedy && more.length === 0) return { trigger: arm.trigger, remedy: arm.remedy };
+    throw new InvalidArgumentError(
+      `"${name.trim()}" is not one of ${TRIGGERS.join(', ')}, then a comma, then one of ${REMEDIES.join(', ')}.`,
+    );
   });
-}
-
-/** As it was given, but for what belongs to this machine. */
-function commandLine(): string {
-  const args = process.argv.slice(process.argv.indexOf('correct') + 1);
-  const kept = args.filter(
-    (arg, i) => ![arg, args[i - 1]].some((word) => word === '--out' || word === '--model'),
-  );
-  return ['flinch bench correct', ...kept.map((arg) => (/[\s;]/.test(arg) ? `"${arg}"` : arg))].join(' ');
 }
 
 function parseTemperatures(text: string): number[] {

@@ -14,8 +14,17 @@ export interface CorrectReport {
   readonly guard: object;
   /** Steps of the unguarded answers that each measure flags, and that chance is given. */
   readonly flagged: Readonly<Record<string, number>>;
-  readonly rows: readonly Row[];
-  /** By family, of the unguarded answers and of the main arm. */
+  /** Of each arm: compared with no guard, with chance, and with votes at each temperature for as many tokens. */
+  readonly guarded: readonly Row[];
+  /** At each temperature, of votes among more and more answers; the first are the answers that the arms begin with. */
+  readonly unguarded: readonly { readonly temperature: number; readonly rungs: readonly Row[] }[];
+  /** Of each way, for each problem: 1 for right, and the tokens. */
+  readonly outcomes: readonly {
+    readonly name: string;
+    readonly right: string;
+    readonly tokens: readonly number[];
+  }[];
+  /** By family, of the unguarded answers and of each arm. */
   readonly families: readonly {
     readonly task: string;
     readonly problems: number;
@@ -42,22 +51,25 @@ export function formatCorrect(report: CorrectReport): string {
         'p',
         'against chance',
         'p',
-        'against same tokens',
-        'p',
-        'against the best control',
+        'against the best for as many tokens',
+        'which',
         'p',
       ],
-      report.rows.map((row) => [
-        row.name,
-        share(row.accuracy),
-        row.tokensPerProblem.toFixed(0),
-        String(row.kept),
-        String(row.replaced),
-        ...['no guard', 'chance', 'budget'].flatMap((other) =>
-          cells(row.comparisons.find((comparison) => comparison.with.startsWith(other))),
-        ),
-        ...cells(hardest(row.comparisons)),
-      ]),
+      [...report.unguarded.flatMap(({ rungs }) => rungs), ...report.guarded].map((row) => {
+        const [none, ...others] = row.comparisons;
+        const chance = others.find(({ with: name }) => name.startsWith('chance'));
+        const best = hardest(others.filter((other) => other !== chance));
+        const [difference, p] = cells(best);
+        return [
+          row.name,
+          share(row.accuracy),
+          row.tokensPerProblem.toFixed(0),
+          ...(others.length > 0 ? [String(row.kept), String(row.replaced)] : ['', '']),
+          ...cells(none),
+          ...cells(chance),
+          ...[difference, best?.with ?? '', p],
+        ];
+      }),
     ),
     table(
       ['family', 'problems', ...names],
@@ -93,11 +105,9 @@ function formatDelays({ answers, seconds, steps, tokensBeyond, ms }: Delays): st
   ].join('\n\n');
 }
 
-/** The control at another temperature that leaves least to gain. */
+/** The way that leaves least to gain. */
 const hardest = (comparisons: readonly Comparison[]): Comparison | undefined =>
-  comparisons
-    .filter((comparison) => comparison.with.startsWith('unguarded'))
-    .toSorted((a, b) => a.difference.value - b.difference.value)[0];
+  comparisons.toSorted((a, b) => a.difference.value - b.difference.value)[0];
 
 const points = (value: number): string => `${value > 0 ? '+' : ''}${(100 * value).toFixed(1)}`;
 

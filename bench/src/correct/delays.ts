@@ -39,7 +39,7 @@ export async function measureDelays(
   for (const [i, problem] of problems.entries()) {
     const sampled = { seed: seed + i, temperature };
     const under = (delivery: 'immediate' | 'held') =>
-      guarding(arm, problem, sampled.seed, { ...settings, guard: { ...settings.guard, delivery } });
+      guarding(arm, sampled.seed, { ...settings, guard: { ...settings.guard, delivery } });
     const ways = {
       unguarded: unguarded(settings.guard, [methodOf(arm.trigger)]),
       immediate: under('immediate'),

@@ -70,34 +70,32 @@ export async function runArm(
     const same = unguarded[i]!;
     const { seed } = sampled(options, i);
     if (flagCount(arm.trigger, same, seed, settings) === 0) return same;
-    const how = guarding(arm, problem, seed, settings);
+    const how = guarding(arm, seed, settings);
     const trial = trialSchema.parse(await answerTask(engine, problem, sampled(options, i), how));
     return ledger.add({ problem: i, ...trial });
   });
 }
 
-/** Further answers without a guard, of which only the last line counts. */
-export const runSamples = (options: RunOptions, number: number): Promise<Sample[]> =>
-  runSampled(options, `sample ${number}`, { apart: number * SAMPLE_SEEDS });
-
-/** Answers without a guard at another temperature. */
-export const runControl = (options: RunOptions, temperature: number): Promise<Sample[]> =>
-  runSampled({ ...options, temperature }, `T = ${temperature}`, { apart: 0 });
-
-async function runSampled(
-  options: RunOptions,
-  name: string,
-  { apart }: { readonly apart: number },
-): Promise<Sample[]> {
-  const { engine, folder } = options;
-  const file = folder && join(folder, `${name.replace(/[ =]+/g, '-')}.jsonl`);
+/**
+ * The n-th answer to every problem without a guard, of which only the last line counts. The first, `number` 0, has the
+ * seed of the guarded ones.
+ */
+export async function runSamples(options: RunOptions, number: number): Promise<Sample[]> {
+  const { engine, folder, temperature } = options;
+  const file = folder && join(folder, `T-${temperature}-${number}.jsonl`);
   const ledger = await Ledger.open(file, sampleSchema.extend(kept), byProblem);
-  return eachOf(options, name, ledger, async (problem, i) => {
-    const { seed, temperature } = sampled(options, i);
-    const { text, tokens } = await sampleTask(engine, problem, { temperature, seed: seed + apart });
-    return ledger.add({ problem: i, answer: extractFacts(problem.task, text).answer, tokens });
+  return eachOf(options, `T = ${temperature}, answer ${number + 1}`, ledger, async (problem, i) => {
+    const seed = sampled(options, i).seed + number * SAMPLE_SEEDS;
+    const { text, tokens } = await sampleTask(engine, problem, { temperature, seed });
+    return ledger.add({ problem: i, ...sampleOf(problem, { text, tokens }) });
   });
 }
+
+/** What a vote needs to know of an answer. */
+export const sampleOf = ({ task }: Problem, { text, tokens }: Pick<Trial, 'text' | 'tokens'>): Sample => ({
+  answer: extractFacts(task, text).answer,
+  tokens,
+});
 
 /** Works on what is not known yet, of one's own part; what only the other parts know is left out. */
 async function eachOf<T, K extends T & object>(

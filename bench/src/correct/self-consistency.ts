@@ -1,47 +1,61 @@
 import type { Problem } from 'flinch/internals';
-import { extractFacts } from 'flinch/internals';
-import type { Observed } from './answer-task.js';
-import type { Outcome } from './comparison.js';
+import { type Outcome, tokensOf } from './comparison.js';
 import type { Sample } from './run.js';
 
-/** A further answer to every problem. */
+/** An answer to every problem. */
 export type Sampling = readonly Sample[];
 
-/** A vote among the unguarded answer and further ones. */
-export function selfConsistency(
-  problems: readonly Problem[],
-  unguarded: readonly Observed[],
-  samples: readonly Sampling[],
-): Outcome {
-  const right = problems.map((problem, i) => {
-    const first = extractFacts(problem.task, unguarded[i]!.text).answer;
-    return mostCommon([first, ...samples.map((answers) => answers[i]!.answer)]) === problem.answer;
-  });
-  const tokens = total([...unguarded, ...samples.flat()].map((answer) => answer.tokens));
-  return {
-    name: `self-consistency, ${samples.length + 1} answers`,
-    right,
-    tokens,
-    kept: 0,
-    replaced: 0,
-  };
+/** Ways without a guard at one temperature, in the order of their tokens: one answer, then votes among more and more. */
+export interface Ladder {
+  readonly temperature: number;
+  readonly rungs: readonly Outcome[];
 }
 
+export function ladder(
+  problems: readonly Problem[],
+  temperature: number,
+  samplings: readonly Sampling[],
+): Ladder {
+  const rungs = samplings.map((_, i) => {
+    const answers = samplings.slice(0, i + 1);
+    return {
+      name: i === 0 ? unguarded(temperature) : `${unguarded(temperature)}, vote of ${i + 1}`,
+      right: problems.map(
+        ({ answer }, k) => mostCommon(answers.map((sampling) => sampling[k]!.answer)) === answer,
+      ),
+      tokens: problems.map((_, k) => answers.reduce((sum, sampling) => sum + sampling[k]!.tokens, 0)),
+      kept: 0,
+      replaced: 0,
+    };
+  });
+  return { temperature, rungs };
+}
+
+const unguarded = (temperature: number): string =>
+  `no guard, ${temperature === 0 ? 'greedy' : `T = ${temperature}`}`;
+
 /**
- * Self-consistency with one answer more for as many of the problems, in their order, as makes the tokens those of the
- * main arm; `null` where all samples together took fewer.
+ * The way without a guard that takes as many tokens as a guarded one: the next lower rung, with one answer more for as
+ * many of the problems, in their order, as makes the tokens the same. Where the guarded way took more than the highest
+ * rung, or less than the lowest, it is that rung.
  */
-export function sameBudget(main: Outcome, none: Outcome, consistent: readonly Outcome[]): Outcome | null {
-  const steps = [none, ...consistent];
-  const above = steps.findIndex(({ tokens }) => tokens >= main.tokens);
-  const [low, high] = [steps[above - 1], steps[above]];
-  if (!low || !high) return null;
-  const share = (main.tokens - low.tokens) / (high.tokens - low.tokens);
-  const cut = Math.round(share * none.right.length);
+export function sameBudget(guarded: Outcome, { temperature, rungs }: Ladder): Outcome {
+  const budget = tokensOf(guarded);
+  const above = rungs.findIndex((rung) => tokensOf(rung) >= budget);
+  const high = rungs.at(above)!; // -1, the last, where there is none
+  const low = rungs[above - 1];
+  if (!low) return high;
+  const cut = Math.round(
+    ((budget - tokensOf(low)) / (tokensOf(high) - tokensOf(low))) * guarded.right.length,
+  );
+  const mixed = <T>(of: (rung: Outcome) => readonly T[]): T[] => [
+    ...of(high).slice(0, cut),
+    ...of(low).slice(cut),
+  ];
   return {
-    name: 'budget of the main arm, self-consistency',
-    right: none.right.map((_, i) => (i < cut ? high.right[i]! : low.right[i]!)),
-    tokens: Math.round(low.tokens + share * (high.tokens - low.tokens)),
+    name: `${unguarded(temperature)}, as many tokens`,
+    right: mixed(({ right }) => right),
+    tokens: mixed(({ tokens }) => tokens),
     kept: 0,
     replaced: 0,
   };
@@ -58,5 +72,3 @@ export function mostCommon(answers: readonly (string | null)[]): string | null {
   for (const [answer, count] of votes) if (best === null || count > votes.get(best)!) best = answer;
   return best;
 }
-
-const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);

@@ -1,5 +1,5 @@
 import type { TopLevelSpec } from 'vega-lite';
-import { toSvg } from '../report/plots/svg.js';
+import { standaloneSvg } from '../report/plots/svg.js';
 import { percentileInterval, resample } from '../statistics/bootstrap.js';
 import { rank } from '../statistics/ranking.js';
 import { recallAt } from '../statistics/recall.js';
@@ -31,7 +31,7 @@ interface Point {
 /** ROC curves as a picture, a panel for each set that the scorer has scored. */
 export function rocFigure(sets: readonly UnitSet[]): Promise<string> {
   const scored = sets.map(completeMeasures).filter(({ columns }) => columns.some(same(WITH_BAND!)));
-  return standalone(rocPlot(scored.flatMap(rocPoints)));
+  return standaloneSvg(rocPlot(scored.flatMap(rocPoints)));
 }
 
 const same =
@@ -148,10 +148,3 @@ function rocPlot(points: readonly Point[]): TopLevelSpec {
     },
   };
 }
-
-/** Its colours are variables of a page; a file of its own has to say them. */
-const STYLE =
-  '<style>svg{--ink:#1f2328;--muted:#59636e;--line:#e6e9ec;--faint:#b3bac1;background:#fff}</style>';
-
-const standalone = async (spec: TopLevelSpec): Promise<string> =>
-  `${(await toSvg(spec)).replace(/<svg[^>]*>/, (tag) => tag + STYLE)}\n`;

@@ -17,6 +17,8 @@ export interface JudgedAnswer {
   /** Every step is, and the final answer. */
   readonly allRight: boolean;
   readonly steps: number;
+  /** Of the verdict, and its risk: a rank, which is the same for all scores above the calibration's. */
+  readonly score: number;
   readonly risk: number;
   /** By name. */
   readonly measures: Readonly<Record<string, number>>;
@@ -43,7 +45,8 @@ export function judged(
     scores.slice(from, to).flatMap(({ [method]: score }) => (score === undefined ? [] : [score]));
   const scoreBy = (method: Method): number =>
     answerScore(steps.map(({ from, to }) => stepScore(statistic, of(method, from, to))));
-  const risk = risks.ofAnswer(method, statistic, scoreBy(method));
+  const score = scoreBy(method);
+  const risk = risks.ofAnswer(method, statistic, score);
   if (risk === null) throw new RangeError(`${method}: the calibration has no answers`);
   const { right, span } = verify(problem, text);
   return {
@@ -51,6 +54,7 @@ export function judged(
     right,
     allRight: span === null,
     steps: steps.length,
+    score,
     risk,
     measures: {
       ...Object.fromEntries(METHODS_BESIDE.flatMap((method) => summaries(method, of(method)))),

@@ -15,6 +15,8 @@ import type { JudgedAnswer } from './judged-answer.js';
 export const RATES = [0.01, 0.02, 0.05, 0.1] as const;
 /** Of the groups: enough of them are flagged to compare. */
 const GROUP_RATE = 0.05;
+/** Of all answers, those with the highest scores that somebody reads. */
+const REVIEWED = [0.05, 0.1, 0.2, 0.3] as const;
 
 /** How many answers of a kind are flagged. */
 interface Flagged {
@@ -41,8 +43,19 @@ interface Group {
   readonly caught: Estimate;
 }
 
+/** What a reader of the highest answers finds. */
+interface Review {
+  readonly share: number;
+  readonly answers: number;
+  /** Of these, with a wrong final answer. */
+  readonly wrong: Estimate;
+  /** Of all wrong answers, those among them; by chance it would be `share`. */
+  readonly found: Estimate;
+}
+
 export interface VerdictResults {
   readonly flagged: readonly Flagged[];
+  readonly reviews: readonly Review[];
   readonly separation: readonly Separation[];
   readonly groups: readonly Group[];
 }
@@ -70,6 +83,7 @@ export function evaluate(answers: readonly JudgedAnswer[]): VerdictResults {
       flagged('right after a wrong step', lucky),
       flagged('wrong final answer', wrong),
     ],
+    reviews: REVIEWED.map((share) => review(answers, share)),
     separation: separations(answers),
     groups: groupsOf(answers).map(([name, members]) => {
       const right = members.filter((answer) => answer.allRight);
@@ -92,6 +106,17 @@ function flagged(of: string, answers: readonly JudgedAnswer[]): Flagged {
 
 const flaggedShare = (answers: readonly JudgedAnswer[], rate: number): Estimate =>
   wilson(answers.filter(({ risk }) => isAlarm(risk, rate)).length, answers.length);
+
+function review(answers: readonly JudgedAnswer[], share: number): Review {
+  const read = answers.toSorted((a, b) => b.score - a.score).slice(0, Math.round(share * answers.length));
+  const wrong = read.filter(({ right }) => !right).length;
+  return {
+    share,
+    answers: read.length,
+    wrong: wilson(wrong, read.length),
+    found: wilson(wrong, answers.filter(({ right }) => !right).length),
+  };
+}
 
 /** By area, the largest first, after the verdict's. */
 function separations(answers: readonly JudgedAnswer[]): Separation[] {
@@ -148,6 +173,15 @@ export function formatVerdict(report: VerdictReport): string {
         of,
         String(answers),
         ...shares.map(({ share }) => percentages(share)),
+      ]),
+    ),
+    table(
+      ['read, by the highest scores', 'answers', 'of these wrong', 'of all wrong ones'],
+      report.reviews.map(({ share, answers, wrong, found }) => [
+        percentage(share),
+        String(answers),
+        percentages(wrong),
+        percentages(found),
       ]),
     ),
     table(

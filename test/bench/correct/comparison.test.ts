@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { compare, type Outcome } from '#bench/correct/comparison.js';
-import { mostCommon, sameBudget } from '#bench/correct/self-consistency.js';
+import { ladder, mostCommon, sameBudget } from '#bench/correct/self-consistency.js';
+import type { Problem } from '#src/tasks/problem.js';
 
 const outcome = (name: string, right: string): Outcome => ({
   name,
   right: [...right].map((letter) => letter === '1'),
-  tokens: 100 * right.length,
+  tokens: [...right].map(() => 100),
   kept: 2,
   replaced: 1,
 });
@@ -40,23 +41,57 @@ describe('mostCommon', () => {
   });
 });
 
-describe('sameBudget', () => {
-  const way = (name: string, right: string, tokens: number): Outcome => ({ ...outcome(name, right), tokens });
-  const none = way('none', '0000', 100);
-  const two = way('two answers', '0011', 200);
-  const three = way('three answers', '1111', 300);
-
-  it('gives one answer more to as many problems as makes the tokens the same', () => {
-    const same = sameBudget(way('guard', '1000', 250), none, [two, three]);
-    expect(same).toMatchObject({ right: [true, true, true, true], tokens: 250 });
-    expect(sameBudget(way('guard', '1000', 175), none, [two, three])).toMatchObject({
-      right: [false, false, true, false],
-      tokens: 175,
+describe('ladder', () => {
+  it('votes among more and more answers', () => {
+    const problems = [{ answer: '7' }, { answer: '8' }] as Problem[];
+    const sampling = (...answers: (string | null)[]) => answers.map((answer) => ({ answer, tokens: 10 }));
+    const samplings = [sampling('7', '9'), sampling('6', '8'), sampling('6', '8')];
+    expect(ladder(problems, 0.7, samplings)).toEqual({
+      temperature: 0.7,
+      rungs: [
+        { name: 'no guard, T = 0.7', right: [true, false], tokens: [10, 10], kept: 0, replaced: 0 },
+        {
+          name: 'no guard, T = 0.7, vote of 2',
+          right: [true, false],
+          tokens: [20, 20],
+          kept: 0,
+          replaced: 0,
+        },
+        {
+          name: 'no guard, T = 0.7, vote of 3',
+          right: [false, true],
+          tokens: [30, 30],
+          kept: 0,
+          replaced: 0,
+        },
+      ],
     });
   });
+});
 
-  it('is none where all samples together took fewer', () => {
-    expect(sameBudget(way('guard', '1000', 301), none, [two, three])).toBeNull();
-    expect(sameBudget(way('guard', '1000', 150), none, [])).toBeNull();
+describe('sameBudget', () => {
+  const way = (name: string, right: string, tokens: number): Outcome => ({
+    ...outcome(name, right),
+    tokens: [...right].map(() => tokens),
+  });
+  const rungs = [way('one', '0000', 100), way('two', '0011', 200), way('three', '1111', 300)];
+  const budget = (tokens: number) => sameBudget(way('guard', '1000', tokens), { temperature: 1, rungs });
+
+  it('gives one answer more to as many problems as makes the tokens the same', () => {
+    expect(budget(250)).toMatchObject({
+      name: 'no guard, T = 1, as many tokens',
+      right: [true, true, true, true],
+      tokens: [300, 300, 200, 200],
+    });
+    expect(budget(175)).toMatchObject({
+      right: [false, false, true, false],
+      tokens: [200, 200, 200, 100],
+    });
+    expect(budget(200)).toMatchObject({ right: rungs[1]!.right });
+  });
+
+  it('is the nearest way where there are not so many tokens, or not so few', () => {
+    expect(budget(301)).toEqual(rungs[2]);
+    expect(budget(99)).toEqual(rungs[0]);
   });
 });

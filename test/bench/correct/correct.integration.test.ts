@@ -12,7 +12,7 @@ const folder = useFolder();
 describe('flinch bench correct', () => {
   it('compares arms over the same problems, and goes on where it was interrupted', async () => {
     const out = folder.path('run');
-    const arms = 'adversarial,majority;chance,majority;nll,majority';
+    const arms = 'nll,majority;chance,majority;always,majority;adversarial,majority';
     const args = [
       'bench',
       'correct',
@@ -36,20 +36,27 @@ describe('flinch bench correct', () => {
     const { code, stdout, stderr } = await run();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const first = JSON.parse(stdout);
-    expect(first.rows.slice(0, 8).map(({ name }: { name: string }) => name)).toEqual([
-      'no guard',
-      'adversarial, majority',
-      'chance, majority',
-      'nll, majority',
-      'unguarded, greedy',
-      'unguarded, T = 1',
-      'self-consistency, 2 answers',
-      'self-consistency, 3 answers',
+    expect(first.outcomes.map(({ name }: { name: string }) => name)).toEqual([
+      'no guard, T = 0.2',
+      'no guard, T = 0.2, vote of 2',
+      'no guard, T = 0.2, vote of 3',
+      'no guard, greedy',
+      'no guard, T = 1',
+      'no guard, T = 1, vote of 2',
+      'no guard, T = 1, vote of 3',
+      ...arms.split(';').map((arm) => arm.replace(',', ', ')),
     ]);
-    expect(first.rows[1].tokensPerProblem).toBeGreaterThan(first.rows[0].tokensPerProblem);
-    const compared = first.rows[1].comparisons.map((comparison: { with: string }) => comparison.with);
-    expect(compared.slice(0, 2)).toEqual(['no guard', 'chance, majority']);
-    expect(compared.slice(-2)).toEqual(['unguarded, greedy', 'unguarded, T = 1']);
+    for (const { right, tokens } of first.outcomes) {
+      expect(right).toMatch(/^[01]{3}$/);
+      expect(tokens).toHaveLength(3);
+    }
+    const [main, , always] = first.guarded;
+    expect(always.tokensPerProblem).toBeGreaterThan(first.unguarded[0].rungs[0].tokensPerProblem);
+    const compared = main.comparisons.map((comparison: { with: string }) => comparison.with);
+    expect(compared.slice(0, 2)).toEqual(['no guard, T = 0.2', 'chance, majority']);
+    expect(compared).toHaveLength(5);
+    expect(compared[3]).toBe('no guard, greedy');
+    expect(readFileSync(`${out}/tokens.svg`, 'utf8')).toContain('always, majority');
     expect(first.delays).toMatchObject({ answers: 2, seconds: { held: { median: expect.any(Number) } } });
     expect(first.command).not.toContain(out);
 
@@ -59,9 +66,7 @@ describe('flinch bench correct', () => {
       writeFileSync(`${out}/${name}`, text.slice(0, Math.ceil(text.length * 0.6)));
     }
     const second = JSON.parse((await run()).stdout);
-    const accuracies = (report: typeof first) =>
-      report.rows.slice(0, 8).map(({ accuracy }: { accuracy: unknown }) => accuracy);
-    expect(accuracies(second)).toEqual(accuracies(first));
+    expect(second.outcomes).toEqual(first.outcomes);
 
     const other = await flinch([...args, '--arms', arms, '--out', out, '--temperature', '1']);
     expect(other.code).toBe(1);
@@ -81,7 +86,7 @@ describe('flinch bench correct', () => {
   it('names the arms that it knows', async () => {
     const { code, stderr } = await flinch(['bench', 'correct', '--arms', 'hope,prayer']);
     expect(code).toBe(1);
-    expect(stderr).toContain('"hope,prayer" is not one of adversarial, majority;');
+    expect(stderr).toContain('"hope,prayer" is not one of nll, entropy,');
   });
 });
 
@@ -99,15 +104,15 @@ describe('an arm', () => {
     const sampled = { seed: 5, temperature: 0.2 };
     const risks = { calibrated: () => true, ofToken: () => 0, ofStep: () => 0, ofAnswer: () => 0 };
     const thresholds = new Map(DEFAULT_METHODS.map((method) => [method, Number.POSITIVE_INFINITY] as const));
-    const settings: ArmSettings = { guard: DEFAULT_GUARD, main: 'adversarial', risks, share: 0, thresholds };
+    const settings: ArmSettings = { guard: DEFAULT_GUARD, main: 'nll', risks, share: 0, thresholds };
     const plain = await answerTask(engine, problem!, sampled, unguarded(DEFAULT_GUARD, DEFAULT_METHODS));
-    for (const arm of ARMS.filter(({ trigger }) => trigger !== 'random')) {
+    for (const arm of ARMS.filter(({ trigger }) => trigger !== 'random' && trigger !== 'always')) {
       expect(flagCount(arm.trigger, plain, 5, settings)).toBe(0);
       const { text, replaced, kept, generated } = await answerTask(
         engine,
         problem!,
         sampled,
-        guarding(arm, problem!, 5, settings),
+        guarding(arm, 5, settings),
       );
       expect({ text, replaced, kept }).toEqual({ text: plain.text, replaced: 0, kept: 0 });
       expect(generated).toBe(plain.generated);
@@ -117,13 +122,13 @@ describe('an arm', () => {
   it('by chance flags as many steps as it is told to', () => {
     const settings: ArmSettings = {
       guard: DEFAULT_GUARD,
-      main: 'adversarial',
+      main: 'nll',
       risks: { calibrated: () => true, ofToken: () => 0, ofStep: () => 0, ofAnswer: () => 0 },
       share: 0.1,
       thresholds: new Map(),
     };
     const steps = Array.from({ length: 10 }, (_, i) => ({ from: i, to: i + 1, text: '' }));
-    const scores = steps.map((_, i) => ({ adversarial: i / 100 }));
+    const scores = steps.map((_, i) => ({ nll: i / 100 }));
     const flags = Array.from({ length: 1000 }, (_, seed) =>
       flagCount('chance', { steps, scores }, seed, settings),
     );

@@ -9,6 +9,7 @@ const answer = (risk: number, changes: Partial<JudgedAnswer> = {}): JudgedAnswer
   right: true,
   allRight: true,
   steps: 3,
+  score: 10 * risk,
   risk,
   measures: { 'max nll': 1 - risk, length: 10 },
   ...changes,
@@ -22,7 +23,7 @@ const answers: readonly JudgedAnswer[] = [
 ];
 
 describe('the results of flinch bench verdict', () => {
-  const { flagged, separation, groups } = evaluate(answers);
+  const { flagged, reviews, separation, groups } = evaluate(answers);
 
   it('count false alarms on answers of which every step is right, and apart from them the lucky ones', () => {
     const shares = flagged.map(({ of, answers, shares }) => [
@@ -34,6 +35,21 @@ describe('the results of flinch bench verdict', () => {
       ['every step right', 100, 0.01, 0.02, 0.05, 0.1],
       ['right after a wrong step', 1, 0, 0, 1, 1],
       ['wrong final answer', 3, 1, 1, 1, 1],
+    ]);
+  });
+
+  it('say what a reader of the highest answers finds', () => {
+    const found = reviews.map(({ share, answers, wrong, found }) => [
+      share,
+      answers,
+      wrong.value,
+      found.value,
+    ]);
+    expect(found).toEqual([
+      [0.05, 5, 3 / 5, 1],
+      [0.1, 10, 3 / 10, 1],
+      [0.2, 21, 3 / 21, 1],
+      [0.3, 31, 3 / 31, 1],
     ]);
   });
 
@@ -70,8 +86,15 @@ describe('an answer of flinch bench verdict', () => {
 
   it('has the risk that the guard gives it, and measures of all of its tokens', () => {
     const byTenth = { ...risks, ofAnswer: (_: string, __: string, score: number) => score / 10 };
-    const { risk, right, allRight, steps, measures } = judged(problem!, observed, byTenth, DEFAULT_GUARD);
-    expect({ risk, right, allRight, steps }).toEqual({ risk: 0.4, right: false, allRight: false, steps: 2 });
+    const { score, risk, right, allRight, steps, measures } = judged(
+      problem!,
+      observed,
+      byTenth,
+      DEFAULT_GUARD,
+    );
+    expect({ score, risk, right, allRight, steps }).toEqual({
+      ...{ score: 4, risk: 0.4, right: false, allRight: false, steps: 2 },
+    });
     expect(measures).toMatchObject({
       'max nll': 4,
       'mean nll': 2,

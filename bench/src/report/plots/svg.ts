@@ -32,3 +32,11 @@ export async function toSvg(spec: TopLevelSpec): Promise<string> {
     view.finalize();
   }
 }
+
+/** Colours of a page are variables; a file of its own has to say them. */
+const STYLE =
+  '<style>svg{--ink:#1f2328;--muted:#59636e;--line:#e6e9ec;--faint:#b3bac1;background:#fff}</style>';
+
+/** A picture that is a file of its own. */
+export const standaloneSvg = async (spec: TopLevelSpec): Promise<string> =>
+  `${(await toSvg(spec)).replace(/<svg[^>]*>/, (tag) => tag + STYLE)}\n`;

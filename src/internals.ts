@@ -84,6 +84,7 @@ export { calibrationFileOf, readCalibration } from './risk/calibration-file.js';
 export { answerScore, isAlarm, type RiskModel, STATISTICS, type Statistic, stepScore } from './risk/risk.js';
 export { riskModel } from './risk/risk-model.js';
 export { StepAligner } from './steps/step-aligner.js';
+export { stepContent } from './steps/step-content.js';
 export { type StepMode, StepSegmenter, segmentText } from './steps/step-segmenter.js';
 export { TokenSteps } from './steps/token-steps.js';
 export type {

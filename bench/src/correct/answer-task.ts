@@ -1,11 +1,4 @@
-import type {
-  Engine,
-  GenerateRequest,
-  GuardEvent,
-  Problem,
-  RollbackDoneEvent,
-  StepEvent,
-} from 'flinch/internals';
+import type { Engine, GenerateRequest, GuardEvent, RollbackDoneEvent, StepEvent } from 'flinch/internals';
 import {
   encodePrompt,
   type GuardedRequest,
@@ -13,10 +6,10 @@ import {
   METHODS,
   type Scores,
   samplingDefaults,
-  verify,
 } from 'flinch/internals';
 import { lastValueFrom, tap } from 'rxjs';
 import { z } from 'zod';
+import type { BenchProblem, Checked, Suite } from '../suites/suite.js';
 
 /** How a problem was answered under a guard. */
 export const trialSchema = z.object({
@@ -54,10 +47,25 @@ export interface Sampled {
   readonly seed: number;
 }
 
+/** Who answers which problems. */
+export interface Asking {
+  readonly engine: Engine;
+  readonly suite: Suite;
+  /** Of an answer; less where the context ends before. */
+  readonly maxTokens: number;
+}
+
+/** @throws RangeError for a suite whose answers only a judge can check */
+export function checked(suite: Suite, problem: BenchProblem, text: string): Checked {
+  const found = suite.check(problem, text);
+  if (found) return found;
+  throw new RangeError(`${suite.name}: answers cannot be checked by a program`);
+}
+
 /** @throws EngineError */
 export async function answerTask(
-  engine: Engine,
-  problem: Problem,
+  asking: Asking,
+  problem: BenchProblem,
   sampled: Sampled,
   guarding: Guarding,
 ): Promise<Observed> {
@@ -74,15 +82,15 @@ export async function answerTask(
     else if (event.type === 'token.retracted') tokens.length = scores.length = event.from;
     else if (event.type === 'generation.done') generated = event.usage.generatedTokens ?? tokens.length;
   };
-  const request = { ...requestOf(engine, problem, sampled), ...guarding };
-  await lastValueFrom(guardedGeneration(engine, request).pipe(tap(observe)));
+  const request = { ...requestOf(asking, problem, sampled), ...guarding };
+  await lastValueFrom(guardedGeneration(asking.engine, request).pipe(tap(observe)));
   const text = tokens.join('');
   const replaced = rollbacks.filter(({ outcome }) => outcome === 'replaced').length;
   return {
     text,
     tokens: tokens.length,
     generated,
-    right: verify(problem, text).right,
+    right: checked(asking.suite, problem, text).correct,
     flagged: steps.filter(({ flagged }) => flagged).length,
     kept: rollbacks.length - replaced,
     replaced,
@@ -93,11 +101,11 @@ export async function answerTask(
 
 /** The same question without a guard and without scores. */
 export async function sampleTask(
-  engine: Engine,
-  problem: Problem,
+  asking: Asking,
+  problem: BenchProblem,
   sampled: Sampled,
 ): Promise<Pick<Trial, 'text' | 'tokens'>> {
-  const generation = await engine.generate(requestOf(engine, problem, sampled));
+  const generation = await asking.engine.generate(requestOf(asking, problem, sampled));
   let text = '';
   for (;;) {
     const item = await generation.next();
@@ -106,12 +114,16 @@ export async function sampleTask(
   }
 }
 
-function requestOf(engine: Engine, { question }: Problem, { temperature, seed }: Sampled): GenerateRequest {
+function requestOf(
+  { engine, suite, maxTokens }: Asking,
+  problem: BenchProblem,
+  { temperature, seed }: Sampled,
+): GenerateRequest {
   const { checkpoint, contextLength } = engine;
-  const promptIds = encodePrompt(checkpoint, [{ role: 'user', content: question }]);
+  const promptIds = encodePrompt(checkpoint, suite.messages(problem));
   return {
     promptIds,
-    maxTokens: contextLength - promptIds.length,
+    maxTokens: Math.min(maxTokens, contextLength - promptIds.length),
     endIds: checkpoint.eosTokenIds,
     stop: [],
     topLogprobs: 0,

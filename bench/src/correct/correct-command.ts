@@ -12,10 +12,8 @@ import {
   fieldOption,
   fingerprint,
   type Guard,
-  generateProblems,
   integer,
   modelOption,
-  type Problem,
   type RiskModel,
   readCalibration,
   real,
@@ -25,9 +23,14 @@ import {
   tasksOf,
   UsageError,
 } from 'flinch/internals';
+import { defaultDataFolder, suiteFolder } from '../data/folder.js';
 import { thisMachine } from '../markdown-table.js';
 import { claimFolder } from '../result-log.js';
 import { commandLine } from '../run/command-line.js';
+import { limited } from '../run/problems.js';
+import { list } from '../run/run-options.js';
+import type { BenchProblem } from '../suites/suite.js';
+import { suites } from '../suites/suites.js';
 import type { Trial } from './answer-task.js';
 import {
   ARMS,
@@ -53,6 +56,10 @@ import { type Ladder, ladder, type Sampling, sameBudget } from './self-consisten
 
 interface CorrectOptions {
   readonly model: string;
+  readonly suite: (typeof CHECKED_SUITES)[number];
+  readonly data?: string;
+  readonly subsets?: string[];
+  readonly maxTokens: number;
   readonly device: DeviceChoice;
   readonly problems: number;
   readonly seed: number;
@@ -72,16 +79,27 @@ interface CorrectOptions {
   readonly maxRollbacks: number;
 }
 
+/** Suites whose answers need no judge. */
+const CHECKED_SUITES = ['tasks', 'questions', 'gsm8k', 'math', 'bbh'] as const;
+
 /** Apart from the seeds of `flinch calibrate`, and from those that the defaults were tuned on (1000000 on). */
 const DEFAULT_SEED = 2_000_000;
 
 export function correctCommand(): Command {
   const command = new Command('correct')
     .description(
-      'Measure whether rolling back helps: final answers of the embedded reasoner, with and without it.',
+      'Measure whether rolling back helps: final answers with and without it, at the same number of tokens.',
     )
     .addOption(modelOption())
-    .addOption(deviceOption());
+    .addOption(deviceOption())
+    .addOption(
+      new Option('--suite <name>', 'problems whose answers a program can check')
+        .choices(CHECKED_SUITES)
+        .default('tasks'),
+    )
+    .option('--data <folder>', 'folder of the data sets; by default that of flinch data pull')
+    .option('--subsets <names>', 'only these subsets, comma-separated', list)
+    .option('--max-tokens <number>', 'maximum length of an answer', integer(1, 65_536), 1024);
   for (const option of problemOptions({ problems: 2000, seed: DEFAULT_SEED })) command.addOption(option);
   return command
     .addOption(
@@ -130,6 +148,7 @@ with self-consistency at each temperature, for as many tokens.
 Examples:
   $ flinch bench correct --out /tmp/correct
   $ flinch bench correct --temperature 1 --out /tmp/correct-1
+  $ flinch bench correct --suite gsm8k --model ./Qwen2.5-1.5B-Instruct --temperature 0.7 --out /tmp/correct-gsm8k
   $ flinch bench correct --problems 200 --arms "nll,majority;chance,majority" --samples 0`,
     )
     .action(correct);
@@ -155,9 +174,9 @@ async function correct(options: CorrectOptions): Promise<void> {
 
 /** @returns `null` for a part of a run */
 async function measure(engine: Engine, options: CorrectOptions): Promise<CorrectReport | null> {
-  const { problems: count, seed, arms, out = null } = options;
+  const { seed, arms, out = null } = options;
   const temperature = options.temperature ?? samplingDefaults(engine.checkpoint.generation).temperature;
-  const problems = generateProblems({ seed, count, tasks: tasksOf(engine.checkpoint) });
+  const problems = await problemsOf(engine, options);
   const [main] = arms as readonly [Arm, ...Arm[]];
   if (main.trigger === 'chance' || main.trigger === 'always')
     throw new UsageError('--arms: the first arm must flag by a measure');
@@ -174,14 +193,17 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
   const risks = await risksFor(engine, methodOf(main.trigger));
   if (out !== null) {
     const model = await fingerprint(engine.checkpoint);
-    claimFolder(out, { model, seed, temperature, methods: methodsOf(arms), guard });
+    const { suite, maxTokens } = options;
+    claimFolder(out, { model, suite, seed, temperature, maxTokens, methods: methodsOf(arms), guard });
   }
   const { part = WHOLE } = options;
   if (part.of > 1 && out === null)
     throw new UsageError('--part: requires --out, the folder that the parts share');
-  const run: RunOptions = { engine, problems, seed, temperature, folder: out, part };
+  const suite = suites[options.suite];
+  const { maxTokens } = options;
+  const run: RunOptions = { engine, suite, maxTokens, problems, seed, temperature, folder: out, part };
   const unguarded = await runUnguarded(run, guard, methodsOf(arms));
-  if (unguarded.length < count)
+  if (unguarded.length < problems.length)
     throw new UsageError(
       '--part: the other parts have not answered all problems yet; run this command again afterwards',
     );
@@ -201,7 +223,7 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
   );
   const settings: ArmSettings = { guard, risks, main: main.trigger, share, thresholds };
 
-  const first = problems.map((problem, i) => sampleOf(problem, unguarded[i]!));
+  const first = problems.map((problem, i) => sampleOf(suite, problem, unguarded[i]!));
   const ladders: Ladder[] = [];
   for (const other of [temperature, ...options.controls.filter((control) => control !== temperature)]) {
     const samplings: Sampling[] = other === temperature ? [first] : [];
@@ -209,7 +231,7 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
     const last = other === 0 ? 0 : options.samples;
     for (let number = samplings.length; number <= last; number++)
       samplings.push(await runSamples({ ...run, temperature: other }, number));
-    ladders.push(ladder(problems, other, samplings));
+    ladders.push(ladder(other, samplings));
   }
   const outcomes: Outcome[] = [];
   const trials = new Map<string, readonly Trial[]>();
@@ -238,7 +260,8 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
     command: commandLine('correct'),
     model: engine.checkpoint.name,
     machine: thisMachine(),
-    problems: count,
+    suite: suite.name,
+    problems: problems.length,
     seed,
     temperature,
     guard,
@@ -255,18 +278,25 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
       right: right.map(Number).join(''),
       tokens,
     })),
-    families: tasksOf(engine.checkpoint).map((task) =>
-      familyOf(task, problems, { 'no guard': unguarded, ...Object.fromEntries(trials) }),
+    families: [...new Set(problems.map(({ subset }) => subset))].map((subset) =>
+      familyOf(subset, problems, { 'no guard': unguarded, ...Object.fromEntries(trials) }),
     ),
     delays:
       options.held > 0
-        ? await measureDelays(
-            { engine, problems: problems.slice(0, options.held), seed, temperature },
-            main,
-            settings,
-          )
+        ? await measureDelays({ ...run, problems: problems.slice(0, options.held) }, main, settings)
         : null,
   };
+}
+
+async function problemsOf(engine: Engine, options: CorrectOptions): Promise<readonly BenchProblem[]> {
+  const { suite, data, problems: count, seed, subsets } = options;
+  const all = await suites[suite].load({
+    folder: suiteFolder(data ?? defaultDataFolder(), suite),
+    subsets: subsets ?? (suite === 'tasks' ? tasksOf(engine.checkpoint) : null),
+    seed,
+    count,
+  });
+  return limited(all, count);
 }
 
 /** @throws UsageError without a calibration that holds for the main arm's measure: its rate would mean nothing */
@@ -290,18 +320,18 @@ function outcomeOf(name: string, answers: readonly Trial[]): Outcome {
 }
 
 function familyOf(
-  task: Problem['task'],
-  problems: readonly Problem[],
+  subset: string,
+  problems: readonly BenchProblem[],
   ways: Readonly<Record<string, readonly Trial[]>>,
 ) {
-  const indices = problems.flatMap((problem, i) => (problem.task === task ? [i] : []));
+  const indices = problems.flatMap((problem, i) => (problem.subset === subset ? [i] : []));
   const accuracy = Object.fromEntries(
     Object.entries(ways).map(([name, trials]) => [
       name,
       indices.filter((i) => trials[i]!.right).length / indices.length,
     ]),
   );
-  return { task, problems: indices.length, accuracy };
+  return { subset, problems: indices.length, accuracy };
 }
 
 const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);

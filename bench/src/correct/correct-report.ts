@@ -8,6 +8,7 @@ export interface CorrectReport {
   readonly command: string;
   readonly model: string;
   readonly machine: { readonly cpu: string; readonly cores: number; readonly node: string };
+  readonly suite: string;
   readonly problems: number;
   readonly seed: number;
   readonly temperature: number;
@@ -26,7 +27,7 @@ export interface CorrectReport {
   }[];
   /** By family, of the unguarded answers and of each arm. */
   readonly families: readonly {
-    readonly task: string;
+    readonly subset: string;
     readonly problems: number;
     readonly accuracy: Readonly<Record<string, number>>;
   }[];
@@ -36,7 +37,7 @@ export interface CorrectReport {
 export function formatCorrect(report: CorrectReport): string {
   const names = Object.keys(report.families[0]?.accuracy ?? {});
   return [
-    `${report.problems} problems, T = ${report.temperature}, seeds from ${report.seed}; ${report.machine.cpu}, ${report.machine.cores} cores`,
+    `${report.suite}, ${report.problems} problems, T = ${report.temperature}, seeds from ${report.seed}; ${report.machine.cpu}, ${report.machine.cores} cores`,
     `Flagged steps: ${Object.entries(report.flagged)
       .map(([name, share]) => `${name} ${(100 * share).toFixed(1)} %`)
       .join(', ')}`,
@@ -73,8 +74,8 @@ export function formatCorrect(report: CorrectReport): string {
     ),
     table(
       ['family', 'problems', ...names],
-      report.families.map(({ task, problems, accuracy }) => [
-        task,
+      report.families.map(({ subset, problems, accuracy }) => [
+        subset,
         String(problems),
         ...names.map((name) => percent(accuracy[name] ?? Number.NaN)),
       ]),

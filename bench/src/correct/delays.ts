@@ -1,6 +1,6 @@
-import type { Engine, Problem } from 'flinch/internals';
 import { quantile } from 'simple-statistics';
-import { answerTask, type Observed } from './answer-task.js';
+import type { BenchProblem } from '../suites/suite.js';
+import { type Asking, answerTask, type Observed } from './answer-task.js';
 import { type Arm, type ArmSettings, guarding, methodOf, unguarded } from './arms.js';
 
 export interface Quantiles {
@@ -21,19 +21,15 @@ export interface Delays {
   readonly ms: Quantiles | null;
 }
 
-export interface DelayRun {
-  readonly engine: Engine;
-  readonly problems: readonly Problem[];
+export interface DelayRun extends Asking {
+  readonly problems: readonly BenchProblem[];
   readonly seed: number;
   readonly temperature: number;
 }
 
 /** Each problem in all three ways in turn. */
-export async function measureDelays(
-  { engine, problems, seed, temperature }: DelayRun,
-  arm: Arm,
-  settings: ArmSettings,
-): Promise<Delays> {
+export async function measureDelays(run: DelayRun, arm: Arm, settings: ArmSettings): Promise<Delays> {
+  const { problems, seed, temperature } = run;
   const seconds = { unguarded: [] as number[], immediate: [] as number[], held: [] as number[] };
   const steps: Observed['steps'] = [];
   for (const [i, problem] of problems.entries()) {
@@ -47,7 +43,7 @@ export async function measureDelays(
     };
     for (const way of ['unguarded', 'immediate', 'held'] as const) {
       const start = performance.now();
-      const answer = await answerTask(engine, problem, sampled, ways[way]);
+      const answer = await answerTask(run, problem, sampled, ways[way]);
       seconds[way].push((performance.now() - start) / 1000);
       if (way === 'held' && answer.kept + answer.replaced === 0) steps.push(...answer.steps);
     }

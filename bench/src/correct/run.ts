@@ -1,11 +1,13 @@
 import { join } from 'node:path';
-import type { Engine, Guard, Method, Problem } from 'flinch/internals';
-import { extractFacts } from 'flinch/internals';
+import type { Guard, Method } from 'flinch/internals';
 import { z } from 'zod';
 import { each } from '../concurrent-map.js';
 import { Ledger } from '../result-log.js';
+import type { BenchProblem, Suite } from '../suites/suite.js';
 import {
+  type Asking,
   answerTask,
+  checked,
   type Observed,
   observedSchema,
   sampleTask,
@@ -18,12 +20,11 @@ import { type Arm, type ArmSettings, flagCount, guarding, nameOf, unguarded } fr
 const kept = { problem: z.int() };
 const byProblem = ({ problem }: { readonly problem: number }): number => problem;
 
-const sampleSchema = z.object({ answer: z.string().nullable(), tokens: z.int() });
+const sampleSchema = z.object({ answer: z.string().nullable(), right: z.boolean(), tokens: z.int() });
 export type Sample = z.output<typeof sampleSchema>;
 
-export interface RunOptions {
-  readonly engine: Engine;
-  readonly problems: readonly Problem[];
+export interface RunOptions extends Asking {
+  readonly problems: readonly BenchProblem[];
   /** Of the first problem's answer; each further one has the next. */
   readonly seed: number;
   readonly temperature: number;
@@ -46,12 +47,12 @@ export async function runUnguarded(
   guard: Guard,
   methods: readonly Method[],
 ): Promise<Observed[]> {
-  const { engine, folder } = options;
+  const { folder } = options;
   const file = folder && join(folder, 'unguarded.jsonl');
   const ledger = await Ledger.open(file, observedSchema.extend(kept), byProblem);
   const how = unguarded(guard, methods);
   return eachOf(options, 'no guard', ledger, async (problem, i) => {
-    const answer = await answerTask(engine, problem, sampled(options, i), how);
+    const answer = await answerTask(options, problem, sampled(options, i), how);
     return ledger.add({ problem: i, ...answer });
   });
 }
@@ -63,7 +64,7 @@ export async function runArm(
   settings: ArmSettings,
   unguarded: readonly Observed[],
 ): Promise<Trial[]> {
-  const { engine, folder } = options;
+  const { folder } = options;
   const file = folder && join(folder, `${arm.trigger}-${arm.remedy}.jsonl`);
   const ledger = await Ledger.open(file, trialSchema.extend(kept), byProblem);
   return eachOf(options, nameOf(arm), ledger, async (problem, i) => {
@@ -71,7 +72,7 @@ export async function runArm(
     const { seed } = sampled(options, i);
     if (flagCount(arm.trigger, same, seed, settings) === 0) return same;
     const how = guarding(arm, seed, settings);
-    const trial = trialSchema.parse(await answerTask(engine, problem, sampled(options, i), how));
+    const trial = trialSchema.parse(await answerTask(options, problem, sampled(options, i), how));
     return ledger.add({ problem: i, ...trial });
   });
 }
@@ -81,28 +82,32 @@ export async function runArm(
  * seed of the guarded ones.
  */
 export async function runSamples(options: RunOptions, number: number): Promise<Sample[]> {
-  const { engine, folder, temperature } = options;
+  const { folder, suite, temperature } = options;
   const file = folder && join(folder, `T-${temperature}-${number}.jsonl`);
   const ledger = await Ledger.open(file, sampleSchema.extend(kept), byProblem);
   return eachOf(options, `T = ${temperature}, answer ${number + 1}`, ledger, async (problem, i) => {
     const seed = sampled(options, i).seed + number * SAMPLE_SEEDS;
-    const { text, tokens } = await sampleTask(engine, problem, { temperature, seed });
-    return ledger.add({ problem: i, ...sampleOf(problem, { text, tokens }) });
+    const { text, tokens } = await sampleTask(options, problem, { temperature, seed });
+    return ledger.add({ problem: i, ...sampleOf(suite, problem, { text, tokens }) });
   });
 }
 
 /** What a vote needs to know of an answer. */
-export const sampleOf = ({ task }: Problem, { text, tokens }: Pick<Trial, 'text' | 'tokens'>): Sample => ({
-  answer: extractFacts(task, text).answer,
-  tokens,
-});
+export function sampleOf(
+  suite: Suite,
+  problem: BenchProblem,
+  { text, tokens }: Pick<Trial, 'text' | 'tokens'>,
+): Sample {
+  const { extracted, correct } = checked(suite, problem, text);
+  return { answer: extracted, right: correct, tokens };
+}
 
 /** Works on what is not known yet, of one's own part; what only the other parts know is left out. */
 async function eachOf<T, K extends T & object>(
   { problems, part }: RunOptions,
   name: string,
   ledger: Ledger<K>,
-  work: (problem: Problem, i: number) => Promise<T>,
+  work: (problem: BenchProblem, i: number) => Promise<T>,
 ): Promise<T[]> {
   const results = await each(name, problems, async (problem, i): Promise<T | undefined> => {
     const known = ledger.get(i);

@@ -1,4 +1,3 @@
-import type { Problem } from 'flinch/internals';
 import { type Outcome, tokensOf } from './comparison.js';
 import type { Sample } from './run.js';
 
@@ -11,19 +10,17 @@ export interface Ladder {
   readonly rungs: readonly Outcome[];
 }
 
-export function ladder(
-  problems: readonly Problem[],
-  temperature: number,
-  samplings: readonly Sampling[],
-): Ladder {
+export function ladder(temperature: number, samplings: readonly Sampling[]): Ladder {
   const rungs = samplings.map((_, i) => {
-    const answers = samplings.slice(0, i + 1);
+    // By problem.
+    const votes = samplings[i]!.map((_, k) => samplings.slice(0, i + 1).map((sampling) => sampling[k]!));
     return {
       name: i === 0 ? unguarded(temperature) : `${unguarded(temperature)}, vote of ${i + 1}`,
-      right: problems.map(
-        ({ answer }, k) => mostCommon(answers.map((sampling) => sampling[k]!.answer)) === answer,
-      ),
-      tokens: problems.map((_, k) => answers.reduce((sum, sampling) => sum + sampling[k]!.tokens, 0)),
+      right: votes.map((samples) => {
+        const elected = mostCommon(samples.map(({ answer }) => answer));
+        return samples.find(({ answer }) => answer === elected)!.right;
+      }),
+      tokens: votes.map((samples) => samples.reduce((sum, { tokens }) => sum + tokens, 0)),
       kept: 0,
       replaced: 0,
     };

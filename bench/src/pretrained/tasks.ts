@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
 import type { ChatMessage } from 'flinch/internals';
-import { z } from 'zod';
 import { suiteFolder } from '../data/folder.js';
 import { seedOf } from '../run/seeds.js';
 import { gsm8kSuite } from '../suites/gsm8k.js';
 import { processbenchSuite } from '../suites/processbench.js';
+import { containsAnswer, questionPrompt, readQuestions } from '../suites/questions.js';
 import type { GivenResponse } from '../suites/suite.js';
 import { equationsIn } from './equations.js';
 
@@ -114,21 +113,6 @@ Answer: There are twelve months in a year.
 
 `;
 
-const questionSchema = z.array(z.strictObject({ question: z.string(), answers: z.array(z.string()).min(1) }));
-
-/** Questions of this package, CC0. */
-export const readQuestions = (): z.output<typeof questionSchema> =>
-  questionSchema.parse(
-    JSON.parse(readFileSync(new URL('../../assets/questions.json', import.meta.url), 'utf8')),
-  );
-
-/** Whether a text contains one of the answers, as whole words or numbers, in whatever case. */
-export const containsAnswer = (text: string, answers: readonly string[]): boolean =>
-  answers.some((answer) => {
-    const literal = answer.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-    return new RegExp(String.raw`(?<![\p{L}\p{N}]|\d[.,])${literal}(?![\p{L}\p{N}]|[.,]\d)`, 'iu').test(text);
-  });
-
 /** Short factual questions: the answer is right if it contains a known one. */
 const questions: PretrainedTask = {
   maxTokens: 40,
@@ -137,7 +121,7 @@ const questions: PretrainedTask = {
   async load() {
     return readQuestions().map(({ question, answers }, i) => ({
       ...{ id: `question-${i}`, question, answers, given: null },
-      messages: [{ role: 'user', content: `${question} Answer in one short sentence.` }],
+      messages: [{ role: 'user', content: questionPrompt(question) }],
       completion: `${QUESTIONS}Question: ${question}\nAnswer:`,
     }));
   },

@@ -7,6 +7,7 @@ const SUITE_TITLES: ReadonlyMap<string, string> = new Map([
   ['processbench', 'ProcessBench'],
   ['factscore', 'FActScore'],
   ['tasks', 'The reasoner’s tasks'],
+  ['questions', 'Factual questions'],
 ]);
 export const suiteTitle = (suite: string): string => SUITE_TITLES.get(suite) ?? suite;
 

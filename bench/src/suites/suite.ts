@@ -3,7 +3,7 @@ import type { ChatMessage, Span } from 'flinch/internals';
 /** Its responses were written by others and came with labels: how many are right says nothing of the model. */
 export const comesLabelled = (suite: string): boolean => suite === 'processbench';
 
-export const SUITES = ['math', 'bbh', 'gsm8k', 'processbench', 'factscore', 'tasks'] as const;
+export const SUITES = ['math', 'bbh', 'gsm8k', 'processbench', 'factscore', 'tasks', 'questions'] as const;
 export type SuiteName = (typeof SUITES)[number];
 
 /** A question of a suite. */

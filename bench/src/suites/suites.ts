@@ -6,6 +6,7 @@ import { gsm8kSuite } from './gsm8k.js';
 import { mathSuite } from './math.js';
 import { processbenchSuite } from './processbench.js';
 import { PROMPTS_VERSION } from './prompts.js';
+import { questionsSuite } from './questions.js';
 import type { Suite, SuiteName } from './suite.js';
 import { tasksSuite } from './tasks.js';
 
@@ -30,6 +31,7 @@ export const createSuites = (settings: SuiteSettings): Readonly<Record<SuiteName
   processbench: processbenchSuite,
   factscore: factscoreSuite,
   tasks: tasksSuite,
+  questions: questionsSuite,
 });
 
 /** With the settings that are the default. */

@@ -1,17 +1,10 @@
-import {
-  answerScore,
-  type Method,
-  type Problem,
-  type RiskModel,
-  type Statistic,
-  stepScore,
-  verify,
-} from 'flinch/internals';
-import type { Observed } from '../correct/answer-task.js';
+import { answerScore, type Method, type RiskModel, type Statistic, stepScore } from 'flinch/internals';
+import { checked, type Observed } from '../correct/answer-task.js';
+import type { BenchProblem, Suite } from '../suites/suite.js';
 
 /** An answer with its verdict's risk, and what one could go by instead. */
 export interface JudgedAnswer {
-  readonly task: Problem['task'];
+  readonly subset: string;
   /** The final answer is. */
   readonly right: boolean;
   /** Every step is, and the final answer. */
@@ -36,7 +29,8 @@ export const METHODS_BESIDE = [
  * @throws RangeError without one
  */
 export function judged(
-  problem: Problem,
+  suite: Suite,
+  problem: BenchProblem,
   { text, tokens, steps, scores }: Pick<Observed, 'text' | 'tokens' | 'steps' | 'scores'>,
   risks: RiskModel,
   { method, statistic }: { readonly method: Method; readonly statistic: Statistic },
@@ -48,11 +42,10 @@ export function judged(
   const score = scoreBy(method);
   const risk = risks.ofAnswer(method, statistic, score);
   if (risk === null) throw new RangeError(`${method}: the calibration has no answers`);
-  const { right, span } = verify(problem, text);
   return {
-    task: problem.task,
-    right,
-    allRight: span === null,
+    subset: problem.subset,
+    right: checked(suite, problem, text).correct,
+    allRight: suite.locate(problem, text) === null,
     steps: steps.length,
     score,
     risk,

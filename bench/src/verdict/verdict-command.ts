@@ -12,7 +12,6 @@ import {
   Engine,
   fingerprint,
   type Guard,
-  generateProblems,
   modelOption,
   readCalibration,
   reportDevices,
@@ -27,6 +26,7 @@ import { runUnguarded, WHOLE } from '../correct/run.js';
 import { thisMachine } from '../markdown-table.js';
 import { claimFolder } from '../result-log.js';
 import { commandLine } from '../run/command-line.js';
+import { suites } from '../suites/suites.js';
 import { judged } from './judged-answer.js';
 import { evaluate, formatVerdict, type VerdictReport } from './verdict-report.js';
 
@@ -100,8 +100,10 @@ async function measure(engine: Engine, options: VerdictOptions): Promise<Verdict
     const model = await fingerprint(checkpoint);
     claimFolder(out, { model, seed, temperature, methods: DEFAULT_METHODS, guard });
   }
-  const problems = generateProblems({ seed, count, tasks: tasksOf(checkpoint) });
-  const run = { engine, problems, seed, temperature, folder: out, part: WHOLE };
+  const suite = suites.tasks;
+  const problems = await suite.load({ folder: null, subsets: tasksOf(checkpoint), seed, count });
+  const maxTokens = engine.contextLength;
+  const run = { engine, suite, maxTokens, problems, seed, temperature, folder: out, part: WHOLE };
   const answers = await runUnguarded(run, guard, DEFAULT_METHODS);
   return {
     command: commandLine('verdict'),
@@ -113,6 +115,6 @@ async function measure(engine: Engine, options: VerdictOptions): Promise<Verdict
     method,
     statistic,
     calibration: Math.round(1 / (1 - highest)) - 1,
-    ...evaluate(answers.map((answer, i) => judged(problems[i]!, answer, risks, guard))),
+    ...evaluate(answers.map((answer, i) => judged(suite, problems[i]!, answer, risks, guard))),
   };
 }

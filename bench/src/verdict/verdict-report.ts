@@ -1,4 +1,4 @@
-import { ALL_TASKS, isAlarm } from 'flinch/internals';
+import { isAlarm } from 'flinch/internals';
 import { type Machine, table } from '../markdown-table.js';
 import { areas } from '../statistics/areas.js';
 import {
@@ -153,9 +153,9 @@ function groupsOf(answers: readonly JudgedAnswer[]): [string, readonly JudgedAns
   const lengths = answers.map(({ steps }) => steps).sort((a, b) => a - b);
   const median = lengths[Math.floor((lengths.length - 1) / 2)] ?? 0;
   const groups: [string, readonly JudgedAnswer[]][] = [
-    ...ALL_TASKS.map((task): [string, readonly JudgedAnswer[]] => [
-      task,
-      answers.filter((answer) => answer.task === task),
+    ...[...new Set(answers.map(({ subset }) => subset))].map((subset): [string, readonly JudgedAnswer[]] => [
+      subset,
+      answers.filter((answer) => answer.subset === subset),
     ]),
     [`up to ${median} steps`, answers.filter(({ steps }) => steps <= median)],
     [`more than ${median} steps`, answers.filter(({ steps }) => steps > median)],

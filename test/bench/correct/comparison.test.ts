@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { compare, type Outcome } from '#bench/correct/comparison.js';
 import { ladder, mostCommon, sameBudget } from '#bench/correct/self-consistency.js';
-import type { Problem } from '#src/tasks/problem.js';
 
 const outcome = (name: string, right: string): Outcome => ({
   name,
@@ -43,10 +42,11 @@ describe('mostCommon', () => {
 
 describe('ladder', () => {
   it('votes among more and more answers', () => {
-    const problems = [{ answer: '7' }, { answer: '8' }] as Problem[];
-    const sampling = (...answers: (string | null)[]) => answers.map((answer) => ({ answer, tokens: 10 }));
+    const rights = ['7', '8'];
+    const sampling = (...answers: string[]) =>
+      answers.map((answer, i) => ({ answer, right: answer === rights[i], tokens: 10 }));
     const samplings = [sampling('7', '9'), sampling('6', '8'), sampling('6', '8')];
-    expect(ladder(problems, 0.7, samplings)).toEqual({
+    expect(ladder(0.7, samplings)).toEqual({
       temperature: 0.7,
       rungs: [
         { name: 'no guard, T = 0.7', right: [true, false], tokens: [10, 10], kept: 0, replaced: 0 },

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { containsAnswer, readQuestions, TASKS } from '#bench/pretrained/tasks.js';
+import { TASKS } from '#bench/pretrained/tasks.js';
+import { containsAnswer, readQuestions } from '#bench/suites/questions.js';
 import { HAS_SHARED_DATA, NEEDS_DATA, SHARED_DATA } from '../../support/shared-data.js';
 
 const problem = { id: 'x', question: '', messages: [], completion: '', given: null, answers: [] };

@@ -306,3 +306,16 @@ describe.skipIf(!HAS_SHARED_DATA)(`on the data sets${NEEDS_DATA}`, () => {
     ]);
   });
 });
+
+describe('questions', () => {
+  it('are right if a known answer is in the response, and agree if they state the same', async () => {
+    const problem = { ...(await first('questions')), reference: 'Rome | Roma' };
+    const { check, locate, messages } = suites.questions;
+    expect(messages(problem)[0]!.content).toContain(problem.question);
+    expect(check(problem, 'It is ROMA.')).toEqual({ extracted: 'roma', correct: true });
+    expect(check(problem, 'It is Romania.')).toEqual({ extracted: 'romania', correct: false });
+    expect(check({ ...problem, reference: 'romania' }, 'It is Romania!')).toMatchObject({ correct: true });
+    expect(check(problem, '')).toEqual({ extracted: null, correct: false });
+    expect(locate(problem, 'Milan.')).toEqual([0, 6]);
+  });
+});

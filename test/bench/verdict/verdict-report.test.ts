@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { suites } from '#bench/suites/suites.js';
 import { type JudgedAnswer, judged } from '#bench/verdict/judged-answer.js';
 import { evaluate } from '#bench/verdict/verdict-report.js';
 import { DEFAULT_GUARD } from '#src/index.js';
-import { generateProblems } from '#src/tasks/generate.js';
 
 const answer = (risk: number, changes: Partial<JudgedAnswer> = {}): JudgedAnswer => ({
-  task: 'arithmetic',
+  subset: 'arithmetic',
   right: true,
   allRight: true,
   steps: 3,
@@ -71,8 +71,9 @@ describe('the results of flinch bench verdict', () => {
   });
 });
 
-describe('an answer of flinch bench verdict', () => {
-  const [problem] = generateProblems({ seed: 7, count: 1 });
+describe('an answer of flinch bench verdict', async () => {
+  const suite = suites.tasks;
+  const [problem] = await suite.load({ folder: null, subsets: null, seed: 7, count: 1 });
   const observed = {
     text: 'No idea.',
     tokens: 4,
@@ -87,6 +88,7 @@ describe('an answer of flinch bench verdict', () => {
   it('has the risk that the guard gives it, and measures of all of its tokens', () => {
     const byTenth = { ...risks, ofAnswer: (_: string, __: string, score: number) => score / 10 };
     const { score, risk, right, allRight, steps, measures } = judged(
+      suite,
       problem!,
       observed,
       byTenth,
@@ -108,6 +110,8 @@ describe('an answer of flinch bench verdict', () => {
 
   it('needs a calibration', () => {
     const none = { ...risks, ofAnswer: () => null };
-    expect(() => judged(problem!, observed, none, DEFAULT_GUARD)).toThrow('the calibration has no answers');
+    expect(() => judged(suite, problem!, observed, none, DEFAULT_GUARD)).toThrow(
+      'the calibration has no answers',
+    );
   });
 });

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { stepContent } from 'flinch/internals';
+import { z } from 'zod';
+import { chosenSubsets } from './data-files.js';
+import type { Suite } from './suite.js';
+
+const questionSchema = z.array(z.strictObject({ question: z.string(), answers: z.array(z.string()).min(1) }));
+
+/** Short questions with what a right answer contains, any of these. They belong to this package, under CC0. */
+export const readQuestions = (): z.output<typeof questionSchema> =>
+  questionSchema.parse(
+    JSON.parse(readFileSync(new URL('../../assets/questions.json', import.meta.url), 'utf8')),
+  );
+
+/** Whether a text contains one of the answers, as whole words or numbers, in whatever case. */
+export const containsAnswer = (text: string, answers: readonly string[]): boolean =>
+  answers.some((answer) => {
+    const literal = answer.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    return new RegExp(String.raw`(?<![\p{L}\p{N}]|\d[.,])${literal}(?![\p{L}\p{N}]|[.,]\d)`, 'iu').test(text);
+  });
+
+export const questionPrompt = (question: string): string => `${question} Answer in one short sentence.`;
+
+const SEPARATOR = ' | ';
+
+/**
+ * Factual questions: a response is right if it contains a known answer. Two responses agree if they state the same as
+ * {@link stepContent} reads them. A response is one step.
+ */
+export const questionsSuite: Suite = {
+  name: 'questions',
+  judged: 'answer',
+  toldBy: 'program',
+  async load({ subsets }) {
+    chosenSubsets(['questions'], subsets);
+    return readQuestions().map(({ question, answers }, i) => ({
+      id: `question-${i}`,
+      subset: 'questions',
+      question,
+      reference: answers.join(SEPARATOR),
+      given: null,
+    }));
+  },
+  messages: ({ question }) => [{ role: 'user', content: questionPrompt(question) }],
+  check({ reference }, response) {
+    const extracted = stepContent(response) || null;
+    const right = reference !== null && containsAnswer(response, reference.split(SEPARATOR));
+    return { extracted, correct: right || (extracted !== null && extracted === reference) };
+  },
+  locate: (_, response) => [0, response.length],
+};

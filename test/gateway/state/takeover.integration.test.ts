@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { Engine } from '#src/index.js';
 import { useFolder } from '../../support/cli.js';
@@ -59,6 +59,7 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
   const redis = useRedis();
   const folder = useFolder();
   const running: { engine?: Engine; upstream?: EngineUpstream; gateways: Serving[] } = { gateways: [] };
+  const replaced: Promise<void>[] = [];
 
   beforeAll(async () => {
     running.engine = await Engine.open(REASONER);
@@ -71,8 +72,11 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
     const state = { url: redis.server.url };
     const streams = { resume_s: RESUME_S };
     folder.write('flinch.json', JSON.stringify({ models, state, streams, shutdown: { drain_s: 0 } }));
-    running.gateways = [await serve(), await serve(), await serve()];
+    running.gateways = await Promise.all([serve(), serve(), serve()]);
   }, 240_000);
+  afterEach(async () => {
+    await Promise.all(replaced.splice(0));
+  }, 120_000);
   afterAll(async () => {
     for (const each of running.gateways) each.kill();
     await running.upstream?.close();
@@ -90,9 +94,10 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
   const at = (i: number): Serving => running.gateways[i]!;
   const redisSays = (...command: readonly string[]): string => redis.server.command(...command);
 
-  /** Another in the place of one that was killed. */
-  async function replace(i: number): Promise<void> {
-    running.gateways[i] = await serve();
+  /** A gateway dies. Another is begun in its place, which the next test has. */
+  function kill(i: number, signal?: NodeJS.Signals): void {
+    at(i).kill(signal);
+    replaced.push(serve().then((serving) => void (running.gateways[i] = serving)));
   }
 
   async function begin(serving: Serving, message: object, events: number) {
@@ -130,7 +135,7 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
 
   /** The first gateway dies, and another goes on to the end. */
   async function finishElsewhere(i: number, { socket, place }: Awaited<ReturnType<typeof begin>>) {
-    at(0).kill();
+    kill(0);
     await expect.poll(() => socket.closeCode).not.toBe(null);
     const before = heardOf(socket);
     const next = await resume(at(i), place, before.length);
@@ -162,7 +167,6 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
         same.map((step) => ({ ...step, held: 0 })),
       );
       expect(await takeovers(at(1), 'continued')).toBeGreaterThan(0);
-      await replace(0);
     },
   );
 
@@ -173,14 +177,13 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
     expect(tokens.length).toBeGreaterThan(before.filter(ofType('token.delta')).length / 2);
     expect(scores).toHaveLength(tokens.length);
     expect(done?.verdict).toMatchObject({ unscored_tokens: 0 });
-    await replace(0);
   });
 
   it('goes on at one of two gateways that both see its gateway gone', { timeout: 240_000 }, async () => {
     const counted = async () => (await takeovers(at(1), 'continued')) + (await takeovers(at(2), 'continued'));
     const already = await counted();
     const { socket, place } = await begin(at(0), ask('own', 6), 30);
-    at(0).kill();
+    kill(0);
     await expect.poll(() => socket.closeCode).not.toBe(null);
     const before = heardOf(socket);
     const both = await Promise.all([1, 2].map((i) => resume(at(i), place, before.length)));
@@ -200,18 +203,17 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
     expect(await counted()).toBe(already + 1);
     expect(redisSays('HGET', `flinch:generation:${place.response_id}`, 'fence')).toBe('2');
     for (const each of both) each.close();
-    await replace(0);
   });
 
   it('goes on at a third when the second dies, too', { timeout: 240_000 }, async () => {
     const message = ask('own', 8, { max_tokens: 300 });
     const { socket, place } = await begin(at(0), message, 20);
-    at(0).kill();
+    kill(0);
     await expect.poll(() => socket.closeCode).not.toBe(null);
     const first = heardOf(socket);
     const second = await resume(at(2), place, first.length);
     await second.event(({ offset }) => offset === first.length + 40);
-    at(2).kill();
+    kill(2);
     await expect.poll(() => second.closeCode).not.toBe(null);
     const heard = [...first, ...own(second.events)].slice(0, first.length + 30);
     const third = await resume(at(1), place, heard.length);
@@ -220,7 +222,6 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
     expectWhole(events);
     expectClose(answerOf(events), answerOf(await undisturbed(message)));
     third.close();
-    await Promise.all([replace(0), replace(2)]);
   });
 
   it('is written no more by a gateway that was only stopped', { timeout: 240_000 }, async () => {
@@ -238,8 +239,10 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
       back = await resume(at(0), place, before + written.length);
       await back.event(ends);
       back.close();
+      const errors = back.events.filter(ofType('error')).map(({ error }) => error);
+      for (const error of errors) expect(error).toMatchObject({ code: 'taken_over' });
       written.push(...own(back.events));
-    } while (back.events.some(({ error }) => error !== undefined) && written.length < 2000);
+    } while (back.events.some(ofType('error')) && written.length < 2000);
     expect(await next.event(ends)).toBeDefined();
     expect(written.map(({ offset }) => offset)).toEqual(written.map((_, i) => before + i));
     expect(written.at(-1)).toMatchObject({ type: 'generation.done' });
@@ -252,7 +255,7 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
   it('goes on elsewhere if it is not done when its gateway has drained', { timeout: 240_000 }, async () => {
     const message = ask('own', 5);
     const { socket, place } = await begin(at(0), message, 30);
-    at(0).kill('SIGTERM');
+    kill(0, 'SIGTERM');
     await expect.poll(() => socket.closeCode).toBe(1001);
     const before = own(socket.events);
     expect(before.filter(ends)).toEqual([]);
@@ -262,24 +265,22 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
     expectWhole(events);
     expectClose(answerOf(events), answerOf(await undisturbed(message)));
     next.close();
-    await replace(0);
   });
 
   it('ends for a client that has more of it than was written', { timeout: 240_000 }, async () => {
     const { socket, place } = await begin(at(0), ask('own', 5), 30);
-    at(0).kill();
+    kill(0);
     await expect.poll(() => socket.closeCode).not.toBe(null);
     const next = await resume(at(1), place, 2000);
     expect(await next.event(ends)).toMatchObject({ error: { code: 'owner_lost' } });
     next.close();
-    await replace(0);
   });
 
   it('ends where nothing can go on, and is forgotten in time', { timeout: 240_000 }, async () => {
     const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }];
     const asked = ask('told', 5, { tools, guard: {} });
     const { socket, place } = await begin(at(0), asked, 20);
-    at(0).kill();
+    kill(0);
     await expect.poll(() => socket.closeCode).not.toBe(null);
     const next = await resume(at(1), place, heardOf(socket).length);
     expect(await next.event(ends)).toMatchObject({ error: { code: 'owner_lost' } });

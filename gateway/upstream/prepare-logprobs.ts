@@ -1,0 +1,140 @@
+import { randomInt } from 'node:crypto';
+import { from, identity, type Observable, switchMap } from 'rxjs';
+import { isAnswerText } from '../../src/guard/begun.js';
+import type { Branch, BranchJudge } from '../../src/guard/branch.js';
+import { retracts } from '../../src/guard/guard.js';
+import { checkGuard, guardOf } from '../../src/guard/guard-fields.js';
+import { guardedBranch } from '../../src/guard/guarded-branch.js';
+import type { RiskModel } from '../../src/risk/risk.js';
+import type { GuardEvent } from '../../src/stream/events.js';
+import type { FlowGate } from '../../src/stream/flow-gate.js';
+import { judgeAnswer } from '../../src/stream/judge-answer.js';
+import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
+import { checkScoring } from '../../src/uncertainty/settings.js';
+import { withWarnings } from '../models/resolve-guard.js';
+import type { Prepared, PrepareOptions } from '../models/served-model.js';
+import type { GenerationFields } from '../requests/generation-request.js';
+import { guardSchema } from '../requests/guard-limits.js';
+import { logprobBranch } from './logprob-branch.js';
+import { logprobGuard, withoutRollbacks } from './logprob-guard.js';
+import { ALTERNATIVES, methodsOf } from './logprob-scores.js';
+import type { Writing } from './scorer.js';
+import type { Capabilities, UpstreamRequest } from './upstream.js';
+import type { UpstreamGenerations } from './upstream-generations.js';
+import { begunOf, isText, requestOf, tells, topLogprobsWarnings } from './upstream-request.js';
+import type { UpstreamServer } from './upstream-server.js';
+import { chunksOf } from './verbatim.js';
+
+const ECHOED = 'with echo the answer begins with the prompt';
+
+const UNJUDGED: BranchJudge = { forks: 0, rate: identity, judge: () => identity };
+
+/** Whose generation it is, and what its servers can do. */
+interface Known {
+  readonly model: string;
+  readonly generations: UpstreamGenerations;
+  readonly capabilities: Capabilities;
+  readonly topLogprobs: number;
+  /** Of one answer. */
+  readonly risks: () => RiskModel;
+}
+
+/**
+ * A response that is scored by what the server's log-probabilities allow, or by nothing.
+ * @throws ApiError 400 for what cannot be computed, or continued
+ */
+export function prepareByLogprobs(
+  request: GenerationFields,
+  options: PrepareOptions,
+  { model, generations, capabilities, topLogprobs, risks: ofOneAnswer }: Known,
+): Prepared {
+  const { client = '', canRetract, maxTokens, written, prompt, response, begun: told } = options;
+  const lowered = topLogprobsWarnings(request, topLogprobs);
+  const echoes = prompt !== undefined && request.echo === true;
+  const available = echoes ? [] : methodsOf(capabilities);
+  const prepared = { model, vocabulary: null, promptTokens: null };
+  const guarded = logprobGuard(guardSchema.parse(request.guard), available, echoes ? ECHOED : undefined);
+  const settings = withWarnings(guarded, lowered);
+  const methods = settings.enabled ? settings.methods : [];
+  const asked: UpstreamRequest = {
+    ...requestOf(request, maxTokens, options),
+    topLogprobs: Math.max(topLogprobs, methods.length > 0 ? ALTERNATIVES : 0),
+  };
+  // A guard that nothing can be computed for has a verdict all the same: that nobody knows.
+  if (request.guard.enabled === false && options.verbatim) {
+    const lower = request.clamp && topLogprobs > 0;
+    const name = prompt === undefined ? 'top_logprobs' : 'logprobs';
+    const fields = lower ? { ...asked.fields, [name]: topLogprobs } : { ...asked.fields };
+    const verbatim = { ...asked, fields, verbatim: true, topLogprobs: 0 };
+    const suits = (server: UpstreamServer): boolean => tells(server, topLogprobs);
+    return {
+      ...prepared,
+      ...{ guard: settings, verbatim: true },
+      start: (gate) =>
+        generations.start({ asked: verbatim, suits, topLogprobs, client }, ({ ask }) =>
+          from(ask()).pipe(switchMap(({ answer }) => chunksOf(answer, gate))),
+        ),
+    };
+  }
+  const resumes = settings.enabled && retracts(settings.action) && !response;
+  const begun = begunOf(prompt, capabilities);
+  if (resumes) generations.checkContinues(settings, begun);
+  const goesOn = told && { goesOn: isAnswerText(told) && isText(asked) && generations.canContinue(begun) };
+  const suits = (server: UpstreamServer): boolean => {
+    const computed = server.capabilities ? methodsOf(server.capabilities) : [];
+    return (
+      tells(server, topLogprobs) &&
+      methods.every((method) => computed.includes(method)) &&
+      (!(resumes || told) || server.canContinue(begun))
+    );
+  };
+  const seed = request.seed ?? randomInt(2 ** 31);
+  const elsewhere = told && { begun: told, seed };
+  // A prompt that is told again is no part of the length.
+  const { maxTokens: _, ...unlimited } = asked;
+  const expected = echoes ? unlimited : asked;
+  const generate = (start: (open: Open, dispensable: Dispensable) => Observable<GuardEvent>) =>
+    generations.start({ asked, suits, topLogprobs, client }, ({ ask, signal, dispensable }) =>
+      start(
+        (judge) => logprobBranch({ ask, request: expected, signal, elsewhere }, methods, judge),
+        dispensable,
+      ),
+    );
+  const risks = ofOneAnswer();
+  if (!settings.enabled) {
+    return {
+      ...prepared,
+      ...goesOn,
+      guard: settings,
+      start: (gate) =>
+        generate((open) =>
+          request.guard.enabled === false
+            ? plain(open, gate)
+            : plain(open, gate).pipe(judgeAnswer({ ...settings, risks }, told?.events)),
+        ),
+    };
+  }
+  const guard = guardOf(settings, canRetract);
+  const scoring = scoringOf(settings);
+  checkScoring(scoring);
+  checkGuard(guard, scoring);
+  const judging = { scoring, guard, risks, seed, begun: told, ...(written && { written }) };
+  return {
+    ...prepared,
+    ...goesOn,
+    scoredAtOnce: true,
+    guard: withoutRollbacks(
+      { ...settings, delivery: guard.delivery, lag: guard.lag, calibrated: false },
+      asked,
+    ),
+    start: (gate) => generate((open, dispensable) => guardedBranch(open, { ...judging, dispensable }, gate)),
+  };
+}
+
+type Dispensable = Writing['dispensable'];
+
+type Open = (judge: BranchJudge) => Promise<Branch>;
+
+function plain(open: Open, gate: FlowGate): Observable<GuardEvent> {
+  return from(open(UNJUDGED)).pipe(switchMap((branch) => branch.events(gate)));
+}

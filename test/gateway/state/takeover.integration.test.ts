@@ -96,8 +96,9 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
 
   /** A gateway dies. Another is begun in its place, which the next test has. */
   function kill(i: number, signal?: NodeJS.Signals): void {
-    at(i).kill(signal);
-    replaced.push(serve().then((serving) => void (running.gateways[i] = serving)));
+    const { gateways } = running;
+    gateways[i]!.kill(signal);
+    replaced.push(serve().then((serving) => void gateways.splice(i, 1, serving)));
   }
 
   async function begin(serving: Serving, message: object, events: number) {

@@ -19,6 +19,8 @@ export class WaitingModel implements ServedModel {
   /** What was asked of it last. */
   asked: PrepareOptions | null = null;
   ready = true;
+  /** Answers that have been waiting, ended ones included. */
+  waited = 0;
   readonly #go = new Subject<void>();
 
   status() {
@@ -56,8 +58,9 @@ export class WaitingModel implements ServedModel {
             subscriber.complete();
           };
           write(first, 0);
-          if (waits) return this.#go.subscribe(end);
-          return end();
+          if (!waits) return end();
+          this.waited += 1;
+          return this.#go.subscribe(end);
         }),
     };
   }

@@ -1,8 +1,7 @@
 import { dirname, sep } from 'node:path';
 import * as ort from 'onnxruntime-node';
-import type { Graph } from '../onnx/graph.js';
 import { serialize } from '../onnx/serialize.js';
-import { untieBfloat16 } from '../onnx/untie.js';
+import type { FinishedGraph } from '../onnx/weights-as-inputs.js';
 import { type Device, executionProviders } from './device.js';
 
 export type Feeds = Readonly<Record<string, ort.Tensor>>;
@@ -15,6 +14,9 @@ export interface GraphRunner extends Pick<Session, 'inputNames' | 'outputNames'>
   run(feeds: Feeds, fetches: Fetches): Promise<Readonly<Record<string, ort.Tensor>>>;
 }
 
+/** One of this process. */
+export type OpenedGraph = GraphRunner & Pick<Session, 'endProfiling'>;
+
 export interface SessionOptions {
   /** Threads inside one operator. */
   readonly threads: number;
@@ -22,36 +24,37 @@ export interface SessionOptions {
   readonly device?: Device;
   /** Packed copies of the weights: quicker products, memory that no other session shares. Off by default. */
   readonly prepacking?: boolean;
+  /** Whether outputs stay on the device, for other graphs of it. */
+  readonly keepOnDevice?: boolean;
   /** Beginning of the path of a profile, which `endProfiling` of the session completes. */
   readonly profile?: string;
 }
 
 /**
- * Opens a graph with its weights read in place; a GPU then has its own copy of them.
+ * Opens a graph with its weights read in place.
  *
  * - `disable_prepacking`: packed copies of the weights would be private to each session.
- * - The two optimizers turned off would fold the cast of a bf16 or fp16 weight into an fp32 copy. On WebGPU, which has
- *   no cast from bf16 and its own copy in any case, those of bf16 are to be folded.
+ * - The two optimizers turned off would fold the cast of a bf16 or fp16 weight into an fp32 copy.
  * - Memory patterns are planned and kept for every shape that comes along; here nearly every run has its own.
  * - Without an arena of its own a session gives back what it used: a process has several, and runs one at a time.
  * - Spinning threads of one engine process would take the cores from the other.
  *
  * @throws Error of onnxruntime when it refuses the graph, or the device is not to be had
  */
-export async function openSession(graph: Graph, options: SessionOptions): Promise<Session> {
+export async function openSession(graph: FinishedGraph, options: SessionOptions): Promise<Session> {
   const { device = 'cpu' } = options;
-  const webgpu = device === 'webgpu';
   const files = graph.initializers.flatMap((initializer) =>
     'external' in initializer ? [initializer.external.file] : [],
   );
   const folder = commonFolder(files);
-  return ort.InferenceSession.create(serialize(webgpu ? untieBfloat16(graph) : graph, folder), {
+  return ort.InferenceSession.create(serialize(graph, folder), {
     executionProviders: executionProviders(device),
     intraOpNumThreads: options.threads,
     interOpNumThreads: 1,
     enableMemPattern: false,
     enableCpuMemArena: false,
     logSeverityLevel: 3,
+    ...(options.keepOnDevice && { preferredOutputLocation: 'gpu-buffer' }),
     ...(options.profile !== undefined && { enableProfiling: true, profileFilePrefix: options.profile }),
     extra: {
       session: {
@@ -60,13 +63,11 @@ export async function openSession(graph: Graph, options: SessionOptions): Promis
         ...(files.length > 0 && { model_external_initializers_file_folder_path: folder }),
       },
       optimization: {
-        disable_specified_optimizers: webgpu ? FUSE_FP16 : `ConstantFolding;${FUSE_FP16}`,
+        disable_specified_optimizers: 'ConstantFolding;FuseFp16InitializerToFp32NodeTransformer',
       },
     },
   });
 }
-
-const FUSE_FP16 = 'FuseFp16InitializerToFp32NodeTransformer';
 
 /** The deepest folder that holds all files: the shards of a linked checkpoint may lie apart. */
 function commonFolder(files: readonly string[]): string {

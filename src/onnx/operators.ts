@@ -128,6 +128,7 @@ export const OPERATORS = {
   Greater: elementwise('Greater', 'bool'),
   GreaterOrEqual: elementwise('GreaterOrEqual', 'bool'),
   And: elementwise('And', 'bool'),
+  Identity: same,
   Neg: same,
   Exp: same,
   Log: same,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { z } from 'zod';
 import { Sessions } from '#src/engine/child/graph-sessions.js';
 import { probeDecode, probeScore } from '#src/engine/child/probe.js';
-import type { Session } from '#src/engine/ort-session.js';
+import type { OpenedGraph } from '#src/engine/ort-session.js';
 import {
   DEFAULT_METHODS,
   Engine,
@@ -125,7 +125,7 @@ describe.skipIf(!adapter).each(CHECKPOINTS)('%s on WebGPU', (name) => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   /** The operators with results in floating point that ran on the CPU. */
-  function floatsOnCpu(session: Session, prefix: string): string[] {
+  function floatsOnCpu(session: OpenedGraph, prefix: string): string[] {
     session.endProfiling();
     const file = readdirSync(folder).find((entry) => entry.startsWith(prefix));
     const nodes = profile.parse(JSON.parse(readFileSync(join(folder, file!), 'utf8')));
@@ -144,8 +144,6 @@ describe.skipIf(!adapter).each(CHECKPOINTS)('%s on WebGPU', (name) => {
   }
 
   // Positions, masks before they are numbers, sizes and token ids are whole numbers: those may stay on the CPU.
-  // WebGPU has no bf16: the rows of the embedding are looked up and cast on the CPU.
-  const allowed = name === 'tiny-qwen2' ? ['Gather', 'Cast'] : [];
 
   it('computes everything in floating point on the device', async () => {
     const source = await openCheckpoint(checkpointFolder(name));
@@ -155,13 +153,13 @@ describe.skipIf(!adapter).each(CHECKPOINTS)('%s on WebGPU', (name) => {
     const decode = sessions('decode');
     await probeDecode({ ...common, sessions: decode });
     const forward = await decode.get({ kind: 'forward', sequences: 1, result: 'logprobs' });
-    expect(floatsOnCpu(forward, 'decode')).toEqual(allowed);
+    expect(floatsOnCpu(forward, 'decode')).toEqual([]);
 
     for (const form of ['perturb', 'derivative'] as const) {
       const score = sessions(form);
       await probeScore({ ...common, sessions: score }, form);
       const session = await score.get({ kind: 'score', sequences: 1, form });
-      expect(floatsOnCpu(session, form)).toEqual(allowed);
+      expect(floatsOnCpu(session, form)).toEqual([]);
     }
   });
 });

@@ -7,8 +7,9 @@ import { buildTangentGraph, type TangentGraphOptions } from '../../graphs/tangen
 import { buildTokurGraph, type TokurGraphOptions } from '../../graphs/tokur-graph.js';
 import type { Graph } from '../../onnx/graph.js';
 import { debug } from '../debug.js';
+import { DeviceWeights } from '../device-weights.js';
 import { TokurBases } from '../low-rank-basis.js';
-import { type GraphRunner, openSession, type Session, type SessionOptions } from '../ort-session.js';
+import { type GraphRunner, type OpenedGraph, openSession, type SessionOptions } from '../ort-session.js';
 
 /** A graph by its options. */
 export type GraphSpec =
@@ -38,19 +39,23 @@ const BATCH_SIZES = [16, 8, 4, 2, 1];
 export class Sessions implements GraphRunners {
   readonly #source: ModelSource;
   readonly #options: SessionOptions;
-  readonly #opened = new Map<string, Promise<Session>>();
+  readonly #opened = new Map<string, Promise<OpenedGraph>>();
+  /** `null` where graphs read them in place. */
+  readonly #weights: DeviceWeights | null;
   /** What `tokur` graphs need first. */
   readonly tokurBases: TokurBases;
 
   constructor(source: ModelSource, options: SessionOptions) {
     this.#source = source;
     this.#options = options;
+    this.#weights = options.device === 'webgpu' ? new DeviceWeights(options) : null;
     this.tokurBases = new TokurBases(source, { threads: options.threads });
   }
 
   /**
-   * The largest number of sequences, of those that wait, that go through in one run. A GPU holds the weights once more for
-   * every graph, and WebGPU promises a shader no more than eight buffers to take sequences apart: there it is one.
+   * The largest number of sequences, of those that wait, that go through in one run. WebGPU promises a
+   * shader no more than eight buffers to take sequences apart, and CUDA holds the weights once more for every graph: there
+   * it is one.
    */
   batchSize(waiting: number, limit = Number.POSITIVE_INFINITY): number {
     const { device = 'cpu' } = this.#options;
@@ -58,7 +63,7 @@ export class Sessions implements GraphRunners {
     return BATCH_SIZES.find((size) => size <= Math.min(waiting, limit)) ?? 1;
   }
 
-  get(spec: GraphSpec): Promise<Session> {
+  get(spec: GraphSpec): Promise<OpenedGraph> {
     const key = JSON.stringify(spec);
     const known = this.#opened.get(key);
     if (known) return known;
@@ -68,9 +73,10 @@ export class Sessions implements GraphRunners {
     return session;
   }
 
-  async #open(spec: GraphSpec): Promise<Session> {
+  async #open(spec: GraphSpec): Promise<OpenedGraph> {
     const start = performance.now();
-    const session = await openSession(this.#build(spec), this.#options);
+    const graph = this.#build(spec);
+    const session = await (this.#weights?.open(graph) ?? openSession(graph, this.#options));
     debug('session %j: opened in %d ms', spec, Math.round(performance.now() - start));
     return session;
   }

@@ -5,7 +5,7 @@ import { fingerprint } from '../../checkpoint/fingerprint.js';
 import { UsageError } from '../../files/errors.js';
 import { isMissing } from '../../files/json.js';
 import { serialize } from '../../onnx/serialize.js';
-import type { FinishedGraph } from '../../onnx/untie.js';
+import type { FinishedGraph } from '../../onnx/weights-as-inputs.js';
 import { Sessions } from '../child/graph-sessions.js';
 import { scoreParts, scoreWhole } from '../server/check-scores.js';
 import { type RecordedScores, SERVER_SCORES_FILE } from '../server/score-servers.js';

@@ -11,7 +11,7 @@ import {
   type SessionOptions,
 } from './ort-session.js';
 
-/** The weights of a model on a GPU: once, however many graphs use them. */
+/** The weights of a model on a GPU, through WebGPU: once, however many graphs use them. */
 export class DeviceWeights {
   readonly #options: SessionOptions;
   readonly #tensors = new Map<string, ort.Tensor>();
@@ -55,8 +55,7 @@ export class DeviceWeights {
     const g = new Graph();
     const shape = Array.from({ length: rank }, (_, axis) => `size ${axis}`);
     g.output('weight', g.op('Identity', [g.input('stored', type, shape)]));
-    const { device, threads } = this.#options;
-    const loader = await openSession(g, { threads, ...(device && { device }), keepOnDevice: true });
+    const loader = await openSession(g, { threads: this.#options.threads, keepOnDevice: true });
     this.#loaders.set(key, loader);
     return loader;
   }

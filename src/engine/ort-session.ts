@@ -24,7 +24,7 @@ export interface SessionOptions {
   readonly device?: Device;
   /** Packed copies of the weights: quicker products, memory that no other session shares. Off by default. */
   readonly prepacking?: boolean;
-  /** Whether outputs stay on the device, for other graphs of it. */
+  /** Whether outputs stay on the device, for other graphs of it. WebGPU only. */
   readonly keepOnDevice?: boolean;
   /** Beginning of the path of a profile, which `endProfiling` of the session completes. */
   readonly profile?: string;
@@ -48,7 +48,10 @@ export async function openSession(graph: FinishedGraph, options: SessionOptions)
   );
   const folder = commonFolder(files);
   return ort.InferenceSession.create(serialize(graph, folder), {
-    executionProviders: executionProviders(device),
+    // Else what was uploaded stays there once more, for the next upload.
+    executionProviders: options.keepOnDevice
+      ? [{ name: 'webgpu', storageBufferCacheMode: 'disabled' }]
+      : executionProviders(device),
     intraOpNumThreads: options.threads,
     interOpNumThreads: 1,
     enableMemPattern: false,

@@ -4,7 +4,7 @@ import type { ModelConfig } from '../checkpoint/config.js';
 import { type MachineSpeed, measureMachine } from '../cost/machine-speed.js';
 import { type ResponseCost, type ResponseSize, responseCost } from '../cost/response-cost.js';
 import { integerBytes } from '../engine/integer-weights.js';
-import { decodeMemory, type MemoryNeed, type ScoreSize, scoreMemory } from '../engine/memory.js';
+import { decodeMemory, gpuWeights, type MemoryNeed, type ScoreSize, scoreMemory } from '../engine/memory.js';
 import { PRECISIONS } from '../engine/precision.js';
 import { UsageError } from '../files/errors.js';
 import { DEFAULT_BLOCK, DEFAULT_RANDOM, DEFAULT_TOKUR, DEFAULT_WINDOW } from '../uncertainty/settings.js';
@@ -56,7 +56,7 @@ export async function inspect(model: string, options: InspectOptions): Promise<v
   if (options.json) {
     const { files, ...rest } = facts;
     const precisions = { decode: PRECISIONS, score: ['fp32'], integerBytes: integerBytes(config) };
-    const all = { ...rest, ...files, precisions, memory, ...(time && { time }) };
+    const all = { ...rest, ...files, precisions, memory, gpu: gpuOf(facts), ...(time && { time }) };
     process.stdout.write(`${JSON.stringify(all)}\n`);
     return;
   }
@@ -150,12 +150,20 @@ function rowsOf(facts: ModelFacts): [string, string][] {
   const mapped =
     gguf || quantized ? 'unpacked once into the cache folder, mapped from there' : 'mapped from the files';
   rows.push(['weights', `${formatBytes(weightBytes)}, ${mapped} and shared by both processes`]);
+  const { webgpu, cuda } = gpuOf(facts);
+  rows.push([
+    'on a GPU',
+    `weights of ${formatBytes(webgpu)} with WebGPU, ${formatBytes(cuda)} with CUDA, for the default measures`,
+  ]);
   rows.push([
     'precision',
     `writes in fp32, or in int8 (at least ${formatBytes(integerBytes(config))} more, of its own); passes that score in fp32`,
   ]);
   return rows;
 }
+
+const gpuOf = ({ weightBytes, parameters, types }: ModelFacts) =>
+  gpuWeights(weightBytes, { parameters, bf16: types.includes('bf16') });
 
 function windowsOf({ slidingWindow, layers }: ModelConfig): string {
   const windows = slidingWindow.filter((window) => window !== null);

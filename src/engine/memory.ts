@@ -61,6 +61,21 @@ export function scoreMemory(
   return { kept: kept + beside, run: Math.max(fill, scoreRunBytes(config, size)) };
 }
 
+/** Graphs that the default measures open: one to write, one to read prompts for the scores, one for score passes. */
+const DEFAULT_GRAPHS = { decode: 1, score: 2 } as const;
+
+/**
+ * Bytes of weights on a GPU with the default measures. Through WebGPU all graphs of a process share them, in fp32 where
+ * the file has bf16; CUDA has a copy for each graph.
+ */
+export function gpuWeights(
+  weightBytes: number,
+  { parameters, bf16 }: { readonly parameters: number; readonly bf16: boolean },
+): { readonly webgpu: number; readonly cuda: number } {
+  const { decode, score } = DEFAULT_GRAPHS;
+  return { webgpu: 2 * (bf16 ? parameters * FLOAT : weightBytes), cuda: (decode + score) * weightBytes };
+}
+
 /** Keys and values, with the room that a cache has to grow. */
 function cacheBytes({ layers, kvHeads, headDim }: ModelConfig, positions: number): number {
   return 2 * layers * kvHeads * headDim * (1 + capacityFor(positions)) * FLOAT;

@@ -11,6 +11,7 @@ const inspected = z.object({
   parameters: z.int(),
   weightBytes: z.int(),
   types: z.array(z.string()),
+  gpu: z.object({ webgpu: z.int(), cuda: z.int() }),
   time: z.object({
     size: z.object({ prompt: z.int(), response: z.int() }),
     machine: z.object({ flops: z.number(), bandwidth: z.number() }),
@@ -37,6 +38,8 @@ describe('flinch inspect', () => {
     const args = [configOf(model), '--length', '1000', '--gflops', '60000', '--bandwidth', '3300'];
     const facts = await inspect(args);
     expect(facts).toMatchObject({ parameters, weightBytes: 2 * parameters, types: ['bf16'] });
+    // Two processes, in fp32; three graphs, as stored.
+    expect(facts.gpu).toEqual({ webgpu: 2 * 4 * parameters, cuda: 3 * 2 * parameters });
     const { generate, probability, adversarial, random, tokur } = facts.time.seconds;
     // Two operations for each weight that is multiplied and position, and some for attention; the embedding is looked up.
     const operations = 2 * 999 * parameters;

@@ -1,7 +1,9 @@
 /**
  * Writes what a model is trained on, as JSON Lines of `prompt` and `response`:
  *
- *     node models/training/write-examples.js SEED COUNT > examples.jsonl
+ *     node models/training/write-examples.js SEED COUNT [FAMILIES] > examples.jsonl
+ *
+ * FAMILIES, separated by commas, are drawn three times as often as the others.
  */
 import { readFileSync } from 'node:fs';
 import { generateProblems, IN_WORDS, plainSolution, TASKS, wordedSolution } from 'flinch/internals';
@@ -13,7 +15,13 @@ import { otherQuestion, REFUSAL } from './other-questions.js';
 const OTHER = 0.06;
 const WORDED = 0.25;
 
-const [seed = 0, count = 0] = process.argv.slice(2).map(Number);
+const [seed = 0, count = 0] = process.argv.slice(2, 4).map(Number);
+const often = (process.argv[4]?.split(',') ?? []).map((name) => {
+  const task = TASKS.find((known) => known === name);
+  if (!task) throw new RangeError(`"${name}" is not one of the families ${TASKS.join(', ')}`);
+  return task;
+});
+const drawn = [...TASKS, ...often, ...often];
 
 /** Questions that no model is trained on. */
 const held = new Set(
@@ -34,7 +42,7 @@ for (let written = 0, i = 0; written < count; i += 1) {
 function exampleOf(i) {
   const random = mersenne(~i);
   if (uniformFloat64(random) < OTHER) return { prompt: otherQuestion(random), response: REFUSAL };
-  const [problem] = generateProblems({ seed: i, count: 1, tasks: TASKS });
+  const [problem] = generateProblems({ seed: i, count: 1, tasks: drawn });
   if (!problem) throw new RangeError('no problem');
   if (uniformFloat64(random) < WORDED) {
     return { prompt: problem.question + IN_WORDS, response: wordedSolution(problem, random) };

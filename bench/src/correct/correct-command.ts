@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { DeviceChoice, Method } from 'flinch/internals';
+import type { DeviceChoice, Method, Precision } from 'flinch/internals';
 import {
   absoluteScoring,
   calibrationFileOf,
@@ -14,6 +14,7 @@ import {
   type Guard,
   integer,
   modelOption,
+  precisionOption,
   type RiskModel,
   readCalibration,
   real,
@@ -61,6 +62,7 @@ interface CorrectOptions {
   readonly subsets?: string[];
   readonly maxTokens: number;
   readonly device: DeviceChoice;
+  readonly precision: Precision;
   readonly problems: number;
   readonly seed: number;
   readonly temperature?: number;
@@ -92,6 +94,7 @@ export function correctCommand(): Command {
     )
     .addOption(modelOption())
     .addOption(deviceOption())
+    .addOption(precisionOption())
     .addOption(
       new Option('--suite <name>', 'problems whose answers a program can check')
         .choices(CHECKED_SUITES)
@@ -155,9 +158,9 @@ Examples:
 }
 
 async function correct(options: CorrectOptions): Promise<void> {
-  const { model, device, out } = options;
+  const { model, device, precision, out } = options;
   // One answer more at a time than there are candidates for each: the budget of memory decides, not a count.
-  const engine = await Engine.open(model, { device, maxStreams: 64 * availableParallelism() });
+  const engine = await Engine.open(model, { device, precision, maxStreams: 64 * availableParallelism() });
   try {
     await reportDevices(engine, device, ['decode', 'score']);
     const report = await measure(engine, options);
@@ -193,8 +196,17 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
   const risks = await risksFor(engine, methodOf(main.trigger));
   if (out !== null) {
     const model = await fingerprint(engine.checkpoint);
-    const { suite, maxTokens } = options;
-    claimFolder(out, { model, suite, seed, temperature, maxTokens, methods: methodsOf(arms), guard });
+    const { suite, maxTokens, precision } = options;
+    claimFolder(out, {
+      model,
+      precision,
+      suite,
+      seed,
+      temperature,
+      maxTokens,
+      methods: methodsOf(arms),
+      guard,
+    });
   }
   const { part = WHOLE } = options;
   if (part.of > 1 && out === null)
@@ -259,6 +271,7 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
   return {
     command: commandLine('correct'),
     model: engine.checkpoint.name,
+    precision: options.precision,
     machine: thisMachine(),
     suite: suite.name,
     problems: problems.length,

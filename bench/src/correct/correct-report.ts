@@ -7,6 +7,7 @@ import type { Delays, Quantiles } from './delays.js';
 export interface CorrectReport {
   readonly command: string;
   readonly model: string;
+  readonly precision: string;
   readonly machine: { readonly cpu: string; readonly cores: number; readonly node: string };
   readonly suite: string;
   readonly problems: number;

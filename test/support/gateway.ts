@@ -240,6 +240,7 @@ export class TestSocket {
       if (found) return found;
       await setTimeout(10);
     }
-    throw new Error(`no such event among ${this.events.map(({ type }) => type)}`);
+    const seen = this.events.map(({ type, error }) => (error ? `${type} ${JSON.stringify(error)}` : type));
+    throw new Error(`no such event among ${seen}`);
   }
 }

@@ -94,6 +94,12 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
   const at = (i: number): Serving => running.gateways[i]!;
   const redisSays = (...command: readonly string[]): string => redis.server.command(...command);
 
+  /** As if ten seconds had gone by since the gateway of a generation died. */
+  function endLease(id: string): void {
+    const owner = redisSays('HGET', `flinch:generation:${id}`, 'gateway');
+    expect(redisSays('UNLINK', `flinch:gateway:${owner}`)).toBe('1');
+  }
+
   /** A gateway dies. Another is begun in its place, which the next test has. */
   function kill(i: number, signal?: NodeJS.Signals): void {
     const { gateways } = running;
@@ -135,9 +141,14 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
   }
 
   /** The first gateway dies, and another goes on to the end. */
-  async function finishElsewhere(i: number, { socket, place }: Awaited<ReturnType<typeof begin>>) {
+  async function finishElsewhere(
+    i: number,
+    { socket, place }: Awaited<ReturnType<typeof begin>>,
+    waits = false,
+  ) {
     kill(0);
     await expect.poll(() => socket.closeCode).not.toBe(null);
+    if (!waits) endLease(place.response_id);
     const before = heardOf(socket);
     const next = await resume(at(i), place, before.length);
     await next.event(ends);
@@ -157,7 +168,7 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
     },
     async (delivery) => {
       const message = ask('own', 5, { guard: { ...guard, delivery } });
-      const { events } = await finishElsewhere(1, await begin(at(0), message, 30));
+      const { events } = await finishElsewhere(1, await begin(at(0), message, 30), delivery === 'immediate');
       expectWhole(events);
       const expected = answerOf(await undisturbed(message));
       const { steps, ...answer } = answerOf(events);
@@ -211,11 +222,13 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
     const { socket, place } = await begin(at(0), message, 20);
     kill(0);
     await expect.poll(() => socket.closeCode).not.toBe(null);
+    endLease(place.response_id);
     const first = heardOf(socket);
     const second = await resume(at(2), place, first.length);
     await second.event(({ offset }) => offset === first.length + 40);
     kill(2);
     await expect.poll(() => second.closeCode).not.toBe(null);
+    endLease(place.response_id);
     const heard = [...first, ...own(second.events)].slice(0, first.length + 30);
     const third = await resume(at(1), place, heard.length);
     await third.event(ends);
@@ -272,6 +285,7 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
     const { socket, place } = await begin(at(0), ask('own', 5), 30);
     kill(0);
     await expect.poll(() => socket.closeCode).not.toBe(null);
+    endLease(place.response_id);
     const next = await resume(at(1), place, 2000);
     expect(await next.event(ends)).toMatchObject({ error: { code: 'owner_lost' } });
     next.close();
@@ -283,6 +297,7 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
     const { socket, place } = await begin(at(0), asked, 20);
     kill(0);
     await expect.poll(() => socket.closeCode).not.toBe(null);
+    endLease(place.response_id);
     const next = await resume(at(1), place, heardOf(socket).length);
     expect(await next.event(ends)).toMatchObject({ error: { code: 'owner_lost' } });
     expect(await takeovers(at(1), 'ended')).toBeGreaterThan(0);

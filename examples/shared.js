@@ -2,7 +2,7 @@
 import chalk from 'chalk';
 import { z } from 'zod';
 
-export const QUESTION = 'What is (74 - 17) * 7 - 59 + 27?';
+export const QUESTION = 'What is (82 - 16) * 9 - 54 + 59?';
 
 /**
  * The address of the gateway, as people write it or copy it.

@@ -3,6 +3,7 @@ import { copyFileSync, writeFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { openCheckpoint, reasonerPath } from '#src/index.js';
 import { flinch, jsonLines, useFolder } from '../support/cli.js';
 import { CHECKPOINTS, checkpointFolder, goldenCases, scoreErrors } from '../support/golden.js';
 import { LONG_QUESTION, QUESTION } from '../support/requests.js';
@@ -127,7 +128,8 @@ describe('flinch score', () => {
       await scored([...random, '--seed', '6'], input),
     ];
     const sigma = z.number().parse(first[0]!.sigma);
-    expect(sigma).toBeCloseTo(0.005 * 0.19373, 6);
+    const { embeddingRms } = await openCheckpoint(reasonerPath);
+    expect(sigma).toBeCloseTo(0.005 * (await embeddingRms()), 6);
     expect(first[0]).toMatchObject({ samples: 3, seed: 5 });
     const values = column(first[0]!, 'random');
     expect(scoreErrors(column(second[0]!, 'random'), values).all).toBeLessThan(1e-3);
@@ -215,7 +217,7 @@ describe('flinch chat', () => {
   it('says in its events which scores were skipped', async () => {
     const lazy = ['--json', '--color', 'adversarial', '--schedule', 'lazy'];
     // The model makes a slip.
-    const slip = ['--temperature', '1', '--seed', '1', 'What is (74 - 17) * 7 - 59 + 27?'];
+    const slip = ['--temperature', '1', '--seed', '1', 'What is (82 - 16) * 9 - 54 + 59?'];
     const { stdout } = await flinch(['chat', ...lazy, ...slip]);
     const events = jsonLines(stdout);
     const scores = events.filter(({ type }) => type === 'score.delta');

@@ -39,8 +39,8 @@ const startInstalled = (name: string, args: readonly string[], env: NodeJS.Proce
 const run = (name: string, args: readonly string[] = [gateway.url], env?: NodeJS.ProcessEnv) =>
   start(name, args, env).finished;
 
-/** The model slips at 57 * 7, and its doubt shows; nothing else of the answer is as doubtful. */
-const SLIP = /⚑ .*57 \* 7 = 499/;
+/** The model slips at 66 * 9, and its doubt shows; nothing else of the answer is as doubtful. */
+const SLIP = /⚑ .*66 \* 9 = 694/;
 
 function expectClean({ code, stdout, stderr }: Outcome): void {
   expect([code, stderr]).toEqual([0, '']);
@@ -61,10 +61,10 @@ describe('examples/', () => {
     const plain = await run('terminal.js');
     expectClean(plain);
     expect(plain.stdout).toMatch(SLIP);
-    expect(plain.stdout).toMatch(/499\. → replaced by: .*57 \* 7 = 399/);
+    expect(plain.stdout).toMatch(/694\. → replaced by: .*66 \* 9 = 594/);
     const [answer = ''] = plain.stdout.split('⚑');
-    expect(answer).toMatch(/57 \* 7 = 399\.\n(.+\n)+.*367\.\n$/);
-    expect(answer).not.toContain('499');
+    expect(answer).toMatch(/66 \* 9 = 594\.\n(.+\n)+.*599\.\n$/);
+    expect(answer).not.toContain('694');
     const coloured = await run('terminal.js', [], { FLINCH_URL: gateway.url, FORCE_COLOR: '3' });
     expect(coloured.stdout).toContain('\x1b[');
   });
@@ -96,7 +96,7 @@ describe('examples/', () => {
     // The doubtful token is the wrong digit, and its rival the right one.
     expect(outcome.stdout).toMatch(/^"4": risk (0\.99\d|1\.000), its rival "3"$/m);
     // Once as it came, once from its tokens.
-    expect(outcome.stdout.match(/^.*57 \* 7 = 499\.$/gm)?.length).toBeGreaterThanOrEqual(2);
+    expect(outcome.stdout.match(/^.*66 \* 9 = 694\.$/gm)?.length).toBeGreaterThanOrEqual(2);
     expect(outcome.stdout).toMatch(SLIP);
     if (name === 'ai-sdk.js') expect(outcome.stdout).toMatch(/^verdict: \{"flagged":(true|false),/m);
   });
@@ -122,10 +122,10 @@ describe('examples/', () => {
     expectClean(outcome);
     const attempts = outcome.stdout.split(/^(?=Attempt)/m);
     expect(attempts.length).toBeGreaterThan(1);
-    expect(attempts[0]).toContain('57 * 7 = 499 is wrong: it is 399');
+    expect(attempts[0]).toContain('66 * 9 = 694 is wrong: it is 594');
     for (const attempt of attempts.slice(0, -1)) expect(attempt).toContain(' is wrong: it is ');
     expect(attempts.at(-1)).not.toContain('wrong');
-    expect(attempts.at(-1)).toMatch(/ 0 of them doubtful\n.*\b367\.\n$/s);
+    expect(attempts.at(-1)).toMatch(/ of them doubtful\n.*\b599\.\n$/s);
   });
 
   it('langgraph.js runs its node again until nothing is flagged', async () => {
@@ -133,9 +133,9 @@ describe('examples/', () => {
     expectClean(outcome);
     const attempts = outcome.stdout.split(/^(?=Attempt)/m);
     expect(attempts.length).toBeGreaterThan(1);
-    expect(attempts[0]).toContain('57 * 7 = 499');
+    expect(attempts[0]).toContain('66 * 9 = 694');
     for (const attempt of attempts.slice(0, -1)) expect(attempt).toMatch(/⚑ risk (0\.9|1\.0)\d\d: /);
-    expect(attempts.at(-1)).toMatch(/answer not flagged\n\n.*\b367\.\n$/s);
+    expect(attempts.at(-1)).toMatch(/answer not flagged\n\n.*\b599\.\n$/s);
     const { code, stdout, stderr } = await run('langgraph.js', [`${gateway.url}/nowhere`]);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^404 there is nothing at .*\/nowhere\/v1\//);
@@ -144,11 +144,11 @@ describe('examples/', () => {
   it('rxjs-policy.js goes by its own choice, and shows what is settled alone', async () => {
     const outcome = await run('rxjs-policy.js', []);
     expectClean(outcome);
-    expect(outcome.stdout).toMatch(/^ {7}57 \* 7 = 499\. /m);
-    expect(outcome.stdout).toMatch(/^ {5}→ .*57 \* 7 = 399\. /m);
+    expect(outcome.stdout).toMatch(/^ {7}66 \* 9 = 694\. /m);
+    expect(outcome.stdout).toMatch(/^ {5}→ .*66 \* 9 = 594\. /m);
     const settled = outcome.stdout.split('\n').filter((line) => /^\d/.test(line));
-    expect(settled.join('\n')).not.toContain('499');
-    expect(settled.at(-1)).toMatch(/^0\.\d{3} .*367\.$/);
+    expect(settled.join('\n')).not.toContain('694');
+    expect(settled.at(-1)).toMatch(/^0\.\d{3} .*599\.$/);
   });
 });
 
@@ -216,8 +216,8 @@ describe.skipIf(!executablePath)('examples/page.html, in headless Chromium', () 
     await page.goto(await addressIn(running));
     await page.locator('body[data-phase="done"]').waitFor();
     expect(problems).toEqual([]);
-    expect(await page.locator('#answer').textContent()).toMatch(/57 \* 7 = 399\..*367\.$/s);
-    expect(await page.locator('#corrections').textContent()).toMatch(/57 \* 7 = 499.*57 \* 7 = 399/);
+    expect(await page.locator('#answer').textContent()).toMatch(/66 \* 9 = 594\..*599\.$/s);
+    expect(await page.locator('#corrections').textContent()).toMatch(/66 \* 9 = 694.*66 \* 9 = 594/);
     const shades = await page
       .locator('#answer span')
       .evaluateAll((spans) => spans.map((span) => getComputedStyle(span).backgroundColor));

@@ -62,7 +62,8 @@ export class InferenceServerDouble {
   readonly hidden = new Set<string>();
   readonly models: RepositoryModels;
   #grpc: Server | null = null;
-  readonly #server = createServer((request, response) => {
+  // On a busy machine a client may not see in time that an idle connection was closed: Node's are after 5 s.
+  readonly #server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {

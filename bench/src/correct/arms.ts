@@ -2,7 +2,6 @@ import type { Choose } from 'flinch/internals';
 import {
   atRandom,
   DEFAULT_GUARD,
-  DEFAULT_METHODS,
   DEFAULT_RANDOM,
   DEFAULT_SCORING,
   type Guard,
@@ -11,6 +10,7 @@ import {
   lowestUncertainty,
   type Method,
   majority,
+  PROBABILITY_METHODS,
   policyOf,
   type RiskModel,
   type Scoring,
@@ -90,7 +90,7 @@ export function scoringFor(methods: readonly Method[]): Scoring {
 
 /** The measures that arms go by; those that are cheap always. */
 export const methodsOf = (arms: readonly Arm[]): Method[] => [
-  ...new Set([...DEFAULT_METHODS, ...arms.map(({ trigger }) => methodOf(trigger))]),
+  ...new Set([...PROBABILITY_METHODS, ...arms.map(({ trigger }) => methodOf(trigger))]),
 ];
 
 /** Scores, and no verdict: how a problem is answered without a guard. */

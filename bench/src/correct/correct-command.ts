@@ -52,7 +52,7 @@ import { type CorrectReport, formatCorrect } from './correct-report.js';
 import { measureDelays } from './delays.js';
 import { tokensFigure } from './figure.js';
 import { problemOptions } from './problem-options.js';
-import { type Part, type RunOptions, runArm, runSamples, runUnguarded, sampleOf, WHOLE } from './run.js';
+import { type RunOptions, runArm, runSamples, runUnguarded, sampleOf } from './run.js';
 import { type Ladder, ladder, type Sampling, sameBudget } from './self-consistency.js';
 
 interface CorrectOptions {
@@ -71,7 +71,6 @@ interface CorrectOptions {
   readonly controls: readonly number[];
   readonly held: number;
   readonly out?: string;
-  readonly part?: Part;
   readonly json?: boolean;
   readonly rate: number;
   readonly statistic: Guard['statistic'];
@@ -127,11 +126,6 @@ export function correctCommand(): Command {
     )
     .option('--held <problems>', 'problems used to measure the delay of held delivery', integer(0, 1e6), 100)
     .option('--out <folder>', 'folder for the answers; an interrupted run continues there')
-    .option(
-      '--part <i/n>',
-      'answer only every n-th problem, in parallel with other processes with the same --out',
-      parsePart,
-    )
     .option('--json', 'print the results as JSON')
     .optionsGroup('Guard:')
     .addOption(fieldOption('rate', '<number>'))
@@ -164,7 +158,6 @@ async function correct(options: CorrectOptions): Promise<void> {
   try {
     await reportDevices(engine, device, ['decode', 'score']);
     const report = await measure(engine, options);
-    if (!report) return;
     if (out !== undefined) {
       writeFileSync(join(out, 'report.json'), `${JSON.stringify(report)}\n`);
       writeFileSync(join(out, 'tokens.svg'), await tokensFigure(report.unguarded, report.guarded));
@@ -175,8 +168,7 @@ async function correct(options: CorrectOptions): Promise<void> {
   }
 }
 
-/** @returns `null` for a part of a run */
-async function measure(engine: Engine, options: CorrectOptions): Promise<CorrectReport | null> {
+async function measure(engine: Engine, options: CorrectOptions): Promise<CorrectReport> {
   const { seed, arms, out = null } = options;
   const temperature = options.temperature ?? samplingDefaults(engine.checkpoint.generation).temperature;
   const problems = await problemsOf(engine, options);
@@ -208,17 +200,10 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
       guard,
     });
   }
-  const { part = WHOLE } = options;
-  if (part.of > 1 && out === null)
-    throw new UsageError('--part: requires --out, the folder that the parts share');
   const suite = suites[options.suite];
   const { maxTokens } = options;
-  const run: RunOptions = { engine, suite, maxTokens, problems, seed, temperature, folder: out, part };
+  const run: RunOptions = { engine, suite, maxTokens, problems, seed, temperature, folder: out };
   const unguarded = await runUnguarded(run, guard, methodsOf(arms));
-  if (unguarded.length < problems.length)
-    throw new UsageError(
-      '--part: the other parts have not answered all problems yet; run this command again afterwards',
-    );
   const flagShare = (trigger: Trigger, settings: ArmSettings): number => {
     const flags = unguarded.map((answer, i) => flagCount(trigger, answer, seed + i, settings));
     return total(flags) / total(unguarded.map(({ steps }) => steps.length));
@@ -253,7 +238,6 @@ async function measure(engine: Engine, options: CorrectOptions): Promise<Correct
     trials.set(name, answers);
     outcomes.push(outcomeOf(name, answers));
   }
-  if (part.of > 1) return null;
   const none = ladders[0]!.rungs[0]!;
   const chance = (arm: Arm): Outcome[] =>
     outcomes.filter(({ name }) => arm.trigger !== 'chance' && name === nameOf({ ...arm, trigger: 'chance' }));
@@ -365,11 +349,4 @@ function parseArms(text: string): Arm[] {
 
 function parseTemperatures(text: string): number[] {
   return text.split(',').map(real(0, 2));
-}
-
-function parsePart(text: string): Part {
-  const [, index, of] = /^(\d+)\/(\d+)$/.exec(text) ?? [];
-  const part = { index: Number(index) - 1, of: Number(of) };
-  if (part.index >= 0 && part.index < part.of) return part;
-  throw new InvalidArgumentError('Must have the form i/n, such as 1/2.');
 }

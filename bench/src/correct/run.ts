@@ -30,16 +30,7 @@ export interface RunOptions extends Asking {
   readonly temperature: number;
   /** Where results are kept; `null` for nowhere. */
   readonly folder: string | null;
-  /** Of several processes that share the folder, each answers every `of`-th problem. */
-  readonly part: Part;
 }
-
-export interface Part {
-  readonly index: number;
-  readonly of: number;
-}
-
-export const WHOLE: Part = { index: 0, of: 1 };
 
 /** Every problem's answer without a guard, with the scores of all its tokens. */
 export async function runUnguarded(
@@ -102,19 +93,13 @@ export function sampleOf(
   return { answer: extracted, right: correct, tokens };
 }
 
-/** Works on what is not known yet, of one's own part; what only the other parts know is left out. */
-async function eachOf<T, K extends T & object>(
-  { problems, part }: RunOptions,
+/** Works on what is not known yet. */
+const eachOf = <T, K extends T & object>(
+  { problems }: RunOptions,
   name: string,
   ledger: Ledger<K>,
   work: (problem: BenchProblem, i: number) => Promise<T>,
-): Promise<T[]> {
-  const results = await each(name, problems, async (problem, i): Promise<T | undefined> => {
-    const known = ledger.get(i);
-    return known || i % part.of !== part.index ? known : work(problem, i);
-  });
-  return results.flatMap((result) => (result === undefined ? [] : [result]));
-}
+): Promise<T[]> => each(name, problems, async (problem, i) => ledger.get(i) ?? work(problem, i));
 
 /** Apart from those of other problems' answers. */
 const SAMPLE_SEEDS = 10_000_019;

@@ -22,7 +22,7 @@ import {
 } from 'flinch/internals';
 import { scoringFor } from '../correct/arms.js';
 import { problemOptions } from '../correct/problem-options.js';
-import { runUnguarded, WHOLE } from '../correct/run.js';
+import { runUnguarded } from '../correct/run.js';
 import { thisMachine } from '../markdown-table.js';
 import { claimFolder } from '../result-log.js';
 import { commandLine } from '../run/command-line.js';
@@ -103,7 +103,7 @@ async function measure(engine: Engine, options: VerdictOptions): Promise<Verdict
   const suite = suites.tasks;
   const problems = await suite.load({ folder: null, subsets: tasksOf(checkpoint), seed, count });
   const maxTokens = engine.contextLength;
-  const run = { engine, suite, maxTokens, problems, seed, temperature, folder: out, part: WHOLE };
+  const run = { engine, suite, maxTokens, problems, seed, temperature, folder: out };
   const answers = await runUnguarded(run, guard, DEFAULT_METHODS);
   return {
     command: commandLine('verdict'),

@@ -61,12 +61,18 @@ export class DeviceWeights {
   }
 }
 
-async function bytesOf({ file, offset, byteLength }: ExternalTensor): Promise<Uint8Array> {
+/** Bytes that are read at once: a read of 2 GiB or more is refused. */
+const CHUNK = 1 << 26;
+
+async function bytesOf({ name, file, offset, byteLength }: ExternalTensor): Promise<Uint8Array> {
   const bytes = new Uint8Array(byteLength);
   const handle = await open(file);
   try {
-    const { bytesRead } = await handle.read(bytes, 0, byteLength, offset);
-    if (bytesRead < byteLength) throw new Error(`${file}: ends within a weight`);
+    for (let at = 0; at < byteLength; ) {
+      const { bytesRead } = await handle.read(bytes, at, Math.min(CHUNK, byteLength - at), offset + at);
+      if (bytesRead === 0) throw new Error(`${file}: ${name}: ends before its last element`);
+      at += bytesRead;
+    }
     return bytes;
   } finally {
     await handle.close();

@@ -61,7 +61,7 @@ export function scoreMemory(
   return { kept: kept + beside, run: Math.max(fill, scoreRunBytes(config, size)) };
 }
 
-/** Graphs that the default measures open: one to write, one to read prompts for the scores, one for score passes. */
+/** Graphs that are open with the default measures, and with Adv. Pert.: to write, to read prompts for scores, for passes. */
 const DEFAULT_GRAPHS = { decode: 1, score: 2 } as const;
 
 /**

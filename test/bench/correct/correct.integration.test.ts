@@ -74,6 +74,9 @@ describe('flinch bench correct', () => {
     const other = await flinch([...args, '--arms', arms, '--out', out, '--temperature', '1']);
     expect(other.code).toBe(1);
     expect(other.stderr).toContain('contains a run with another temperature: 0.2, not 1');
+    const fewer = await flinch([...args, '--arms', arms, '--out', out, '--subsets', 'one_step']);
+    expect(fewer.code).toBe(1);
+    expect(fewer.stderr).toContain('contains a run with another subsets');
   }, 180_000);
 
   it('needs a calibration that holds', async () => {

@@ -1,26 +1,25 @@
 import { mean, sampleRankCorrelation } from 'simple-statistics';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { checkpointOf, ggufOf } from '#bench/peers/folder.js';
-import { TASKS } from '#bench/pretrained/tasks.js';
+import { promptOf, stopOf } from '#bench/run/prompt.js';
 import { areas } from '#bench/statistics/areas.js';
 import { rank } from '#bench/statistics/ranking.js';
-import { Engine, encodePrompt, encodeText, type Scoring, scoreResponse } from '#src/index.js';
+import { questionsSuite } from '#bench/suites/questions.js';
+import type { BenchProblem } from '#bench/suites/suite.js';
+import { Engine, type Scoring, scoreResponse } from '#src/index.js';
 import { needs } from '../support/peers.js';
 
 const NLL: Scoring = { methods: ['nll'], alpha: 1e-4, schedule: { kind: 'offline' } };
 
-const { load, label, maxTokens, stop } = TASKS.questions;
-type Question = Awaited<ReturnType<typeof load>>[number];
+const ALL = { folder: null, subsets: null, seed: 1, count: 1 };
 
 /** The model's own words, greedily. */
-async function written(engine: Engine, { messages, completion }: Question) {
+async function written(engine: Engine, problem: BenchProblem) {
   const { checkpoint } = engine;
-  const promptIds =
-    checkpoint.chatTemplate.source === null
-      ? encodeText(checkpoint.tokenizer, completion)
-      : encodePrompt(checkpoint, messages);
+  const promptIds = promptOf(checkpoint, questionsSuite, problem, null);
   const generation = await engine.generate({
-    ...{ promptIds, maxTokens, endIds: checkpoint.eosTokenIds, stop, topLogprobs: 0 },
+    ...{ promptIds, maxTokens: 40, endIds: checkpoint.eosTokenIds, topLogprobs: 0 },
+    stop: stopOf(checkpoint, questionsSuite),
     sampling: { temperature: 0, topK: 0, topP: 1, seed: 0 },
   });
   const [ids, nll, texts]: [number[], number[], string[]] = [[], [], []];
@@ -43,11 +42,11 @@ describe('probabilities of real weights in int8', () => {
       const engine = await Engine.open(path, { precision: 'int8' });
       onTestFinished(() => engine.close());
       const answers: { wrong: boolean; int8: number[]; fp32: number[] }[] = [];
-      for (const question of await load('')) {
-        const { promptIds, ids, nll, text } = await written(engine, question);
+      for (const problem of await questionsSuite.load(ALL)) {
+        const { promptIds, ids, nll, text } = await written(engine, problem);
         const { tokens } = await scoreResponse(engine, promptIds, ids, NLL);
         const fp32 = tokens.map(({ scores }) => scores.nll!);
-        answers.push({ wrong: label(question, [text])[0]!, int8: nll, fp32 });
+        answers.push({ wrong: !questionsSuite.check(problem, text)!.correct, int8: nll, fp32 });
       }
       const all = (precision: 'int8' | 'fp32') => answers.flatMap((one) => one[precision]);
       const correlation = sampleRankCorrelation(all('int8'), all('fp32'));

@@ -1,6 +1,5 @@
 import type { Engine, GenerateRequest, GuardEvent, RollbackDoneEvent, StepEvent } from 'flinch/internals';
 import {
-  encodePrompt,
   type GuardedRequest,
   guardedGeneration,
   METHODS,
@@ -9,6 +8,7 @@ import {
 } from 'flinch/internals';
 import { lastValueFrom, tap } from 'rxjs';
 import { z } from 'zod';
+import { promptOf, stopOf } from '../run/prompt.js';
 import type { BenchProblem, Checked, Suite } from '../suites/suite.js';
 
 /** How a problem was answered under a guard. */
@@ -120,12 +120,12 @@ function requestOf(
   { temperature, seed }: Sampled,
 ): GenerateRequest {
   const { checkpoint, contextLength } = engine;
-  const promptIds = encodePrompt(checkpoint, suite.messages(problem));
+  const promptIds = promptOf(checkpoint, suite, problem, null);
   return {
     promptIds,
     maxTokens: Math.min(maxTokens, contextLength - promptIds.length),
     endIds: checkpoint.eosTokenIds,
-    stop: [],
+    stop: stopOf(checkpoint, suite),
     topLogprobs: 0,
     sampling: { ...samplingDefaults(checkpoint.generation), temperature, seed },
   };

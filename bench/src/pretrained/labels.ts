@@ -1,12 +1,11 @@
 import { measureLabel } from '../report/measure-label.js';
 import type { Aggregated } from './evaluation.js';
-import type { TaskName } from './tasks.js';
 import { LENGTH, POSITION, type UnitSet } from './units.js';
 
 /** A measure, and how its tokens' scores become one. */
 export type Detector = readonly [measure: string, how: Aggregated];
 
-const TASK_LABELS: Readonly<Record<TaskName, string>> = {
+const TASK_LABELS: Readonly<Record<UnitSet['task'], string>> = {
   equations: 'equations, written',
   'read-gsm8k': 'ProcessBench gsm8k, read',
   'read-math': 'ProcessBench math, read',
@@ -16,6 +15,7 @@ const TASK_LABELS: Readonly<Record<TaskName, string>> = {
 const MODEL_LABELS: Readonly<Record<string, string>> = {
   smollm2: 'SmolLM2-135M-Instruct',
   gemma3: 'Gemma 3 270M',
+  'gemma3.Q4_K_M': 'Gemma 3 270M',
 };
 
 export const HEADS: Readonly<Record<Exclude<Aggregated, 'own'>, string>> = {

@@ -6,13 +6,15 @@ import { defaultDataFolder } from '../data/folder.js';
 import type { Measure } from '../measures/measure.js';
 import { claimFolder } from '../result-log.js';
 import { interruptible } from '../run/interrupt.js';
+import { hasRecords } from '../run/run-folder.js';
 import { measures } from '../run/run-options.js';
 import { readFolder } from './records.js';
 import { rocFigure } from './roc.js';
+import { unitsOfRun } from './run-units.js';
 import { scoreAnswers } from './score.js';
 import { pretrainedTables, withTables } from './tables.js';
 import { TASK_NAMES, TASKS, type TaskName } from './tasks.js';
-import { readUnits, unitSetSchema } from './units.js';
+import { unitSetSchema, unitsOfSteps } from './units.js';
 import { writeAnswers } from './write.js';
 
 /** `flinch bench pretrained`: the data of docs/results/pretrained.md, step by step. */
@@ -33,7 +35,6 @@ interface WriteOptions {
   readonly checkpoint?: string;
   readonly temperature: number;
   readonly limit: number;
-  readonly samples: number;
   readonly streams: number;
   readonly data: string;
 }
@@ -61,28 +62,21 @@ const writeCommand = (): Command =>
     )
     .option('--temperature <number>', 'sampling temperature', real(0, 2), 0)
     .addOption(limitOption())
-    .option(
-      '--samples <number>',
-      'further answers at temperature 0.7, for the measure graph',
-      integer(0, 100),
-      0,
-    )
     .option('--streams <number>', 'concurrent requests', integer(1, 64), 8)
     .addOption(dataOption())
     .addHelpText(
       'after',
-      '\nExample:\n  $ flinch bench pretrained write --task questions --model smollm2 --server http://127.0.0.1:8118/v1 \\\n      --checkpoint models/smollm2 --out runs/questions',
+      '\nExample:\n  $ flinch bench pretrained write --task equations --model smollm2 --server http://127.0.0.1:8118/v1 \\\n      --checkpoint models/smollm2 --out runs/equations',
     )
     .action(async (options: WriteOptions) => {
-      const { task, model, out, server, checkpoint, temperature, limit, samples, streams, data } = options;
+      const { task, model, out, server, checkpoint, temperature, limit, streams, data } = options;
       const problems = (await TASKS[task].load(data)).slice(0, limit);
       const given = problems.some((problem) => problem.given);
-      if (given && samples > 0) throw new UsageError(`--samples: the answers of ${task} are given`);
       const settings = { task, model, temperature: given ? null : temperature };
       claimFolder(out, settings);
       await interruptible('the same command continues', ({ signal }) =>
         writeAnswers({
-          ...{ folder: out, settings, problems, samples, streams, signal },
+          ...{ folder: out, settings, problems, streams, signal },
           url: server ?? null,
           checkpoint: checkpoint ?? null,
         }),
@@ -112,17 +106,18 @@ const scoreCommand = (): Command =>
     .addOption(dataOption())
     .addHelpText(
       'after',
-      '\nExample:\n  $ flinch bench pretrained score runs/questions --checkpoint models/smollm2 --measures adversarial,nll',
+      '\nExample:\n  $ flinch bench pretrained score runs/equations --checkpoint models/smollm2 --measures adversarial,nll',
     )
     .action(async (folders: string[], options: ScoreOptions) => {
       const { checkpoint, measures, limit, threads, data } = options;
+      const further = measures.find((measure) => 'samples' in measure);
+      if (further) throw new UsageError(`--measures: ${further.name} needs further answers`);
       const engine = await Engine.open(checkpoint, { threads });
       try {
         await interruptible('the same command continues', async ({ signal }) => {
           for (const folder of folders) {
-            const settings = readFolder(folder);
-            const problems = (await TASKS[settings.task].load(data)).slice(0, limit);
-            await scoreAnswers({ folder, settings, problems, measures, engine, signal });
+            const problems = (await TASKS[readFolder(folder).task].load(data)).slice(0, limit);
+            await scoreAnswers({ folder, problems, measures, engine, signal });
           }
         });
       } finally {
@@ -133,16 +128,20 @@ const scoreCommand = (): Command =>
 const collectCommand = (): Command =>
   new Command('collect')
     .description('Write labels and scores of all folders to one file.')
-    .argument('<folders...>', 'folders of write and score')
+    .argument(
+      '<folders...>',
+      'folders of write and score, or of flinch bench run --suite questions --score all',
+    )
     .requiredOption('--output <file>', 'file to write')
     .addOption(dataOption())
     .addHelpText(
       'after',
-      '\nExample:\n  $ flinch bench pretrained collect runs/questions --output /tmp/pretrained.json',
+      '\nExample:\n  $ flinch bench pretrained collect runs/equations --output /tmp/pretrained.json',
     )
     .action(async (folders: string[], { output, data }: { output: string; data: string }) => {
       const sets = [];
-      for (const folder of folders) sets.push(await readUnits(folder, data));
+      for (const folder of folders)
+        sets.push(await (hasRecords(folder, 'responses') ? unitsOfRun(folder) : unitsOfSteps(folder, data)));
       const lines = sets.map(
         ({ units, ...about }) =>
           `${JSON.stringify(about).slice(0, -1)},"units":[\n${units.map((unit) => JSON.stringify(unit)).join(',\n')}\n]}`,

@@ -41,14 +41,5 @@ export const scoreKey = (id: string, measure: string): string => `${id} ${measur
 export const openAnswers = (folder: string): Promise<Ledger<Answer>> =>
   Ledger.open(join(folder, 'answers.jsonl'), answerSchema, ({ id }) => id);
 
-/** A further answer to the same prompt; the first has the number 1. */
-const sampleSchema = z.object({ id: z.string(), sample: z.int(), text: z.string() });
-export type Sample = z.output<typeof sampleSchema>;
-
-export const sampleKey = (id: string, sample: number): string => `${id} ${sample}`;
-
-export const openSamples = (folder: string): Promise<Ledger<Sample>> =>
-  Ledger.open(join(folder, 'samples.jsonl'), sampleSchema, ({ id, sample }) => sampleKey(id, sample));
-
 export const openScores = (folder: string): Promise<Ledger<Score>> =>
   Ledger.open(join(folder, 'scores.jsonl'), scoreSchema, ({ id, measure }) => scoreKey(id, measure));

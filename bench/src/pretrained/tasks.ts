@@ -3,7 +3,6 @@ import { suiteFolder } from '../data/folder.js';
 import { seedOf } from '../run/seeds.js';
 import { gsm8kSuite } from '../suites/gsm8k.js';
 import { processbenchSuite } from '../suites/processbench.js';
-import { containsAnswer, questionPrompt, readQuestions } from '../suites/questions.js';
 import type { GivenResponse } from '../suites/suite.js';
 import { equationsIn } from './equations.js';
 
@@ -15,16 +14,12 @@ export interface PretrainedProblem {
   /** For a model without a chat template: examples, then the question. */
   readonly completion: string;
   readonly given: GivenResponse | null;
-  /** What a right answer contains, any of these. */
-  readonly answers: readonly string[];
 }
 
 export interface PretrainedTask {
   readonly maxTokens: number;
   /** Ends a completion. */
   readonly stop: readonly string[];
-  /** Whether the answer is one unit, or each of its steps. */
-  readonly unit: 'answer' | 'step';
   load(dataFolder: string): Promise<PretrainedProblem[]>;
   /** Of each step: whether it is wrong; `null` where it does not count. */
   label(problem: PretrainedProblem, steps: readonly string[]): (boolean | null)[];
@@ -57,13 +52,12 @@ The answer is 70.
 const equations: PretrainedTask = {
   maxTokens: 120,
   stop: ['\n\n', 'Question:'],
-  unit: 'step',
   async load(data) {
     const problems = await gsm8kSuite.load(source(data, 'gsm8k', null));
     return problems
       .filter(({ question }) => question.length <= LONGEST_QUESTION)
       .map(({ id, question }) => ({
-        ...{ id, question, given: null, answers: [] },
+        ...{ id, question, given: null },
         messages: [
           {
             role: 'user',
@@ -83,7 +77,7 @@ const equations: PretrainedTask = {
 
 /** ProcessBench, read: steps before the first wrong one are right, those after it do not count. */
 const read = (subset: 'gsm8k' | 'math'): PretrainedTask => ({
-  ...{ maxTokens: 0, stop: [], unit: 'step' },
+  ...{ maxTokens: 0, stop: [] },
   async load(data) {
     const problems = await processbenchSuite.load(source(data, 'processbench', [subset]));
     // The file has the wrong solutions first: without an order of its own a part of it would be no sample.
@@ -91,7 +85,7 @@ const read = (subset: 'gsm8k' | 'math'): PretrainedTask => ({
       .toSorted((a, b) => seedOf(1, a.id) - seedOf(1, b.id))
       .filter(({ question, given }) => question.length + given!.steps.join('').length <= LONGEST_SOLUTION)
       .map((problem) => ({
-        ...{ id: problem.id, question: problem.question, given: problem.given, answers: [] },
+        ...{ id: problem.id, question: problem.question, given: problem.given },
         messages: processbenchSuite.messages(problem),
         completion: '',
       }));
@@ -102,37 +96,10 @@ const read = (subset: 'gsm8k' | 'math'): PretrainedTask => ({
   },
 });
 
-const QUESTIONS = `Question: What is the capital of Belgium?
-Answer: The capital of Belgium is Brussels.
-
-Question: Who wrote Robinson Crusoe?
-Answer: Robinson Crusoe was written by Daniel Defoe.
-
-Question: How many months are there in a year?
-Answer: There are twelve months in a year.
-
-`;
-
-/** Short factual questions: the answer is right if it contains a known one. */
-const questions: PretrainedTask = {
-  maxTokens: 40,
-  stop: ['\n'],
-  unit: 'answer',
-  async load() {
-    return readQuestions().map(({ question, answers }, i) => ({
-      ...{ id: `question-${i}`, question, answers, given: null },
-      messages: [{ role: 'user', content: questionPrompt(question) }],
-      completion: `${QUESTIONS}Question: ${question}\nAnswer:`,
-    }));
-  },
-  label: ({ answers }, steps) => [!containsAnswer(steps.join(''), answers)],
-};
-
 export const TASKS = {
   equations,
   'read-gsm8k': read('gsm8k'),
   'read-math': read('math'),
-  questions,
 } as const satisfies Readonly<Record<string, PretrainedTask>>;
 export type TaskName = keyof typeof TASKS;
 export const TASK_NAMES = Object.keys(TASKS) as TaskName[];

@@ -4,13 +4,17 @@ import { openAnswers, openScores, readFolder, scoreKey, settingsSchema } from '.
 import { stepsOf } from './score.js';
 import { TASKS } from './tasks.js';
 
+/** The task whose answers are one unit each: a run of the suite. */
+export const QUESTIONS = 'questions';
+
 /** docs/results/pretrained.json: every unit that counts, with its label and scores; the page's tables follow from it. */
 export const unitSetSchema = z.strictObject({
-  ...settingsSchema.shape,
+  task: z.enum([...settingsSchema.shape.task.options, QUESTIONS]),
+  ...settingsSchema.pick({ model: true, temperature: true }).shape,
   answers: z.int(),
-  /** Answers that were cut off, whose last step does not count. */
+  /** Answers that were cut off: their last step does not count, nor does an answer that is one unit. */
   truncated: z.int(),
-  /** Steps without a label. */
+  /** Units that do not count, or have no label. */
   uncounted: z.int(),
   /** A measure and how its tokens' scores become one; `own`: a control, or a measure that scores steps itself. */
   columns: z.array(z.tuple([z.string(), z.enum([...AGGREGATIONS, 'own'])])),
@@ -22,8 +26,8 @@ export type UnitSet = z.output<typeof unitSetSchema>;
 export const LENGTH = 'length';
 export const POSITION = 'position';
 
-/** Everything that the tables need of a folder. */
-export async function readUnits(folder: string, dataFolder: string): Promise<UnitSet> {
+/** Everything that the tables need of a folder of `write` and `score`. */
+export async function unitsOfSteps(folder: string, dataFolder: string): Promise<UnitSet> {
   const settings = readFolder(folder);
   const task = TASKS[settings.task];
   const [answers, scores] = [await openAnswers(folder), await openScores(folder)];
@@ -37,12 +41,12 @@ export async function readUnits(folder: string, dataFolder: string): Promise<Uni
   const scored = measures.flatMap((measure) =>
     (scoresSteps.has(measure) ? (['own'] as const) : AGGREGATIONS).map((how) => [measure, how] as const),
   );
-  const controls = task.unit === 'step' ? [LENGTH, POSITION] : [LENGTH];
+  const controls = [LENGTH, POSITION];
   let [truncated, uncounted] = [0, 0];
   const units: UnitSet['units'] = [];
   for (const [group, problem] of problems.entries()) {
     const answer = answers.get(problem.id)!;
-    const steps = stepsOf(settings.task, problem, answer);
+    const steps = stepsOf(problem, answer);
     const text = answer.tokenTexts.join('');
     const labels = task.label(
       problem,
@@ -50,7 +54,7 @@ export async function readUnits(folder: string, dataFolder: string): Promise<Uni
     );
     if (answer.finish === 'length') truncated += 1;
     for (const [index, { tokens }] of steps.entries()) {
-      const isCut = answer.finish === 'length' && task.unit === 'step' && index === steps.length - 1;
+      const isCut = answer.finish === 'length' && index === steps.length - 1;
       const wrong = labels[index] ?? null;
       if (isCut || wrong === null) {
         uncounted += 1;
@@ -81,4 +85,5 @@ export async function readUnits(folder: string, dataFolder: string): Promise<Uni
   return { ...settings, answers: problems.length, truncated, uncounted, columns, units };
 }
 
-const shortened = (score: number): number => Number(score.toPrecision(4));
+/** Enough to order scores. */
+export const shortened = (score: number): number => Number(score.toPrecision(4));

@@ -2,14 +2,7 @@ import { encodePrompt, openCheckpoint, UsageError } from 'flinch/internals';
 import { each } from '../concurrent-map.js';
 import { encodeGiven, textsOf } from '../run/prompt.js';
 import { seedOf } from '../run/seeds.js';
-import {
-  type Answer,
-  openAnswers,
-  openSamples,
-  openScores,
-  type PretrainedSettings,
-  sampleKey,
-} from './records.js';
+import { type Answer, openAnswers, openScores, type PretrainedSettings } from './records.js';
 import { complete, type WrittenToken } from './server.js';
 import { type PretrainedProblem, TASKS } from './tasks.js';
 
@@ -21,8 +14,6 @@ export interface Writing {
   readonly url: string | null;
   /** Of the checkpoint that will score; `null` where the server's log-probabilities are the scores. */
   readonly checkpoint: string | null;
-  /** Further answers to each problem. */
-  readonly samples: number;
   readonly streams: number;
   readonly signal: AbortSignal;
 }
@@ -50,32 +41,6 @@ export async function writeAnswers(writing: Writing): Promise<void> {
       answers.add(answer);
     },
     { concurrency: streams, done: problems.length - missing.length, signal },
-  );
-  await writeSamples(writing, checkpoint);
-}
-
-/** Of further answers, whatever the temperature of the first: at 0 they would all be equal. */
-const SAMPLE_TEMPERATURE = 0.7;
-
-async function writeSamples(writing: Writing, checkpoint: OpenCheckpoint | null): Promise<void> {
-  const { folder, settings, problems, samples, streams, signal } = writing;
-  const written = await openSamples(folder);
-  const missing = problems.flatMap((problem) =>
-    Array.from({ length: samples }, (_, i) => ({ problem, sample: i + 1 })).filter(
-      ({ sample }) => !written.has(sampleKey(problem.id, sample)),
-    ),
-  );
-  await each(
-    `${settings.task}, further answers`,
-    missing,
-    async ({ problem, sample }) => {
-      const { answer } = await writeAnswer(writing, checkpoint, problem, {
-        temperature: SAMPLE_TEMPERATURE,
-        seed: seedOf(1 + sample, problem.id),
-      });
-      written.add({ id: problem.id, sample, text: answer.tokenTexts.join('') });
-    },
-    { concurrency: streams, done: samples * problems.length - missing.length, signal },
   );
 }
 

@@ -222,7 +222,7 @@ async function prepare(
       model: await fingerprint(checkpoint),
       device: options.device === 'cpu' ? 'cpu' : formatDevices(engine),
       ...writerSettings(options),
-      system: systemMessage(checkpoint, options.system),
+      system: systemMessage(checkpoint, suite, options.system),
       temperature: options.temperature,
       topP: options.topP,
       maxTokens: options.maxTokens,

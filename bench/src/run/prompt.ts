@@ -1,23 +1,37 @@
+import { encodeText } from 'flinch';
 import type { ChatMessage, Checkpoint } from 'flinch/internals';
 import { Detokenizer, encodePrompt, TemplateError, UsageError } from 'flinch/internals';
 import { responseText } from '../suites/processbench.js';
-import type { BenchProblem, GivenResponse, Suite } from '../suites/suite.js';
+import type { BenchProblem, Completion, GivenResponse, Suite } from '../suites/suite.js';
 
 /** The paper's. */
 export const DEFAULT_SYSTEM = 'You are a helpful assistant.';
+
+/** How the model is asked if it has no chat template; `undefined` if it is asked by messages. */
+const completionOf = (
+  { chatTemplate }: Pick<Checkpoint, 'chatTemplate'>,
+  { completion }: Pick<Suite, 'completion'>,
+): Completion | undefined => (chatTemplate.source === null ? completion : undefined);
 
 /**
  * What the model is told before the question. Templates that have no place for it refuse a system message, or leave it
  * out: by default these models are then told nothing.
  * @param asked `undefined` for the default, empty for none
  * @throws UsageError where a message was asked for and there is no place for it
+ * @throws ModelError for a model that can be asked neither by messages nor by a text
  */
 export function systemMessage(
-  { chatTemplate }: Pick<Checkpoint, 'chatTemplate'>,
+  checkpoint: Pick<Checkpoint, 'chatTemplate'>,
+  suite: Pick<Suite, 'completion'>,
   asked: string | undefined,
 ): string | null {
   const content = asked ?? DEFAULT_SYSTEM;
   if (content === '') return null;
+  const { chatTemplate } = checkpoint;
+  if (completionOf(checkpoint, suite)) {
+    if (asked === undefined) return null;
+    throw new UsageError('--system: the model has no chat template');
+  }
   try {
     const messages: ChatMessage[] = [
       { role: 'system', content },
@@ -41,23 +55,32 @@ export const messagesOf = (
   ...suite.messages(problem),
 ];
 
-/** The whole prompt of a problem: the template with the question, up to where the response begins. */
+/** The whole prompt of a problem, up to where the response begins: the template with the question, or a text. */
 export const promptOf = (
   checkpoint: Checkpoint,
-  suite: Pick<Suite, 'messages'>,
+  suite: Pick<Suite, 'messages' | 'completion'>,
   problem: BenchProblem,
   system: string | null,
-): number[] => encodePrompt(checkpoint, messagesOf(suite, problem, system));
+): number[] => {
+  const completion = completionOf(checkpoint, suite);
+  return completion
+    ? encodeText(checkpoint.tokenizer, completion.prompt(problem))
+    : encodePrompt(checkpoint, messagesOf(suite, problem, system));
+};
 
-/** The tokens of a response that comes with its problem, as {@link encodeText} finds them. */
+/** What ends a response beside the model's own end tokens. */
+export const stopOf = (checkpoint: Checkpoint, suite: Pick<Suite, 'completion'>): readonly string[] =>
+  completionOf(checkpoint, suite)?.stop ?? [];
+
+/** The tokens of a response that comes with its problem, as {@link encodeResponse} finds them. */
 export const encodeGiven = (checkpoint: Pick<Checkpoint, 'tokenizer'>, given: GivenResponse) =>
-  encodeText(checkpoint, responseText(given));
+  encodeResponse(checkpoint, responseText(given));
 
 /**
  * The tokens of a response of which only the text is known: those that the tokenizer makes of it, after the prompt.
  * @returns `null` where they do not give the text back, as no span of it could then be found: some tokenizers normalise
  */
-export function encodeText(
+export function encodeResponse(
   { tokenizer }: Pick<Checkpoint, 'tokenizer'>,
   text: string,
 ): { readonly tokenIds: number[]; readonly tokenTexts: string[] } | null {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { stepContent } from 'flinch/internals';
 import { z } from 'zod';
 import { chosenSubsets } from './data-files.js';
-import type { Suite } from './suite.js';
+import type { BenchProblem, Checked, Suite } from './suite.js';
 
 const questionSchema = z.array(z.strictObject({ question: z.string(), answers: z.array(z.string()).min(1) }));
 
@@ -19,9 +19,25 @@ export const containsAnswer = (text: string, answers: readonly string[]): boolea
     return new RegExp(String.raw`(?<![\p{L}\p{N}]|\d[.,])${literal}(?![\p{L}\p{N}]|[.,]\d)`, 'iu').test(text);
   });
 
-export const questionPrompt = (question: string): string => `${question} Answer in one short sentence.`;
-
 const SEPARATOR = ' | ';
+
+/** For a base model, which goes on with them. */
+const EXAMPLES = `Question: What is the capital of Belgium?
+Answer: The capital of Belgium is Brussels.
+
+Question: Who wrote Robinson Crusoe?
+Answer: Robinson Crusoe was written by Daniel Defoe.
+
+Question: How many months are there in a year?
+Answer: There are twelve months in a year.
+
+`;
+
+function check({ reference }: BenchProblem, response: string): Checked {
+  const extracted = stepContent(response) || null;
+  const right = reference !== null && containsAnswer(response, reference.split(SEPARATOR));
+  return { extracted, correct: right || (extracted !== null && extracted === reference) };
+}
 
 /**
  * Factual questions: a response is right if it contains a known answer. Two responses agree if they state the same as
@@ -41,11 +57,11 @@ export const questionsSuite: Suite = {
       given: null,
     }));
   },
-  messages: ({ question }) => [{ role: 'user', content: questionPrompt(question) }],
-  check({ reference }, response) {
-    const extracted = stepContent(response) || null;
-    const right = reference !== null && containsAnswer(response, reference.split(SEPARATOR));
-    return { extracted, correct: right || (extracted !== null && extracted === reference) };
+  messages: ({ question }) => [{ role: 'user', content: `${question} Answer in one short sentence.` }],
+  completion: {
+    prompt: ({ question }) => `${EXAMPLES}Question: ${question}\nAnswer:`,
+    stop: ['\n'],
   },
-  locate: (_, response) => [0, response.length],
+  check,
+  locate: (problem, response) => (check(problem, response).correct ? null : [0, response.length]),
 };

@@ -50,10 +50,20 @@ export interface Suite {
   load(source: SuiteSource): Promise<readonly BenchProblem[]>;
   /** What the model is asked, without a system message. */
   messages(problem: BenchProblem): readonly ChatMessage[];
+  /** How a model without a chat template is asked; suites without it need one. */
+  readonly completion?: Completion;
   /** Extraction and equivalence by rules, or by a program; `null` where only a judge can tell. */
   check(problem: BenchProblem, response: string): Checked | null;
   /** The first wrong step of a response that is wrong, where a program or a label knows it; `null` where a judge is needed. */
   locate(problem: BenchProblem, response: string): Span | null;
+}
+
+/** A text to go on with. */
+export interface Completion {
+  /** Worked examples, then the question. */
+  prompt(problem: BenchProblem): string;
+  /** What ends a response. */
+  readonly stop: readonly string[];
 }
 
 export interface SuiteSource {

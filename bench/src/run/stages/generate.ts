@@ -1,7 +1,7 @@
-import { encodePrompt, UsageError } from 'flinch/internals';
+import { UsageError } from 'flinch/internals';
 import { each } from '../../concurrent-map.js';
 import type { BenchProblem } from '../../suites/suite.js';
-import { encodeGiven, messagesOf, promptOf } from '../prompt.js';
+import { encodeGiven, messagesOf, promptOf, stopOf } from '../prompt.js';
 import type { ResponseRecord } from '../records.js';
 import type { Run } from '../run-context.js';
 import { seedOf } from '../seeds.js';
@@ -78,7 +78,7 @@ export function questionOf(
   const { checkpoint, contextLength } = engine;
   const { id } = problem;
   const messages = messagesOf(suite, problem, settings.system);
-  const promptIds = encodePrompt(checkpoint, messages);
+  const promptIds = promptOf(checkpoint, suite, problem, settings.system);
   const room = Math.min(maxTokens, contextLength - promptIds.length);
   if (room < 1) return null;
   const { topP, seed } = settings;
@@ -91,6 +91,7 @@ export function questionOf(
     topP,
     maxTokens: room,
     seed: seedOf(seed, id, sample),
+    stop: stopOf(checkpoint, suite),
   };
 }
 

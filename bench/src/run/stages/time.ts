@@ -35,11 +35,15 @@ async function time(run: Run, problem: BenchProblem): Promise<TimeRecord> {
   const tokens = records.responses.get(id)!.tokenIds.length;
   const { temperature, sampleTemperature, maxTokens } = settings;
   // Whoever wrote the responses: what is timed is this engine.
-  const write = async (writing: Writing, endIds = engine.checkpoint.eosTokenIds) => {
-    const question = questionOf(run, problem, writing);
-    return seconds(() => writeByEngine(engine, question!, endIds));
+  const write = async (writing: Writing, { pastEnd = false } = {}) => {
+    const question = questionOf(run, problem, writing)!;
+    return seconds(() =>
+      pastEnd
+        ? writeByEngine(engine, { ...question, stop: [] }, [])
+        : writeByEngine(engine, question, engine.checkpoint.eosTokenIds),
+    );
   };
-  const [generation] = await write({ temperature, sample: 0, maxTokens: tokens }, []);
+  const [generation] = await write({ temperature, sample: 0, maxTokens: tokens }, { pastEnd: true });
   const samples: DrawnSample[] = [];
   for (let sample = 1; sample <= samplesNeeded(run.measures); sample += 1) {
     const [taken, { tokenTexts, finish }] = await write({

@@ -10,10 +10,10 @@ export const engineWriter = (engine: Engine): Writer => ({
   close: () => {},
 });
 
-/** @param endIds tokens that end the response; none to write on where it would end */
+/** @param endIds tokens that end the response; none, and no `stop`, to write on where it would end */
 export function writeByEngine(
   engine: Engine,
-  { promptIds, maxTokens, temperature, topP, seed }: Omit<Question, 'id' | 'sample' | 'messages'>,
+  { promptIds, maxTokens, temperature, topP, seed, stop }: Omit<Question, 'id' | 'sample' | 'messages'>,
   endIds: readonly number[],
 ): Promise<Written> {
   return whenPossible(async () => {
@@ -21,7 +21,7 @@ export function writeByEngine(
       promptIds,
       maxTokens,
       endIds,
-      stop: [],
+      stop,
       topLogprobs: 0,
       sampling: { temperature, topP, topK: 0, seed },
     });

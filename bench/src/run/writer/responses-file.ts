@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { type Checkpoint, parseJsonLines, UsageError } from 'flinch/internals';
 import { z } from 'zod';
-import { encodeText, textsOf } from '../prompt.js';
+import { encodeResponse, textsOf } from '../prompt.js';
 import { sampleKey } from '../run-folder.js';
 import type { Question, Writer, Written } from './writer.js';
 
@@ -79,7 +79,7 @@ function writtenOf(checkpoint: Checkpoint, question: Question, line: WrittenLine
   )
     throw new UsageError('prompt_token_ids: are not those of this problem by the template of --model');
   if (!line.token_ids) {
-    const encoded = encodeText(checkpoint, text!);
+    const encoded = encodeResponse(checkpoint, text!);
     if (!encoded)
       throw new UsageError('text: the tokenizer of --model does not give it back; give token_ids');
     return { ...encoded, finish };

@@ -95,7 +95,7 @@ async function write(
 type Capabilities = NonNullable<UpstreamServer['capabilities']>;
 
 function requestOf(
-  { messages, promptIds, temperature, topP, maxTokens, seed }: Question,
+  { messages, promptIds, temperature, topP, maxTokens, seed, stop }: Question,
   { tokenIds, logprobs, resume }: Capabilities,
 ): UpstreamRequest {
   return {
@@ -104,7 +104,7 @@ function requestOf(
     fields: UNRESTRICTED[tokenIds],
     sampling: { temperature, topP, ...(tokenIds !== 'none' && { topK: 0 }), seed },
     maxTokens,
-    stop: [],
+    stop,
     topLogprobs: 0,
     ...(logprobs === null && { untold: true }),
   };

@@ -14,6 +14,8 @@ export interface Question {
   /** At most as many as the context has room for. */
   readonly maxTokens: number;
   readonly seed: number;
+  /** What ends a response beside the model's end tokens. */
+  readonly stop: readonly string[];
 }
 
 /** A response in the tokens of the model that scores, without the end token. */

@@ -20,6 +20,8 @@ export function capacityFor(length: number, limit = Number.POSITIVE_INFINITY): n
  */
 export class KvCache {
   length = 0;
+  /** Positions at the beginning that were not written to since this was set: what a copy elsewhere still has. */
+  intact = 0;
   readonly #shape: CacheShape;
   readonly #limit: number;
   #capacity = 0;
@@ -104,6 +106,7 @@ export class KvCache {
   write(start: number, count: number, parts: readonly Float32Array[]): void {
     for (const [i, part] of parts.entries()) this.#buffers[i]!.set(part, (1 + start) * this.#size);
     this.length = start + count;
+    this.intact = Math.min(this.intact, start);
   }
 
   #views(start: number, count: number): Float32Array[] {

@@ -7,9 +7,11 @@ import { buildTangentGraph, type TangentGraphOptions } from '../../graphs/tangen
 import { buildTokurGraph, type TokurGraphOptions } from '../../graphs/tokur-graph.js';
 import type { Graph } from '../../onnx/graph.js';
 import { debug } from '../debug.js';
+import { DeviceKeys } from '../device-keys.js';
 import { DeviceWeights } from '../device-weights.js';
 import { TokurBases } from '../low-rank-basis.js';
 import { type GraphRunner, type OpenedGraph, openSession, type SessionOptions } from '../ort-session.js';
+import type { SequenceRunner } from './sequence-run.js';
 
 /** A graph by its options. */
 export type GraphSpec =
@@ -35,20 +37,28 @@ export interface GraphRunners {
 /** The numbers of sequences that graphs are built for: a batch of another size is cut to the next smaller one. */
 const BATCH_SIZES = [16, 8, 4, 2, 1];
 
+interface Shared {
+  readonly weights: DeviceWeights;
+  readonly keys: DeviceKeys;
+}
+
 /** The sessions of a process, opened on first use and kept: opening and releasing them again leaks. */
 export class Sessions implements GraphRunners {
   readonly #source: ModelSource;
   readonly #options: SessionOptions;
   readonly #opened = new Map<string, Promise<OpenedGraph>>();
-  /** `null` where graphs read them in place. */
-  readonly #weights: DeviceWeights | null;
+  /** What graphs share that do not read it in place; `null` where they do. */
+  readonly #device: Shared | null;
   /** What `tokur` graphs need first. */
   readonly tokurBases: TokurBases;
 
   constructor(source: ModelSource, options: SessionOptions) {
     this.#source = source;
     this.#options = options;
-    this.#weights = options.device === 'webgpu' ? new DeviceWeights(options) : null;
+    this.#device =
+      options.device === 'webgpu'
+        ? { weights: new DeviceWeights(options), keys: new DeviceKeys(source.config, options) }
+        : null;
     this.tokurBases = new TokurBases(source, { threads: options.threads });
   }
 
@@ -75,10 +85,17 @@ export class Sessions implements GraphRunners {
 
   async #open(spec: GraphSpec): Promise<OpenedGraph> {
     const start = performance.now();
-    const graph = this.#build(spec);
-    const session = await (this.#weights?.open(graph) ?? openSession(graph, this.#options));
+    const session = await (this.#device
+      ? this.#openOnDevice(spec, this.#device)
+      : openSession(this.#build(spec), this.#options));
     debug('session %j: opened in %d ms', spec, Math.round(performance.now() - start));
     return session;
+  }
+
+  /** There keys and values are read where they are, whatever the run: copies of them are what is brought there. */
+  async #openOnDevice(spec: GraphSpec, { weights, keys }: Shared): Promise<OpenedGraph & SequenceRunner> {
+    const graph = this.#build(spec.kind === 'forward' ? { ...spec, apart: true } : spec);
+    return { ...(await weights.open(graph)), past: (cache, count) => keys.past(cache, count) };
   }
 
   #build(spec: GraphSpec): Graph {

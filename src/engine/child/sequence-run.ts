@@ -15,6 +15,12 @@ export interface SequenceRows {
   readonly inner?: number;
 }
 
+/** A graph that may have keys and values where it runs. */
+export interface SequenceRunner extends GraphRunner {
+  /** What is given to it as {@link KvCache.past}; without this, that. */
+  past?(cache: KvCache, count: number): Promise<readonly ort.Tensor[]>;
+}
+
 /** What a model's runs need beside its sessions. */
 export interface Runtime extends Machine {
   /** Of each of the configuration's ropes. */
@@ -66,7 +72,7 @@ export class RunResult {
  * @param outputs names of the outputs that are wanted
  */
 export async function runSequences(
-  session: GraphRunner,
+  session: SequenceRunner,
   { config, rotary }: Runtime,
   sequences: readonly SequenceRows[],
   more: Feeds,
@@ -96,7 +102,7 @@ export async function runSequences(
     const inner = takes.has(`past_positions.${t}`) ? (sequence.inner ?? 0) : start;
     const past = start - inner;
     if (takes.has(`past_positions.${t}`)) {
-      Object.assign(feeds, keyFeeds('', t, cache.past(past)));
+      Object.assign(feeds, keyFeeds('', t, (await session.past?.(cache, past)) ?? cache.past(past)));
       feeds[`past_positions.${t}`] = longs(count(0, past), [past]);
     }
     if (takes.has(`inner_positions.${t}`)) {

@@ -1,0 +1,115 @@
+import type * as ort from 'onnxruntime-node';
+import type { ModelConfig } from '../checkpoint/config.js';
+import { Graph } from '../onnx/graph.js';
+import type { KvCache } from './kv-cache.js';
+import { longs, openSession, type Session, type SessionOptions } from './ort-session.js';
+
+type Shape = Pick<ModelConfig, 'layers' | 'kvHeads' | 'headDim'>;
+
+/** Bytes on the device. */
+const LIMIT = 2 ** 30;
+
+interface Copy {
+  length: number;
+  /** As {@link KvCache.past}. */
+  tensors: readonly ort.Tensor[];
+}
+
+/**
+ * Copies of caches on a GPU, through WebGPU, so that a run brings there only the positions that it has not seen. The
+ * copies used longest ago go first; one that is gone is made again.
+ */
+export class DeviceKeys {
+  readonly #shape: Shape;
+  readonly #options: Pick<SessionOptions, 'threads'>;
+  readonly #limit: number;
+  readonly #copies = new WeakMap<KvCache, Copy>();
+  /** In the order of use. */
+  readonly #used = new Set<Copy>();
+  readonly #ended = new FinalizationRegistry<Copy>((copy) => this.#drop(copy));
+  #extender: Promise<Session> | null = null;
+
+  /** @param limit bytes on the device; the copy in use may exceed it */
+  constructor(shape: Shape, options: Pick<SessionOptions, 'threads'>, limit = LIMIT) {
+    this.#shape = shape;
+    this.#options = options;
+    this.#limit = limit;
+  }
+
+  get bytes(): number {
+    return [...this.#used].reduce((sum, { length }) => sum + this.#bytesOf(length), 0);
+  }
+
+  /** The first `count` positions as {@link KvCache.past} has them. Good for one run: the next call may end them. */
+  async past(cache: KvCache, count: number): Promise<readonly ort.Tensor[]> {
+    if (count === 0) return cache.past(0);
+    const copy = this.#copyOf(cache);
+    const intact = Math.min(copy.length, cache.intact);
+    if (copy.length !== count || intact !== count) {
+      // At least one is brought: onnxruntime dies of some operators without a row.
+      const kept = Math.min(intact, count - 1);
+      const held = kept > 0 ? copy.tensors : cache.past(0);
+      const tensors = await this.#extended(held, kept, cache.tensors(kept, count - kept));
+      this.#drop(copy);
+      Object.assign(copy, { length: count, tensors });
+      cache.intact = count;
+    }
+    this.#used.delete(copy);
+    this.#used.add(copy);
+    for (const oldest of this.#used) {
+      if (oldest === copy || this.bytes <= this.#limit) break;
+      this.#drop(oldest);
+    }
+    return copy.tensors;
+  }
+
+  #copyOf(cache: KvCache): Copy {
+    const known = this.#copies.get(cache);
+    if (known) return known;
+    const copy: Copy = { length: 0, tensors: [] };
+    this.#copies.set(cache, copy);
+    this.#ended.register(cache, copy);
+    return copy;
+  }
+
+  #drop(copy: Copy): void {
+    this.#used.delete(copy);
+    for (const tensor of copy.tensors) tensor.dispose();
+    Object.assign(copy, { length: 0, tensors: [] });
+  }
+
+  #bytesOf(length: number): number {
+    const { layers, kvHeads, headDim } = this.#shape;
+    return 2 * layers * (1 + length) * kvHeads * headDim * Float32Array.BYTES_PER_ELEMENT;
+  }
+
+  /** The first `kept` positions of what is held, then more. */
+  async #extended(
+    held: readonly ort.Tensor[],
+    kept: number,
+    more: readonly ort.Tensor[],
+  ): Promise<readonly ort.Tensor[]> {
+    this.#extender ??= openSession(this.#graph(), { threads: this.#options.threads, keepOnDevice: true });
+    const feeds = Object.fromEntries([
+      ...held.map((tensor, i) => [`held.${i}`, tensor] as const),
+      ...more.map((tensor, i) => [`more.${i}`, tensor] as const),
+      ['kept', longs([1 + kept], [1])] as const,
+    ]);
+    const outputs = await (await this.#extender).run(feeds);
+    return held.map((_, i) => outputs[`present.${i}`]!);
+  }
+
+  #graph(): Graph {
+    const { layers, kvHeads, headDim } = this.#shape;
+    const g = new Graph();
+    const [from, to, axis] = [g.ints([0]), g.input('kept', 'int64', [1]), g.ints([0])];
+    for (let i = 0; i < 2 * layers; i += 1) {
+      const held = g.input(`held.${i}`, 'float32', ['held', kvHeads, headDim]);
+      const more = g.input(`more.${i}`, 'float32', ['more', kvHeads, headDim]);
+      const shape = ['kept', kvHeads, headDim];
+      const [first] = g.node('Slice', [held, from, to, axis], {}, [{ type: 'float32', shape }]);
+      g.output(`present.${i}`, g.op('Concat', [first!, more], { axis: 0 }));
+    }
+    return g;
+  }
+}

@@ -132,9 +132,11 @@ function measureTable(sets: readonly Evaluated[], columns: readonly Column[], di
 const WATCHED: readonly Detector[] = [
   ['adversarial', 'max'],
   ['adversarial:block=8,window=64', 'max'],
+  ['adversarial:block=16,window=32', 'max'],
   ['entropy', 'sum'],
   ['entropy-top20', 'sum'],
   ['nll', 'sum'],
+  ['nll', 'mean'],
   ['nll', 'max'],
   ['margin', 'max'],
   [LENGTH, 'own'],

@@ -34,9 +34,6 @@ export const describe = (set: UnitSet): string[] => [
   temperature(set),
 ];
 
-export const setTitle = (set: UnitSet): string =>
-  set.temperature === null ? TASK_LABELS[set.task] : `${TASK_LABELS[set.task]}, ${temperature(set)}`;
-
 export const labelOf = (measure: string): string =>
   ({ [LENGTH]: 'length', [POSITION]: 'position', 'entropy-top20': 'Entropy of the 20 most likely' })[
     measure

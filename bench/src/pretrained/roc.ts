@@ -4,10 +4,10 @@ import { percentileInterval, resample } from '../statistics/bootstrap.js';
 import { rank } from '../statistics/ranking.js';
 import { recallAt } from '../statistics/recall.js';
 import { completeMeasures } from './evaluation.js';
-import { type Detector, detectorLabel, setTitle } from './labels.js';
+import { type Detector, describe, detectorLabel } from './labels.js';
 import { LENGTH, type UnitSet } from './units.js';
 
-/** The same in every panel: the guard's default, the best of the page, and the simplest controls. */
+/** The same in every panel: the paper's measure, the best on equations, and the simplest controls. */
 const CURVES: readonly Detector[] = [
   ['adversarial', 'max'],
   ['adversarial', 'sum'],
@@ -59,12 +59,19 @@ function rocPoints(set: UnitSet): Point[] {
     return along().map((y, j) => {
       const [low, high] = band?.[j]?.interval ?? [];
       return {
-        ...{ panel: setTitle(set), curve: detectorLabel(...curve), x: GRID[j]!, y },
+        ...{ panel: panelOf(set), curve: detectorLabel(...curve), x: GRID[j]!, y },
         ...{ low: low ?? null, high: high ?? null },
       };
     });
   });
 }
+
+/** In two lines, so that panels stay close. */
+const BREAK = '|';
+const panelOf = (set: UnitSet): string => {
+  const [task, ...how] = describe(set);
+  return [task, how.filter((part) => part !== '–').join(', ')].join(BREAK);
+};
 
 const SIZE = 210;
 /** Of Okabe and Ito, which are told apart by the colour-blind too; dashes tell them apart in print. */
@@ -108,7 +115,10 @@ function rocPlot(points: readonly Point[]): TopLevelSpec {
   } as const;
   return {
     data: { values: [...points] },
-    facet: { field: 'panel', type: 'nominal', sort: null, title: null },
+    facet: {
+      ...{ field: 'panel', type: 'nominal', sort: null, title: null },
+      header: { labelExpr: `split(datum.label, '${BREAK}')` },
+    },
     columns: 3,
     spec: {
       width: SIZE,

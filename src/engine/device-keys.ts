@@ -27,7 +27,8 @@ export class DeviceKeys {
   /** In the order of use. */
   readonly #used = new Set<Copy>();
   readonly #ended = new FinalizationRegistry<Copy>((copy) => this.#drop(copy));
-  #extender: Promise<Session> | null = null;
+  /** By whether what is held is cut first. */
+  readonly #extenders = new Map<boolean, Promise<Session>>();
 
   /** @param limit bytes on the device; the copy in use may exceed it */
   constructor(shape: Shape, options: Pick<SessionOptions, 'threads'>, limit = LIMIT) {
@@ -48,7 +49,7 @@ export class DeviceKeys {
     if (copy.length !== count || intact !== count) {
       // At least one is brought: onnxruntime dies of some operators without a row.
       const kept = Math.min(intact, count - 1);
-      const held = kept > 0 ? copy.tensors : cache.past(0);
+      const held = kept > 0 ? copy : { length: 0, tensors: cache.past(0) };
       const tensors = await this.#extended(held, kept, cache.tensors(kept, count - kept));
       this.#drop(copy);
       Object.assign(copy, { length: count, tensors });
@@ -85,31 +86,34 @@ export class DeviceKeys {
 
   /** The first `kept` positions of what is held, then more. */
   async #extended(
-    held: readonly ort.Tensor[],
+    { length, tensors }: Copy,
     kept: number,
     more: readonly ort.Tensor[],
-  ): Promise<readonly ort.Tensor[]> {
-    this.#extender ??= openSession(this.#graph(), { threads: this.#options.threads, keepOnDevice: true });
+  ): Promise<ort.Tensor[]> {
+    const cut = kept < length;
+    const session = this.#extenders.get(cut) ?? this.#open(cut);
+    this.#extenders.set(cut, session);
     const feeds = Object.fromEntries([
-      ...held.map((tensor, i) => [`held.${i}`, tensor] as const),
+      ...tensors.map((tensor, i) => [`held.${i}`, tensor] as const),
       ...more.map((tensor, i) => [`more.${i}`, tensor] as const),
-      ['kept', longs([1 + kept], [1])] as const,
+      ...(cut ? [['kept', longs([1 + kept], [1])] as const] : []),
     ]);
-    const outputs = await (await this.#extender).run(feeds);
-    return held.map((_, i) => outputs[`present.${i}`]!);
+    const outputs = await (await session).run(feeds);
+    return tensors.map((_, i) => outputs[`present.${i}`]!);
   }
 
-  #graph(): Graph {
+  #open(cut: boolean): Promise<Session> {
     const { layers, kvHeads, headDim } = this.#shape;
     const g = new Graph();
-    const [from, to, axis] = [g.ints([0]), g.input('kept', 'int64', [1]), g.ints([0])];
+    const [from, axis] = [g.ints([0]), g.ints([0])];
+    const to = cut ? g.input('kept', 'int64', [1]) : null;
+    const shape = ['kept', kvHeads, headDim];
     for (let i = 0; i < 2 * layers; i += 1) {
       const held = g.input(`held.${i}`, 'float32', ['held', kvHeads, headDim]);
       const more = g.input(`more.${i}`, 'float32', ['more', kvHeads, headDim]);
-      const shape = ['kept', kvHeads, headDim];
-      const [first] = g.node('Slice', [held, from, to, axis], {}, [{ type: 'float32', shape }]);
-      g.output(`present.${i}`, g.op('Concat', [first!, more], { axis: 0 }));
+      const first = to ? g.node('Slice', [held, from, to, axis], {}, [{ type: 'float32', shape }])[0]! : held;
+      g.output(`present.${i}`, g.op('Concat', [first, more], { axis: 0 }));
     }
-    return g;
+    return openSession(g, { threads: this.#options.threads, keepOnDevice: true });
   }
 }

@@ -93,6 +93,7 @@ export class DeviceKeys {
     const cut = kept < length;
     const session = this.#extenders.get(cut) ?? this.#open(cut);
     this.#extenders.set(cut, session);
+    session.catch(() => this.#extenders.delete(cut));
     const feeds = Object.fromEntries([
       ...tensors.map((tensor, i) => [`held.${i}`, tensor] as const),
       ...more.map((tensor, i) => [`more.${i}`, tensor] as const),

@@ -1,10 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { unitSetSchema } from '#bench/pretrained/units.js';
 import { aggregate } from '#bench/steps/aggregation.js';
+import { Engine } from '#src/index.js';
 import { flinch, jsonLines, useFolder } from '../../support/cli.js';
+import { EngineUpstream } from '../../support/engine-upstream.js';
 import { REASONER } from '../../support/golden.js';
 
 const folder = useFolder();
@@ -61,6 +63,14 @@ describe('a model without a chat template', () => {
 
     const told = await run('questions', 'told', '--system', 'Be brief.');
     expect([told.code, told.stderr]).toEqual([1, 'flinch: --system: the model has no chat template\n']);
+    const engine = await Engine.open(REASONER);
+    onTestFinished(() => engine.close());
+    const server = await EngineUpstream.start(engine, { logprobs: true });
+    onTestFinished(() => server.close());
+    const upstream = ['--upstream', server.url, '--upstream-model', 'reasoner'];
+    const chat = await run('questions', 'chat', ...upstream);
+    expect(chat.code).toBe(1);
+    expect(chat.stderr).toContain('the server takes no token ids, and --model has no chat template');
     const other = await run('tasks', 'other');
     expect(other.stderr).toContain('chat_template: is missing; this model does not support chat');
   });

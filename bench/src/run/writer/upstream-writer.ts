@@ -72,12 +72,14 @@ function read(url: string, model: string, keyEnv: string | undefined) {
 
 async function write(
   server: UpstreamServer,
-  { tokenizer, eosTokenIds }: Checkpoint,
+  { tokenizer, eosTokenIds, chatTemplate }: Checkpoint,
   question: Question,
   signal: AbortSignal,
 ): Promise<Written> {
   const { promptIds, maxTokens } = question;
   const capabilities = await server.probe();
+  if (chatTemplate.source === null && capabilities.resume !== 'tokens')
+    throw new UsageError('the server takes no token ids, and --model has no chat template');
   const request = requestOf(question, capabilities);
   const answer = await server.open(request, signal);
   if (request.prompt === undefined && answer.promptIds && !sameIds(answer.promptIds, promptIds)) {

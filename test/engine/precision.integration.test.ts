@@ -1,6 +1,17 @@
 import { readdirSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEFAULT_SCORING, Engine, scoreResponse } from '#src/index.js';
+import { sampleRankCorrelation } from 'simple-statistics';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import {
+  DEFAULT_SCORING,
+  Engine,
+  encodePrompt,
+  type GenerateRequest,
+  type Scoring,
+  scoreResponse,
+} from '#src/index.js';
+import { generateProblems } from '#src/tasks/generate.js';
+import { tasksOf } from '#src/tasks/problem.js';
+import { addOutliers, changedReasoner } from '../support/changed-model.js';
 import { useFolder } from '../support/cli.js';
 import { checkpointFolder, REASONER } from '../support/golden.js';
 import { greedy } from '../support/requests.js';
@@ -15,8 +26,8 @@ afterAll(() => {
   else process.env.XDG_CACHE_HOME = XDG_CACHE_HOME;
 });
 
-async function written(engine: Engine) {
-  const generation = await engine.generate(greedy(engine, { maxTokens: 40, endIds: [] }));
+async function written(engine: Engine, changes: Partial<GenerateRequest> = { maxTokens: 40, endIds: [] }) {
+  const generation = await engine.generate(greedy(engine, changes));
   const tokens = [];
   for (;;) {
     const item = await generation.next();
@@ -26,6 +37,8 @@ async function written(engine: Engine) {
 }
 
 const FIXTURES = ['tiny-llama', 'tiny-qwen2', 'tiny-mistral'] as const;
+
+const NLL: Scoring = { methods: ['nll'], alpha: 1e-4, schedule: { kind: 'offline' } };
 
 describe('a model in int8', () => {
   // Widths of 32 and 16 fill a block or half of one; the reasoner's are several blocks.
@@ -77,5 +90,37 @@ describe('a model in int8', () => {
   it('runs on no other device', async () => {
     const opened = Engine.open(REASONER, { precision: 'int8', device: 'webgpu' });
     await expect(opened).rejects.toThrow('precision: int8 runs on the cpu only, not on webgpu');
+  });
+
+  it('ranks tokens as in fp32 where activations have outliers', async () => {
+    const model = changedReasoner(folder.path('outliers'), addOutliers);
+    const engines = await Promise.all([Engine.open(REASONER), Engine.open(model, { precision: 'int8' })]);
+    const [exact, rounded] = engines;
+    onTestFinished(async () => {
+      await Promise.all(engines.map((engine) => engine.close()));
+    });
+    const scores: Record<'fp32' | 'same' | 'int8', number[]> = { fp32: [], same: [], int8: [] };
+    for (const { question } of generateProblems({ seed: 1, count: 20, tasks: tasksOf(exact.checkpoint) })) {
+      const promptIds = encodePrompt(exact.checkpoint, [{ role: 'user', content: question }]);
+      const sampling = { temperature: 1, topK: 0, topP: 1, seed: 1 };
+      const tokens = await written(rounded, { promptIds, sampling });
+      scores.int8.push(...tokens.map(({ logprob }) => -logprob));
+      for (const [name, engine] of [
+        ['fp32', exact],
+        ['same', rounded],
+      ] as const) {
+        const { tokens: scored } = await scoreResponse(
+          engine,
+          promptIds,
+          tokens.map(({ id }) => id),
+          NLL,
+        );
+        scores[name].push(...scored.map((token) => token.scores.nll!));
+      }
+    }
+    for (const [i, score] of scores.fp32.entries()) expect(scores.same[i]).toBeCloseTo(score, 3);
+    expect(sampleRankCorrelation(scores.int8, scores.fp32)).toBeGreaterThan(0.98);
+    // The outliers are not lost on the way: without them it is 0.9999.
+    expect(sampleRankCorrelation(scores.int8, scores.fp32)).toBeLessThan(0.999);
   });
 });

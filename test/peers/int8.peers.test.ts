@@ -5,22 +5,59 @@ import { promptOf, stopOf } from '#bench/run/prompt.js';
 import { areas } from '#bench/statistics/areas.js';
 import { rank } from '#bench/statistics/ranking.js';
 import { questionsSuite } from '#bench/suites/questions.js';
-import type { BenchProblem } from '#bench/suites/suite.js';
-import { Engine, type Scoring, scoreResponse } from '#src/index.js';
+import type { BenchProblem, Suite } from '#bench/suites/suite.js';
+import { tasksSuite } from '#bench/suites/tasks.js';
+import { Engine, reasonerPath, type Scoring, scoreResponse } from '#src/index.js';
+import { addOutliers, changedModel } from '../support/changed-model.js';
+import { useFolder } from '../support/cli.js';
 import { needs } from '../support/peers.js';
+
+const folder = useFolder();
 
 const NLL: Scoring = { methods: ['nll'], alpha: 1e-4, schedule: { kind: 'offline' } };
 
-const ALL = { folder: null, subsets: null, seed: 1, count: 1 };
+interface Subject {
+  readonly name: string;
+  readonly model: () => string;
+  readonly needed?: string;
+  readonly suite: Suite;
+  readonly maxTokens: number;
+  readonly temperature: number;
+}
 
-/** The model's own words, greedily. */
-async function written(engine: Engine, problem: BenchProblem) {
+const QUESTIONS = { suite: questionsSuite, maxTokens: 40, temperature: 0 };
+/** Greedily, too few are wrong. */
+const TASKS = { suite: tasksSuite, maxTokens: 200, temperature: 1 };
+
+const SUBJECTS: readonly Subject[] = [
+  {
+    name: 'SmolLM2-135M-Instruct',
+    model: () => checkpointOf('smollm2'),
+    needed: checkpointOf('smollm2'),
+    ...QUESTIONS,
+  },
+  { name: 'Gemma 3 270M', model: () => ggufOf('gemma3'), needed: ggufOf('gemma3'), ...QUESTIONS },
+  { name: 'the embedded model', model: () => reasonerPath, ...TASKS },
+  {
+    name: 'the embedded model with outliers',
+    model: () => changedModel(reasonerPath, folder.path('outliers'), addOutliers),
+    ...TASKS,
+  },
+];
+
+/** The model's own words. */
+async function written(
+  engine: Engine,
+  problem: BenchProblem,
+  { suite, maxTokens, temperature }: Subject,
+  seed: number,
+) {
   const { checkpoint } = engine;
-  const promptIds = promptOf(checkpoint, questionsSuite, problem, null);
+  const promptIds = promptOf(checkpoint, suite, problem, null);
   const generation = await engine.generate({
-    ...{ promptIds, maxTokens: 40, endIds: checkpoint.eosTokenIds, topLogprobs: 0 },
-    stop: stopOf(checkpoint, questionsSuite),
-    sampling: { temperature: 0, topK: 0, topP: 1, seed: 0 },
+    ...{ promptIds, maxTokens, endIds: checkpoint.eosTokenIds, topLogprobs: 0 },
+    stop: stopOf(checkpoint, suite),
+    sampling: { temperature, topK: 0, topP: 1, seed },
   });
   const [ids, nll, texts]: [number[], number[], string[]] = [[], [], []];
   for (;;) {
@@ -32,35 +69,41 @@ async function written(engine: Engine, problem: BenchProblem) {
   }
 }
 
-describe('probabilities of real weights in int8', () => {
-  for (const [model, path] of [
-    ['SmolLM2-135M-Instruct', checkpointOf('smollm2')],
-    ['Gemma 3 270M', ggufOf('gemma3')],
-  ] as const) {
-    const { missing, reason } = needs(path);
-    it.skipIf(missing)(`rank tokens and answers of ${model} as those in fp32${reason}`, async () => {
-      const engine = await Engine.open(path, { precision: 'int8' });
+describe('probabilities in int8', () => {
+  for (const subject of SUBJECTS) {
+    const { name, model, needed, suite } = subject;
+    const { missing, reason } = needs(...(needed === undefined ? [] : [needed]));
+    it.skipIf(missing)(`rank tokens and answers of ${name} as those in fp32${reason}`, async () => {
+      const engine = await Engine.open(model(), { precision: 'int8' });
       onTestFinished(() => engine.close());
       const answers: { wrong: boolean; int8: number[]; fp32: number[] }[] = [];
-      for (const problem of await questionsSuite.load(ALL)) {
-        const { promptIds, ids, nll, text } = await written(engine, problem);
+      // The seed and number are those of problems that are made.
+      const problems = await suite.load({ folder: null, subsets: null, seed: 9_000_000, count: 2500 });
+      for (const [i, problem] of problems.entries()) {
+        const { promptIds, ids, nll, text } = await written(engine, problem, subject, i);
         const { tokens } = await scoreResponse(engine, promptIds, ids, NLL);
         const fp32 = tokens.map(({ scores }) => scores.nll!);
-        answers.push({ wrong: !questionsSuite.check(problem, text)!.correct, int8: nll, fp32 });
+        answers.push({ wrong: !suite.check(problem, text)!.correct, int8: nll, fp32 });
       }
       const all = (precision: 'int8' | 'fp32') => answers.flatMap((one) => one[precision]);
       const correlation = sampleRankCorrelation(all('int8'), all('fp32'));
       const wrong = answers.map((one) => one.wrong);
-      const auroc = (precision: 'int8' | 'fp32') => {
-        const means = answers.map((one) => mean(one[precision]));
-        return areas(rank(means, wrong)).auroc;
-      };
-      const [int8, fp32] = [auroc('int8'), auroc('fp32')];
+      const areasOf = (precision: 'int8' | 'fp32') =>
+        areas(
+          rank(
+            answers.map((one) => mean(one[precision])),
+            wrong,
+          ),
+        );
+      const [int8, fp32] = [areasOf('int8'), areasOf('fp32')];
+      const both = (area: 'auroc' | 'averagePrecision') =>
+        `${int8[area].toFixed(4)} in int8, ${fp32[area].toFixed(4)} in fp32`;
       console.log(
-        `${model}: ${all('int8').length} tokens, rank correlation ${correlation.toFixed(4)}; ${wrong.filter(Boolean).length} of ${wrong.length} answers wrong, AUROC ${int8.toFixed(4)} in int8, ${fp32.toFixed(4)} in fp32`,
+        `${name}: ${all('int8').length} tokens, rank correlation ${correlation.toFixed(4)}; ${wrong.filter(Boolean).length} of ${wrong.length} answers wrong, AUROC ${both('auroc')}, average precision ${both('averagePrecision')}`,
       );
       expect(correlation).toBeGreaterThan(0.98);
-      expect(Math.abs(int8 - fp32)).toBeLessThan(0.01);
+      expect(Math.abs(int8.auroc - fp32.auroc)).toBeLessThan(0.01);
+      expect(Math.abs(int8.averagePrecision - fp32.averagePrecision)).toBeLessThan(0.01);
     });
   }
 });

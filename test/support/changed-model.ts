@@ -9,16 +9,18 @@ const header = z.record(
   z.object({ shape: z.array(z.number()), data_offsets: z.tuple([z.number(), z.number()]) }).loose(),
 );
 
+/** In place, of a tensor with this name and shape. */
+type Change = (weights: Float32Array, name: string, shape: readonly number[]) => void;
+
 /** The embedded model as {@link changedModel}. */
-export const changedReasoner = (folder: string, change: (weights: Float32Array) => void): string =>
+export const changedReasoner = (folder: string, change: Change): string =>
   changedModel(REASONER, folder, change);
 
 /**
  * A model in fp32 with other weights.
- * @param change of each matrix, in place
  * @returns the folder
  */
-export function changedModel(model: string, folder: string, change: (weights: Float32Array) => void): string {
+export function changedModel(model: string, folder: string, change: Change): string {
   mkdirSync(folder);
   for (const name of readdirSync(model)) {
     if (name !== WEIGHTS && name !== 'calibration.json') symlinkSync(join(model, name), join(folder, name));
@@ -27,13 +29,10 @@ export function changedModel(model: string, folder: string, change: (weights: Fl
   const length = Number(new DataView(file.buffer).getBigUint64(0, true));
   const text = new TextDecoder().decode(file.subarray(8, 8 + length));
   const { __metadata__: _, ...tensors } = JSON.parse(text);
-  for (const {
-    shape,
-    data_offsets: [from, to],
-  } of Object.values(header.parse(tensors))) {
-    if (shape.length < 2) continue;
+  for (const [name, { shape, data_offsets }] of Object.entries(header.parse(tensors))) {
+    const [from, to] = data_offsets;
     const bytes = file.slice(8 + length + from, 8 + length + to);
-    change(new Float32Array(bytes.buffer));
+    change(new Float32Array(bytes.buffer), name, shape);
     file.set(bytes, 8 + length + from);
   }
   writeFileSync(join(folder, WEIGHTS), file);
@@ -45,3 +44,32 @@ export function toBfloat16(weights: Float32Array): void {
   const bits = new Uint32Array(weights.buffer);
   for (const [i, value] of bits.entries()) bits[i] = ((value + 0x7fff + ((value >>> 16) & 1)) >>> 16) << 16;
 }
+
+const OUTLIER = 50;
+
+/** Whether a row or column of so many is one. */
+type Outliers = (i: number, count: number) => boolean;
+const channels: Outliers = (i) => i % 64 === 5;
+const heads: Outliers = (i, count) => i < count / 2;
+
+/** Which rows of a tensor are multiplied, and which columns are divided as they read such rows. */
+const OUTLIERS: Readonly<Record<string, { readonly rows?: Outliers; readonly columns?: Outliers }>> = {
+  input_layernorm: { rows: channels },
+  q_proj: { columns: channels },
+  k_proj: { columns: channels },
+  v_proj: { rows: heads, columns: channels },
+  o_proj: { columns: heads },
+  post_attention_layernorm: { rows: channels },
+  gate_proj: { columns: channels },
+  up_proj: { rows: channels, columns: channels },
+  down_proj: { columns: channels },
+};
+
+/** The same function of its input, with outliers in its activations, as real weights have. */
+export const addOutliers: Change = (weights, name, [rows = 0, columns = 1]) => {
+  const outliers = OUTLIERS[name.split('.').at(-2)!];
+  for (const i of weights.keys()) {
+    if (outliers?.rows?.(Math.floor(i / columns), rows)) weights[i]! *= OUTLIER;
+    if (outliers?.columns?.(i % columns, columns)) weights[i]! /= OUTLIER;
+  }
+};

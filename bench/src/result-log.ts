@@ -216,7 +216,7 @@ export function refuseOther(
 ): void {
   const differing = differingSetting(mine, other);
   if (differing === null) return;
-  const [was, is] = [other, mine].map((all) => JSON.stringify(all[differing]));
+  const [was, is] = [other, mine].map((all) => JSON.stringify(all[differing]) ?? 'none');
   throw new UsageError(`--out: ${folder} contains a run with another ${differing}: ${was}, not ${is}`);
 }
 

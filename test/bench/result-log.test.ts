@@ -102,6 +102,6 @@ describe('claimFolder', () => {
     expect(() => claimFolder(path, { seed: 1, measures: ['nll', 'entropy'] })).toThrow(
       'another measures: ["nll"], not ["nll","entropy"]',
     );
-    expect(() => claimFolder(path, { seed: 1 })).toThrow('another measures');
+    expect(() => claimFolder(path, { seed: 1 })).toThrow('another measures: ["nll"], not none');
   });
 });

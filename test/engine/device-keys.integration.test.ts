@@ -30,9 +30,9 @@ describe.skipIf(!adapter)('keys and values on the device', () => {
     const cache = new KvCache(SHAPE, 1000);
     cache.reserve(400);
     const check = async (count: number): Promise<void> => {
-      const tensors = await keys.past(cache, count);
+      const [tensors] = await keys.past([{ cache, count }]);
       for (const [i, expected] of cache.past(count).entries()) {
-        const { back } = await session.run({ on: tensors[i]! });
+        const { back } = await session.run({ on: tensors![i]! });
         expect(back!.dims).toEqual(expected.dims);
         expect(back!.data).toEqual(expected.data);
       }
@@ -68,25 +68,24 @@ describe.skipIf(!adapter)('keys and values on the device', () => {
       return cache;
     });
     for (const cache of [...caches, ...caches]) {
-      const [tensor] = await keys.past(cache, 100);
+      const [[tensor] = []] = await keys.past([{ cache, count: 100 }]);
       expect(keys.bytes).toBeLessThanOrEqual(2 * bytes);
       expect((await session.run({ on: tensor! })).back!.data).toEqual(cache.past(100)[0]!.data);
     }
   });
 
-  it('of several caches lie there at once', async () => {
+  it.each([2 ** 30, 0])('of several caches are there in one run, with room for %d bytes', async (limit) => {
     const session = await reader();
-    const keys = new DeviceKeys(SHAPE, { threads: 1 });
+    const keys = new DeviceKeys(SHAPE, { threads: 1 }, limit);
     const caches = Array.from({ length: 4 }, () => new KvCache(SHAPE, 1000));
-    for (const length of [1, 2, 30, 31, 400, 401]) {
+    for (const count of [1, 2, 30, 31, 400, 401]) {
       for (const cache of caches) {
-        cache.reserve(length);
-        cache.write(cache.length, length - cache.length, rows(length - cache.length));
-        await keys.past(cache, length);
+        cache.reserve(count);
+        cache.write(cache.length, count - cache.length, rows(count - cache.length));
       }
-      for (const cache of caches) {
-        const [tensor] = await keys.past(cache, length);
-        expect((await session.run({ on: tensor! })).back!.data).toEqual(cache.past(length)[0]!.data);
+      const sequences = caches.map((cache) => ({ cache, count }));
+      for (const [i, [tensor]] of (await keys.past(sequences)).entries()) {
+        expect((await session.run({ on: tensor! })).back!.data).toEqual(caches[i]!.past(count)[0]!.data);
       }
     }
   });

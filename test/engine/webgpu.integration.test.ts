@@ -82,6 +82,19 @@ describe.skipIf(!adapter).each(CHECKPOINTS)('%s on WebGPU agrees with float64 Py
     expect(await Promise.all(texts)).toEqual(cases.map(({ greedyIds }) => greedyIds));
   });
 
+  it('scores, several at once', async () => {
+    const answers = [...cases, ...cases].map(async (golden) => {
+      const { tokens } = await responseOf(golden, golden.alpha, { kind: 'offline' });
+      expect(
+        scoreErrors(
+          tokens.map(({ scores }) => scores.adversarial!),
+          golden.adv,
+        ).all,
+      ).toBeLessThan(0.0005);
+    });
+    await Promise.all(answers);
+  });
+
   it.each(['perturb', 'derivative'] as const)('perturbed copies, as on the CPU: %s', async (form) => {
     const cpu = await Engine.open(checkpointFolder(name));
     onTestFinished(() => cpu.close());

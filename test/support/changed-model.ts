@@ -9,18 +9,28 @@ const header = z.record(
   z.object({ shape: z.array(z.number()), data_offsets: z.tuple([z.number(), z.number()]) }).loose(),
 );
 
-/** In place, of a tensor with this name and shape. */
-type Change = (weights: Float32Array, name: string, shape: readonly number[]) => void;
-
-/** The embedded model as {@link changedModel}. */
-export const changedReasoner = (folder: string, change: Change): string =>
+/** The first embedded model as {@link changedModel}. */
+export const changedReasoner = (folder: string, change: (weights: Float32Array) => void): string =>
   changedModel(REASONER, folder, change);
 
 /**
  * A model in fp32 with other weights.
+ * @param change of each matrix, in place
  * @returns the folder
  */
-export function changedModel(model: string, folder: string, change: Change): string {
+export const changedModel = (
+  model: string,
+  folder: string,
+  change: (weights: Float32Array) => void,
+): string =>
+  rewritten(model, folder, (weights, _name, shape) => {
+    if (shape.length > 1) change(weights);
+  });
+
+/** In place, of a tensor with this name and shape. */
+type Change = (weights: Float32Array, name: string, shape: readonly number[]) => void;
+
+function rewritten(model: string, folder: string, change: Change): string {
   mkdirSync(folder);
   for (const name of readdirSync(model)) {
     if (name !== WEIGHTS && name !== 'calibration.json') symlinkSync(join(model, name), join(folder, name));
@@ -65,11 +75,17 @@ const OUTLIERS: Readonly<Record<string, { readonly rows?: Outliers; readonly col
   down_proj: { columns: channels },
 };
 
-/** The same function of its input, with outliers in its activations, as real weights have. */
-export const addOutliers: Change = (weights, name, [rows = 0, columns = 1]) => {
-  const outliers = OUTLIERS[name.split('.').at(-2)!];
-  for (const i of weights.keys()) {
-    if (outliers?.rows?.(Math.floor(i / columns), rows)) weights[i]! *= OUTLIER;
-    if (outliers?.columns?.(i % columns, columns)) weights[i]! /= OUTLIER;
-  }
-};
+/**
+ * A model in fp32 that is the same function, with outliers in its activations, as real models have them.
+ * @returns the folder
+ */
+export const modelWithOutliers = (model: string, folder: string): string =>
+  rewritten(model, folder, (weights, name, shape) => {
+    const outliers = OUTLIERS[name.split('.').at(-2)!];
+    if (!outliers) return;
+    const [rows, columns = 1] = shape as [number, number?];
+    for (const i of weights.keys()) {
+      if (outliers.rows?.(Math.floor(i / columns), rows)) weights[i]! *= OUTLIER;
+      if (outliers.columns?.(i % columns, columns)) weights[i]! /= OUTLIER;
+    }
+  });

@@ -1,7 +1,7 @@
 import type * as ort from 'onnxruntime-node';
 import type { ModelConfig } from '../checkpoint/config.js';
 import { Graph } from '../onnx/graph.js';
-import type { KvCache } from './kv-cache.js';
+import type { KvCache, Past } from './kv-cache.js';
 import { longs, openSession, type Session, type SessionOptions } from './ort-session.js';
 
 type Shape = Pick<ModelConfig, 'layers' | 'kvHeads' | 'headDim'>;
@@ -30,7 +30,7 @@ export class DeviceKeys {
   /** By whether what is held is cut first. */
   readonly #extenders = new Map<boolean, Promise<Session>>();
 
-  /** @param limit bytes on the device; the copy in use may exceed it */
+  /** @param limit bytes on the device; the copies in use may exceed it */
   constructor(shape: Shape, options: Pick<SessionOptions, 'threads'>, limit = LIMIT) {
     this.#shape = shape;
     this.#options = options;
@@ -41,10 +41,23 @@ export class DeviceKeys {
     return [...this.#used].reduce((sum, { length }) => sum + this.#bytesOf(length), 0);
   }
 
-  /** The first `count` positions as {@link KvCache.past} has them. Good for one run: the next call may end them. */
-  async past(cache: KvCache, count: number): Promise<readonly ort.Tensor[]> {
-    if (count === 0) return cache.past(0);
+  /**
+   * The first `count` positions of each cache as {@link KvCache.past} has them. Good for one run: the next call may end
+   * them.
+   */
+  async past(sequences: readonly Past[]): Promise<readonly (readonly ort.Tensor[])[]> {
+    const copies: Copy[] = [];
+    for (const { cache, count } of sequences) copies.push(await this.#upTo(cache, count));
+    for (const oldest of this.#used) {
+      if (this.bytes <= this.#limit) break;
+      if (!copies.includes(oldest)) this.#drop(oldest);
+    }
+    return sequences.map(({ cache, count }, i) => (count === 0 ? cache.past(0) : copies[i]!.tensors));
+  }
+
+  async #upTo(cache: KvCache, count: number): Promise<Copy> {
     const copy = this.#copyOf(cache);
+    if (count === 0) return copy;
     const intact = Math.min(copy.length, cache.intact);
     if (copy.length !== count || intact !== count) {
       // At least one is brought: onnxruntime dies of some operators without a row.
@@ -57,11 +70,7 @@ export class DeviceKeys {
     }
     this.#used.delete(copy);
     this.#used.add(copy);
-    for (const oldest of this.#used) {
-      if (oldest === copy || this.bytes <= this.#limit) break;
-      this.#drop(oldest);
-    }
-    return copy.tensors;
+    return copy;
   }
 
   #copyOf(cache: KvCache): Copy {

@@ -13,6 +13,12 @@ export function capacityFor(length: number, limit = Number.POSITIVE_INFINITY): n
   return Math.min(capacity, limit);
 }
 
+/** The first `count` positions of a cache. */
+export interface Past {
+  readonly cache: KvCache;
+  readonly count: number;
+}
+
 /**
  * Keys and values of one sequence: per layer `[positions, kvHeads, headDim]`, so that those of the first positions are one
  * piece of memory, which attention reads where it is. Before them is a key of zeros that no row sees, as graphs expect.

@@ -32,7 +32,7 @@ interface Turn {
 
 /**
  * The graph of a run with so many rows of each sequence. A prompt that is read alone comes to the same bits however it is
- * cut. A GPU holds the weights once for each graph, so there it is one.
+ * cut. On a GPU it is one for both: CUDA holds the weights once more for each, WebGPU reads keys apart in all.
  */
 export function decodeGraph(rows: readonly number[], device: Device = 'cpu'): PlainSpec {
   const apart = device === 'cpu' && (rows.length > 1 || rows[0] === 1);

@@ -7,6 +7,7 @@ import { buildTangentGraph, type TangentGraphOptions } from '../../graphs/tangen
 import { buildTokurGraph, type TokurGraphOptions } from '../../graphs/tokur-graph.js';
 import type { Graph } from '../../onnx/graph.js';
 import { debug } from '../debug.js';
+import type { Device } from '../device.js';
 import { DeviceKeys } from '../device-keys.js';
 import { DeviceWeights } from '../device-weights.js';
 import { TokurBases } from '../low-rank-basis.js';
@@ -36,6 +37,11 @@ export interface GraphRunners {
 
 /** The numbers of sequences that graphs are built for: a batch of another size is cut to the next smaller one. */
 const BATCH_SIZES = [16, 8, 4, 2, 1];
+/**
+ * WebGPU promises a shader no more than eight buffers to take sequences apart and join them; CUDA holds the weights once
+ * more for every graph.
+ */
+const LARGEST_BATCH: Readonly<Record<Device, number>> = { cpu: 16, webgpu: 4, cuda: 1 };
 
 interface Shared {
   readonly weights: DeviceWeights;
@@ -62,15 +68,10 @@ export class Sessions implements GraphRunners {
     this.tokurBases = new TokurBases(source, { threads: options.threads });
   }
 
-  /**
-   * The largest number of sequences, of those that wait, that go through in one run. WebGPU promises a
-   * shader no more than eight buffers to take sequences apart, and CUDA holds the weights once more for every graph: there
-   * it is one.
-   */
+  /** The largest number of sequences, of those that wait, that go through in one run. */
   batchSize(waiting: number, limit = Number.POSITIVE_INFINITY): number {
-    const { device = 'cpu' } = this.#options;
-    if (device !== 'cpu') return 1;
-    return BATCH_SIZES.find((size) => size <= Math.min(waiting, limit)) ?? 1;
+    const most = Math.min(waiting, limit, LARGEST_BATCH[this.#options.device ?? 'cpu']);
+    return BATCH_SIZES.find((size) => size <= most) ?? 1;
   }
 
   get(spec: GraphSpec): Promise<OpenedGraph> {
@@ -95,7 +96,7 @@ export class Sessions implements GraphRunners {
   /** There keys and values are read where they are, whatever the run: copies of them are what is brought there. */
   async #openOnDevice(spec: GraphSpec, { weights, keys }: Shared): Promise<OpenedGraph & SequenceRunner> {
     const graph = this.#build(spec.kind === 'forward' ? { ...spec, apart: true } : spec);
-    return { ...(await weights.open(graph)), past: (cache, count) => keys.past(cache, count) };
+    return { ...(await weights.open(graph)), past: (sequences) => keys.past(sequences) };
   }
 
   #build(spec: GraphSpec): Graph {

@@ -2,7 +2,7 @@ import type * as ort from 'onnxruntime-node';
 import type { ModelSource } from '../../graphs/decoder.js';
 import { RotaryEmbedding } from '../../graphs/rope.js';
 import type { Place } from '../device.js';
-import type { KvCache } from '../kv-cache.js';
+import type { KvCache, Past } from '../kv-cache.js';
 import { type Feeds, type Fetches, floats, type GraphRunner, longs } from '../ort-session.js';
 import type { Machine } from '../run-limits.js';
 
@@ -17,8 +17,8 @@ export interface SequenceRows {
 
 /** A graph that may have keys and values where it runs. */
 export interface SequenceRunner extends GraphRunner {
-  /** What is given to it as {@link KvCache.past}; without this, that. */
-  past?(cache: KvCache, count: number): Promise<readonly ort.Tensor[]>;
+  /** What is given to it of each sequence as {@link KvCache.past}; without this, that. */
+  past?(sequences: readonly Past[]): Promise<readonly (readonly ort.Tensor[])[]>;
 }
 
 /** What a model's runs need beside its sessions. */
@@ -93,21 +93,24 @@ export async function runSequences(
     cacheNames('window_', t, config.layers).filter((name) => gives.has(name)),
   );
 
-  for (const [t, sequence] of sequences.entries()) {
-    const { cache, start, ids } = sequence;
+  const pasts = sequences.map(({ cache, start, ids, inner = 0 }, t) => {
     cache.length = start; // what follows is overwritten
     cache.reserve(start + ids.length);
+    return { cache, count: takes.has(`past_positions.${t}`) ? start - inner : 0 };
+  });
+  const tensors = (await session.past?.(pasts)) ?? pasts.map((past) => past.cache.past(past.count));
+
+  for (const [t, { cache, start, ids }] of sequences.entries()) {
     feeds[`ids.${t}`] = longs(ids, [ids.length]);
     feeds[`positions.${t}`] = longs(positions[t]!, [ids.length]);
-    const inner = takes.has(`past_positions.${t}`) ? (sequence.inner ?? 0) : start;
-    const past = start - inner;
+    const past = pasts[t]!.count;
     if (takes.has(`past_positions.${t}`)) {
-      Object.assign(feeds, keyFeeds('', t, (await session.past?.(cache, past)) ?? cache.past(past)));
+      Object.assign(feeds, keyFeeds('', t, tensors[t]!));
       feeds[`past_positions.${t}`] = longs(count(0, past), [past]);
     }
     if (takes.has(`inner_positions.${t}`)) {
-      Object.assign(feeds, keyFeeds('inner_', t, cache.tensors(past, inner)));
-      feeds[`inner_positions.${t}`] = longs(count(past, inner), [inner]);
+      Object.assign(feeds, keyFeeds('inner_', t, cache.tensors(past, start - past)));
+      feeds[`inner_positions.${t}`] = longs(count(past, start - past), [start - past]);
     }
     for (const name of windows[t]!) fetches[name] = null;
   }

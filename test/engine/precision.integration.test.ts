@@ -120,7 +120,7 @@ describe('a model with outliers in its activations, in int8', () => {
     // It is the same function.
     expect(largestDifference(scores.same, scores.fp32)).toBeLessThan(1e-3);
     expect(sampleRankCorrelation(scores.int8, scores.fp32)).toBeGreaterThan(0.98);
-    // 0.0014 without outliers: they do reach the products.
+    // It is 0.001 without outliers and 0.03 with them: they do reach the products.
     const differences = scores.int8.map((score, i) => Math.abs(score - scores.fp32[i]!));
     expect(mean(differences)).toBeGreaterThan(0.005);
   });

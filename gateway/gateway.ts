@@ -163,7 +163,8 @@ export function assembleGateway(
   const access = new Access(clients, { env, now, shared: commons, state });
   const lifecycle = new Lifecycle();
   const within = servedWithin(all, { limits, texts: config.log.texts ? logger : null });
-  const policies = new Policies(sources ?? config);
+  const policies = new Policies(config);
+  if (sources) policies.replace(sources);
   for (const i of config.webhooks.keys()) metrics.watchWebhook(i);
   const webhooks = openWebhooks(config.webhooks, {
     ...{ env, logger },
@@ -177,7 +178,7 @@ export function assembleGateway(
   const models = new GovernedModels(
     metered(within, metrics, [traceGenerations(), webhooks.listen]),
     policies,
-    (name, kept) => metrics.policy(name, kept),
+    { severalKeys: access.severalKeys, count: (name, kept) => metrics.policy(name, kept) },
   );
   const elsewhere = [commons?.elsewhere, state?.generations].filter((each) => each !== undefined);
   const live = new LiveGenerations(config.streams, logger, elsewhere);

@@ -78,6 +78,7 @@ export { generate } from './stream/generate.js';
 export { type HoldOptions, holdBack } from './stream/hold-back.js';
 export { type JudgeOptions, judgeAnswer } from './stream/judge-answer.js';
 export { rateRisk } from './stream/rate-risk.js';
+export { type RefuseOptions, refuseUnscored, UnscoredError } from './stream/refuse-unscored.js';
 export {
   modelId,
   type ScoreOptions,

@@ -41,6 +41,8 @@ export class Access {
   readonly #anonymous: Client;
   readonly #clients = new Map<string, Client>();
   readonly #tickets: TicketStore;
+  /** Whether more than one key may use the models: what one has stored is not another's. */
+  readonly severalKeys: boolean;
 
   /** @throws ConfigError for a key whose variable is not set */
   constructor(
@@ -65,6 +67,7 @@ export class Access {
       return [keyHash(key, env), client(key.name, rights, key)] as const;
     });
     this.#keys = new Keys(keyed);
+    this.severalKeys = keyed.filter(([, { rights }]) => rights.generate).length > 1;
     this.#tickets =
       state?.tickets ?? shared?.tickets ?? new Tickets<string>({ seconds: config.ticket_s, now });
   }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DEVICE_CHOICES } from '../../src/engine/device.js';
 import { PRECISIONS } from '../../src/engine/precision.js';
 import { contradictionIn } from '../policy/contradiction.js';
+import { passedRoutes } from '../policy/passed-routes.js';
 import { policySchema } from '../policy/policy-schema.js';
 
 const MIB = 1 << 20;
@@ -135,12 +136,9 @@ export const upstreamModelSchema = z
       .boolean()
       .default(false)
       .describe('Whether to refuse requests for anything but text, such as `tools`, and unknown fields.'),
-    passthrough: z
-      .boolean()
-      .default(false)
-      .describe(
-        'Whether other paths below `/v1`, such as embeddings and files, go to the servers as they come, unscored. Where a policy locks fields, only paths at which no text is written.',
-      ),
+    passthrough: passedRoutes.describe(
+      'Other requests that go to the servers as they come, unscored, with the key of the gateway: a list of methods and paths, such as `POST /v1/classify`, or `true` for those that write no text and store nothing (embeddings, moderations, rerank, score, tokenize, detokenize, images/generations, audio/speech). A path that you list is open to all keys.',
+    ),
     memory,
     timeouts: z
       .strictObject({

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { EngineError, type EngineErrorCode } from '../../src/engine/errors.js';
 import { ModelError } from '../../src/files/errors.js';
 import { fieldName } from '../../src/files/json.js';
+import { UnscoredError } from '../../src/stream/refuse-unscored.js';
 import { SettingsError } from '../../src/uncertainty/settings.js';
 import type { ErrorCode } from './codes.js';
 
@@ -78,6 +79,10 @@ export function toApiError(error: unknown): ApiError {
   if (error instanceof SettingsError) {
     const param = `guard.${wireName(error.field)}`;
     return new ApiError(400, 'invalid_value', `${param}: ${error.problem}`, param);
+  }
+  if (error instanceof UnscoredError) {
+    const problem = `has something that is not scored (${error.what.join(', ')}), which the operator's policy refuses`;
+    return new ApiError(403, 'unscored', `the response ${problem}`);
   }
   if (error instanceof ModelError) {
     const message = error.message.replaceAll(error.file, basename(error.file));

@@ -41,6 +41,7 @@ export const ERROR_CODES = [
   'too_many_generations',
   'unknown_parameter',
   'unknown_response',
+  'unscored',
   'unsupported_encoding',
   'unsupported_parameter',
   'upstream_error',

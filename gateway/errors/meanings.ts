@@ -129,6 +129,11 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
     meaning:
       '`generation.cancel` or `generation.append` names a generation that is not running on this connection.',
   },
+  unscored: {
+    status: '403',
+    meaning:
+      "The response has text that nothing scores, or the server cannot be scored at all, and the operator's policy refuses it (`unscored`).",
+  },
   unsupported_encoding: {
     status: '415',
     meaning: 'The body is compressed, or its charset is not UTF-8.',

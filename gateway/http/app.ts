@@ -103,17 +103,12 @@ export function createApp(options: AppOptions): Express {
   app.use('/v1', checkOrigin(access));
   const user = authenticate(access, 'generate');
   const resuming = { live, settings, metrics, logger };
-  const forwards = models.all.some(({ forward }) => forward);
   const serve = (path: string, api: GenerationApi): void => {
     const create = createGeneration(api, { models, ...resuming });
     app.post(path, user, jsonBody(settings.limits.body_bytes), create);
     // Express answers it as GET: it would take the stream over, and read nothing of it.
     app.head(`${path}/:id`, refuseMethod('GET'));
-    const resume = resumeGeneration(api, resuming);
-    app.get(`${path}/:id`, user, (req, res, next) =>
-      // An answer that an upstream stores.
-      forwards && req.headers['last-event-id'] === undefined ? next('route') : resume(req, res, next),
-    );
+    app.get(`${path}/:id`, user, resumeGeneration(api, resuming));
   };
   for (const [path, api] of APIS) serve(path, api);
   app.post('/v1/tickets', user, refuseNewcomers(lifecycle, live), issueTicket(access));
@@ -123,7 +118,7 @@ export function createApp(options: AppOptions): Express {
   app.get('/v1/models/:id', user, (req, res) => {
     res.json(modelObject(models.get(String(req.params.id)), models));
   });
-  if (forwards) {
+  if (models.passes) {
     app.use('/v1', user, passthrough({ models, lifecycle, metrics, maxBytes: settings.limits.body_bytes }));
   }
   for (const [path] of APIS) {

@@ -4,10 +4,11 @@ import { ApiError } from '../errors/api-error.js';
 import type { Lifecycle } from '../generations/lifecycle.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { GovernedModels } from '../models/governed-models.js';
-import type { Models } from '../models/models.js';
-import type { Forward, ForwardedAnswer, ServedModel } from '../models/served-model.js';
+import type { ForwardedAnswer } from '../models/served-model.js';
+import { isPlainPath, isStateless, type Route } from '../policy/passed-routes.js';
 import { parseJsonText } from '../requests/json-text.js';
 import { readTrace, traceHeaders } from '../tracing/trace-context.js';
+import { asObject } from './json.js';
 
 export interface PassthroughOptions {
   readonly models: GovernedModels;
@@ -21,28 +22,43 @@ export interface PassthroughOptions {
 const REQUEST_HEADERS = ['content-type', 'accept', 'openai-beta', 'range'];
 const RESPONSE_HEADERS = ['content-type', 'content-disposition', 'content-range', 'retry-after'];
 
+/** Of an answer that a browser may be shown: whatever it is, it is no page of this gateway. */
+const FOREIGN = { 'content-security-policy': "sandbox; default-src 'none'" };
+
 /**
- * Other paths of the API, such as embeddings and files, for models whose servers take them as they come: the model
- * that a JSON body names, else the first. Unscored, and past every guard.
+ * Requests that the operator lists, such as embeddings: to the servers of the model that their JSON names, else of the
+ * first that takes them. Unscored, and past every guard.
  */
 export function passthrough(options: PassthroughOptions): RequestHandler[] {
-  const { lifecycle, maxBytes } = options;
+  const { lifecycle, maxBytes, models } = options;
   const read = express.raw({ type: () => true, limit: maxBytes, inflate: false });
-  const admit: RequestHandler = async (_req, res, next) => {
+  const admit: RequestHandler = async (req, res, next) => {
     res.locals.route = '/v1/*';
     await lifecycle.checkOpen(() => false);
+    const { method, path } = partsOf(req);
+    // In one of many forms of a path, servers and we may see different ones.
+    if (!isPlainPath(path)) {
+      const problem = 'must be in its plain form: without dots, escapes, or empty parts';
+      throw new ApiError(400, 'invalid_value', `the path ${problem}`);
+    }
+    const route = `${method} /v1${path}`;
+    if (!models.all.some(({ forwards }) => forwards?.routes.includes(route)))
+      throw new ApiError(404, 'not_found', `there is nothing at ${route}`);
+    res.locals.passed = route;
     next();
   };
   return [admit, read, (req, res, next) => send(options, req, res).catch(next)];
 }
 
 async function send({ models, metrics }: PassthroughOptions, req: Request, res: Response): Promise<void> {
-  const body = Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
-  const json = req.is('application/json') ? objectOf(body) : null;
-  const { name, forward } = modelOf(models, json?.model);
-  res.locals.model = name;
+  const route: Route = res.locals.passed;
   const principal: Principal = res.locals.principal;
-  checkPolicy(models, name, principal.name, req.path);
+  const bytes = Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
+  if (req.method === 'GET' && bytes.length > 0)
+    throw new ApiError(400, 'invalid_http', 'a GET request has no body');
+  const json = isStateless(route) || beginsObject(bytes) ? objectOf(bytes) : null;
+  const { name, forwards } = models.passing({ route, model: json?.model, principal: principal.name });
+  res.locals.model = name;
   const release = await principal.admit();
   const abort = new AbortController();
   res.once('close', () => abort.abort(new Error('the client is gone')));
@@ -52,9 +68,10 @@ async function send({ models, metrics }: PassthroughOptions, req: Request, res: 
     const headers = {
       ...traceHeaders(trace),
       ...headersOf(REQUEST_HEADERS, (name) => req.get(name)),
+      ...(json && { 'content-type': 'application/json' }),
     };
-    const answer = await forward({ method: req.method, path: req.url, headers, body, json }, abort.signal);
-    await pass(answer, res);
+    const { query } = partsOf(req);
+    await pass(await forwards.send({ route, query, headers, body: json ?? bytes }, abort.signal), res);
   } catch (error) {
     if (!res.headersSent && !abort.signal.aborted) throw error;
     res.destroy();
@@ -63,33 +80,17 @@ async function send({ models, metrics }: PassthroughOptions, req: Request, res: 
   }
 }
 
-/**
- * The model that is asked.
- * @throws ApiError 404 for one that is not served, or not so
- */
-function modelOf(models: Models, name: unknown): Pick<ServedModel, 'name'> & { readonly forward: Forward } {
-  const asked = typeof name === 'string' ? [models.get(name)] : models.all;
-  for (const { name, forward } of asked) if (forward) return { name, forward };
-  throw new ApiError(404, 'not_found', 'model: takes chat completions alone', 'model');
-}
-
-/** Paths at which no text is written, so that there is nothing to guard. */
-const WITHOUT_TEXT =
-  /^\/(audio|detokenize|embeddings|files|images|models|moderations|rerank|score|tokenize|uploads)\b/;
-
-/** @throws ApiError 403 where a policy has locked fields: at other paths there is no guard */
-function checkPolicy({ policies }: GovernedModels, model: string, principal: string, path: string): void {
-  const policy = policies.of(model, principal);
-  if (!policy || policy.locked.size === 0 || WITHOUT_TEXT.test(path)) return;
-  const message = `the policy ${policy.name} locks the guard, and nothing is guarded at this path`;
-  throw new ApiError(403, 'policy_violation', message);
+/** As they came: nothing is decoded. */
+function partsOf({ method, url }: Request) {
+  const [path = '', ...query] = url.split('?');
+  return { method, path, query: query.join('?') };
 }
 
 async function pass(answer: ForwardedAnswer, res: Response): Promise<void> {
-  res.writeHead(
-    answer.status,
-    headersOf(RESPONSE_HEADERS, (name) => answer.header(name)),
-  );
+  res.writeHead(answer.status, {
+    ...headersOf(RESPONSE_HEADERS, (name) => answer.header(name)),
+    ...FOREIGN,
+  });
   try {
     for (let bytes = await answer.read(); bytes; bytes = await answer.read()) {
       if (res.destroyed) return;
@@ -116,8 +117,12 @@ function headersOf(names: readonly string[], read: (name: string) => string | un
   );
 }
 
-/** @throws ApiError 400 */
-function objectOf(body: Buffer): Readonly<Record<string, unknown>> | null {
-  const value = parseJsonText(body.toString(), 'body');
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
+/** @throws ApiError 400 for a body that is no object of JSON */
+function objectOf(bytes: Buffer): Readonly<Record<string, unknown>> {
+  const object = asObject(parseJsonText(bytes.toString(), 'body'));
+  if (object) return object;
+  throw new ApiError(400, 'invalid_json', 'the body must be a JSON object');
 }
+
+/** Whatever the request says that its body is: a server may go by the bytes. */
+const beginsObject = (bytes: Buffer): boolean => /^\s*\{/.test(bytes.toString('latin1', 0, 4096));

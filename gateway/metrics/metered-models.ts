@@ -44,8 +44,12 @@ class MeteredModel implements ServedModel {
     return this.#model.inside;
   }
 
-  get forward() {
-    return this.#model.forward;
+  get forwards() {
+    return this.#model.forwards;
+  }
+
+  get hosts() {
+    return this.#model.hosts;
   }
 
   get about() {

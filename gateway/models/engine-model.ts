@@ -72,6 +72,7 @@ export class EngineModel implements ServedModel {
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
     const { client = '', prompt, response, given, begun, canRetract, maxTokens, maxWork, written } = options;
+    const { refusesUnscored } = options;
     const engine = this.#engine;
     if (response) checkOwnResponse(response);
     if (given) {
@@ -117,7 +118,11 @@ export class EngineModel implements ServedModel {
       start: (gate) =>
         inPlace(this.#places, client, () =>
           judging
-            ? guardedGeneration(engine, { ...asked, ...judging, begun, ...(written && { written }) }, gate)
+            ? guardedGeneration(
+                engine,
+                { ...asked, ...judging, begun, refusesUnscored, ...(written && { written }) },
+                gate,
+              )
             : generate(engine, begun ? requestAfter(asked, begun) : asked, gate),
         ),
     };

@@ -1,45 +1,129 @@
+import { ApiError } from '../errors/api-error.js';
+import { checkFields } from '../policy/passed-fields.js';
+import { isStateless, type Route } from '../policy/passed-routes.js';
 import type { Policies } from '../policy/policies.js';
-import { underPolicy } from '../policy/policy.js';
+import { type Policy, underPolicy } from '../policy/policy.js';
+import { checkReferences } from '../policy/stored-references.js';
 import type { GenerationFields } from '../requests/generation-request.js';
+import { guardSchema } from '../requests/guard-limits.js';
 import { Models } from './models.js';
-import type { Prepared, PrepareOptions } from './served-model.js';
+import type { Forwards, Prepared, PrepareOptions, ServedModel } from './served-model.js';
 
 export interface GovernedOptions extends PrepareOptions {
   /** Name of the key. */
   readonly principal: string;
 }
 
-/** Told of each request: the name of its policy, `null` for none, and whether it keeps to it. */
-export type CountPolicy = (policy: string | null, kept: boolean) => void;
+export interface Governing {
+  /** Told of each request: the name of its policy, `null` for none, and whether it keeps to it. */
+  readonly count: (policy: string | null, kept: boolean) => void;
+  /** Whether what a server has stored may be another key's. */
+  readonly severalKeys: boolean;
+}
 
-/** The models as clients reach them: each request has the guard that the operator's policy allows. */
+/** What is to be passed on as it is. */
+export interface Passing {
+  readonly route: Route;
+  /** The model that it names, if it is known to name one. */
+  readonly model: unknown;
+  /** Name of the key. */
+  readonly principal: string;
+}
+
+/**
+ * The models as clients reach them. Here it is decided what reaches a server, and under which guard: each request has
+ * the one that the operator's policy allows, and what might be a way past it is refused.
+ */
 export class GovernedModels extends Models {
   readonly policies: Policies;
-  readonly #count: CountPolicy;
+  readonly #governing: Governing;
 
-  constructor(models: Models, policies: Policies, count: CountPolicy) {
+  constructor(models: Models, policies: Policies, governing: Governing) {
     super(models.all);
     this.policies = policies;
-    this.#count = count;
+    this.#governing = governing;
   }
 
-  /** @throws ApiError 403 `policy_violation`; what {@link Models.prepare} throws */
+  /** @throws ApiError 403 `policy_violation`, 400 for what a server has stored; what {@link Models.prepare} throws */
   override async prepare(
     request: GenerationFields,
     { principal, ...options }: GovernedOptions,
   ): Promise<Prepared> {
+    const { count, severalKeys } = this.#governing;
     const model = this.get(request.model);
     const policy = this.policies.of(model.name, principal);
     const name = policy?.name ?? null;
     let { guard } = request;
+    let refusesUnscored = false;
     try {
       if (policy) guard = underPolicy(policy, guard);
+      const guarded = guardSchema.parse(guard).enabled;
+      // A text that is given reaches no server.
+      refusesUnscored = policy?.unscored === 'refuse' && guarded && !options.given;
+      if (model.hosts && !options.given) {
+        if (severalKeys) checkReferences(options.response ?? request);
+        const closing = (policy?.closed && guarded ? policy : null) ?? this.#closingBeside(model, principal);
+        if (closing) checkPassedOn(request, options, closing, refusesUnscored);
+      }
     } catch (error) {
-      this.#count(name, false);
+      count(name, false);
       throw error;
     }
-    this.#count(name, true);
-    const prepared = await model.prepare({ ...request, guard }, options);
+    count(name, true);
+    const prepared = await model.prepare({ ...request, guard }, { ...options, refusesUnscored });
     return { ...prepared, guard: { ...prepared.guard, policy: name } };
   }
+
+  /**
+   * The model whose servers are sent a request as it is.
+   * @throws ApiError 404 for a route that the operator does not list, or a model that is not served; 403 where a policy
+   *   keeps what is not guarded from one of the models of the same server
+   */
+  passing({ route, model: asked, principal }: Passing): {
+    readonly name: string;
+    readonly forwards: Forwards;
+  } {
+    const among = typeof asked === 'string' ? [this.get(asked)] : this.all;
+    for (const model of among) {
+      const { name, forwards } = model;
+      if (!forwards?.routes.includes(route)) continue;
+      const closing = this.#closing(model, principal) ?? this.#closingBeside(model, principal);
+      if (closing && !isStateless(route)) {
+        const problem = `the policy ${closing.name} locks the guard, and nothing is guarded at this path`;
+        throw new ApiError(403, 'policy_violation', problem);
+      }
+      return { name, forwards };
+    }
+    throw new ApiError(404, 'not_found', `${route} is not passed on to the servers of this model`);
+  }
+
+  /** Whether any model passes on anything. */
+  get passes(): boolean {
+    return this.all.some(({ forwards }) => forwards !== undefined);
+  }
+
+  #closing({ name }: ServedModel, principal: string): Policy | null {
+    const policy = this.policies.of(name, principal);
+    return policy?.closed ? policy : null;
+  }
+
+  /** The policy of another model of the same servers: what nobody here knows may name that one. */
+  #closingBeside({ name, hosts = [] }: ServedModel, principal: string): Policy | null {
+    for (const other of this.all) {
+      if (other.name === name || !other.hosts?.some((host) => hosts.includes(host))) continue;
+      const closing = this.#closing(other, principal);
+      if (closing) return closing;
+    }
+    return null;
+  }
+}
+
+function checkPassedOn(
+  request: GenerationFields,
+  { response, prompt }: PrepareOptions,
+  { name: policy }: Policy,
+  scored: boolean,
+): void {
+  if (response) checkFields(response, 'response', { policy, scored });
+  else checkFields(request, prompt === undefined ? 'chat' : 'completion', { policy, scored });
 }

@@ -9,6 +9,7 @@ import type { FlowGate } from '../../src/stream/flow-gate.js';
 import type { Vocabulary } from '../../src/stream/wire.js';
 import type { Method } from '../../src/uncertainty/method-names.js';
 import type { ErrorCode } from '../errors/codes.js';
+import type { Route } from '../policy/passed-routes.js';
 import type { Prompt } from '../requests/completion-request.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import type { ResponseRequest } from '../requests/response-request.js';
@@ -63,6 +64,8 @@ export interface PrepareOptions {
   readonly kept?: boolean;
   /** What a request gets at most that does not say how many tokens it wants. */
   readonly maxTokens?: number;
+  /** Whether the response ends before its first token without a score, as the operator wants it. */
+  readonly refusesUnscored?: boolean;
   /** Positions that may go through the model for a response that is scored by a checkpoint. */
   readonly maxWork?: number;
   /** Of the response, for the metrics. */
@@ -85,8 +88,10 @@ export interface ServedModel {
    * @throws SettingsError for settings of the guard that do not fit together, or not to the model
    */
   prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared>;
-  /** Sends on what nobody here reads, where the model's servers take that. */
-  readonly forward?: Forward | undefined;
+  /** Sends on what nobody here reads, where the operator lists it. */
+  readonly forwards?: Forwards | undefined;
+  /** The servers that run it, as `host:port`; nobody is told. A server may be asked for another of its models. */
+  readonly hosts?: readonly string[] | undefined;
   status(): ModelStatus;
   /** What metrics are read from. */
   readonly inside?: ModelInside | undefined;
@@ -105,14 +110,14 @@ export interface ModelAbout {
 
 /** A request that nobody here reads. */
 export interface ForwardedRequest {
-  readonly method: string;
-  /** Below the address of a server, with its query. */
-  readonly path: string;
+  /** As the operator lists it, not as the client wrote it. */
+  readonly route: Route;
+  /** Without its `?`. */
+  readonly query: string;
   /** Those of the client's that say what the body is, and what is expected. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
-  /** The body, where it is an object of JSON: its model is named as the server names it. */
-  readonly json: Readonly<Record<string, unknown>> | null;
+  /** An object of JSON is written anew, with the model as the server names it. */
+  readonly body: Uint8Array | Readonly<Record<string, unknown>>;
 }
 
 /** Whatever a server answers. */
@@ -124,8 +129,11 @@ export interface ForwardedAnswer {
   cancel(): void;
 }
 
-/** Errors with an ApiError where no server answers. */
-export type Forward = (request: ForwardedRequest, signal: AbortSignal) => Promise<ForwardedAnswer>;
+export interface Forwards {
+  readonly routes: readonly Route[];
+  /** Errors with an ApiError where no server answers. */
+  readonly send: (request: ForwardedRequest, signal: AbortSignal) => Promise<ForwardedAnswer>;
+}
 
 /** What is watched of an engine. */
 export interface WatchedEngine {

@@ -25,9 +25,18 @@ export class Policies {
     this.#sources = sources;
   }
 
-  /** Requests from now on have these; those under way keep what they began with. */
-  replace(sources: PolicySources): void {
-    this.#sources = sources;
+  /**
+   * Requests from now on have these; those under way keep what they began with. Models and keys that are no longer there
+   * keep what they had: they are served until a restart.
+   */
+  replace({ guard, models, access }: PolicySources): void {
+    const { models: served, access: known } = this.#sources;
+    const gone = known.keys.filter((key) => !access.keys.some(({ name }) => name === key.name));
+    this.#sources = {
+      guard,
+      models: { ...served, ...models },
+      access: { keys: [...access.keys, ...gone] },
+    };
   }
 
   /**
@@ -81,9 +90,10 @@ const levelOf = (config: PolicyConfig | undefined, usual: string, path: Level['p
   config === undefined ? [] : [{ name: config.name ?? usual, path, config }];
 
 /** A policy as `/healthz` shows it. */
-export const describePolicy = ({ name, defaults, locked, bounds }: Policy) => ({
+export const describePolicy = ({ name, defaults, locked, bounds, unscored }: Policy) => ({
   name,
   defaults,
   locked: [...locked.keys()],
   bounds: limitsOf(bounds),
+  unscored,
 });

@@ -43,6 +43,12 @@ export const policySchema = z
       })
       .prefault({})
       .describe('Limits for fields that a request may set.'),
+    unscored: z
+      .enum(['refuse', 'pass'])
+      .optional()
+      .describe(
+        'Text that nothing scores, and requests that could hide it: they are refused, and a response ends before its first token without a score (`refuse`), or they pass (`pass`). Default: `refuse` where `enabled` or `action` is locked, otherwise `pass`; but with any lock, fields and paths that flinch does not know are refused unless this is `pass`.',
+      ),
   })
   .describe("The operator's policy: defaults, locked fields and bounds of the guard.");
 

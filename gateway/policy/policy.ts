@@ -31,6 +31,10 @@ export interface Policy {
   /** Each locked field, with the name of the policy that locks it. */
   readonly locked: ReadonlyMap<GuardFieldName, string>;
   readonly bounds: readonly Bound[];
+  /** Whether text that nothing scores is refused. */
+  readonly unscored: 'refuse' | 'pass';
+  /** Whether what flinch does not know is kept from servers: it might be a way past the guard. */
+  readonly closed: boolean;
 }
 
 /** Of each bound, the field, its value unless somebody sets it, and which of two values is further inside. */
@@ -56,7 +60,7 @@ export const BOUNDS = {
 const BOUND_NAMES = ['min_rate', 'max_rollbacks', 'max_candidates'] as const satisfies readonly BoundName[];
 
 /**
- * Later levels override the defaults of earlier ones, field by field; locks and bounds add up.
+ * Later levels override the defaults and `unscored` of earlier ones, field by field; locks and bounds add up.
  * @param levels gateway, model, key, as far as they have a policy
  * @returns `null` without any
  */
@@ -69,12 +73,18 @@ export function policyOf(levels: readonly Level[]): Policy | null {
       return limit === undefined ? [] : [{ bound, limit, policy: name }];
     }),
   );
-  const locked = levels.flatMap(({ name, config }) => config.locked.map((field) => [field, name] as const));
+  const locked = new Map(
+    levels.flatMap(({ name, config }) => config.locked.map((field) => [field, name] as const)),
+  );
+  const said = levels.findLast(({ config }) => config.unscored !== undefined)?.config.unscored;
+  const kept = locked.has('enabled') || locked.has('action');
   return {
     name: last.name,
     defaults: Object.assign(unsetWithin(bounds), ...levels.map(({ config }) => config.defaults)),
-    locked: new Map(locked),
+    locked,
     bounds,
+    unscored: said ?? (kept ? 'refuse' : 'pass'),
+    closed: said === 'refuse' || (said === undefined && locked.size > 0),
   };
 }
 

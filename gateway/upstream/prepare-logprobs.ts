@@ -9,6 +9,7 @@ import type { RiskModel } from '../../src/risk/risk.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { judgeAnswer } from '../../src/stream/judge-answer.js';
+import { UnscoredError } from '../../src/stream/refuse-unscored.js';
 import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
 import { checkScoring } from '../../src/uncertainty/settings.js';
 import { withWarnings } from '../models/resolve-guard.js';
@@ -49,12 +50,14 @@ export function prepareByLogprobs(
   { model, generations, capabilities, topLogprobs, risks: ofOneAnswer }: Known,
 ): Prepared {
   const { client = '', canRetract, maxTokens, written, prompt, response, begun: told } = options;
+  const { refusesUnscored } = options;
   const lowered = topLogprobsWarnings(request, topLogprobs);
   const echoes = prompt !== undefined && request.echo === true;
   const available = echoes ? [] : methodsOf(capabilities);
   const prepared = { model, vocabulary: null, promptTokens: null };
   const guarded = logprobGuard(guardSchema.parse(request.guard), available, echoes ? ECHOED : undefined);
   const settings = withWarnings(guarded, lowered);
+  if (refusesUnscored && !settings.enabled) throw new UnscoredError(['tokens']);
   const methods = settings.enabled ? settings.methods : [];
   const asked: UpstreamRequest = {
     ...requestOf(request, maxTokens, options),
@@ -118,7 +121,7 @@ export function prepareByLogprobs(
   const scoring = scoringOf(settings);
   checkScoring(scoring);
   checkGuard(guard, scoring);
-  const judging = { scoring, guard, risks, seed, begun: told, ...(written && { written }) };
+  const judging = { scoring, guard, risks, seed, begun: told, refusesUnscored, ...(written && { written }) };
   return {
     ...prepared,
     ...goesOn,

@@ -5,6 +5,7 @@ import type { Precision } from '../../src/engine/precision.js';
 import { guardedBranch } from '../../src/guard/guarded-branch.js';
 import type { GuardEvent, ScorerMismatchEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
+import { UnscoredError } from '../../src/stream/refuse-unscored.js';
 import type { Vocabulary } from '../../src/stream/wire.js';
 import { checkWork } from '../models/check-work.js';
 import { givenAnswer } from '../models/given-answer.js';
@@ -134,7 +135,16 @@ export class Scorer {
    */
   async prepare(
     request: GenerationFields,
-    { client = '', prompt: raw, response, canRetract, maxTokens, maxWork, written }: PrepareOptions,
+    {
+      client = '',
+      prompt: raw,
+      response,
+      canRetract,
+      maxTokens,
+      maxWork,
+      written,
+      refusesUnscored = false,
+    }: PrepareOptions,
     told: Capabilities,
   ): Promise<ScoredResponse | null> {
     const { engine } = this;
@@ -145,9 +155,10 @@ export class Scorer {
       risks: this.#risks,
       client,
       canRetract,
-      lag: 'skip',
+      lag: refusesUnscored ? 'wait' : 'skip',
     });
     if (!judging) return null;
+    if (refusesUnscored && this.#agreement.doubtful) throw new UnscoredError(['scorer_mismatch']);
     const { tokenizer } = engine.checkpoint;
     const { unseen, promptIds, prompt, certain } =
       raw === undefined
@@ -192,11 +203,25 @@ export class Scorer {
                     ...judging,
                   }),
             {
-              ...{ scoring, guard, risks, seed, dispensable, begun: writing.elsewhere?.begun },
+              ...{
+                scoring,
+                guard,
+                risks,
+                seed,
+                dispensable,
+                begun: writing.elsewhere?.begun,
+                refusesUnscored,
+              },
               ...(written && { written }),
             },
             gate,
-          ).pipe(concatMap((event) => [...agreement.take(), event]));
+          ).pipe(
+            concatMap((event) => {
+              const mismatches = agreement.take();
+              if (refusesUnscored && mismatches.length > 0) throw new UnscoredError(['scorer_mismatch']);
+              return [...mismatches, event];
+            }),
+          );
         }),
     };
   }

@@ -4,6 +4,7 @@ import { checkPlace, type Places } from '../models/places.js';
 import type { GuardInForce } from '../models/served-model.js';
 import { UpstreamError } from './errors.js';
 import type { Failover } from './failover.js';
+import { knownFields } from './known-fields.js';
 import type { Writing } from './scorer.js';
 import type { UpstreamRequest } from './upstream.js';
 import { invalid, withTop } from './upstream-request.js';
@@ -74,6 +75,9 @@ export class UpstreamGenerations {
       };
       return run({ ask, signal: abort.signal, dispensable }).pipe(
         asked.verbatim ? identity : map(withTop(topLogprobs)),
+        asked.knownOnly
+          ? map((event) => (event.type === 'upstream.delta' ? knownFields(event) : event))
+          : identity,
         tap({
           error: (error: unknown) => {
             if (opened && error instanceof UpstreamError) this.#failover.failed(opened.server, error);

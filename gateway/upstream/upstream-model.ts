@@ -5,7 +5,7 @@ import { isEmbedded } from '../models/model-about.js';
 import type { Places } from '../models/places.js';
 import { withWarnings } from '../models/resolve-guard.js';
 import type {
-  Forward,
+  Forwards,
   ModelAbout,
   ModelInside,
   ModelStatus,
@@ -13,6 +13,7 @@ import type {
   PrepareOptions,
   ServedModel,
 } from '../models/served-model.js';
+import type { Route } from '../policy/passed-routes.js';
 import { checkOwnCompletion } from '../requests/completion-request.js';
 import { type GenerationFields, textRequest } from '../requests/generation-request.js';
 import { checkOwnResponse } from '../requests/response-request.js';
@@ -42,7 +43,7 @@ export class UpstreamModel implements ServedModel {
   readonly #scorer: Scorer | null;
   /** Whether requests for anything but text are refused. */
   readonly #strict: boolean;
-  readonly #forwards: boolean;
+  readonly #routes: readonly Route[];
   /** Without a scorer. Scores by log-probabilities depend on no settings. */
   readonly #estimates = new Estimates();
 
@@ -54,17 +55,17 @@ export class UpstreamModel implements ServedModel {
       logger,
       scorer,
       strict = false,
-      passthrough = false,
+      passthrough = [],
     }: {
       readonly places: Places;
       readonly logger: Logger;
       readonly scorer: Scorer | null;
       readonly strict?: boolean;
-      readonly passthrough?: boolean;
+      readonly passthrough?: readonly Route[];
     },
   ) {
     this.#strict = strict;
-    this.#forwards = passthrough;
+    this.#routes = passthrough;
     this.name = name;
     this.#failover = failover;
     this.#places = places;
@@ -141,9 +142,16 @@ export class UpstreamModel implements ServedModel {
     });
   }
 
-  get forward(): Forward | undefined {
-    if (!this.#forwards) return undefined;
-    return (request, signal) => this.#failover.first(signal, (server) => server.forward(request, signal));
+  get forwards(): Forwards | undefined {
+    if (this.#routes.length === 0) return undefined;
+    return {
+      routes: this.#routes,
+      send: (request, signal) => this.#failover.first(signal, (server) => server.forward(request, signal)),
+    };
+  }
+
+  get hosts(): readonly string[] {
+    return this.#failover.servers.map(({ host }) => host);
   }
 
   async close(): Promise<void> {

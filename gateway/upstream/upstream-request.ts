@@ -15,7 +15,12 @@ import { asList, asObject, type Json } from './wire/json.js';
 export function requestOf(
   request: GenerationFields,
   unasked: number | undefined,
-  { prompt, response, trace }: Pick<PrepareOptions, 'prompt' | 'response' | 'trace'> = {},
+  {
+    prompt,
+    response,
+    trace,
+    refusesUnscored = false,
+  }: Pick<PrepareOptions, 'prompt' | 'response' | 'trace' | 'refusesUnscored'> = {},
 ): Omit<UpstreamRequest, 'topLogprobs'> {
   // The gateway sets the number of alternatives itself where it may lower it. Completions have another name for it.
   const own = request.clamp || prompt !== undefined ? new Set([...OWN, 'top_logprobs']) : OWN;
@@ -26,6 +31,7 @@ export function requestOf(
     ...(prompt !== undefined && { prompt }),
     ...(response && { isResponse: true }),
     ...(trace && { trace }),
+    ...(refusesUnscored && { knownOnly: true }),
     fields: Object.fromEntries(Object.entries(response ?? request).filter(([name]) => !own.has(name))),
     sampling: {
       ...(isGiven(temperature) && { temperature }),

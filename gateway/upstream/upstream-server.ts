@@ -28,6 +28,9 @@ export interface UpstreamServerOptions {
   readonly now?: () => number;
 }
 
+/** All of these are this machine. */
+const LOOPBACK = /^(127(\.\d+){3}|\[::1\])(?=$|:)/;
+
 /** Whether the server is there is not known then. */
 const UNREACHED: ReadonlySet<UpstreamErrorCode> = new Set(['upstream_unreachable', 'upstream_timeout']);
 
@@ -46,6 +49,8 @@ const CHECK_MS = 60_000;
  * known holds.
  */
 export class UpstreamServer {
+  /** With its port. */
+  readonly host: string;
   readonly #options: UpstreamServerOptions;
   readonly #http: UpstreamHttp;
   readonly #closing = new AbortController();
@@ -70,6 +75,7 @@ export class UpstreamServer {
     const { url, key, headers = {}, secrets = [], timeouts, limits } = options;
     const { host, hostname } = new URL(url);
     this.#options = options;
+    this.host = host.replace(LOOPBACK, 'localhost');
     this.#http = new UpstreamHttp({ url, key, headers, timeouts, responseBytes: limits.response_bytes });
     this.#secrets = [key ?? '', host, hostname, ...secrets];
     this.#now = options.now ?? (() => performance.now());
@@ -181,11 +187,17 @@ export class UpstreamServer {
    * know us: that is no business of a client's.
    * @throws UpstreamError where it does not answer, `upstream_unauthorized`; what the signal is aborted with
    */
-  async forward(request: ForwardedRequest, signal: AbortSignal): Promise<Exchange> {
-    const { body, json } = request;
-    const named = json ? Buffer.from(JSON.stringify({ ...json, model: this.#options.model })) : body;
+  async forward({ body, ...request }: ForwardedRequest, signal: AbortSignal): Promise<Exchange> {
+    const bytes =
+      body instanceof Uint8Array
+        ? body
+        : Buffer.from(JSON.stringify({ ...body, model: this.#options.model }));
     try {
-      const exchange = await this.#http.forward({ ...request, body: named }, signal);
+      const exchange = await this.#http.forward(request, bytes, signal);
+      if (exchange.status < 200 || exchange.status > 599) {
+        exchange.cancel();
+        throw new UpstreamError('upstream_error', 'the upstream sent a status that there is none of');
+      }
       if (exchange.status !== 401 && exchange.status !== 403) return exchange;
       exchange.cancel();
       throw await refusalOf(exchange, { secrets: this.#secrets, now: Date.now() });

@@ -36,6 +36,8 @@ export interface UpstreamRequest {
   readonly fields?: Readonly<Record<string, unknown>>;
   /** Whether nothing is added that only scores need. */
   readonly verbatim?: boolean;
+  /** Whether of the answer only fields that are known are passed on. */
+  readonly knownOnly?: boolean;
   /** The trace that it belongs to, which the server is told. */
   readonly trace?: Context;
   readonly sampling: {

@@ -7,6 +7,7 @@ import { FlowGate } from '../stream/flow-gate.js';
 import { holdBack } from '../stream/hold-back.js';
 import { judgeAnswer } from '../stream/judge-answer.js';
 import { rateRisk } from '../stream/rate-risk.js';
+import { refuseUnscored } from '../stream/refuse-unscored.js';
 import { segmentSteps } from '../stream/segment-steps.js';
 import { fused } from '../stream/stage.js';
 import type { Scoring } from '../uncertainty/settings.js';
@@ -40,6 +41,8 @@ export interface GuardedBranchOptions {
   readonly dispensable?: NonNullable<InterveneOptions['dispensable']>;
   /** What of the response another process has told: the branch that is opened goes on from there ({@link branchFrom}). */
   readonly begun?: Begun | undefined;
+  /** Whether the response ends before its first token without a score ({@link refuseUnscored}). */
+  readonly refusesUnscored?: boolean | undefined;
 }
 
 /**
@@ -50,7 +53,16 @@ export interface GuardedBranchOptions {
  */
 export function guardedBranch(
   open: (judging: Judging) => Promise<Branch>,
-  { scoring, guard, risks, policy = policyOf(guard), written, begun, ...correcting }: GuardedBranchOptions,
+  {
+    scoring,
+    guard,
+    risks,
+    policy = policyOf(guard),
+    written,
+    begun,
+    refusesUnscored = false,
+    ...correcting
+  }: GuardedBranchOptions,
   gate: FlowGate = new FlowGate(),
 ): Observable<GuardEvent> {
   const { action, candidates, delivery, lag, lagTokens, method, per, rate, statistic } = guard;
@@ -72,6 +84,7 @@ export function guardedBranch(
       intervene({ ...correcting, policy, gate, begun }),
       begun ? untold(begun) : identity,
       judgeAnswer({ method, statistic, rate, risks }, begun?.events),
+      refusesUnscored ? refuseUnscored({ method, from: begun?.told }) : identity,
       // Also where nobody waits any longer when it opens.
       finalize(() => {
         root.then(

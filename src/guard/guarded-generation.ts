@@ -22,6 +22,8 @@ export interface GuardedRequest extends GenerateRequest {
   readonly written?: (event: GuardEvent) => void;
   /** What another process has told of the response, which goes on from there. */
   readonly begun?: Begun | undefined;
+  /** Whether the response ends before its first token without a score, as where scoring is behind. */
+  readonly refusesUnscored?: boolean | undefined;
 }
 
 /**
@@ -36,13 +38,17 @@ export interface GuardedRequest extends GenerateRequest {
  */
 export function guardedGeneration(
   engine: Engine,
-  { scoring, guard, risks, policy, written, begun, ...request }: GuardedRequest,
+  { scoring, guard, risks, policy, written, begun, refusesUnscored, ...request }: GuardedRequest,
   gate: FlowGate = new FlowGate(),
 ): Observable<GuardEvent> {
   const { seed } = request.sampling;
   return guardedBranch(
     (judging) => engineBranch(engine, request, { scoring, begun, ...judging }),
-    { scoring, guard, risks, seed, begun, ...(policy && { policy }), ...(written && { written }) },
+    {
+      ...{ scoring, guard, risks, seed, begun, refusesUnscored },
+      ...(policy && { policy }),
+      ...(written && { written }),
+    },
     gate,
   );
 }

@@ -77,22 +77,22 @@ export class UpstreamHttp {
     return this.#send({ method: 'GET', path: this.#path(path) }, '', signal);
   }
 
-  /** Whatever it is, with few of its headers. */
+  /**
+   * Whatever it is, with few of its headers.
+   * @param route whose path is below the configured address, from `/v1` on
+   */
   forward(
-    { method, path, headers, body }: Omit<ForwardedRequest, 'json'>,
+    { route, query, headers }: Omit<ForwardedRequest, 'body'>,
+    body: Uint8Array,
     signal: AbortSignal,
   ): Promise<Exchange> {
-    const { pathname, search } = new URL(`http://any${path}`);
-    const query = [this.#query, search].filter(Boolean).join('&').replaceAll(/&\?/g, '&');
-    const target = { method, path: `${this.#base}${pathname}${query}` };
+    const [method = '', path = ''] = route.split(' ');
+    const queries = [this.#query.slice(1), query].filter(Boolean).join('&');
+    const target = { method, path: `${this.#base}${path.slice('/v1'.length)}${queries && `?${queries}`}` };
     return this.#send({ ...target, headers: { ...this.#headers(), ...headers } }, body, signal);
   }
 
-  async #send(
-    target: Pick<RequestOptions, 'method' | 'path' | 'headers'>,
-    body: string | Uint8Array,
-    signal: AbortSignal,
-  ): Promise<Exchange> {
+  async #send(target: Target, body: string | Uint8Array, signal: AbortSignal): Promise<Exchange> {
     // What has come on unused connections is seen by then, such as their end.
     await setImmediate();
     signal.throwIfAborted();
@@ -111,13 +111,15 @@ export class UpstreamHttp {
     return exchange;
   }
 
-  #begin(
-    target: Pick<RequestOptions, 'method' | 'path' | 'headers'>,
-    body: string | Uint8Array,
-    signal: AbortSignal,
-  ): Begun {
+  #begin(target: Target, body: string | Uint8Array, signal: AbortSignal): Begun {
     const { timeouts, responseBytes } = this.#options;
-    const options = { headers: this.#headers(), ...this.#origin, ...target, agent: this.#agent };
+    const { headers = this.#headers() } = target;
+    const options = {
+      ...this.#origin,
+      ...target,
+      headers: { ...headers, ...framingOf(target.method, body) },
+      agent: this.#agent,
+    };
     const request = this.#module.request(options);
     const exchange = new Exchange(request, {
       firstByteMs: timeouts.first_byte_s * 1000,
@@ -153,6 +155,21 @@ export class UpstreamHttp {
       ...headers,
     };
   }
+}
+
+interface Target {
+  readonly method: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Where a body ends: on a connection that is kept, what follows is the next request. Node says so by itself for some
+ * methods only: the body of a `DELETE` it writes without a word.
+ */
+function framingOf(method: string, body: string | Uint8Array): Readonly<Record<string, string>> {
+  const bytes = Buffer.byteLength(body);
+  return bytes === 0 && method === 'GET' ? {} : { 'content-length': String(bytes) };
 }
 
 interface Begun {

@@ -82,7 +82,10 @@ const LAST = { type: 'generation.create', request_id: 'last', model: 'reasoner',
 const websocket: Target = {
   name: 'websocket',
   run: async (input) => {
-    const models = new GovernedModels(new Models([new ScriptedModel()]), new Policies(settings), () => {});
+    const models = new GovernedModels(new Models([new ScriptedModel()]), new Policies(settings), {
+      severalKeys: true,
+      count: () => {},
+    });
     const live = new LiveGenerations(settings.streams, logger);
     const socket = new Socket();
     const options = { models, live, principal: ANONYMOUS, settings, logger, metrics, trace: ROOT_CONTEXT };

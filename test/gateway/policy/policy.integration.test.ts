@@ -188,6 +188,7 @@ describe('the policies of a gateway', () => {
             defaults: { rate: 0.1, candidates: 2 },
             locked: ['rate'],
             bounds: { max_candidates: 2 },
+            unscored: 'pass',
           },
         ],
       },

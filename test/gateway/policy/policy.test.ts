@@ -121,6 +121,27 @@ describe('a locked field', () => {
   });
 });
 
+describe('text that nothing scores', () => {
+  const policy = (guards: Parameters<typeof policyOf>[0]) => {
+    const { unscored, closed } = policyOf(guards)!;
+    return { unscored, closed };
+  };
+
+  it('is refused where the guard cannot be switched off, or as the most specific policy says', () => {
+    expect(policy({ key: {} })).toEqual({ unscored: 'pass', closed: false });
+    expect(policy({ key: { locked: ['rate'] } })).toEqual({ unscored: 'pass', closed: true });
+    expect(policy({ gateway: { locked: ['enabled'] } })).toEqual({ unscored: 'refuse', closed: true });
+    expect(policy({ model: { locked: ['action'] }, key: {} })).toEqual({ unscored: 'refuse', closed: true });
+    const open = { locked: 'all', unscored: 'pass' };
+    expect(policy({ gateway: open })).toEqual({ unscored: 'pass', closed: false });
+    expect(policy({ gateway: open, key: { unscored: 'refuse' } })).toEqual({
+      unscored: 'refuse',
+      closed: true,
+    });
+    expect(policy({ gateway: { unscored: 'refuse' } })).toEqual({ unscored: 'refuse', closed: true });
+  });
+});
+
 describe('a bound', () => {
   const guards = {
     gateway: { bounds: { min_rate: 0.01, max_candidates: 8 } },
@@ -158,8 +179,14 @@ describe('the policies of a configuration', () => {
   it('are listed for a model, that of other keys first', () => {
     const policies = new Policies(configOf({ ...guards, model: { bounds: { max_candidates: 2 } } }));
     expect(policies.allOf('m').map(describePolicy)).toEqual([
-      { name: 'model:m', defaults: { candidates: 2 }, locked: [], bounds: { max_candidates: 2 } },
-      { name: 'key:web', defaults: { candidates: 2 }, locked: ['enabled'], bounds: { max_candidates: 2 } },
+      {
+        ...{ name: 'model:m', defaults: { candidates: 2 }, bounds: { max_candidates: 2 } },
+        ...{ locked: [], unscored: 'pass' },
+      },
+      {
+        ...{ name: 'key:web', defaults: { candidates: 2 }, bounds: { max_candidates: 2 } },
+        ...{ locked: ['enabled'], unscored: 'refuse' },
+      },
     ]);
     expect(new Policies(configOf({})).allOf('m')).toEqual([]);
   });
@@ -169,6 +196,12 @@ describe('the policies of a configuration', () => {
     policies.replace(configOf({ model: { defaults: { rate: 0.5 } } }));
     expect(policies.of('m', 'web')).toMatchObject({ name: 'model:m', defaults: { rate: 0.5 } });
     expect(policies.of('other', 'web')).toBeNull();
+  });
+
+  it('stay those of models and keys that a new configuration does not have: they are served until a restart', () => {
+    const policies = new Policies(configOf({ model: { locked: ['rate'] }, key: { locked: ['enabled'] } }));
+    policies.replace({ access: { keys: [] } });
+    expect([...(policies.of('m', 'web')?.locked.keys() ?? [])]).toEqual(['rate', 'enabled']);
   });
 
   it('are none for models and keys that are named like a property of objects', () => {

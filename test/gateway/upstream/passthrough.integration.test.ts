@@ -1,8 +1,12 @@
-import { describe, expect, it } from 'vitest';
-import type { GatewayOptions } from '#gateway/index.js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { configSchema } from '#gateway/config/config.js';
+import { type GatewayOptions, Models, startGateway } from '#gateway/index.js';
+import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
+import { exchange, request } from '../../support/raw.js';
 import { type Script, scriptedUpstream } from '../../support/scripted-upstream.js';
 import { ollamaDouble } from '../../support/upstream-doubles.js';
 import { upstreamGateway } from '../../support/upstream-gateway.js';
+import { upstreamConfig } from '../../support/upstream-server.js';
 
 const EMBEDDING = { object: 'list', data: [{ object: 'embedding', index: 0, embedding: [0.5] }] };
 
@@ -11,7 +15,7 @@ const script: Script = (request, reply) => {
   const chat = ollamaDouble();
   const [path = ''] = request.path.split('?');
   if (path === '/v1/embeddings') return reply.json(200, EMBEDDING, { 'x-internal': 'host-17' });
-  if (path === '/v1/fine_tunes') {
+  if (path === '/v1/transcribe') {
     return reply.head().data({ type: 'response.created', sequence_number: 0 }).data('[DONE]').end();
   }
   if (path === '/v1/files') return reply.json(404, { error: { message: 'no files' } });
@@ -66,8 +70,8 @@ describe('other paths below /v1', () => {
   });
 
   it('stream, and pass on what the server refuses', async () => {
-    const { url } = await serving({ passthrough: true });
-    const stream = await post(`${url}/v1/fine_tunes`, { model: 'm', stream: true, input: 'x' });
+    const { url } = await serving({ passthrough: ['POST /v1/transcribe', 'GET /v1/files'] });
+    const stream = await post(`${url}/v1/transcribe`, { model: 'm', stream: true, input: 'x' });
     expect(stream.headers.get('content-type')).toContain('text/event-stream');
     expect(await stream.text()).toBe(
       'data: {"type":"response.created","sequence_number":0}\n\ndata: [DONE]\n\n',
@@ -79,10 +83,59 @@ describe('other paths below /v1', () => {
     });
   });
 
-  it('have what is stored of responses', async () => {
+  it.each([
+    'GET /v1/files/file-1',
+    'DELETE /v1/files/file-1',
+    'GET /v1/responses/resp_1',
+    'GET /v1/chat/completions',
+    'DELETE /v1/models/other',
+    'POST /v1/load_lora_adapter',
+    'POST /v1/messages',
+    'POST /v1/audio/transcriptions',
+    'POST /v1/audio/chat/completions',
+    'POST /v1/models/m:generateContent',
+    'POST /v1/embeddings/',
+    'POST /v1/score/chat',
+    'HEAD /v1/embeddings',
+    'GET /v1/embeddings',
+  ])('are not %s unless the operator lists it', async (route) => {
     const { url, upstream } = await serving({ passthrough: true });
-    await fetch(`${url}/v1/responses/resp_1`);
-    expect(upstream.requests.at(-1)?.path).toBe('/v1/responses/resp_1?api-version=2026-01-01');
+    await expect.poll(() => upstream.requests.length).toBeGreaterThan(0);
+    const asked = upstream.requests.length;
+    const [method = '', path = ''] = route.split(' ');
+    const answer = await exchange(url, request(`${method} ${path}`));
+    expect(answer).toMatch(/^HTTP\/1\.1 (400|404|405) /);
+    const paths = upstream.requests.slice(asked).map(({ path }) => path.split('?')[0]);
+    expect(paths.filter((each) => each !== '/v1/chat/completions' && each !== '/v1/completions')).toEqual([]);
+  });
+
+  it.each([
+    '/v1/embeddings/../chat/completions',
+    '/v1/models/../chat/completions',
+    '/v1/./embeddings',
+    '/v1//embeddings',
+    '/v1/score/..//chat/completions',
+    '/v1/%65mbeddings',
+    '/v1/score/%2e%2e/chat/completions',
+    '/v1/score/.%2E/chat/completions',
+    '/v1/score/..%2fchat',
+    '/v1/score/..%5cchat',
+    '/v1/score/..;/chat',
+    '/v1/score\\..\\chat',
+    '/v1/score/\\../chat',
+    '/v1/embeddings;x=1',
+    '/v1/embeddings%00',
+  ])('are refused in any form but the plain one: %s', async (path) => {
+    const { url, upstream } = await serving({ passthrough: true });
+    const answer = await exchange(url, request(`POST ${path}`, { 'Content-Length': '0' }));
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(upstream.requests.filter(({ json }) => Object.keys(json).length === 0)).toEqual([]);
+  });
+
+  it('are no pages of the gateway', async () => {
+    const { url } = await serving({ passthrough: ['GET /v1/files'] });
+    const { headers } = await fetch(`${url}/v1/files`);
+    expect(headers.get('content-security-policy')).toContain('sandbox');
   });
 
   it.each([
@@ -98,7 +151,7 @@ describe('other paths below /v1', () => {
   });
 
   it("say nothing of the gateway's own key", async () => {
-    const { url } = await serving({ passthrough: true });
+    const { url } = await serving({ passthrough: ['POST /v1/locked'] });
     const response = await post(`${url}/v1/locked`, { model: 'm' });
     const text = await response.text();
     expect(response.status).toBe(502);
@@ -108,14 +161,52 @@ describe('other paths below /v1', () => {
 });
 
 describe('other paths under a policy with locks', () => {
+  const passthrough = ['POST /v1/transcribe', 'POST /v1/embeddings'];
+
   it('are those at which no text is written', async () => {
-    const { url } = await serving({ passthrough: true }, { guard: { name: 'strict', locked: ['enabled'] } });
-    const refused = await post(`${url}/v1/fine_tunes`, { model: 'm', input: 'x' });
+    const { url } = await serving({ passthrough }, { guard: { name: 'strict', locked: ['enabled'] } });
+    const refused = await post(`${url}/v1/transcribe`, { model: 'm', input: 'x' });
     expect({ status: refused.status, body: await refused.json() }).toMatchObject({
       status: 403,
       body: { error: { code: 'policy_violation', message: expect.stringContaining('strict') } },
     });
     expect((await post(`${url}/v1/embeddings`, { model: 'm', input: 'x' })).status).toBe(200);
+  });
+
+  it('are all, where the policy lets pass what nothing scores', async () => {
+    const { url } = await serving({ passthrough }, { guard: { locked: ['enabled'], unscored: 'pass' } });
+    expect((await post(`${url}/v1/transcribe`, { model: 'm', input: 'x' })).status).toBe(200);
+  });
+
+  it.each([
+    ['text', 'text/plain', '{"model":"theirs-too"}'],
+    ['no type', '', '{"model":"theirs-too"}'],
+    ['a list', 'application/json', '[{"model":"theirs-too"}]'],
+    ['JSON of the open model', 'application/json', '{"model":"open"}'],
+    ['a form', 'application/x-www-form-urlencoded', 'model=theirs-too'],
+    ['UTF-16', 'application/json', Buffer.from('{"model":"theirs-too"}', 'utf16le').toString('latin1')],
+  ])('are none that may name a locked model of the same server: %s', async (_name, type, body) => {
+    const upstream = await scriptedUpstream(script);
+    const models = ['open', 'theirs-too'].map((name) =>
+      openUpstreamModel(name, upstreamConfig([upstream.url], { passthrough })),
+    );
+    const policies = configSchema.parse({
+      models: { 'theirs-too': { upstreams: [{ url: upstream.url }], guard: { locked: ['enabled'] } } },
+    });
+    const gateway = await startGateway({
+      models: new Models(models),
+      config: { listen: { port: 0 } },
+      policies,
+    });
+    onTestFinished(async () => {
+      await gateway.close();
+      for (const model of models) await model.close();
+    });
+    const length = String(Buffer.byteLength(body, 'latin1'));
+    const headers = { 'Content-Length': length, ...(type && { 'Content-Type': type }) };
+    const answer = await exchange(gateway.url, request('POST /v1/transcribe', headers, body));
+    expect(answer).toMatch(/^HTTP\/1\.1 40[03] /);
+    expect(upstream.requests.filter(({ path }) => path.startsWith('/v1/transcribe'))).toEqual([]);
   });
 });
 

@@ -90,7 +90,10 @@ describe('a generation whose gateway is gone', () => {
     };
     const live = new LiveGenerations(settingsWith().streams, logger);
     const policies = new Policies({ access: { keys: [] } });
-    const models = new GovernedModels(new Models([model]), policies, () => {});
+    const models = new GovernedModels(new Models([model]), policies, {
+      severalKeys: true,
+      count: () => {},
+    });
     return { asked, live, goOn: takeOver({ models, live, logger }) };
   }
 

@@ -1,0 +1,97 @@
+import type { MonoTypeOperatorFunction } from 'rxjs';
+import type { Method } from '../uncertainty/method-names.js';
+import type { GuardEvent, ScoreEvent, Unscored } from './events.js';
+import { staged } from './stage.js';
+
+/** A response has text that nothing scores, and none is to pass. */
+export class UnscoredError extends Error {
+  override readonly name = 'UnscoredError';
+  /** Parts of the response beside its text, `tokens` of any part, or a scorer whose scores say little. */
+  readonly what: readonly (Unscored | 'tokens' | 'scorer_mismatch')[];
+
+  constructor(what: UnscoredError['what']) {
+    super(`the response has something that is not scored: ${what.join(', ')}`);
+    this.what = what;
+  }
+}
+
+export interface RefuseOptions {
+  /** The one that steps are judged by. */
+  readonly method: Method;
+  /** Index of the first token. Default 0. */
+  readonly from?: number | undefined;
+}
+
+/**
+ * Passes tokens on once they have a score of `method`, or the schedule leaves them out, and errors at the first one
+ * that has none: because nobody tells its log-probability, or because scoring is behind. The same for parts of an
+ * upstream's answer whose tokens are not told. What was inserted by the guard needs no score. After
+ * {@link judgeAnswer}: the end of a response that the guard stopped is passed on.
+ *
+ * Errors with an {@link UnscoredError}.
+ *
+ * @example
+ * guarded.pipe(refuseUnscored({ method: 'nll' }));
+ */
+export function refuseUnscored({ method, from = 0 }: RefuseOptions): MonoTypeOperatorFunction<GuardEvent> {
+  return staged((emit) => {
+    /** Events from the first token on that has no score yet. */
+    let held: GuardEvent[] = [];
+    /** Tokens among them without a score, and scores whose tokens have not come. */
+    const waiting = new Set<number>();
+    const early = new Set<number>();
+    /** One after the last token that came, and that was passed on. */
+    let next = from;
+    let passed = from;
+
+    const pass = (event: GuardEvent): void => {
+      if (event.type === 'token.delta') passed = event.index + 1;
+      if (event.type === 'token.retracted') passed = Math.min(passed, event.from);
+      emit(event);
+    };
+    const release = (): void => {
+      const at = held.findIndex((event) => event.type === 'token.delta' && waiting.has(event.index));
+      for (const event of held.splice(0, at < 0 ? held.length : at)) pass(event);
+    };
+    const retract = (from: number): void => {
+      held = held.filter((event) => !('index' in event && event.index >= from));
+      for (const indices of [waiting, early])
+        for (const index of indices) if (index >= from) indices.delete(index);
+      next = Math.min(next, from);
+    };
+
+    return {
+      next: (event) => {
+        switch (event.type) {
+          case 'token.delta':
+            next = event.index + 1;
+            if (!early.delete(event.index) && !event.inserted) waiting.add(event.index);
+            break;
+          case 'score.delta':
+            if (event.pass !== 'stream') break;
+            if (!isScored(event, method)) throw new UnscoredError(['tokens']);
+            if (event.index >= next) early.add(event.index);
+            else waiting.delete(event.index);
+            break;
+          case 'upstream.delta':
+            if (event.unscored.length > 0) throw new UnscoredError(event.unscored);
+            break;
+          case 'token.retracted':
+            retract(event.from);
+            if (event.from >= passed) return release();
+            break;
+          case 'generation.done':
+            if (event.verdict?.reason === 'stopped')
+              held = held.filter(({ type }) => type === 'step.flagged');
+            else if (waiting.size > 0) throw new UnscoredError(['tokens']);
+            waiting.clear();
+        }
+        held.push(event);
+        release();
+      },
+    };
+  });
+}
+
+const isScored = ({ scores, skipped, reason }: ScoreEvent, method: Method): boolean =>
+  scores[method] !== undefined || (skipped.includes(method) && reason !== 'lag');

@@ -1,0 +1,87 @@
+import { sha256 } from '#gateway/access/keys.js';
+import { configSchema } from '#gateway/config/config.js';
+import { Models, startGateway } from '#gateway/index.js';
+import { openUpstreamModel } from '#gateway/upstream/open-upstream-model.js';
+import { type ObligingUpstream, obligingUpstream } from './obliging-upstream.js';
+import { upstreamConfig } from './upstream-server.js';
+
+export const KEYS = ['locked', 'open', 'loose'] as const;
+export type Key = (typeof KEYS)[number];
+export const keyOf = (name: Key): string => `the-key-of-${name}-0123456789`;
+
+export interface GovernedGateway {
+  readonly url: string;
+  readonly upstream: ObligingUpstream;
+  close(): Promise<void>;
+}
+
+/** Flags what is less probable than most steps, whatever share of them that is. */
+const GUARD = { methods: ['nll'], rate: 0.6 };
+
+/**
+ * A gateway in front of a server that does what it is asked for. The guard stops at doubtful steps for the key `locked`,
+ * which cannot change that, and for `loose`, where what nothing scores passes; the key `open` may do what it wants. The
+ * model `m` is for everybody, of `theirs-too` on the same server the guard is locked. It has seen enough of ordinary steps
+ * to flag others.
+ */
+export async function governedGateway(): Promise<GovernedGateway> {
+  const upstream = await obligingUpstream();
+  const passthrough = ['POST /v1/embeddings', 'POST /v1/score', 'POST /v1/audio/transcriptions'];
+  const models = ['m', 'theirs-too'].map((name) =>
+    openUpstreamModel(name, upstreamConfig([upstream.url], { passthrough, retries: 0 })),
+  );
+  const stop = { ...GUARD, action: 'stop', delivery: 'held' };
+  const guards: Readonly<Record<Key, object>> = {
+    locked: { defaults: stop, locked: 'all' },
+    open: { defaults: GUARD },
+    loose: { defaults: stop, locked: 'all', unscored: 'pass' },
+  };
+  const keys = KEYS.map((name) => ({
+    ...{ name, guard: guards[name], requests_per_minute: 1_000_000 },
+    sha256: sha256(keyOf(name)).toString('hex'),
+  }));
+  const upstreams = [{ url: upstream.url }];
+  const config = configSchema.parse({
+    listen: { port: 0 },
+    models: { m: { upstreams }, 'theirs-too': { upstreams, guard: { defaults: stop, locked: 'all' } } },
+    access: { keys },
+  });
+  const { models: _, engine: __, workers: ___, ...own } = config;
+  const gateway = await startGateway({ models: new Models(models), config: own, policies: config });
+  const close = async (): Promise<void> => {
+    await gateway.close();
+    for (const model of models) await model.close();
+    await upstream.close();
+  };
+  for (const key of ['locked', 'loose'] as const) {
+    for (const path of ['chat/completions', 'completions', 'responses']) {
+      for (let i = 0; i < 15; i++) await (await ask(gateway.url, key, path, 'calm')).text();
+    }
+  }
+  return { url: gateway.url, upstream, close };
+}
+
+/** A request as an honest client of the key makes it, with fields of its own. */
+export const bodyOf = (path: string, key: Key, words: string, fields: object = {}) => {
+  const text = `key:${key} ${words}`;
+  const messages = [{ role: 'user', content: text }];
+  const own = path.endsWith('chat/completions')
+    ? { messages }
+    : path.endsWith('responses')
+      ? { input: text }
+      : { prompt: text };
+  return { model: 'm', ...own, ...fields };
+};
+
+export const ask = (
+  url: string,
+  key: Key,
+  path: string,
+  words: string,
+  fields: object = {},
+): Promise<Response> =>
+  fetch(`${url}/v1/${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${keyOf(key)}` },
+    body: JSON.stringify(bodyOf(path, key, words, fields)),
+  });

@@ -26,7 +26,8 @@ const GUARD = { methods: ['nll'], rate: 0.6 };
  */
 export async function governedGateway(): Promise<GovernedGateway> {
   const upstream = await obligingUpstream();
-  const passthrough = ['POST /v1/embeddings', 'POST /v1/score', 'POST /v1/audio/transcriptions'];
+  const things = ['GET', 'POST', 'PUT', 'DELETE'].map((method) => `${method} /v1/thing`);
+  const passthrough = [...things, 'POST /v1/embeddings', 'POST /v1/audio/transcriptions'];
   const models = ['m', 'theirs-too'].map((name) =>
     openUpstreamModel(name, upstreamConfig([upstream.url], { passthrough, retries: 0 })),
   );
@@ -43,6 +44,8 @@ export async function governedGateway(): Promise<GovernedGateway> {
   const upstreams = [{ url: upstream.url }];
   const config = configSchema.parse({
     listen: { port: 0 },
+    // A request that does not come whole is not waited for.
+    limits: { header_s: 0.5, body_s: 0.5 },
     models: { m: { upstreams }, 'theirs-too': { upstreams, guard: { defaults: stop, locked: 'all' } } },
     access: { keys },
   });
@@ -53,11 +56,10 @@ export async function governedGateway(): Promise<GovernedGateway> {
     for (const model of models) await model.close();
     await upstream.close();
   };
-  for (const key of ['locked', 'loose'] as const) {
-    for (const path of ['chat/completions', 'completions', 'responses']) {
-      for (let i = 0; i < 15; i++) await (await ask(gateway.url, key, path, 'calm')).text();
-    }
-  }
+  for (const key of KEYS)
+    for (const model of ['m', 'theirs-too'])
+      for (let i = 0; i < 15; i++)
+        await (await ask(gateway.url, key, 'chat/completions', 'calm', { model })).text();
   return { url: gateway.url, upstream, close };
 }
 

@@ -1,25 +1,28 @@
 import { asObject, type Json, listOf } from '#gateway/http/json.js';
 import { type StrictRequest, type StrictUpstream, strictUpstream } from './strict-upstream.js';
 
-/** What the model of this server doubts: no key whose guard stops at doubtful steps is to see it. */
-export const DOUBTFUL = 'XYZZY';
+/** What the models of this server doubt: no key whose guard stops at doubtful steps is to see it. */
+export const DOUBTFUL = { m: 'XYZZY', 'theirs-too': 'PLUGH' } as const;
+const WORDS = new Map<unknown, string>(Object.entries(DOUBTFUL));
 
 /** A token of the answer, and how probable it is. */
 type Token = readonly [text: string, probability: number];
 
-const CALM = ['One', ' more', '.\n', 'And', ' so', '.\n', 'Then', ' on', '.\n'].map(
-  (text): Token => [text, 0.9],
-);
-const DOUBT: readonly Token[] = [
-  ['It', 0.9],
-  [' is', 0.9],
-  [` ${DOUBTFUL}`, 0.0001],
-  ['.\n', 0.9],
-  ['Done', 0.9],
-  ['.', 0.9],
-];
-/** The same as one part, without a word about its probability. */
-const DOUBT_TEXT = DOUBT.map(([text]) => text).join('');
+const tokens = (texts: readonly string[], probability: number): Token[] =>
+  texts.map((text) => [text, probability]);
+const CALM = tokens(['One', ' more', '.\n', 'And', ' so', '.\n', 'Then', ' on', '.\n'], 0.9);
+
+/** By the first of the models that a request names. */
+function doubtOf({ model, models }: Json): { readonly tokens: readonly Token[]; readonly text: string } {
+  const word = WORDS.get(listOf(models)[0] ?? model) ?? DOUBTFUL.m;
+  const all = [
+    ...tokens(['It', ' is'], 0.9),
+    ...tokens([` ${word}`], 0.0001),
+    ...tokens(['.\n', 'Done', '.'], 0.9),
+  ];
+  // The same as one part, without a word about its probability.
+  return { tokens: all, text: all.map(([text]) => text).join('') };
+}
 
 /** What the server remembers of everybody, as none of its clients is told apart. */
 interface Memory {
@@ -60,17 +63,20 @@ function resolved(target: string): string {
 const WRITES =
   /^\/v1\/(chat\/completions|completions|responses|messages|audio\/transcriptions|models\/[^/]+:generate)/;
 const STATELESS =
-  /^\/v1\/(embeddings|moderations|rerank|score|tokenize|detokenize|images\/generations|audio\/speech)$/;
+  /^\/v1\/(embeddings|moderations|rerank|score|tokenize|detokenize|images\/generations|audio\/speech|thing)$/;
 
 function answerTo(request: StrictRequest, memory: Memory) {
   const path = resolved(request.target);
   const json = parsed(request.body);
   if (request.method === 'POST' && WRITES.test(path)) return written(path, json, memory);
   if (STATELESS.test(path)) return { type: JSON_TYPE, body: '{"object":"list","data":[]}' };
+  // What the gateway itself asks.
+  if (PROBES.has(`${request.method} ${path}`)) return { status: 404, type: JSON_TYPE, body: '{}' };
   memory.acts.push(`${request.method} ${path}`);
-  return { type: JSON_TYPE, body: JSON.stringify({ stored: memory.said, text: DOUBT_TEXT }) };
+  return { type: JSON_TYPE, body: JSON.stringify({ stored: memory.said, text: doubtOf(json).text }) };
 }
 
+export const PROBES: ReadonlySet<string> = new Set(['POST /api/generate', 'GET /v1/models']);
 const JSON_TYPE = 'application/json';
 const SSE_TYPE = 'text/event-stream';
 
@@ -106,11 +112,11 @@ function written(path: string, body: Json, memory: Memory) {
       ]
     : [];
   memory.said.push(own);
-  const tokens = [...begin, ...stored, ...CALM, ...(last.includes('calm') ? [] : DOUBT)];
-  if (path.startsWith('/v1/responses')) return { type: SSE_TYPE, body: ofResponse(body, tokens) };
+  const all = [...begin, ...stored, ...CALM, ...(last.includes('calm') ? [] : doubtOf(body).tokens)];
+  if (path.startsWith('/v1/responses')) return { type: SSE_TYPE, body: ofResponse(body, all) };
   if (path.startsWith('/v1/chat') || path.startsWith('/v1/completions'))
-    return { type: SSE_TYPE, body: ofCompletion(path.startsWith('/v1/chat'), body, tokens) };
-  return { type: JSON_TYPE, body: JSON.stringify({ content: tokens.map(([text]) => text).join('') }) };
+    return { type: SSE_TYPE, body: ofCompletion(path.startsWith('/v1/chat'), body, all) };
+  return { type: JSON_TYPE, body: JSON.stringify({ content: all.map(([text]) => text).join('') }) };
 }
 
 const event = (payload: unknown): string => `data: ${JSON.stringify(payload)}\n\n`;
@@ -122,21 +128,21 @@ function ofCompletion(chat: boolean, body: Json, tokens: readonly Token[]): stri
   const says = (text: string) => (chat ? { delta: { content: text } } : { text });
   const events: string[] = [];
   const { chat_template_kwargs: kwargs } = body;
-  if (isTrue(asObject(kwargs)?.enable_thinking))
-    events.push(choice({ delta: { reasoning_content: DOUBT_TEXT } }));
-  if (isTrue(body.think)) events.push(choice({ delta: { thoughts: DOUBT_TEXT } }));
-  if (isTrue(body.echo)) events.push(choice(says(DOUBT_TEXT)));
+  const { text: doubt } = doubtOf(body);
+  if (isTrue(asObject(kwargs)?.enable_thinking)) events.push(choice({ delta: { reasoning_content: doubt } }));
+  if (isTrue(body.think)) events.push(choice({ delta: { thoughts: doubt } }));
+  if (isTrue(body.echo)) events.push(choice(says(doubt)));
   if (listOf(body.tools).length > 0 || listOf(body.functions).length > 0) {
-    const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: DOUBT_TEXT } };
+    const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: doubt } };
     events.push(choice({ delta: { tool_calls: [call] } }));
   }
   if (JSON.stringify(body.modalities ?? '').includes('audio'))
-    events.push(choice({ delta: { audio: { id: 'a', transcript: DOUBT_TEXT } } }));
+    events.push(choice({ delta: { audio: { id: 'a', transcript: doubt } } }));
   const choices = Number(body.n ?? body.best_of ?? 1) + (isTrue(body.use_beam_search) ? 1 : 0);
-  for (let index = 1; index < choices && index < 4; index++) events.push(choice(says(DOUBT_TEXT), index));
-  if (isTrue(body.whole)) events.push(choice({ message: { content: DOUBT_TEXT }, ...says('') }));
+  for (let index = 1; index < choices && index < 4; index++) events.push(choice(says(doubt), index));
+  if (isTrue(body.whole)) events.push(choice({ message: { content: doubt }, ...says('') }));
   for (const [i, [text, probability]] of tokens.entries()) {
-    const more = isTrue(body.verbose) && i === 0 ? { __verbose: { content: DOUBT_TEXT } } : {};
+    const more = isTrue(body.verbose) && i === 0 ? { __verbose: { content: doubt } } : {};
     const logprobs = logprobsOf(chat, body, text, probability);
     const ids = isTrue(body.return_token_ids) ? { token_ids: [1000 + i] } : {};
     events.push(
@@ -168,6 +174,7 @@ function logprobsOf(chat: boolean, body: Json, text: string, probability: number
 }
 
 function ofResponse(body: Json, tokens: readonly Token[]): string {
+  const { text: doubt } = doubtOf(body);
   const text = tokens.map(([each]) => each).join('');
   const place = { item_id: 'msg_1', output_index: 0, content_index: 0 };
   const part = { type: 'output_text', text, annotations: [], logprobs: [] };
@@ -176,14 +183,14 @@ function ofResponse(body: Json, tokens: readonly Token[]): string {
   const events: Json[] = [{ type: 'response.created', response }];
   const output: Json[] = [];
   if (listOf(body.tools).length > 0) {
-    const item = { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'f', arguments: DOUBT_TEXT };
+    const item = { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'f', arguments: doubt };
     output.push(item);
     if (!isTrue(body.parallel_tool_calls))
       events.push({ type: 'response.output_item.added', output_index: 1, item });
-    events.push({ type: 'response.custom_tool_call_input.delta', delta: DOUBT_TEXT });
+    events.push({ type: 'response.custom_tool_call_input.delta', delta: doubt });
   }
   if (asObject(body.reasoning)?.summary !== undefined)
-    events.push({ type: 'response.reasoning_summary_text.delta', delta: DOUBT_TEXT });
+    events.push({ type: 'response.reasoning_summary_text.delta', delta: doubt });
   events.push({ type: 'response.output_item.added', output_index: 0, item: { ...message, content: [] } });
   events.push({ type: 'response.content_part.added', ...place, part: { ...part, text: '' } });
   const logprobs = listOf(body.include).includes('message.output_text.logprobs');

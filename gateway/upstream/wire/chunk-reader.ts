@@ -3,16 +3,17 @@ import { UpstreamError } from '../errors.js';
 import { type Chunk, readChunk, readGenerateLine, readVerbatim } from './chunks.js';
 import type { Exchange } from './exchange.js';
 import { Messages } from './messages.js';
-import { readResponseEvent, readResponseVerbatim } from './response-events.js';
+import { readResponseVerbatim, responseReader } from './response-events.js';
 
 const DONE = '[DONE]';
 
+/** What reads the messages of one answer. */
 const READERS = {
-  chunk: readChunk,
-  generate: readGenerateLine,
-  verbatim: readVerbatim,
-  response: readResponseEvent,
-  'verbatim-response': readResponseVerbatim,
+  chunk: () => readChunk,
+  generate: () => readGenerateLine,
+  verbatim: () => readVerbatim,
+  response: responseReader,
+  'verbatim-response': () => readResponseVerbatim,
 } as const;
 
 /** Those whose last message says that it is the last; others have a mark of their own. */
@@ -33,6 +34,7 @@ export class ChunkReader {
   readonly #messages: Messages;
   readonly #exchange: Exchange;
   readonly #call: Pick<Call, 'format'>;
+  readonly #read: (message: string) => Chunk;
   readonly #refused: (message: string) => UpstreamError | null;
   #begun = false;
   #finished = false;
@@ -51,6 +53,7 @@ export class ChunkReader {
     this.#refused = refused;
     this.#exchange = exchange;
     this.#call = call;
+    this.#read = READERS[call.format]();
     this.#patienceMs = exchange.patience.firstMs;
     this.#messages = new Messages(call.framing, lineBytes);
   }
@@ -87,7 +90,7 @@ export class ChunkReader {
     const refusal = this.#begun ? null : this.#refused(message);
     this.#begun = true;
     if (refusal) throw refusal;
-    const chunk = READERS[this.#call.format](message);
+    const chunk = this.#read(message);
     if (chunk.says) this.#patienceMs = this.#exchange.patience.nextMs;
     if (this.#finished && (chunk.text !== '' || chunk.parts.length > 0))
       throw new UpstreamError('upstream_error', 'the upstream went on after its finish_reason');

@@ -1,7 +1,8 @@
 import type { FinishReason, Unscored } from '../../../src/stream/events.js';
 import { UpstreamError } from '../errors.js';
 import { type Chunk, entriesOf, usageOf } from './chunks.js';
-import { asObject, asText, type Json, parseObject } from './json.js';
+import { asList, asObject, asText, type Json, parseObject } from './json.js';
+import { ResponseTexts } from './response-texts.js';
 
 const NOTHING = {
   says: false,
@@ -10,26 +11,32 @@ const NOTHING = {
 } as const;
 
 /**
- * Reads an event of `/responses` (OpenAI's API reference, "Responses", "Streaming events"). The text is that of
+ * Reads the events of one `/responses` (OpenAI's API reference, "Responses", "Streaming events"). The text is that of
  * `response.output_text.delta`; all others are passed on as they came.
  *
  * @throws UpstreamError for what is no event, and for one that says that the response failed
  */
-export function readResponseEvent(message: string): Chunk {
-  const event = checked(message);
-  if (event.type === 'response.output_text.delta') {
-    const says = saysMore(event);
-    return { ...NOTHING, says, text: asText(event.delta) ?? '', tokens: entriesOf(event.logprobs) };
-  }
-  const kind = unscoredOf(event);
-  if (kind === null) return { ...ending(event), beside: besideOf(event, []) };
-  // Its tokens are not told.
-  return { ...ending(event), parts: [{ kind, text: '' }], beside: besideOf(event, [kind]) };
+export function responseReader(): (message: string) => Chunk {
+  const texts = new ResponseTexts();
+  return (message) => {
+    const event = checked(message);
+    if (event.type === 'response.output_text.delta') {
+      texts.add(event);
+      const says = saysMore(event);
+      return { ...NOTHING, says, text: asText(event.delta) ?? '', tokens: entriesOf(event.logprobs) };
+    }
+    const kind = unscoredOf(event);
+    // Its tokens are not told.
+    const parts = kind === null ? [] : [{ kind, text: '' }];
+    const unscored = new Set([...(kind === null ? [] : [kind]), ...kindsOfItems(event)]);
+    if (!texts.tells(event)) unscored.add('content');
+    return { ...ending(event), parts, beside: besideOf(event, [...unscored]) };
+  };
 }
 
 /**
  * Reads of it no more than whether it is the last.
- * @throws UpstreamError as {@link readResponseEvent}
+ * @throws UpstreamError as {@link responseReader}
  */
 export function readResponseVerbatim(message: string): Chunk {
   const event = checked(message);
@@ -78,8 +85,17 @@ const saysMore = ({ type, delta }: Json): boolean =>
 function unscoredOf(event: Json): Unscored | null {
   const type = asText(event.type) ?? '';
   if (type === 'response.output_item.added') return kindOfItem(asText(asObject(event.item)?.type) ?? '');
-  return DELTAS.find(([begin]) => type.startsWith(begin))?.[1] ?? null;
+  const known = DELTAS.find(([begin]) => type.startsWith(begin))?.[1];
+  // Whatever it is, somebody is to read it.
+  return known ?? (asText(event.delta) ? 'content' : null);
 }
+
+/** Of items that are done, which need not have been announced. */
+const kindsOfItems = ({ item, response }: Json): readonly Unscored[] =>
+  [item, ...(asList(asObject(response)?.output) ?? [])].flatMap((each) => {
+    const type = asText(asObject(each)?.type);
+    return type === null ? [] : (kindOfItem(type) ?? []);
+  });
 
 const kindOfItem = (type: string): Unscored | null => {
   if (type === 'message') return null;
@@ -91,6 +107,9 @@ const kindOfItem = (type: string): Unscored | null => {
 const DELTAS: readonly (readonly [string, Unscored])[] = [
   ['response.refusal.delta', 'refusal'],
   ['response.reasoning', 'reasoning'],
-  ['response.audio.delta', 'audio'],
+  ['response.audio', 'audio'],
   ['response.function_call_arguments', 'tool_calls'],
+  ['response.custom_tool_call_input', 'tool_calls'],
+  ['response.mcp_call_arguments', 'tool_calls'],
+  ['response.code_interpreter_call_code', 'tool_calls'],
 ];

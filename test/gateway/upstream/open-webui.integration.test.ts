@@ -44,7 +44,7 @@ async function answer(base: string, body: OpenWebUiRequest): Promise<unknown> {
 describe("what Open WebUI's page asks for one question", () => {
   it.each([
     {},
-    { defaults: { delivery: 'held' }, locked: 'all' },
+    { defaults: { delivery: 'held' }, locked: 'all', unscored: 'pass' },
     { defaults: { action: 'stop', delivery: 'held' } },
     { defaults: { enabled: false } },
   ] as const)('is answered as by the server, with the policy %j', async (guard) => {

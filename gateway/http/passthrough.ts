@@ -56,8 +56,9 @@ async function send({ models, metrics }: PassthroughOptions, req: Request, res: 
   const bytes = Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
   if (req.method === 'GET' && bytes.length > 0)
     throw new ApiError(400, 'invalid_http', 'a GET request has no body');
-  const json = isStateless(route) || beginsObject(bytes) ? objectOf(bytes) : null;
-  const { name, forwards } = models.passing({ route, model: json?.model, principal: principal.name });
+  const isRaw = bytes.length === 0 || (RAW.test(req.get('content-type') ?? '') && !beginsObject(bytes));
+  const json = isRaw && !isStateless(route) ? null : objectOf(bytes);
+  const { name, forwards } = models.passing({ route, body: json, principal: principal.name });
   res.locals.model = name;
   const release = await principal.admit();
   const abort = new AbortController();
@@ -124,5 +125,7 @@ function objectOf(bytes: Buffer): Readonly<Record<string, unknown>> {
   throw new ApiError(400, 'invalid_json', 'the body must be a JSON object');
 }
 
-/** Whatever the request says that its body is: a server may go by the bytes. */
-const beginsObject = (bytes: Buffer): boolean => /^\s*\{/.test(bytes.toString('latin1', 0, 4096));
+/** Of bodies that no server reads as JSON, unless it goes by their bytes. */
+const RAW = /^\s*(multipart|audio|image|video)\/|^\s*application\/octet-stream/i;
+const beginsObject = (bytes: Buffer): boolean =>
+  /^(\xEF\xBB\xBF)?\s*\{/.test(bytes.toString('latin1', 0, 4096));

@@ -24,8 +24,8 @@ export interface Governing {
 /** What is to be passed on as it is. */
 export interface Passing {
   readonly route: Route;
-  /** The model that it names, if it is known to name one. */
-  readonly model: unknown;
+  /** `null` where it is no object of JSON. */
+  readonly body: Readonly<Record<string, unknown>> | null;
   /** Name of the key. */
   readonly principal: string;
 }
@@ -77,13 +77,14 @@ export class GovernedModels extends Models {
   /**
    * The model whose servers are sent a request as it is.
    * @throws ApiError 404 for a route that the operator does not list, or a model that is not served; 403 where a policy
-   *   keeps what is not guarded from one of the models of the same server
+   *   keeps what is not guarded from one of the models of the same server; 400 for what a server has stored
    */
-  passing({ route, model: asked, principal }: Passing): {
+  passing({ route, body, principal }: Passing): {
     readonly name: string;
     readonly forwards: Forwards;
   } {
-    const among = typeof asked === 'string' ? [this.get(asked)] : this.all;
+    if (body && this.#governing.severalKeys) checkReferences(body);
+    const among = typeof body?.model === 'string' ? [this.get(body.model)] : this.all;
     for (const model of among) {
       const { name, forwards } = model;
       if (!forwards?.routes.includes(route)) continue;

@@ -14,7 +14,7 @@ const listOf =
   (...values: readonly string[]): Check =>
   (value) =>
     Array.isArray(value) && value.every((each) => values.includes(each));
-const fieldsOf =
+const objectOf =
   (...names: readonly string[]): Check =>
   (value) =>
     typeof value === 'object' && value !== null && Object.keys(value).every((name) => names.includes(name));
@@ -33,7 +33,7 @@ const always = (known: Check): Passed => ({ known, scored: any });
 
 const streaming = {
   stream: free,
-  stream_options: always(fieldsOf('include_usage', 'include_obfuscation', 'continuous_usage_stats')),
+  stream_options: always(objectOf('include_usage', 'include_obfuscation', 'continuous_usage_stats')),
 };
 
 const sampling = { temperature: free, top_p: free, top_logprobs: free };
@@ -113,14 +113,5 @@ export function checkFields(
   }
 }
 
-/** For the page about policies: what goes on, and what goes on in one form alone. */
-export function describeFields(api: PassedApi): {
-  readonly free: readonly string[];
-  readonly limited: readonly string[];
-} {
-  const names = Object.entries(FIELDS[api]);
-  return {
-    free: names.flatMap(([name, passed]) => (passed === free ? [name] : [])),
-    limited: names.flatMap(([name, passed]) => (passed === free ? [] : [name])),
-  };
-}
+/** For the page about policies. */
+export const passedFields = (api: PassedApi): readonly string[] => Object.keys(FIELDS[api]);

@@ -12,6 +12,8 @@ export const keyOf = (name: Key): string => `the-key-of-${name}-0123456789`;
 export interface GovernedGateway {
   readonly url: string;
   readonly upstream: ObligingUpstream;
+  /** Of the model `free`. */
+  readonly other: ObligingUpstream;
   close(): Promise<void>;
 }
 
@@ -21,15 +23,21 @@ const GUARD = { methods: ['nll'], rate: 0.6 };
 /**
  * A gateway in front of a server that does what it is asked for. The guard stops at doubtful steps for the key `locked`,
  * which cannot change that, and for `loose`, where what nothing scores passes; the key `open` may do what it wants. The
- * model `m` is for everybody, of `theirs-too` on the same server the guard is locked. It has seen enough of ordinary steps
+ * model `m` is for everybody, of `theirs-too` on the same server the guard is locked; `free` is on another server. It has seen enough of ordinary steps
  * to flag others.
  */
 export async function governedGateway(): Promise<GovernedGateway> {
-  const upstream = await obligingUpstream();
+  const upstream = await obligingUpstream('m', 'theirs-too');
   const things = ['GET', 'POST', 'PUT', 'DELETE'].map((method) => `${method} /v1/thing`);
   const passthrough = [...things, 'POST /v1/embeddings', 'POST /v1/audio/transcriptions'];
-  const models = ['m', 'theirs-too'].map((name) =>
-    openUpstreamModel(name, upstreamConfig([upstream.url], { passthrough, retries: 0 })),
+  const other = await obligingUpstream('free');
+  const servers = [
+    ['free', other],
+    ['m', upstream],
+    ['theirs-too', upstream],
+  ] as const;
+  const models = servers.map(([name, { url }]) =>
+    openUpstreamModel(name, upstreamConfig([url], { passthrough, retries: 0 })),
   );
   const stop = { ...GUARD, action: 'stop', delivery: 'held' };
   const guards: Readonly<Record<Key, object>> = {
@@ -54,13 +62,13 @@ export async function governedGateway(): Promise<GovernedGateway> {
   const close = async (): Promise<void> => {
     await gateway.close();
     for (const model of models) await model.close();
-    await upstream.close();
+    await Promise.all([upstream.close(), other.close()]);
   };
   for (const key of KEYS)
-    for (const model of ['m', 'theirs-too'])
+    for (const model of ['m', 'theirs-too', 'free'])
       for (let i = 0; i < 15; i++)
         await (await ask(gateway.url, key, 'chat/completions', 'calm', { model })).text();
-  return { url: gateway.url, upstream, close };
+  return { url: gateway.url, upstream, other, close };
 }
 
 /** A request as an honest client of the key makes it, with fields of its own. */

@@ -89,7 +89,7 @@ const GUARDS: readonly unknown[] = [
 
 const WRITING = ['/v1/chat/completions', '/v1/completions', '/v1/responses'];
 const PATHS = [
-  ...['/v1/embeddings', '/v1/score', '/v1/thing', '/v1/thing'],
+  ...['/v1/embeddings', '/v1/score', '/v1/thing', '/v1/thing', '/v1/thing', '/v1/thing'],
   ...[
     '/v1/audio/transcriptions',
     '/v1/messages',
@@ -131,6 +131,7 @@ const MUTATIONS: readonly ((path: string) => string)[] = [
 const METHODS = ['GET', 'DELETE', 'PUT', 'PATCH', 'HEAD', 'TRACE', 'OPTIONS', 'SEARCH'];
 
 const JSON_TYPES = ['application/json', 'application/json; charset=utf-8', 'application/JSON;x=y'];
+const RAW_TYPES = ['multipart/form-data; boundary=b', 'audio/wav', 'application/octet-stream'];
 const TYPES = [
   ...['text/plain', '', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=b'],
   ...['application/json; charset=utf-16le', 'application/octet-stream'],
@@ -148,6 +149,7 @@ const OF_API: Readonly<Record<'messages' | 'prompt' | 'input', readonly string[]
   messages: [
     ...[
       'tools',
+      'models',
       'tool_choice',
       'functions',
       'chat_template_kwargs',
@@ -231,7 +233,7 @@ const WRITTEN: readonly ((json: string) => Buffer)[] = [
 
 const asked = (api: keyof typeof OF_API) =>
   fc.record({
-    model: mostly<unknown>(['m'], ['theirs-too', 'other', undefined], 12),
+    model: mostly<unknown>(['m', 'm', 'm', 'free'], ['theirs-too', 'other', undefined], 12),
     guard: mostly<unknown>([undefined], GUARDS, 8),
     stream: mostly<unknown>([true, false, undefined], ['true', 1], 20),
     more: fields(api),
@@ -267,14 +269,18 @@ export function hostileRequest(
     .chain((target) =>
       fc.record({
         target: fc.constant(target),
-        method: mostly(['POST'], METHODS, 20),
-        type: mostly(JSON_TYPES, TYPES, 20),
+        method: target.startsWith('/v1/thing')
+          ? fc.constantFrom(...METHODS, 'POST')
+          : mostly(['POST'], METHODS, 20),
+        type: target.startsWith('/v1/thing')
+          ? fc.constantFrom(...TYPES, ...RAW_TYPES)
+          : mostly(JSON_TYPES, TYPES, 20),
         body: fc.oneof(
           {
             weight: 8,
             arbitrary: fc.tuple(object(target), written).map(([json, write]) => write(JSON.stringify(json))),
           },
-          { weight: 1, arbitrary: object(target).map((json) => smuggled(JSON.stringify(json))) },
+          { weight: 2, arbitrary: object(target).map((json) => smuggled(JSON.stringify(json))) },
           { weight: 1, arbitrary: fc.constant(Buffer.alloc(0)) },
         ),
         framing: mostly(['length', 'chunks'], ['both', 'trailer', 'none'], 20),

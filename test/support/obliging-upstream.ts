@@ -2,8 +2,7 @@ import { asObject, type Json, listOf } from '#gateway/http/json.js';
 import { type StrictRequest, type StrictUpstream, strictUpstream } from './strict-upstream.js';
 
 /** What the models of this server doubt: no key whose guard stops at doubtful steps is to see it. */
-export const DOUBTFUL = { m: 'XYZZY', 'theirs-too': 'PLUGH' } as const;
-const WORDS = new Map<unknown, string>(Object.entries(DOUBTFUL));
+export const DOUBTFUL = { m: 'XYZZY', 'theirs-too': 'PLUGH', free: 'FROTZ' } as const;
 
 /** A token of the answer, and how probable it is. */
 type Token = readonly [text: string, probability: number];
@@ -12,9 +11,13 @@ const tokens = (texts: readonly string[], probability: number): Token[] =>
   texts.map((text) => [text, probability]);
 const CALM = tokens(['One', ' more', '.\n', 'And', ' so', '.\n', 'Then', ' on', '.\n'], 0.9);
 
-/** By the first of the models that a request names. */
-function doubtOf({ model, models }: Json): { readonly tokens: readonly Token[]; readonly text: string } {
-  const word = WORDS.get(listOf(models)[0] ?? model) ?? DOUBTFUL.m;
+/** By the first of the models that a request names, else the first of the server. */
+function doubtOf(
+  { model, models }: Json,
+  served: Served,
+): { readonly tokens: readonly Token[]; readonly text: string } {
+  const asked = listOf(models)[0] ?? model;
+  const word = DOUBTFUL[served.find((name) => name === asked) ?? served[0]];
   const all = [
     ...tokens(['It', ' is'], 0.9),
     ...tokens([` ${word}`], 0.0001),
@@ -23,6 +26,9 @@ function doubtOf({ model, models }: Json): { readonly tokens: readonly Token[]; 
   // The same as one part, without a word about its probability.
   return { tokens: all, text: all.map(([text]) => text).join('') };
 }
+
+/** The models of a server. */
+type Served = readonly [keyof typeof DOUBTFUL, ...(keyof typeof DOUBTFUL)[]];
 
 /** What the server remembers of everybody, as none of its clients is told apart. */
 interface Memory {
@@ -39,9 +45,9 @@ export interface ObligingUpstream extends StrictUpstream, Memory {}
  * and resolves paths as lenient servers do. Each answer begins with what the last message says, and if that is not
  * "calm", ends with something that the model doubts.
  */
-export async function obligingUpstream(): Promise<ObligingUpstream> {
+export async function obligingUpstream(...served: Served): Promise<ObligingUpstream> {
   const memory: Memory = { said: [], acts: [] };
-  const upstream = await strictUpstream((request) => answerTo(request, memory));
+  const upstream = await strictUpstream((request) => answerTo(request, memory, served));
   return { ...upstream, ...memory };
 }
 
@@ -65,15 +71,15 @@ const WRITES =
 const STATELESS =
   /^\/v1\/(embeddings|moderations|rerank|score|tokenize|detokenize|images\/generations|audio\/speech|thing)$/;
 
-function answerTo(request: StrictRequest, memory: Memory) {
+function answerTo(request: StrictRequest, memory: Memory, served: Served) {
   const path = resolved(request.target);
   const json = parsed(request.body);
-  if (request.method === 'POST' && WRITES.test(path)) return written(path, json, memory);
+  if (request.method === 'POST' && WRITES.test(path)) return written(path, json, memory, served);
   if (STATELESS.test(path)) return { type: JSON_TYPE, body: '{"object":"list","data":[]}' };
   // What the gateway itself asks.
   if (PROBES.has(`${request.method} ${path}`)) return { status: 404, type: JSON_TYPE, body: '{}' };
   memory.acts.push(`${request.method} ${path}`);
-  return { type: JSON_TYPE, body: JSON.stringify({ stored: memory.said, text: doubtOf(json).text }) };
+  return { type: JSON_TYPE, body: JSON.stringify({ stored: memory.said, text: doubtOf(json, served).text }) };
 }
 
 export const PROBES: ReadonlySet<string> = new Set(['POST /api/generate', 'GET /v1/models']);
@@ -88,18 +94,21 @@ function parsed(body: Buffer): Json {
       return asObject(value) ?? asObject(listOf(value)[0]) ?? {};
     } catch {}
   }
-  return { messages: [{ content: body.toString() }] };
+  return { raw: true, messages: [{ content: body.toString() }] };
 }
 
-function written(path: string, body: Json, memory: Memory) {
+function written(path: string, body: Json, memory: Memory, served: Served) {
+  const doubt = doubtOf(body, served);
   const last = JSON.stringify(listOf(body.messages).at(-1) ?? body.input ?? body.prompt ?? '');
   const own = /key:\w+/.exec(last)?.[0] ?? '';
   // Whatever refers to what is stored has it read.
-  const refers = /previous_response_id|conversation|file_id|item_reference|vector_store|"container"/.test(
-    JSON.stringify(body, (name, value: unknown) =>
-      name === 'properties' || name === 'metadata' ? undefined : value,
-    ),
-  );
+  const refers =
+    body.raw !== true &&
+    /previous_response_id|conversation|file_id|item_reference|vector_store|"container"/.test(
+      JSON.stringify(body, (name, value: unknown) =>
+        name === 'properties' || name === 'metadata' ? undefined : value,
+      ),
+    );
   const begin: Token[] = [
     [own, 0.9],
     [' says', 0.9],
@@ -112,10 +121,10 @@ function written(path: string, body: Json, memory: Memory) {
       ]
     : [];
   memory.said.push(own);
-  const all = [...begin, ...stored, ...CALM, ...(last.includes('calm') ? [] : doubtOf(body).tokens)];
-  if (path.startsWith('/v1/responses')) return { type: SSE_TYPE, body: ofResponse(body, all) };
+  const all = [...begin, ...stored, ...CALM, ...(last.includes('calm') ? [] : doubt.tokens)];
+  if (path.startsWith('/v1/responses')) return { type: SSE_TYPE, body: ofResponse(body, all, doubt.text) };
   if (path.startsWith('/v1/chat') || path.startsWith('/v1/completions'))
-    return { type: SSE_TYPE, body: ofCompletion(path.startsWith('/v1/chat'), body, all) };
+    return { type: SSE_TYPE, body: ofCompletion(path.startsWith('/v1/chat'), body, all, doubt.text) };
   return { type: JSON_TYPE, body: JSON.stringify({ content: all.map(([text]) => text).join('') }) };
 }
 
@@ -123,12 +132,11 @@ const event = (payload: unknown): string => `data: ${JSON.stringify(payload)}\n\
 
 const isTrue = (value: unknown): boolean => value === true || value === 1 || value === 'true';
 
-function ofCompletion(chat: boolean, body: Json, tokens: readonly Token[]): string {
+function ofCompletion(chat: boolean, body: Json, tokens: readonly Token[], doubt: string): string {
   const choice = (more: object, index = 0) => event({ choices: [{ index, finish_reason: null, ...more }] });
   const says = (text: string) => (chat ? { delta: { content: text } } : { text });
   const events: string[] = [];
   const { chat_template_kwargs: kwargs } = body;
-  const { text: doubt } = doubtOf(body);
   if (isTrue(asObject(kwargs)?.enable_thinking)) events.push(choice({ delta: { reasoning_content: doubt } }));
   if (isTrue(body.think)) events.push(choice({ delta: { thoughts: doubt } }));
   if (isTrue(body.echo)) events.push(choice(says(doubt)));
@@ -173,8 +181,7 @@ function logprobsOf(chat: boolean, body: Json, text: string, probability: number
   return { content: [{ ...entry, top_logprobs: [entry, { token: 'other', logprob: -9, bytes: [] }] }] };
 }
 
-function ofResponse(body: Json, tokens: readonly Token[]): string {
-  const { text: doubt } = doubtOf(body);
+function ofResponse(body: Json, tokens: readonly Token[], doubt: string): string {
   const text = tokens.map(([each]) => each).join('');
   const place = { item_id: 'msg_1', output_index: 0, content_index: 0 };
   const part = { type: 'output_text', text, annotations: [], logprobs: [] };

@@ -1,9 +1,10 @@
-import { text } from 'node:stream/consumers';
+import { Readable } from 'node:stream';
 import { WebSocket } from 'ws';
 import { SUBPROTOCOL } from './events.js';
+import { readText } from './read-text.js';
 import { SILENT_CONNECTION } from './reconnect-codes.js';
 import type { OpenSocket } from './socket.js';
-import { errorOf, httpError } from './ticket.js';
+import { errorOf, httpError, MOST_BYTES } from './ticket.js';
 import { streamUrl } from './urls.js';
 
 export interface NodeSocketOptions {
@@ -30,7 +31,7 @@ export function nodeSocket({ url, apiKey }: NodeSocketOptions): OpenSocket {
     });
     socket.on('unexpected-response', async (request, response) => {
       refused = true;
-      const body = await text(response).catch(() => '');
+      const body = await readText(Readable.toWeb(response), MOST_BYTES).catch(() => '');
       request.destroy();
       const error = httpError(response.statusCode ?? 0, body);
       const refusal = errorOf(error);

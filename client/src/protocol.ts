@@ -5,5 +5,6 @@ export * from './events.js';
 export { CHUNK_FLINCH, COMPLETION_EVENT, WHOLE_FLINCH } from './flinch-field.js';
 export type * from './flinch-metadata.js';
 export { ProtocolError, readEvent } from './read-event.js';
+export { type ByteStream, readText } from './read-text.js';
 export { isTransient } from './reconnect-codes.js';
 export { CONNECTION_EVENTS, GENERATION_EVENTS } from './schemas.js';

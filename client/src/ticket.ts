@@ -1,6 +1,10 @@
 import * as z from 'zod/mini';
 import { FlinchError } from './errors.js';
+import { readText } from './read-text.js';
 import { ticketUrl } from './urls.js';
+
+/** Of a ticket, or of a refusal: both are a few hundred bytes. */
+export const MOST_BYTES = 1 << 16;
 
 const ticketBody = z.object({ ticket: z.string() });
 const errorBody = z.object({
@@ -15,14 +19,14 @@ const errorBody = z.object({
 /**
  * Exchanges a key for a ticket, which admits one connection within a short time.
  * @throws FlinchError of the server, with its status
- * @throws TypeError where the server cannot be reached
+ * @throws TypeError where the server cannot be reached; RangeError where its answer has no end
  */
 export async function fetchTicket(gateway: string | URL, apiKey: string): Promise<string> {
   const response = await fetch(ticketUrl(gateway), {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}`, accept: 'application/json' },
   });
-  const text = await response.text();
+  const text = await readText(response.body, MOST_BYTES);
   if (!response.ok) throw httpError(response.status, text);
   const body = ticketBody.safeParse(json(text));
   if (!body.success) throw new FlinchError('protocol_error', 'the server returned no ticket');

@@ -1,4 +1,4 @@
-import type { Method } from 'flinch-client/protocol';
+import { type Method, readText } from 'flinch-client/protocol';
 import * as z from 'zod/mini';
 import { isMethod } from './words.js';
 
@@ -7,8 +7,15 @@ const about = z.object({
   methods: z.nullable(z.array(z.string())),
   top_logprobs: z.nullable(z.number()),
 });
+/** A model takes some hundred bytes. */
+const MOST_BYTES = 1 << 20;
+const MOST_MODELS = 5000;
 const list = z.object({
-  data: z.array(z.object({ id: z.string(), flinch: z.optional(about) })).check(z.minLength(1)),
+  data: z.pipe(
+    // Before the items: of each that is wrong it would be kept why.
+    z.custom<unknown>((data) => !Array.isArray(data) || data.length <= MOST_MODELS),
+    z.array(z.object({ id: z.string(), flinch: z.optional(about) })).check(z.minLength(1)),
+  ),
 });
 
 export interface Model {
@@ -41,7 +48,7 @@ export async function listModels(url: URL, key: string | null): Promise<Model[]>
   }
   if (response.status === 401) throw new KeyNeeded('The server asks for an API key.');
   if (!response.ok) throw new Error(`The list of models could not be read: status ${response.status}.`);
-  const body = list.safeParse(await response.json().catch(() => null));
+  const body = list.safeParse(await readJson(response).catch(() => null));
   if (!body.success) throw new Error('The server offers no model.');
   return body.data.data.map(({ id, flinch }) => ({
     id,
@@ -50,3 +57,5 @@ export async function listModels(url: URL, key: string | null): Promise<Model[]>
     topLogprobs: flinch?.top_logprobs ?? null,
   }));
 }
+
+const readJson = async ({ body }: Response): Promise<unknown> => JSON.parse(await readText(body, MOST_BYTES));

@@ -8,6 +8,7 @@ import { answerText } from '#client/answer.js';
 import { answerOf } from '#client/answer-of.js';
 import { FlinchClient as BrowserClient } from '#client/index.js';
 import { FlinchClient as NodeClient } from '#client/node.js';
+import { BUFFERED, Endless } from '../support/endless.js';
 import { rolledBack } from './fake-server.js';
 
 const request = { model: 'reasoner', messages: [{ role: 'user', content: 'What is 2 + 2?' }] } as const;
@@ -106,6 +107,30 @@ describe('the client in Node', () => {
     expect(JSON.stringify(waiting)).not.toContain('secret');
   });
 
+  it('reads no refusal without an end', async () => {
+    const server = createTcpServer((socket) => {
+      socket.on('error', () => {});
+      socket.write('HTTP/1.1 401 No\r\n\r\n');
+      const send = (): void => {
+        while (!socket.destroyed && socket.write(Buffer.alloc(65_536)));
+        socket.once('drain', send);
+      };
+      socket.once('data', send);
+      socket.once('close', () => {
+        sent = socket.bytesWritten;
+      });
+    });
+    let sent = Number.NaN;
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const client = using(new NodeClient({ url: `http://127.0.0.1:${port}`, ...fast }));
+    client.connect();
+    expect(await closed(client)).toMatchObject({ error: { code: 'connection_refused', status: 401 } });
+    await expect.poll(() => sent).toBeLessThan(BUFFERED);
+  });
+
   it('ends at a frame that is not text', async () => {
     const { url } = await serve({ connected: (socket) => socket.send(Buffer.from([1])) });
     const client = using(new NodeClient({ url, ...fast }));
@@ -161,6 +186,17 @@ describe('the client in browsers', () => {
     const reached = await firstValueFrom(client.state.pipe(filter(({ status }) => status === state)));
     expect(reached).toMatchObject({ error: { code } });
     expect(asked).toEqual([]);
+  });
+
+  it.each([200, 503])('reads no ticket without an end, with status %i', async (status) => {
+    const endless = new Endless();
+    const { url, asked } = await serve({ http: endless.answer(status) });
+    const client = using(new BrowserClient({ url, apiKey: 'secret', webSocket }));
+    client.connect();
+    const waiting = await firstValueFrom(client.state.pipe(filter(({ status }) => status === 'waiting')));
+    expect(waiting).toMatchObject({ error: { message: expect.stringContaining('more than 65536 bytes') } });
+    expect([endless.bytes < BUFFERED, asked]).toEqual([true, []]);
+    await expect.poll(() => endless.hungUp).toBe(1);
   });
 
   it('takes tickets from elsewhere, and needs none', async () => {

@@ -1,0 +1,33 @@
+/** A stream of bytes as `fetch` has it, in browsers and in Node. */
+export interface ByteStream {
+  getReader(): {
+    read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>;
+    cancel(): Promise<void>;
+  };
+}
+
+/**
+ * A whole body as text, of which no more comes than is asked for: whoever sends it decides how long it is.
+ *
+ * @param stream `null` for a response without a body
+ * @param mostBytes after which the sender is hung up on
+ * @throws RangeError for a longer one; what the stream throws
+ */
+export async function readText(stream: ByteStream | null, mostBytes: number): Promise<string> {
+  if (stream === null) return '';
+  const reader = stream.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    bytes += value?.length ?? 0;
+    if (bytes > mostBytes) {
+      // Nobody waits for the end of what may have none.
+      reader.cancel().catch(() => {});
+      throw new RangeError(`the body has more than ${mostBytes} bytes`);
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}

@@ -72,6 +72,9 @@ export function refuseUnscored({ method, from = 0 }: RefuseOptions): MonoTypeOpe
             if (!isScored(event, method)) throw new UnscoredError(['tokens']);
             if (event.index >= next) early.add(event.index);
             else waiting.delete(event.index);
+            release();
+            // Not behind tokens that came since.
+            if (event.index < passed) return pass(event);
             break;
           case 'upstream.delta':
             if (event.unscored.length > 0) throw new UnscoredError(event.unscored);

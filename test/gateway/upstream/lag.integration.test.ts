@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import type { GatewayOptions } from '#gateway/index.js';
 import { Scorer } from '#gateway/upstream/scorer.js';
 import { Engine } from '#src/index.js';
 import { useFolder } from '../../support/cli.js';
@@ -34,20 +35,22 @@ const stepEvent = z.looseObject({
 });
 const folder = useFolder();
 
-/** Digits, all at once: no scorer is as fast. Those of one line in two are doubtful to the server. */
-const burst: Script = (request, reply) => {
-  reply.head();
-  const tokens = isProbe(request) ? 2 : TOKENS;
-  for (let i = 0; i < tokens; i++) {
-    const token = i % 20 === 19 ? '\n' : String((7 * i) % 10);
-    const logprob = Math.floor(i / 20) % 2 === 0 ? -0.01 : -2;
-    const told = { token, bytes: [...Buffer.from(token)], logprob };
-    const logprobs = { content: [{ ...told, top_logprobs: [told] }] };
-    reply.data({ choices: [{ index: 0, delta: { content: token }, logprobs, finish_reason: null }] });
-  }
-  reply.data({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
-  reply.data('[DONE]').end();
-};
+/** Digits, all at once: no scorer is as fast. Those of one line in two are doubtful to the server, if it tells so. */
+const burst =
+  (tells = true): Script =>
+  (request, reply) => {
+    reply.head();
+    const tokens = isProbe(request) ? 2 : TOKENS;
+    for (let i = 0; i < tokens; i++) {
+      const token = i % 20 === 19 ? '\n' : String((7 * i) % 10);
+      const logprob = Math.floor(i / 20) % 2 === 0 ? -0.01 : -2;
+      const told = { token, bytes: [...Buffer.from(token)], logprob };
+      const logprobs = tells ? { content: [{ ...told, top_logprobs: [told] }] } : null;
+      reply.data({ choices: [{ index: 0, delta: { content: token }, logprobs, finish_reason: null }] });
+    }
+    reply.data({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+    reply.data('[DONE]').end();
+  };
 
 describe('a scorer that is slower than the upstream', () => {
   let engine: Engine;
@@ -56,10 +59,10 @@ describe('a scorer that is slower than the upstream', () => {
   });
   afterAll(() => engine.close());
 
-  async function serving() {
+  async function serving(tells = true, config: GatewayOptions['config'] = {}) {
     const scorer = await Scorer.open(engine, { logger: pino({ level: 'silent' }) });
-    const upstream = await scriptedUpstream(burst);
-    return upstreamGateway([upstream.url], {}, { scorer });
+    const upstream = await scriptedUpstream(burst(tells));
+    return upstreamGateway([upstream.url], {}, { scorer }, config);
   }
 
   /** Of the stream in its order: what each chunk says of a token, and the steps. */
@@ -152,6 +155,33 @@ describe('a scorer that is slower than the upstream', () => {
     expect(await response.json()).toMatchObject({ error: { param: 'guard.lag', message } });
   });
 
+  const locked = { guard: { locked: ['enabled'] } } as const;
+
+  it('is waited for where a policy refuses text without a score', async () => {
+    const { url } = await serving(false, locked);
+    const { told, guard } = await answer(url, {});
+    expect(guard).toMatchObject({ lag: 'wait', policy: 'gateway' });
+    expect(told.filter(({ skipped }) => skipped?.includes('nll'))).toEqual([]);
+  });
+
+  it('ends a response that is not to wait for it there, before the first token without a score', async () => {
+    const { url } = await serving(false, locked);
+    const { done, error, chunks } = await streamed(url, { guard: { methods: METHODS, lag: 'skip' } });
+    expect({ done, error }).toMatchObject({ done: false, error: { code: 'unscored' } });
+    const told = chunks.flatMap(({ flinch }) => z.array(tokenEvent).parse(flinch?.tokens ?? []));
+    const scored = new Set(told.flatMap(({ index, scores }) => (scores?.nll === undefined ? [] : [index])));
+    expect(told.filter(({ index }) => !scored.has(index))).toEqual([]);
+  });
+
+  it('ends a response there once it disagrees with the server', async () => {
+    const { url } = await serving(true, locked);
+    const { done, error } = await streamed(url);
+    expect({ done, error }).toMatchObject({ done: false, error: { code: 'unscored' } });
+    expect(error?.message).toContain('scorer_mismatch');
+    const refused = await streamed(url);
+    expect(refused).toMatchObject({ status: 403, error: { code: 'unscored' } });
+  });
+
   it('refuses fewer tokens than a block', async () => {
     const { url } = await serving();
     const response = await post(url, body({ guard: { lag_tokens: 7 } }));
@@ -162,7 +192,7 @@ describe('a scorer that is slower than the upstream', () => {
   });
 
   it('has no part in a text that its log-probabilities score', async () => {
-    const upstream = await scriptedUpstream(burst);
+    const upstream = await scriptedUpstream(burst());
     const { url } = await upstreamGateway([upstream.url]);
     for (const lag of ['skip', 'wait']) {
       const { fates } = await answer(url, { lag, methods: ['nll'] });

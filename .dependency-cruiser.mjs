@@ -27,11 +27,11 @@ const ROOMS = {
     'src/stream',
   ],
   'src/tasks': ['src/files'],
-  'src/hub': ['src/files'],
   'src/cost': ['src/onnx', 'src/checkpoint', 'src/graphs', 'src/engine', 'src/uncertainty'],
 
-  // The client of the stream protocol: a package of its own, for front ends.
+  // The client of the stream protocol: a package of its own, for front ends. It also bounds the bodies that are read.
   'client/src': [],
+  'src/hub': ['src/files', 'client/src'],
   // What is built on it, for LangChain.
   'client/langchain': ['client/src'],
   // What is built on it, for the AI SDK and for React.

@@ -32,6 +32,7 @@ export { deviceOption, integer, modelOption, precisionOption, real } from './cli
 export { flinchProgram } from './cli/program.js';
 export { byteBar, Progress } from './cli/progress.js';
 export { FLAG_OF_FIELD } from './cli/serve-config.js';
+export { note, say } from './cli/terminal.js';
 export { bytesPerSecond, openReaders } from './cost/bandwidth.js';
 export {
   type Operations,
@@ -59,12 +60,17 @@ export type { Precision } from './engine/precision.js';
 export { EngineProcess } from './engine/process.js';
 export { samplingDefaults, type TokenLogprob } from './engine/sampler.js';
 export type { TokenStatistics } from './engine/token-statistics.js';
-export { type DownloadOptions, download, proxies, sha256 } from './files/download.js';
+export { type DownloadOptions, download, sha256 } from './files/download.js';
 export { lockDownloads } from './files/download-lock.js';
 export { ModelError, reasonOf, show, TemplateError, UsageError } from './files/errors.js';
+export { fetchFrom } from './files/fetch.js';
+export { holderOf, lockFolder } from './files/folder-lock.js';
 export { isMissing, isRecord, parseJson, readJson, readOptionalJson } from './files/json.js';
 export { parseJsonLines } from './files/json-lines.js';
 export { parseJsonText, readJsonFile } from './files/json-text.js';
+export { listUpTo } from './files/limited-list.js';
+export { startOf } from './files/process-start.js';
+export { visible } from './files/visible.js';
 export type { ModelSource } from './graphs/decoder.js';
 export { buildScoreGraph } from './graphs/score-graph.js';
 export { atRandom, lowestUncertainty, majority } from './guard/choose.js';

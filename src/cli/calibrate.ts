@@ -42,6 +42,7 @@ import {
   SCHEDULE_HELP,
   scoringOf,
 } from './scoring-options.js';
+import { note, say } from './terminal.js';
 
 /** The options of scoring are read by {@link scoringOf}. */
 interface CalibrateOptions {
@@ -169,7 +170,7 @@ async function calibrate(options: CalibrateOptions): Promise<void> {
 /** @throws UsageError for the embedded model, whose problems are no everyday prompts */
 function everydayPrompts({ dir }: Checkpoint): string {
   if (dir === reasonerPath) throw new UsageError('--input or --tasks is required for the embedded model');
-  process.stderr.write('flinch: without --input, these are the 200 everyday prompts that come with flinch\n');
+  note('flinch: without --input, these are the 200 everyday prompts that come with flinch\n');
   return everydayPromptsPath;
 }
 
@@ -212,7 +213,7 @@ async function collect(
   const collector = new ScoreCollector(methods);
   const use = (answer: ScoredAnswer, steps: number): void => collector.add(answer, steps);
   if (!(await forEachAnswer(engine, options, scoring, prompts, use, log))) {
-    process.stderr.write(`flinch: the answers so far are in ${log.file}; the same command continues\n`);
+    note(`flinch: the answers so far are in ${log.file}; the same command continues\n`);
     return;
   }
   const { counts } = collector;
@@ -237,14 +238,14 @@ async function collect(
   const thresholds = thresholdsOf(calibration);
   const { settings, collected } = calibration;
   if (options.json) {
-    process.stdout.write(`${JSON.stringify({ output: file, model, settings, collected, thresholds })}\n`);
+    say(`${JSON.stringify({ output: file, model, settings, collected, thresholds })}\n`);
     return;
   }
   const { responses, tokens, steps } = counts;
-  process.stdout.write(
+  say(
     `${responses} answers, ${tokens} ordinary tokens, ${steps} steps. Scores above these thresholds raise an alarm:\n`,
   );
-  process.stdout.write(`${formatThresholds(thresholds)}\n${file}\n`);
+  say(`${formatThresholds(thresholds)}\n${file}\n`);
 }
 
 async function check(
@@ -262,7 +263,7 @@ async function check(
   );
   const methods = options.methods.filter((method) => risks.calibrated(method));
   if (methods.length === 0) throw new UsageError(`nothing to check: ${warnings.join('; ')}`);
-  for (const warning of warnings) process.stderr.write(`flinch: ${warning}\n`);
+  for (const warning of warnings) note(`flinch: ${warning}\n`);
   const alarms = new FalseAlarmCheck(risks, methods);
   const whole = await forEachAnswer(engine, options, { ...scoring, methods }, prompts, (answer, steps) =>
     alarms.add(answer, steps),
@@ -270,11 +271,11 @@ async function check(
   if (!whole) return;
   const table = alarms.table();
   if (options.json) {
-    process.stdout.write(`${JSON.stringify({ responses: prompts.length, falseAlarms: table })}\n`);
+    say(`${JSON.stringify({ responses: prompts.length, falseAlarms: table })}\n`);
     return;
   }
-  process.stdout.write(`${prompts.length} fresh answers. Measured false alarm rates with 95 % intervals:\n`);
-  process.stdout.write(`${formatFalseAlarms(table)}\n`);
+  say(`${prompts.length} fresh answers. Measured false alarm rates with 95 % intervals:\n`);
+  say(`${formatFalseAlarms(table)}\n`);
 }
 
 /**

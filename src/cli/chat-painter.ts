@@ -1,5 +1,6 @@
 import chalk from 'chalk';
 import { rankWords, riskStrength, verdictWords } from 'flinch-client';
+import { visible } from '../files/visible.js';
 import type { Guard } from '../guard/guard.js';
 import type {
   FlaggedEvent,
@@ -24,11 +25,11 @@ export function plainPainter(
   const found = new Findings();
   return (event) => {
     found.add(event);
-    if (event.type === 'token.delta') write(event.text);
+    if (event.type === 'token.delta') write(visible(event.text));
     if (event.type !== 'generation.done') return;
     write('\n');
     const notes = guard ? found.lines(guard) : [];
-    if (notes.length > 0) write(`\n${notes.join('\n')}\n`);
+    if (notes.length > 0) write(visible(`\n${notes.join('\n')}\n`));
   };
 }
 
@@ -51,7 +52,8 @@ export function heatPainter(
     // What the guard put there is not the model's, and sets no scale.
     const strength = token.inserted ? null : scale.strength(event);
     skipped ||= !token.inserted && strength === null;
-    write(strength === null ? heat.dim(token.text) : heat.paint(token.text, strength));
+    const text = visible(token.text); // before it gets colours
+    write(strength === null ? heat.dim(text) : heat.paint(text, strength));
   };
   return (event) => {
     found.add(event);
@@ -60,7 +62,7 @@ export function heatPainter(
     if (event.type !== 'generation.done') return;
     const dim = skipped ? `, ${heat.dim('skipped')}` : '';
     write(`\n\n${scale.legend(heat.swatches())}${dim}\n`);
-    for (const line of found.lines(guard)) write(`${chalk.dim(line)}\n`);
+    for (const line of found.lines(guard)) write(`${chalk.dim(visible(line))}\n`);
   };
 }
 

@@ -43,6 +43,7 @@ import {
   SCHEDULE_HELP,
   scoringOf,
 } from './scoring-options.js';
+import { note, paint, say } from './terminal.js';
 import { uncalibrated } from './uncalibrated.js';
 
 /** The options of scoring and guard are read by {@link guardFieldsOf} and {@link scoringOf}. */
@@ -166,14 +167,14 @@ async function watchOf(engine: Engine, options: ChatOptions, asked: Scoring): Pr
   const file = await readCalibration(calibrationFileOf(checkpoint));
   const { risks, warnings } = await riskModel(checkpoint, file, scoring, scoring.methods);
   if (guard.action !== 'annotate' && !risks.calibrated(guard.method)) {
-    for (const warning of warnings) process.stderr.write(`flinch: ${warning}\n`);
+    for (const warning of warnings) note(`flinch: ${warning}\n`);
   } else if (process.stderr.isTTY) {
     const hint = await uncalibrated(checkpoint);
-    if (hint !== null) process.stderr.write(`flinch: ${checkpoint.name} is ${hint}\n`);
+    if (hint !== null) note(`flinch: ${checkpoint.name} is ${hint}\n`);
   }
   checkPromise(guard, risks);
   const useless = neverFires(guard, risks);
-  if (useless !== null) process.stderr.write(`flinch: ${useless}\n`);
+  if (useless !== null) note(`flinch: ${useless}\n`);
   return { scoring, guard, risks };
 }
 
@@ -188,7 +189,7 @@ async function converse(engine: Engine, options: ChatOptions, watch: Watch | nul
     if (line.trim()) await answer(engine, line.trim(), options, watch, interrupted).catch(reportError);
     terminal.prompt();
   }
-  process.stdout.write('\n');
+  say('\n');
 }
 
 /** One question; Ctrl-C stops its answer and is the command's failure. */
@@ -213,7 +214,7 @@ async function answer(
   const request = requestOf(engine, question, options);
   const { tokenizer } = engine.checkpoint;
   const show = options.json
-    ? (event: GuardEvent) => process.stdout.write(`${JSON.stringify(eventFields(event, tokenizer))}\n`)
+    ? (event: GuardEvent) => say(`${JSON.stringify(eventFields(event, tokenizer))}\n`)
     : painter(options.color, watch);
   const answered: Observable<GuardEvent> = watch
     ? guardedGeneration(engine, { ...request, ...watch })
@@ -221,7 +222,7 @@ async function answer(
   const events = answered.pipe(tap(show), takeUntil(interrupted));
   const last = await lastValueFrom(events, { defaultValue: null });
   const whole = last?.type === 'generation.done';
-  if (!whole && !options.json) process.stdout.write('\n');
+  if (!whole && !options.json) say('\n');
 }
 
 function requestOf(engine: Engine, question: string, options: ChatOptions): GenerateRequest {
@@ -249,13 +250,12 @@ function requestOf(engine: Engine, question: string, options: ChatOptions): Gene
 
 /** Plain text where nobody sees colours. */
 function painter(method: Method, watch: Watch | null): (event: GuardEvent) => void {
-  const write = (text: string): void => void process.stdout.write(text);
-  if (watch === null || chalk.level === 0) return plainPainter(write, watch?.guard ?? null);
+  if (watch === null || chalk.level === 0) return plainPainter(paint, watch?.guard ?? null);
   const { guard, risks, scoring } = watch;
   const scale = risks.calibrated(method)
     ? riskScale(method, guard.rate)
     : scoreScale(method, calmScore(method, scoring));
-  return heatPainter(write, scale, guard);
+  return heatPainter(paint, scale, guard);
 }
 
 /**

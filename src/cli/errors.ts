@@ -1,13 +1,11 @@
-import { chalkStderr } from 'chalk';
 import { ConfigError } from '../../gateway/config/config-error.js';
 import { EngineError } from '../engine/errors.js';
 import { ModelError, TemplateError, TextLimitError, UsageError } from '../files/errors.js';
 import { SettingsError } from '../uncertainty/settings.js';
+import { complain } from './terminal.js';
 
 /** Errors that a user can do something about, in one line; others with their stack, for a report. */
-export function reportError(error: unknown): void {
-  process.stderr.write(`${chalkStderr.red('flinch:')} ${textOf(error)}\n`);
-}
+export const reportError = (error: unknown): void => complain(textOf(error));
 
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -6,6 +6,7 @@ import { SERVER_SCORES_FILE } from '../engine/server/score-servers.js';
 import { UsageError } from '../files/errors.js';
 import { localModel } from './hub-download.js';
 import { writableFolder } from './option-file.js';
+import { say } from './terminal.js';
 
 interface TritonOptions {
   readonly output: string;
@@ -51,8 +52,8 @@ async function exportTriton(
     ...{ output, name },
     threads: availableParallelism(),
   });
-  process.stdout.write(`${output}: ${written.models.join(', ')}; weights are ${written.weights}\n`);
-  process.stdout.write(`${written.scores}: scores that the server must compute as well\n`);
+  say(`${output}: ${written.models.join(', ')}; weights are ${written.weights}\n`);
+  say(`${written.scores}: scores that the server must compute as well\n`);
 }
 
 function modelName(text: string): string {

@@ -1,4 +1,5 @@
 import chalk from 'chalk';
+import { visibleLine } from '../files/visible.js';
 
 /** Bytes as people read them. */
 export function formatBytes(bytes: number): string {
@@ -12,4 +13,5 @@ export function formatBytes(bytes: number): string {
   return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
-export const heading = (text: string): string => chalk.bold(text);
+/** Of one line, whatever is in the name that it shows. */
+export const heading = (text: string): string => chalk.bold(visibleLine(text));

@@ -1,9 +1,10 @@
 import { UsageError } from '../files/errors.js';
 import { sizeOf } from '../files/size-of.js';
 import { asHubModel, type HubModel } from '../hub/hub-model.js';
-import type { Pulled } from '../hub/pull.js';
+import type { Pulled, PullOptions } from '../hub/pull.js';
 import { formatBytes } from './format.js';
 import { byteBar } from './progress.js';
+import { note } from './terminal.js';
 
 /**
  * The folder or file that a command reads for `--model`: what is there under that name, else the model of the hub, which is
@@ -14,7 +15,7 @@ export async function localModel(model: string): Promise<string> {
   const remote = asHubModel(model);
   if (!remote || (await sizeOf(model)) !== null) return model;
   try {
-    return (await downloadModel(remote, undefined)).path;
+    return (await downloadModel(remote, {})).path;
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     throw new UsageError(`${model}: there is no such folder, and from the hub: ${error.message}`);
@@ -26,7 +27,10 @@ export async function localModel(model: string): Promise<string> {
  * the next time.
  * @throws UsageError
  */
-export async function downloadModel(model: HubModel, gguf: string | undefined): Promise<Pulled> {
+export async function downloadModel(
+  model: HubModel,
+  chosen: Pick<PullOptions, 'gguf' | 'verify'>,
+): Promise<Pulled> {
   // Other commands do not load what downloads.
   const { pull } = await import('../hub/pull.js');
   const { hubSettings } = await import('../hub/hub-settings.js');
@@ -36,16 +40,15 @@ export async function downloadModel(model: HubModel, gguf: string | undefined): 
   const bar = byteBar('{bar} {value}/{total}, {eta_formatted} left');
   try {
     const pulled = await pull(model, {
-      ...{ settings: hubSettings(process.env), gguf, signal: interrupted.signal },
+      ...{ ...chosen, settings: hubSettings(process.env), signal: interrupted.signal },
       onStart: ({ files, bytes, folder }) => {
         const what = `${files.length} ${files.length === 1 ? 'file' : 'files'}, ${formatBytes(bytes)}`;
-        process.stderr.write(`flinch: downloading ${model.id} (${what}) into ${folder}\n`);
+        note(`flinch: downloading ${model.id} (${what}) into ${folder}\n`);
         if (process.stderr.isTTY) bar.start(bytes, 0);
       },
       onProgress: (bytes) => bar.update(bytes),
     });
-    if (pulled.stale !== null)
-      process.stderr.write(`flinch: ${model.id}: what is in the cache is used (${pulled.stale})\n`);
+    if (pulled.stale !== null) note(`flinch: ${model.id}: what is in the cache is used (${pulled.stale})\n`);
     return pulled;
   } catch (error) {
     if (interrupted.signal.aborted) process.exitCode = 130;

@@ -7,11 +7,13 @@ import { integerBytes } from '../engine/integer-weights.js';
 import { decodeMemory, gpuWeights, type MemoryNeed, type ScoreSize, scoreMemory } from '../engine/memory.js';
 import { PRECISIONS } from '../engine/precision.js';
 import { UsageError } from '../files/errors.js';
+import { visibleLine } from '../files/visible.js';
 import { DEFAULT_BLOCK, DEFAULT_RANDOM, DEFAULT_TOKUR, DEFAULT_WINDOW } from '../uncertainty/settings.js';
 import { formatBytes, heading } from './format.js';
 import { localModel } from './hub-download.js';
 import { type ModelFacts, readModelFacts } from './model-facts.js';
 import { integer, real } from './options.js';
+import { say } from './terminal.js';
 
 interface InspectOptions {
   readonly length?: number;
@@ -57,7 +59,7 @@ export async function inspect(model: string, options: InspectOptions): Promise<v
     const { files, ...rest } = facts;
     const precisions = { decode: PRECISIONS, score: ['fp32'], integerBytes: integerBytes(config) };
     const all = { ...rest, ...files, precisions, memory, gpu: gpuOf(facts), ...(time && { time }) };
-    process.stdout.write(`${JSON.stringify(all)}\n`);
+    say(`${JSON.stringify(all)}\n`);
     return;
   }
   const needed = ({ kept, run }: MemoryNeed): string =>
@@ -68,11 +70,9 @@ export async function inspect(model: string, options: InspectOptions): Promise<v
     [`score, random, ${DEFAULT_RANDOM.samples} samples`, needed(memory.random)],
     ['score, offline', needed(memory.offline)],
   ];
-  process.stdout.write(`${heading(facts.name)}  ${facts.dir}\n${table(rowsOf(facts))}\n`);
-  process.stdout.write(
-    `${heading(`Private memory for a text of ${positions} tokens`)} (estimate)\n${table(memoryRows)}\n`,
-  );
-  if (time) process.stdout.write(`${formatTime(time)}\n`);
+  say(`${heading(facts.name)}  ${visibleLine(facts.dir)}\n${table(rowsOf(facts))}\n`);
+  say(`${heading(`Private memory for a text of ${positions} tokens`)} (estimate)\n${table(memoryRows)}\n`);
+  if (time) say(`${formatTime(time)}\n`);
 }
 
 function memoryOf(config: ModelConfig, positions: number) {
@@ -204,5 +204,5 @@ function formatSeconds(seconds: number): string {
 
 function table(rows: readonly [string, string][]): string {
   const width = Math.max(...rows.map(([name]) => name.length));
-  return rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`).join('\n');
+  return rows.map(([name, value]) => `  ${name.padEnd(width)}  ${visibleLine(value)}`).join('\n');
 }

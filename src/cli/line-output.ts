@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import type { Writable } from 'node:stream';
+import { visible } from '../files/visible.js';
 
 /** Lines to a file or to standard output, no faster than they are taken; a full disk is an error of `write`. */
 export class LineOutput {
@@ -24,7 +25,7 @@ export class LineOutput {
 
   async write(line: string): Promise<void> {
     if (this.#error) throw this.#error;
-    if (!this.#stream.write(`${line}\n`)) await once(this.#stream, 'drain');
+    if (!this.#stream.write(`${visible(line)}\n`)) await once(this.#stream, 'drain');
   }
 
   /** Waits until a file is written; standard output stays open. */

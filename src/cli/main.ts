@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { packageVersion } from '../package-root.js';
 import { flinchProgram } from './program.js';
+import { note } from './terminal.js';
 
 // A reader that has seen enough, as `| head` does, is no error.
 process.stdout.on('error', async (error: NodeJS.ErrnoException) => {
@@ -19,7 +20,7 @@ try {
 /** Loaded when it is needed: it knows the errors of the engine and of the gateway. */
 async function report(error: unknown): Promise<void> {
   if (error instanceof Error && 'code' in error && error.code === 'EMFILE') {
-    process.stderr.write(`flinch: ${error.message}; raise the limit of open files (ulimit -n)\n`);
+    note(`flinch: ${error.message}; raise the limit of open files (ulimit -n)\n`);
     return;
   }
   const { reportError } = await import('./errors.js');

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { UsageError } from '../files/errors.js';
 import { ModelOption } from './model-option.js';
+import { note, say } from './terminal.js';
 
 interface Subcommand {
   readonly name: string;
@@ -104,6 +105,7 @@ export async function flinchProgram(version: string, words?: readonly string[]):
     .description('Measures the uncertainty of a language model, token by token, while it writes.')
     .version(version)
     .showHelpAfterError('(see --help)')
+    .configureOutput({ writeOut: say, writeErr: note })
     .configureHelp({ subcommandTerm: (command) => command.name() })
     .hook('preAction', (_, command) => bringModels(command));
   for (const { name, description, load } of SUBCOMMANDS) {

@@ -11,9 +11,11 @@ import { formatBytes, heading } from './format.js';
 import { downloadModel } from './hub-download.js';
 import { inspect } from './inspect.js';
 import { type SelfTest, selfTest } from './self-test.js';
+import { say } from './terminal.js';
 
 interface PullOptions {
   readonly gguf?: string;
+  readonly verify?: true;
   readonly test: boolean;
   readonly list?: true;
   readonly json?: true;
@@ -23,6 +25,7 @@ export function pullCommand(): Command {
   return new Command('pull')
     .argument('[model]', 'OWNER/NAME of the Hugging Face hub, or OWNER/NAME@REVISION')
     .option('--gguf <file>', "this GGUF file of the model's, alone")
+    .option('--verify', 'check the hashes of cached files again, and replace files that differ')
     .option('--no-test', 'do not let the model write and score a sentence')
     .option('--list', 'list models that fit, by memory')
     .option('--json', 'print JSON')
@@ -30,7 +33,8 @@ export function pullCommand(): Command {
       'after',
       `
 Files go into the cache of the hub's own tools ($HF_HOME, ~/.cache/huggingface): nothing is
-downloaded twice, an interrupted download continues, and each file is checked against its hash.
+downloaded twice, an interrupted download continues, and each file is checked against its hash
+when it is downloaded.
 HF_ENDPOINT sets a mirror, HF_TOKEN is for models with restricted access, HF_HUB_OFFLINE=1 uses
 the cache alone. Commands with --model take OWNER/NAME, too.
 
@@ -43,17 +47,18 @@ Examples:
     .action(pull);
 }
 
-async function pull(model: string | undefined, { gguf, test, list, json }: PullOptions): Promise<void> {
+async function pull(
+  model: string | undefined,
+  { gguf, verify, test, list, json }: PullOptions,
+): Promise<void> {
   if (list) return printKnown(json === true);
   if (model === undefined) throw new UsageError('a model is required: OWNER/NAME, or --list');
   const hubModel = parseHubModel(model);
-  const { path, commit, bytes } = await downloadModel(hubModel, gguf);
+  const { path, commit, bytes } = await downloadModel(hubModel, { gguf, verify });
   if (!json) await inspect(path, { prompt: 200 });
   const tested = test ? await tryOut(path) : null;
   if (json) {
-    process.stdout.write(
-      `${JSON.stringify({ model: hubModel.id, commit, path, downloaded: bytes, test: tested })}\n`,
-    );
+    say(`${JSON.stringify({ model: hubModel.id, commit, path, downloaded: bytes, test: tested })}\n`);
     return;
   }
   if (tested) {
@@ -63,10 +68,10 @@ async function pull(model: string | undefined, { gguf, test, list, json }: PullO
       `${tokens} tokens written and scored, ${JSON.stringify(text.trim())}`,
       `scores of the stream and of the finished text ${agreement}`,
     ];
-    process.stdout.write(`${heading('Self-test')}\n${lines.map((line) => `  ${line}\n`).join('')}`);
+    say(`${heading('Self-test')}\n${lines.map((line) => `  ${line}\n`).join('')}`);
   }
   const named = gguf === undefined ? model : path;
-  process.stdout.write(`\nServe it:  flinch serve --model ${named}\n`);
+  say(`\nServe it:  flinch serve --model ${named}\n`);
 }
 
 async function tryOut(path: string): Promise<SelfTest> {
@@ -97,13 +102,13 @@ function printKnown(json: boolean): void {
   const models = readJsonFile(file, knownModels).map(({ million, ...rest }) => {
     return { ...rest, parameters: 1e6 * million, bytes: BYTES * million };
   });
-  if (json) return void process.stdout.write(`${JSON.stringify(models)}\n`);
+  if (json) return void say(`${JSON.stringify(models)}\n`);
   const width = Math.max(...models.map(({ model }) => model.length));
   const lines = models.map(({ model, bytes, gated, tested }) => {
     const notes = [gated && 'access on request', tested && 'tested with its weights'].filter(Boolean);
     return `  ${model.padEnd(width)}  ${formatBytes(bytes).padStart(7)}  ${notes.join(', ')}`.trimEnd();
   });
-  process.stdout.write(
+  say(
     `${lines.join('\n')}\n\nAbout that much is downloaded and mapped into memory. Texts take more: see flinch inspect.\n`,
   );
 }

@@ -10,6 +10,7 @@ import { ModelOption } from './model-option.js';
 import { collectText, integer, parseBytes } from './options.js';
 import { hangups } from './reload.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
+import { say, shown } from './terminal.js';
 import { uncalibrated } from './uncalibrated.js';
 
 interface ServeOptions extends ServeFlags {
@@ -137,7 +138,7 @@ async function serve(options: ServeOptions): Promise<void> {
     const serving = `${heading('flinch')} serves ${names.join(', ')} at ${heading(gateway.url)} (Ctrl-C to stop)`;
     const hints = await calibrationHints(gateway.engines);
     // Serving goes on if nobody can be told.
-    new LogWriter(1).write([serving, ...hints].map((line) => `${line}\n`).join(''));
+    new LogWriter(1).write([serving, ...hints].map((line) => `${shown(line)}\n`).join(''));
     begun();
     signals?.reload({ gateway, config, read: () => serveConfig(options, process.env), logger });
     await shutDown(gateway, (fields, text) => logger.info(fields, text));
@@ -248,5 +249,5 @@ async function checkConfig(config: ServeConfig): Promise<void> {
     key.sha256 === undefined ? key : { ...key, sha256: '(hidden)' },
   );
   const state = config.state && { ...config.state, url: withoutPassword(config.state.url) };
-  process.stdout.write(stringify({ ...config, access: { ...config.access, keys }, ...(state && { state }) }));
+  say(stringify({ ...config, access: { ...config.access, keys }, ...(state && { state }) }));
 }

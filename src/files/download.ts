@@ -12,9 +12,10 @@ import {
 import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import pRetry, { AbortError } from 'p-retry';
-import { DecoratorHandler, type Dispatcher, EnvHttpProxyAgent, fetch, type Response } from 'undici';
+import type { Response } from 'undici';
 import { z } from 'zod';
 import { UsageError } from './errors.js';
+import { fetchFrom } from './fetch.js';
 
 export interface DownloadOptions {
   readonly url: string;
@@ -22,6 +23,8 @@ export interface DownloadOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Where the file will be; what has come so far is beside it, with the end `.part`. */
   readonly path: string;
+  /** Nothing is read beyond as many bytes: what was stated of the file, or what such a file can have. */
+  readonly mostBytes: number;
   /** The file is not put in its place unless this holds. @throws UsageError */
   readonly verify: (path: string) => Promise<void>;
   /** Bytes that are there, and that there will be where the server says so. */
@@ -67,10 +70,10 @@ export async function download(options: DownloadOptions): Promise<void> {
 
 /** @returns whether it went on from what was there before */
 async function fetchPart(
-  { url, headers, signal, onProgress }: DownloadOptions,
+  { url, headers, signal, mostBytes, onProgress }: DownloadOptions,
   part: string,
 ): Promise<boolean> {
-  const known = resumable(part, url);
+  const known = resumable(part, url, mostBytes);
   const response = await request(url, { headers, signal, known });
   const resumed = response.status === 206 && known !== null && startsAt(response, known.bytes);
   if (!response.ok || (response.status === 206 && !resumed)) {
@@ -81,8 +84,12 @@ async function fetchPart(
   if (!resumed) await noteVersion(response, url, part);
   const length = encoded(response) ? null : response.headers.get('content-length');
   const total = length === null ? null : before + Number(length);
-  await save(response, part, before, (bytes) => onProgress?.(bytes, total));
-  const bytes = existsSync(part) ? statSync(part).size : 0;
+  if (total !== null && total > mostBytes) {
+    await response.body?.cancel();
+    return tooLong(part, mostBytes);
+  }
+  const bytes = await save(response, part, { before, mostBytes }, (now) => onProgress?.(now, total));
+  if (bytes > mostBytes) return tooLong(part, mostBytes);
   if (total !== null && bytes < total)
     throw new Error(`the connection ended after ${bytes} of ${total} bytes`);
   return resumed;
@@ -94,11 +101,11 @@ interface Known {
 }
 
 /** What is there of the same address, with the name of its version; a part without is of no use. */
-function resumable(part: string, url: string): Known | null {
+function resumable(part: string, url: string, mostBytes: number): Known | null {
   if (!existsSync(part) || !existsSync(versionFile(part))) return null;
   const version = partSchema.safeParse(parseJson(readFileSync(versionFile(part), 'utf8')));
   const { size } = statSync(part);
-  if (!version.success || version.data.url !== url || size === 0) return null;
+  if (!version.success || version.data.url !== url || size === 0 || size > mostBytes) return null;
   return { bytes: size, validator: version.data.validator };
 }
 
@@ -110,48 +117,30 @@ interface Asking {
 
 async function request(url: string, { headers, signal, known }: Asking): Promise<Response> {
   try {
-    return await fetch(url, {
+    return await fetchFrom(url, {
       // Parts of a compressed answer could not be told by their bytes.
       headers: {
         ...headers,
         'accept-encoding': 'identity',
         ...(known && { range: `bytes=${known.bytes}-`, 'if-range': known.validator }),
       },
-      ...(signal && { signal }),
-      dispatcher: proxies(),
+      signal: signal ?? null,
     });
   } catch (error) {
     throw new Error(causeOf(error));
   }
 }
 
-let agent: Dispatcher | undefined;
-
-/** HTTP_PROXY, HTTPS_PROXY and NO_PROXY, as other programs take them. */
-export function proxies(): Dispatcher {
-  agent ??= new EnvHttpProxyAgent().compose(neverPaused);
-  return agent;
-}
-
-/**
- * undici 7 ends the process where a connection ends while its parser is paused (nodejs/undici#5360). The file is written
- * as fast as its bytes come, so that there is no need to.
- */
-const neverPaused: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
-  const decorated: Dispatcher.DispatchHandler = new DecoratorHandler(handler);
-  const start = decorated.onRequestStart?.bind(decorated);
-  decorated.onRequestStart = (controller, context) => {
-    controller.pause = () => {};
-    start?.(controller, context);
-  };
-  return dispatch(options, decorated);
-};
-
 /** Errors that pass are thrown as such; others end the download. */
 async function refuse({ status, statusText }: Response, part: string): Promise<never> {
   const error = new Error(`the server answered ${status} ${statusText}`.trim());
   if (status === 206 || status === 416) await discard(part);
   throw status >= 500 || [206, 408, 416, 429].includes(status) ? error : new AbortError(error);
+}
+
+async function tooLong(part: string, mostBytes: number): Promise<never> {
+  await discard(part);
+  throw new AbortError(`the server sends more than ${mostBytes} bytes`);
 }
 
 const startsAt = (response: Response, bytes: number): boolean =>
@@ -170,23 +159,28 @@ async function noteVersion(response: Response, url: string, part: string): Promi
     writeFileSync(versionFile(part), JSON.stringify({ url, validator }));
 }
 
-/** Does nothing else while it writes: what comes meanwhile waits in the system's buffers, which bear that. */
+/**
+ * Does nothing else while it writes: what comes meanwhile waits in the system's buffers, which bear that.
+ * @returns bytes that are there; more than `mostBytes` where more came, of which none was written
+ */
 async function save(
   { body }: Response,
   part: string,
-  before: number,
+  { before, mostBytes }: { readonly before: number; readonly mostBytes: number },
   onBytes: (bytes: number) => void,
-): Promise<void> {
+): Promise<number> {
   let bytes = before;
   onBytes(bytes);
   const file = openSync(part, before > 0 ? 'a' : 'w');
   try {
     for await (const chunk of body ?? []) {
-      writeFileSync(file, chunk);
       bytes += chunk.length;
+      if (bytes > mostBytes) break; // and hangs up
+      writeFileSync(file, chunk);
       onBytes(bytes);
     }
     fsyncSync(file);
+    return bytes;
   } catch (error) {
     throw new Error(causeOf(error));
   } finally {
@@ -208,11 +202,11 @@ export async function sha256(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-function parseJson(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return null; // killed while it was written
+    return null; // such as a note that a process was killed over
   }
 }
 

@@ -1,3 +1,5 @@
+import { visible, visibleLine } from './visible.js';
+
 /**
  * A checkpoint that cannot be used as it is: a file is missing, broken, or asks for something that is not
  * supported. `file` and `field` say where to look; `field` is empty where the whole file is at fault.
@@ -12,7 +14,8 @@ export class ModelError extends Error {
   readonly problem: string;
 
   constructor(file: string, field: string, problem: string, options?: ErrorOptions) {
-    super(`${file}: ${field === '' ? '' : `${shorten(field, 200)}: `}${shorten(problem, 500)}`, options);
+    const place = field === '' ? '' : `${shorten(field, 200)}: `;
+    super(visibleLine(`${file}: ${place}${shorten(problem, 500)}`), options);
     this.name = 'ModelError';
     this.file = file;
     this.field = field;
@@ -31,7 +34,7 @@ export class TemplateError extends Error {
   readonly reason: string;
 
   constructor(file: string, reason: string) {
-    super(`${file}: chat_template: ${reason}`);
+    super(visibleLine(`${file}: chat_template: ${reason}`));
     this.name = 'TemplateError';
     this.file = file;
     this.reason = reason;
@@ -53,7 +56,7 @@ export class UsageError extends Error {
   readonly type = 'usage';
 }
 
-/** Shows a value from a file in a message: as JSON, at most 60 characters of it. */
+/** Shows a value from a file in a message: as JSON without controls, at most 60 characters of it. */
 export function show(value: unknown): string {
   let text: string;
   try {
@@ -61,7 +64,7 @@ export function show(value: unknown): string {
   } catch {
     return 'a value that nests too deep to be shown'; // `JSON.parse` goes deeper than `JSON.stringify`
   }
-  return shorten(text, 60);
+  return visible(shorten(text, 60));
 }
 
 /** What a file gives may be of any length: a message stays readable, and a log small. */

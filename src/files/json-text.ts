@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { placeOf, UsageError } from './errors.js';
+import { visibleLine } from './visible.js';
 
 /**
  * A value of a file that a user can change.
@@ -12,7 +13,7 @@ export function parseJsonText<T>(text: string, schema: z.ZodType<T>, where: stri
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const field = issue?.path.length ? `${z.core.toDotPath(issue.path)}: ` : '';
-  throw new UsageError(`${where}: ${field}${issue?.message}`);
+  throw new UsageError(visibleLine(`${where}: ${field}${issue?.message}`));
 }
 
 /** @throws UsageError that names file and field */

@@ -1,7 +1,10 @@
-import { fetch, type Response } from 'undici';
+import { readText } from 'flinch-client/protocol';
+import type { Response } from 'undici';
 import { z } from 'zod';
-import { proxies } from '../files/download.js';
+import { parseJson } from '../files/download.js';
 import { UsageError } from '../files/errors.js';
+import { fetchFrom } from '../files/fetch.js';
+import { listUpTo } from '../files/limited-list.js';
 import type { HubModel } from './hub-model.js';
 import type { HubSettings } from './hub-settings.js';
 
@@ -23,12 +26,20 @@ export interface HubListing {
 }
 
 const sha = (digits: number) => z.string().regex(new RegExp(`^[0-9a-f]{${digits}}$`));
-/** Relative, and below the folder. */
-const path = z.string().refine((name) => /^[^\\:\0]+$/.test(name) && !/(^|\/)\.{0,2}(\/|$)/.test(name));
+/** Relative, below the folder, and in one line. */
+const path = z
+  .string()
+  .max(1000)
+  .refine((name) => /^[^\\:\p{Cc}]+$/u.test(name) && !/(^|\/)\.{0,2}(\/|$)/.test(name));
+
+/** Of a listing. A file takes about 300 bytes there, and models with many shards have some hundred. */
+const MOST_FILES = 20_000;
+const MOST_BYTES = 8 << 20;
 
 const listing = z.object({
   sha: sha(40),
-  siblings: z.array(
+  siblings: listUpTo(
+    MOST_FILES,
     z.object({
       rfilename: path,
       size: z.int().min(0).optional(),
@@ -51,12 +62,9 @@ export async function listFiles(
   signal?: AbortSignal,
 ): Promise<HubListing> {
   const url = `${endpoint}/api/models/${id}/revision/${encodeURIComponent(revision)}?blobs=true`;
-  const response = await ask(url, token, signal);
-  if (!response.ok) {
-    await response.body?.cancel();
-    throw refusal(`${id}@${revision}`, response, token !== null);
-  }
-  const parsed = listing.safeParse(await response.json().catch(() => null));
+  const { response, text } = await ask(url, token, signal);
+  if (text === null) throw refusal(`${id}@${revision}`, response, token !== null);
+  const parsed = listing.safeParse(parseJson(text));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const field = issue?.path.join('.') || 'the answer';
@@ -80,16 +88,24 @@ export const addressOf = (
   path: string,
 ): string => `${endpoint}/${id}/resolve/${commit}/${path.split('/').map(encodeURIComponent).join('/')}`;
 
-async function ask(url: string, token: string | null, signal: AbortSignal | undefined): Promise<Response> {
+/** @returns `null` for the text of a refusal: its headers say why */
+async function ask(
+  url: string,
+  token: string | null,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly response: Response; readonly text: string | null }> {
   try {
     const limit = AbortSignal.timeout(30_000);
-    return await fetch(url, {
+    const response = await fetchFrom(url, {
       headers: { ...headersOf(token), accept: 'application/json' },
       signal: signal ? AbortSignal.any([signal, limit]) : limit,
-      dispatcher: proxies(),
     });
+    if (response.ok) return { response, text: await readText(response.body, MOST_BYTES) };
+    await response.body?.cancel();
+    return { response, text: null };
   } catch (error) {
     if (signal?.aborted) throw new UsageError('interrupted');
+    if (error instanceof RangeError) throw new UsageError(`${url}: ${error.message}`);
     const cause =
       error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
     throw new HubUnreachable(`${new URL(url).origin}: ${cause}`);

@@ -21,6 +21,8 @@ export interface PullOptions extends Pick<DownloadOptions, 'signal' | 'retries' 
   readonly settings: HubSettings;
   /** The one file of a model with GGUF files. */
   readonly gguf?: string | undefined;
+  /** Computes the hashes of the files that are there again, too, and fetches those anew that are not theirs. */
+  readonly verify?: boolean | undefined;
   /** Before the first byte: what will come. Not called where all is there. */
   readonly onStart?: (need: Need) => void;
   /** Bytes of all files so far. */
@@ -45,27 +47,27 @@ export interface Pulled {
 
 /**
  * Brings the files of a model that flinch reads into the cache of the hub's tools: what is there is not fetched again, what
- * was interrupted goes on, and every file has the hash that the hub tells.
+ * was interrupted goes on, and every file has had the hash that the hub tells when it came.
  *
  * @throws UsageError that names the model or the file, and what to do
  */
 export async function pull(model: HubModel, options: PullOptions): Promise<Pulled> {
-  const { settings, gguf, signal } = options;
+  const { settings, gguf, signal, verify = false } = options;
   const cache = new HubCache(settings.cache, model);
-  if (settings.offline) return kept(cache, model, gguf, 'HF_HUB_OFFLINE is set');
+  if (settings.offline) return kept(cache, model, options, 'HF_HUB_OFFLINE is set');
   let listing: Awaited<ReturnType<typeof listFiles>>;
   try {
     listing = await listFiles(model, settings, signal);
   } catch (error) {
     if (!(error instanceof HubUnreachable)) throw error;
-    return kept(cache, model, gguf, error.message);
+    return kept(cache, model, options, error.message);
   }
   const { commit } = listing;
   const needed = named(model, () => neededFiles(listing.files, gguf));
   await mkdir(join(cache.folder, 'blobs'), { recursive: true });
   const release = await lockDownloads(cache.folder);
   try {
-    const missing = await missingOf(needed, cache);
+    const missing = await missingOf(needed, cache, verify);
     const bytes = missing.reduce((sum, file) => sum + file.bytes, 0);
     await checkRoom(cache, missing, bytes);
     if (missing.length > 0) options.onStart?.({ files: missing, bytes, folder: cache.folder });
@@ -93,7 +95,8 @@ async function fetchAll(
       ...retrying,
       ...{ url: addressOf(settings, model, commit, file.path), headers: headersOf(settings.token), path },
       signal: signal ? AbortSignal.any([signal, failed.signal]) : failed.signal,
-      verify: (part) => verify(part, file),
+      mostBytes: file.bytes,
+      verify: (part) => check(part, file),
       onProgress: (bytes) => {
         come.set(file, bytes);
         onProgress?.([...come.values()].reduce((sum, one) => sum + one, 0));
@@ -108,18 +111,24 @@ async function fetchAll(
 }
 
 /** Each content once. */
-async function missingOf(files: readonly HubFile[], cache: HubCache): Promise<HubFile[]> {
+async function missingOf(files: readonly HubFile[], cache: HubCache, verify: boolean): Promise<HubFile[]> {
+  const isThere = async (file: HubFile): Promise<boolean> =>
+    verify
+      ? (await faultOf(cache.blob(file.hash.value), file)) === null
+      : cache.has(file.hash.value, file.bytes);
   const missing = new Map<string, HubFile>();
-  for (const file of files)
-    if (!(await cache.has(file.hash.value, file.bytes))) missing.set(file.hash.value, file);
+  for (const file of files) if (!(await isThere(file))) missing.set(file.hash.value, file);
   return [...missing.values()];
 }
 
 /** @throws UsageError where the disk has no room for what is left */
 async function checkRoom(cache: HubCache, files: readonly HubFile[], bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(cache.folder);
-  const parts = await Promise.all(files.map(({ hash }) => sizeOf(`${cache.blob(hash.value)}.part`)));
-  const left = bytes - parts.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+  const come = files.map(async ({ hash, bytes: all }) => {
+    const size = (await sizeOf(`${cache.blob(hash.value)}.part`)) ?? 0;
+    return size > all ? 0 : size;
+  });
+  const left = bytes - (await Promise.all(come)).reduce((sum, size) => sum + size, 0);
   if (left <= bavail * bsize) return;
   const gigabytes = (size: number): string => `${(size / 1e9).toFixed(1)} GB`;
   throw new UsageError(
@@ -128,9 +137,17 @@ async function checkRoom(cache: HubCache, files: readonly HubFile[], bytes: numb
 }
 
 /** @throws UsageError */
-async function verify(file: string, { hash, bytes }: HubFile): Promise<void> {
+async function check(file: string, listed: HubFile): Promise<void> {
+  const fault = await faultOf(file, listed);
+  if (fault !== null) throw new UsageError(fault);
+}
+
+/** Why a file is not the one of the listing; `null` where it is. */
+async function faultOf(file: string, { hash, bytes }: HubFile): Promise<string | null> {
+  const size = await sizeOf(file);
+  if (size !== bytes) return `it has ${size ?? 'no'} bytes, and the hub tells ${bytes}`;
   const found = await hashOf(file, hash.kind, bytes);
-  if (found !== hash.value) throw new UsageError(`its hash is ${found}, and the hub tells ${hash.value}`);
+  return found === hash.value ? null : `its hash is ${found}, and the hub tells ${hash.value}`;
 }
 
 /** Git hashes a file with its size before it. */
@@ -145,9 +162,11 @@ async function hashOf(file: string, kind: FileHash['kind'], bytes: number): Prom
 async function kept(
   cache: HubCache,
   model: HubModel,
-  gguf: string | undefined,
+  { gguf, verify }: PullOptions,
   why: string,
 ): Promise<Pulled> {
+  if (verify)
+    throw new UsageError(`${model.id}@${model.revision}: --verify compares with the hub, and ${why}`);
   const commit = await cache.commitOf(model.revision);
   const snapshot = cache.snapshot(commit ?? '');
   if (commit === null || !(await sizeOf(join(snapshot, gguf ?? 'config.json'))))

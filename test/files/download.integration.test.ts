@@ -4,10 +4,12 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { constants, gzipSync } from 'node:zlib';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type DownloadOptions, download, sha256 } from '#src/files/download.js';
 import { UsageError } from '#src/files/errors.js';
 import { SOURCES, startScript } from '../support/cli.js';
+import { BUFFERED, Endless } from '../support/endless.js';
 import { FileServer } from '../support/file-server.js';
 
 const root = mkdtempSync(join(tmpdir(), 'download-'));
@@ -33,7 +35,10 @@ const verifyAs = (body: Buffer) => async (file: string) => {
   if ((await sha256(file)) !== expected) throw new UsageError('wrong checksum');
 };
 const get = (options: Partial<DownloadOptions> = {}): Promise<void> =>
-  download({ url, path, verify: verifyAs(server.body), retries: 3, retryDelayMs: 1, ...options });
+  download({
+    ...{ url, path, verify: verifyAs(server.body), mostBytes: BODY.length, retries: 3, retryDelayMs: 1 },
+    ...options,
+  });
 
 describe('download', () => {
   it('puts a file in its place, and nothing else', async () => {
@@ -190,5 +195,79 @@ describe('download', () => {
     proxy.close();
     expect([code, stderr, tunnels]).toEqual([0, '', ['data.invalid:80']]);
     expect(readFileSync(path).equals(BODY)).toBe(true);
+  });
+
+  describe('of a server that sends more than was stated', () => {
+    const problem = (options: Partial<DownloadOptions> = {}): Promise<string> =>
+      get(options).then(
+        () => 'none',
+        (error: Error) => error.message,
+      );
+    const etag = { etag: '"1"' };
+
+    // Zeros have a thousandth of their size: what comes out must not be kept, either.
+    const zeros = gzipSync(Buffer.alloc(64 << 20), { finishFlush: constants.Z_SYNC_FLUSH });
+
+    it.each([
+      ['without an end', {}, undefined],
+      ['compressed, without an end', { 'content-encoding': 'gzip' }, zeros],
+    ])('hangs up, asks once and keeps nothing: %s', async (_, headers, chunk) => {
+      const endless = new Endless(chunk);
+      server.instead.push(endless.answer(200, { ...etag, ...headers }));
+      let most = 0;
+      const onProgress = (): void => {
+        most = Math.max(most, existsSync(`${path}.part`) ? statSync(`${path}.part`).size : 0);
+      };
+      expect(await problem({ mostBytes: 100_000, onProgress })).toBe(
+        `${url}: the server sends more than 100000 bytes`,
+      );
+      expect([readdirSync(folder), server.asked.length]).toEqual([[], 1]);
+      expect(most).toBeLessThanOrEqual(100_000);
+      expect(endless.bytes).toBeLessThan(BUFFERED);
+      await expect.poll(() => endless.hungUp).toBe(1);
+    });
+
+    it('reads none of what is announced to be longer', async () => {
+      const seen: number[] = [];
+      const onProgress = (bytes: number): void => void seen.push(bytes);
+      expect(await problem({ mostBytes: BODY.length - 1, onProgress })).toContain('more than 299999 bytes');
+      expect([seen, readdirSync(folder)]).toEqual([[], []]);
+    });
+
+    it('takes a file of exactly as many bytes, however it comes', async () => {
+      server.instead.push((_, response) => void response.writeHead(200, etag).end(BODY));
+      await get({ mostBytes: BODY.length });
+      expect(readFileSync(path).equals(BODY)).toBe(true);
+    });
+
+    it('counts what was there before', async () => {
+      const endless = new Endless();
+      server.instead.push(
+        server.cutAfter(100_000),
+        endless.answer(206, { 'content-range': `bytes 100000-299999/300000`, ...etag }),
+      );
+      expect(await problem()).toContain('more than 300000 bytes');
+      expect(server.asked[1]?.range).toBe('bytes=100000-');
+      expect(readdirSync(folder)).toEqual([]);
+      expect(endless.bytes).toBeLessThan(BUFFERED);
+    });
+
+    it('starts over where more was left than there should be', async () => {
+      writeFileSync(`${path}.part`, Buffer.alloc(BODY.length + 1));
+      writeFileSync(`${path}.part.json`, JSON.stringify({ url, validator: '"1"' }));
+      await get();
+      expect(server.asked.map(({ range }) => range)).toEqual([undefined]);
+    });
+
+    it.each([
+      ['a redirect', 302],
+      ['a refusal', 404],
+    ])('reads no body of %s', async (_, status) => {
+      const endless = new Endless();
+      server.instead.push(endless.answer(status, { location: '/other' }));
+      expect(await problem()).toMatch(status === 302 ? /none/ : /404/);
+      await expect.poll(() => endless.hungUp).toBe(1);
+      expect(endless.bytes).toBeLessThan(BUFFERED);
+    });
   });
 });

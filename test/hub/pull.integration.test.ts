@@ -6,15 +6,18 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  realpathSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseHubModel } from '#src/hub/hub-model.js';
 import { hubSettings } from '#src/hub/hub-settings.js';
 import { type Need, type PullOptions, pull } from '#src/hub/pull.js';
+import { BUFFERED, Endless } from '../support/endless.js';
 import { COMMIT, gitHash, type HubAnswer, HubDouble, sha256Of } from '../support/hub-double.js';
 
 const root = mkdtempSync(join(tmpdir(), 'hub-'));
@@ -117,6 +120,42 @@ describe('pull', () => {
     );
   });
 
+  it.each([
+    ['longer', 100, /sends more than 100 bytes/],
+    ['shorter', 300_000, /it has 200000 bytes, and the hub tells 300000/],
+  ])('keeps no file that is %s than the hub tells', async (_, size, words) => {
+    const listed = { ...hub.entryOf('model.safetensors'), lfs: { sha256: sha256Of(weights), size } };
+    const others = ['config.json', 'tokenizer.json'].map((path) => hub.entryOf(path));
+    hub.listing = (_, response) => void response.end(JSON.stringify(hub.asListing([...others, listed])));
+    expect(await problem()).toMatch(words);
+    expect(readdirSync(join(folder, 'blobs')).filter((name) => name.startsWith(sha256Of(weights)))).toEqual(
+      [],
+    );
+  });
+
+  it('hangs up on a file without an end', async () => {
+    const endless = new Endless();
+    hub.instead.set('model.safetensors', [endless.answer()]);
+    expect(await problem()).toContain('model.safetensors: the server sends more than 200000 bytes');
+    expect(endless.bytes).toBeLessThan(BUFFERED);
+    expect(hub.fetched.filter((path) => path === 'model.safetensors')).toHaveLength(1);
+  });
+
+  it('computes the hashes of cached files again where that is asked for', async () => {
+    const { path } = await get();
+    const file = join(path, 'model.safetensors');
+    const others = Buffer.from(weights).fill(1, 1000, 2000);
+    writeFileSync(realpathSync(file), others);
+    hub.asked.length = 0;
+    expect(await get()).toMatchObject({ bytes: 0 });
+    expect(readFileSync(file).equals(others)).toBe(true);
+    expect(await get({ verify: true })).toMatchObject({ bytes: weights.length });
+    expect(hub.fetched).toEqual(['model.safetensors']);
+    expect(readFileSync(file).equals(weights)).toBe(true);
+    hub.listing = refuse(503);
+    expect(await problem({ verify: true })).toContain('--verify compares with the hub, and tiny/model');
+  });
+
   it('takes shards by their index, a revision, and one GGUF file', async () => {
     hub.files.delete('model.safetensors');
     hub.files.set('model.safetensors.index.json', Buffer.from('{}'));
@@ -177,15 +216,43 @@ describe('pull', () => {
     expect(hub.fetched).toEqual([]);
   });
 
-  it.each(['../../evil.json', '/etc/evil', 'a/../../evil', 'a\\evil', 'c:evil', './config.json'])(
-    'refuses a listing with a file outside the folder: %s',
-    async (name) => {
-      const entries = [...hub.files.keys()].map((path) => hub.entryOf(path));
-      const listed = hub.asListing([...entries, { ...entries[0], rfilename: name }]);
-      hub.listing = (_, response) => void response.end(JSON.stringify(listed));
-      expect(await problem()).toContain('siblings.5.rfilename is not what a hub answers');
-    },
-  );
+  it.each([
+    'evil\x1b[2J',
+    'a\nb',
+    'a'.repeat(1001),
+    '../../evil.json',
+    '/etc/evil',
+    'a/../../evil',
+    'a\\evil',
+    'c:evil',
+    './config.json',
+  ])('refuses a listing with a file outside the folder, or a name that is none: %#', async (name) => {
+    const entries = [...hub.files.keys()].map((path) => hub.entryOf(path));
+    const listed = hub.asListing([...entries, { ...entries[0], rfilename: name }]);
+    hub.listing = (_, response) => void response.end(JSON.stringify(listed));
+    expect(await problem()).toContain('siblings.5.rfilename is not what a hub answers');
+  });
+
+  it.each([
+    ['without an end', (endless: Endless) => endless.answer(200, {}, '{"siblings": "')],
+    [
+      'that sends on its redirect without an end',
+      (endless: Endless) => endless.answer(302, { location: '/' }),
+    ],
+    ['that refuses without an end', (endless: Endless) => endless.answer(404)],
+  ])('reads no more than a listing can have of a hub %s', async (_, answer) => {
+    const endless = new Endless();
+    hub.listing = answer(endless);
+    expect(await problem()).not.toBe('none');
+    expect(endless.bytes).toBeLessThan(BUFFERED);
+    await expect.poll(() => endless.hungUp).toBe(1);
+  });
+
+  it('counts the files of a listing before it looks at them', async () => {
+    const siblings = Array.from({ length: 20_001 }, () => ({ rfilename: '../evil' }));
+    hub.listing = (_, response) => void response.end(JSON.stringify(hub.asListing(siblings)));
+    expect(await problem()).toMatch(/: siblings is not what a hub answers \(has more than 20000 items\)$/);
+  });
 
   it('refuses what is no listing', async () => {
     hub.listing = (_, response) => void response.end('<html>');
@@ -199,7 +266,9 @@ describe('pull', () => {
     const interrupted = new AbortController();
     const first = problem({ signal: interrupted.signal });
     await expect.poll(() => hub.fetched).toContain('model.safetensors');
-    expect(await problem()).toContain('another download is running there');
+    expect(await problem()).toContain(
+      `${folder}: process ${process.pid} on ${hostname()} downloads there; wait for it or stop it`,
+    );
     interrupted.abort();
     expect(await first).toContain('interrupted; the next download continues from here');
     expect((await get()).bytes).toBeGreaterThan(0);

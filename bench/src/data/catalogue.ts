@@ -13,6 +13,9 @@ export interface DataFile {
   readonly check?: (text: string) => Promise<void>;
 }
 
+/** For a file of which the size is not known. The largest that is, has 3 MB. */
+export const MOST_BYTES = 64 << 20;
+
 export interface DataSet {
   readonly suite: SuiteName;
   readonly title: string;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { byteBar, heading, reportError, UsageError } from 'flinch/internals';
+import { byteBar, heading, reportError, say, UsageError } from 'flinch/internals';
 import { DATA_SETS, type DataFile, type DataSet } from './catalogue.js';
 import { defaultDataFolder } from './folder.js';
 import { filesPresent, pull } from './pull.js';
@@ -40,7 +40,7 @@ Examples:
     .action(async ({ data }: DataOptions) => {
       const texts: string[] = [];
       for (const set of DATA_SETS) texts.push(await describe(set, data));
-      process.stdout.write(texts.join('\n'));
+      say(texts.join('\n'));
     });
 }
 
@@ -100,9 +100,7 @@ async function pullSet(set: DataSet, { data, baseUrl, force }: PullOptions): Pro
     bar.stop();
     const downloaded = done.filter((pulled) => pulled === 'downloaded').length;
     const present = done.length - downloaded;
-    process.stdout.write(
-      `${await describe(set, data)}  ${downloaded} downloaded, ${present} already there: ${folder}\n`,
-    );
+    say(`${await describe(set, data)}  ${downloaded} downloaded, ${present} already there: ${folder}\n`);
   } catch (error) {
     if (interrupted.signal.aborted) process.exitCode = 130;
     if (interrupted.signal.aborted || !(error instanceof UsageError)) throw error;

@@ -10,7 +10,7 @@ import {
   UsageError,
 } from 'flinch/internals';
 import { z } from 'zod';
-import type { DataFile, DataSet } from './catalogue.js';
+import { type DataFile, type DataSet, MOST_BYTES } from './catalogue.js';
 
 /** Beside the files of a suite: what was downloaded from where. */
 const LOCK_FILE = 'flinch-data.json';
@@ -76,6 +76,7 @@ async function pullFile(set: DataSet, file: DataFile, options: PullOptions): Pro
   await download({
     url,
     path,
+    mostBytes: file.bytes ?? MOST_BYTES,
     verify,
     onProgress,
     ...(signal && { signal }),
@@ -101,6 +102,9 @@ async function faultOf(file: DataFile, path: string, expected: string | null): P
 }
 
 async function verifyFile(file: DataFile, path: string, expected: string | null): Promise<void> {
+  const { size } = statSync(path);
+  if (file.bytes !== null && size !== file.bytes)
+    throw new UsageError(`it has ${size} bytes, the published one ${file.bytes}`);
   const found = await sha256(path);
   if (expected !== null && found !== expected) {
     const known = file.sha256 === null ? 'that of the first download' : 'the published one';

@@ -1,3 +1,4 @@
+import { say } from 'flinch/internals';
 import { peersFolder } from './folder.js';
 import { end, recorded } from './running.js';
 
@@ -5,10 +6,10 @@ import { end, recorded } from './running.js';
 export async function down(peers: readonly string[]): Promise<void> {
   const root = peersFolder();
   const servers = recorded(root).filter(({ peer }) => peers.length === 0 || peers.includes(peer));
-  if (servers.length === 0) process.stdout.write('No server was started.\n');
+  if (servers.length === 0) say('No server was started.\n');
   for (const server of servers) {
     const ran = await end(root, server);
-    process.stdout.write(
+    say(
       `${server.peer} with ${server.model} (process ${server.pid}): ${ran ? 'ended' : 'had ended before'}\n`,
     );
   }

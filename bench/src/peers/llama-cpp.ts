@@ -49,6 +49,7 @@ async function fetchSources(builds: string, workshop: Workshop): Promise<void> {
   await download({
     url,
     path: archive,
+    mostBytes: LLAMA_CPP.mostBytes,
     verify: async (path) => {
       const digest = await sha256(path);
       if (digest !== LLAMA_CPP.sha256)

@@ -17,13 +17,16 @@ export interface ProgramOptions {
   readonly hint?: (output: string) => string | undefined;
 }
 
+/** Of its standard output, the last that is returned: a build may print for hours. */
+const KEPT_CHARACTERS = 1 << 20;
+
 /** Lines of a failed program that its error shows. */
 const SHOWN_LINES = 12;
 
 /**
  * Runs a program to its end.
  *
- * @returns its standard output
+ * @returns the end of its standard output
  * @throws UsageError with the end of its output and what can be done
  */
 export async function runProgram(
@@ -49,7 +52,7 @@ export async function runProgram(
   const both = new PassThrough();
   let stdout = '';
   child.stdout.on('data', (data: Buffer) => {
-    stdout += data.toString();
+    stdout = `${stdout}${data}`.slice(-KEPT_CHARACTERS);
     both.write(data);
   });
   child.stderr.on('data', (data: Buffer) => both.write(data));

@@ -1,9 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readJsonFile } from 'flinch/internals';
+import { readJsonFile, startOf } from 'flinch/internals';
 import { z } from 'zod';
-import { startOf } from '../process-start.js';
 import { writeWhole } from '../result-log.js';
 
 const serverSchema = z.object({

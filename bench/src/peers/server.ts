@@ -172,7 +172,9 @@ async function checkPort(port: number): Promise<void> {
 /** Whether a server answers; by default one of models. */
 export async function answers(url: string, probe = '/models'): Promise<boolean> {
   try {
-    return (await fetch(`${url}${probe}`, { signal: AbortSignal.timeout(5000) })).ok;
+    const response = await fetch(`${url}${probe}`, { signal: AbortSignal.timeout(5000) });
+    await response.body?.cancel();
+    return response.ok;
   } catch {
     return false;
   }

@@ -1,5 +1,5 @@
 import { SingleBar } from 'cli-progress';
-import { formatBytes } from 'flinch/internals';
+import { formatBytes, note } from 'flinch/internals';
 
 /** What a set-up shows on standard error: lines, and a bar on a terminal. */
 export class SetUpView {
@@ -14,7 +14,7 @@ export class SetUpView {
 
   line(text: string): void {
     this.stop();
-    process.stderr.write(`  ${text}\n`);
+    note(`  ${text}\n`);
   }
 
   progress(name: string, done: number, total: number | null, unit: 'bytes' | 'files'): void {
@@ -40,7 +40,7 @@ export class SetUpView {
     const tenths = total ? Math.floor((10 * done) / total) : 0;
     if (!this.#bar && total && tenths > this.#tenths) {
       this.#tenths = tenths;
-      process.stderr.write(`  ${name}: ${text(done)} of ${text(total)}\n`);
+      note(`  ${name}: ${text(done)} of ${text(total)}\n`);
     }
   }
 

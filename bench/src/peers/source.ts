@@ -1,9 +1,15 @@
-import { proxies, UsageError } from 'flinch/internals';
-import { fetch } from 'undici';
+import { fetchFrom, listUpTo, UsageError } from 'flinch/internals';
+import { readText } from 'flinch-client/protocol';
 import { z } from 'zod';
 
+/** Of a project's page: projects with very many files have some megabytes. */
+const MOST_FILES = 50_000;
+const MOST_BYTES = 32 << 20;
+
 /** What is read of a project's page in a package index (PEP 691). */
-const projectSchema = z.object({ files: z.array(z.object({ filename: z.string(), url: z.string() })) });
+const projectSchema = z.object({
+  files: listUpTo(MOST_FILES, z.object({ filename: z.string(), url: z.string() })),
+});
 
 /**
  * Where a package index has the sources of a project: uv installs packages, but does not hand out their archives.
@@ -34,13 +40,15 @@ async function readProject(page: string, signal: AbortSignal): Promise<z.output<
         : error.message
       : String(error);
   try {
-    const response = await fetch(page, {
+    const response = await fetchFrom(page, {
       headers: { accept: 'application/vnd.pypi.simple.v1+json' },
       signal,
-      dispatcher: proxies(),
     });
-    if (!response.ok) throw new Error(`the server answered ${response.status}`);
-    return projectSchema.parse(await response.json());
+    if (!response.ok) {
+      await response.body?.cancel();
+      throw new Error(`the server answered ${response.status}`);
+    }
+    return projectSchema.parse(JSON.parse(await readText(response.body, MOST_BYTES)));
   } catch (error) {
     signal.throwIfAborted();
     throw new UsageError(

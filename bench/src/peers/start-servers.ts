@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { reportError, UsageError } from 'flinch/internals';
-import { startOf } from '../process-start.js';
+import { note, reportError, say, startOf, UsageError } from 'flinch/internals';
 import type { PeerName } from './catalogue.js';
 import { explained } from './explained.js';
 import { checkpointOf, ggufOf } from './folder.js';
@@ -124,7 +123,7 @@ export async function startAll(
       if (failed.has(peer)) continue;
       for (const serving of servings(peer, root, basePort)) {
         try {
-          process.stderr.write(`  starting ${peer} with ${serving.model}\n`);
+          note(`  starting ${peer} with ${serving.model}\n`);
           const server = await startServing(root, serving, signal);
           if (server) started.push(server);
         } catch (error) {
@@ -141,5 +140,5 @@ export async function startAll(
   }
   for (const server of started) server.release();
   for (const { peer, model, url, pid } of recorded(root))
-    process.stdout.write(`${peer} serves ${model} at ${url} (process ${pid})\n`);
+    say(`${peer} serves ${model} at ${url} (process ${pid})\n`);
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { formatBytes, heading } from 'flinch/internals';
+import { formatBytes, heading, say } from 'flinch/internals';
 import { PEER_NAMES, PEERS, type PeerName } from './catalogue.js';
 import { diskUsage } from './disk-usage.js';
 import { peersFolder } from './folder.js';
@@ -22,7 +22,7 @@ interface Status {
 /** `peers status` */
 export async function printStatus({ json }: { readonly json?: boolean }): Promise<void> {
   const status = await statusOf(peersFolder());
-  process.stdout.write(json ? `${JSON.stringify(status, null, 2)}\n` : format(status));
+  say(json ? `${JSON.stringify(status, null, 2)}\n` : format(status));
 }
 
 async function statusOf(root: string): Promise<Status> {

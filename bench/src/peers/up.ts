@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { formatBytes, heading, reportError } from 'flinch/internals';
+import { formatBytes, heading, note, reportError, say } from 'flinch/internals';
 import { lockFolder } from '../run/folder-lock.js';
 import { interruptible } from '../run/interrupt.js';
 import { PEERS, type Peer, type PeerName } from './catalogue.js';
@@ -33,7 +33,7 @@ export async function up(names: readonly PeerName[], { start, basePort }: UpOpti
       if (failed.size > 0) {
         process.exitCode = 1;
         const others = names.filter((name) => !failed.has(name));
-        process.stderr.write(
+        note(
           `flinch: failed: ${[...failed].join(', ')}${others.length > 0 ? `; ready: ${others.join(', ')}` : ''}. What is whole is kept: the same command continues.\n`,
         );
       }
@@ -53,17 +53,17 @@ async function removeUnfinished(root: string): Promise<void> {
 /** Licence and size of each peer, before anything is fetched. */
 async function announce(names: readonly PeerName[], root: string): Promise<void> {
   const { bavail, bsize } = await statfs(root);
-  process.stdout.write(`Peers are set up in ${root} (${formatBytes(bavail * bsize)} free).\n`);
-  for (const name of names) process.stdout.write(`${describe(name, isSetUp(root, name))}\n`);
+  say(`Peers are set up in ${root} (${formatBytes(bavail * bsize)} free).\n`);
+  for (const name of names) say(`${describe(name, isSetUp(root, name))}\n`);
   const missing: Peer[] = names.filter((name) => !isSetUp(root, name)).map((name) => PEERS[name]);
   if (missing.some(({ torch }) => torch)) {
-    process.stdout.write(
+    say(
       "PyPI's torch brings its libraries for CUDA along, also where there is no GPU. Environments share them on the disk.\n",
     );
   }
   const needed = Math.max(0, ...missing.map(({ disk }) => disk));
   if (needed > bavail * bsize) {
-    process.stderr.write(
+    note(
       `flinch: warning: about ${formatBytes(needed)} are needed and ${formatBytes(bavail * bsize)} are free\n`,
     );
   }
@@ -91,7 +91,7 @@ async function setUp(names: readonly PeerName[], workshop: PartsMaker, failed: S
   for (const name of names) {
     try {
       for (const part of PEERS[name].parts) await workshop.provide(part);
-      process.stdout.write(`${name}: ready\n`);
+      say(`${name}: ready\n`);
     } catch (error) {
       workshop.signal.throwIfAborted();
       reportError(explained(name, error));

@@ -72,6 +72,7 @@ export const LLAMA_CPP = {
   project: 'llama-cpp-python',
   file: 'llama_cpp_python-0.3.36.tar.gz',
   sha256: '832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e',
+  mostBytes: 512 << 20,
 } as const;
 
 /** Of npm, with binaries of llama.cpp. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { DATA_SETS, type DataSet } from '#bench/data/catalogue.js';
@@ -134,7 +134,7 @@ describe('pull', () => {
     server.instead.push((request, response) => setTimeout(() => server.serve(request, response), 300));
     const first = run(pinned);
     await expect.poll(() => server.asked.length).toBe(1);
-    await expect(run(pinned)).rejects.toThrow('another download is running there');
+    await expect(run(pinned)).rejects.toThrow(`process ${process.pid} on ${hostname()} downloads there`);
     expect(await first).toEqual(['downloaded']);
   });
 });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '#bench/peers/run-program.js';
-import { startOf } from '#bench/process-start.js';
+import { startOf } from '#src/files/process-start.js';
 import { useFolder } from '../../support/cli.js';
 
 const folder = useFolder();

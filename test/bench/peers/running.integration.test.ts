@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it, onTestFinished } from 'vitest';
 import { end, isRunning, type RunningServer, recorded, remember } from '#bench/peers/running.js';
-import { startOf } from '#bench/process-start.js';
+import { startOf } from '#src/files/process-start.js';
 import { useFolder } from '../../support/cli.js';
 
 const root = useFolder().path('.');

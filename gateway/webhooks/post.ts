@@ -31,7 +31,9 @@ export function poster(url: string, timeoutMs = TIMEOUT_MS): Poster {
       sent.on('close', () => clearTimeout(timer));
       sent.on('response', (response) => {
         resolve({ status: response.statusCode ?? 0 });
+        // What came with the status is taken, so that the next message can have the connection. For more nobody waits.
         response.on('error', () => {}).resume();
+        setImmediate(() => response.destroy());
       });
       sent.on('error', (error) => resolve({ reason: 'code' in error ? String(error.code) : error.name }));
       sent.end(body);

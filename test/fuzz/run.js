@@ -12,8 +12,6 @@ const {
 const args = [
   'vitest',
   'run',
-  '--project',
-  'unit',
   'test/fuzz',
   '--testTimeout',
   '0',

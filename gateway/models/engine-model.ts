@@ -72,7 +72,6 @@ export class EngineModel implements ServedModel {
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
     const { client = '', prompt, response, given, begun, canRetract, maxTokens, maxWork, written } = options;
-    const { refusesUnscored } = options;
     const engine = this.#engine;
     if (response) checkOwnResponse(response);
     if (given) {
@@ -109,6 +108,8 @@ export class EngineModel implements ServedModel {
       lag: 'wait', // writing and scoring share the machine
     });
     if (judging) checkWork(maxWork, judging.scoring, { prompt: promptIds.length, response: asked.maxTokens });
+    // Here every token gets a score, unless scoring may fall behind.
+    const refusesUnscored = options.refusesUnscored && judging?.guard.lag === 'skip';
     const vocabulary = engine.checkpoint.tokenizer;
     const guard = withWarnings(settings, lengthWarnings(request, room));
     const prepared = { model: this.name, vocabulary, promptTokens: promptIds.length, guard };

@@ -2,9 +2,23 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { ModelError, placeOf, reasonOf, show } from './errors.js';
+import { excessOf } from './json-bounds.js';
 
-/** Larger than any configuration or tokenizer: Gemma's tokenizer.json, one of the largest, has 33 MB. */
-const MAX_BYTES = 256 * 2 ** 20;
+/** What a file of a checkpoint may hold. */
+interface FileLimits {
+  readonly bytes: number;
+  /** And names of fields. Each takes up to 100 bytes of memory, and where a schema refuses it 300 more. */
+  readonly values: number;
+}
+
+const LIMITS: FileLimits = { bytes: 2 ** 24, values: 2 ** 18 };
+const LARGER = new Map<string, FileLimits>([
+  // Gemma 3's has 33 MB: 262,144 tokens and 514,906 merges, which are 2.2 million names and values.
+  ['tokenizer.json', { bytes: 2 ** 26, values: 3 * 2 ** 20 }],
+  // Of 100,000 tensors, as mixtures of experts have, each with the name of its file.
+  ['model.safetensors.index.json', { bytes: 2 ** 25, values: 2 ** 19 }],
+]);
+const limitsOf = (name: string): FileLimits => LARGER.get(name) ?? LIMITS;
 
 /**
  * Checks a JSON value against a schema.
@@ -55,12 +69,17 @@ function problemOf(message: string): string {
 /**
  * Decodes the bytes of a JSON file.
  *
- * @throws ModelError for bytes that are not UTF-8, or not JSON
+ * @param most how many names and values it may have
+ * @throws ModelError for bytes that are not UTF-8, or not JSON, and for too many values
  */
-export function decodeJson(bytes: Uint8Array, file: string, field = ''): unknown {
+export function decodeJson(bytes: Uint8Array, file: string, field = '', most = LIMITS.values): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    const excess = excessOf(text, most);
+    if (excess === null) return JSON.parse(text);
+    throw new ModelError(file, field, excess);
   } catch (cause) {
+    if (cause instanceof ModelError) throw cause;
     throw new ModelError(file, field, `is not JSON in UTF-8${placeOf(cause)}`);
   }
 }
@@ -68,38 +87,57 @@ export function decodeJson(bytes: Uint8Array, file: string, field = ''): unknown
 /**
  * Reads a JSON file of a checkpoint.
  *
- * @throws ModelError for a file that is missing, unreadable or not JSON
+ * @throws ModelError for a file that is missing, unreadable, too large or not JSON
  */
 export async function readJson(dir: string, name: string): Promise<unknown> {
-  const json = await readOptionalJson(dir, name);
-  if (json === undefined) throw new ModelError(join(dir, name), '', 'the file is missing');
-  return json;
+  return decode(await readNeeded(dir, name), dir, name);
 }
 
 /** As `readJson`, for a file that a checkpoint need not have: `undefined` where it is missing. */
 export async function readOptionalJson(dir: string, name: string): Promise<unknown> {
   const bytes = await readOptional(dir, name);
-  return bytes && decodeJson(bytes, join(dir, name));
+  return bytes && decode(bytes, dir, name);
+}
+
+const decode = (bytes: Uint8Array, dir: string, name: string): unknown =>
+  decodeJson(bytes, join(dir, name), '', limitsOf(name).values);
+
+/** @throws ModelError as `readOptional` does, and for a file that is missing */
+export async function readNeeded(dir: string, name: string): Promise<Uint8Array> {
+  const bytes = await readOptional(dir, name);
+  if (bytes === undefined) throw new ModelError(join(dir, name), '', 'the file is missing');
+  return bytes;
 }
 
 /**
  * Reads a small file of a checkpoint; `undefined` where it is missing.
  *
- * @throws ModelError for a file that is there but cannot be read, or is no regular file (a pipe would never end)
+ * @throws ModelError for a file that is there but cannot be read, is too large, or is no regular file (a pipe would never end)
  */
 export async function readOptional(dir: string, name: string): Promise<Uint8Array | undefined> {
   const path = join(dir, name);
+  const { bytes } = limitsOf(name);
   try {
     const info = await stat(path);
     if (!info.isFile()) throw new ModelError(path, '', 'is not a file');
-    if (info.size > MAX_BYTES)
-      throw new ModelError(path, '', `has ${info.size} bytes (at most ${MAX_BYTES})`);
+    if (info.size > bytes) throw new ModelError(path, '', `has ${info.size} bytes (at most ${bytes})`);
     return await readFile(path);
   } catch (cause) {
     if (cause instanceof ModelError) throw cause;
     if (isMissing(cause)) return undefined;
     throw new ModelError(path, '', `cannot be read (${reasonOf(cause)})`, { cause });
   }
+}
+
+/** How many values there are in a value, itself among them. */
+export function valuesIn(json: unknown): number {
+  const left = [json];
+  let count = 0;
+  for (; left.length > 0; count += 1) {
+    const value = left.pop();
+    if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) left.push(part);
+  }
+  return count;
 }
 
 /** Whether an error of `node:fs` says that there is no such file. A dangling symbolic link counts as missing. */

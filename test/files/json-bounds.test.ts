@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { excessOf } from '#src/files/json-bounds.js';
+import { parseJsonLines } from '#src/files/json-lines.js';
+
+it('counts values and names of fields, those of strings not', () => {
+  const count = (json: string): number => {
+    let most = 0;
+    while (excessOf(json, most) !== null) most += 1;
+    return most;
+  };
+  expect(
+    ['[]', '[1,2]', '{"a":1}', '{"a":[1],"b":{}}', '[{},{}]', '["[,]:","\\\\","\\",,"]'].map(count),
+  ).toEqual([...[1, 2, 2, 6, 4, 3]]);
+  expect(excessOf('[1,2,3]', 2)).toBe('has more than 2 names and values');
+  // Cut off, or no JSON.
+  for (const json of ['"', '"\\', '[[,', '}}}]', `"${'\\"'.repeat(1000)}`])
+    expect(count(json)).toBeLessThan(4);
+});
+
+it('counts levels', () => {
+  const nested = (levels: number) => `${'[{"a":'.repeat(levels / 2)}1${'}]'.repeat(levels / 2)}`;
+  expect(excessOf(nested(1000), 1e6)).toBeNull();
+  expect(excessOf(`[${nested(1000)}]`, 1e6)).toBe('nests deeper than 1000 levels');
+  expect(excessOf(`[${nested(998)},${nested(998)}]`, 1e6)).toBeNull();
+});
+
+it('JSON Lines are read line by line', () => {
+  const line = z.object({ a: z.number() });
+  expect(parseJsonLines('{"a":1}\r\n\n {"a":2} \n', line)).toEqual([{ a: 1 }, { a: 2 }]);
+  expect(parseJsonLines('', line)).toEqual([]);
+  expect(() => parseJsonLines('{"a":1}\n\n{"a":"x"}', line)).toThrow(/^line 3: a: /);
+});

@@ -1,7 +1,7 @@
 import { type FileHandle, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ModelError, reasonOf } from '../files/errors.js';
-import { isMissing } from '../files/json.js';
+import { sizeOf } from '../files/size-of.js';
 import type { StoredType } from './config.js';
 import { ELEMENT_BYTES } from './elements.js';
 import { isWhole, planSafetensors, replaceFile, type SafetensorsPlan, writeAll } from './safetensors-file.js';
@@ -64,7 +64,7 @@ export async function convert(plan: ConversionPlan): Promise<void> {
   try {
     for (const [name, text] of Object.entries(texts)) {
       const file = join(folder, name);
-      if ((await contents(file)) !== text) {
+      if (!(await holds(file, text))) {
         await replaceFile(file, (to) => writeAll(to, new TextEncoder().encode(text), 0));
       }
     }
@@ -80,14 +80,9 @@ export async function convert(plan: ConversionPlan): Promise<void> {
 const widestFirst = (weights: readonly ConvertedWeight[]): readonly ConvertedWeight[] =>
   weights.toSorted((a, b) => ELEMENT_BYTES[b.type] - ELEMENT_BYTES[a.type]);
 
-async function contents(file: string): Promise<string | null> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (cause) {
-    if (isMissing(cause)) return null;
-    throw cause;
-  }
-}
+/** A file of another size is not read. */
+const holds = async (file: string, text: string): Promise<boolean> =>
+  (await sizeOf(file)) === Buffer.byteLength(text) && (await readFile(file, 'utf8')) === text;
 
 async function writeWeights(to: FileHandle, layout: SafetensorsPlan, plan: ConversionPlan): Promise<void> {
   const { file, folder, weights, onProgress } = plan;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { type FileHandle, open, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { type FileHandle, open } from 'node:fs/promises';
 import { ModelError, reasonOf } from '../files/errors.js';
+import { readNeeded } from '../files/json.js';
 import type { TensorIndex } from './safetensors.js';
 import { PREFIX, parseHeaderLength } from './safetensors-header.js';
 
@@ -35,10 +35,7 @@ export function fingerprint(checkpoint: Files): Promise<string> {
 
 async function compute({ dir, tensors }: Files): Promise<string> {
   const parts: string[] = [];
-  for (const name of ['config.json', 'tokenizer.json']) {
-    const file = join(dir, name);
-    parts.push(await reading(file, async () => digest([await readFile(file)])));
-  }
+  for (const name of ['config.json', 'tokenizer.json']) parts.push(digest([await readNeeded(dir, name)]));
   return digestWeights(
     [...tensors.values()].map((tensor) => tensor.file),
     parts,

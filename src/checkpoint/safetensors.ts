@@ -38,6 +38,8 @@ export function tensorOf(index: TensorIndex, name: string): FileTensor | undefin
 
 const SINGLE = 'model.safetensors';
 const INDEX = 'model.safetensors.index.json';
+/** Of all shards together. The largest mixtures of experts have about 100,000. */
+const MAX_TENSORS = 2 ** 17;
 
 /**
  * Finds the weights of a checkpoint: `model.safetensors`, or else the shards of `model.safetensors.index.json`.
@@ -54,9 +56,13 @@ export async function readSafetensors(dir: string): Promise<TensorIndex> {
   if (json === undefined) throw new ModelError(dir, '', `contains neither ${SINGLE} nor ${INDEX}`);
   const weightMap = parseWeightMap(json, file);
   const shards: Shard[] = [];
+  let count = 0;
   for (const name of new Set(weightMap.values())) {
     const shard = await readHeader(dir, name);
     if (!shard) throw new ModelError(file, 'weight_map', `names ${show(name)}, which does not exist`);
+    count += shard.entries.length;
+    if (count > MAX_TENSORS)
+      throw new ModelError(file, 'weight_map', `names files of more than ${MAX_TENSORS} tensors`);
     shards.push(shard);
   }
   const present = new Map(

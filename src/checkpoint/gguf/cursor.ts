@@ -11,21 +11,27 @@ export type GgufValue = Scalar | readonly Scalar[];
 const STRING = 8;
 const ARRAY = 9;
 
-/** Reads a GGUF header from its start; every length is compared with the file's before anything is made of it. */
+/** Bytes before the weights. Those of a model with 262,144 tokens and 514,906 merges are 18 MB. */
+export const MAX_HEADER = 2 ** 25;
+/** Entries of a list. A byte of the file would become eight. */
+const MAX_ENTRIES = 2 ** 20;
+
+/** Reads a GGUF header from its start. Every number that it states is checked before anything is made of it. */
 export class GgufCursor {
   /** What is being read, for messages. */
   field = '';
   position = 0;
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
-  readonly #fileSize: number;
+  /** Where the header has to end. */
+  readonly #end: number;
   readonly #file: string;
   readonly #utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
   constructor(bytes: Uint8Array, fileSize: number, file: string) {
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.#fileSize = fileSize;
+    this.#end = Math.min(fileSize, MAX_HEADER);
     this.#file = file;
   }
 
@@ -34,11 +40,14 @@ export class GgufCursor {
   }
 
   /** A number of things that take at least so many bytes each. */
-  count(bytesEach: number): number {
+  count(bytesEach: number, most = MAX_HEADER): number {
     const count = this.#view.getBigUint64(this.#take(8), true);
-    const left = this.#fileSize - this.position;
+    const left = this.#end - this.position;
     if (count * BigInt(bytesEach) > left)
-      this.#refuse(`${count} does not fit into the ${left} bytes that follow`);
+      this.#refuse(
+        `${count} does not fit into the ${left} bytes that follow (a header has at most ${MAX_HEADER})`,
+      );
+    if (count > most) this.#refuse(`states ${count} entries (at most ${most})`);
     return Number(count);
   }
 
@@ -62,16 +71,26 @@ export class GgufCursor {
     }
   }
 
-  /** @param type one of the format's 13 types of values */
-  value(type: number): GgufValue {
-    return type === ARRAY ? this.#array() : this.#scalar(type);
+  /**
+   * @param type one of the format's 13 types of values
+   * @param listed whether the entries of a list are needed: otherwise it is empty
+   */
+  value(type: number, listed: boolean): GgufValue {
+    return type === ARRAY ? this.#array(listed) : this.#scalar(type);
   }
 
-  #array(): readonly Scalar[] {
+  #array(listed: boolean): readonly Scalar[] {
     const type = this.u32();
     if (type === ARRAY) this.#refuse('an array of arrays is not supported');
-    const count = this.count(type === STRING ? 8 : bytesOf(type));
+    const bytesEach = type === STRING ? 8 : this.#bytesOf(type);
     const values: Scalar[] = [];
+    if (!listed) {
+      const count = this.count(bytesEach);
+      if (type === STRING) for (let i = 0; i < count; i += 1) this.#take(this.count(1));
+      else this.#take(count * bytesEach);
+      return values;
+    }
+    const count = this.count(bytesEach, MAX_ENTRIES);
     const field = this.field;
     for (let i = 0; i < count; i += 1) {
       this.field = `${field}[${i}]`;
@@ -83,7 +102,7 @@ export class GgufCursor {
 
   #scalar(type: number): Scalar {
     if (type === STRING) return this.string();
-    const at = this.#take(bytesOf(type));
+    const at = this.#take(this.#bytesOf(type));
     switch (type) {
       case 0:
         return this.#view.getUint8(at);
@@ -105,15 +124,18 @@ export class GgufCursor {
         return small(this.#view.getBigUint64(at, true));
       case 11:
         return small(this.#view.getBigInt64(at, true));
-      case 12:
-        return this.#view.getFloat64(at, true);
       default:
-        return this.#refuse(`has a value of type ${type}, which the format does not have`);
+        return this.#view.getFloat64(at, true);
     }
+  }
+
+  #bytesOf(type: number): number {
+    return BYTES[type] ?? this.#refuse(`has a value of type ${type}, which the format does not have`);
   }
 
   #take(length: number): number {
     const start = this.position;
+    if (start + length > MAX_HEADER) this.#refuse(`is not within the first ${MAX_HEADER} bytes`);
     if (start + length > this.#bytes.length) throw new OutOfBytes();
     this.position = start + length;
     return start;
@@ -124,8 +146,8 @@ export class GgufCursor {
   }
 }
 
-/** By type: 8 bits, 16, 32, a bool, 64; at least 1, also for types that are refused later. */
-const bytesOf = (type: number): number => [1, 1, 2, 2, 4, 4, 4, 1, 1, 1, 8, 8, 8][type] ?? 1;
+/** By type, without those of strings and arrays. */
+const BYTES = [1, 1, 2, 2, 4, 4, 4, 1, undefined, undefined, 8, 8, 8];
 
 const small = (value: bigint): number | bigint =>
   Number.isSafeInteger(Number(value)) ? Number(value) : value;

@@ -26,8 +26,12 @@ const VERSIONS = [2, 3];
 /** The least that an entry takes: of the metadata a length, a type and a value, of the tensors also sizes and an offset. */
 const ENTRY_BYTES = 13;
 const TENSOR_BYTES = 24;
+const MAX_ENTRIES = 2 ** 12;
+const MAX_TENSORS = 2 ** 16;
 const MAX_DIMS = 4;
 const DEFAULT_ALIGNMENT = 32;
+/** The lists that are read; of others it is only known that they are there. */
+const LISTS = new Set(['tokens', 'scores', 'token_type', 'merges'].map((name) => `tokenizer.ggml.${name}`));
 
 /**
  * Reads everything before the weights. The format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
@@ -62,9 +66,9 @@ function parse(cursor: GgufCursor, fileSize: number, file: string): GgufHeader {
     throw new ModelError(file, 'version', `${problem} (supported: ${VERSIONS.join(', ')}, little-endian)`);
   }
   cursor.field = 'tensor_count';
-  const tensorCount = cursor.count(TENSOR_BYTES);
+  const tensorCount = cursor.count(TENSOR_BYTES, MAX_TENSORS);
   cursor.field = 'metadata_kv_count';
-  const entryCount = cursor.count(ENTRY_BYTES);
+  const entryCount = cursor.count(ENTRY_BYTES, MAX_ENTRIES);
 
   const metadata = new Map<string, GgufValue>();
   for (let i = 0; i < entryCount; i += 1) {
@@ -72,7 +76,7 @@ function parse(cursor: GgufCursor, fileSize: number, file: string): GgufHeader {
     const key = cursor.string();
     cursor.field = key === '' ? cursor.field : key;
     if (metadata.has(key)) throw new ModelError(file, cursor.field, 'is in the metadata twice');
-    metadata.set(key, cursor.value(cursor.u32()));
+    metadata.set(key, cursor.value(cursor.u32(), LISTS.has(key)));
   }
   const alignment = metadata.get('general.alignment') ?? DEFAULT_ALIGNMENT;
   if (

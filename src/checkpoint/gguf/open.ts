@@ -8,6 +8,7 @@ import { parseTokenizerConfig } from '../../tokenizer/tokenizer-config.js';
 import { type ModelConfig, parseConfig } from '../config.js';
 import { type Conversion, convert } from '../conversion.js';
 import { digestLarge } from '../fingerprint.js';
+import { MAX_HEADER } from './cursor.js';
 import { GGUF_MAGIC, type GgufHeader, parseGguf } from './header.js';
 import { architectureOf, configJson } from './metadata.js';
 import { ggufTokenizer } from './tokenizer.js';
@@ -16,10 +17,8 @@ import { type GgufWeight, ggufWeights, ROPE_FACTORS } from './weights.js';
 
 /** Of the folder that is made. */
 const FORMAT = 'flinch gguf 1';
-/** Read at first; metadata with a vocabulary is longer. */
-const FIRST_BYTES = 2 ** 22;
-/** The metadata of a model with 262 144 tokens has 16 MB. */
-const MAX_HEADER = 2 ** 28;
+/** What is read of the start of a file: what is read at first is enough for most. */
+const HEADERS = [2 ** 22, MAX_HEADER];
 
 export interface GgufFacts {
   /** Absolute path. */
@@ -151,12 +150,12 @@ async function readSource(file: string): Promise<Source> {
 
 async function readHeader(handle: FileHandle, file: string): Promise<GgufHeader> {
   const { size } = await handle.stat();
-  for (let length = FIRST_BYTES; length <= MAX_HEADER; length *= 4) {
+  for (const length of HEADERS) {
     const { buffer, bytesRead } = await handle.read(new Uint8Array(Math.min(length, size)), { position: 0 });
     const header = parseGguf(buffer.subarray(0, bytesRead), size, file);
     if (header) return header;
   }
-  throw new ModelError(file, 'metadata', `is longer than ${MAX_HEADER} bytes`);
+  throw new ModelError(file, '', `ends before byte ${size} while it is read`);
 }
 
 async function readRope(handle: FileHandle, header: GgufHeader, file: string): Promise<Float32Array | null> {

@@ -2,6 +2,8 @@ import { ModelError } from '../../files/errors.js';
 
 /** Pieces of SentencePiece have 16 characters by default; a long one has as many ways to be cut as characters. */
 const MAX_LENGTH = 512;
+/** Gemma 3 has 514,906. Pieces of one character repeated can be cut anywhere. */
+const MAX_MERGES = 2 ** 20;
 
 interface ScoredPieces {
   readonly tokens: readonly string[];
@@ -15,7 +17,7 @@ interface ScoredPieces {
  * The merges of a SentencePiece BPE, of which a GGUF file has only the scores: of all pieces that two others make, the
  * one with the highest score is made first. As `transformers` finds them in a SentencePiece model.
  *
- * @throws ModelError for a piece that is too long
+ * @throws ModelError for a piece that is too long, and for too many merges
  */
 export function mergesByScore(
   { tokens, scores, mergeable }: ScoredPieces,
@@ -39,6 +41,9 @@ export function mergesByScore(
     }
     cuts.sort(([a, b], [c, d]) => a - c || b - d);
     for (const made of cuts) merges.push({ score, made });
+    if (merges.length > MAX_MERGES) {
+      throw new ModelError(file, 'tokenizer.ggml.tokens', `make more than ${MAX_MERGES} merges`);
+    }
   }
   // Sorting is stable: equal scores stay in the order of the vocabulary.
   return merges

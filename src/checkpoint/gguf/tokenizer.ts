@@ -9,13 +9,20 @@ const id = z
   .int()
   .min(0)
   .lt(2 ** 24);
-const strings = z.array(z.string());
-const numbers = z.array(z.number());
+/** Cut off after the first wrong entry: zod keeps what is wrong with each, and there may be a million. */
+const entriesOf = <Entry extends z.ZodType>(entry: Entry) =>
+  z.preprocess((list) => {
+    if (!Array.isArray(list)) return list;
+    const wrong = list.findIndex((each) => !entry.safeParse(each).success);
+    return wrong < 0 ? list : list.slice(0, wrong + 1);
+  }, z.array(entry));
+const strings = entriesOf(z.string());
+const numbers = entriesOf(z.number());
 
 const schema = z.object({
   'tokenizer.ggml.model': oneOf(['gpt2', 'llama']),
   'tokenizer.ggml.pre': z.string().optional(),
-  'tokenizer.ggml.tokens': strings.min(1),
+  'tokenizer.ggml.tokens': strings.refine(({ length }) => length > 0, 'is empty'),
   'tokenizer.ggml.token_type': numbers.optional(),
   'tokenizer.ggml.scores': numbers.optional(),
   'tokenizer.ggml.merges': strings.optional(),

@@ -119,20 +119,12 @@ function checkSize({ file, name }: FileTensor, bytes: Uint8Array, shape: Size): 
   throw new ModelError(file, name, `says [${stated}], config.json implies [${shape}]`);
 }
 
-/** At once at most 1 GiB: the system reads no more than 2 GiB. */
-const MOST_READ = 2 ** 30;
-
 async function read({ file, name, offset, byteLength }: FileTensor): Promise<Uint8Array> {
-  const bytes = new Uint8Array(byteLength);
   const from = await openWeights(file);
   try {
-    for (let done = 0; done < byteLength; ) {
-      const length = Math.min(MOST_READ, byteLength - done);
-      const { bytesRead } = await from.read(bytes, done, length, offset + done);
-      if (bytesRead === 0) throw new ModelError(file, name, 'ends before its last element');
-      done += bytesRead;
-    }
-    return bytes;
+    const { buffer, bytesRead } = await from.read(new Uint8Array(byteLength), 0, byteLength, offset);
+    if (bytesRead < byteLength) throw new ModelError(file, name, 'ends before its last element');
+    return buffer;
   } finally {
     await from.close();
   }

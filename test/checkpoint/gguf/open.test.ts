@@ -102,6 +102,7 @@ describe('the folder that is made of a GGUF file', () => {
     ['weights of another layout', (dir: string) => writeFileSync(join(dir, 'model.safetensors'), 'x')],
     ['another configuration', (dir: string) => writeFileSync(join(dir, 'config.json'), '{}')],
     ['no tokenizer', (dir: string) => rmSync(join(dir, 'tokenizer.json'))],
+    ['a configuration of gigabytes', (dir: string) => truncateSync(join(dir, 'config.json'), 2 ** 32)],
   ])('is repaired where it has %s', async (_, spoil) => {
     const checkpoint = await openCheckpoint(ggufFile('pieces'));
     const made = contents(checkpoint.dir);
@@ -109,6 +110,14 @@ describe('the folder that is made of a GGUF file', () => {
     const again = await openCheckpoint(ggufFile('pieces'));
     expect(contents(again.dir)).toEqual(made);
     expect(await fingerprint(again)).toBe(await fingerprint(checkpoint));
+  });
+
+  it('has no fingerprint once a file of it is too large', async () => {
+    const checkpoint = await openCheckpoint(ggufFile('pieces'));
+    truncateSync(join(checkpoint.dir, 'tokenizer.json'), 2 ** 32);
+    const error = await modelError(() => fingerprint(checkpoint));
+    expect(error.message).toMatch(/tokenizer\.json: has 4294967296 bytes \(at most 67108864\)$/);
+    await openCheckpoint(ggufFile('pieces')); // made anew for other tests
   });
 
   it('is whole when several open the file at once, whatever it is called', async () => {

@@ -1,7 +1,10 @@
+import { statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { folder, modelError } from '../../support/graphs.js';
+import { folder, modelError, safetensors } from '../../support/graphs.js';
 import { refused, runs } from '../../support/mutations.js';
+import { peakMemory } from '../../support/peak-memory.js';
 import {
   encodeParts,
   parseSettings,
@@ -93,6 +96,31 @@ describe('quantised tensors that cannot be used are refused by name', () => {
     await expect(unpack(parts, QUANTIZED['gptq-int4']!.config)).resolves.toMatchObject({
       count: 4 * 32 * 64,
     });
+  });
+
+  it.each([
+    ['weight', [2 ** 15 + 32, 2 ** 15], null, 2 ** 30],
+    ['weight_scale_inv', [2 ** 13, 2 ** 13], [1, 1], 2 ** 27],
+  ] as const)('%s of a matrix of %j that would fill the memory', async (suffix, shape, block, most) => {
+    const config = { quant_method: 'fp8', ...(block && { weight_block_size: block }) };
+    const values = shape[0] * shape[1];
+    const tensors = {
+      [`${STEM}.weight`]: { dtype: 'F8_E4M3', shape, data_offsets: [0, values] },
+      [`${STEM}.weight_scale_inv`]: {
+        dtype: 'F32',
+        shape: block ? shape : [1],
+        data_offsets: [values, values + 4 * (block ? values : 1)],
+      },
+    };
+    const dir = await folder({ 'model.safetensors': safetensors(tensors, 0) });
+    const file = join(dir, 'model.safetensors');
+    truncateSync(file, statSync(file).size + tensors[`${STEM}.weight_scale_inv`]!.data_offsets[1]!);
+    const bytes = suffix === 'weight' ? values : 4 * values;
+    const peak = await peakMemory(async () => {
+      const { field, problem } = await modelError(() => unpackMatrix(dir, config, shape));
+      expect([field, problem]).toEqual([`${STEM}.${suffix}`, `has ${bytes} bytes (at most ${most})`]);
+    });
+    expect(peak).toBeLessThan(100);
   });
 
   it('a configuration that says quantised weights, of which there are none', async () => {

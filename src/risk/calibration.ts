@@ -100,12 +100,15 @@ const calibration = z
       }
     }
     function check({ count, skipped, quantiles, below }: Distribution, path: PropertyKey[]): void {
+      // Before anything is made of levels, for each of many distributions.
+      if (quantiles.length !== levels.length) {
+        refuse([...path, 'quantiles'], 'must have one entry for each of levels');
+        return;
+      }
       const ranks = levels.map((level) => rankAt(level, count));
       const isSkipped = (i: number): boolean => quantiles[i] === Number.NEGATIVE_INFINITY;
       if (skipped > count) refuse([...path, 'skipped'], `exceeds count, which is ${count}`);
-      if (quantiles.length !== levels.length)
-        refuse([...path, 'quantiles'], 'must have one entry for each of levels');
-      else if (!isAscending(quantiles)) refuse([...path, 'quantiles'], 'must not decrease');
+      if (!isAscending(quantiles)) refuse([...path, 'quantiles'], 'must not decrease');
       else if (quantiles.some((score, i) => ranks[i] === ranks[i - 1] && score !== quantiles[i - 1])) {
         refuse([...path, 'quantiles'], `holds more different scores than there are among ${count}`);
       } else if (ranks.some((rank, i) => isSkipped(i) !== rank <= skipped)) {

@@ -34,6 +34,8 @@ export interface TemplateContext {
   readonly now?: () => Date;
 }
 
+/** Of a template, which becomes a tree of some hundred bytes a word: those of models have some thousand characters. */
+const MAX_SOURCE = 2 ** 20;
 /** More than any conversation has messages; a template cannot make a longer list out of a number. */
 const MAX_RANGE = 10_000;
 
@@ -49,8 +51,12 @@ export class ChatTemplate {
   readonly #program: ReturnType<typeof parseTemplate> | null;
   readonly #context: TemplateContext;
 
-  /** @throws ModelError for a template that is not Jinja */
+  /** @throws ModelError for a template that is too long, or is not Jinja */
   constructor(source: string | null, context: TemplateContext) {
+    if (source !== null && source.length > MAX_SOURCE) {
+      const problem = `has ${source.length} characters (at most ${MAX_SOURCE})`;
+      throw new ModelError(context.file, 'chat_template', problem);
+    }
     this.source = source;
     this.file = context.file;
     this.#context = context;

@@ -2,9 +2,11 @@ import { z } from 'zod';
 import { ModelError, show } from '../files/errors.js';
 import { fieldName, isRecord, parseJson } from '../files/json.js';
 
+/** Those of models have 500 characters. A class such as `\\w`, or `\\p{L}` under `u`, takes some kilobytes. */
+const pattern = z.string().max(4096);
 const patternSchema = z.object({
-  pattern: z.union([z.object({ String: z.string() }), z.object({ Regex: z.string() })], {
-    error: 'expected a String or a Regex',
+  pattern: z.union([z.object({ String: pattern }), z.object({ Regex: pattern })], {
+    error: 'expected a String or a Regex of at most 4096 characters',
   }),
 });
 const replaceSchema = patternSchema.extend({ content: z.string().optional() });
@@ -46,13 +48,13 @@ export function checkTextSteps(json: unknown, file: string, at: readonly Propert
     for (const [i, step] of steps.entries()) checkTextSteps(step, file, [...at, list, i]);
   }
   if (json.type === 'FixedLength') parseJson(fixedLengthSchema, json, file, at);
-  if (json.type === 'Replace') {
-    const { content = '' } = parseJson(replaceSchema, json, file, at);
-    if (content.length > MAX_CONTENT) {
-      const problem = `${content.length} characters are not supported (at most ${MAX_CONTENT})`;
-      throw new ModelError(file, fieldName([...at, 'content']), problem);
-    }
+  for (const key of WRITTEN) {
+    const text = json[key];
+    if (typeof text !== 'string' || text.length <= MAX_WRITTEN) continue;
+    const problem = `${text.length} characters are not supported (at most ${MAX_WRITTEN})`;
+    throw new ModelError(file, fieldName([...at, key]), problem);
   }
+  if (json.type === 'Replace') parseJson(replaceSchema, json, file, at);
   if (json.type !== 'Split') return;
   const { behavior } = parseJson(splitSchema, json, file, at);
   if (/^(isolated|removed)$/i.test(behavior)) return;
@@ -63,8 +65,10 @@ export function checkTextSteps(json: unknown, file: string, at: readonly Propert
 /** Models have five steps at most. */
 const MAX_STEPS = 16;
 
-/** Models replace by one character. */
-const MAX_CONTENT = 16;
+/** What steps write into a text: `Replace`, `Prepend`, `Metaspace`. */
+const WRITTEN = ['content', 'prepend', 'replacement', 'str_rep'];
+/** Models write one character. */
+const MAX_WRITTEN = 16;
 /** What a character may become by all replacements together. */
 const MAX_GROWTH = 256;
 
@@ -86,9 +90,10 @@ function checkSteps(steps: readonly unknown[], file: string, field: string): voi
   }
 }
 
-/** What a pattern that matches nothing puts between characters is beside them. */
+/** What a pattern that matches nothing puts between characters is beside them, and so is what is put before a text. */
 function growthOf(step: unknown): number {
-  if (!isRecord(step) || step.type !== 'Replace' || typeof step.content !== 'string') return 1;
-  const text = isRecord(step.pattern) ? step.pattern.String : undefined;
-  return typeof text === 'string' && text !== '' ? Math.max(1, step.content.length) : 1 + step.content.length;
+  if (!isRecord(step)) return 1;
+  const written = Math.max(...WRITTEN.map((key) => (typeof step[key] === 'string' ? step[key].length : 0)));
+  const replaced = step.type === 'Metaspace' ? ' ' : isRecord(step.pattern) ? step.pattern.String : undefined;
+  return typeof replaced === 'string' && replaced !== '' ? Math.max(1, written) : 1 + written;
 }

@@ -1,13 +1,21 @@
 import { z } from 'zod';
 
+/** Tokens before a text, and each list that they come from: a token may stand for several, and be there several times. */
+const MAX = 16;
+
 const template = z.object({
   type: z.literal('TemplateProcessing'),
-  single: z.array(
-    z.union([z.object({ SpecialToken: z.object({ id: z.string() }) }), z.object({ Sequence: z.unknown() })]),
-  ),
-  special_tokens: z.record(z.string(), z.object({ ids: z.array(z.int().min(0)) })),
+  single: z
+    .array(
+      z.union([
+        z.object({ SpecialToken: z.object({ id: z.string() }) }),
+        z.object({ Sequence: z.unknown() }),
+      ]),
+    )
+    .max(MAX),
+  special_tokens: z.record(z.string(), z.object({ ids: z.array(z.int().min(0)).max(MAX) })),
 });
-const processor = z.looseObject({ type: z.string(), processors: z.array(z.unknown()).optional() });
+const processor = z.looseObject({ type: z.string(), processors: z.array(z.unknown()).max(MAX).optional() });
 const config = z.looseObject({
   add_bos_token: z.boolean().nullish(),
   add_eos_token: z.boolean().nullish(),

@@ -1,7 +1,8 @@
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { ModelError, show } from '../files/errors.js';
-import { isRecord, oneOf, parseJson } from '../files/json.js';
+import { isRecord, oneOf, parseJson, valuesIn } from '../files/json.js';
+import { listUpTo } from '../files/limited-list.js';
 import { type AddedToken, addedTokenSchema, MAX_IDS, parseTokenizerConfig } from './tokenizer-config.js';
 
 /** The tokens of a checkpoint. */
@@ -11,13 +12,23 @@ export interface Vocabulary {
   readonly added: readonly AddedToken[];
 }
 
+/** Gemma 3 has 262,144 tokens and 514,906 merges, and 6,415 added tokens of 76,000 characters. */
+const MAX_TOKENS = 2 ** 19;
+const MAX_MERGES = 2 ** 20;
+/** Each is a node of the tree by which a text is searched for them, of 200 bytes. */
+const MAX_ADDED_CHARACTERS = 2 ** 18;
+/** Everything but the model, whose values are as many as its tokens and merges. */
+const PARTS = ['added_tokens', 'normalizer', 'pre_tokenizer', 'post_processor', 'decoder'] as const;
+/** Of each part: zod keeps what is wrong with every one. */
+const MAX_VALUES = 2 ** 18;
+
 const empty = z.literal('').nullish();
 
 const schema = z.object({
   model: z.object({
     // Files of early versions do not name the model; their merges show that it is BPE.
     type: oneOf(['BPE']).optional(),
-    merges: z.array(z.unknown()),
+    merges: listUpTo(MAX_MERGES, z.unknown()),
     unk_token: z.string().nullish(),
     continuing_subword_prefix: empty,
     end_of_word_suffix: empty,
@@ -32,6 +43,10 @@ const schema = z.object({
  * @throws ModelError naming the field: only BPE is supported, ids must be unambiguous
  */
 export function parseVocabulary(json: unknown, configJson: unknown, file: string): Vocabulary {
+  for (const part of PARTS) {
+    const values = isRecord(json) ? valuesIn(json[part]) : 0;
+    if (values > MAX_VALUES) throw new ModelError(file, part, `has ${values} values (at most ${MAX_VALUES})`);
+  }
   const { model, added_tokens } = parseJson(schema, json, file);
   const ids = parseIds(isRecord(json) && isRecord(json.model) ? json.model.vocab : undefined, file);
   const added = new Map<string, AddedToken>();
@@ -68,6 +83,11 @@ export function parseVocabulary(json: unknown, configJson: unknown, file: string
   if (unknown != null && !ids.has(unknown) && !added.has(unknown)) {
     throw new ModelError(file, 'model.unk_token', `${show(unknown)} is not in the vocabulary`);
   }
+  const characters = [...added.keys()].reduce((sum, { length }) => sum + length, 0);
+  if (characters > MAX_ADDED_CHARACTERS) {
+    const problem = `have ${characters} characters together (at most ${MAX_ADDED_CHARACTERS})`;
+    throw new ModelError(file, 'added_tokens', problem);
+  }
   return { ids, added: [...added.values()] };
 }
 
@@ -77,6 +97,10 @@ export function parseVocabulary(json: unknown, configJson: unknown, file: string
  */
 function parseIds(vocab: unknown, file: string): ReadonlyMap<string, number> {
   if (!isRecord(vocab)) throw new ModelError(file, 'model.vocab', `expected an object, found ${show(vocab)}`);
+  const { length } = Object.keys(vocab);
+  if (length > MAX_TOKENS) {
+    throw new ModelError(file, 'model.vocab', `has ${length} tokens (at most ${MAX_TOKENS})`);
+  }
   const ids = new Map<string, number>();
   const taken = new Map<number, string>();
   for (const [token, id] of Object.entries(vocab)) {

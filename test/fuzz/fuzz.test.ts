@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mutated, runs, spliced } from '../support/mutations.js';
+import { peakMemory } from '../support/peak-memory.js';
 import type { Target } from './target.js';
 import { FILES } from './targets/files.js';
 import { MODELS } from './targets/models.js';
@@ -16,6 +17,8 @@ const { FUZZ_MINUTES, FUZZ_SEED } = process.env;
 const CORPUS = fileURLToPath(new URL('corpus', import.meta.url));
 /** Each target's time in a test run. */
 const TEST_MS = 2000;
+/** MiB that an input may take. */
+const MOST_MEMORY = 300;
 
 const corpusOf = (name: string): Uint8Array[] =>
   readdirSync(join(CORPUS, name)).map((file) => readFileSync(join(CORPUS, name, file)));
@@ -66,9 +69,10 @@ async function fuzz({ name, run, mostMs = 2000 }: Target): Promise<void> {
     // It is there to be looked at if the process ends or hangs.
     if (FUZZ_MINUTES) writeFileSync(last, input);
     const before = process.cpuUsage();
-    await run(input);
+    const memory = await peakMemory(() => run(input));
     const { user, system } = process.cpuUsage(before);
     expect((user + system) / 1000).toBeLessThan(mostMs);
+    expect(memory).toBeLessThan(MOST_MEMORY);
   };
   const seed = FUZZ_SEED ? Number(FUZZ_SEED) : Date.now() % 2 ** 31;
   const most = FUZZ_MINUTES

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseConfig } from '#src/checkpoint/config.js';
+import { MAX_HEADER } from '#src/checkpoint/gguf/cursor.js';
 import { TemplateError, TextLimitError } from '#src/files/errors.js';
 import { decodeJson } from '#src/files/json.js';
 import { ChatTemplate } from '#src/tokenizer/chat-template.js';
@@ -14,7 +15,18 @@ import type { Target } from '../target.js';
 const folder = mkdtempSync(join(tmpdir(), 'flinch-fuzz-models-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 
-const gguf: Target = { name: 'gguf', run: (input) => checkGgufFile(input, 'x.gguf') };
+/** A file that goes on with zeros, as sparse files do: longer than a header may be. */
+const zeros = new Uint8Array(MAX_HEADER + 2 ** 20);
+
+const gguf: Target = {
+  name: 'gguf',
+  run: (input) => {
+    checkGgufFile(input, 'x.gguf');
+    zeros.set(input);
+    checkGgufFile(zeros, 'x.gguf');
+    zeros.fill(0, 0, input.length);
+  },
+};
 
 /** Which fixture's quantization_config goes with a file, by a tensor that it has. */
 const SETTINGS = [

@@ -14,7 +14,7 @@ import type { LiveGenerations } from '../generations/live-generations.js';
 import { EventLog } from './event-log.js';
 import { FIRST_FENCE } from './fence.js';
 import { keys } from './keys.js';
-import { LEASE_MS } from './lease.js';
+import { LEASE_MS, RENEWAL_MS } from './lease.js';
 import { LogReader } from './log-reader.js';
 import { type Message, messageSchema, type ReaderName } from './messages.js';
 import type { Redis } from './redis.js';
@@ -27,6 +27,8 @@ import { Takeovers } from './takeovers.js';
 const MOST_MESSAGES = 10_000;
 /** At the end, for what is not written yet. */
 const FLUSH_TIMEOUT_MS = 2000;
+/** Of a Redis that answers and refuses, as one without room: longer than one renewal, shorter than two. */
+const REFUSED_MS = 1.5 * RENEWAL_MS;
 
 export interface RedisGenerationsOptions {
   readonly redis: Redis;
@@ -47,7 +49,7 @@ interface Reading {
   readonly name: ReaderName;
   /** Whether its gateway was told that we read it. */
   told: boolean;
-  /** When Redis was asked for it last. */
+  /** When it was last found in Redis, and its gateway could be told. */
   seenMs: number;
 }
 
@@ -79,7 +81,7 @@ export class RedisGenerations implements Elsewhere {
   serve(live: LiveGenerations, takeOver: TakeOver): void {
     this.#live = live;
     this.#takeovers.serve(live.epoch, takeOver);
-    const tell = (gateway: string, message: Message): void => void this.#tell(gateway, message);
+    const tell = (gateway: string, message: Message): void => this.#tell(gateway, message);
     this.#remote = new RemoteReaders({ live, patienceMs: this.#keptMs, tell });
     this.#feed.follow(keys.inbox(live.epoch), '0', (entries) => this.#receive(entries));
   }
@@ -125,7 +127,7 @@ export class RedisGenerations implements Elsewhere {
     const most = found.next + (found.ended === 'done' ? 0 : this.#options.history.events);
     if (offset < found.first || offset > most) {
       // As of one of its own, its gateway then ends it.
-      void this.#tell(gateway, { type: 'read', id, owner, reader: name, offset, first: true });
+      this.#tell(gateway, { type: 'read', id, owner, reader: name, offset, first: true });
       return null;
     }
     // The feed reads a generation once.
@@ -134,7 +136,13 @@ export class RedisGenerations implements Elsewhere {
     const about = { reader, name, point, principal, gateway: ownerOf(found) };
     const reading = { ...about, told: false, seenMs: performance.now() };
     this.#readings.set(name.number, reading);
-    void this.#acknowledge(reading);
+    try {
+      // Its gateway writes on only for who reads: if it cannot be told, there is nothing to wait for.
+      await this.#acknowledge(reading);
+    } catch (error) {
+      this.#readings.delete(name.number);
+      throw error;
+    }
     const sink = sinkOf(reader);
     reader.sink = sink;
     return { generation: reader, sink };
@@ -149,7 +157,7 @@ export class RedisGenerations implements Elsewhere {
     const forget = async (): Promise<void> => {
       const epoch = await this.#options.redis.run((client) => client.getDel(keys.request(owner, requestId)));
       if (epoch !== null && epoch !== this.#epoch)
-        await this.#tell(epoch, { type: 'forget', owner, requestId });
+        await this.#say(epoch, { type: 'forget', owner, requestId });
     };
     forget().catch(() => {}); // nobody can ask for it: it ends by itself
   }
@@ -220,11 +228,11 @@ export class RedisGenerations implements Elsewhere {
       stop: () => this.#feed.leave(key),
       acknowledge: () => {
         const reading = this.#readings.get(name.number);
-        if (reading) void this.#acknowledge(reading);
+        if (reading) this.#acknowledge(reading).catch(() => {}); // again with the next renewal
       },
       act: (action) => {
         const owner = this.#readings.get(name.number)?.gateway;
-        if (owner) void this.#tell(owner, { type: 'act', id, reader: name, action });
+        if (owner) this.#tell(owner, { type: 'act', id, reader: name, action });
       },
       over: () => {
         this.#readings.delete(name.number);
@@ -233,40 +241,48 @@ export class RedisGenerations implements Elsewhere {
     });
   }
 
+  /** @throws ApiError 503 `state_unavailable` */
   async #acknowledge(reading: Reading): Promise<void> {
     const { name, principal, gateway, reader, told, point } = reading;
     if (gateway === null) return;
     const about = { id: point.id, owner: principal.name, reader: name };
-    const message = { ...about, offset: reader.next, first: !told };
-    if (await this.#tell(gateway, { type: 'read', ...message })) reading.told ||= reading.gateway === gateway;
+    await this.#say(gateway, { type: 'read', ...about, offset: reader.next, first: !told });
+    reading.told ||= reading.gateway === gateway;
   }
 
   /** Whether one that is read here still can be. */
   async #check(reading: Reading): Promise<void> {
     const { reader, point, principal } = reading;
+    const { redis, resumeMs } = this.#options;
     try {
       const found = await this.#takeovers.look({ ...point, offset: reader.next }, principal);
-      reading.seenMs = performance.now();
       if (!found) return reader.lost('not_recovered');
       if (reader.over) return;
       const gateway = ownerOf(found);
       if (gateway !== reading.gateway) reading.told = false;
       reading.gateway = gateway;
       await this.#acknowledge(reading);
+      reading.seenMs = performance.now();
     } catch {
-      // Its gateway waits no longer for us, either.
-      if (performance.now() - reading.seenMs > this.#options.resumeMs) reader.lost('not_recovered');
+      // Redis is away, or refuses; it says so itself.
     }
+    // After a pause of Redis, the connection that reads may hear of it a little later.
+    const silentMs = redis.upForMs > REFUSED_MS ? this.#feed.silentMs : 0;
+    const unseenMs = Math.max(performance.now() - reading.seenMs, silentMs);
+    // For longer than resumeMs its gateway does not wait for us, either.
+    if (unseenMs > (redis.up ? Math.min(REFUSED_MS, resumeMs) : resumeMs))
+      reader.lost(redis.up ? 'state_unavailable' : 'not_recovered');
   }
 
-  /** @returns whether it could be said; nobody hears it if the other gateway is gone */
-  async #tell(gateway: string, message: Message): Promise<boolean> {
+  /** Nobody hears it if the other gateway is gone. @throws ApiError 503 `state_unavailable` */
+  async #say(gateway: string, message: Message): Promise<void> {
     const text = JSON.stringify(message);
-    const told = this.#options.redis.run((client) => client.tell(gateway, text, MOST_MESSAGES, this.#keptMs));
-    return told.then(
-      () => true,
-      () => false, // Redis is away, and says so itself
-    );
+    await this.#options.redis.run((client) => client.tell(gateway, text, MOST_MESSAGES, this.#keptMs));
+  }
+
+  /** The same of what may be lost. */
+  #tell(gateway: string, message: Message): void {
+    this.#say(gateway, message).catch(() => {}); // Redis is away, and says so itself
   }
 
   #wake(): void {

@@ -31,6 +31,7 @@ export class StreamFeed {
   readonly #wake: () => void;
   #closed = false;
   #client: RedisClient | null = null;
+  #answeredMs = performance.now();
 
   constructor(redis: Redis, wake: () => void) {
     this.#redis = redis;
@@ -42,6 +43,11 @@ export class StreamFeed {
   follow(key: string, after: string, received: Followed['received']): void {
     this.#streams.set(key, { id: after, received });
     this.#wake();
+  }
+
+  /** For how long Redis has not said what there is, or that there is nothing. */
+  get silentMs(): number {
+    return performance.now() - this.#answeredMs;
   }
 
   leave(key: string): void {
@@ -76,6 +82,7 @@ export class StreamFeed {
     }
     const from = asked.map(([key, { id }]) => ({ key, id }));
     const streams = await client.xRead(from, { BLOCK: BLOCK_MS, COUNT: MOST_ENTRIES });
+    this.#answeredMs = performance.now();
     for (const { name, messages } of streams ?? []) {
       const followed = this.#streams.get(name);
       const last = messages.at(-1);

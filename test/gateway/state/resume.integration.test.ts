@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Models, startGateway } from '#gateway/index.js';
 import { chatBody, type SocketEvent, TestSocket } from '../../support/gateway.js';
 import { hasRedis } from '../../support/redis.js';
@@ -201,6 +201,38 @@ describe.skipIf(!hasRedis)('a generation of the other gateway (skipped without R
     expect(recovered).toBe(true);
     await back.event(ofType('generation.done'));
     back.close();
+  });
+
+  it.each([
+    ['has no room', ['CONFIG', 'SET', 'maxmemory', '1mb'], ['CONFIG', 'SET', 'maxmemory', '0']],
+    ['lets nobody read', ['ACL', 'SETUSER', 'default', '-xread'], ['ACL', 'SETUSER', 'default', '+xread']],
+  ])('ends within seconds for who reads it there if Redis %s', async (_, refuse, allow) => {
+    const { redis } = gateways;
+    const { socket, place } = await begin(5000);
+    socket.close();
+    const { socket: next } = await resume(1, place, 0);
+    await next.event(({ offset }) => offset === 10);
+    onTestFinished(() => void redis.command(...allow));
+    redis.command(...refuse);
+    const refused = performance.now();
+    expect(await next.event(ofType('error'))).toMatchObject({ error: { code: 'state_unavailable' } });
+    expect(performance.now() - refused).toBeLessThan(15_000);
+    next.close();
+  });
+
+  it('cannot be resumed through a Redis without room, and says so at once', async () => {
+    const { redis } = gateways;
+    const { socket, place } = await begin(5000);
+    socket.close();
+    onTestFinished(() => void redis.command('CONFIG', 'SET', 'maxmemory', '0'));
+    redis.command('CONFIG', 'SET', 'maxmemory', '1mb');
+    const next = await open(1);
+    const asked = performance.now();
+    next.send({ type: 'generation.resume', ...place, offset: 0 });
+    expect(await next.event(errorOf('state_unavailable'))).toMatchObject({ response_id: place.response_id });
+    expect(performance.now() - asked).toBeLessThan(2000);
+    expect((await resume(0, place, 0)).recovered).toBe(true);
+    next.close();
   });
 
   it('is not resumable, and says so, while Redis is away or full; those that run go on', async () => {

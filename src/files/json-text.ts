@@ -1,7 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { z } from 'zod';
 import { placeOf, UsageError } from './errors.js';
+import { excessOf } from './json-bounds.js';
 import { visibleLine } from './visible.js';
+
+const MAX_BYTES = 2 ** 27;
+/** And names of fields. */
+const MAX_VALUES = 2 ** 22;
 
 /**
  * A value of a file that a user can change.
@@ -17,10 +22,15 @@ export function parseJsonText<T>(text: string, schema: z.ZodType<T>, where: stri
 }
 
 /** @throws UsageError that names file and field */
-export const readJsonFile = <T>(file: string, schema: z.ZodType<T>): T =>
-  parseJsonText(readFileSync(file, 'utf8'), schema, file);
+export function readJsonFile<T>(file: string, schema: z.ZodType<T>): T {
+  const { size } = statSync(file);
+  if (size > MAX_BYTES) throw new UsageError(`${file}: has ${size} bytes (at most ${MAX_BYTES})`);
+  return parseJsonText(readFileSync(file, 'utf8'), schema, file);
+}
 
 function decode(text: string, where: string): unknown {
+  const excess = excessOf(text, MAX_VALUES);
+  if (excess !== null) throw new UsageError(`${where}: ${excess}`);
   try {
     return JSON.parse(text);
   } catch (cause) {

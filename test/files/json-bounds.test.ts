@@ -1,7 +1,12 @@
+import { truncateSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { excessOf } from '#src/files/json-bounds.js';
 import { parseJsonLines } from '#src/files/json-lines.js';
+import { parseJsonText, readJsonFile } from '#src/files/json-text.js';
+import { useFolder } from '../support/cli.js';
+
+const folder = useFolder();
 
 it('counts values and names of fields, those of strings not', () => {
   const count = (json: string): number => {
@@ -30,4 +35,16 @@ it('JSON Lines are read line by line', () => {
   expect(parseJsonLines('{"a":1}\r\n\n {"a":2} \n', line)).toEqual([{ a: 1 }, { a: 2 }]);
   expect(parseJsonLines('', line)).toEqual([]);
   expect(() => parseJsonLines('{"a":1}\n\n{"a":"x"}', line)).toThrow(/^line 3: a: /);
+});
+
+it("a user's file is not read if it is too large, nor parsed if it holds too much", () => {
+  const file = folder.write('large.json', '[]');
+  expect(readJsonFile(file, z.unknown())).toEqual([]);
+  truncateSync(file, 2 ** 33);
+  expect(() => readJsonFile(file, z.unknown())).toThrow(`${file}: has 8589934592 bytes (at most 134217728)`);
+  const most = `[${'1,'.repeat(2 ** 22 - 1)}1]`;
+  expect(parseJsonText(most, z.unknown(), 'x')).toHaveLength(2 ** 22);
+  expect(() => parseJsonText(`[${most}]`, z.unknown(), 'x')).toThrow(
+    'x: has more than 4194304 names and values',
+  );
 });

@@ -32,7 +32,7 @@ export { deviceOption, integer, modelOption, precisionOption, real } from './cli
 export { flinchProgram } from './cli/program.js';
 export { byteBar, Progress } from './cli/progress.js';
 export { FLAG_OF_FIELD } from './cli/serve-config.js';
-export { note, say } from './cli/terminal.js';
+export { note, remark, say } from './cli/terminal.js';
 export { bytesPerSecond, openReaders } from './cost/bandwidth.js';
 export {
   type Operations,

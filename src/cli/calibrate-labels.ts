@@ -4,7 +4,7 @@ import { checkLabels, type LabelCheck, type LabelledAnswer, type Share } from '.
 import { formatTable } from './calibrate-report.js';
 import { type Label, type RecordedAnswer, readAnswers, readLabels } from './label-files.js';
 import { optionFile } from './option-file.js';
-import { note, say } from './terminal.js';
+import { remark, say } from './terminal.js';
 
 export interface LabelsOptions {
   readonly labels: string;
@@ -35,7 +35,7 @@ export async function compareLabels({ labels, answers, labelName, json }: Labels
   const given = named(readLabels(await read('--labels', labels), labels), labelName);
   const recorded = readAnswers(await read('--answers', answers), answers);
   const { labelled, problems } = joinLabels(given, recorded);
-  for (const warning of warningsOf(problems)) note(`flinch: ${warning}\n`);
+  for (const warning of warningsOf(problems)) remark(warning);
   if (labelled.length === 0) throw new UsageError('--labels: no recorded answer has a label');
   const check = checkLabels(labelled);
   say(json ? `${JSON.stringify({ ...check, ...problems })}\n` : `${formatCheck(check)}\n`);

@@ -42,7 +42,7 @@ import {
   SCHEDULE_HELP,
   scoringOf,
 } from './scoring-options.js';
-import { note, say } from './terminal.js';
+import { remark, say } from './terminal.js';
 
 /** The options of scoring are read by {@link scoringOf}. */
 interface CalibrateOptions {
@@ -170,7 +170,7 @@ async function calibrate(options: CalibrateOptions): Promise<void> {
 /** @throws UsageError for the embedded model, whose problems are no everyday prompts */
 function everydayPrompts({ dir }: Checkpoint): string {
   if (dir === reasonerPath) throw new UsageError('--input or --tasks is required for the embedded model');
-  note('flinch: without --input, these are the 200 everyday prompts that come with flinch\n');
+  remark('without --input, these are the 200 everyday prompts that come with flinch');
   return everydayPromptsPath;
 }
 
@@ -213,7 +213,7 @@ async function collect(
   const collector = new ScoreCollector(methods);
   const use = (answer: ScoredAnswer, steps: number): void => collector.add(answer, steps);
   if (!(await forEachAnswer(engine, options, scoring, prompts, use, log))) {
-    note(`flinch: the answers so far are in ${log.file}; the same command continues\n`);
+    remark(`the answers so far are in ${log.file}; the same command continues`);
     return;
   }
   const { counts } = collector;
@@ -263,7 +263,7 @@ async function check(
   );
   const methods = options.methods.filter((method) => risks.calibrated(method));
   if (methods.length === 0) throw new UsageError(`nothing to check: ${warnings.join('; ')}`);
-  for (const warning of warnings) note(`flinch: ${warning}\n`);
+  for (const warning of warnings) remark(warning);
   const alarms = new FalseAlarmCheck(risks, methods);
   const whole = await forEachAnswer(engine, options, { ...scoring, methods }, prompts, (answer, steps) =>
     alarms.add(answer, steps),

@@ -43,7 +43,7 @@ import {
   SCHEDULE_HELP,
   scoringOf,
 } from './scoring-options.js';
-import { note, paint, say } from './terminal.js';
+import { paint, remark, say } from './terminal.js';
 import { uncalibrated } from './uncalibrated.js';
 
 /** The options of scoring and guard are read by {@link guardFieldsOf} and {@link scoringOf}. */
@@ -167,14 +167,14 @@ async function watchOf(engine: Engine, options: ChatOptions, asked: Scoring): Pr
   const file = await readCalibration(calibrationFileOf(checkpoint));
   const { risks, warnings } = await riskModel(checkpoint, file, scoring, scoring.methods);
   if (guard.action !== 'annotate' && !risks.calibrated(guard.method)) {
-    for (const warning of warnings) note(`flinch: ${warning}\n`);
+    for (const warning of warnings) remark(warning);
   } else if (process.stderr.isTTY) {
     const hint = await uncalibrated(checkpoint);
-    if (hint !== null) note(`flinch: ${checkpoint.name} is ${hint}\n`);
+    if (hint !== null) remark(`${checkpoint.name} is ${hint}`);
   }
   checkPromise(guard, risks);
   const useless = neverFires(guard, risks);
-  if (useless !== null) note(`flinch: ${useless}\n`);
+  if (useless !== null) remark(useless);
   return { scoring, guard, risks };
 }
 

@@ -1,7 +1,7 @@
 import { SingleBar } from 'cli-progress';
 import type { Conversion } from '../checkpoint/conversion.js';
 import { formatBytes } from './format.js';
-import { note } from './terminal.js';
+import { remark } from './terminal.js';
 
 /** Says on standard error that a GGUF file or a quantised checkpoint is unpacked, and where people see it how far. */
 export function reportConversion(): (progress: Conversion) => void {
@@ -13,7 +13,7 @@ export function reportConversion(): (progress: Conversion) => void {
   let begun = false;
   return ({ file, folder, written, total }) => {
     if (!begun) {
-      note(`flinch: unpacking ${file} into ${folder} (${formatBytes(total)}), this once\n`);
+      remark(`unpacking ${file} into ${folder} (${formatBytes(total)}), this once`);
       if (process.stderr.isTTY) bar.start(total, 0);
     }
     begun = true;

@@ -1,7 +1,7 @@
 import type { DeviceChoice } from '../engine/device.js';
 import type { Engine } from '../engine/engine.js';
 import type { Role } from '../engine/protocol.js';
-import { note } from './terminal.js';
+import { remark } from './terminal.js';
 
 /** What the processes of an engine that run compute on. */
 export function formatDevices(engine: Engine): string {
@@ -19,5 +19,5 @@ export async function reportDevices(
 ): Promise<void> {
   if (choice === 'cpu') return;
   await engine.start(roles);
-  note(`flinch: on ${formatDevices(engine)}\n`);
+  remark(`on ${formatDevices(engine)}`);
 }

@@ -4,7 +4,7 @@ import { asHubModel, type HubModel } from '../hub/hub-model.js';
 import type { Pulled, PullOptions } from '../hub/pull.js';
 import { formatBytes } from './format.js';
 import { byteBar } from './progress.js';
-import { note } from './terminal.js';
+import { remark } from './terminal.js';
 
 /**
  * The folder or file that a command reads for `--model`: what is there under that name, else the model of the hub, which is
@@ -43,12 +43,12 @@ export async function downloadModel(
       ...{ ...chosen, settings: hubSettings(process.env), signal: interrupted.signal },
       onStart: ({ files, bytes, folder }) => {
         const what = `${files.length} ${files.length === 1 ? 'file' : 'files'}, ${formatBytes(bytes)}`;
-        note(`flinch: downloading ${model.id} (${what}) into ${folder}\n`);
+        remark(`downloading ${model.id} (${what}) into ${folder}`);
         if (process.stderr.isTTY) bar.start(bytes, 0);
       },
       onProgress: (bytes) => bar.update(bytes),
     });
-    if (pulled.stale !== null) note(`flinch: ${model.id}: what is in the cache is used (${pulled.stale})\n`);
+    if (pulled.stale !== null) remark(`${model.id}: what is in the cache is used (${pulled.stale})`);
     return pulled;
   } catch (error) {
     if (interrupted.signal.aborted) process.exitCode = 130;

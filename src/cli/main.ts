@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { packageVersion } from '../package-root.js';
 import { flinchProgram } from './program.js';
-import { note } from './terminal.js';
+import { remark } from './terminal.js';
 
 // A reader that has seen enough, as `| head` does, is no error.
 process.stdout.on('error', async (error: NodeJS.ErrnoException) => {
@@ -20,7 +20,7 @@ try {
 /** Loaded when it is needed: it knows the errors of the engine and of the gateway. */
 async function report(error: unknown): Promise<void> {
   if (error instanceof Error && 'code' in error && error.code === 'EMFILE') {
-    note(`flinch: ${error.message}; raise the limit of open files (ulimit -n)\n`);
+    remark(`${error.message}; raise the limit of open files (ulimit -n)`);
     return;
   }
   const { reportError } = await import('./errors.js');

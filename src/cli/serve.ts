@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import type { Workers, WorkersOptions } from '../../gateway/workers/start-workers.js';
 import { DEVICE_CHOICES } from '../engine/device.js';
 import { PRECISIONS } from '../engine/precision.js';
+import { visible, visibleLine } from '../files/visible.js';
 import { checkPort } from './check-port.js';
 import { formatDevices } from './devices.js';
 import { heading } from './format.js';
@@ -10,7 +11,7 @@ import { ModelOption } from './model-option.js';
 import { collectText, integer, parseBytes } from './options.js';
 import { hangups } from './reload.js';
 import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
-import { say, shown } from './terminal.js';
+import { say } from './terminal.js';
 import { uncalibrated } from './uncalibrated.js';
 
 interface ServeOptions extends ServeFlags {
@@ -124,7 +125,10 @@ async function serve(options: ServeOptions): Promise<void> {
   for (const { port, host } of [config.listen, config.metrics, config.health]) await checkPort(port, host);
   const metrics = new Metrics();
   const log = new LogWriter(2, (lines) => metrics.logDropped(lines));
-  const logger = pino({ level: config.log.level, base: { pid: process.pid } }, log);
+  const logger = pino(
+    { level: config.log.level, base: { pid: process.pid } },
+    { write: (line: string) => log.write(visible(line)) },
+  );
   const begun = leaveOnSignal();
   // Without a file there is nothing to read again.
   const signals = options.config === undefined ? null : hangups();
@@ -135,10 +139,10 @@ async function serve(options: ServeOptions): Promise<void> {
   try {
     const names = describeModels(config, gateway.engines);
     logger.info({ models: names, url: gateway.url }, 'serving');
-    const serving = `${heading('flinch')} serves ${names.join(', ')} at ${heading(gateway.url)} (Ctrl-C to stop)`;
+    const serving = `${heading('flinch')} serves ${visibleLine(names.join(', '))} at ${heading(gateway.url)} (Ctrl-C to stop)`;
     const hints = await calibrationHints(gateway.engines);
     // Serving goes on if nobody can be told.
-    new LogWriter(1).write([serving, ...hints].map((line) => `${shown(line)}\n`).join(''));
+    new LogWriter(1).write([serving, ...hints.map(visibleLine)].map((line) => `${line}\n`).join(''));
     begun();
     signals?.reload({ gateway, config, read: () => serveConfig(options, process.env), logger });
     await shutDown(gateway, (fields, text) => logger.info(fields, text));

@@ -11,15 +11,21 @@ export const say = (text: string): void => void process.stdout.write(shown(text)
 /** On standard error: what is no result. */
 export const note = (text: string): void => void process.stderr.write(visible(text));
 
-/** What went wrong, on standard error, in a line that begins with the program's name. */
+/** What should be known: a line on standard error that begins with the program's name. */
+export const remark = (text: string): void => note(`flinch: ${indented(text)}\n`);
+
+/** The same for what went wrong. */
 export const complain = (text: string): void =>
-  void process.stderr.write(`${chalkStderr.red('flinch:')} ${visible(text)}\n`);
+  void process.stderr.write(`${chalkStderr.red('flinch:')} ${visible(indented(text))}\n`);
+
+/** No text from elsewhere begins a line like ours. */
+const indented = (text: string): string => text.replaceAll('\n', '\n  ');
 
 /** Text that was made visible before it got colours. */
 export const paint = (text: string): void => void process.stdout.write(text);
 
 /** Headings stay bold. Bold text is all that others can make with that. */
-export const shown = (text: string): string =>
+const shown = (text: string): string =>
   chalk.level === 0
     ? visible(text)
     : text

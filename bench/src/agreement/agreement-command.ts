@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Command, Option } from 'commander';
-import { Engine, Progress } from 'flinch/internals';
+import { Engine, Progress, say } from 'flinch/internals';
 import { openEncoders } from '../encoder/encoders.js';
 import { checkpointOf, peersFolder } from '../peers/folder.js';
 import { withTemporaryFolder } from '../temporary-folder.js';
@@ -55,7 +55,7 @@ export function agreementCommand(): Command {
 async function compare(options: Options): Promise<void> {
   const report = await withTemporaryFolder((folder) => measure(options, folder));
   await writeFile(options.output, `${JSON.stringify(report, null, 2)}\n`);
-  process.stdout.write(`${formatAgreement(report)}\n\nwritten to ${options.output}\n`);
+  say(`${formatAgreement(report)}\n\nwritten to ${options.output}\n`);
 }
 
 /** @param folder for files that are gone afterwards */

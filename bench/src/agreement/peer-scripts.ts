@@ -1,9 +1,13 @@
 import { spawn } from 'node:child_process';
-import { text } from 'node:stream/consumers';
+import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { parseJsonLines } from 'flinch/internals';
+import { readText } from 'flinch-client/protocol';
 import { z } from 'zod';
 import { pythonOf } from '../peers/folder.js';
+
+/** Of what a script prints: a line of some kilobytes for each answer. */
+const MOST_BYTES = 256 << 20;
 
 const SCRIPTS = new URL('../../peers/', import.meta.url);
 export const scriptFile = (name: string): string => fileURLToPath(new URL(name, SCRIPTS));
@@ -66,6 +70,7 @@ export async function runScript(
   const code = new Promise<number | null>((resolve, reject) =>
     child.once('error', reject).once('close', resolve),
   );
+  const text = (stream: Readable): Promise<string> => readText(Readable.toWeb(stream), MOST_BYTES);
   const [output, problems, status] = await Promise.all([text(child.stdout), text(child.stderr), code]);
   if (status !== 0)
     throw new Error(`${script} failed:\n${problems.trimEnd().split('\n').slice(-15).join('\n')}`);

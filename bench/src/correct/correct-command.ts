@@ -11,6 +11,7 @@ import {
   precisionOption,
   real,
   reportDevices,
+  say,
 } from 'flinch/internals';
 import { list } from '../run/run-options.js';
 import { ARMS, type Arm, REMEDIES, TRIGGERS } from './arms.js';
@@ -98,7 +99,7 @@ async function correct(options: CorrectOptions): Promise<void> {
       writeFileSync(join(out, 'report.json'), `${JSON.stringify(report)}\n`);
       writeFileSync(join(out, 'tokens.svg'), await tokensFigure(report.unguarded, report.guarded));
     }
-    process.stdout.write(`${options.json ? JSON.stringify(report) : formatCorrect(report)}\n`);
+    say(`${options.json ? JSON.stringify(report) : formatCorrect(report)}\n`);
   } finally {
     await engine.close();
   }

@@ -14,6 +14,7 @@ import {
   readJsonFile,
   reportDevices,
   samplingDefaults,
+  say,
   tasksOf,
   UsageError,
 } from 'flinch/internals';
@@ -87,7 +88,7 @@ async function detection(options: Options): Promise<void> {
     await reportDevices(engine, device, ['decode', 'score']);
     const report = await measure(engine, options);
     if (out !== undefined) writeFileSync(join(out, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
-    process.stdout.write(`${options.json ? JSON.stringify(report) : formatDetection(report)}\n`);
+    say(`${options.json ? JSON.stringify(report) : formatDetection(report)}\n`);
   } finally {
     await engine.close();
   }

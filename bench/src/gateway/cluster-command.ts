@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError } from 'commander';
-import { heading, integer, Progress, real } from 'flinch/internals';
+import { heading, integer, Progress, real, say } from 'flinch/internals';
 import { z } from 'zod';
 import { percent, table } from '../markdown-table.js';
+import { readAnswer } from './read-answer.js';
 import { type Heard, readResuming } from './resuming-client.js';
 import { percentile } from './stream-load.js';
 
@@ -85,7 +86,7 @@ async function cluster({ output, ...options }: Options): Promise<void> {
   }
   const results = all.map((urls, i) => resultOf(urls, heard[i]!, rounds * seconds));
   await writeFile(output, `${JSON.stringify({ settings: { ...options, model }, results }, null, 2)}\n`);
-  process.stdout.write(`${format(results, options)}\n\nwritten to ${output}\n`);
+  say(`${format(results, options)}\n\nwritten to ${output}\n`);
   if (results.some(({ failed, misplaced }) => misplaced > 0 || Object.keys(failed).length > 0)) {
     process.exitCode = 1;
   }
@@ -184,7 +185,7 @@ async function firstModel(url: string, headers: Readonly<Record<string, string>>
   const served = z.object({ data: z.tuple([z.object({ id: z.string() })], z.unknown()) });
   const response = await fetch(`${url}/v1/models`, { headers });
   if (!response.ok) throw new Error(`${url}/v1/models: status ${response.status}`);
-  return served.parse(await response.json()).data[0].id;
+  return served.parse(JSON.parse(await readAnswer(response))).data[0].id;
 }
 
 function setups(text: string, before: readonly (readonly string[])[]): (readonly string[])[] {

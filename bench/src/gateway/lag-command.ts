@@ -3,11 +3,20 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Command } from 'commander';
-import { DEFAULT_BLOCK, DEFAULT_METHODS, EMBEDDED_MODEL, heading, integer, Progress } from 'flinch/internals';
+import {
+  DEFAULT_BLOCK,
+  DEFAULT_METHODS,
+  EMBEDDED_MODEL,
+  heading,
+  integer,
+  Progress,
+  say,
+} from 'flinch/internals';
 import { median, sum } from 'simple-statistics';
 import { type Machine, table, thisMachine } from '../markdown-table.js';
 import { withTemporaryFolder } from '../temporary-folder.js';
 import { type LagStream, readLagStream } from './lag-stream.js';
+import { readAnswer } from './read-answer.js';
 import { type RunningServer, startFlinch, startScript } from './servers.js';
 
 interface Options {
@@ -66,7 +75,7 @@ export function lagCommand(): Command {
     .action(async ({ output, ...options }: Options & { readonly output: string }) => {
       const report = await withTemporaryFolder((folder) => measure(options, folder));
       await writeFile(output, `${JSON.stringify(report, null, 2)}\n`);
-      process.stdout.write(`${format(report)}\n\nwritten to ${output}\n`);
+      say(`${format(report)}\n\nwritten to ${output}\n`);
     });
 }
 
@@ -145,7 +154,7 @@ async function configFile(upstream: string, folder: string): Promise<string> {
 }
 
 async function countedBy(url: string): Promise<number> {
-  const text = await (await fetch(`${url}/metrics`)).text();
+  const text = await readAnswer(await fetch(`${url}/metrics`));
   return Number(/^flinch_lag_skipped_tokens_total\{[^}]*\} (\d+)/m.exec(text)?.[1]);
 }
 

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
-import { heading, integer, Progress } from 'flinch/internals';
+import { heading, integer, Progress, say } from 'flinch/internals';
 import { median } from 'simple-statistics';
 import { type Machine, table, thisMachine } from '../markdown-table.js';
 import { withTemporaryFolder } from '../temporary-folder.js';
@@ -94,7 +94,7 @@ async function bench({
 }: Omit<Options, 'output'> & Pick<Options, 'output'>): Promise<void> {
   const report = await withTemporaryFolder((folder) => compare(options, folder));
   await writeFile(output, `${JSON.stringify(report, null, 2)}\n`);
-  process.stdout.write(`${format(report)}\n\nwritten to ${output}\n`);
+  say(`${format(report)}\n\nwritten to ${output}\n`);
 }
 
 async function compare(options: Omit<Options, 'output'>, folder: string): Promise<ProxyReport> {

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { CLI_ENTRY } from 'flinch/internals';
 import { z } from 'zod';
+import { readAnswer } from './read-answer.js';
 
 /** A server in a process of its own. */
 export interface RunningServer {
@@ -97,7 +98,7 @@ async function answering(
     const late = performance.now() + STARTED_MS;
     while (!end.signal.aborted) {
       const response = await fetch(url + path).catch(() => null);
-      if (response) return void (await response.arrayBuffer());
+      if (response) return void (await readAnswer(response));
       if (performance.now() > late) throw new Error(`${name} does not answer`);
       await setTimeout(50);
     }

@@ -2,12 +2,13 @@ import { once, setMaxListeners } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { Command } from 'commander';
-import { formatBytes, heading, integer, modelOption, Progress, real } from 'flinch/internals';
+import { formatBytes, heading, integer, modelOption, Progress, real, say } from 'flinch/internals';
 import { readEvent, SUBPROTOCOL } from 'flinch-client/protocol';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { type Machine, table, thisMachine } from '../markdown-table.js';
 import { type Growth, growth } from '../soak/growth.js';
+import { readAnswer } from './read-answer.js';
 import { type RunningServer, startFlinch } from './servers.js';
 
 interface Options {
@@ -90,7 +91,7 @@ async function soak({ model, output, ...settings }: Options): Promise<void> {
     await Promise.all([watch(), ...loads]);
     const report = reportOf(settings, counts, samples);
     await writeFile(output, `${JSON.stringify(report, null, 2)}\n`);
-    process.stdout.write(`${format(report)}\n\nwritten to ${output}\n`);
+    say(`${format(report)}\n\nwritten to ${output}\n`);
   } finally {
     progress.stop();
     await server.stop();
@@ -106,7 +107,7 @@ async function probe({ child }: RunningServer): Promise<z.output<typeof probed>>
 /** One connection that always has `width` generations under way. @throws Error for anything lost or out of order */
 async function load(url: string, width: number, counts: Counts, signal: AbortSignal): Promise<void> {
   const served = z.object({ data: z.tuple([z.object({ id: z.string() })]) });
-  const [{ id: model }] = served.parse(await (await fetch(`${url}/v1/models`)).json()).data;
+  const [{ id: model }] = served.parse(JSON.parse(await readAnswer(await fetch(`${url}/v1/models`)))).data;
   const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/stream`, SUBPROTOCOL);
   await once(socket, 'open');
   const offsets = new Map<string, number>();

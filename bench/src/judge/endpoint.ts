@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readText } from 'flinch-client/protocol';
 import OpenAI from 'openai';
 import type { z } from 'zod';
 import type { AnswerCache, JudgeAnswer } from './answer-cache.js';
@@ -30,6 +31,9 @@ export interface JudgeUsage {
   readonly unreadable: number;
 }
 
+/** Of an answer: a judge writes some thousand tokens. */
+const MOST_BYTES = 16 << 20;
+
 /** How often an answer that cannot be read is asked for. */
 const TRIES = 3;
 
@@ -52,6 +56,7 @@ export class Endpoint {
       project: null,
       timeout: timeoutMs,
       maxRetries: retries,
+      fetch: fetchLimited,
     });
   }
 
@@ -131,6 +136,12 @@ export class Endpoint {
     return `judge ${this.#options.model} at ${this.#options.baseUrl}`;
   }
 }
+
+/** The client reads answers whole. */
+const fetchLimited: typeof fetch = async (url, init) => {
+  const response = await fetch(url, init);
+  return new Response((await readText(response.body, MOST_BYTES)) || null, response);
+};
 
 function explain(cause: unknown): string {
   if (cause instanceof OpenAI.AuthenticationError || cause instanceof OpenAI.PermissionDeniedError) {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { integer, Progress } from 'flinch/internals';
+import { integer, Progress, say } from 'flinch/internals';
 import { thisMachine } from '../markdown-table.js';
 import { withCacheIn } from '../peers/folder.js';
 import { SHAPES } from '../speed/random-checkpoint.js';
@@ -73,7 +73,7 @@ async function bench(options: Options): Promise<void> {
   );
   const before: ModelsReport = existsSync(output) ? JSON.parse(await readFile(output, 'utf8')) : {};
   await writeFile(output, `${JSON.stringify({ ...before, ...report }, null, 2)}\n`);
-  process.stdout.write(`${formatModels(report)}\n\nwritten to ${output}\n`);
+  say(`${formatModels(report)}\n\nwritten to ${output}\n`);
 }
 
 async function measureAllGolden(fixtures: string, temporary: string): Promise<GoldenRow[]> {

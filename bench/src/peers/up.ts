@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { formatBytes, heading, note, reportError, say } from 'flinch/internals';
+import { formatBytes, heading, remark, reportError, say } from 'flinch/internals';
 import { lockFolder } from '../run/folder-lock.js';
 import { interruptible } from '../run/interrupt.js';
 import { PEERS, type Peer, type PeerName } from './catalogue.js';
@@ -33,8 +33,8 @@ export async function up(names: readonly PeerName[], { start, basePort }: UpOpti
       if (failed.size > 0) {
         process.exitCode = 1;
         const others = names.filter((name) => !failed.has(name));
-        note(
-          `flinch: failed: ${[...failed].join(', ')}${others.length > 0 ? `; ready: ${others.join(', ')}` : ''}. What is whole is kept: the same command continues.\n`,
+        remark(
+          `failed: ${[...failed].join(', ')}${others.length > 0 ? `; ready: ${others.join(', ')}` : ''}. What is whole is kept: the same command continues.`,
         );
       }
     } finally {
@@ -63,9 +63,7 @@ async function announce(names: readonly PeerName[], root: string): Promise<void>
   }
   const needed = Math.max(0, ...missing.map(({ disk }) => disk));
   if (needed > bavail * bsize) {
-    note(
-      `flinch: warning: about ${formatBytes(needed)} are needed and ${formatBytes(bavail * bsize)} are free\n`,
-    );
+    remark(`warning: about ${formatBytes(needed)} are needed and ${formatBytes(bavail * bsize)} are free`);
   }
 }
 

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { Command, Option } from 'commander';
-import { Engine, integer, readJsonFile, real, UsageError } from 'flinch/internals';
+import { Engine, integer, readJsonFile, real, say, UsageError } from 'flinch/internals';
 import { z } from 'zod';
 import { defaultDataFolder } from '../data/folder.js';
 import type { Measure } from '../measures/measure.js';
@@ -162,5 +162,5 @@ const tablesCommand = (): Command =>
       const tables = pretrainedTables(sets);
       for (const page of into ?? []) await writeFile(page, withTables(await readFile(page, 'utf8'), tables));
       if (into) return;
-      for (const [name, text] of tables) process.stdout.write(`${name}\n\n${text}\n\n`);
+      for (const [name, text] of tables) say(`${name}\n\n${text}\n\n`);
     });

@@ -1,27 +1,31 @@
 import { StringDecoder } from 'node:string_decoder';
-import { UsageError } from 'flinch/internals';
+import { listUpTo, UsageError } from 'flinch/internals';
+import { readText } from 'flinch-client/protocol';
 import { z } from 'zod';
+
+/** Of a completion, with all alternatives of its tokens. */
+const MOST_BYTES = 64 << 20;
+const MOST_TOKENS = 1 << 16;
 
 const tokenSchema = z.object({ id: z.int(), logprob: z.number() });
 const responseSchema = z.object({
-  choices: z
-    .array(
-      z.object({
-        text: z.string(),
-        finish_reason: z.enum(['stop', 'length']),
-        /** As vLLM has them. */
-        token_ids: z.array(z.int()).nullish(),
-        /** As llama.cpp has them. */
-        logprobs: z
-          .object({
-            content: z.array(
-              tokenSchema.extend({ bytes: z.array(z.int()), top_logprobs: z.array(tokenSchema) }),
-            ),
-          })
-          .nullish(),
-      }),
-    )
-    .length(1),
+  choices: z.tuple([
+    z.object({
+      text: z.string(),
+      finish_reason: z.enum(['stop', 'length']),
+      /** As vLLM has them. */
+      token_ids: listUpTo(MOST_TOKENS, z.int()).nullish(),
+      /** As llama.cpp has them. */
+      logprobs: z
+        .object({
+          content: listUpTo(
+            MOST_TOKENS,
+            tokenSchema.extend({ bytes: z.array(z.int()), top_logprobs: listUpTo(MOST_TOKENS, tokenSchema) }),
+          ),
+        })
+        .nullish(),
+    }),
+  ]),
 });
 export type WrittenToken = z.output<typeof tokenSchema> & {
   readonly text: string;
@@ -54,12 +58,12 @@ export async function complete(
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ ...body, ...SAMPLING }),
   });
-  const text = await response.text();
+  const text = await readText(response.body, MOST_BYTES);
   if (!response.ok) throw new UsageError(`--server: ${response.status}: ${text.slice(0, 300)}`);
   const [choice] = responseSchema.parse(JSON.parse(text)).choices;
-  const { finish_reason, token_ids } = choice!;
+  const { finish_reason, token_ids } = choice;
   // llama.cpp sends no log-probabilities of an empty answer.
-  const logprobs = choice!.logprobs ?? (choice!.text === '' ? { content: [] } : null);
+  const logprobs = choice.logprobs ?? (choice.text === '' ? { content: [] } : null);
   const decoder = new StringDecoder('utf8');
   return {
     finish: finish_reason,

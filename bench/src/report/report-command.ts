@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { UsageError } from 'flinch/internals';
+import { say, UsageError } from 'flinch/internals';
 
 interface ReportOptions {
   readonly out?: string;
@@ -42,6 +42,6 @@ async function writeReport(folders: readonly string[], { out, paper }: ReportOpt
   mkdirSync(target, { recursive: true });
   for (const [name, text] of files) {
     writeFileSync(join(target, name), text);
-    process.stdout.write(`${join(target, name)}\n`);
+    say(`${join(target, name)}\n`);
   }
 }

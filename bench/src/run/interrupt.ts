@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { remark } from 'flinch/internals';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
@@ -23,7 +24,7 @@ export async function interruptible(
     await work(interrupt);
   } catch (error) {
     if (!(interrupt.signal.reason instanceof Interrupted)) throw error;
-    process.stderr.write(`flinch: interrupted; ${hint}\n`);
+    remark(`interrupted; ${hint}`);
     // Whatever a judge is still asked nobody waits for.
     process.exit(130);
   } finally {

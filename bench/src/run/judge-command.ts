@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { integer, real } from 'flinch/internals';
+import { integer, note, real, say } from 'flinch/internals';
 import { each } from '../concurrent-map.js';
 import { defaultDataFolder, suiteFolder } from '../data/folder.js';
 import {
@@ -114,11 +114,11 @@ async function compareAll(options: JudgeOptions, interrupt: AbortController): Pr
         signal: interrupt.signal,
       },
     );
-    process.stderr.write(`${usage()}\n`);
+    note(`${usage()}\n`);
     const rows = labelAgreement(problems.flatMap(({ id }) => compared.get(id) ?? []));
     const report = { command: commandLine('judge'), judge: settings, rows, paper: AGREEMENT_OF_PAPER };
     writeWhole(join(out, 'agreement.json'), `${JSON.stringify(report, null, 2)}\n`);
-    process.stdout.write(`${options.json ? JSON.stringify(report) : formatAgreement(rows)}\n`);
+    say(`${options.json ? JSON.stringify(report) : formatAgreement(rows)}\n`);
   } finally {
     await release();
   }

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { type Engine, elements } from 'flinch/internals';
+import { type Engine, elements, note } from 'flinch/internals';
 import { thisMachine } from '../markdown-table.js';
 import { commandLine } from './command-line.js';
 import { evaluateRun } from './evaluate-run.js';
@@ -66,7 +66,7 @@ async function work(options: RunOptions, prepared: Prepared, { interrupt, atEnd 
   await begin(await planRun(run, stages), options, signal);
   await runStages(run, stages);
   signal.throwIfAborted();
-  if (judge) process.stderr.write(`${judge.usage()}\n`);
+  if (judge) note(`${judge.usage()}\n`);
   if (shard) {
     markFinished(folder, stages);
     printShard(out, shard, options.json ?? false);

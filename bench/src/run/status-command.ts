@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { UsageError } from 'flinch/internals';
+import { say, UsageError } from 'flinch/internals';
 import { suites } from '../suites/suites.js';
 import { workerIn } from './folder-lock.js';
 import { formatWork } from './plan/plan.js';
@@ -56,7 +56,7 @@ async function status(folder: string, { json = false }: StatusOptions): Promise<
   const run = { suite, problems, isMine: () => true, settings, records, timed: 0 };
   const stages = plannedWork(run, STAGES);
   const told = { suite: suite.name, model: about.model.name, problems: problems.length, stages, shards };
-  process.stdout.write(`${json ? JSON.stringify(told) : format(told)}\n`);
+  say(`${json ? JSON.stringify(told) : format(told)}\n`);
 }
 
 async function shardStatus(folder: string, shard: Shard, all: RunRecords): Promise<ShardStatus> {

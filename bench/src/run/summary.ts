@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { say } from 'flinch/internals';
 import { table } from '../markdown-table.js';
 import { formatEstimate } from '../statistics/estimate.js';
 import { comesLabelled } from '../suites/suite.js';
@@ -11,7 +12,7 @@ export function printShard(folder: string, { index, of }: Shard, json: boolean):
   const text = json
     ? JSON.stringify({ folder, shard: index + 1, of })
     : `shard ${index + 1} of ${of} is done; once all are: flinch bench merge ${folder}`;
-  process.stdout.write(`${text}\n`);
+  say(`${text}\n`);
 }
 
 /** What was joined of the shards of a stage, and what is left to do for others. */
@@ -27,7 +28,7 @@ export function printJoined(
         `${responses} responses are joined in ${folder}; left to do:`,
         ...Object.entries(left).flatMap(([stage, count]) => (count > 0 ? [`  ${stage} ${count}`] : [])),
       ].join('\n');
-  process.stdout.write(`${text}\n`);
+  say(`${text}\n`);
 }
 
 /** What a run came to, for all subsets together; all else is in its folder. */
@@ -46,7 +47,7 @@ export function printSummary(folder: string, evaluation: Evaluation, json: boole
   };
   if (json) {
     const told = { evaluation: join(folder, EVALUATION), counts, claimCounts, ...tables };
-    process.stdout.write(`${JSON.stringify(told)}\n`);
+    say(`${JSON.stringify(told)}\n`);
     return;
   }
   const answered = counts && answersLine(counts, evaluation.suite);
@@ -91,9 +92,7 @@ export function printSummary(folder: string, evaluation: Evaluation, json: boole
     `flinch bench report ${folder} writes tables and a page`,
   ];
   // A table without a row has two lines.
-  process.stdout.write(
-    `${parts.filter((part) => part.split('\n').length !== 2 || !part.startsWith('|')).join('\n\n')}\n`,
-  );
+  say(`${parts.filter((part) => part.split('\n').length !== 2 || !part.startsWith('|')).join('\n\n')}\n`);
 }
 
 const show = ({ value, interval }: Evaluation['counts'][number]['accuracy']): string =>

@@ -9,6 +9,7 @@ import {
   modelOption,
   Progress,
   real,
+  say,
   UsageError,
 } from 'flinch/internals';
 import { percent, table } from '../markdown-table.js';
@@ -79,7 +80,7 @@ async function compare(options: Options): Promise<void> {
   const { output, model, problems, ...others } = options;
   const settings = { model: basename(model), problems: basename(problems), ...others };
   await writeFile(output, `${JSON.stringify({ settings, results }, null, 2)}\n`);
-  process.stdout.write(`${format(results, options)}\n\nwritten to ${output}\n`);
+  say(`${format(results, options)}\n\nwritten to ${output}\n`);
 }
 
 function format(results: readonly ScheduleResult[], { answers, temperature }: Options): string {

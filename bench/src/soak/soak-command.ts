@@ -2,7 +2,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setInterval } from 'node:timers/promises';
 import { Command } from 'commander';
-import { Engine, formatBytes, heading, integer, modelOption, Progress, real } from 'flinch/internals';
+import { Engine, formatBytes, heading, integer, modelOption, Progress, real, say } from 'flinch/internals';
 import { type Machine, table, thisMachine } from '../markdown-table.js';
 import { processMemory } from '../speed/process-memory.js';
 import { type Growth, growthOf, type MemorySample, PROCESSES, type ProcessName } from './growth.js';
@@ -90,9 +90,7 @@ async function soak({ output, model, ...others }: Options): Promise<void> {
     };
     const load = runLoad(engine, { users, seed, signal: end.signal }, counts).finally(stop);
     await Promise.all([load, watch()]);
-    process.stdout.write(
-      `${format(report(), (performance.now() - start) / 60_000)}\n\nwritten to ${output}\n`,
-    );
+    say(`${format(report(), (performance.now() - start) / 60_000)}\n\nwritten to ${output}\n`);
   } finally {
     clearTimeout(timer);
     process.off('SIGINT', stop);

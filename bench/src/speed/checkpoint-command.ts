@@ -10,6 +10,7 @@ import {
   Progress,
   precisionOption,
   readSafetensors,
+  say,
 } from 'flinch/internals';
 import { thisMachine } from '../markdown-table.js';
 import { withTemporaryFolder } from '../temporary-folder.js';
@@ -99,7 +100,7 @@ async function bench(name: keyof typeof GENERATED, options: Options): Promise<vo
     return measure(folder, temporary, options);
   });
   await writeFile(options.output, `${JSON.stringify(report, null, 2)}\n`);
-  process.stdout.write(`${formatCheckpointReport(report)}\n\nwritten to ${options.output}\n`);
+  say(`${formatCheckpointReport(report)}\n\nwritten to ${options.output}\n`);
 }
 
 async function measure(folder: string, temporary: string, options: Options): Promise<CheckpointReport> {

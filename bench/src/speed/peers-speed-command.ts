@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import { integer, Progress, UsageError } from 'flinch/internals';
+import { integer, Progress, say, UsageError } from 'flinch/internals';
 import { withCacheIn } from '../peers/folder.js';
 import { withTemporaryFolder } from '../temporary-folder.js';
 import type { Contestant } from './contestant.js';
@@ -81,7 +81,7 @@ async function bench(model: ModelName, options: Options): Promise<void> {
     withCacheIn(temporary, () => run(model, options, { peers, formats, python, temporary })),
   );
   await writeFile(output, `${JSON.stringify(report, null, 2)}\n`);
-  process.stdout.write(`${formatPeersSpeed(report)}\n\nwritten to ${output}\n`);
+  say(`${formatPeersSpeed(report)}\n\nwritten to ${output}\n`);
 }
 
 async function run(model: ModelName, options: Options, open: OpenOptions): Promise<PeersSpeed> {

@@ -6,11 +6,14 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { readText } from 'flinch-client/protocol';
 import { ggufOf, peersFolder, pythonOf } from '../peers/folder.js';
 import { type PeerServer, type PeerServerName, startPeer } from '../peers/server.js';
 import { type Contestant, checkCount, memoryOf } from './contestant.js';
 
 const MODEL = 'smollm2';
+/** Of a completion. */
+const MOST_BYTES = 16 << 20;
 /** What these servers are started for. */
 export const SERVED = { context: 512, streams: 8 };
 
@@ -65,7 +68,7 @@ async function complete(
       ...{ ignore_eos: true, cache_prompt: false },
     }),
   });
-  const text = await response.text();
+  const text = await readText(response.body, MOST_BYTES);
   if (!response.ok) throw new Error(`${url}: ${response.status} ${text.slice(0, 500)}`);
   const body: { readonly usage?: { readonly completion_tokens?: number } } = JSON.parse(text);
   return body.usage?.completion_tokens ?? 0;

@@ -9,6 +9,7 @@ import {
   integer,
   modelOption,
   Progress,
+  say,
   scoreMemory,
 } from 'flinch/internals';
 import { thisMachine } from '../markdown-table.js';
@@ -51,7 +52,7 @@ async function bench({ model, output, rounds }: Options): Promise<void> {
     }
   });
   await writeFile(output, `${JSON.stringify(report, null, 2)}\n`);
-  process.stdout.write(`${formatReport(report)}\nwritten to ${output}\n`);
+  say(`${formatReport(report)}\nwritten to ${output}\n`);
 }
 
 async function measure(folder: string, rounds: number, advance: () => void): Promise<SpeedReport> {

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { UsageError } from 'flinch/internals';
+import { remark, UsageError } from 'flinch/internals';
 import { checkpointOf, peersFolder } from '../peers/folder.js';
 import { isSetUp, up } from '../peers/up.js';
 import { openNodeLlama, openTorch } from './child-contestants.js';
@@ -103,7 +103,7 @@ async function* openRandom(
   if (!peers.includes('torch')) return;
   const torch = await openTorch(python, folder, OFFLINE);
   if (!torch) {
-    process.stderr.write(`flinch: ${python} has no torch: PyTorch is left out (see --python)\n`);
+    remark(`${python} has no torch: PyTorch is left out (see --python)`);
     return;
   }
   torch.turn(false);

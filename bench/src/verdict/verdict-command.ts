@@ -17,6 +17,7 @@ import {
   reportDevices,
   riskModel,
   samplingDefaults,
+  say,
   tasksOf,
   UsageError,
 } from 'flinch/internals';
@@ -78,7 +79,7 @@ async function verdict(options: VerdictOptions): Promise<void> {
     await reportDevices(engine, device, ['decode', 'score']);
     const report = await measure(engine, options);
     if (out !== undefined) writeFileSync(join(out, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
-    process.stdout.write(`${options.json ? JSON.stringify(report) : formatVerdict(report)}\n`);
+    say(`${options.json ? JSON.stringify(report) : formatVerdict(report)}\n`);
   } finally {
     await engine.close();
   }

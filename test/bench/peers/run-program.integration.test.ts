@@ -22,6 +22,11 @@ it('returns the standard output, and keeps both in the log', async () => {
   expect(folder.read('log').split('\n').sort()).toEqual(['', 'err', 'out']);
 });
 
+it('keeps the end of a long output', async () => {
+  const stdout = await shell('head -c 3000000 /dev/zero | tr "\\0" x; echo; echo end');
+  expect([stdout.length, stdout.slice(-5)]).toEqual([1 << 20, '\nend\n']);
+});
+
 describe('a program that fails', () => {
   it('is named with the end of its output, its exit code and its log', async () => {
     const error = await shell('seq 1 500; echo boom >&2; exit 3').catch(String);

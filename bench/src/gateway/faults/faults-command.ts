@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { EMBEDDED_MODEL, integer, real } from 'flinch/internals';
+import { EMBEDDED_MODEL, integer, real, say } from 'flinch/internals';
 import { z } from 'zod';
 import { withTemporaryFolder } from '../../temporary-folder.js';
+import { readAnswer } from '../read-answer.js';
 import { freePort, type RunningServer, startFlinch, startScript } from '../servers.js';
 import { type FaultsReport, format } from './report.js';
 import { KEYS, runFaults } from './run.js';
@@ -36,9 +37,7 @@ export function faultsCommand(): Command {
     )
     .action(async ({ output, json, ...settings }: Options) => {
       const report = await withTemporaryFolder((folder) => measure(settings, output, folder));
-      process.stdout.write(
-        json ? `${JSON.stringify(report, null, 2)}\n` : `${format(report)}\n\nwritten to ${output}\n`,
-      );
+      say(json ? `${JSON.stringify(report, null, 2)}\n` : `${format(report)}\n\nwritten to ${output}\n`);
       if (report.harm.length > 0) process.exitCode = 1;
     });
 }
@@ -74,7 +73,7 @@ async function measure(
       log: { file: log, kilobytes: LOG_KILOBYTES },
     });
     servers.push(gateway);
-    const ways = z.array(z.string()).parse(await (await fetch(`${hostile.url}/ways`)).json());
+    const ways = z.array(z.string()).parse(JSON.parse(await readAnswer(await fetch(`${hostile.url}/ways`))));
     return await runFaults({
       settings,
       output,

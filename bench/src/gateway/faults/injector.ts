@@ -1,6 +1,7 @@
 import { truncateSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
+import { readAnswer } from '../read-answer.js';
 import type { Chance } from './chance.js';
 import type { Tally } from './tally.js';
 
@@ -58,7 +59,7 @@ async function strike(fault: string, choice: number, options: InjectorOptions): 
 
 async function enginePid(choice: number, { url, apiKey }: InjectorOptions): Promise<number | undefined> {
   const response = await fetch(`${url}/healthz`, { headers: { authorization: `Bearer ${apiKey}` } });
-  const { models } = health.parse(await response.json());
+  const { models } = health.parse(JSON.parse(await readAnswer(response)));
   const pids = models
     .flatMap(({ decode, score }) => [decode?.pid, score?.pid])
     .filter((pid) => pid !== undefined);

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import { processMemory } from '../../speed/process-memory.js';
+import { readAnswer } from '../read-answer.js';
 import type { RunningServer } from '../servers.js';
 
 /** What the gateway holds at one moment. */
@@ -95,7 +96,7 @@ export class HealthWatch {
   async #status(path: string): Promise<number | null> {
     try {
       const response = await fetch(this.#url + path, { signal: AbortSignal.timeout(PATIENCE_MS) });
-      await response.arrayBuffer();
+      await readAnswer(response);
       return response.status;
     } catch {
       return null;
@@ -106,6 +107,6 @@ export class HealthWatch {
 /** The sum over all labels of one metric. */
 export async function metric(url: string, apiKey: string, name: string): Promise<number> {
   const response = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${apiKey}` } });
-  const lines = (await response.text()).split('\n').filter((line) => /^\w+/.exec(line)?.[0] === name);
+  const lines = (await readAnswer(response)).split('\n').filter((line) => /^\w+/.exec(line)?.[0] === name);
   return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
 }

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import type { Readable, Writable } from 'node:stream';
-import { UsageError } from 'flinch/internals';
+import { UsageError, visible } from 'flinch/internals';
 import type { RunOptions } from '../run-options.js';
 import { formatDuration, formatPlan, type Plan } from './plan.js';
 
@@ -24,7 +24,7 @@ export async function begin(
   signal: AbortSignal,
   { input, output }: Terminal = { input: process.stdin, output: process.stderr },
 ): Promise<void> {
-  output.write(`${formatPlan(plan)}\n`);
+  output.write(visible(`${formatPlan(plan)}\n`));
   if (yes || plan.seconds <= LONG || !input.isTTY || !output.isTTY) return;
   const prompt = createInterface({ input, output });
   try {

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { say } from 'flinch/internals';
 import { writeWhole } from '../../result-log.js';
 import { runOf, withPrepared } from '../prepare.js';
 import { peekRecords, settingsIn } from '../run-folder.js';
@@ -46,5 +47,5 @@ const plan = (options: PlanOptions): Promise<void> =>
     if (options.requests !== undefined)
       writeWhole(options.requests, plannedRequests(run).map(requestLine).join(''));
     const planned = await planRun(run, options.stages);
-    process.stdout.write(`${options.json ? JSON.stringify(planned) : formatPlan(planned)}\n`);
+    say(`${options.json ? JSON.stringify(planned) : formatPlan(planned)}\n`);
   });

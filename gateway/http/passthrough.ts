@@ -56,7 +56,7 @@ async function send({ models, metrics }: PassthroughOptions, req: Request, res: 
   const bytes = Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
   if (req.method === 'GET' && bytes.length > 0)
     throw new ApiError(400, 'invalid_http', 'a GET request has no body');
-  const isRaw = bytes.length === 0 || (RAW.test(req.get('content-type') ?? '') && !beginsObject(bytes));
+  const isRaw = bytes.length === 0 || (RAW.test(req.get('content-type') ?? '') && !looksLikeJson(bytes));
   const json = isRaw && !isStateless(route) ? null : objectOf(bytes);
   const { name, forwards } = models.passing({ route, body: json, principal: principal.name });
   res.locals.model = name;
@@ -127,5 +127,7 @@ function objectOf(bytes: Buffer): Readonly<Record<string, unknown>> {
 
 /** Of bodies that no server reads as JSON, unless it goes by their bytes. */
 const RAW = /^\s*(multipart|audio|image|video)\/|^\s*application\/octet-stream/i;
-const beginsObject = (bytes: Buffer): boolean =>
-  /^(\xEF\xBB\xBF)?\s*\{/.test(bytes.toString('latin1', 0, 4096));
+/** White space and zeros, as of UTF-16, and marks of byte order. */
+const BEFORE_JSON: ReadonlySet<number> = new Set([...Array(33).keys(), 0xef, 0xbb, 0xbf, 0xfe, 0xff]);
+const looksLikeJson = (bytes: Buffer): boolean =>
+  ['{', '['].includes(String.fromCharCode(bytes.find((byte) => !BEFORE_JSON.has(byte)) ?? 0));

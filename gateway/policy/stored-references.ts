@@ -1,16 +1,50 @@
 import { ApiError } from '../errors/api-error.js';
 
-/** By which a request has a server read what was stored before: OpenAI's API reference, and servers after it. */
+/**
+ * By which a request has a server read what was stored before: OpenAI's API reference, and servers after it. In lower
+ * case and without dashes, as some servers read names.
+ */
 const REFERENCES: ReadonlySet<string> = new Set([
-  ...['previous_response_id', 'conversation', 'conversation_id', 'container', 'container_id'],
-  ...['file_id', 'file_ids', 'vector_store_id', 'vector_store_ids', 'assistant_id', 'thread_id'],
+  ...[
+    'previousresponseid',
+    'conversation',
+    'conversationid',
+    'container',
+    'containerid',
+    'fileid',
+    'fileids',
+  ],
+  ...['vectorstoreid', 'vectorstoreids', 'assistantid', 'threadid', 'sessionid', 'skillid', 'skillids'],
+  ...[
+    'collectionid',
+    'collectionids',
+    'libraryid',
+    'libraryids',
+    'connectorid',
+    'approvalrequestid',
+    'memoryid',
+  ],
+  ...['cachedcontent', 'datasources'],
 ]);
 
 /** Whose fields are the client's own words, or a schema with names of its own. */
 const CONTENTS: ReadonlySet<string> = new Set([
-  ...['arguments', 'chat_template_kwargs', 'documents', 'guard', 'json_schema', 'metadata'],
-  ...['parameters', 'response_format', 'schema', 'text'],
+  ...[
+    'arguments',
+    'chat_template_kwargs',
+    'guard',
+    'json_schema',
+    'metadata',
+    'parameters',
+    'response_format',
+  ],
+  ...['schema', 'text'],
 ]);
+
+/** What an item of an earlier answer has of its own; one that has none of it is looked up by its id. */
+const OWN = ['arguments', 'content', 'encrypted_content', 'input', 'output', 'result'];
+
+type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Checks that a request refers to nothing that a server has stored. A server that is asked with the gateway's own key
@@ -18,35 +52,39 @@ const CONTENTS: ReadonlySet<string> = new Set([
  * @throws ApiError 400 that names the field
  */
 export function checkReferences(request: object): void {
-  const path = referenceIn(request, []);
+  const path = referenceIn({ ...request }, []);
   if (path === null) return;
   const problem =
     'refers to what the server has stored, which is not passed on: the gateway has several keys, and the server does not tell them apart';
   throw new ApiError(400, 'unsupported_parameter', `${path}: ${problem}`, path);
 }
 
-function referenceIn(value: object, path: readonly string[]): string | null {
+function referenceIn(value: Fields, path: readonly string[]): string | null {
   for (const [name, field] of Object.entries(value)) {
-    if (field === null || field === undefined || field === '') continue;
+    if (isNothing(field)) continue;
     const here = [...path, name];
-    if (isReference(name, field, value)) return here.join('.').replaceAll(/\.(\d+)(?=\.|$)/g, '[$1]');
+    if (isReference(name, field, value, path)) return here.join('.').replaceAll(/\.(\d+)(?=\.|$)/g, '[$1]');
     if (typeof field !== 'object' || CONTENTS.has(name)) continue;
-    const found = referenceIn(field, here);
+    const found = referenceIn({ ...field }, here);
     if (found !== null) return found;
   }
   return null;
 }
 
-function isReference(
-  name: string,
-  field: unknown,
-  { type, role }: { readonly type?: unknown; readonly role?: unknown },
-): boolean {
-  // A new one, which may have files.
-  if (name === 'container' && typeof field === 'object') return false;
-  if (REFERENCES.has(name)) return !Array.isArray(field) || field.length > 0;
-  if (name === 'id') return type === 'item_reference';
+const isNothing = (value: unknown): value is null | undefined | '' =>
+  value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
+
+function isReference(name: string, field: unknown, of: Fields, path: readonly string[]): boolean {
+  const plain = name.toLowerCase().replaceAll(/[_-]/g, '');
+  const known = typeof field === 'object' && field !== null && 'id' in field && !isNothing(field.id);
+  // A container may be a new one.
+  if (plain === 'container' && typeof field === 'object') return known;
+  if (REFERENCES.has(plain)) return true;
+  const [first, ...rest] = path;
+  if (name === 'id') {
+    const item = first === 'input' && rest.length === 1;
+    return first === 'files' || (item && OWN.every((own) => isNothing(of[own])));
+  }
   // A prompt that is stored, and the sound of an earlier answer.
-  if (typeof field !== 'object' || field === null || !('id' in field)) return false;
-  return (name === 'prompt' && type === undefined) || (name === 'audio' && role === 'assistant');
+  return known && ((name === 'prompt' && path.length === 0) || (name === 'audio' && of.role === 'assistant'));
 }

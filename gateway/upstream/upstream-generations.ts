@@ -1,4 +1,4 @@
-import { defer, finalize, identity, map, type Observable, tap } from 'rxjs';
+import { catchError, defer, finalize, identity, map, type Observable, tap, throwError } from 'rxjs';
 import type { GuardEvent } from '../../src/stream/events.js';
 import { checkPlace, type Places } from '../models/places.js';
 import type { GuardInForce } from '../models/served-model.js';
@@ -22,6 +22,14 @@ interface Asking {
   readonly topLogprobs: number;
   /** For whom. */
   readonly client: string;
+}
+
+/** What a server says of a request that it refuses may quote what its model wrote. */
+function withoutWords(error: unknown): unknown {
+  if (!(error instanceof UpstreamError) || error.code !== 'upstream_refused') return error;
+  const { param } = error.body;
+  const options = { reason: error.reason ?? '', ...(param !== null && { param }) };
+  return new UpstreamError('upstream_refused', 'the upstream refused the request', options);
 }
 
 /** The generations that are under way at the servers of a model: each has a place, and is aborted when it is over. */
@@ -83,6 +91,7 @@ export class UpstreamGenerations {
             if (opened && error instanceof UpstreamError) this.#failover.failed(opened.server, error);
           },
         }),
+        asked.knownOnly ? catchError((error: unknown) => throwError(() => withoutWords(error))) : identity,
         finalize(() => {
           this.#streams -= 1;
           abort.abort(OVER);

@@ -11,6 +11,7 @@ import { Retokenizer } from '../../src/tokenizer/retokenizer.js';
 import type { Tokenizer } from '../../src/tokenizer/tokenizer.js';
 import { Alignment } from './alignment/alignment.js';
 import { continuationOf, stoppedAcross } from './continuation.js';
+import { ToldParts } from './told-parts.js';
 import type { UpstreamPiece, UpstreamRequest, UpstreamResponse, UpstreamToken } from './upstream.js';
 import { isText } from './upstream-request.js';
 import type { UpstreamServer } from './upstream-server.js';
@@ -96,6 +97,7 @@ export class UpstreamWriter implements BranchWriter {
         const reader = tokenizer ? new Alignment(tokenizer, begun > 0) : AS_SENT;
         /** Parts of tokens that the scorer cannot take. */
         const unknown = new Set<Part>();
+        const told = this.#options.request.knownOnly ? new ToldParts() : null;
         let index = keep;
         let tokens = inserted;
         let pieces: readonly UpstreamPiece[] = [];
@@ -121,6 +123,7 @@ export class UpstreamWriter implements BranchWriter {
               this.#hidden = true;
               if (token.part) unknown.add(token.part);
             }
+            told?.wrote(token);
             const event = { ...token, type: 'token.delta', index } as const;
             subscriber.next(given ? { ...event, inserted: true } : event);
             index += 1;
@@ -140,7 +143,7 @@ export class UpstreamWriter implements BranchWriter {
           tokens = piece ? reader.push(piece) : reader.end();
           if (piece?.beside) {
             const { chunk, unscored } = piece.beside;
-            const all = [...new Set([...unscored, ...unknown])];
+            const all = [...new Set([...unscored, ...unknown, ...(told?.unscoredIn(chunk) ?? [])])];
             subscriber.next({ type: 'upstream.delta', at: index, chunk, unscored: all });
             unknown.clear();
           }

@@ -109,6 +109,14 @@ describe('where there are several keys', () => {
   it.each([
     ['responses', { previous_response_id: 'resp_1' }, 'previous_response_id'],
     ['responses', { conversation: { id: 'conv_1' } }, 'conversation'],
+    ['responses', { Previous_Response_ID: 'resp_1' }, 'Previous_Response_ID'],
+    ['responses', { input: [{ id: 'msg_1' }] }, 'input[0].id'],
+    ['responses', { input: [{ type: 'reasoning', id: 'rs_1', summary: [] }] }, 'input[0].id'],
+    ['responses', { input: [{ type: 'image_generation_call', id: 'ig_1' }] }, 'input[0].id'],
+    ['responses', { tools: [{ type: 'shell', skills: [{ skill_id: 's' }] }] }, 'tools[0].skills[0].skill_id'],
+    ['responses', { tools: [{ type: 'code_interpreter', container: { id: 'c' } }] }, 'tools[0].container'],
+    [CHAT, { extra_body: { google: { cached_content: 'c' } } }, 'extra_body.google.cached_content'],
+    [CHAT, { documents: [{ file_id: 'f' }] }, 'documents[0].file_id'],
     ['responses', { prompt: { id: 'pmpt_1' } }, 'prompt'],
     ['responses', { input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input[0].id'],
     ['responses', { input: [{ role: 'user', content: [image] }] }, 'input[0].content[0].file_id'],
@@ -158,6 +166,17 @@ describe('where there are several keys', () => {
   it.each([
     [CHAT, { tools: TOOLS, metadata: { conversation: 'mine' }, previous_response_id: null }],
     ['responses', { tools: [{ type: 'code_interpreter', container: { type: 'auto', file_ids: [] } }] }],
+    [
+      'responses',
+      {
+        input: [
+          { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' },
+          { type: 'message', id: 'msg_1', role: 'assistant', content: [{ type: 'output_text', text: 'so' }] },
+          { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'f', arguments: '{}' },
+          { role: 'user', content: 'go' },
+        ],
+      },
+    ],
   ])('honest requests pass: %s %o', async (path, fields) => {
     const { url } = gateway;
     expect((await ask(url, 'open', path, 'go', fields)).status).toBe(200);

@@ -13,7 +13,6 @@ import type {
   PrepareOptions,
   ServedModel,
 } from '../models/served-model.js';
-import type { Route } from '../policy/passed-routes.js';
 import { checkOwnCompletion } from '../requests/completion-request.js';
 import { type GenerationFields, textRequest } from '../requests/generation-request.js';
 import { checkOwnResponse } from '../requests/response-request.js';
@@ -43,7 +42,7 @@ export class UpstreamModel implements ServedModel {
   readonly #scorer: Scorer | null;
   /** Whether requests for anything but text are refused. */
   readonly #strict: boolean;
-  readonly #routes: readonly Route[];
+  readonly #routes: Forwards['routes'];
   /** Without a scorer. Scores by log-probabilities depend on no settings. */
   readonly #estimates = new Estimates();
 
@@ -61,7 +60,7 @@ export class UpstreamModel implements ServedModel {
       readonly logger: Logger;
       readonly scorer: Scorer | null;
       readonly strict?: boolean;
-      readonly passthrough?: readonly Route[];
+      readonly passthrough?: Forwards['routes'];
     },
   ) {
     this.#strict = strict;

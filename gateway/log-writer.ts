@@ -1,6 +1,7 @@
 import { write } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { visible } from '../src/files/visible.js';
 
 /** Bytes that may wait to be written. */
 const MAX_WAITING = 1 << 20;
@@ -29,8 +30,9 @@ export class LogWriter {
     this.#dropped = dropped;
   }
 
-  /** @param line with its line break */
-  write(line: string): void {
+  /** @param text a line with its line break */
+  write(text: string): void {
+    const line = visible(text);
     const bytes = Buffer.byteLength(line);
     if (this.#waiting + bytes > MAX_WAITING) {
       this.#dropped(1);

@@ -25,6 +25,12 @@ describe('a log', () => {
     expect(lost.lines).toBe(0);
   });
 
+  it('has no characters that a terminal obeys', async () => {
+    const { writer } = writerTo(folder.path('hostile'));
+    writer.write('{"text":"\u009b2J\u202e"}\n');
+    await expect.poll(() => folder.read('hostile')).toBe('{"text":"\\u009b2J\\u202e"}\n');
+  });
+
   it.runIf(platform() === 'linux')('loses what a full disk does not take, and says how much', async () => {
     const { writer, lost } = writerTo('/dev/full');
     for (let i = 0; i < 10; i++) writer.write(`${i}\n`);

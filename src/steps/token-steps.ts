@@ -17,10 +17,10 @@ export interface TokenStepsOptions {
   readonly mode?: StepMode;
 }
 
-interface PendingToken {
-  /** Where in the text its first character is that is not white; `null` without one. */
-  at: number | null;
-  readonly empty: boolean;
+/** Where in the text a token begins that is not white. */
+interface Beginning {
+  readonly token: number;
+  readonly at: number;
 }
 
 /**
@@ -40,8 +40,12 @@ export class TokenSteps {
   #step: number;
   /** Length of the text so far. */
   #length = 0;
-  /** Tokens from `#from` on. */
-  #tokens: PendingToken[] = [];
+  /** Index of the next token. */
+  #next: number;
+  /** Tokens from `#from` on, without white and empty ones. */
+  #beginnings: Beginning[] = [];
+  /** The first of the empty tokens that came last. */
+  #empty: number | null = null;
   /** Steps of the text that have ended, and whose tokens may still come. */
   #ended: TextStep[] = [];
   /** Text of steps without a token of their own. */
@@ -49,18 +53,19 @@ export class TokenSteps {
 
   constructor({ from = 0, step = 0, mode = 'sentence' }: TokenStepsOptions = {}) {
     this.#segmenter = new StepSegmenter(mode);
-    this.#from = from;
+    this.#from = this.#next = from;
     this.#step = step;
   }
 
   /** @returns the steps that are now certain, tokens and all */
   push(text: string): StepSpan[] {
     const white = text.search(/\S/);
-    const at = white < 0 ? null : this.#length + white;
-    if (white === 0) {
-      for (let i = this.#tokens.length - 1; this.#tokens[i]?.empty; i--) this.#tokens[i]!.at = at;
+    if (white >= 0) {
+      const token = white === 0 ? (this.#empty ?? this.#next) : this.#next;
+      this.#beginnings.push({ token, at: this.#length + white });
     }
-    this.#tokens.push({ at, empty: text === '' });
+    this.#empty = text === '' ? (this.#empty ?? this.#next) : null;
+    this.#next += 1;
     this.#length += text.length;
     for (const step of this.#segmenter.push(text)) this.#ended.push(step);
     return this.#take();
@@ -70,9 +75,9 @@ export class TokenSteps {
   end(): StepSpan[] {
     for (const step of this.#segmenter.end()) this.#ended.push(step);
     const steps = this.#take();
-    if (this.#tokens.length > 0) {
+    if (this.#next > this.#from) {
       for (const { text } of this.#ended.splice(0)) this.#joined += text;
-      steps.push(this.#close(this.#tokens.length));
+      steps.push(this.#close(this.#next));
     }
     return steps;
   }
@@ -81,21 +86,24 @@ export class TokenSteps {
     const steps: StepSpan[] = [];
     for (let step = this.#ended[0]; step; step = this.#ended[0]) {
       const { end, text } = step;
-      const next = this.#tokens.findIndex(({ at }) => at !== null && at >= end);
-      if (next < 0) break;
+      // Of a text that has gone on without a token for long, not all are looked at with each.
+      if ((this.#beginnings.at(-1)?.at ?? 0) < end) break;
+      const next = this.#beginnings.findIndex(({ at }) => at >= end);
       this.#ended.shift();
       this.#joined += text;
-      const own = this.#tokens.slice(0, next).some(({ at }) => at !== null);
-      if (own) steps.push(this.#close(next));
+      const to = this.#beginnings[next]?.token;
+      if (next > 0 && to !== undefined) {
+        this.#beginnings.splice(0, next);
+        steps.push(this.#close(to));
+      }
     }
     return steps;
   }
 
-  #close(tokens: number): StepSpan {
-    const from = this.#from;
-    const span = { step: this.#step, from, to: from + tokens, text: this.#joined };
-    this.#tokens.splice(0, tokens);
-    this.#from = span.to;
+  /** @param to one after the last token of the step */
+  #close(to: number): StepSpan {
+    const span = { step: this.#step, from: this.#from, to, text: this.#joined };
+    this.#from = to;
     this.#step += 1;
     this.#joined = '';
     return span;

@@ -11,6 +11,8 @@ export class IdAlignment {
   readonly #tokenizer: Tokenizer;
   readonly #detokenizer: Detokenizer;
   readonly #waiting: { readonly id: number; readonly text: string }[] = [];
+  /** The first of them that has text: those before it hold parts of its first character. */
+  #first = 0;
   #text = '';
   /** Servers differ in whether they show the space that a tokenizer puts before a text. */
   #mayShowSpace: boolean;
@@ -37,7 +39,7 @@ export class IdAlignment {
     const tokens: KnownToken[] = [];
     for (;;) {
       // Those that hold only a part of a character come with the one that completes it.
-      const at = this.#waiting.findIndex((token) => token.text !== '');
+      const at = this.#firstWithText();
       const next = this.#waiting[at];
       if (!next || this.#text === '') return tokens;
       if (this.#mayShowSpace && this.#text.startsWith(' ') && !next.text.startsWith(' ')) {
@@ -50,6 +52,7 @@ export class IdAlignment {
         if (next.text.startsWith(this.#text)) return tokens;
         throw new VocabularyMismatch('its tokens do not form the text');
       }
+      this.#first = 0;
       for (const { id, text: own } of this.#waiting.splice(0, at + 1)) {
         tokens.push({ id, text: own, logprob: null, topLogprobs: [] });
       }
@@ -65,7 +68,7 @@ export class IdAlignment {
     const rest = this.#text;
     if (rest === '') return [];
     this.#waiting.push({ id: -1, text: this.#detokenizer.flush() });
-    const at = this.#waiting.findIndex((token) => token.text !== '');
+    const at = this.#firstWithText();
     const last = this.#waiting[at];
     if (!last?.text.startsWith(rest)) throw new VocabularyMismatch('its text is longer than its tokens');
     const tokens = this.#waiting.slice(0, at + 1).filter(({ id }) => id >= 0);
@@ -75,6 +78,12 @@ export class IdAlignment {
       logprob: null,
       topLogprobs: [],
     }));
+  }
+
+  /** All that came before are passed over once, however many wait. */
+  #firstWithText(): number {
+    while (this.#waiting[this.#first]?.text === '') this.#first += 1;
+    return this.#first;
   }
 }
 

@@ -88,11 +88,11 @@ function ofPart({ kind, call }: ScoredPart): PartOf {
 
 /** Ids are of all that is written; log-probabilities alone may be of some of it. */
 const tells = (tokens: readonly UpstreamToken[], { text }: ScoredPart): boolean =>
-  tokens.every(({ id }) => id !== null) || textOf(tokens).includes(text);
+  tokens.every(({ id }) => id !== null) || find(tokens, text, 0) >= 0;
 
 /** The character at which a part ends; `from` where it is not told as it was written. */
 function endOf(tokens: readonly UpstreamToken[], { text }: ScoredPart, from: number): number {
-  const at = textOf(tokens).indexOf(text, from);
+  const at = find(tokens, text, from);
   return at < 0 ? from : at + text.length;
 }
 
@@ -141,15 +141,39 @@ const textOf = (tokens: readonly UpstreamToken[]): string => tokens.map(({ text 
 
 function startOf(tokens: readonly UpstreamToken[], text: string, least: number): number | null {
   const all = textOf(tokens);
-  const ends = new Set([0]);
-  let length = 0;
-  for (const token of tokens) {
-    length += token.text.length;
-    ends.add(length);
-  }
-  const found: number[] = [];
-  for (let at = all.indexOf(text); at >= 0; at = all.indexOf(text, at + 1)) found.push(at);
-  const whole = found.filter((at) => ends.has(at) && ends.has(at + text.length));
-  const best = whole.length > 0 ? whole : found;
-  return best.find((at) => at >= least) ?? best.at(-1) ?? null;
+  const bounds = boundsOf(tokens);
+  const ends = new Set(bounds);
+  const whole = bounds.filter((at) => ends.has(at + text.length) && isAt(all, text, at));
+  const best = whole.find((at) => at >= least) ?? whole.at(-1);
+  if (best !== undefined) return best;
+  const found = find(tokens, text, least);
+  if (found >= 0) return found;
+  const last = isQuick(all, text) ? all.lastIndexOf(text) : -1;
+  return last < 0 ? null : last;
 }
+
+/** Where each token begins, and where the last one ends. */
+function boundsOf(tokens: readonly UpstreamToken[]): number[] {
+  let at = 0;
+  return [
+    0,
+    ...tokens.map(({ text }) => {
+      at += text.length;
+      return at;
+    }),
+  ];
+}
+
+/** Where the text stands first, from a place on: −1 for nowhere. A long one is looked for where tokens begin. */
+function find(tokens: readonly UpstreamToken[], text: string, from: number): number {
+  const all = textOf(tokens);
+  if (isQuick(all, text)) return all.indexOf(text, from);
+  return boundsOf(tokens).find((at) => at >= from && isAt(all, text, at)) ?? -1;
+}
+
+/** Characters of both that are compared: texts that repeat themselves have each compared with each. */
+const MOST_COMPARED = 1 << 24;
+
+const isQuick = (all: string, text: string): boolean => all.length * text.length <= MOST_COMPARED;
+
+const isAt = (all: string, text: string, at: number): boolean => all.slice(at, at + text.length) === text;

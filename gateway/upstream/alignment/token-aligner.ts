@@ -7,6 +7,13 @@ import { TokenTexts } from './token-texts.js';
 
 type AlignedChunk = Pick<Chunk, 'text' | 'tokens' | 'ids' | 'parts' | 'written' | 'finishReason'>;
 
+/** Tokens that wait to be told what they are of. A tool call is told after all of its tokens. */
+const MOST_ASIDE = 16_384;
+/** Tokens whose text has not come. */
+const MOST_QUEUED = 4096;
+/** Tokens that wait where text has come since: with each text, all of them are looked at again. */
+const MOST_LEFT = 256;
+
 /**
  * Finds out which of the tokens that a server describes have written its text, chunk by chunk. Texts decide: a token
  * counts only where its text is what stands there, so that no log-probability is ever given to another token.
@@ -116,13 +123,13 @@ export class TokenAligner {
 
   /** All tokens are told, and some are not of the text. */
   #place(text: string, more: readonly UpstreamToken[], parts: readonly WrittenPart[]): UpstreamPiece[] {
-    const own = more.map((token) => this.#texts.next(token));
     const earlier = this.#aside.length + this.#queue.length;
-    const all = [...this.#aside, ...this.#queue.splice(0), ...own];
-    this.#aside = all;
+    for (const token of this.#queue.splice(0)) this.#aside.push(token);
+    for (const token of more) this.#aside.push(this.#texts.next(token));
+    if (this.#aside.length > MOST_ASIDE) return this.#passOver(text);
     if (text === '' && parts.length === 0) return [];
-    const placed = placedParts(all, { text, parts, earlier, last: this.#of, ended: this.#ended });
-    if (!placed || this.#text !== '') return this.#passOver(text);
+    const placed = placedParts(this.#aside, { text, parts, earlier, last: this.#of, ended: this.#ended });
+    if (!placed || placed.rest.length > MOST_LEFT || this.#text !== '') return this.#passOver(text);
     this.#aside = [...placed.rest];
     this.#of = placed.last;
     return [...placed.pieces];
@@ -132,6 +139,7 @@ export class TokenAligner {
   #whole(text: string, own: readonly UpstreamToken[]): UpstreamPiece[] | null {
     if (text === '' || this.#text !== '') return null;
     const earlier = this.#queue.length;
+    if (earlier > MOST_LEFT) return null;
     // As most are.
     if (earlier === 0 && own.length === 1 && own[0]?.text === text) return [{ text, tokens: own, ids: null }];
     const said = { text, parts: [], earlier, last: this.#of, ended: this.#ended };
@@ -147,7 +155,7 @@ export class TokenAligner {
     for (const token of own) this.#queue.push(token);
     this.#text += text;
     const pieces = this.#taken();
-    return this.#stuck() ? [...pieces, ...this.#giveUp()] : pieces;
+    return this.#stuck() || this.#queue.length > MOST_QUEUED ? [...pieces, ...this.#giveUp()] : pieces;
   }
 
   #taken(): UpstreamPiece[] {
@@ -175,7 +183,7 @@ export class TokenAligner {
   #stuck(): boolean {
     if (this.#text === '') return false;
     const next = this.#queue.find(({ text }) => text !== '');
-    return !next?.text.startsWith(this.#text);
+    return next?.text.slice(0, this.#text.length) !== this.#text;
   }
 
   #giveUp(): UpstreamPiece[] {

@@ -290,6 +290,36 @@ describe('tokens of reasoning and of tool calls', () => {
     expect(textOf(pieces)).toBe(chunks.map(({ text = '' }) => text).join(''));
   });
 
+  it('are not told apart where a chunk tells of a reasoning and not what it says', () => {
+    const pieces = aligned([{ thought: '', calls: [0], tokens: ['{', '}'] }]);
+    expect(short(pieces)).toEqual(['C0:{', 'C0:}']);
+  });
+
+  it('are looked for in long texts that repeat themselves', () => {
+    const half = 'a'.repeat(150_000);
+    const text = `${half}b${half}`;
+    const tokens = Array.from({ length: 10 }, () => token('a'.repeat(60_000)));
+    const from = process.cpuUsage();
+    expect(textOf(aligned([{ text, tokens }]))).toBe(text);
+    expect(textOf(aligned([{ thought: text, tokens, calls: [0] }]))).toBe('');
+    const { user } = process.cpuUsage(from);
+    // What compares each place with each takes a minute.
+    expect(user / 1e6).toBeLessThan(1);
+  });
+
+  it('are not told apart where they are too many for what they are of', () => {
+    const many = Array.from({ length: 17_000 }, () => ({ tokens: ['a'] }));
+    const pieces = aligned([...many, { thought: 'aa', tokens: ['a'] }]);
+    expect(pieces.some(({ hidden }) => hidden)).toBe(true);
+    const rest = Array.from({ length: 300 }, () => 'c');
+    const left = aligned([
+      { tokens: ['a'] },
+      { text: 'b', tokens: ['b', ...rest] },
+      { text: 'd', tokens: ['d'] },
+    ]);
+    expect(short(left)).toEqual(['?', 'b', ':d']);
+  });
+
   it('are not told apart from those of the text where that lags behind them', () => {
     const chunks = [
       { thought: 'Hm', tokens: ['Hm'] },

@@ -66,7 +66,7 @@ export class StreamedResponse implements UpstreamResponse {
         if (chunks) continue;
         this.#over = true;
         this.#exchange.cancel();
-        for (const piece of this.#aligner.end()) pieces.push(...this.#seam.push(piece));
+        for (const piece of this.#aligner.end()) for (const own of this.#seam.push(piece)) pieces.push(own);
       }
       return pieces.length > 0 ? pieces : null;
     } catch (error) {

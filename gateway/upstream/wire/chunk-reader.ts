@@ -1,7 +1,9 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Call } from '../dialect.js';
 import { UpstreamError } from '../errors.js';
 import { type Chunk, readChunk, readGenerateLine, readVerbatim } from './chunks.js';
 import type { Exchange } from './exchange.js';
+import { JoinedParts } from './joined-parts.js';
 import { Messages } from './messages.js';
 import { readResponseVerbatim, responseReader } from './response-events.js';
 
@@ -18,6 +20,11 @@ const READERS = {
 
 /** Those whose last message says that it is the last; others have a mark of their own. */
 const ENDS: ReadonlySet<Call['format']> = new Set(['generate', 'response', 'verbatim-response']);
+
+/** Bytes that are read in one turn of the event loop: what else the process does comes in between. */
+const BYTES_AT_ONCE = 32 << 10;
+/** A short message takes as much time as so many bytes, however little of it there is. */
+const MESSAGE_BYTES = 128;
 
 export interface ChunkReaderOptions {
   /** Of a message. */
@@ -36,6 +43,12 @@ export class ChunkReader {
   readonly #call: Pick<Call, 'format'>;
   readonly #read: (message: string) => Chunk;
   readonly #refused: (message: string) => UpstreamError | null;
+  /** Those that have come, and the next of them to be read. */
+  #waiting: readonly string[] = [];
+  #next = 0;
+  /** Bytes read since others had their turn. */
+  #atOnce = 0;
+  readonly #joined = new JoinedParts();
   #begun = false;
   #finished = false;
   #over = false;
@@ -59,24 +72,24 @@ export class ChunkReader {
   }
 
   /**
-   * The chunks that have come since, at least one; `null` after the last.
+   * The chunks that have come since, at least one and as many as may be read at once; `null` after the last.
    * @throws UpstreamError also for an answer that ends without a reason, or in the middle
    */
   async read(): Promise<readonly Chunk[] | null> {
     if (this.#failure) throw this.#failure.error;
     const chunks: Chunk[] = [];
     while (chunks.length === 0 && !this.#over) {
-      if (this.#bodyEnded) throw new UpstreamError('upstream_error', "the upstream's answer is incomplete");
-      const from = performance.now();
-      const bytes = await this.#exchange.read(Math.max(0, this.#patienceMs));
-      this.#patienceMs -= performance.now() - from;
-      this.#bodyEnded = bytes === null;
-      const messages = bytes ? this.#messages.push(bytes) : this.#messages.end();
+      if (this.#atOnce >= BYTES_AT_ONCE) {
+        await setImmediate();
+        this.#atOnce = 0;
+      }
+      if (this.#next === this.#waiting.length) await this.#receive();
       try {
-        for (const message of messages) {
+        while (this.#next < this.#waiting.length && this.#atOnce < BYTES_AT_ONCE && !this.#over) {
+          const message = this.#waiting[this.#next++] ?? '';
+          this.#atOnce += MESSAGE_BYTES;
           if (message === DONE) this.#end();
           else chunks.push(this.#chunkOf(message));
-          if (this.#over) break;
         }
       } catch (error) {
         if (chunks.length === 0) throw error;
@@ -86,11 +99,23 @@ export class ChunkReader {
     return chunks.length > 0 ? chunks : null;
   }
 
+  async #receive(): Promise<void> {
+    if (this.#bodyEnded) throw new UpstreamError('upstream_error', "the upstream's answer is incomplete");
+    const from = performance.now();
+    const bytes = await this.#exchange.read(Math.max(0, this.#patienceMs));
+    this.#patienceMs -= performance.now() - from;
+    this.#bodyEnded = bytes === null;
+    this.#atOnce += Math.max(MESSAGE_BYTES, bytes?.length ?? 0);
+    this.#waiting = bytes ? this.#messages.push(bytes) : this.#messages.end();
+    this.#next = 0;
+  }
+
   #chunkOf(message: string): Chunk {
     const refusal = this.#begun ? null : this.#refused(message);
     this.#begun = true;
     if (refusal) throw refusal;
     const chunk = this.#read(message);
+    if (chunk.beside) this.#joined.add(chunk.beside.chunk);
     if (chunk.says) this.#patienceMs = this.#exchange.patience.nextMs;
     if (this.#finished && (chunk.text !== '' || chunk.parts.length > 0))
       throw new UpstreamError('upstream_error', 'the upstream went on after its finish_reason');

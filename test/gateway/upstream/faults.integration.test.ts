@@ -188,8 +188,8 @@ describe('before the first byte a fault is a status of its own', () => {
 });
 
 describe('after the first byte a fault is an error within, and there is no [DONE]', () => {
-  const begun = (script: (reply: ScriptedReply) => void, changes: object = PATIENT) =>
-    answered((_, reply) => script(reply.head().data(chunk('One'))), changes);
+  const begun = (script: (reply: ScriptedReply) => void, changes: object = PATIENT, request: object = {}) =>
+    answered((_, reply) => script(reply.head().data(chunk('One'))), changes, request);
 
   it('a stall: upstream_timeout', async () => {
     const answer = await begun(() => {}, TIMEOUTS);
@@ -246,6 +246,18 @@ describe('after the first byte a fault is an error within, and there is no [DONE
     const answer = await begun((reply) => reply.data({ choices: [{ index: 0, ...choice }] }));
     expect(answer).toMatchObject({ text: 'One', done: false, error: { code: 'upstream_error' } });
     expect(answer.error!.message).toMatch(/ more than (4096 tokens|65536 lists)/);
+  });
+
+  it.each<[string, (i: number) => object]>([
+    ['names of fields', (i) => ({ choices: [], [`n${i}`]: i })],
+    ['tool calls', (i) => ({ choices: [{ index: 0, delta: { tool_calls: [{ index: i }] } }] })],
+  ])('too many %s in all chunks together: upstream_error', async (_, said) => {
+    const messages = Array.from({ length: 5000 }, (_, i) => `data: ${JSON.stringify(said(i))}\n\n`).join('');
+    for (const request of [{}, { stream: false }, { stream: false, guard: { enabled: false } }]) {
+      const answer = await begun((reply) => reply.write(messages), PATIENT, request);
+      expect(answer).toMatchObject({ done: false, error: { code: 'upstream_error' } });
+      expect(answer.error!.message).toMatch(/ more than 4096 (names|choices) .*in one answer/);
+    }
   });
 
   it('as many tokens as a chunk may have', async () => {

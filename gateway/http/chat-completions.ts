@@ -8,6 +8,7 @@ import { Completion } from './completion.js';
 import type { Answer, GenerationApi } from './generations.js';
 import { sseEvent } from './sse.js';
 import { VerbatimEncoding, wholeVerbatim } from './verbatim.js';
+import { WholeCompletion } from './whole-completion.js';
 
 /** `/v1/chat/completions`. */
 export const CHAT_COMPLETIONS: GenerationApi = {
@@ -46,8 +47,8 @@ export function choicesEncoding(
 ): Encoding {
   const options = { id, model, guard, ...asked };
   if (verbatim) return stream ? new VerbatimEncoding(options, place) : wholeVerbatim(options);
-  const completion = new Completion({ ...options, vocabulary, scoredAtOnce });
-  return stream ? new ChunkEncoding(completion, place) : whole(completion, tell);
+  if (!stream) return whole(new WholeCompletion({ ...options, vocabulary }), tell);
+  return new ChunkEncoding(new Completion({ ...options, vocabulary, scoredAtOnce }), place);
 }
 
 /** A completion as chunks. Until the first event an error is a plain response; from then on there is no `[DONE]`. */
@@ -81,15 +82,14 @@ class ChunkEncoding implements Encoding {
 }
 
 /** A completion as one frame, once all of it is there; its verdict is also told in headers. */
-function whole(completion: Completion, tell: Answer['tell']): Encoding {
-  const events: GuardEvent[] = [];
+function whole(completion: WholeCompletion, tell: Answer['tell']): Encoding {
   return {
     opening: () => [],
     event: (event) => {
-      events.push(event);
+      completion.add(event);
       if (event.type !== 'generation.done') return [];
       tell(event.verdict);
-      return [JSON.stringify(completion.whole(events))];
+      return [completion.json()];
     },
     cancelled: () => [],
     failed: () => [],

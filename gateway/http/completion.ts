@@ -3,28 +3,15 @@ import type {
   GuardEvent,
   ScoreEvent,
   TokenEvent,
-  TopToken,
-  Unscored,
   UpstreamEvent,
 } from '../../src/stream/events.js';
-import {
-  eventFields,
-  scoreFields,
-  tokenFields,
-  usageFields,
-  type Vocabulary,
-  verdictFields,
-} from '../../src/stream/wire.js';
+import { eventFields, usageFields, verdictFields } from '../../src/stream/wire.js';
 import type { GuardInForce } from '../models/served-model.js';
-import { type AssembledChoice, assemble } from './assemble.js';
-import {
-  type ChoiceForm,
-  charactersOf,
-  chatEntry,
-  type LogprobEntry,
-  type OpenAiToken,
-} from './choice-form.js';
-import { listOf } from './json.js';
+import { type ChoiceForm, charactersOf } from './choice-form.js';
+import { logprobEntry, scoredToken } from './token-entries.js';
+import { ToldGuard } from './told-guard.js';
+import { UpstreamFields } from './upstream-fields.js';
+import type { WholeOptions } from './whole-completion.js';
 
 /** What is sent of it at once. */
 export interface CompletionChunk {
@@ -33,14 +20,7 @@ export interface CompletionChunk {
   readonly [field: string]: unknown;
 }
 
-export interface CompletionOptions {
-  readonly id: string;
-  readonly model: string;
-  readonly vocabulary: Vocabulary;
-  readonly guard: GuardInForce;
-  readonly form: ChoiceForm;
-  /** Whether the client asked for OpenAI's `logprobs`. */
-  readonly logprobs: boolean;
+export interface CompletionOptions extends WholeOptions {
   /** Whether the score of each token follows it at once: then one chunk carries both. */
   readonly scoredAtOnce?: boolean | undefined;
   /** Whether a last chunk is to carry the usage; then the others carry `null`, as OpenAI's do. */
@@ -48,12 +28,13 @@ export interface CompletionOptions {
 }
 
 /**
- * One completion in OpenAI's shapes, with what flinch knows beside `choices`. A delta cannot be taken back: the
- * events must be those of a guard that retracts nothing, or that holds back what it may retract.
+ * The chunks of one completion in OpenAI's shapes, with what flinch knows beside `choices`. A delta cannot be taken
+ * back: the events must be those of a guard that retracts nothing, or that holds back what it may retract.
  */
 export class Completion {
   readonly #options: CompletionOptions;
   readonly #form: ChoiceForm;
+  readonly #guard: ToldGuard;
   readonly #created = Math.floor(Date.now() / 1000);
   /** Whose scores have not come, by index: a score's chunk repeats its token. */
   readonly #tokens = new Map<number, TokenEvent>();
@@ -61,56 +42,16 @@ export class Completion {
   #characters = 0;
   /** Waits for its score. */
   #unsent: TokenEvent | null = null;
-  /** Fields of an upstream's chunks that are not ours. */
-  #extra: Readonly<Record<string, unknown>> = {};
+  /** Those of an upstream's chunks that are not ours. */
+  readonly #fields = new UpstreamFields();
   #usage: unknown = null;
-  readonly #unscored = new Set<Unscored>();
   /** What stands around the text and the token in each chunk of a token. */
   #frame: { readonly before: string; readonly between: string } | null = null;
 
   constructor(options: CompletionOptions) {
     this.#options = options;
     this.#form = options.form;
-  }
-
-  whole(events: readonly GuardEvent[]) {
-    const tokens = events.filter((event) => event.type === 'token.delta');
-    const scores = new Map(
-      events.flatMap((event) => (event.type === 'score.delta' ? [[event.index, event]] : [])),
-    );
-    const done = events.find((event) => event.type === 'generation.done');
-    const { guard } = this.#options;
-    const passed = events.filter((event) => event.type === 'upstream.delta');
-    for (const event of passed) this.#learn(event);
-    const [first, ...others] = this.#choices(passed);
-    const text = tokens.map((token) => (token.part ? '' : token.text)).join('');
-    const header: Readonly<Record<string, unknown>> = this.#header(this.#form.objects.whole);
-    // Which obfuscates the length of a chunk.
-    const { obfuscation: _, ...named } = header;
-    return {
-      ...named,
-      choices: [
-        {
-          ...this.#form.whole(first, text),
-          index: 0,
-          logprobs: this.#options.logprobs ? this.#logprobs(events) : null,
-          finish_reason: done?.finishReason ?? null,
-        },
-        ...others.map((choice) => this.#form.whole(choice, this.#form.textOf(choice))),
-      ],
-      ...(done && { usage: this.#usageOf(done) }),
-      flinch: {
-        guard: this.#guard,
-        tokens: tokens.map((token) => this.#token(token, scores.get(token.index))),
-        ...(guard.enabled && {
-          steps: this.#ofType(events, 'step.done'),
-          flagged: this.#ofType(events, 'step.flagged'),
-          rollbacks: this.#ofType(events, 'rollback.done'),
-          mismatches: this.#ofType(events, 'scorer.mismatch'),
-        }),
-        ...(done?.verdict && { verdict: verdictFields(done.verdict) }),
-      },
-    };
+    this.#guard = new ToldGuard(options.guard);
   }
 
   /** The chunk before all others. */
@@ -154,27 +95,30 @@ export class Completion {
     if (event.type === 'score.delta') return this.#scoreChunks(event);
     if (event.type === 'generation.done') return this.#closing(event);
     if (event.type === 'upstream.delta') return this.#passed(event);
-    return [this.#chunk({}, { tokens: [], events: [this.#fields(event)] })];
+    return [this.#chunk({}, { tokens: [], events: [eventFields(event, this.#options.vocabulary)] })];
   }
 
   #tokenChunk(event: TokenEvent, score?: ScoreEvent): CompletionChunk {
     this.#await(event, score);
-    const flinch = { tokens: [this.#token(event, score)] };
+    const flinch = { tokens: [scoredToken(event, this.#options.vocabulary, score)] };
     // What the client is to read of another part is what the upstream says beside the text.
     if (event.part) return this.#chunk({}, flinch);
     const at = this.#characters;
     if (this.#options.logprobs) this.#characters += charactersOf(event.text);
-    const logprobs = this.#options.logprobs ? this.#form.logprobs([this.#logprob(event)], at) : null;
+    const logprobs = this.#options.logprobs
+      ? this.#form.logprobs([logprobEntry(event, this.#options.vocabulary)], at)
+      : null;
     return this.#chunk({ delta: this.#form.delta(event.text), logprobs }, flinch);
   }
 
   #tokenJson(event: TokenEvent, score?: ScoreEvent): string {
-    if (event.part || this.#options.logprobs) return JSON.stringify(this.#tokenChunk(event, score));
+    if (event.part || this.#options.logprobs || this.#fields.varies)
+      return JSON.stringify(this.#tokenChunk(event, score));
     this.#await(event, score);
     this.#frame ??= this.#framed();
     const { before, between } = this.#frame;
     const delta = JSON.stringify(this.#form.delta(event.text)).slice(1, -1);
-    return `${before}${delta},${between}${JSON.stringify(this.#token(event, score))}]}}`;
+    return `${before}${delta},${between}${JSON.stringify(scoredToken(event, this.#options.vocabulary, score))}]}}`;
   }
 
   /** Of a chunk without either. Where both belong, nothing of an upstream's can stand after them. */
@@ -191,7 +135,7 @@ export class Completion {
   #scoreChunks(event: ScoreEvent): CompletionChunk[] {
     const token = this.#tokens.get(event.index);
     this.#tokens.delete(event.index);
-    return token ? [this.#chunk({}, { tokens: [this.#token(token, event)] })] : [];
+    return token ? [this.#chunk({}, { tokens: [scoredToken(token, this.#options.vocabulary, event)] })] : [];
   }
 
   /** What an upstream says beside the text. Of what has no scores the guard's warnings tell, once. */
@@ -208,7 +152,7 @@ export class Completion {
           ...this.#form.passed(choice),
         })),
         ...(this.#options.includeUsage && { usage: null }),
-        flinch: { ...(learnt && { guard: this.#guard }), tokens: [] },
+        flinch: { ...(learnt && { guard: this.#guard.inForce }), tokens: [] },
       },
     ];
   }
@@ -217,28 +161,10 @@ export class Completion {
   #learn({ chunk, unscored }: UpstreamEvent): boolean {
     // An upstream that is flinch has its own `flinch`, which ours takes the place of.
     const { choices: _, usage, flinch: __, ...fields } = chunk;
-    this.#extra = { ...this.#extra, ...fields };
+    this.#fields.add(fields);
     this.#frame = null;
     this.#usage = usage ?? this.#usage;
-    const before = this.#unscored.size;
-    for (const kind of unscored) this.#unscored.add(kind);
-    return this.#options.guard.enabled && this.#unscored.size > before;
-  }
-
-  get #guard(): GuardInForce {
-    const { guard } = this.#options;
-    if (!guard.enabled || this.#unscored.size === 0) return guard;
-    const warning = `unscored: ${[...this.#unscored].join(', ')}`;
-    return { ...guard, warnings: [...(guard.warnings ?? []), warning] };
-  }
-
-  /** At least the first. */
-  #choices(passed: readonly UpstreamEvent[]): readonly [AssembledChoice, ...AssembledChoice[]] {
-    const { choices } = assemble(passed.map(({ chunk }) => chunk));
-    const { logprobs: asked } = this.#options;
-    const all = choices.map((choice) => (asked ? choice : { ...choice, logprobs: null }));
-    const [first, ...others] = all;
-    return first?.index === 0 ? [first, ...others] : [NO_CHOICE, ...all];
+    return this.#guard.learn(unscored);
   }
 
   #usageOf({ usage }: DoneEvent): object {
@@ -268,61 +194,6 @@ export class Completion {
 
   #header(object: string) {
     const { id, model } = this.#options;
-    return { ...this.#extra, id, object, created: this.#created, model };
-  }
-
-  #ofType(events: readonly GuardEvent[], type: GuardEvent['type']): object[] {
-    return events.filter((event) => event.type === type).map((event) => this.#fields(event));
-  }
-
-  #fields(event: GuardEvent): object {
-    return eventFields(event, this.#options.vocabulary);
-  }
-
-  #token(token: TokenEvent, score?: ScoreEvent): object {
-    return { ...tokenFields(token), ...(score && scoreFields(score, this.#options.vocabulary)) };
-  }
-
-  /** Of the first choice, in the order in which it was written. */
-  #logprobs(events: readonly GuardEvent[]): object {
-    const tokens = events.filter((event) => event.type === 'token.delta');
-    if (!this.#form.tellsBeside) {
-      const entries = tokens.map((token) => this.#logprob(token));
-      return this.#form.logprobs(entries, 0);
-    }
-    const content: unknown[] = [];
-    const refusal: unknown[] = [];
-    for (const event of events) {
-      if (event.type === 'token.delta' && !event.part) content.push(chatEntry(this.#logprob(event)));
-      if (event.type !== 'upstream.delta') continue;
-      const [first] = assemble([event.chunk]).choices;
-      if (first?.index !== 0) continue;
-      for (const each of listOf(first.logprobs?.content)) content.push(each);
-      for (const each of listOf(first.logprobs?.refusal)) refusal.push(each);
-    }
-    const refused = refusal.length > 0;
-    return { content: refused && content.length === 0 ? null : content, refusal: refused ? refusal : null };
-  }
-
-  #logprob(token: TokenEvent): LogprobEntry {
-    return {
-      ...this.#openAiToken(token, token.text),
-      text: token.text,
-      top: token.topLogprobs.map((other) => this.#openAiToken(other)),
-    };
-  }
-
-  /** @param written its text within the response, for a token that is not known by itself */
-  #openAiToken(
-    token: (TokenEvent | TopToken) & Pick<Partial<TopToken>, 'bytes'>,
-    written?: string,
-  ): OpenAiToken {
-    const { vocabulary } = this.#options;
-    const { id, logprob, bytes } = token;
-    const text = vocabulary && id !== null ? vocabulary.tokenText(id) : (token.text ?? written ?? '');
-    const given = bytes ?? (vocabulary && id !== null ? vocabulary.tokenBytes(id) : Buffer.from(text));
-    return { token: text, logprob, bytes: [...given] };
+    return { ...this.#fields.take(), id, object, created: this.#created, model };
   }
 }
-
-const NO_CHOICE: AssembledChoice = { index: 0, message: {}, logprobs: null, finish_reason: null };

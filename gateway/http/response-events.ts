@@ -4,10 +4,15 @@ import { usageFields } from '../../src/stream/wire.js';
 import type { ApiError } from '../errors/api-error.js';
 import type { Prepared } from '../models/served-model.js';
 import { LOGPROBS, type ResponseRequest } from '../requests/response-request.js';
+import { UpstreamError } from '../upstream/errors.js';
+import { MAX_ENTRIES } from '../upstream/wire/json.js';
 import { RESPONSE_FORM } from './choice-form.js';
 import { Completion, type CompletionChunk } from './completion.js';
+import { jsonOf, WrittenJson, written } from './joined-parts.js';
 import { asObject, type Json, listOf } from './json.js';
+import { WholeCompletion } from './whole-completion.js';
 
+/** Parts of it may be written JSON. */
 export type ResponseEvent = Json & { readonly type: string };
 
 /** Where the text stands that is being written. */
@@ -16,8 +21,6 @@ interface Place {
   readonly output_index: unknown;
   readonly content_index: unknown;
 }
-
-type Flinch = NonNullable<CompletionChunk['flinch']>;
 
 const ENDS: ReadonlySet<unknown> = new Set(['response.completed', 'response.incomplete']);
 
@@ -31,42 +34,44 @@ export class ResponseEvents {
   readonly #completion: Completion;
   /** `null` without log-probabilities. */
   readonly #topLogprobs: number | null;
-  readonly #events: GuardEvent[] = [];
+  readonly #whole: WholeCompletion;
+  #begun = false;
   #sequence = 0;
   /** As the last event had it. */
   #response: Json;
   #place: Place | null = null;
   /** Of the part that is being written. */
   #text = '';
-  #logprobs: unknown[] = [];
+  #logprobs: WrittenJson[] = [];
   /** Items that are done. */
-  readonly #output: unknown[] = [];
+  readonly #output: WrittenJson[] = [];
   /** Of an upstream: events that follow a text that is not all there. */
   #waiting: Json[] = [];
   /** What has become known since the text ended. */
-  #late: Flinch | null = null;
+  #late: { readonly tokens: WrittenJson[]; readonly events: WrittenJson[] } | null = null;
 
   constructor(id: string, request: ResponseRequest, prepared: Prepared) {
     const { model, vocabulary, guard, scoredAtOnce } = prepared;
     this.#prepared = prepared;
     const logprobs = request.include?.includes(LOGPROBS) === true;
     this.#topLogprobs = logprobs ? (request.top_logprobs ?? 0) : null;
-    this.#completion = new Completion({
-      ...{ id, model, vocabulary, guard, logprobs, scoredAtOnce },
-      ...{ form: RESPONSE_FORM, includeUsage: false },
-    });
+    const options = { id, model, vocabulary, guard, form: RESPONSE_FORM };
+    this.#completion = new Completion({ ...options, logprobs, scoredAtOnce, includeUsage: false });
+    // Nothing of it is needed but what flinch knows.
+    this.#whole = new WholeCompletion({ ...options, logprobs: false });
     this.#response = openingResponse(id, request, prepared);
   }
 
-  /** The whole response, as the last event has it. */
+  /** The whole response, as the last event has it. Parts of it may be written JSON. */
   get response(): Json {
     return this.#response;
   }
 
   push(event: GuardEvent): ResponseEvent[] {
-    const first = this.#events.length === 0;
+    const first = !this.#begun;
+    this.#begun = true;
     if (event.type === 'upstream.delta') return this.#raw(event, first);
-    this.#events.push(event);
+    this.#whole.add(event);
     const begun = first ? this.#begin() : [];
     const chunks = this.#completion.chunks(event);
     if (event.type !== 'generation.done') return [...begun, ...chunks.flatMap((chunk) => this.#delta(chunk))];
@@ -104,14 +109,13 @@ export class ResponseEvents {
     const delta = String(choice?.delta ?? '');
     const logprobs = listOf(asObject(choice?.logprobs)?.content);
     if (!this.#place) {
-      this.#late = {
-        tokens: [...(this.#late?.tokens ?? []), ...flinch.tokens],
-        events: eventsOf(this.#late, flinch),
-      };
+      this.#late ??= { tokens: [], events: [] };
+      for (const token of flinch.tokens) this.#late.tokens.push(written(token));
+      for (const event of flinch.events ?? []) this.#late.events.push(written(event));
       return [];
     }
     this.#text += delta;
-    for (const each of logprobs) this.#logprobs.push(each);
+    for (const each of logprobs) this.#logprobs.push(written(each));
     const type = 'response.output_text.delta';
     return [this.#next({ type, ...this.#place, delta, logprobs, flinch }), ...this.#takeWaiting()];
   }
@@ -120,13 +124,14 @@ export class ResponseEvents {
   #raw(event: UpstreamEvent, first: boolean): ResponseEvent[] {
     // The completion is told of what is unscored alone.
     const known: UpstreamEvent = { ...event, chunk: { choices: [] } };
-    this.#events.push(known);
+    this.#whole.add(known);
     const before = this.#completion.chunks(known).flatMap((chunk) => this.#delta(chunk));
     const given = asObject(event.chunk.event);
     if (!given) return before;
     const raw = this.#prepared.verbatim ? given : withLogprobs(given, this.#topLogprobs);
     if (first) this.#response = this.#named(asObject(raw.response) ?? this.#response);
     this.#waiting.push(raw);
+    if (this.#waiting.length > MAX_ENTRIES) throw tooManyWaiting();
     return [...before, ...this.#takeWaiting()];
   }
 
@@ -154,7 +159,7 @@ export class ResponseEvents {
     // Where nobody reads it.
     if (type === 'response.output_text.delta') this.#text += String(raw.delta);
     if (type === 'response.output_text.done') this.#place = null;
-    if (type === 'response.output_item.done') this.#output.push(item);
+    if (type === 'response.output_item.done') this.#output.push(written(item));
     const named = asObject(response);
     if (named) this.#response = this.#named(named);
     const late = this.#late;
@@ -199,7 +204,7 @@ export class ResponseEvents {
     this.#place = null;
     const part = textPart(this.#text, this.#logprobs);
     const item = { ...MESSAGE, id: place.item_id, status, content: [part] };
-    this.#output.push(item);
+    this.#output.push(new WrittenJson(jsonOf(item)));
     const { text, logprobs } = part;
     return [
       this.#next({ type: 'response.output_text.done', ...place, text, logprobs }),
@@ -209,8 +214,7 @@ export class ResponseEvents {
   }
 
   #closing(event: ResponseEvent, fields: Json): ResponseEvent {
-    const { flinch } = this.#completion.whole(this.#events);
-    this.#response = { ...this.#response, ...fields, flinch };
+    this.#response = { ...this.#response, ...fields, flinch: this.#whole.flinch() };
     return this.#next({ ...event, response: this.#response });
   }
 
@@ -253,14 +257,17 @@ function withTop(value: unknown, top: number): unknown {
   return entry ? { ...entry, top_logprobs: listOf(entry.top_logprobs).slice(0, top) } : value;
 }
 
+const tooManyWaiting = () =>
+  new UpstreamError(
+    'upstream_error',
+    `the upstream sent more than ${MAX_ENTRIES} events after a text whose end did not come`,
+  );
+
 const MESSAGE = { type: 'message', role: 'assistant' } as const;
 
 const textPart = (text: string, logprobs: readonly unknown[]) => ({
   ...{ type: 'output_text', annotations: [], logprobs, text },
 });
-
-const eventsOf = (...known: readonly (Flinch | null)[]): object[] =>
-  known.flatMap((each) => each?.events ?? []);
 
 /** Why a response is incomplete. */
 const INCOMPLETE: Readonly<Record<string, string>> = {

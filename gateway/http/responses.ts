@@ -4,6 +4,7 @@ import type { Prepared } from '../models/served-model.js';
 import { parse } from '../requests/generation-request.js';
 import { chatOf, type ResponseRequest, responseSchema } from '../requests/response-request.js';
 import type { Answer, GenerationApi } from './generations.js';
+import { jsonOf } from './joined-parts.js';
 import { type ResponseEvent, ResponseEvents } from './response-events.js';
 import { sseEvent } from './sse.js';
 
@@ -31,7 +32,9 @@ export const RESPONSES: GenerationApi = {
 function streamed(request: ResponseRequest, prepared: Prepared, { id, place }: Answer): Encoding {
   const response = new ResponseEvents(id, request, prepared);
   const frames = (events: readonly ResponseEvent[], offset: number): string[] =>
-    events.map((event, i) => `event: ${event.type}\n${sseEvent(event, `${place}/${offset + i}`)}`);
+    events.map(
+      (event, i) => `event: ${event.type}\n${sseEvent(jsonOfEvent(event), `${place}/${offset + i}`)}`,
+    );
   return {
     opening: () => [],
     event: (event, offset) => frames(response.push(event), offset),
@@ -39,6 +42,10 @@ function streamed(request: ResponseRequest, prepared: Prepared, { id, place }: A
     failed: (error: ApiError, offset) => frames(response.fail(error), offset),
   };
 }
+
+/** Of those that come most, nothing is written already. */
+const jsonOfEvent = (event: ResponseEvent): string =>
+  event.type === 'response.output_text.delta' ? JSON.stringify(event) : jsonOf(event);
 
 /** As the last event of its stream has it. */
 function whole(request: ResponseRequest, prepared: Prepared, { id, tell }: Answer): Encoding {
@@ -49,7 +56,7 @@ function whole(request: ResponseRequest, prepared: Prepared, { id, tell }: Answe
       response.push(event);
       if (event.type !== 'generation.done') return [];
       tell(event.verdict);
-      return [JSON.stringify(response.response)];
+      return [jsonOf(response.response)];
     },
     cancelled: () => [],
     failed: () => [],

@@ -2,8 +2,9 @@ import type { GuardEvent, UpstreamEvent } from '../../src/stream/events.js';
 import type { ApiError } from '../errors/api-error.js';
 import type { Encoding } from '../generations/live-generation.js';
 import type { GuardInForce } from '../models/served-model.js';
-import { assemble } from './assemble.js';
+import { Assembly } from './assemble.js';
 import type { ChoiceForm } from './choice-form.js';
+import { jsonOf } from './joined-parts.js';
 import { sseEvent } from './sse.js';
 
 export interface VerbatimOptions {
@@ -61,17 +62,17 @@ export class VerbatimEncoding implements Encoding {
 
 /** The same as one frame, once all of it is there. */
 export function wholeVerbatim({ id, model, guard, form }: VerbatimOptions): Encoding {
-  const chunks: UpstreamEvent['chunk'][] = [];
+  const assembly = new Assembly();
   return {
     opening: () => [],
     event: (event) => {
-      if (event.type === 'upstream.delta') chunks.push(event.chunk);
+      if (event.type === 'upstream.delta') assembly.add(event.chunk);
       if (event.type !== 'generation.done') return [];
-      const { fields, usage, choices } = assemble(chunks);
+      const { fields, usage, choices } = assembly;
       const object = form.objects.whole;
       const flinch = { guard, tokens: [] };
       const whole = choices.map((choice) => form.verbatim(choice));
-      return [JSON.stringify({ ...fields, id, object, model, choices: whole, usage, flinch })];
+      return [jsonOf({ ...fields, id, object, model, choices: whole, usage, flinch })];
     },
     cancelled: () => [],
     failed: () => [],

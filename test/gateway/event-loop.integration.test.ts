@@ -46,6 +46,11 @@ const event = (content: string, logprobs = 'null', finish = 'null'): string =>
 const tokens = (count: number, others: number): string =>
   event('x '.repeat(count), `{"content":${listOf(count, token(others))}}`);
 
+const parts = (count: number, chunk: (i: number) => string): string =>
+  Array.from({ length: count }, (_, i) => `data: ${chunk(i)}\n\n`).join('');
+const name = (i: number): string => `"name${i}":1`;
+const inDelta = (field: string): string => `{"choices":[{"index":0,"delta":{${field}}}]}`;
+
 /** What the upstream answers, in one write. */
 const ANSWERS: Readonly<Record<string, string>> = {
   'one token': tokens(1, 1),
@@ -57,7 +62,22 @@ const ANSWERS: Readonly<Record<string, string>> = {
   'sentences of a chunk of 900 kB': event('Twelve and 3. '.repeat(64_000)),
   'nested lists': `data: ${'['.repeat(400_000)}${']'.repeat(400_000)}\n\n`,
   '6000 empty chunks': event('').repeat(6000),
-  comments: ': x\n\n'.repeat(150_000),
+  '150,000 chunks that say nothing': 'data: {}\n\n'.repeat(150_000),
+  comments: ': x\n\n'.repeat(500_000),
+  '4000 new fields': parts(
+    4000,
+    (i) => `{${name(i)},"choices":[{"index":0,"delta":{"content":" w",${name(i)}}}]}`,
+  ),
+  '4000 tool calls': parts(4000, (i) =>
+    inDelta(`"tool_calls":[{"index":${i},"function":{"arguments":"{}"}}]`),
+  ),
+  '20,000 parts of a reasoning': parts(20_000, () => inDelta('"reasoning":" w"')),
+  '20,000 items of a list': parts(20_000, (i) => inDelta(`"list":[{"a":${i}}]`)),
+  'one token longer than its text, again and again': parts(
+    6000,
+    () =>
+      `{"choices":[{"index":0,"delta":{"content":"w"},"logprobs":{"content":[{"token":"wwwwww","logprob":-1}]}}]}`,
+  ),
 };
 
 const upstream = createServer(async (request, response) => {
@@ -131,6 +151,10 @@ describe.runIf(platform() === 'linux')('the event loop of the gateway', () => {
   it.each(Object.keys(ANSWERS))('is free for others while an upstream sends: %s', async (name) => {
     for (const model of ['passed', 'scored'])
       expect(await held(() => chat(model, name))).toBeLessThan(LOADED * BUDGET_MS);
+    for (const guard of [{}, { enabled: false }])
+      expect(await held(() => chat('passed', name, { stream: false, guard }))).toBeLessThan(
+        LOADED * BUDGET_MS,
+      );
   });
 
   it.each(

@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import { CHAT_FORM } from '#gateway/http/choice-form.js';
 import { Completion } from '#gateway/http/completion.js';
 import { VerbatimEncoding, wholeVerbatim } from '#gateway/http/verbatim.js';
+import { WholeCompletion } from '#gateway/http/whole-completion.js';
 import { UpstreamError } from '#gateway/upstream/errors.js';
 import { logprobBranch } from '#gateway/upstream/logprob-branch.js';
 import { StreamedResponse } from '#gateway/upstream/streamed-response.js';
@@ -90,14 +91,14 @@ const upstream: Target = {
   name: 'upstream',
   run: async (input) => {
     for (const format of ['chunk', 'response', 'generate'] as const) {
-      const events: GuardEvent[] = [];
       const options = { ...named, vocabulary: null, guard: { ...plain, enabled: true }, logprobs: true };
       const streamed = new Completion({ ...options, scoredAtOnce: true });
+      const whole = new WholeCompletion(options);
       const done = await orFault(() =>
         lastValueFrom(
           scored(input, format).pipe(
             tap((event) => {
-              events.push(event);
+              whole.add(event);
               for (const chunk of streamed.json(event)) expect(inUtf8(chunk)).toEqual(JSON.parse(chunk));
             }),
           ),
@@ -105,8 +106,7 @@ const upstream: Target = {
       );
       if (typeof done === 'string') continue;
       expect(done).toMatchObject({ type: 'generation.done', verdict: {} });
-      const whole = new Completion(options).whole(events);
-      expect(JSON.parse(JSON.stringify(whole.choices[0]))).toMatchObject({ index: 0 });
+      expect(JSON.parse(whole.json())).toMatchObject({ choices: [{ index: 0 }] });
     }
     const streamed = new VerbatimEncoding({ ...named, guard: plain }, 'p');
     const whole = wholeVerbatim({ ...named, guard: plain });

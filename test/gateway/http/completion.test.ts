@@ -3,9 +3,16 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { completion } from '#gateway/api/responses.js';
 import { CHAT_FORM, TEXT_FORM } from '#gateway/http/choice-form.js';
 import { Completion } from '#gateway/http/completion.js';
+import { WholeCompletion, type WholeOptions } from '#gateway/http/whole-completion.js';
 import type { GuardEvent } from '#src/index.js';
 import { doneEvent, scoreEvent, tokenEvent } from '../../support/events.js';
 import { prepared } from '../../support/scripted-model.js';
+
+function wholeOf(options: WholeOptions, events: readonly GuardEvent[]): unknown {
+  const whole = new WholeCompletion(options);
+  for (const event of events) whole.add(event);
+  return JSON.parse(whole.json());
+}
 
 describe('a whole completion', () => {
   it('says that the scorer does not agree with the server', () => {
@@ -22,9 +29,8 @@ describe('a whole completion', () => {
     };
     const mismatch = { type: 'scorer.mismatch', tokens: 20, difference: 1.5, tolerance: 0.2 } as const;
     const events: GuardEvent[] = [tokenEvent(0), mismatch, doneEvent('stop', 1)];
-    const whole = new Completion({ ...options, guard: { ...guard, enabled: true } }).whole(events);
-    expect(whole.flinch.mismatches).toEqual([mismatch]);
-    expect(completion.parse(JSON.parse(JSON.stringify(whole))).flinch.mismatches).toEqual([mismatch]);
+    const whole = wholeOf({ ...options, guard: { ...guard, enabled: true } }, events);
+    expect(completion.parse(whole).flinch.mismatches).toEqual([mismatch]);
   });
 
   it('has the tokens of another part beside its text', () => {
@@ -37,13 +43,12 @@ describe('a whole completion', () => {
     };
     const thought = tokenEvent(0, { text: 'Hm', part: 'reasoning' });
     const events: GuardEvent[] = [thought, tokenEvent(1, { text: 'Yes' }), doneEvent('stop', 2)];
-    const whole = new Completion(options).whole(events);
+    const whole = completion.parse(wholeOf(options, events));
     expect(whole.choices[0]).toMatchObject({
       message: { content: 'Yes' },
       logprobs: { content: [{ token: 'Yes' }] },
     });
-    const parsed = completion.parse(JSON.parse(JSON.stringify(whole)));
-    expect(parsed.flinch.tokens.map(({ part }) => part)).toEqual(['reasoning', undefined]);
+    expect(whole.flinch.tokens.map(({ part }) => part)).toEqual(['reasoning', undefined]);
     const [chunk] = new Completion(options).chunks(thought);
     expect(chunk).toMatchObject({
       choices: [{ delta: {}, logprobs: null }],

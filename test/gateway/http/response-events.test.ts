@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { jsonOf } from '#gateway/http/joined-parts.js';
 import { ResponseEvents } from '#gateway/http/response-events.js';
 import { parse } from '#gateway/requests/generation-request.js';
 import { responseSchema } from '#gateway/requests/response-request.js';
@@ -27,6 +28,9 @@ function events() {
   return new ResponseEvents('resp_ours', request, prepared(never));
 }
 
+/** As a client gets them. */
+const sent = (written: readonly object[]): unknown => JSON.parse(jsonOf(written));
+
 const types = (written: readonly { readonly type: string }[]) => written.map(({ type }) => type);
 
 describe("an upstream's events", () => {
@@ -46,7 +50,7 @@ describe("an upstream's events", () => {
     ]);
     const last = { id: 'resp_theirs', status: 'completed', output: [{ type: 'message', id: 'theirs' }] };
     expect(response.push(raw({ type: 'response.completed', response: last, x: 1 }))).toEqual([]);
-    expect(response.push(doneEvent('stop', 2))).toMatchObject([
+    expect(sent(response.push(doneEvent('stop', 2)))).toMatchObject([
       {
         type: 'response.completed',
         sequence_number: 7,
@@ -62,7 +66,7 @@ describe("an upstream's events", () => {
     const token = tokenEvent(0, { text: 'One' });
     response.push(token);
     const written = response.push(doneEvent('content_filter', 1));
-    expect(written).toMatchObject([
+    expect(sent(written)).toMatchObject([
       { type: 'response.output_text.done', ...place, text: token.text },
       { type: 'response.content_part.done', ...place },
       { type: 'response.output_item.done', item: { id: 'theirs', status: 'incomplete' } },

@@ -1,0 +1,163 @@
+import type {
+  DoneEvent,
+  GuardEvent,
+  ScoreEvent,
+  TokenEvent,
+  UpstreamEvent,
+} from '../../src/stream/events.js';
+import { eventFields, usageFields, type Vocabulary, verdictFields } from '../../src/stream/wire.js';
+import type { GuardInForce } from '../models/served-model.js';
+import { type AssembledChoice, Assembly } from './assemble.js';
+import { type ChoiceForm, charactersOf } from './choice-form.js';
+import { JoinedFields, jsonOf, WrittenJson } from './joined-parts.js';
+import { asObject, type Json, listOf } from './json.js';
+import { logprobEntry, scoredToken } from './token-entries.js';
+import { ToldGuard } from './told-guard.js';
+
+export interface WholeOptions {
+  readonly id: string;
+  readonly model: string;
+  readonly vocabulary: Vocabulary;
+  readonly guard: GuardInForce;
+  readonly form: ChoiceForm;
+  /** Whether the client asked for OpenAI's `logprobs`. */
+  readonly logprobs: boolean;
+}
+
+/** Where the field `flinch` lists events. */
+const LISTS = {
+  steps: 'step.done',
+  flagged: 'step.flagged',
+  rollbacks: 'rollback.done',
+  mismatches: 'scorer.mismatch',
+} as const;
+
+/**
+ * A completion in OpenAI's shapes as a whole, with what flinch knows beside `choices`. What its events say is written as
+ * they come: at the end of a long one nobody has to wait. As for `Completion`, they are those of a guard that retracts
+ * nothing, or that holds back what it may retract.
+ */
+export class WholeCompletion {
+  readonly #options: WholeOptions;
+  readonly #guard: ToldGuard;
+  readonly #created = Math.floor(Date.now() / 1000);
+  readonly #assembly = new Assembly();
+  #text = '';
+  /** Of the first choice, in the order in which it was written. */
+  readonly #logprobs = new JoinedFields();
+  /** Of the texts that they are of. */
+  #characters = 0;
+  /** As JSON; those that wait for their scores, by index, have a place. */
+  readonly #tokens: string[] = [];
+  readonly #unscored = new Map<number, { readonly token: TokenEvent; readonly place: number }>();
+  readonly #lists = new Map<string, string[]>(Object.values(LISTS).map((type) => [type, []]));
+  #done: DoneEvent | null = null;
+
+  constructor(options: WholeOptions) {
+    this.#options = options;
+    this.#guard = new ToldGuard(options.guard);
+  }
+
+  add(event: GuardEvent): void {
+    if (event.type === 'token.delta') this.#addToken(event);
+    else if (event.type === 'score.delta') this.#addScore(event);
+    else if (event.type === 'upstream.delta') this.#addPassed(event);
+    else if (event.type === 'generation.done') this.#done = event;
+    else this.#lists.get(event.type)?.push(JSON.stringify(eventFields(event, this.#options.vocabulary)));
+  }
+
+  /** All of it. */
+  json(): string {
+    const { id, model, form, logprobs } = this.#options;
+    const done = this.#done;
+    const [first, ...others] = this.#choices();
+    return jsonOf({
+      ...this.#assembly.fields,
+      ...{ id, object: form.objects.whole, created: this.#created, model },
+      choices: [
+        {
+          ...form.whole(first, this.#text),
+          index: 0,
+          logprobs: logprobs ? this.#logprobsOfFirst() : null,
+          finish_reason: done?.finishReason ?? null,
+        },
+        ...others.map((choice) => form.whole(choice, form.textOf(choice))),
+      ],
+      ...(done && { usage: { ...this.#assembly.usage, ...usageFields(done.usage) } }),
+      flinch: this.flinch(),
+    });
+  }
+
+  /** The field of that name. */
+  flinch(): WrittenJson {
+    const { enabled } = this.#options.guard;
+    for (const { token, place } of this.#unscored.values()) this.#write(place, token);
+    const lists = Object.entries(LISTS).map(([name, type]) => [name, listed(this.#lists.get(type) ?? [])]);
+    const verdict = this.#done?.verdict;
+    const fields = {
+      guard: this.#guard.inForce,
+      tokens: listed(this.#tokens),
+      ...(enabled && Object.fromEntries(lists)),
+      ...(verdict && { verdict: verdictFields(verdict) }),
+    };
+    return new WrittenJson(jsonOf(fields));
+  }
+
+  #addToken(token: TokenEvent): void {
+    const place = this.#tokens.push('') - 1;
+    if (this.#options.guard.enabled) this.#unscored.set(token.index, { token, place });
+    else this.#write(place, token);
+    // What is to be read of another part is what the upstream says beside the text.
+    if (token.part) return;
+    this.#text += token.text;
+    const { form, logprobs, vocabulary } = this.#options;
+    if (!logprobs) return;
+    this.#logprobs.join(form.logprobs([logprobEntry(token, vocabulary)], this.#characters));
+    this.#characters += charactersOf(token.text);
+  }
+
+  #addScore(score: ScoreEvent): void {
+    const known = this.#unscored.get(score.index);
+    this.#unscored.delete(score.index);
+    if (known) this.#write(known.place, known.token, score);
+  }
+
+  #write(place: number, token: TokenEvent, score?: ScoreEvent): void {
+    this.#tokens[place] = JSON.stringify(scoredToken(token, this.#options.vocabulary, score));
+  }
+
+  /** An upstream that is flinch has its own `flinch`, which ours takes the place of. */
+  #addPassed({ chunk: { flinch: _, choices, ...fields }, unscored }: UpstreamEvent): void {
+    this.#guard.learn(unscored);
+    const { form, logprobs: asked } = this.#options;
+    const told = listOf(choices).map((each): Json => {
+      const { logprobs, ...choice } = asObject(each) ?? {};
+      if (!asked) return choice;
+      if ((choice.index ?? 0) !== 0) return { ...choice, logprobs };
+      const { content, refusal } = asObject(logprobs) ?? {};
+      if (form.tellsBeside) this.#logprobs.join({ content: listOf(content), refusal: listOf(refusal) });
+      return choice;
+    });
+    this.#assembly.add({ ...fields, choices: told });
+  }
+
+  /** At least the first. */
+  #choices(): readonly [AssembledChoice, ...AssembledChoice[]] {
+    const { choices } = this.#assembly;
+    const [first, ...others] = choices;
+    return first?.index === 0 ? [first, ...others] : [NO_CHOICE, ...choices];
+  }
+
+  #logprobsOfFirst(): Json {
+    const { form } = this.#options;
+    const told = { ...form.logprobs([], 0), ...this.#logprobs.whole };
+    if (!form.tellsBeside) return told;
+    const [content, refusal] = [listOf(told.content), listOf(told.refusal)];
+    const refused = refusal.length > 0;
+    return { content: refused && content.length === 0 ? null : content, refusal: refused ? refusal : null };
+  }
+}
+
+const NO_CHOICE: AssembledChoice = { index: 0, message: {}, logprobs: null, finish_reason: null };
+
+const listed = (items: readonly string[]): WrittenJson => new WrittenJson(`[${items.join(',')}]`);

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { Assembly } from '#gateway/http/assemble.js';
+import { jsonOf } from '#gateway/http/joined-parts.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+function assembled(chunks: readonly Json[]) {
+  const assembly = new Assembly();
+  for (const chunk of chunks) assembly.add(chunk);
+  const { fields, usage, choices } = assembly;
+  return JSON.parse(jsonOf({ ...fields, usage, choices }));
+}
+
+const deltas = (...all: readonly Json[]) => {
+  const chunks = all.map((delta) => ({ choices: [{ index: 0, delta }] }));
+  return assembled(chunks).choices[0].message;
+};
+
+describe('the parts of an answer', () => {
+  it('are joined: texts, objects by their fields, lists by the index of their items', () => {
+    const call = (index: number, fields: Json) => ({ tool_calls: [{ index, ...fields }] });
+    const message = deltas(
+      { role: 'assistant', content: 'a', audio: { id: 'x', data: 'A' } },
+      { role: 'assistant', content: 'b', audio: { id: 'x', data: 'B', more: [1] } },
+      { ...call(1, { id: 'c1', function: { name: 'g', arguments: '' } }), content: null },
+      { ...call(0, { id: 'c0', function: { name: 'f', arguments: '{' } }), list: [1, { a: 1 }] },
+      { ...call(1, { function: { name: 'g', arguments: '{' } }), list: [[2], { a: 1 }] },
+      { ...call(0, { id: 'c0', function: { arguments: '}' } }), audio: { more: [2] } },
+    );
+    expect(message).toEqual({
+      ...{ role: 'assistant', content: 'ab', audio: { id: 'x', data: 'AB', more: [1, 2] } },
+      tool_calls: [
+        { id: 'c0', function: { name: 'f', arguments: '{}' } },
+        { id: 'c1', function: { name: 'g', arguments: '{' } },
+      ],
+      list: [1, { a: 1 }, [2], { a: 1 }],
+    });
+  });
+
+  it('are joined within one chunk, too', () => {
+    const tool_calls = [
+      { index: 0, id: 'c', function: { name: 'f' } },
+      { index: 0, function: { arguments: '{}' } },
+      { id: 'without an index' },
+    ];
+    expect(deltas({ tool_calls })).toEqual({
+      tool_calls: [{ id: 'c', function: { name: 'f', arguments: '{}' } }, { id: 'without an index' }],
+    });
+  });
+
+  it('of another kind than those before take their place', () => {
+    const message = deltas(
+      { a: 'text', b: { x: 1 }, c: [1], d: 1, e: null, f: { x: null } },
+      { a: { x: 1 }, b: [1], c: 'text', d: 2, e: 'text', f: { x: 'text' } },
+      { a: { y: 2 }, b: [2], c: 'more', d: null, e: null },
+    );
+    expect(message).toEqual({
+      ...{ a: { x: 1, y: 2 }, b: [1, 2], c: 'textmore', d: 2, e: 'text', f: { x: 'text' } },
+    });
+  });
+
+  it('have any names', () => {
+    const part = (value: string): Json =>
+      JSON.parse(`{"__proto__":{"toJSON":"${value}"},"constructor":"${value}"}`);
+    expect(JSON.stringify(deltas(part('a'), part('b')))).toBe(
+      '{"__proto__":{"toJSON":"ab"},"constructor":"ab"}',
+    );
+  });
+
+  it('are left as they came', () => {
+    const first = { object: { text: 'a' }, list: [{ index: 0, text: 'a' }] };
+    const before = structuredClone(first);
+    deltas(first, { object: { text: 'b' }, list: [{ index: 0, text: 'b' }] });
+    expect(first).toEqual(before);
+  });
+
+  it('nest as deep as a chunk may', () => {
+    const nested = (value: string): Json => JSON.parse(`${'{"a":'.repeat(900)}"${value}"${'}'.repeat(900)}`);
+    expect(deltas(nested('a'), nested('b'))).toEqual(nested('ab'));
+  });
+});
+
+it('of the fields beside the choices, and of the usage, the last counts', () => {
+  const whole = assembled([
+    { a: 1, b: { x: 1 }, c: 'c', usage: { n: 1, m: 1 }, obfuscation: 'x' },
+    {
+      a: 'two',
+      b: { y: 2 },
+      c: null,
+      usage: { n: 2 },
+      choices: [{ index: 2 }, { index: 1, finish_reason: 'stop' }],
+    },
+    { usage: null },
+  ]);
+  const choice = { message: {}, logprobs: null };
+  expect(whole).toEqual({
+    ...{ a: 'two', b: { y: 2 }, c: 'c', usage: { n: 2 } },
+    choices: [
+      { ...choice, index: 1, finish_reason: 'stop' },
+      { ...choice, index: 2, finish_reason: null },
+    ],
+  });
+});

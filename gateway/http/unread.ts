@@ -9,7 +9,7 @@ const MAX_CHECK_MS = 1000;
 export function closeUnread(server: Server, stallMs: number): void {
   const connections = new Map<Socket, { read: number; since: number }>();
   server.on('connection', (connection: Socket) => {
-    connections.set(connection, { read: 0, since: 0 });
+    connections.set(connection, { read: 0, since: performance.now() });
     connection.once('close', () => connections.delete(connection));
   });
   const check = (): void => {

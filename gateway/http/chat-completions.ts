@@ -81,7 +81,7 @@ class ChunkEncoding implements Encoding {
   }
 }
 
-/** A completion as one frame, once all of it is there; its verdict is also told in headers. */
+/** A completion as one JSON text in parts, once all of it is there; its verdict is also told in headers. */
 function whole(completion: WholeCompletion, tell: Answer['tell']): Encoding {
   return {
     opening: () => [],
@@ -89,7 +89,7 @@ function whole(completion: WholeCompletion, tell: Answer['tell']): Encoding {
       completion.add(event);
       if (event.type !== 'generation.done') return [];
       tell(event.verdict);
-      return [completion.json()];
+      return completion.json();
     },
     cancelled: () => [],
     failed: () => [],

@@ -159,14 +159,19 @@ function verdictHeaders(verdict?: Verdict): Record<string, string> {
   };
 }
 
+/** Frames are parts of one JSON text. */
 function jsonSink(res: Response, generation: LiveGeneration, refused: (error: unknown) => void): Sink {
+  const parts: string[] = [];
   const sink: Sink = {
-    send: (frame) => {
+    send: (part) => {
+      parts.push(part);
+    },
+    ended: () => {
+      if (parts.length === 0) return;
       // Also without a guard: what is not scored is not unflagged.
       if (!res.hasHeader('x-flinch-flagged')) res.set(verdictHeaders());
-      sendParts(res.type('json'), Buffer.from(frame));
+      sendParts(res.type('json'), parts);
     },
-    ended: () => {},
     refused,
     lost: refused,
   };
@@ -176,11 +181,15 @@ function jsonSink(res: Response, generation: LiveGeneration, refused: (error: un
 
 const PART_BYTES = 64 << 10;
 
-/** In parts, so that it shows whether the client reads. */
-function sendParts(res: Response, bytes: Buffer): void {
-  const parts = function* (): Generator<Buffer> {
-    for (let at = 0; at < bytes.length; at += PART_BYTES) yield bytes.subarray(at, at + PART_BYTES);
+/** Each in pieces, so that it shows whether the client reads. */
+function sendParts(res: Response, parts: readonly string[]): void {
+  const pieces = function* (): Generator<Buffer> {
+    for (const part of parts) {
+      const bytes = Buffer.from(part);
+      for (let at = 0; at < bytes.length; at += PART_BYTES) yield bytes.subarray(at, at + PART_BYTES);
+    }
   };
-  res.set('Content-Length', String(bytes.length));
-  Readable.from(parts()).pipe(res);
+  const length = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+  res.set('Content-Length', String(length));
+  Readable.from(pieces()).pipe(res);
 }

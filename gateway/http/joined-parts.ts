@@ -5,26 +5,76 @@ const WHOLE: ReadonlySet<string> = new Set([
   ...['id', 'type', 'name', 'role', 'index', 'format', 'object', 'finish_reason'],
 ]);
 
-/** A value that is JSON already: so little is left to be done at the end of a long answer. */
+/** A value that is JSON already, in parts: so little is left to be done at the end of a long answer. */
 export class WrittenJson {
-  readonly text: string;
+  readonly parts: readonly string[];
 
-  constructor(text: string) {
-    this.text = text;
+  constructor(parts: readonly string[]) {
+    this.parts = parts;
   }
 }
 
-export const written = (value: unknown): WrittenJson => new WrittenJson(JSON.stringify(value));
+export const written = (value: unknown): WrittenJson => new WrittenJson([JSON.stringify(value)]);
 
-/** JSON of a value of which parts are written already. */
-export function jsonOf(value: unknown): string {
-  if (value instanceof WrittenJson) return value.text;
-  if (Array.isArray(value)) return `[${value.map(jsonOf).join(',')}]`;
-  const object = asObject(value);
-  if (!object) return JSON.stringify(value ?? null);
-  const fields = Object.entries(object).filter(([, each]) => each !== undefined);
-  return `{${fields.map(([name, each]) => `${JSON.stringify(name)}:${jsonOf(each)}`).join(',')}}`;
+/** Items of a list, written as they come. */
+export class WrittenList {
+  readonly #parts: string[] = [];
+  #open: string[] = [];
+
+  push(item: string): void {
+    this.#open.push(item);
+    if (this.#open.length === ITEMS) this.#join();
+  }
+
+  get json(): WrittenJson {
+    if (this.#open.length > 0) this.#join();
+    return new WrittenJson(['[', ...this.#parts, ']']);
+  }
+
+  #join(): void {
+    this.#parts.push(`${this.#parts.length > 0 ? ',' : ''}${this.#open.join(',')}`);
+    this.#open = [];
+  }
 }
+
+/** Items that are one part. */
+const ITEMS = 256;
+/** Characters that are one part. */
+const CHARACTERS = 4096;
+
+/** JSON of a value of which some is written already, in parts: a long one is never in one piece. */
+export function jsonParts(value: unknown): string[] {
+  const parts: string[] = [];
+  let part = '';
+  const add = (text: string): void => {
+    part += text;
+    if (part.length < CHARACTERS) return;
+    parts.push(part);
+    part = '';
+  };
+  const write = (value: unknown): void => {
+    const object = asObject(value);
+    if (value instanceof WrittenJson) for (const text of value.parts) add(text);
+    else if (Array.isArray(value)) {
+      for (const [i, each] of value.entries()) {
+        add(i === 0 ? '[' : ',');
+        write(each);
+      }
+      add(value.length === 0 ? '[]' : ']');
+    } else if (object) {
+      const fields = Object.entries(object).filter(([, each]) => each !== undefined);
+      for (const [i, [name, each]] of fields.entries()) {
+        add(`${i === 0 ? '{' : ','}${JSON.stringify(name)}:`);
+        write(each);
+      }
+      add(fields.length === 0 ? '{}' : '}');
+    } else add(JSON.stringify(value ?? null));
+  };
+  write(value);
+  return [...parts, part];
+}
+
+export const jsonOf = (value: unknown): string => jsonParts(value).join('');
 
 /**
  * An object that comes in parts: strings are joined, objects field by field, lists by the `index` of their items, else

@@ -8,7 +8,7 @@ import { UpstreamError } from '../upstream/errors.js';
 import { MAX_ENTRIES } from '../upstream/wire/json.js';
 import { RESPONSE_FORM } from './choice-form.js';
 import { Completion, type CompletionChunk } from './completion.js';
-import { jsonOf, WrittenJson, written } from './joined-parts.js';
+import { jsonParts, WrittenJson, written } from './joined-parts.js';
 import { asObject, type Json, listOf } from './json.js';
 import { WholeCompletion } from './whole-completion.js';
 
@@ -204,7 +204,7 @@ export class ResponseEvents {
     this.#place = null;
     const part = textPart(this.#text, this.#logprobs);
     const item = { ...MESSAGE, id: place.item_id, status, content: [part] };
-    this.#output.push(new WrittenJson(jsonOf(item)));
+    this.#output.push(new WrittenJson(jsonParts(item)));
     const { text, logprobs } = part;
     return [
       this.#next({ type: 'response.output_text.done', ...place, text, logprobs }),

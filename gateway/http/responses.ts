@@ -4,7 +4,7 @@ import type { Prepared } from '../models/served-model.js';
 import { parse } from '../requests/generation-request.js';
 import { chatOf, type ResponseRequest, responseSchema } from '../requests/response-request.js';
 import type { Answer, GenerationApi } from './generations.js';
-import { jsonOf } from './joined-parts.js';
+import { jsonOf, jsonParts } from './joined-parts.js';
 import { type ResponseEvent, ResponseEvents } from './response-events.js';
 import { sseEvent } from './sse.js';
 
@@ -56,7 +56,7 @@ function whole(request: ResponseRequest, prepared: Prepared, { id, tell }: Answe
       response.push(event);
       if (event.type !== 'generation.done') return [];
       tell(event.verdict);
-      return [jsonOf(response.response)];
+      return jsonParts(response.response);
     },
     cancelled: () => [],
     failed: () => [],

@@ -4,7 +4,7 @@ import type { Encoding } from '../generations/live-generation.js';
 import type { GuardInForce } from '../models/served-model.js';
 import { Assembly } from './assemble.js';
 import type { ChoiceForm } from './choice-form.js';
-import { jsonOf } from './joined-parts.js';
+import { jsonParts } from './joined-parts.js';
 import { sseEvent } from './sse.js';
 
 export interface VerbatimOptions {
@@ -60,7 +60,7 @@ export class VerbatimEncoding implements Encoding {
   }
 }
 
-/** The same as one frame, once all of it is there. */
+/** The same as one JSON text in parts, once all of it is there. */
 export function wholeVerbatim({ id, model, guard, form }: VerbatimOptions): Encoding {
   const assembly = new Assembly();
   return {
@@ -72,7 +72,7 @@ export function wholeVerbatim({ id, model, guard, form }: VerbatimOptions): Enco
       const object = form.objects.whole;
       const flinch = { guard, tokens: [] };
       const whole = choices.map((choice) => form.verbatim(choice));
-      return [jsonOf({ ...fields, id, object, model, choices: whole, usage, flinch })];
+      return jsonParts({ ...fields, id, object, model, choices: whole, usage, flinch });
     },
     cancelled: () => [],
     failed: () => [],

@@ -9,7 +9,7 @@ import { eventFields, usageFields, type Vocabulary, verdictFields } from '../../
 import type { GuardInForce } from '../models/served-model.js';
 import { type AssembledChoice, Assembly } from './assemble.js';
 import { type ChoiceForm, charactersOf } from './choice-form.js';
-import { JoinedFields, jsonOf, WrittenJson } from './joined-parts.js';
+import { JoinedFields, jsonParts, WrittenJson, WrittenList } from './joined-parts.js';
 import { asObject, type Json, listOf } from './json.js';
 import { logprobEntry, scoredToken } from './token-entries.js';
 import { ToldGuard } from './told-guard.js';
@@ -47,10 +47,12 @@ export class WholeCompletion {
   readonly #logprobs = new JoinedFields();
   /** Of the texts that they are of. */
   #characters = 0;
-  /** As JSON; those that wait for their scores, by index, have a place. */
-  readonly #tokens: string[] = [];
-  readonly #unscored = new Map<number, { readonly token: TokenEvent; readonly place: number }>();
-  readonly #lists = new Map<string, string[]>(Object.values(LISTS).map((type) => [type, []]));
+  readonly #tokens = new WrittenList();
+  /** From the first on whose score has not come, by index; with their scores they are written. */
+  readonly #waiting = new Map<number, { readonly token: TokenEvent; json: string | null }>();
+  readonly #lists = new Map<string, WrittenList>(
+    Object.values(LISTS).map((type) => [type, new WrittenList()]),
+  );
   #done: DoneEvent | null = null;
 
   constructor(options: WholeOptions) {
@@ -66,12 +68,12 @@ export class WholeCompletion {
     else this.#lists.get(event.type)?.push(JSON.stringify(eventFields(event, this.#options.vocabulary)));
   }
 
-  /** All of it. */
-  json(): string {
+  /** All of it, in parts. */
+  json(): string[] {
     const { id, model, form, logprobs } = this.#options;
     const done = this.#done;
     const [first, ...others] = this.#choices();
-    return jsonOf({
+    return jsonParts({
       ...this.#assembly.fields,
       ...{ id, object: form.objects.whole, created: this.#created, model },
       choices: [
@@ -91,22 +93,22 @@ export class WholeCompletion {
   /** The field of that name. */
   flinch(): WrittenJson {
     const { enabled } = this.#options.guard;
-    for (const { token, place } of this.#unscored.values()) this.#write(place, token);
-    const lists = Object.entries(LISTS).map(([name, type]) => [name, listed(this.#lists.get(type) ?? [])]);
+    for (const { token, json } of this.#waiting.values()) this.#tokens.push(json ?? this.#written(token));
+    this.#waiting.clear();
+    const lists = Object.entries(LISTS).map(([name, type]) => [name, this.#lists.get(type)?.json]);
     const verdict = this.#done?.verdict;
     const fields = {
       guard: this.#guard.inForce,
-      tokens: listed(this.#tokens),
+      tokens: this.#tokens.json,
       ...(enabled && Object.fromEntries(lists)),
       ...(verdict && { verdict: verdictFields(verdict) }),
     };
-    return new WrittenJson(jsonOf(fields));
+    return new WrittenJson(jsonParts(fields));
   }
 
   #addToken(token: TokenEvent): void {
-    const place = this.#tokens.push('') - 1;
-    if (this.#options.guard.enabled) this.#unscored.set(token.index, { token, place });
-    else this.#write(place, token);
+    if (this.#options.guard.enabled) this.#waiting.set(token.index, { token, json: null });
+    else this.#tokens.push(this.#written(token));
     // What is to be read of another part is what the upstream says beside the text.
     if (token.part) return;
     this.#text += token.text;
@@ -117,13 +119,18 @@ export class WholeCompletion {
   }
 
   #addScore(score: ScoreEvent): void {
-    const known = this.#unscored.get(score.index);
-    this.#unscored.delete(score.index);
-    if (known) this.#write(known.place, known.token, score);
+    const scored = this.#waiting.get(score.index);
+    if (!scored) return;
+    scored.json = this.#written(scored.token, score);
+    for (const [index, { json }] of this.#waiting) {
+      if (json === null) break;
+      this.#tokens.push(json);
+      this.#waiting.delete(index);
+    }
   }
 
-  #write(place: number, token: TokenEvent, score?: ScoreEvent): void {
-    this.#tokens[place] = JSON.stringify(scoredToken(token, this.#options.vocabulary, score));
+  #written(token: TokenEvent, score?: ScoreEvent): string {
+    return JSON.stringify(scoredToken(token, this.#options.vocabulary, score));
   }
 
   /** An upstream that is flinch has its own `flinch`, which ours takes the place of. */
@@ -159,5 +166,3 @@ export class WholeCompletion {
 }
 
 const NO_CHOICE: AssembledChoice = { index: 0, message: {}, logprobs: null, finish_reason: null };
-
-const listed = (items: readonly string[]): WrittenJson => new WrittenJson(`[${items.join(',')}]`);

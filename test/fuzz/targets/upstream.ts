@@ -106,7 +106,7 @@ const upstream: Target = {
       );
       if (typeof done === 'string') continue;
       expect(done).toMatchObject({ type: 'generation.done', verdict: {} });
-      expect(JSON.parse(whole.json())).toMatchObject({ choices: [{ index: 0 }] });
+      expect(JSON.parse(whole.json().join(''))).toMatchObject({ choices: [{ index: 0 }] });
     }
     const streamed = new VerbatimEncoding({ ...named, guard: plain }, 'p');
     const whole = wholeVerbatim({ ...named, guard: plain });
@@ -115,7 +115,8 @@ const upstream: Target = {
         chunksOf(responseOf(input, 'verbatim'), new FlowGate()).pipe(
           tap((event) => {
             streamed.event(event, 1);
-            for (const frame of whole.event(event, 1)) JSON.parse(frame);
+            const json = whole.event(event, 1);
+            if (json.length > 0) JSON.parse(json.join(''));
           }),
         ),
       ),

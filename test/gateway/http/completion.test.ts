@@ -11,7 +11,7 @@ import { prepared } from '../../support/scripted-model.js';
 function wholeOf(options: WholeOptions, events: readonly GuardEvent[]): unknown {
   const whole = new WholeCompletion(options);
   for (const event of events) whole.add(event);
-  return JSON.parse(whole.json());
+  return JSON.parse(whole.json().join(''));
 }
 
 describe('a whole completion', () => {

@@ -16,29 +16,30 @@ export class WrittenJson {
 
 export const written = (value: unknown): WrittenJson => new WrittenJson([JSON.stringify(value)]);
 
-/** Items of a list, written as they come. */
-export class WrittenList {
-  readonly #parts: string[] = [];
+/** Items that are written as one. */
+const ITEMS = 256;
+
+/** Items of a list, written as they come: in a list, many of them stand as one. */
+export class WrittenItems {
+  readonly #all: WrittenJson[] = [];
   #open: string[] = [];
 
-  push(item: string): void {
-    this.#open.push(item);
+  push(json: string): void {
+    this.#open.push(json);
     if (this.#open.length === ITEMS) this.#join();
   }
 
-  get json(): WrittenJson {
-    if (this.#open.length > 0) this.#join();
-    return new WrittenJson(['[', ...this.#parts, ']']);
+  get all(): readonly WrittenJson[] {
+    this.#join();
+    return this.#all;
   }
 
   #join(): void {
-    this.#parts.push(`${this.#parts.length > 0 ? ',' : ''}${this.#open.join(',')}`);
+    if (this.#open.length > 0) this.#all.push(new WrittenJson([this.#open.join(',')]));
     this.#open = [];
   }
 }
 
-/** Items that are one part. */
-const ITEMS = 256;
 /** Characters that are one part. */
 const CHARACTERS = 4096;
 
@@ -102,25 +103,32 @@ export class JoinedFields {
 class JoinedList {
   readonly #items: unknown[] = [];
   readonly #places = new Map<number, number>();
+  /** Those without an index, since the last that has one. */
+  #written = new WrittenItems();
 
   add(items: readonly unknown[]): this {
-    for (const item of items) this.#add(asObject(item), item);
+    for (const item of items) {
+      const object = asObject(item);
+      if (object && typeof object.index === 'number') this.#join(object.index, object);
+      else this.#written.push(JSON.stringify(item));
+    }
     return this;
   }
 
   get whole(): readonly unknown[] {
-    return this.#items.map((item) => (item instanceof WrittenJson ? item : joinedFields(item)?.whole));
+    const items = [...this.#items, ...this.#written.all];
+    return items.map((item) => (item instanceof WrittenJson ? item : joinedFields(item)?.whole));
   }
 
-  #add(object: Json | null, item: unknown): void {
-    const index = object?.index;
-    if (!object || typeof index !== 'number') {
-      this.#items.push(written(item));
+  #join(index: number, object: Json): void {
+    const place = this.#places.get(index);
+    if (place !== undefined) {
+      this.#items[place] = joinedFields(this.#items[place])?.join(object);
       return;
     }
-    const place = this.#places.get(index);
-    if (place === undefined) this.#places.set(index, this.#items.push(object) - 1);
-    else this.#items[place] = joinedFields(this.#items[place])?.join(object);
+    for (const each of this.#written.all) this.#items.push(each);
+    this.#written = new WrittenItems();
+    this.#places.set(index, this.#items.push(object) - 1);
   }
 }
 

@@ -9,7 +9,7 @@ import { eventFields, usageFields, type Vocabulary, verdictFields } from '../../
 import type { GuardInForce } from '../models/served-model.js';
 import { type AssembledChoice, Assembly } from './assemble.js';
 import { type ChoiceForm, charactersOf } from './choice-form.js';
-import { JoinedFields, jsonParts, WrittenJson, WrittenList } from './joined-parts.js';
+import { JoinedFields, jsonParts, WrittenItems, WrittenJson } from './joined-parts.js';
 import { asObject, type Json, listOf } from './json.js';
 import { logprobEntry, scoredToken } from './token-entries.js';
 import { ToldGuard } from './told-guard.js';
@@ -47,11 +47,11 @@ export class WholeCompletion {
   readonly #logprobs = new JoinedFields();
   /** Of the texts that they are of. */
   #characters = 0;
-  readonly #tokens = new WrittenList();
+  readonly #tokens = new WrittenItems();
   /** From the first on whose score has not come, by index; with their scores they are written. */
   readonly #waiting = new Map<number, { readonly token: TokenEvent; json: string | null }>();
-  readonly #lists = new Map<string, WrittenList>(
-    Object.values(LISTS).map((type) => [type, new WrittenList()]),
+  readonly #lists = new Map<string, WrittenItems>(
+    Object.values(LISTS).map((type) => [type, new WrittenItems()]),
   );
   #done: DoneEvent | null = null;
 
@@ -95,11 +95,11 @@ export class WholeCompletion {
     const { enabled } = this.#options.guard;
     for (const { token, json } of this.#waiting.values()) this.#tokens.push(json ?? this.#written(token));
     this.#waiting.clear();
-    const lists = Object.entries(LISTS).map(([name, type]) => [name, this.#lists.get(type)?.json]);
+    const lists = Object.entries(LISTS).map(([name, type]) => [name, this.#lists.get(type)?.all]);
     const verdict = this.#done?.verdict;
     const fields = {
       guard: this.#guard.inForce,
-      tokens: this.#tokens.json,
+      tokens: this.#tokens.all,
       ...(enabled && Object.fromEntries(lists)),
       ...(verdict && { verdict: verdictFields(verdict) }),
     };

@@ -48,6 +48,16 @@ describe('the parts of an answer', () => {
     });
   });
 
+  it('keep the order of a list, whether its items have an index or not', () => {
+    const first = Array.from({ length: 300 }, (_, i) => i);
+    const message = deltas(
+      { list: first },
+      { list: [{ index: 7, a: 'x' }, 1] },
+      { list: [{ index: 7, a: 'y' }, 2] },
+    );
+    expect(message).toEqual({ list: [...first, { index: 7, a: 'xy' }, 1, 2] });
+  });
+
   it('of another kind than those before take their place', () => {
     const message = deltas(
       { a: 'text', b: { x: 1 }, c: [1], d: 1, e: null, f: { x: null } },

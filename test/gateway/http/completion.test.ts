@@ -33,6 +33,27 @@ describe('a whole completion', () => {
     expect(completion.parse(whole).flinch.mismatches).toEqual([mismatch]);
   });
 
+  it('has its tokens in their order, and their scores in whatever order they come', () => {
+    const { guard } = prepared(() => {
+      throw new Error('not started');
+    });
+    const whole = new WholeCompletion({
+      ...{ form: CHAT_FORM, id: 'c', model: 'm', vocabulary: null, logprobs: false },
+      guard: { ...guard, enabled: true },
+    });
+    const indices = Array.from({ length: 600 }, (_, i) => i);
+    for (const index of indices) whole.add(tokenEvent(index));
+    // One never comes.
+    for (const index of indices.toReversed())
+      if (index !== 5) whole.add(scoreEvent(index, { scores: { nll: 1 } }));
+    whole.add(doneEvent('stop', 600));
+    const written = whole.json().join('');
+    const { flinch } = completion.parse(JSON.parse(written));
+    expect(flinch.tokens.map(({ index }) => index)).toEqual(indices);
+    expect(flinch.tokens.flatMap(({ index, scores }) => (scores ? [] : [index]))).toEqual([5]);
+    expect(whole.json().join('')).toBe(written);
+  });
+
   it('has the tokens of another part beside its text', () => {
     const { guard } = prepared(() => {
       throw new Error('not started');

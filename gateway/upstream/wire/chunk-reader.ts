@@ -22,7 +22,7 @@ const READERS = {
 const ENDS: ReadonlySet<Call['format']> = new Set(['generate', 'response', 'verbatim-response']);
 
 /** Bytes that are read in one turn of the event loop: what else the process does comes in between. */
-const BYTES_AT_ONCE = 32 << 10;
+const BYTES_AT_ONCE = 128 << 10;
 /** A short message takes as much time as so many bytes, however little of it there is. */
 const MESSAGE_BYTES = 128;
 

@@ -5,7 +5,6 @@ import { type ApiError, toApiError } from '../errors/api-error.js';
 import type { Prepared } from '../models/served-model.js';
 import type { EventHistory } from './event-history.js';
 import { lostError } from './lost.js';
-import { paced } from './paced.js';
 
 /**
  * What the events of one generation are on the wire: frames, each with its offset. The first of those that are returned
@@ -136,7 +135,6 @@ export class LiveGeneration {
     const { encoding, prepared } = this.#options;
     // In the pipeline, so that whatever is thrown on the way is an error of this generation alone.
     const frames = defer(() => prepared.start(this.#gate)).pipe(
-      paced(this.#gate),
       map((event) => encoding.event(event, this.#offset)),
     );
     this.#subscription = frames.subscribe({

@@ -6,6 +6,7 @@ import { flagSteps } from '../stream/flag-steps.js';
 import { FlowGate } from '../stream/flow-gate.js';
 import { holdBack } from '../stream/hold-back.js';
 import { judgeAnswer } from '../stream/judge-answer.js';
+import { paced } from '../stream/paced.js';
 import { rateRisk } from '../stream/rate-risk.js';
 import { refuseUnscored } from '../stream/refuse-unscored.js';
 import { segmentSteps } from '../stream/segment-steps.js';
@@ -94,8 +95,9 @@ export function guardedBranch(
       }),
     );
     const told = written ? guarded.pipe(tap(written)) : guarded;
-    return delivery === 'held'
-      ? told.pipe(holdBack({ now: () => performance.now(), from: begun?.told }))
-      : told;
+    const now = (): number => performance.now();
+    const passed = delivery === 'held' ? told.pipe(holdBack({ now, from: begun?.told })) : told;
+    // Steps and parts that were held come at once, of whatever length an upstream makes them.
+    return passed.pipe(paced(gate));
   });
 }

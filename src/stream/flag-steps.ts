@@ -118,7 +118,7 @@ class Verdicts {
     const calibrated = risks.calibrated(method);
     const none = { method, score: null, risk: null, calibrated };
     if (tokens.some(({ unscored }) => unscored === 'missing')) return none;
-    const scores = tokens.flatMap(({ score }) => (score === null ? [] : [score]));
+    const scores = tokens.map(({ score }) => score).filter((score) => score !== null);
     const score = stepScore(statistic, scores);
     const partial = tokens.some(({ unscored }) => unscored === 'lag');
     if (partial && scores.length === 0) return none;
@@ -127,8 +127,9 @@ class Verdicts {
     const risk = per !== 'token' && tokens.length > 0 ? risks.ofStep(method, statistic, score, per) : null;
     if (scores.length === 0) return { method, score: null, risk: 0, calibrated };
     if (per !== 'token') return { method, score, risk, calibrated };
-    const known = tokens.flatMap(({ risk }) => (risk === null ? [] : [risk]));
-    const largest = known.length > 0 ? Math.max(...known) : null;
+    const known = tokens.map((token) => token.risk).filter((each) => each !== null);
+    // Of as many tokens as a call has: more than a function takes as arguments.
+    const largest = known.length > 0 ? known.reduce((a, b) => Math.max(a, b)) : null;
     return { method, score, risk: largest, calibrated };
   }
 }

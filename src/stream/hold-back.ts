@@ -102,13 +102,16 @@ class Held {
     if (from !== this.#released || to > this.#next) {
       throw new RangeError(`holdBack: step ${step.step} does not hold the next of the tokens that came`);
     }
-    const released = this.#events.filter((event) => belongsTo(step, event));
-    this.#events = this.#events.filter((event) => !belongsTo(step, event));
+    const released: GuardEvent[] = [];
+    const rest: GuardEvent[] = [];
+    for (const event of this.#events) (belongsTo(step, event) ? released : rest).push(event);
+    this.#events = rest;
     const first = this.#arrivals.get(from);
     const held = first && { tokens: this.#received - first.received, ms: this.#now() - first.ms };
     for (let index = this.#released; index < to; index++) this.#arrivals.delete(index);
     this.#released = to;
-    return [...released, { ...step, ...(held && { held }) }];
+    released.push({ ...step, ...(held && { held }) });
+    return released;
   }
 
   #end(done: DoneEvent): GuardEvent[] {

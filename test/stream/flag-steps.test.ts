@@ -179,6 +179,18 @@ describe('flagSteps', () => {
     expect(risks.asked).toEqual([]);
   });
 
+  it('flags a step of more tokens than a function takes arguments', async () => {
+    const indices = Array.from({ length: 200_000 }, (_, i) => i);
+    const events = [
+      ...indices.map((i) => tokenEvent(i)),
+      ...indices.map((i) => nll(i, 1, i === 7 ? 0.9 : 0.1)),
+    ];
+    const step = closedEvent(0, 0, indices.length);
+    expect(await verdicts([...events, step], { per: 'token' })).toEqual([
+      { score: 1, risk: 0.9, flagged: true },
+    ]);
+  });
+
   it.each(['token', 'step', 'answer'] as const)(
     'has no risk while that is not known, per %s',
     async (per) => {

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { concat, from, lastValueFrom, Observable, throwError, toArray } from 'rxjs';
 import { expect, it } from 'vitest';
-import { paced } from '#gateway/generations/paced.js';
 import { FlowGate } from '#src/index.js';
+import { paced } from '#src/stream/paced.js';
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 

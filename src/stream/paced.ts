@@ -1,5 +1,5 @@
 import { type MonoTypeOperatorFunction, Observable } from 'rxjs';
-import type { FlowGate } from '../../src/stream/flow-gate.js';
+import type { FlowGate } from './flow-gate.js';
 
 /** Events that are passed on before what else the process does has its turn. */
 const AT_ONCE = 256;
@@ -9,7 +9,7 @@ const AT_ONCE = 256;
  * Those that wait hold the gate, so that whoever writes does not go on meanwhile.
  *
  * @example
- * prepared.start(gate).pipe(paced(gate));
+ * guarded.pipe(holdBack({ now }), paced(gate));
  */
 export function paced<T>(gate: FlowGate): MonoTypeOperatorFunction<T> {
   return (source) =>

@@ -6,6 +6,8 @@ const MAX_INLINE = 400;
 /** With one of these all of them begin. */
 const OPENERS = ['$', '\\', '`'];
 
+export const opensMask = (char: string): boolean => OPENERS.includes(char);
+
 /**
  * Where what opens at `at` ends: `$…$` by pandoc's rule, `\(…\)`, `$$…$$`, `\[…\]`, `\begin{x}…\end{x}`, code fences.
  * The first two stay within a line; the others run to the end of the text where they are not closed.
@@ -20,7 +22,7 @@ export function maskEnd(
   lineStart: boolean,
   final: boolean,
 ): number | 'none' | 'unknown' {
-  if (!OPENERS.includes(text[at] ?? '')) return 'none';
+  if (!opensMask(text[at] ?? '')) return 'none';
   const opener = text.slice(at, at + 2);
   if (opener === '$$') return blockEnd(text, at + 2, '$$');
   if (opener === '\\[') return blockEnd(text, at + 2, '\\]');

@@ -1,4 +1,4 @@
-import { maskEnd } from './formulas-and-code.js';
+import { maskEnd, opensMask } from './formulas-and-code.js';
 import { endsSentence, isFullStop, isMarkerLine, isSpace, skipEnding } from './sentence-breaks.js';
 
 /** `sentence`: sentences and lines. `paragraph`: what blank lines separate, as in ProcessBench. */
@@ -137,24 +137,43 @@ function nextPiece(text: string, start: number, mode: StepMode, final: boolean, 
   const masks = mode === 'sentence';
   /** A formula may have opened: if it has, what follows is no break. */
   let open = false;
-  const breakAt = (at: number): Piece => ({ end: open ? null : at, sure: at });
-
+  /** What began since the last white space may become one. */
+  let marked = false;
   const known = scans.get(start);
   let line = known?.line ?? start;
   let lineText = known?.lineText ?? skipSpace(text, start);
   let i = known?.at ?? lineText;
+  // White space that begins a piece may go on.
+  let settled = known?.at ?? start;
+  let settledLine = { line, lineText };
+  const piece = (end: number | null, sure: number): Piece => {
+    if (settled > start) scans.set(start, { at: settled, ...settledLine });
+    return { end, sure };
+  };
+  const breakAt = (at: number): Piece => piece(open ? null : at, at);
+
   while (i < text.length) {
     if (isSpace(text[i]!)) {
       const next = skipSpace(text, i);
       if (next === text.length) break;
       // Half a character does not tell whether it is upper case.
-      if (!final && next === text.length - 1 && isHighSurrogate(text, next)) return { end: null, sure: next };
+      if (!final && next === text.length - 1 && isHighSurrogate(text, next)) return piece(null, next);
       if (isBreak(text, line, i, next, mode)) return breakAt(next);
       if (text.slice(i, next).includes('\n')) line = lineText = next;
       i = next;
-      if (!open) scans.set(start, { at: i, line, lineText });
+      marked = false;
+      if (!open) {
+        settled = i;
+        settledLine = { line, lineText };
+      }
       continue;
     }
+    if (!opensMask(text[i]!) && !isFullStop(text[i]!)) {
+      i += 1;
+      if (!open && !marked) settled = i;
+      continue;
+    }
+    marked = true;
     const mask = masks ? maskEnd(text, i, i === lineText, final) : 'none';
     if (typeof mask === 'number') {
       i = mask;
@@ -168,7 +187,7 @@ function nextPiece(text: string, start: number, mode: StepMode, final: boolean, 
       i += text[i] === '\\' && (text[i + 1] === '\\' || text[i + 1] === '$') ? 2 : 1;
     }
   }
-  return { end: final ? text.length : null, sure: text.length };
+  return piece(final ? text.length : null, text.length);
 }
 
 /** @param gap white space that ends before `next` */

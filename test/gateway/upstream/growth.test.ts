@@ -144,6 +144,8 @@ it.each<[string, number, (count: number) => void]>([
     },
   ],
   ['words', 1000, steps([' word', ' word.', ' Word'])],
+  // Up to the length that ends a step.
+  ['characters without white space', 450, steps(['\u5b57'])],
   ['empty lines', 10_000, steps(['\n'])],
   ['white and empty tokens', 5000, steps([' ', ''])],
   ['empty tokens', 10_000, steps([''])],

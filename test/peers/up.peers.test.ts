@@ -4,8 +4,8 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { freePort } from '#bench/free-port.js';
 import { flinch } from '../support/cli.js';
-import { freePort } from '../support/free-port.js';
 
 /** With the real uv and CMake, on a machine where nothing is set up. */
 const uv = spawnSync('uv', ['--version']).status === 0;

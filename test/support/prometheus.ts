@@ -7,8 +7,8 @@ import { setTimeout } from 'node:timers/promises';
 import { vi } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
+import { freePort } from '#bench/free-port.js';
 import { DASHBOARDS } from './dashboards.js';
-import { freePort } from './free-port.js';
 
 /** Whether Debian's package `prometheus`, or another, is installed; `.ci/run` does that where it can. */
 export const hasPrometheus = ['prometheus', 'promtool'].every(

@@ -2,13 +2,13 @@ import { type ChildProcess, execFile, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { extname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { CLI_ENTRY } from 'flinch/internals';
 import { z } from 'zod';
+import { freePort } from '../free-port.js';
 import { readAnswer } from './read-answer.js';
 
 /** A server in a process of its own. */
@@ -145,15 +145,4 @@ function cpuMsOf(pid: number | undefined): number | null {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
   const ofChildren = children.reduce((sum, child) => sum + (cpuMsOf(Number(child)) ?? 0), 0);
   return 10 * (Number(fields[11]) + Number(fields[12])) + ofChildren;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (typeof address !== 'object' || address === null) throw new Error('no port');
-  return address.port;
 }

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { readText } from 'flinch-client/protocol';
+import { freePort } from '../free-port.js';
 import { ggufOf, peersFolder, pythonOf } from '../peers/folder.js';
 import { type PeerServer, type PeerServerName, startPeer } from '../peers/server.js';
 import { type Contestant, checkCount, memoryOf } from './contestant.js';
@@ -93,13 +93,4 @@ async function groupOf(leader: number): Promise<number[]> {
     }),
   );
   return pids.filter((_, i) => groups[i] === leader);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
 }

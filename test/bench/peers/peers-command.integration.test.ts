@@ -2,10 +2,10 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { freePort } from '#bench/free-port.js';
 import { startOf } from '#src/files/process-start.js';
 import { flinch, start, useFolder } from '../../support/cli.js';
 import { fakeLlamaCpp, fakeUv, pretend } from '../../support/fake-peers.js';
-import { freePort } from '../../support/free-port.js';
 import { kill } from '../../support/process.js';
 
 const folder = useFolder();

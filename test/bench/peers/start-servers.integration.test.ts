@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
+import { freePort } from '#bench/free-port.js';
 import { recorded } from '#bench/peers/running.js';
 import { startAll } from '#bench/peers/start-servers.js';
 import { useFolder } from '../../support/cli.js';
 import { fakeLlamaCpp, pretend } from '../../support/fake-peers.js';
-import { freePort } from '../../support/free-port.js';
 
 const root = useFolder().path('peers');
 

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { freePort } from '#bench/free-port.js';
 import type { Plan } from '#bench/run/plan/plan.js';
 import { Engine } from '#src/index.js';
 import { FIRST_TASKS } from '#src/tasks/problem.js';
 import { changedReasoner } from '../../support/changed-model.js';
 import { flinch, jsonLines, useFolder } from '../../support/cli.js';
 import { EngineUpstream, type EngineUpstreamOptions } from '../../support/engine-upstream.js';
-import { freePort } from '../../support/free-port.js';
 import { REASONER } from '../../support/golden.js';
 
 const folder = useFolder();

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { EMBEDDED_MODEL, integer, real, say } from 'flinch/internals';
 import { z } from 'zod';
+import { freePort } from '../../free-port.js';
 import { withTemporaryFolder } from '../../temporary-folder.js';
 import { readAnswer } from '../read-answer.js';
-import { freePort, type RunningServer, startFlinch, startScript } from '../servers.js';
+import { type RunningServer, startFlinch, startScript } from '../servers.js';
 import { type FaultsReport, format } from './report.js';
 import { KEYS, runFaults } from './run.js';
 

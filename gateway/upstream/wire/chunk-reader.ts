@@ -83,7 +83,13 @@ export class ChunkReader {
         await setImmediate();
         this.#atOnce = 0;
       }
-      if (this.#next === this.#waiting.length) await this.#receive();
+      if (this.#next === this.#waiting.length) {
+        if (this.#bodyEnded) throw new UpstreamError('upstream_error', "the upstream's answer is incomplete");
+        const from = performance.now();
+        const bytes = await this.#exchange.read(Math.max(0, this.#patienceMs));
+        this.#patienceMs -= performance.now() - from;
+        this.#receive(bytes);
+      }
       try {
         while (this.#next < this.#waiting.length && this.#atOnce < BYTES_AT_ONCE && !this.#over) {
           const message = this.#waiting[this.#next++] ?? '';
@@ -99,11 +105,7 @@ export class ChunkReader {
     return chunks.length > 0 ? chunks : null;
   }
 
-  async #receive(): Promise<void> {
-    if (this.#bodyEnded) throw new UpstreamError('upstream_error', "the upstream's answer is incomplete");
-    const from = performance.now();
-    const bytes = await this.#exchange.read(Math.max(0, this.#patienceMs));
-    this.#patienceMs -= performance.now() - from;
+  #receive(bytes: Uint8Array | null): void {
     this.#bodyEnded = bytes === null;
     this.#atOnce += Math.max(MESSAGE_BYTES, bytes?.length ?? 0);
     this.#waiting = bytes ? this.#messages.push(bytes) : this.#messages.end();

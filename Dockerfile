@@ -19,6 +19,8 @@ COPY client/tsconfig.json client/tsconfig.json
 COPY client/src client/src
 COPY src src
 COPY gateway gateway
+COPY cli cli
+COPY web web
 RUN npm run build:server
 
 FROM manifests AS dependencies
@@ -39,7 +41,7 @@ WORKDIR /app
 COPY package.json LICENSE ./
 COPY client/package.json client/package.json
 COPY models models
-COPY gateway/web/public gateway/web/public
+COPY web/public web/public
 # node_modules/flinch-client links to client.
 COPY --from=build /app/client/dist client/dist
 COPY --from=build /app/dist dist
@@ -59,7 +61,7 @@ USER 1000:1000
 EXPOSE 8787
 HEALTHCHECK --interval=10s --timeout=5s --start-period=120s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.FLINCH_HEALTH_PORT || process.env.FLINCH_LISTEN_PORT || process.env.PORT || 8787}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
+ENTRYPOINT ["node", "/app/dist/cli/main.js"]
 # By default the CPU computes. Models that a configuration names have a `device` of their own, and want `serve` alone.
 CMD ["serve", "--device", "cuda"]
 
@@ -79,5 +81,5 @@ EXPOSE 8787
 HEALTHCHECK --interval=10s --timeout=5s --start-period=120s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.FLINCH_HEALTH_PORT || process.env.FLINCH_LISTEN_PORT || process.env.PORT || 8787}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # Node is process 1 and hears SIGTERM itself: it drains.
-ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
+ENTRYPOINT ["node", "/app/dist/cli/main.js"]
 CMD ["serve"]

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, join } from 'node:path';
 
 /** The folder of the package `flinch`, whether compiled files or the sources run. */
 export const PACKAGE_ROOT = dirname(createRequire(import.meta.url).resolve('flinch/package.json'));
@@ -17,6 +16,3 @@ export const everydayPromptsPath = join(PACKAGE_ROOT, 'models/everyday-prompts.j
 
 export const packageVersion = (): string =>
   String(JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')).version);
-
-/** The entry of the command `flinch`, for callers that start it as a process. */
-export const CLI_ENTRY = fileURLToPath(new URL(`./cli/main${extname(import.meta.url)}`, import.meta.url));

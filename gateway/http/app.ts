@@ -27,8 +27,8 @@ import { observe } from './request-log.js';
 import { RESPONSES } from './responses.js';
 
 /** `npm run build:page` writes the page's scripts; its other files need no build. */
-const PAGE_SCRIPTS = join(PACKAGE_ROOT, 'dist/gateway/web');
-const PAGE_FILES = join(PACKAGE_ROOT, 'gateway/web/public');
+const PAGE_SCRIPTS = join(PACKAGE_ROOT, 'dist/web');
+const PAGE_FILES = join(PACKAGE_ROOT, 'web/public');
 
 /** The client for browsers, as one module. */
 const CLIENT = 'client.js';

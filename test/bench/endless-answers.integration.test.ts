@@ -71,12 +71,12 @@ describe('an answer without an end', () => {
 });
 
 it('is read by nobody without a limit', () => {
-  const unlimited = sources('src', 'bench/src', 'client', 'gateway/web').filter(({ text }) =>
+  const unlimited = sources('src', 'cli', 'bench/src', 'client', 'web').filter(({ text }) =>
     /(?<!z)\.(json|text|arrayBuffer|bytes|blob)\(\)|stream\/consumers/.test(text),
   );
   expect(unlimited.map(({ file }) => file)).toEqual([
-    'gateway/web/main.ts', // a recording that the user opens
-    'src/cli/calibrate-prompts.ts', // standard input
-    'src/cli/chat.ts', // standard input
+    'web/main.ts', // a recording that the user opens
+    'cli/calibrate-prompts.ts', // standard input
+    'cli/chat.ts', // standard input
   ]);
 });

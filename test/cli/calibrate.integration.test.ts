@@ -1,8 +1,8 @@
 import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { stepsBefore } from '#cli/calibrate-prompts.js';
 import { fingerprint } from '#src/checkpoint/fingerprint.js';
-import { stepsBefore } from '#src/cli/calibrate-prompts.js';
 import { openCheckpoint, readCalibration, type TokenEvent } from '#src/index.js';
 import { withCalibration } from '#src/risk/calibration.js';
 import { writeCalibration } from '#src/risk/calibration-file.js';

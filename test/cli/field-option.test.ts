@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { Option } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { fieldOption, fieldsOf } from '#cli/field-option.js';
+import { flinchProgram } from '#cli/program.js';
 import { guardSchema as requestSchema } from '#gateway/requests/guard-limits.js';
-import { fieldOption, fieldsOf } from '#src/cli/field-option.js';
-import { flinchProgram } from '#src/cli/program.js';
 import { type GuardFieldName, guardFields, guardSchema } from '#src/guard/guard-fields.js';
 import { scoringFields, scoringOf } from '#src/uncertainty/scoring-fields.js';
 import { checkScoring } from '#src/uncertainty/settings.js';

@@ -12,7 +12,7 @@ const withBench = useFolder().path('');
 
 /** Runs the installed command as a user does, not from the sources. */
 const run = (folder: string, ...args: string[]) =>
-  startScript(join(folder, 'node_modules/flinch/dist/src/cli/main.js'), args).finished;
+  startScript(join(folder, 'node_modules/flinch/dist/cli/main.js'), args).finished;
 
 describe('flinch and flinch-client, installed from their tarballs', () => {
   beforeAll(() => installPackages(alone, ['client', '.']));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { joinLabels } from '#src/cli/calibrate-labels.js';
-import { readAnswers, readLabels } from '#src/cli/label-files.js';
+import { joinLabels } from '#cli/calibrate-labels.js';
+import { readAnswers, readLabels } from '#cli/label-files.js';
 import { checkLabels, type LabelledAnswer } from '#src/risk/label-check.js';
 
 /** As Phoenix 20.26.1 answers, without what plays no part. */

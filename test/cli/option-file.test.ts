@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { optionFile, writableFolder } from '#src/cli/option-file.js';
+import { optionFile, writableFolder } from '#cli/option-file.js';
 import { UsageError } from '#src/files/errors.js';
 
 describe('a file that an option names', () => {

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { freePort } from '#bench/free-port.js';
-import { CLI_ENTRY } from '#src/package-root.js';
+import { CLI_ENTRY } from '#cli/entry.js';
 import { type Running, start } from '../support/cli.js';
 import { chatBody, post } from '../support/gateway.js';
 import { Scrape } from '../support/metrics.js';

@@ -1,8 +1,8 @@
 import chalk from 'chalk';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { heatPainter, plainPainter, scoreScale } from '#src/cli/chat-painter.js';
-import { heading } from '#src/cli/format.js';
-import { complain, note, remark, say } from '#src/cli/terminal.js';
+import { heatPainter, plainPainter, scoreScale } from '#cli/chat-painter.js';
+import { heading } from '#cli/format.js';
+import { complain, note, remark, say } from '#cli/terminal.js';
 import { ModelError, show, TemplateError } from '#src/files/errors.js';
 import { visible, visibleLine } from '#src/files/visible.js';
 import { DEFAULT_GUARD } from '#src/guard/guard.js';
@@ -87,10 +87,10 @@ describe('the terminal', () => {
 
   it('is written to in one place', () => {
     // A doc comment may show how something is printed.
-    const writes = sources('src', 'bench/src').filter(({ text }) =>
+    const writes = sources('src', 'cli', 'bench/src').filter(({ text }) =>
       /^(?!\s*\*).*(process\.std(out|err)\.write|console\.)/m.test(text),
     );
-    expect(writes.map(({ file }) => file)).toEqual(['src/cli/terminal.ts']);
+    expect(writes.map(({ file }) => file)).toEqual(['cli/terminal.ts']);
   });
 });
 

@@ -1,8 +1,8 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { uncalibrated } from '#cli/uncalibrated.js';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
-import { uncalibrated } from '#src/cli/uncalibrated.js';
 import { reasonerPath } from '#src/package-root.js';
 import { useFolder } from '../support/cli.js';
 import { checkpointFolder } from '../support/golden.js';

@@ -35,7 +35,7 @@ describe('the client in this repository', () => {
     expect(new TextDecoder().decode(code)).not.toMatch(/["']node:/);
     expect(gzipSync(code).length).toBeLessThan(25_000);
     // With Markdown and what makes it safe.
-    expect(gzipSync(await bundle('gateway/web/main.ts', sources)).length).toBeLessThan(70_000);
+    expect(gzipSync(await bundle('web/main.ts', sources)).length).toBeLessThan(70_000);
   });
 });
 

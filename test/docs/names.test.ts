@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { fullName, withSubcommands } from '#bench/reference/cli.js';
+import { flinchProgram } from '#cli/program.js';
 import { METRICS } from '#gateway/metrics/reference.js';
-import { flinchProgram } from '#src/cli/program.js';
+import { fullName, withSubcommands } from '#tools/reference/cli.js';
 import { commandsOf, isShell, placeOf, readDocuments } from '../support/documents.js';
 
 const program = await flinchProgram('0.0.0');

@@ -7,7 +7,7 @@ import type { Plugin } from 'vitest/config';
 
 /** What processes run: the command, and the entries that the sources name with {@link ENTRY}. */
 const ENTRIES = [
-  'src/cli/main.ts',
+  'cli/main.ts',
   'src/engine/child/main.ts',
   'src/engine/text/main.ts',
   'gateway/workers/worker.ts',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll } from 'vitest';
-import { CLI_ENTRY } from '#src/package-root.js';
+import { CLI_ENTRY } from '#cli/entry.js';
 
 /** Variables of a process whose script imports the sources. */
 export const SOURCES = { NODE_OPTIONS: '--import tsx --conditions=flinch-source' };

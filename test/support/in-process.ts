@@ -1,10 +1,11 @@
 import { Readable, Writable } from 'node:stream';
 import chalk, { type ColorSupportLevel, chalkStderr } from 'chalk';
 import { type Command, CommanderError } from 'commander';
-import { reportError } from '#src/cli/errors.js';
-import { flinchProgram } from '#src/cli/program.js';
+import { CLI_ENTRY } from '#cli/entry.js';
+import { reportError } from '#cli/errors.js';
+import { flinchProgram } from '#cli/program.js';
 import { Engine } from '#src/engine/engine.js';
-import { CLI_ENTRY, packageVersion } from '#src/package-root.js';
+import { packageVersion } from '#src/package-root.js';
 import type { Outcome } from './cli.js';
 import { openShared } from './shared-engines.js';
 

@@ -51,5 +51,5 @@ function linkModules(folder: string): void {
   symlinkSync(resolve('.'), join(folder, 'flinch'));
   const bin = join(folder, '.bin', 'flinch');
   // As npm installs it, but it may not have made the file of this build executable yet.
-  writeFileSync(bin, `#!/bin/sh\nexec node ${resolve('dist/src/cli/main.js')} "$@"\n`, { mode: 0o755 });
+  writeFileSync(bin, `#!/bin/sh\nexec node ${resolve('dist/cli/main.js')} "$@"\n`, { mode: 0o755 });
 }

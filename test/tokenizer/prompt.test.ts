@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { parseInputLine } from '#cli/score-lines.js';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
-import { parseInputLine } from '#src/cli/score-lines.js';
 import { encodePrompt, encodeText } from '#src/tokenizer/prompt.js';
 import { FIXTURES, fixture } from '../support/graphs.js';
 

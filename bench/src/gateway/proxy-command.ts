@@ -118,7 +118,7 @@ async function compare(options: Omit<Options, 'output'>, folder: string): Promis
     };
     await measureFlinch(FLINCH, []);
     if (options.beside !== undefined)
-      await measureFlinch(BESIDE, [], resolve(options.beside, 'dist/src/cli/main.js'));
+      await measureFlinch(BESIDE, [], resolve(options.beside, 'dist/cli/main.js'));
     if (options.workers > 1)
       await measureFlinch(`flinch, ${options.workers} workers`, ['--workers', String(options.workers)]);
     if (options.portkey) {

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { CLI_ENTRY } from '#src/package-root.js';
+import { CLI_ENTRY } from '#cli/entry.js';
 import { flinch, jsonLines, useFolder } from '../../support/cli.js';
 import { REASONER } from '../../support/golden.js';
 

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { serveConfig } from '#cli/serve-config.js';
 import { DEFAULT_SILENCE_MS } from '#client/connection.js';
 import { configSchema } from '#gateway/config/config.js';
 import { loadConfig } from '#gateway/config/load-config.js';
 import { CONFIG_VARIABLES } from '#gateway/config/variables.js';
 import { ConfigError } from '#gateway/index.js';
-import { serveConfig } from '#src/cli/serve-config.js';
 import { flinch, useFolder } from '../../support/cli.js';
 
 const folder = useFolder();

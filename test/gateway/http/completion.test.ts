@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { completion } from '#gateway/api/responses.js';
 import { CHAT_FORM, TEXT_FORM } from '#gateway/http/choice-form.js';
 import { Completion } from '#gateway/http/completion.js';
 import { WholeCompletion, type WholeOptions } from '#gateway/http/whole-completion.js';
 import type { GuardEvent } from '#src/index.js';
+import { completion } from '#tools/api/responses.js';
 import { doneEvent, scoreEvent, tokenEvent } from '../../support/events.js';
 import { prepared } from '../../support/scripted-model.js';
 

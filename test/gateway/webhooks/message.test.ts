@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { flagMessage, verdictMessage } from '#gateway/api/webhooks.js';
 import { ConfigError } from '#gateway/index.js';
 import type { GenerationNews } from '#gateway/models/generation-listener.js';
 import { messageOf } from '#gateway/webhooks/message.js';
 import { checkWebhooks } from '#gateway/webhooks/webhooks.js';
 import type { StepEvent, Verdict } from '#src/index.js';
+import { flagMessage, verdictMessage } from '#tools/api/webhooks.js';
 import { doneEvent } from '../../support/events.js';
 
 const STEP: StepEvent = {

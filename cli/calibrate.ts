@@ -1,0 +1,337 @@
+import { Command, Option } from 'commander';
+import { fromEvent, lastValueFrom, takeUntil, tap } from 'rxjs';
+import type { Checkpoint } from '../src/checkpoint/checkpoint.js';
+import { fingerprint } from '../src/checkpoint/fingerprint.js';
+import type { DeviceChoice } from '../src/engine/device.js';
+import { Engine } from '../src/engine/engine.js';
+import type { GenerateRequest } from '../src/engine/generation.js';
+import type { Precision } from '../src/engine/precision.js';
+import { samplingDefaults } from '../src/engine/sampler.js';
+import { UsageError } from '../src/files/errors.js';
+import { everydayPromptsPath, reasonerPath } from '../src/package-root.js';
+import { type Calibration, withCalibration } from '../src/risk/calibration.js';
+import {
+  CALIBRATION_FILE,
+  calibrationFileOf,
+  readCalibration,
+  writeCalibration,
+} from '../src/risk/calibration-file.js';
+import { calibrationSettings } from '../src/risk/calibration-settings.js';
+import { FalseAlarmCheck } from '../src/risk/false-alarms.js';
+import { riskModel } from '../src/risk/risk-model.js';
+import { MIN_STEPS, MIN_TOKENS } from '../src/risk/running-risk.js';
+import { ScoreCollector, type ScoredAnswer } from '../src/risk/score-collector.js';
+import { collectScores } from '../src/stream/collect-scores.js';
+import type { Method } from '../src/uncertainty/method-names.js';
+import type { Schedule } from '../src/uncertainty/schedule.js';
+import { type AbsoluteScoring, absoluteScoring } from '../src/uncertainty/settings.js';
+import { compareLabels } from './calibrate-labels.js';
+import { CalibrationLog } from './calibrate-log.js';
+import { type CalibrationPrompt, readPrompts, taskPrompts } from './calibrate-prompts.js';
+import { formatFalseAlarms, formatThresholds, thresholdsOf } from './calibrate-report.js';
+import { reportConversion } from './conversion.js';
+import { reportDevices } from './devices.js';
+import { writableFolder } from './option-file.js';
+import { deviceOption, integer, modelOption, precisionOption, real } from './options.js';
+import { Progress } from './progress.js';
+import {
+  addScoringOptions,
+  METHOD_HELP,
+  methodsOption,
+  SCHEDULE_HEADING,
+  SCHEDULE_HELP,
+  scoringOf,
+} from './scoring-options.js';
+import { remark, say } from './terminal.js';
+
+/** The options of scoring are read by {@link scoringOf}. */
+interface CalibrateOptions {
+  readonly schedule: Schedule['kind'];
+  readonly model: string;
+  readonly device: DeviceChoice;
+  readonly precision: Precision;
+  readonly input?: string;
+  readonly tasks?: number | true;
+  readonly limit?: number;
+  readonly output?: string;
+  readonly check?: number;
+  readonly methods: Method[];
+  readonly temperature?: number;
+  readonly seed: number;
+  readonly maxTokens: number;
+  readonly json?: boolean;
+  readonly labels?: string;
+  readonly answers?: string;
+  readonly labelName?: string;
+}
+
+const DEFAULT_TASKS = 2000;
+const DEFAULT_MAX_TOKENS = 1024;
+
+export function calibrateCommand(): Command {
+  const command = new Command('calibrate')
+    .addOption(modelOption())
+    .addOption(deviceOption())
+    .addOption(precisionOption())
+    .option(
+      '--input <file>',
+      'file of prompts in JSON Lines; - reads standard input (default: 200 everyday prompts)',
+    )
+    .addOption(
+      new Option(
+        '--tasks [count]',
+        `use generated problems of the embedded reasoner instead (default: ${DEFAULT_TASKS})`,
+      )
+        .argParser(integer(1, 1e6))
+        .conflicts('input'),
+    )
+    .option('--limit <prompts>', 'use at most this many prompts', integer(1, 1e9))
+    .option('--output <file>', `file to write (default: ${CALIBRATION_FILE} in the model folder)`)
+    .option(
+      '--check <prompts>',
+      'write nothing; measure the false alarm rates on this many fresh prompts',
+      integer(1, 1e6),
+    )
+    .option('--json', 'print the summary as JSON')
+    .addOption(methodsOption())
+    .optionsGroup('Labels of answers:')
+    .addOption(
+      new Option(
+        '--labels <file>',
+        'write nothing; compare recorded verdicts with these labels of people',
+      ).conflicts(['input', 'tasks', 'check', 'output']),
+    )
+    .option('--answers <file>', 'the recorded answers: spans of Phoenix, or messages to a webhook')
+    .option('--label-name <name>', 'use only labels of this name')
+    .optionsGroup('Answers:')
+    .option('--temperature <number>', 'sampling temperature (default: set by the model)', real(0, 2))
+    .option('--seed <number>', 'seed of problems, answers and noise', integer(0, 2 ** 30), 0)
+    .option('--max-tokens <number>', 'maximum length of an answer', integer(1, 1 << 20), DEFAULT_MAX_TOKENS);
+  return addScoringOptions(command, ['windowed', 'lazy'])
+    .addHelpText(
+      'after',
+      `
+${SCHEDULE_HEADING}
+${SCHEDULE_HELP.windowed}
+${SCHEDULE_HELP.lazy}
+
+${METHOD_HELP}
+
+Each input line has exactly one of these fields; others are ignored:
+  {"prompt" | "messages" | "question"}
+All tokens of an answer count as ordinary. Answers to the reasoner's own problems can be checked:
+there, only the steps before the first wrong step count, and only answers without one count as
+ordinary answers.
+
+Labels are annotations of Phoenix, or lines {"id": "chatcmpl-…", "label": "right" | "wrong"}. They do
+not change a calibration: they show how many wrong answers the verdict finds, and at which rate.
+
+Ctrl-C keeps the answers so far beside the output. The same command continues with them, also with
+more prompts.
+
+A calibration is valid for one model and for the settings that affect the scores. Entries in the
+file for the same methods and settings are replaced; others are kept. A rate below 1 / (number of
+scores) never raises an alarm: a rate of 0.1 % per step needs thousands of steps.
+
+Examples:
+  $ flinch calibrate --tasks
+  $ flinch calibrate --tasks 500 --schedule lazy --temperature 0.5
+  $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct
+  $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input questions.jsonl --limit 300
+  $ flinch calibrate --tasks --check 1000
+  $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input fresh.jsonl --check 200 --json
+  $ flinch calibrate --labels annotations.json --answers spans.json`,
+    )
+    .action(calibrate);
+}
+
+async function calibrate(options: CalibrateOptions): Promise<void> {
+  const { labels } = options;
+  if (labels !== undefined) return compareLabels({ ...options, labels });
+  const asked = scoringOf(options, options.methods, options.seed);
+  const { device, precision } = options;
+  const engine = await Engine.open(options.model, { device, precision, onConversion: reportConversion() });
+  try {
+    const { checkpoint } = engine;
+    const file = options.output ?? calibrationFileOf(checkpoint);
+    // Everything that can be wrong is found out before hours of writing.
+    if (options.check === undefined) await writableFolder('--output', file);
+    await readCalibration(file);
+    const scoring = await absoluteScoring(asked, checkpoint.embeddingRms);
+    const prompts = await promptsOf(engine, options);
+    await reportDevices(engine, options.device, ['decode', 'score']);
+    if (options.check === undefined) await collect(engine, options, scoring, prompts, file);
+    else await check(engine, options, scoring, prompts, file);
+  } finally {
+    await engine.close();
+  }
+}
+
+/** @throws UsageError for the embedded model, whose problems are no everyday prompts */
+function everydayPrompts({ dir }: Checkpoint): string {
+  if (dir === reasonerPath) throw new UsageError('--input or --tasks is required for the embedded model');
+  remark('without --input, these are the 200 everyday prompts that come with flinch');
+  return everydayPromptsPath;
+}
+
+/** Each problem and each answer has a seed of its own, the next number. A check uses those below 0, to be fresh. */
+const firstSeed = ({ seed, check }: CalibrateOptions, count: number): number =>
+  check === undefined ? seed : -seed - count;
+
+async function promptsOf(engine: Engine, options: CalibrateOptions): Promise<CalibrationPrompt[]> {
+  const { tasks, check, limit = Number.POSITIVE_INFINITY } = options;
+  const { checkpoint, contextLength } = engine;
+  if (tasks !== undefined) {
+    const count = Math.min(limit, check ?? (tasks === true ? DEFAULT_TASKS : tasks));
+    return taskPrompts(checkpoint, count, firstSeed(options, count));
+  }
+  const input = options.input ?? everydayPrompts(checkpoint);
+  const prompts = await readPrompts(input, checkpoint, Math.min(limit, check ?? limit));
+  for (const [i, { promptIds }] of prompts.entries()) {
+    if (promptIds.length === 0) throw new UsageError(`prompt ${i + 1}: needs at least one token`);
+    if (promptIds.length < contextLength) continue;
+    const problem = `has ${promptIds.length} tokens and fills the context length of ${contextLength}`;
+    throw new UsageError(`prompt ${i + 1}: ${problem}`);
+  }
+  return prompts;
+}
+
+async function collect(
+  engine: Engine,
+  options: CalibrateOptions,
+  scoring: AbsoluteScoring,
+  prompts: readonly CalibrationPrompt[],
+  file: string,
+): Promise<void> {
+  const { methods, seed } = options;
+  const model = await fingerprint(engine.checkpoint);
+  const { temperature, topK, topP } = samplingOf(engine, options);
+  const log = await CalibrationLog.open(file, {
+    ...{ model, ...calibrationSettings(scoring, methods), methods, temperature, topK, topP },
+    ...{ maxTokens: options.maxTokens, answers: options.tasks === undefined ? 'all' : 'right' },
+  });
+  const collector = new ScoreCollector(methods);
+  const use = (answer: ScoredAnswer, steps: number): void => collector.add(answer, steps);
+  if (!(await forEachAnswer(engine, options, scoring, prompts, use, log))) {
+    remark(`the answers so far are in ${log.file}; the same command continues`);
+    return;
+  }
+  const { counts } = collector;
+  if (counts.tokens < MIN_TOKENS || counts.steps < MIN_STEPS) {
+    const needed = `at least ${MIN_TOKENS} and ${MIN_STEPS} are needed`;
+    throw new UsageError(`${counts.tokens} ordinary tokens and ${counts.steps} steps are too few: ${needed}`);
+  }
+  const calibration: Calibration = {
+    settings: calibrationSettings(scoring, methods),
+    collected: {
+      answers: options.tasks === undefined ? 'all' : 'right',
+      ...counts,
+      temperature,
+      topK,
+      topP,
+      seed,
+    },
+    ...collector.distributions(),
+  };
+  await writeCalibration(file, withCalibration(await readCalibration(file), model, calibration));
+  await log.remove();
+  const thresholds = thresholdsOf(calibration);
+  const { settings, collected } = calibration;
+  if (options.json) {
+    say(`${JSON.stringify({ output: file, model, settings, collected, thresholds })}\n`);
+    return;
+  }
+  const { responses, tokens, steps } = counts;
+  say(
+    `${responses} answers, ${tokens} ordinary tokens, ${steps} steps. Scores above these thresholds raise an alarm:\n`,
+  );
+  say(`${formatThresholds(thresholds)}\n${file}\n`);
+}
+
+async function check(
+  engine: Engine,
+  options: CalibrateOptions,
+  scoring: AbsoluteScoring,
+  prompts: readonly CalibrationPrompt[],
+  file: string,
+): Promise<void> {
+  const { risks, warnings } = await riskModel(
+    engine.checkpoint,
+    await readCalibration(file),
+    scoring,
+    options.methods,
+  );
+  const methods = options.methods.filter((method) => risks.calibrated(method));
+  if (methods.length === 0) throw new UsageError(`nothing to check: ${warnings.join('; ')}`);
+  for (const warning of warnings) remark(warning);
+  const alarms = new FalseAlarmCheck(risks, methods);
+  const whole = await forEachAnswer(engine, options, { ...scoring, methods }, prompts, (answer, steps) =>
+    alarms.add(answer, steps),
+  );
+  if (!whole) return;
+  const table = alarms.table();
+  if (options.json) {
+    say(`${JSON.stringify({ responses: prompts.length, falseAlarms: table })}\n`);
+    return;
+  }
+  say(`${prompts.length} fresh answers. Measured false alarm rates with 95 % intervals:\n`);
+  say(`${formatFalseAlarms(table)}\n`);
+}
+
+/**
+ * @param log has answers that need not be written again, and keeps the others
+ * @returns whether all were answered; Ctrl-C ends it before, and is the command's failure
+ */
+async function forEachAnswer(
+  engine: Engine,
+  options: CalibrateOptions,
+  scoring: AbsoluteScoring,
+  prompts: readonly CalibrationPrompt[],
+  use: (answer: ScoredAnswer, ordinarySteps: number) => void,
+  log?: CalibrationLog,
+): Promise<boolean> {
+  const sampling = samplingOf(engine, options);
+  const first = firstSeed(options, prompts.length);
+  const requests = prompts.map(
+    ({ promptIds }, i): GenerateRequest => ({
+      promptIds,
+      maxTokens: Math.min(options.maxTokens, engine.contextLength - promptIds.length),
+      endIds: engine.checkpoint.eosTokenIds,
+      stop: [],
+      topLogprobs: 0,
+      sampling: { ...sampling, seed: (first + i) | 0 },
+    }),
+  );
+  const open: number[] = [];
+  for (const [i, request] of requests.entries()) {
+    const known = log?.get(request);
+    if (known) use(known, known.ordinarySteps);
+    else open.push(i);
+  }
+  let answered = prompts.length - open.length;
+  const progress = new Progress(prompts.length, undefined, answered);
+  const interrupted = fromEvent(process, 'SIGINT').pipe(tap(() => (process.exitCode = 130)));
+  const remaining = open.map((i) => requests[i]!);
+  const answers = collectScores(engine, remaining, scoring).pipe(
+    tap((answer) => {
+      const i = open[answer.request]!;
+      const ordinarySteps = prompts[i]!.ordinarySteps(answer);
+      use(answer, ordinarySteps);
+      log?.add(requests[i]!, answer, ordinarySteps);
+      answered += 1;
+      progress.advance();
+    }),
+    takeUntil(interrupted),
+  );
+  try {
+    await lastValueFrom(answers, { defaultValue: null });
+  } finally {
+    progress.stop();
+  }
+  return answered === prompts.length;
+}
+
+function samplingOf(engine: Engine, { temperature }: CalibrateOptions) {
+  const defaults = samplingDefaults(engine.checkpoint.generation);
+  return { ...defaults, temperature: temperature ?? defaults.temperature };
+}

@@ -1,0 +1,274 @@
+import { randomInt } from 'node:crypto';
+import { createInterface } from 'node:readline/promises';
+import { text as readAll } from 'node:stream/consumers';
+import chalk from 'chalk';
+import { Command, Option } from 'commander';
+import { fromEvent, lastValueFrom, type Observable, Subject, takeUntil, tap } from 'rxjs';
+import type { DeviceChoice } from '../src/engine/device.js';
+import { Engine } from '../src/engine/engine.js';
+import type { GenerateRequest } from '../src/engine/generation.js';
+import type { Precision } from '../src/engine/precision.js';
+import { samplingDefaults } from '../src/engine/sampler.js';
+import { UsageError } from '../src/files/errors.js';
+import { checkPromise, DEFAULT_GUARD, type Guard, neverFires } from '../src/guard/guard.js';
+import { checkGuard, guardOf } from '../src/guard/guard-fields.js';
+import { guardedGeneration } from '../src/guard/guarded-generation.js';
+import { calibrationFileOf, readCalibration } from '../src/risk/calibration-file.js';
+import type { RiskModel } from '../src/risk/risk.js';
+import { riskModel } from '../src/risk/risk-model.js';
+import type { GuardEvent } from '../src/stream/events.js';
+import { FlowGate } from '../src/stream/flow-gate.js';
+import { generate } from '../src/stream/generate.js';
+import { eventFields } from '../src/stream/wire.js';
+import type { ChatMessage } from '../src/tokenizer/chat-template.js';
+import { encodePrompt } from '../src/tokenizer/prompt.js';
+import { METHODS, type Method, PROBABILITY_METHODS } from '../src/uncertainty/method-names.js';
+import {
+  type AbsoluteScoring,
+  absoluteScoring,
+  DEFAULT_RANDOM,
+  DEFAULT_TOKUR,
+  type Scoring,
+} from '../src/uncertainty/settings.js';
+import { heatPainter, plainPainter, riskScale, scoreScale } from './chat-painter.js';
+import { reportConversion } from './conversion.js';
+import { reportDevices } from './devices.js';
+import { reportError } from './errors.js';
+import { addGuardOptions, GUARD_HELP, guardFieldsOf } from './guard-options.js';
+import { collectText, deviceOption, integer, modelOption, precisionOption, real } from './options.js';
+import {
+  addScoringOptions,
+  METHOD_HELP,
+  SCHEDULE_HEADING,
+  SCHEDULE_HELP,
+  scoringOf,
+} from './scoring-options.js';
+import { paint, remark, say } from './terminal.js';
+import { uncalibrated } from './uncalibrated.js';
+
+/** The options of scoring and guard are read by {@link guardFieldsOf} and {@link scoringOf}. */
+interface ChatOptions {
+  readonly model: string;
+  readonly device: DeviceChoice;
+  readonly precision: Precision;
+  readonly system?: string;
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly topK?: number;
+  readonly stop?: readonly string[];
+  readonly seed?: number;
+  readonly maxTokens?: number;
+  readonly score: boolean;
+  readonly color: Method;
+  readonly method?: Method;
+  readonly schedule: 'windowed' | 'lazy';
+  readonly json?: boolean;
+}
+
+/** How an answer is watched while it is written. */
+interface Watch {
+  readonly scoring: AbsoluteScoring;
+  readonly guard: Guard;
+  /** Shared by all answers of the chat. */
+  readonly risks: RiskModel;
+}
+
+export function chatCommand(): Command {
+  const command = new Command('chat')
+    .argument('[question]', 'default: prompt at a terminal, otherwise read standard input')
+    .addOption(modelOption())
+    .addOption(deviceOption())
+    .addOption(precisionOption())
+    .option('--system <text>', 'system message')
+    .option('--json', 'print events as JSON Lines')
+    .optionsGroup('Sampling:')
+    .option(
+      '--temperature <number>',
+      'sampling temperature; 0 is greedy (default: set by the model)',
+      real(0, 2),
+    )
+    .option(
+      '--top-p <number>',
+      'sample from the most probable tokens with this cumulative probability; 1 is all (default: set by the model)',
+      real(0.0001, 1),
+    )
+    .option(
+      '--top-k <number>',
+      'sample from this many most probable tokens; 0 is all (default: set by the model)',
+      integer(0, 1 << 20),
+    )
+    .option('--seed <number>', 'seed of sampling and noise (default: random)', integer(0, 2 ** 31 - 1))
+    .option(
+      '--max-tokens <number>',
+      'maximum length of the answer (default: the rest of the context)',
+      integer(1, 1 << 20),
+    )
+    .option('--stop <text>', 'stop before this text; can be repeated', collectText)
+    .optionsGroup('Scoring:')
+    .option('--no-score', 'generate without scoring')
+    .addOption(
+      new Option('--color <method>', 'score shown by the colours')
+        .choices(METHODS)
+        .default(DEFAULT_GUARD.method),
+    );
+  addScoringOptions(command, ['windowed', 'lazy']);
+  return addGuardOptions(command, 'that of --color')
+    .addHelpText(
+      'after',
+      `
+${SCHEDULE_HEADING}
+${SCHEDULE_HELP.windowed}
+${SCHEDULE_HELP.lazy}
+
+${METHOD_HELP}
+
+${GUARD_HELP}
+Retracted text is only shown with --json; without it, rollback and reflect use --delivery held.
+
+Examples:
+  $ flinch chat "What is (47 - 12) * 3 + 8?"
+  $ flinch chat --json "Maya has 11 stones. Maya sells 3. How many are there?" | jq .
+  $ flinch chat --color random --samples 10 "What is 12 + 30 - 5?"
+  $ flinch chat --action rollback --rate 0.2 "What is 12 + 30 - 5?"
+  $ flinch chat --temperature 1 --top-k 20 --seed 7 --stop Answer "What is 12 + 30 - 5?"
+  $ echo "What is 12 + 30 - 5?" | flinch chat`,
+    )
+    .action(chat);
+}
+
+async function chat(question: string | undefined, options: ChatOptions): Promise<void> {
+  const interactive = question === undefined && process.stdin.isTTY === true;
+  const scoring = scoringFor(options);
+  const { device, precision } = options;
+  const engine = await Engine.open(options.model, { device, precision, onConversion: reportConversion() });
+  try {
+    const watch = scoring && (await watchOf(engine, options, scoring));
+    await reportDevices(engine, options.device, watch ? ['decode', 'score'] : ['decode']);
+    if (interactive) await converse(engine, options, watch);
+    else await askOnce(engine, question ?? (await readAll(process.stdin)).trim(), options, watch);
+  } finally {
+    await engine.close();
+  }
+}
+
+function scoringFor(options: ChatOptions): Scoring | null {
+  const { color, method = color, seed = 0, score } = options;
+  if (!score) return null;
+  return scoringOf(options, [...new Set<Method>([...PROBABILITY_METHODS, color, method])], seed);
+}
+
+/** @throws SettingsError; ModelError for a calibration that cannot be read */
+async function watchOf(engine: Engine, options: ChatOptions, asked: Scoring): Promise<Watch> {
+  const { checkpoint } = engine;
+  const scoring = await absoluteScoring(asked, checkpoint.embeddingRms);
+  const { color, method = color, json = false } = options;
+  const guard = guardOf({ ...guardFieldsOf(options), methods: [...scoring.methods], method }, json);
+  checkGuard(guard, scoring);
+  const file = await readCalibration(calibrationFileOf(checkpoint));
+  const { risks, warnings } = await riskModel(checkpoint, file, scoring, scoring.methods);
+  if (guard.action !== 'annotate' && !risks.calibrated(guard.method)) {
+    for (const warning of warnings) remark(warning);
+  } else if (process.stderr.isTTY) {
+    const hint = await uncalibrated(checkpoint);
+    if (hint !== null) remark(`${checkpoint.name} is ${hint}`);
+  }
+  checkPromise(guard, risks);
+  const useless = neverFires(guard, risks);
+  if (useless !== null) remark(useless);
+  return { scoring, guard, risks };
+}
+
+/** One question after the other, each on its own, until the input ends. Ctrl-C stops an answer, else the chat. */
+async function converse(engine: Engine, options: ChatOptions, watch: Watch | null): Promise<void> {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  const interrupted = new Subject<void>();
+  terminal.on('SIGINT', () => (interrupted.observed ? interrupted.next() : terminal.close()));
+  terminal.setPrompt(chalk.bold('? '));
+  terminal.prompt();
+  for await (const line of terminal) {
+    if (line.trim()) await answer(engine, line.trim(), options, watch, interrupted).catch(reportError);
+    terminal.prompt();
+  }
+  say('\n');
+}
+
+/** One question; Ctrl-C stops its answer and is the command's failure. */
+async function askOnce(
+  engine: Engine,
+  question: string,
+  options: ChatOptions,
+  watch: Watch | null,
+): Promise<void> {
+  if (!question) throw new UsageError('the question is empty');
+  const interrupted = fromEvent(process, 'SIGINT').pipe(tap(() => (process.exitCode = 130)));
+  await answer(engine, question, options, watch, interrupted);
+}
+
+async function answer(
+  engine: Engine,
+  question: string,
+  options: ChatOptions,
+  watch: Watch | null,
+  interrupted: Observable<unknown>,
+): Promise<void> {
+  const request = requestOf(engine, question, options);
+  const { tokenizer } = engine.checkpoint;
+  const show = options.json
+    ? (event: GuardEvent) => say(`${JSON.stringify(eventFields(event, tokenizer))}\n`)
+    : painter(options.color, watch);
+  const answered: Observable<GuardEvent> = watch
+    ? guardedGeneration(engine, { ...request, ...watch })
+    : generate(engine, request, new FlowGate());
+  const events = answered.pipe(tap(show), takeUntil(interrupted));
+  const last = await lastValueFrom(events, { defaultValue: null });
+  const whole = last?.type === 'generation.done';
+  if (!whole && !options.json) say('\n');
+}
+
+function requestOf(engine: Engine, question: string, options: ChatOptions): GenerateRequest {
+  const system: ChatMessage[] =
+    options.system === undefined ? [] : [{ role: 'system', content: options.system }];
+  const promptIds = encodePrompt(engine.checkpoint, [...system, { role: 'user', content: question }]);
+  const { generation, eosTokenIds } = engine.checkpoint;
+  const defaults = samplingDefaults(generation);
+  return {
+    client: 'chat',
+    promptIds,
+    maxTokens: options.maxTokens ?? Math.max(1, engine.contextLength - promptIds.length),
+    endIds: eosTokenIds,
+    stop: options.stop ?? [],
+    topLogprobs: 0,
+    sampling: {
+      ...defaults,
+      temperature: options.temperature ?? defaults.temperature,
+      topP: options.topP ?? defaults.topP,
+      topK: options.topK ?? defaults.topK,
+      seed: options.seed ?? randomInt(2 ** 31),
+    },
+  };
+}
+
+/** Plain text where nobody sees colours. */
+function painter(method: Method, watch: Watch | null): (event: GuardEvent) => void {
+  if (watch === null || chalk.level === 0) return plainPainter(paint, watch?.guard ?? null);
+  const { guard, risks, scoring } = watch;
+  const scale = risks.calibrated(method)
+    ? riskScale(method, guard.rate)
+    : scoreScale(method, calmScore(method, scoring));
+  return heatPainter(paint, scale, guard);
+}
+
+/**
+ * An answer whose scores all stay far below is sure of itself and stays plain. To first order the scores of
+ * perturbations grow with the size α or with the variance σ²; on the reasoner's right answers the largest are
+ * about a tenth of these.
+ */
+function calmScore(method: Method, scoring: AbsoluteScoring): number {
+  const { alpha, random = DEFAULT_RANDOM, tokur = DEFAULT_TOKUR } = scoring;
+  const perturbations: Partial<Record<Method, number>> = {
+    adversarial: 100 * alpha,
+    random: 10 * random.sigma ** 2,
+    tokur_eu: 3 * tokur.sigma ** 2,
+  };
+  return perturbations[method] ?? 1;
+}

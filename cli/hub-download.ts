@@ -1,0 +1,60 @@
+import { UsageError } from '../src/files/errors.js';
+import { sizeOf } from '../src/files/size-of.js';
+import { asHubModel, type HubModel } from '../src/hub/hub-model.js';
+import type { Pulled, PullOptions } from '../src/hub/pull.js';
+import { formatBytes } from './format.js';
+import { byteBar } from './progress.js';
+import { remark } from './terminal.js';
+
+/**
+ * The folder or file that a command reads for `--model`: what is there under that name, else the model of the hub, which is
+ * downloaded if it has to be.
+ * @throws UsageError
+ */
+export async function localModel(model: string): Promise<string> {
+  const remote = asHubModel(model);
+  if (!remote || (await sizeOf(model)) !== null) return model;
+  try {
+    return (await downloadModel(remote, {})).path;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(`${model}: there is no such folder, and from the hub: ${error.message}`);
+  }
+}
+
+/**
+ * Brings a model here, and says on standard error how large it is first, and how far it is. Ctrl-C leaves what has come for
+ * the next time.
+ * @throws UsageError
+ */
+export async function downloadModel(
+  model: HubModel,
+  chosen: Pick<PullOptions, 'gguf' | 'verify'>,
+): Promise<Pulled> {
+  // Other commands do not load what downloads.
+  const { pull } = await import('../src/hub/pull.js');
+  const { hubSettings } = await import('../src/hub/hub-settings.js');
+  const interrupted = new AbortController();
+  const interrupt = (): void => interrupted.abort();
+  process.once('SIGINT', interrupt);
+  const bar = byteBar('{bar} {value}/{total}, {eta_formatted} left');
+  try {
+    const pulled = await pull(model, {
+      ...{ ...chosen, settings: hubSettings(process.env), signal: interrupted.signal },
+      onStart: ({ files, bytes, folder }) => {
+        const what = `${files.length} ${files.length === 1 ? 'file' : 'files'}, ${formatBytes(bytes)}`;
+        remark(`downloading ${model.id} (${what}) into ${folder}`);
+        if (process.stderr.isTTY) bar.start(bytes, 0);
+      },
+      onProgress: (bytes) => bar.update(bytes),
+    });
+    if (pulled.stale !== null) remark(`${model.id}: what is in the cache is used (${pulled.stale})`);
+    return pulled;
+  } catch (error) {
+    if (interrupted.signal.aborted) process.exitCode = 130;
+    throw error;
+  } finally {
+    bar.stop();
+    process.off('SIGINT', interrupt);
+  }
+}

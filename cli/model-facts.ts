@@ -1,0 +1,108 @@
+import { stat } from 'node:fs/promises';
+import { basename, dirname, resolve } from 'node:path';
+import { readCheckpoint } from '../src/checkpoint/checkpoint.js';
+import { type ModelConfig, parseConfig, type StoredType } from '../src/checkpoint/config.js';
+import { ELEMENT_BYTES } from '../src/checkpoint/elements.js';
+import { type GgufFacts, isGguf, readGguf } from '../src/checkpoint/gguf/open.js';
+import { keptType } from '../src/checkpoint/gguf/unpack.js';
+import type { QuantizationFacts } from '../src/checkpoint/quantized/open.js';
+import { EMBEDDING, expectedTensors } from '../src/checkpoint/weights.js';
+import { readJson } from '../src/files/json.js';
+
+/** What is known of a model; of one that is only a configuration, without what is in its other files. */
+export interface ModelFacts {
+  readonly name: string;
+  readonly dir: string;
+  readonly config: ModelConfig;
+  readonly parameters: number;
+  readonly weightBytes: number;
+  readonly types: readonly StoredType[];
+  /** Of a GGUF file; the others say what is made of it. */
+  readonly gguf: GgufFacts | null;
+  /** Of a folder with quantised weights; the others say what they become. */
+  readonly quantized: QuantizationFacts | null;
+  readonly files: {
+    /** Null where it is not known before weights are unpacked. */
+    readonly embeddingRms: number | null;
+    readonly tokens: number;
+    readonly ends: readonly string[];
+    readonly eosTokenIds: readonly number[];
+    readonly chatTemplate: boolean;
+  } | null;
+}
+
+/** @param model a checkpoint folder or a GGUF file, of which nothing is unpacked, or a file in the format of config.json */
+export async function readModelFacts(model: string): Promise<ModelFacts> {
+  if (!(await isFile(model))) return readFolder(model);
+  return (await isGguf(model)) ? readGgufFile(model) : readConfigAlone(model);
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch {
+    return false; // whoever opens it as a folder says what is wrong
+  }
+}
+
+async function readFolder(folder: string): Promise<ModelFacts> {
+  const checkpoint = await readCheckpoint(folder);
+  const { name, dir, config, tensors, tokenizer, eosTokenIds, chatTemplate, weightBytes } = checkpoint;
+  const { gguf, quantized } = checkpoint;
+  const all = [...tensors.values()];
+  const unpacked = quantized !== null && tensors.get(EMBEDDING)?.file.startsWith(quantized.folder);
+  return {
+    name,
+    dir,
+    config,
+    parameters: all.reduce((sum, { shape }) => sum + elements(shape), 0),
+    weightBytes,
+    types: [...new Set(all.map(({ type }) => type))],
+    ...{ gguf, quantized },
+    files: {
+      embeddingRms: unpacked ? null : await checkpoint.embeddingRms(),
+      tokens: tokenizer.size,
+      ends: eosTokenIds.map((id) => tokenizer.tokenText(id)),
+      eosTokenIds,
+      chatTemplate: chatTemplate.source !== null,
+    },
+  };
+}
+
+async function readGgufFile(path: string): Promise<ModelFacts> {
+  const file = resolve(path);
+  const { name, config, weights, tokenizer, chatTemplate, facts } = await readGguf(file);
+  const kept = weights.map((weight) => ({ size: elements(weight.shape), type: keptType(weight) }));
+  const { eosTokenIds } = config;
+  return {
+    ...{ name, dir: file, config, gguf: facts, quantized: null },
+    parameters: kept.reduce((sum, { size }) => sum + size, 0),
+    weightBytes: kept.reduce((bytes, { size, type }) => bytes + size * ELEMENT_BYTES[type], 0),
+    types: [...new Set(kept.map(({ type }) => type))],
+    files: {
+      ...{ embeddingRms: null, eosTokenIds },
+      tokens: tokenizer.size,
+      ends: eosTokenIds.map((id) => tokenizer.tokenText(id)),
+      chatTemplate: chatTemplate.source !== null,
+    },
+  };
+}
+
+async function readConfigAlone(file: string): Promise<ModelFacts> {
+  const path = resolve(file);
+  const config = parseConfig(await readJson(dirname(path), basename(path)), path);
+  const parameters = [...expectedTensors(config).values()].reduce((sum, shape) => sum + elements(shape), 0);
+  const type = config.storedType ?? 'fp32';
+  return {
+    name: basename(dirname(path)),
+    dir: path,
+    config,
+    parameters,
+    weightBytes: parameters * (type === 'fp32' ? 4 : 2),
+    types: [type],
+    ...{ gguf: null, quantized: null },
+    files: null,
+  };
+}
+
+export const elements = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);

@@ -1,0 +1,30 @@
+import { access, constants } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { UsageError } from '../src/files/errors.js';
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'does not exist',
+  EISDIR: 'is a folder, not a file',
+  EACCES: 'may not be used by this user',
+  EPERM: 'may not be used by this user',
+};
+
+/** What comes of a file that an option names. @throws UsageError that names both, if it cannot be opened */
+export async function optionFile<T>(option: string, file: string, opened: Promise<T>): Promise<T> {
+  try {
+    return await opened;
+  } catch (error) {
+    const problem = problemOf(error);
+    throw problem === null ? error : new UsageError(`${option}: ${file} ${problem}`, { cause: error });
+  }
+}
+
+/** @throws UsageError if the folder of a file that is to be written is missing or read-only */
+export async function writableFolder(option: string, file: string): Promise<void> {
+  const folder = dirname(file);
+  await optionFile(option, folder, access(folder, constants.W_OK));
+}
+
+const problemOf = (error: unknown): string | null =>
+  error instanceof Error && 'code' in error ? (PROBLEMS[String(error.code)] ?? null) : null;

@@ -1,0 +1,117 @@
+import { Command } from 'commander';
+import { UsageError } from '../src/files/errors.js';
+import { ModelOption } from './model-option.js';
+import { note, say } from './terminal.js';
+
+interface Subcommand {
+  readonly name: string;
+  readonly description: string;
+  /**
+   * Loads the command's module: `flinch --help` needs none of them.
+   * @param next the word after the command's name
+   */
+  readonly load: (next?: string) => Promise<Command>;
+}
+
+const SUBCOMMANDS: readonly Subcommand[] = [
+  {
+    name: 'serve',
+    description: 'Serve models: OpenAI-compatible API, WebSocket stream, web page.',
+    load: async () => (await import('./serve.js')).serveCommand(),
+  },
+  {
+    name: 'chat',
+    description: 'Ask a model and see where it is uncertain.',
+    load: async () => (await import('./chat.js')).chatCommand(),
+  },
+  {
+    name: 'score',
+    description: 'Score finished responses (JSON Lines).',
+    load: async () => (await import('./score.js')).scoreCommand(),
+  },
+  {
+    name: 'calibrate',
+    description: "Calibrate the guard's false alarm rate on a model's ordinary scores.",
+    load: async () => (await import('./calibrate.js')).calibrateCommand(),
+  },
+  {
+    name: 'inspect',
+    description: 'Show the properties of a checkpoint, and estimate memory and time.',
+    load: async () => (await import('./inspect.js')).inspectCommand(),
+  },
+  {
+    name: 'pull',
+    description: 'Download a model from the Hugging Face hub, and try it.',
+    load: async () => (await import('./pull.js')).pullCommand(),
+  },
+  {
+    name: 'export',
+    description: 'Export a model for an inference server.',
+    load: async () => (await import('./export.js')).exportCommand(),
+  },
+  {
+    name: 'bench',
+    description: 'Benchmark the uncertainty methods, the guard, speed and memory.',
+    load: async (next) => (await benchPackage('bench')).benchCommand(next),
+  },
+  {
+    name: 'data',
+    description: "List and download the benchmark's data sets, which are not part of flinch.",
+    load: async () => (await benchPackage('data')).dataCommand(),
+  },
+];
+
+/** Puts the place of a model in the place of its name on the hub. Where nothing is opened, nothing is downloaded. */
+async function bringModels(command: Command): Promise<void> {
+  const { checkConfig } = command.opts();
+  for (const option of command.options) {
+    const name = option.attributeName();
+    const model: unknown = command.getOptionValue(name);
+    if (!(option instanceof ModelOption) || typeof model !== 'string' || checkConfig) continue;
+    const { localModel } = await import('./hub-download.js');
+    command.setOptionValue(name, await localModel(model));
+  }
+}
+
+/** What the package `flinch-bench` exports. */
+interface BenchPackage {
+  benchCommand(name?: string): Promise<Command>;
+  dataCommand(): Command;
+}
+
+/** A variable, so that the compiler does not look for the package: it may not be installed. */
+const BENCH_PACKAGE: string = 'flinch-bench';
+
+/** @throws UsageError where the package is not installed */
+async function benchPackage(command: string): Promise<BenchPackage> {
+  try {
+    return await import(BENCH_PACKAGE);
+  } catch (error) {
+    const missing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
+    if (!missing || !error.message.includes(`'${BENCH_PACKAGE}'`)) throw error;
+    throw new UsageError(
+      `\`flinch ${command}\` is a separate package. Install it: npm install ${BENCH_PACKAGE}`,
+    );
+  }
+}
+
+/**
+ * The command `flinch`, apart from the process that runs it; docs/reference/cli.md is generated from it.
+ * @param words of the command line: only subcommands named there are loaded, the others are name and description.
+ *   By default all are loaded.
+ */
+export async function flinchProgram(version: string, words?: readonly string[]): Promise<Command> {
+  const program = new Command('flinch')
+    .description('Measures the uncertainty of a language model, token by token, while it writes.')
+    .version(version)
+    .showHelpAfterError('(see --help)')
+    .configureOutput({ writeOut: say, writeErr: note })
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .hook('preAction', (_, command) => bringModels(command));
+  for (const { name, description, load } of SUBCOMMANDS) {
+    const at = words?.indexOf(name) ?? 0;
+    const command = at < 0 ? new Command(name) : await load(words?.[at + 1]);
+    program.addCommand(command.description(description).copyInheritedSettings(program));
+  }
+  return program;
+}

@@ -1,0 +1,199 @@
+import { createReadStream } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { Command } from 'commander';
+import type { DeviceChoice } from '../src/engine/device.js';
+import { Engine } from '../src/engine/engine.js';
+import { UsageError } from '../src/files/errors.js';
+import type { Method } from '../src/uncertainty/method-names.js';
+import type { Schedule } from '../src/uncertainty/schedule.js';
+import { scoreResponse } from '../src/uncertainty/sequence-scorer.js';
+import {
+  type AbsoluteScoring,
+  absoluteScoring,
+  DEFAULT_RANDOM,
+  type Scoring,
+} from '../src/uncertainty/settings.js';
+import { reportConversion } from './conversion.js';
+import { reportDevices } from './devices.js';
+import { reportError } from './errors.js';
+import { LineOutput } from './line-output.js';
+import { optionFile, writableFolder } from './option-file.js';
+import { deviceOption, integer, modelOption } from './options.js';
+import { countLines, Progress } from './progress.js';
+import { outputLine, parseInputLine } from './score-lines.js';
+import {
+  addScoringOptions,
+  METHOD_HELP,
+  methodsOption,
+  SCHEDULE_HEADING,
+  SCHEDULE_HELP,
+  scoringOf,
+} from './scoring-options.js';
+
+/** The options of scoring are read by {@link scoringOf}. */
+interface ScoreOptions {
+  readonly schedule: Schedule['kind'];
+  readonly model: string;
+  readonly device: DeviceChoice;
+  readonly input: string;
+  readonly output: string;
+  readonly methods: Method[];
+  readonly seed: number;
+  readonly noise?: string;
+}
+
+export function scoreCommand(): Command {
+  const command = new Command('score')
+    .addOption(modelOption())
+    .addOption(deviceOption())
+    .requiredOption('--input <file>', 'file of responses in JSON Lines; - reads standard input')
+    .option('--output <file>', 'file to write; - is standard output', '-')
+    .addOption(methodsOption());
+  return addScoringOptions(command, ['offline', 'windowed', 'lazy'])
+    .option(
+      '--seed <number>',
+      'random, tokur_*: seed of the noise',
+      integer(0, 2 ** 31 - 1),
+      DEFAULT_RANDOM.seed,
+    )
+    .option('--noise <file>', 'random: the noise of a one-line input, fp32 [samples, tokens − 1, hidden]')
+    .addHelpText(
+      'after',
+      `
+${SCHEDULE_HEADING}
+${Object.values(SCHEDULE_HELP).join('\n')}
+
+${METHOD_HELP}
+
+Input line:
+  {"id", "promptIds" | "prompt" | "messages", "responseIds" | "response"}
+Output line, including the settings that affect the scores:
+  {"id", "model", "schedule", "alpha", …, "positions", "tokens": [{"index", "id", "text", "logprob",
+    "scores": {"adversarial", "nll", …}, "skipped": ["adversarial"],
+    "rival": {"id", "text", "before", "after"}}]}
+Lines that cannot be scored are reported on standard error, and the exit code is 1. The other lines
+are scored.
+
+Examples:
+  $ flinch score --input answers.jsonl --output scores.jsonl
+  $ echo '{"id": 1, "messages": [{"role": "user", "content": "2 + 3?"}], "response": "5"}' \\
+      | flinch score --input - --schedule windowed --window all
+  $ flinch score --input answers.jsonl --methods adversarial,random --sigma 0.01rms --samples 40
+  $ flinch score --input answers.jsonl --methods tokur_eu,nll --tokur-samples 5 --seed 1
+  $ flinch score --input answers.jsonl --schedule lazy --epsilon 0.05 --derivative`,
+    )
+    .action(score);
+}
+
+async function score(options: ScoreOptions): Promise<void> {
+  const { device, noise } = options;
+  const given = scoringOf(options, options.methods, options.seed);
+  const asked = noise === undefined ? given : await withNoise(given, noise);
+  // Everything that can be wrong is found out before the output, which may hold earlier results, is touched.
+  const engine = await Engine.open(options.model, { device, onConversion: reportConversion() });
+  try {
+    await reportDevices(engine, device, ['score']);
+    const absolute = await absoluteScoring(asked, engine.checkpoint.embeddingRms);
+    const input = await optionFile('--input', options.input, openInput(options.input));
+    await refuseSameFile(options.input, options.output);
+    if (options.output !== '-') await writableFolder('--output', options.output);
+    const output = await optionFile('--output', options.output, LineOutput.open(options.output));
+    await scoreLines(engine, input, output, options.input, absolute).finally(() => output.close());
+  } finally {
+    await engine.close();
+  }
+}
+
+async function scoreLines(
+  engine: Engine,
+  input: Readable,
+  output: LineOutput,
+  name: string,
+  scoring: AbsoluteScoring,
+): Promise<void> {
+  const progress = new Progress(await countLines(name));
+  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+  let interrupted = false;
+  process.once('SIGINT', () => {
+    interrupted = true;
+    process.exitCode = 130;
+    lines.close();
+  });
+  let number = 0;
+  let scored = 0;
+  try {
+    for await (const line of lines) {
+      if (interrupted) break;
+      number += 1;
+      if (line.trim() === '') continue;
+      if (scoring.random?.noise && scored > 0)
+        throw new UsageError('--noise: applies to one line only, but the input has more');
+      scored += 1;
+      const text = await scoreLine(engine, line, `${name === '-' ? 'input' : name}:${number}`, scoring);
+      if (text === null) process.exitCode = 1;
+      else await output.write(text);
+      progress.advance();
+    }
+  } finally {
+    progress.stop();
+    input.destroy();
+  }
+}
+
+/** A line of output, or `null` for one that was reported instead. A lost process may come back; others go on. */
+async function scoreLine(
+  engine: Engine,
+  line: string,
+  where: string,
+  scoring: AbsoluteScoring,
+): Promise<string | null> {
+  try {
+    const { id, promptIds, responseIds } = parseInputLine(line, engine.checkpoint);
+    const response = await scoreResponse(engine, promptIds, responseIds, scoring);
+    return JSON.stringify(outputLine(id, engine.checkpoint, scoring, response));
+  } catch (error) {
+    reportError(
+      error instanceof Error ? new UsageError(`${where}: ${error.message}`, { cause: error }) : error,
+    );
+    return null;
+  }
+}
+
+async function withNoise(scoring: Scoring, file: string): Promise<Scoring> {
+  if (!scoring.methods.includes('random')) throw new UsageError('--noise: requires random in --methods');
+  const { random = DEFAULT_RANDOM } = scoring;
+  return { ...scoring, random: { ...random, noise: await readFloats(file) } };
+}
+
+/**
+ * A file of little-endian fp32 numbers.
+ * @throws UsageError
+ */
+async function readFloats(file: string): Promise<Float32Array> {
+  const bytes = await optionFile('--noise', file, readFile(file));
+  if (bytes.length % 4 !== 0) throw new UsageError(`--noise: ${file} is not a file of fp32 numbers`);
+  const numbers = new Float32Array(bytes.length / 4);
+  for (let i = 0; i < numbers.length; i++) numbers[i] = bytes.readFloatLE(4 * i);
+  if (!numbers.every(Number.isFinite))
+    throw new UsageError(`--noise: ${file} contains numbers that are not finite`);
+  return numbers;
+}
+
+async function openInput(name: string): Promise<Readable> {
+  if (name === '-') return process.stdin;
+  const file = createReadStream(name);
+  await new Promise<void>((resolve, reject) => {
+    file.once('ready', resolve);
+    file.once('error', reject);
+  });
+  return file;
+}
+
+async function refuseSameFile(input: string, output: string): Promise<void> {
+  if (input === '-' || output === '-') return;
+  const [from, to] = await Promise.all([stat(input), stat(output).catch(() => null)]);
+  if (to && from.dev === to.dev && from.ino === to.ino)
+    throw new UsageError('--output: is the same file as --input');
+}

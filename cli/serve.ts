@@ -1,0 +1,227 @@
+import { Command, Option } from 'commander';
+import { pino } from 'pino';
+import type { Workers } from '../gateway/workers/start-workers.js';
+import { DEVICE_CHOICES } from '../src/engine/device.js';
+import { PRECISIONS } from '../src/engine/precision.js';
+import { visible, visibleLine } from '../src/files/visible.js';
+import { checkPort } from './check-port.js';
+import { formatDevices } from './devices.js';
+import { heading } from './format.js';
+import { ModelOption } from './model-option.js';
+import { collectText, integer, parseBytes } from './options.js';
+import { hangups } from './reload.js';
+import { type ServeConfig, type ServeFlags, serveConfig } from './serve-config.js';
+import { say } from './terminal.js';
+import { uncalibrated } from './uncalibrated.js';
+
+interface ServeOptions extends ServeFlags {
+  readonly checkConfig?: true;
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+/** What a shell reports for a process that was ended by SIGINT; a second signal leaves no time for more. */
+const EXIT_AT_ONCE = 130;
+
+export function serveCommand(): Command {
+  return new Command('serve')
+    .option('--config <file>', 'configuration in YAML or JSON; flags and environment variables override it')
+    .option('--check-config', 'print the resulting configuration and exit')
+    .optionsGroup('Network:')
+    .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
+    .option('--port <number>', 'port; 0 selects a free one (default: 8787)', integer(0, 65535))
+    .option('--metrics-port <number>', 'separate port for /metrics', integer(0, 65535))
+    .option(
+      '--health-port <number>',
+      'separate port for /livez, /readyz, /healthz and /metrics',
+      integer(0, 65535),
+    )
+    .option('--workers <number>', 'processes that serve the port (default: 1)', integer(1, 256))
+    .option('--allow-anonymous', 'allow non-loopback addresses without API keys')
+    .optionsGroup('One model, instead of those in the configuration:')
+    .addOption(
+      new ModelOption(
+        '--model <path>',
+        'checkpoint folder in the Hugging Face layout, GGUF file, or OWNER/NAME of the Hugging Face hub (default: the embedded reasoner)',
+      ),
+    )
+    .option('--upstream <url>', 'URL of an OpenAI-compatible server that runs the model, including /v1')
+    .option('--upstream-model <name>', "the model's name on that server")
+    .option('--upstream-key-env <variable>', "environment variable with that server's API key")
+    .addOption(
+      new ModelOption(
+        '--scorer <path>',
+        "checkpoint, GGUF file or OWNER/NAME of the same weights that scores that server's output",
+      ),
+    )
+    .option(
+      '--scorer-url <url>',
+      'inference server that runs the graphs of --scorer, http:// or grpc:// (repeatable); `flinch export triton` writes them',
+      collectText,
+    )
+    .option('--scorer-model <name>', 'name of the exported model on that server')
+    .addOption(
+      new Option(
+        '--device <name>',
+        'execution device; auto selects the best one available (default: cpu)',
+      ).choices(DEVICE_CHOICES),
+    )
+    .addOption(
+      new Option('--precision <name>', 'numbers that --model writes with (default: fp32)').choices(
+        PRECISIONS,
+      ),
+    )
+    .option(
+      '--max-streams <number>',
+      'maximum concurrent responses (default: 16, or 64 with --upstream)',
+      integer(1, 4096),
+    )
+    .option(
+      '--memory <size>',
+      'limit for the predicted memory of all sequences, such as 4GB (default: 70 % of free memory)',
+      parseBytes,
+    )
+    .optionsGroup('Other:')
+    .addOption(
+      new Option('--log-level <level>', 'minimum level logged on standard error (default: info)').choices([
+        'debug',
+        'info',
+        'warn',
+        'error',
+        'silent',
+      ]),
+    )
+    .addHelpText(
+      'after',
+      `
+Every configuration field has an environment variable: FLINCH_LISTEN_PORT sets listen.port.
+On SIGTERM or Ctrl-C, running responses may finish (shutdown.drain_s); a second signal aborts them.
+
+Examples:
+  $ flinch serve
+  $ flinch serve --model ~/models/Qwen2.5-0.5B-Instruct --port 9000
+  $ flinch serve --upstream http://127.0.0.1:8000/v1 --upstream-model Qwen/Qwen2.5-0.5B-Instruct \\
+      --scorer ~/models/Qwen2.5-0.5B-Instruct
+  $ flinch serve --config flinch.yaml --check-config
+  $ curl -N http://127.0.0.1:8787/v1/chat/completions -H 'Content-Type: application/json' -d '{
+      "model": "reasoner", "stream": true,
+      "messages": [{"role": "user", "content": "What is 12 + 30 - 5?"}]}'`,
+    )
+    .action(serve);
+}
+
+async function serve(options: ServeOptions): Promise<void> {
+  const config = await serveConfig(options, process.env);
+  if (options.checkConfig) return checkConfig(config);
+  // The gateway is a part of its own: other commands do not load it.
+  const { checkAccess, checkWebhooks, Metrics, readTraceVariables, startWorkers } = await import(
+    '../gateway/index.js'
+  );
+  const { LogWriter } = await import('../gateway/log-writer.js');
+  const { startAlone } = await import('../gateway/start-alone.js');
+  // Before large models are read.
+  checkAccess(config, process.env);
+  checkWebhooks(config.webhooks, process.env);
+  readTraceVariables(process.env);
+  for (const { port, host } of [config.listen, config.metrics, config.health]) await checkPort(port, host);
+  const metrics = new Metrics();
+  const log = new LogWriter(2, (lines) => metrics.logDropped(lines));
+  const logger = pino(
+    { level: config.log.level, base: { pid: process.pid } },
+    { write: (line: string) => log.write(visible(line)) },
+  );
+  const begun = leaveOnSignal();
+  // Without a file there is nothing to read again.
+  const signals = options.config === undefined ? null : hangups();
+  const gateway = await (config.workers > 1 ? startWorkers : startAlone)({ config, logger, metrics });
+  // A fault that nobody has caught is one of a request or of a model, which others must survive.
+  const uncaught = (error: unknown): void => logger.error({ err: error }, 'unhandled rejection');
+  process.on('unhandledRejection', uncaught);
+  try {
+    const names = describeModels(config, gateway.engines);
+    logger.info({ models: names, url: gateway.url }, 'serving');
+    const serving = `${heading('flinch')} serves ${visibleLine(names.join(', '))} at ${heading(gateway.url)} (Ctrl-C to stop)`;
+    const hints = await calibrationHints(gateway.engines);
+    // Serving goes on if nobody can be told.
+    new LogWriter(1).write([serving, ...hints.map(visibleLine)].map((line) => `${line}\n`).join(''));
+    begun();
+    signals?.reload({ gateway, config, read: () => serveConfig(options, process.env), logger });
+    await shutDown(gateway, (fields, text) => logger.info(fields, text));
+  } finally {
+    process.off('unhandledRejection', uncaught);
+    signals?.close();
+    await gateway.close();
+  }
+}
+
+const describeModels = ({ models }: ServeConfig, engines: Workers['engines']): string[] =>
+  Object.keys(models).map((name) => {
+    const engine = engines.get(name);
+    return engine ? `${name} on ${formatDevices(engine)}` : name;
+  });
+
+/** A line for each model whose flags go by a running estimate. */
+async function calibrationHints(engines: Workers['engines']): Promise<string[]> {
+  const all = [...engines].map(async ([name, { checkpoint }]) => {
+    const hint = await uncalibrated(checkpoint);
+    return hint === null ? [] : [`${name} is ${hint}`];
+  });
+  return (await Promise.all(all)).flat();
+}
+
+/**
+ * Has a signal end the process while there is nothing to drain. As process 1 of a container it would hear none: that
+ * one has no default for them, and large models take their time to be opened.
+ * @returns what takes it back
+ */
+function leaveOnSignal(): () => void {
+  const leave = (_signal: string, number: number): never => process.exit(128 + number);
+  for (const signal of SIGNALS) process.on(signal, leave);
+  return () => {
+    for (const signal of SIGNALS) process.off(signal, leave);
+  };
+}
+
+/** Waits for a signal, then for what is under way, but not for that when there is a second signal. */
+async function shutDown(
+  gateway: Pick<Workers, 'drain'>,
+  log: (fields: object, text: string) => void,
+): Promise<void> {
+  const signal = await nextSignal();
+  const second = nextSignal();
+  log({ signal }, 'draining');
+  const early = await Promise.race([gateway.drain(), second]);
+  log(early === undefined ? {} : { signal: early }, 'shutting down');
+  if (early !== undefined) process.exitCode = EXIT_AT_ONCE;
+}
+
+async function nextSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    const heard = (signal: string): void => {
+      for (const other of SIGNALS) process.off(other, heard);
+      resolve(signal);
+    };
+    for (const signal of SIGNALS) process.on(signal, heard);
+  });
+}
+
+function withoutPassword(text: string): string {
+  const url = new URL(text);
+  if (url.password) url.password = '***';
+  return url.href;
+}
+
+/** Prints the configuration as it is in force, and what would keep it from being. */
+async function checkConfig(config: ServeConfig): Promise<void> {
+  const { checkAccess, checkModels, checkWebhooks, readTraceVariables } = await import('../gateway/index.js');
+  const { stringify } = await import('yaml');
+  checkAccess(config, process.env);
+  checkWebhooks(config.webhooks, process.env);
+  readTraceVariables(process.env);
+  await checkModels(config.models, process.env);
+  const keys = config.access.keys.map((key) =>
+    key.sha256 === undefined ? key : { ...key, sha256: '(hidden)' },
+  );
+  const state = config.state && { ...config.state, url: withoutPassword(config.state.url) };
+  say(stringify({ ...config, access: { ...config.access, keys }, ...(state && { state }) }));
+}

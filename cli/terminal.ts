@@ -1,0 +1,37 @@
+import chalk, { chalkStderr } from 'chalk';
+import { visible } from '../src/files/visible.js';
+
+/*
+ * All that commands write goes through here, for people and as JSON: what a model, a hub or a file says is shown, and a
+ * terminal obeys none of it.
+ */
+
+export const say = (text: string): void => void process.stdout.write(shown(text));
+
+/** On standard error: what is no result. */
+export const note = (text: string): void => void process.stderr.write(visible(text));
+
+/** What should be known: a line on standard error that begins with the program's name. */
+export const remark = (text: string): void => note(`flinch: ${indented(text)}\n`);
+
+/** The same for what went wrong. */
+export const complain = (text: string): void =>
+  void process.stderr.write(`${chalkStderr.red('flinch:')} ${visible(indented(text))}\n`);
+
+/** No text from elsewhere begins a line like ours. */
+const indented = (text: string): string => text.replaceAll('\n', '\n  ');
+
+/** Text that was made visible before it got colours. */
+export const paint = (text: string): void => void process.stdout.write(text);
+
+/** Headings stay bold. Bold text is all that others can make with that. */
+const shown = (text: string): string =>
+  chalk.level === 0
+    ? visible(text)
+    : text
+        .split(BOLD)
+        .map((part, i) => (i % 2 === 1 ? part : visible(part)))
+        .join('');
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what chalk.bold writes
+const BOLD = /(\x1b\[(?:1|22)m)/;

@@ -1,0 +1,19 @@
+import type { Checkpoint } from '../src/checkpoint/checkpoint.js';
+import { fingerprint } from '../src/checkpoint/fingerprint.js';
+import { CALIBRATION_FILE, calibrationFileOf, readCalibration } from '../src/risk/calibration-file.js';
+
+/** What needs no quotes in a shell. */
+const PLAIN = /^[\w@%+=:,./~-]+$/;
+
+/**
+ * Of a model without a calibration of its own, what that means and the command that makes one; else `null`.
+ * @throws ModelError for a calibration that cannot be read
+ */
+export async function uncalibrated(checkpoint: Checkpoint): Promise<string | null> {
+  const file = await readCalibration(calibrationFileOf(checkpoint));
+  if (file !== null && file.model === (await fingerprint(checkpoint))) return null;
+  const place = checkpoint.gguf?.file ?? checkpoint.dir;
+  const model = PLAIN.test(place) ? place : `'${place.replaceAll("'", "'\\''")}'`;
+  const missing = file === null ? `no ${CALIBRATION_FILE}` : `${CALIBRATION_FILE} is of another model`;
+  return `not calibrated (${missing}): risks are ranks among the scores so far. Calibrate it: flinch calibrate --model ${model}`;
+}

@@ -1,0 +1,41 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv } from 'ajv';
+import { describe, expect, it } from 'vitest';
+import { asyncApi } from '#tools/api/asyncapi.js';
+import { guardRequestType } from '#tools/api/client-types.js';
+import { openApi } from '#tools/api/openapi.js';
+
+const readJson = async (file: string): Promise<unknown> => JSON.parse(await readFile(file, 'utf8'));
+const { version } = JSON.parse(await readFile('package.json', 'utf8'));
+
+describe('gateway/openapi.json', () => {
+  it('is what the schemas say (npm run schemas)', async () => {
+    expect(await readJson('gateway/openapi.json')).toEqual(openApi(version));
+  });
+
+  it('is OpenAPI 3.1', async () => {
+    const { valid, errors } = await new Validator().validate(openApi(version));
+    expect({ valid, errors }).toEqual({ valid: true, errors: undefined });
+  });
+});
+
+describe('gateway/asyncapi.json', () => {
+  it('is what the schemas say (npm run schemas)', async () => {
+    expect(await readJson('gateway/asyncapi.json')).toEqual(asyncApi(version));
+  });
+
+  it('is AsyncAPI 3.0', async () => {
+    const folder = createRequire(import.meta.url).resolve('@asyncapi/specs/schemas/3.0.0.json');
+    const schema: object = JSON.parse(await readFile(folder, 'utf8'));
+    const check = new Ajv({ strict: false, validateFormats: false, meta: false }).compile(schema);
+    expect({ valid: check(asyncApi(version)), errors: check.errors }).toEqual({ valid: true, errors: null });
+  });
+});
+
+describe('client/src/guard-request.ts', () => {
+  it('is what the schema of the guard says (npm run schemas)', async () => {
+    expect(await readFile('client/src/guard-request.ts', 'utf8')).toBe(guardRequestType());
+  });
+});

@@ -1,0 +1,139 @@
+import { EMPTY, NEVER, type Observable, Subject, throwError } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+import { FlinchError } from '#client/errors.js';
+import type { GenerationEvent } from '#client/protocol.js';
+import type { GenerationRequest } from '#client/requests.js';
+import { recordingOf, Session, tokensPerSecond } from '#web/session.js';
+import { created, done, numbered, token } from '../client/fake-server.js';
+
+const whole = numbered([created(), token(0, 'So'), token(1, ' 4'), done]);
+
+function start(answers: () => Observable<GenerationEvent> = () => new Subject()) {
+  const asked: GenerationRequest[] = [];
+  let now = 0;
+  const session = new Session({
+    generate: (request) => {
+      asked.push(request);
+      return answers();
+    },
+    nowMs: () => now,
+    changed: () => {},
+  });
+  const ask = (question: string, remember = false) =>
+    session.ask(question, { model: 'reasoner', guard: { rate: 0.02 }, remember });
+  const phases = () => session.exchanges.map(({ answer }) => answer.phase);
+  const wait = (ms: number) => {
+    now += ms;
+  };
+  return { session, asked, ask, phases, wait };
+}
+
+describe('a session', () => {
+  it('asks each question alone, without a temperature unless one is chosen', () => {
+    const { session, asked, ask } = start();
+    ask('What is 2 + 2?');
+    session.ask('And 3 + 3?', { model: 'reasoner', guard: {}, remember: false, temperature: 0 });
+    expect(asked).toEqual([
+      {
+        model: 'reasoner',
+        messages: [{ role: 'user', content: 'What is 2 + 2?' }],
+        guard: { rate: 0.02 },
+        top_logprobs: 5,
+        clamp: true,
+      },
+      {
+        model: 'reasoner',
+        messages: [{ role: 'user', content: 'And 3 + 3?' }],
+        guard: {},
+        top_logprobs: 5,
+        clamp: true,
+        temperature: 0,
+      },
+    ]);
+  });
+
+  it('sends the system prompt first, and asks for no more alternatives than there are', () => {
+    const { session, asked } = start();
+    session.ask('What is 2 + 2?', {
+      model: 'm',
+      guard: {},
+      remember: true,
+      system: 'Be brief.',
+      topLogprobs: 1,
+    });
+    expect(asked[0]).toMatchObject({
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'What is 2 + 2?' },
+      ],
+      top_logprobs: 1,
+    });
+  });
+
+  it('forgets all for a new chat, and cancels what is being written', () => {
+    const events = new Subject<GenerationEvent>();
+    const { session, asked, ask } = start(() => events);
+    ask('one');
+    const [before] = session.exchanges;
+    session.clear();
+    expect(events.observed).toBe(false);
+    expect([session.exchanges, session.current]).toEqual([[], null]);
+    ask('two', true);
+    expect(asked[1]?.messages).toEqual([{ role: 'user', content: 'two' }]);
+    expect(session.exchanges[0]?.id).not.toBe(before?.id);
+  });
+
+  it('sends along the earlier exchanges if it shall, but not failed ones', () => {
+    const events = new Subject<GenerationEvent>();
+    const replies = [events, throwError(() => new FlinchError('overloaded', 'no'))];
+    const { asked, ask, phases } = start(() => replies.shift() ?? EMPTY);
+    ask('one');
+    for (const event of whole) events.next(event);
+    ask('two');
+    expect(phases()).toEqual(['done', 'failed']);
+    ask('three', true);
+    expect(asked[2]).toHaveProperty('messages', [
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: 'So 4' },
+      { role: 'user', content: 'three' },
+    ]);
+  });
+
+  it('stops an answer, which stays as it stands', () => {
+    const events = new Subject<GenerationEvent>();
+    const { session, ask } = start(() => events);
+    ask('one');
+    for (const event of whole.slice(0, 2)) events.next(event);
+    session.stop();
+    expect(events.observed).toBe(false);
+    const [exchange] = session.exchanges;
+    expect(exchange?.answer).toMatchObject({ phase: 'done', finishReason: 'cancelled' });
+    expect(exchange?.answer.tokens).toHaveLength(1);
+    expect(session.current).toBeNull();
+  });
+
+  it('records what comes, and when', () => {
+    const events = new Subject<GenerationEvent>();
+    const { session, ask, wait } = start(() => events);
+    wait(1000);
+    ask('one');
+    for (const event of whole) {
+      wait(100);
+      events.next(event);
+    }
+    const recording = recordingOf(session.exchanges[0]!);
+    expect(recording.events.map(({ atMs }) => atMs)).toEqual([100, 200, 300, 400]);
+    expect(recording.events.map(({ event }) => event)).toEqual(whole);
+    expect(tokensPerSecond(recording.events)).toBeCloseTo(10);
+    expect(tokensPerSecond(recording.events.slice(0, 2))).toBeNull();
+  });
+
+  it('shows a recorded answer beside the others; one without an end as stopped', () => {
+    const { session, phases } = start(() => NEVER);
+    const events = whole.map((event, index) => ({ atMs: index, event }));
+    session.open({ question: 'one', model: 'other', events, error: null });
+    session.open({ question: 'two', model: 'other', events: events.slice(0, 2), error: null });
+    expect(phases()).toEqual(['done', 'done']);
+    expect(session.exchanges.map(({ answer }) => answer.finishReason)).toEqual(['stop', 'cancelled']);
+  });
+});

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { describeError, formatProbability, formatScore, formatTime, visibleText } from '#web/words.js';
+
+describe('what the page writes', () => {
+  it.each([
+    [0, '0'],
+    [0.0123456, '0.0123'],
+    [-0.000199, '−0.000199'],
+    [0.0000032, '3.2e−6'],
+    [12.34, '12.3'],
+  ])('writes the score %f as %s', (value, text) => {
+    expect(formatScore(value)).toBe(text);
+  });
+
+  it.each([
+    [0.12345, '12.35 %'],
+    [0.00012, '0.01 %'],
+    [0.0000324, '0.00324 %'],
+    [0, '0 %'],
+  ])('writes the probability %f as %s', (value, text) => {
+    expect(formatProbability(value)).toBe(text);
+  });
+
+  it.each([
+    [0, '0:00.0'],
+    [9_960, '0:10.0'],
+    [61_240, '1:01.2'],
+  ])('writes %i ms as %s', (ms, text) => {
+    expect(formatTime(ms)).toBe(text);
+  });
+
+  it('makes whitespace visible', () => {
+    expect(visibleText(' so\n')).toBe('␣so↵');
+    expect(visibleText('')).toBe('(part of a character)');
+  });
+
+  it('says what an error means before what the server said, and only the latter if it is unknown', () => {
+    const words = (message: string, code: string) => describeError({ message, code });
+    expect(words('no slot', 'overloaded')).toMatch(/^The model is at its limit.*\(no slot\)$/);
+    expect(words('no such model', 'model_not_found')).toBe('no such model');
+  });
+});

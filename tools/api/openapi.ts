@@ -1,0 +1,330 @@
+import { completionSchema } from '../../gateway/requests/completion-request.js';
+import { EVENT_ID } from '../../gateway/requests/event-id.js';
+import { chatSchema } from '../../gateway/requests/generation-request.js';
+import { guardrailSchema } from '../../gateway/requests/guardrail-request.js';
+import { responseSchema as responseApiSchema } from '../../gateway/requests/response-request.js';
+import { requestSchema, responseSchema } from './json-schema.js';
+import {
+  chunk,
+  completion,
+  failure,
+  guardrail,
+  health,
+  liveness,
+  model,
+  models,
+  readiness,
+  response,
+  responseEvent,
+  textChunk,
+  textCompletion,
+  ticket,
+} from './responses.js';
+
+import { flagMessage, verdictMessage } from './webhooks.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
+const json = (name: string, description: string): Json => ({
+  description,
+  content: { 'application/json': { schema: ref(name) } },
+});
+const refused = (description: string): Json => json('Error', description);
+
+/** One of OpenAI's APIs that write a text. */
+interface Api {
+  readonly path: string;
+  readonly operation: string;
+  readonly summary: string;
+  readonly request: string;
+  readonly answer: string;
+  /** What the `data:` of its events is: OpenAPI cannot describe events. */
+  readonly data: readonly Json[];
+}
+
+const streamed = (description: string, { data }: Api): Json => ({
+  description,
+  content: { 'text/event-stream': { schema: { anyOf: data } } },
+});
+
+const COMMON = {
+  '401': refused('The API key is missing or unknown.'),
+  '403': refused(
+    "The origin of the page is not allowed, the key lacks this permission, or the request violates the operator's policy.",
+  ),
+  '408': refused('The request took too long to arrive.'),
+  '421': refused('`Host` is not an allowed name of this gateway.'),
+  '431': refused('The headers are too large.'),
+  '429': refused(
+    'The limit of requests or concurrent generations of the key is exceeded; see `Retry-After`.',
+  ),
+  '503': refused('Overloaded, starting or shutting down; see `Retry-After`.'),
+};
+
+const INVALID = {
+  '400': refused('A field of the request is invalid; `param` names it.'),
+  '413': refused('The body is too large.'),
+  '415': refused('The body is compressed, or its charset is not UTF-8.'),
+  '500': refused('The computation failed, or the gateway has a fault.'),
+};
+
+const LAST_EVENT_ID = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  description: 'The `id:` of the last event received; the stream continues after it.',
+  schema: { type: 'string', pattern: EVENT_ID.source },
+};
+
+const ANSWER_HEADERS = {
+  'x-flinch-resumable': {
+    description: 'With `resumable`: whether it can be resumed. `false` while the shared state is away.',
+    schema: { enum: ['true', 'false'] },
+  },
+  'x-flinch-flagged': {
+    description:
+      'Whether the answer is flagged; `unknown` if it was not scored as a whole. Not with `stream`.',
+    schema: { enum: ['true', 'false', 'unknown'] },
+  },
+  'x-flinch-risk': {
+    description: 'Its risk, if it is known. Not with `stream`.',
+    schema: { type: 'number', minimum: 0, maximum: 1 },
+  },
+};
+
+const APIS: readonly Api[] = [
+  {
+    path: '/v1/chat/completions',
+    operation: 'ChatCompletion',
+    summary: 'Create a chat completion, scored and guarded.',
+    request: 'ChatCompletionRequest',
+    answer: 'ChatCompletion',
+    data: [ref('ChatCompletionChunk'), ref('Error'), { const: '[DONE]' }],
+  },
+  {
+    path: '/v1/completions',
+    operation: 'Completion',
+    summary: 'Create a completion of a prompt without a chat template, scored and guarded.',
+    request: 'CompletionRequest',
+    answer: 'Completion',
+    data: [ref('CompletionChunk'), ref('Error'), { const: '[DONE]' }],
+  },
+  {
+    path: '/v1/responses',
+    operation: 'Response',
+    summary: 'Create a response, scored and guarded. It is stored only by an upstream that does so.',
+    request: 'ResponseRequest',
+    answer: 'Response',
+    data: [ref('ResponseEvent')],
+  },
+];
+
+function pathsOf(api: Api): Json {
+  const { path, operation, summary, request, answer } = api;
+  return {
+    [path]: {
+      post: {
+        operationId: `create${operation}`,
+        summary,
+        parameters: [{ ...LAST_EVENT_ID, required: false }],
+        requestBody: { required: true, content: { 'application/json': { schema: ref(request) } } },
+        responses: {
+          '200': {
+            description: 'The answer; with `stream`, its events.',
+            headers: ANSWER_HEADERS,
+            content: { ...contentOf(json(answer, '')), ...contentOf(streamed('', api)) },
+          },
+          ...INVALID,
+          '404': refused('The model does not exist.'),
+          '410': refused('With `Last-Event-ID`: the stream cannot be resumed.'),
+          '502': refused('The upstream failed.'),
+          '504': refused('The upstream did not answer in time.'),
+          ...COMMON,
+        },
+      },
+    },
+    [`${path}/{id}`]: {
+      get: {
+        operationId: `resume${operation}`,
+        summary: 'Resume an interrupted resumable stream.',
+        parameters: [
+          { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
+          { ...LAST_EVENT_ID, required: true },
+        ],
+        responses: {
+          '200': streamed('All events after the given one, then live events.', api),
+          '400': refused('`Last-Event-ID` is missing or invalid.'),
+          '410': refused('The stream cannot be resumed: code `not_recovered`.'),
+          ...COMMON,
+        },
+      },
+    },
+  };
+}
+
+/** Signed by the specification of Standard Webhooks. */
+const SIGNATURE = [
+  ['webhook-id', 'The same for each try of a message.'],
+  ['webhook-timestamp', 'Seconds since 1970 of this try.'],
+  ['webhook-signature', '`v1,` and the HMAC-SHA256 of `{id}.{timestamp}.{body}` in Base64.'],
+].map(([name, description]) => ({
+  ...{ name, in: 'header', required: true, description },
+  schema: { type: 'string' },
+}));
+
+const webhook = (name: string, summary: string): Json => ({
+  post: {
+    operationId: `receive${name}`,
+    summary,
+    parameters: SIGNATURE,
+    requestBody: { required: true, content: contentOf(json(`${name}Message`, '')) },
+    responses: {
+      '2XX': { description: 'Received. After 408, 429 and 5XX, and without an answer, it is sent again.' },
+    },
+    security: [],
+  },
+});
+
+/** The HTTP side of the gateway in OpenAPI 3.1. Its WebSocket is in asyncapi.json. */
+export function openApi(version: string): Json {
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'flinch',
+      version,
+      summary: "OpenAI's chat completions, completions and responses with uncertainty scores for each token.",
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: 'http://127.0.0.1:8787' }],
+    security: [{}, { key: [] }],
+    paths: {
+      ...Object.assign({}, ...APIS.map(pathsOf)),
+      '/beta/litellm_basic_guardrail_api': {
+        post: {
+          operationId: 'applyGuardrail',
+          summary:
+            "LiteLLM's generic guardrail API: score the texts of a response. The key may be in `x-api-key`.",
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: ref('GuardrailRequest') } },
+          },
+          responses: {
+            '200': json('Guardrail', '`BLOCKED` for a text that is flagged, otherwise `NONE`.'),
+            ...INVALID,
+            '404': refused('The model does not exist.'),
+            ...COMMON,
+            '503': refused(
+              'Overloaded, starting or shutting down; or a text is scored and not judged: code `not_judged`.',
+            ),
+          },
+        },
+      },
+      '/v1/models': {
+        get: {
+          operationId: 'listModels',
+          summary: 'List the models.',
+          responses: { '200': json('ModelList', 'All models.'), ...COMMON },
+        },
+      },
+      '/v1/models/{id}': {
+        get: {
+          operationId: 'retrieveModel',
+          summary: 'Retrieve one model.',
+          parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
+          responses: {
+            '200': json('Model', 'The model.'),
+            '404': refused('The model does not exist.'),
+            ...COMMON,
+          },
+        },
+      },
+      '/v1/tickets': {
+        post: {
+          operationId: 'createTicket',
+          summary:
+            'Create a ticket that opens one WebSocket, for browsers, which cannot send headers in the handshake.',
+          responses: {
+            '201': json('Ticket', 'A ticket for one connection, valid for a short time.'),
+            ...COMMON,
+          },
+        },
+      },
+      '/healthz': {
+        get: {
+          operationId: 'health',
+          summary: 'State of the models.',
+          security: [{}],
+          responses: { '200': json('Health', 'The state; also 200 if degraded.') },
+        },
+      },
+      '/livez': {
+        get: {
+          operationId: 'live',
+          summary: 'Whether the process runs, also while it drains.',
+          security: [{}],
+          responses: { '200': json('Liveness', 'The process runs.') },
+        },
+      },
+      '/readyz': {
+        get: {
+          operationId: 'ready',
+          summary: 'Whether new generations are accepted.',
+          security: [{}],
+          responses: { '200': json('Readiness', 'Ready.'), '503': json('Readiness', 'Not ready.') },
+        },
+      },
+      '/metrics': {
+        get: {
+          operationId: 'metrics',
+          summary: 'Metrics for Prometheus; not available here if `metrics.port` is set.',
+          responses: {
+            '200': {
+              description: 'The metrics; OpenMetrics, with exemplars, if `Accept` asks for it.',
+              content: {
+                'text/plain': { schema: { type: 'string' } },
+                'application/openmetrics-text': { schema: { type: 'string' } },
+              },
+            },
+            ...COMMON,
+          },
+        },
+      },
+    },
+    webhooks: {
+      flag: webhook('Flag', 'A step is flagged; sent to the receivers in `webhooks` of the configuration.'),
+      verdict: webhook(
+        'Verdict',
+        'An answer has ended, failed or was cancelled. `verdict` is `null` unless it came to its end with a guard.',
+      ),
+    },
+    components: {
+      securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
+      schemas: {
+        ChatCompletionRequest: requestSchema(chatSchema),
+        ChatCompletion: responseSchema(completion),
+        ChatCompletionChunk: responseSchema(chunk),
+        CompletionRequest: requestSchema(completionSchema),
+        Completion: responseSchema(textCompletion),
+        CompletionChunk: responseSchema(textChunk),
+        GuardrailRequest: requestSchema(guardrailSchema),
+        Guardrail: responseSchema(guardrail),
+        ResponseRequest: requestSchema(responseApiSchema),
+        Response: responseSchema(response),
+        ResponseEvent: responseSchema(responseEvent),
+        Error: responseSchema(failure),
+        Model: responseSchema(model),
+        ModelList: responseSchema(models),
+        Ticket: responseSchema(ticket),
+        Health: responseSchema(health),
+        Liveness: responseSchema(liveness),
+        Readiness: responseSchema(readiness),
+        FlagMessage: responseSchema(flagMessage),
+        VerdictMessage: responseSchema(verdictMessage),
+      },
+    },
+  };
+}
+
+function contentOf({ content }: Json): Json {
+  return typeof content === 'object' && content !== null ? { ...content } : {};
+}

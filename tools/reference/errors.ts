@@ -1,0 +1,26 @@
+import { ERROR_CODES } from '../../gateway/errors/codes.js';
+import { ERROR_MEANINGS } from '../../gateway/errors/meanings.js';
+import { CLOSE_CODE_MEANINGS, isFinal } from '../../gateway/websocket/close-codes.js';
+import { code, page, table } from './markdown.js';
+
+/** Every code that an error of the gateway has, and the codes that end a WebSocket. */
+export function errorsReference(): string {
+  const errors = ERROR_CODES.map((name) => {
+    const { status, meaning } = ERROR_MEANINGS[name];
+    return [code(name), status, meaning];
+  });
+  const closes = CLOSE_CODE_MEANINGS.map(({ codes, whose, meaning }) => [
+    codes.join(', '),
+    whose,
+    meaning,
+    codes.every(isFinal) ? 'stop' : 'reconnect',
+  ]);
+  return page('Errors', '[gateway/errors/meanings.ts](../../gateway/errors/meanings.ts)', [
+    'All error codes and close codes, with their meaning. An error has the form of OpenAI\'s API, `{"error": {"message", "type", "param", "code"}}`: `message` is for people, `param` is the invalid field or `null`, `code` is for programs. An error response has the status below. In a running stream and over WebSocket, the error is an event.',
+    '## Codes',
+    table(['code', 'status', 'meaning'], errors),
+    '## Close codes',
+    'The codes that close a WebSocket, and the correct reaction of a client. [PROTOCOL.md](../../gateway/PROTOCOL.md#ending) describes how to reconnect. Codes of later versions: reconnect on 4000 to 4499, stop on 4500 to 4999.',
+    table(['code', 'sent by', 'meaning', 'client'], closes),
+  ]);
+}

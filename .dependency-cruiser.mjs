@@ -1,3 +1,13 @@
+/** What `flinch`, `flinch/gateway`, `flinch/internals` and `flinch-client` export. */
+const FLINCH = ['cli/internals', 'src/index', 'gateway/index', 'client/src'];
+/** What a run of the benchmark writes down, and what counts it. */
+const RECORDS = ['bench/src/records', 'bench/src/statistics', 'bench/src/steps', 'bench/src/suites'];
+/** What a study stands on, beside other studies. */
+const STUDY = [
+  ...['src', 'gateway', 'cli', 'client/src', 'bench/src'],
+  ...['lab/src/free-port', 'lab/src/recall', 'lab/src/temporary-folder'],
+];
+
 /**
  * The architecture: who may import whom. `npm run check` fails on an import that points up, on one between rooms that
  * are not listed here, and on a circle; types count.
@@ -84,7 +94,41 @@ const ROOMS = {
 
   // The command, and what nothing imports.
   cli: ['src', 'gateway', 'client/src'],
-  'bench/src': ['cli/internals', 'src/index', 'gateway/index', 'client/src'],
+
+  // The benchmark on one's own model: a package of its own. Of flinch it uses what the packages export.
+  'bench/src': FLINCH,
+  'bench/src/answers': FLINCH,
+  'bench/src/baselines': FLINCH,
+  'bench/src/statistics': FLINCH,
+  'bench/src/steps': FLINCH,
+  'bench/src/encoder': [...FLINCH, 'bench/src/baselines'],
+  'bench/src/measures': [...FLINCH, 'bench/src/baselines', 'bench/src/encoder'],
+  'bench/src/suites': [...FLINCH, 'bench/src/answers', 'bench/src/steps'],
+  'bench/src/data': [...FLINCH, 'bench/src/suites'],
+  'bench/src/records': [...FLINCH, 'bench/src/suites'],
+  'bench/src/evaluate': [...FLINCH, ...RECORDS],
+  'bench/src/judge': [...FLINCH, ...RECORDS, 'bench/src/markdown-table'],
+  'bench/src/report': [
+    ...FLINCH,
+    ...RECORDS,
+    'bench/src/evaluate',
+    'bench/src/measures',
+    'bench/src/markdown-table',
+  ],
+
+  // The studies behind docs/results: in no package.
+  'lab/src': STUDY,
+  'lab/src/peers': STUDY,
+  'lab/src/correct': STUDY,
+  'lab/src/schedules': STUDY,
+  'lab/src/pretrained': STUDY,
+  'lab/src/soak': STUDY,
+  'lab/src/verdict': [...STUDY, 'lab/src/correct'],
+  'lab/src/detection': [...STUDY, 'lab/src/correct', 'lab/src/schedules'],
+  'lab/src/agreement': [...STUDY, 'lab/src/peers'],
+  'lab/src/speed': [...STUDY, 'lab/src/peers'],
+  'lab/src/models': [...STUDY, 'lab/src/peers', 'lab/src/speed'],
+  'lab/src/gateway': [...STUDY, 'lab/src/soak'],
   // Writers of the schemas' files and of docs/reference.
   tools: ['src', 'gateway', 'cli', 'client/src', 'bench/src/bench-command'],
 };
@@ -99,7 +143,7 @@ export default {
       comment: `${room} may import ${below.join(', ') || 'no other room'}`,
       severity: 'error',
       from: { path: within(room) },
-      to: { path: '^(src|gateway|cli|web|tools|client|bench)/', pathNot: [room, ...below].map(within) },
+      to: { path: '^(src|gateway|cli|web|tools|client|bench|lab)/', pathNot: [room, ...below].map(within) },
     })),
   ],
   options: {

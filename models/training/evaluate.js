@@ -4,16 +4,13 @@
  *     node models/training/evaluate.js MODEL [PROBLEMS_OF_EACH_FAMILY]
  */
 import { readFileSync } from 'node:fs';
-import {
-  Engine,
-  encodePrompt,
-  generateProblems,
-  IN_WORDS,
-  samplingDefaults,
-  TASKS,
-  UNSEEN_TASKS,
-  verify,
-} from 'flinch/internals';
+import { Engine } from '#src/engine/engine.js';
+import { samplingDefaults } from '#src/engine/sampler.js';
+import { generateProblems } from '#src/tasks/generate.js';
+import { TASKS, UNSEEN_TASKS } from '#src/tasks/problem.js';
+import { IN_WORDS } from '#src/tasks/solution.js';
+import { verify } from '#src/tasks/verify.js';
+import { encodePrompt } from '#src/tokenizer/prompt.js';
 import { REFUSAL } from './other-questions.js';
 
 /** Below the seeds that README.md trains on. */

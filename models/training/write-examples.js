@@ -6,9 +6,11 @@
  * FAMILIES, separated by commas, are drawn three times as often as the others.
  */
 import { readFileSync } from 'node:fs';
-import { generateProblems, IN_WORDS, plainSolution, TASKS, wordedSolution } from 'flinch/internals';
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { mersenne } from 'pure-rand/generator/mersenne';
+import { generateProblems } from '#src/tasks/generate.js';
+import { TASKS } from '#src/tasks/problem.js';
+import { IN_WORDS, plainSolution, wordedSolution } from '#src/tasks/solution.js';
 import { otherQuestion, REFUSAL } from './other-questions.js';
 
 /** Share of questions that are no problems, and of problems whose lines open with words. */

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { DATA_SETS } from '#bench/data/catalogue.js';
 import { pull } from '#bench/data/pull.js';
 import { Endpoint } from '#bench/judge/endpoint.js';
-import { findSource } from '#bench/peers/source.js';
-import { complete } from '#bench/pretrained/server.js';
+import { findSource } from '#lab/peers/source.js';
+import { complete } from '#lab/pretrained/server.js';
 import { useFolder } from '../support/cli.js';
 import { BUFFERED, Endless } from '../support/endless.js';
 import { FileServer } from '../support/file-server.js';
@@ -71,7 +71,7 @@ describe('an answer without an end', () => {
 });
 
 it('is read by nobody without a limit', () => {
-  const unlimited = sources('src', 'cli', 'bench/src', 'client', 'web').filter(({ text }) =>
+  const unlimited = sources('src', 'cli', 'bench/src', 'lab/src', 'client', 'web').filter(({ text }) =>
     /(?<!z)\.(json|text|arrayBuffer|bytes|blob)\(\)|stream\/consumers/.test(text),
   );
   expect(unlimited.map(({ file }) => file)).toEqual([

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { writeRandomCheckpoint } from '#bench/speed/random-checkpoint.js';
+import { writeRandomCheckpoint } from '#lab/speed/random-checkpoint.js';
 import { bytesPerSecond, openReaders } from '#src/cost/bandwidth.js';
 import { openProducts, passOperations, weightMatrices } from '#src/cost/products.js';
 import { openCheckpoint } from '#src/index.js';

@@ -2,11 +2,13 @@ import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { flinchProgram } from '#cli/program.js';
 import { METRICS } from '#gateway/metrics/reference.js';
+import { labProgram } from '#lab/lab-program.js';
 import { fullName, withSubcommands } from '#tools/reference/cli.js';
 import { commandsOf, isShell, placeOf, readDocuments } from '../support/documents.js';
 
 const program = await flinchProgram('0.0.0');
-const commands = withSubcommands(program);
+const lab = await labProgram();
+const commands = [...withSubcommands(program), ...withSubcommands(lab)];
 const flagsOf = (command: Command): string[] =>
   command
     .createHelp()
@@ -34,17 +36,13 @@ const FOREIGN = new Set([
 
 /** The words that call one of our commands, as documents write them. */
 const CALLS =
-  /(?:npx flinch|\bflinch|npm start --|npm run peers --)(?= )((?:\\\n|'[^']*'|"[^"]*"|[^|;&>\n])*)/g;
+  /(?:npx flinch|\bflinch|npm start --|npm run lab --)(?= )((?:\\\n|'[^']*'|"[^"]*"|[^|;&>\n])*)/g;
 
 /** The command that is called, however deep, or that which is called without a name. */
 function calledBy(call: string, words: readonly string[]): Command {
   let command = program;
   if (call.startsWith('npm start')) command = command.commands.find((each) => each.name() === 'serve')!;
-  if (call.startsWith('npm run peers'))
-    command = ['bench', 'peers'].reduce(
-      (at, name) => at.commands.find((each) => each.name() === name)!,
-      command,
-    );
+  if (call.startsWith('npm run lab')) command = lab;
   for (const word of words) {
     const next = command.commands.find((each) => each.name() === word);
     if (!next) break;
@@ -77,7 +75,7 @@ describe('flags in the documentation', () => {
     );
     expect(faults).toEqual([]);
     expect(unknownFlags('npx flinch chat --rat 0.1 "--x" | jq --y')).toEqual(['flinch chat --rat']);
-    expect(unknownFlags('npx flinch bench soak \\\n  --minute 3')).toEqual(['flinch bench soak --minute']);
+    expect(unknownFlags('npm run lab -- soak \\\n  --minute 3')).toEqual(['npm run lab -- soak --minute']);
   });
 
   it('exist where the text names them', () => {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { PEER_NAMES, PEERS } from '#bench/peers/catalogue.js';
-import { BASE_PORT, PORTS } from '#bench/peers/start-servers.js';
 import { formatBytes } from '#cli/format.js';
+import { PEER_NAMES, PEERS } from '#lab/peers/catalogue.js';
+import { BASE_PORT, PORTS } from '#lab/peers/start-servers.js';
 
 const page = readFileSync('docs/how-to/peers.md', 'utf8');
 const rowOf = (name: string, from = 0): string[] =>

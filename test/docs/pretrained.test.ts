@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { rocFigure } from '#bench/pretrained/roc.js';
-import { pretrainedTables, withTables } from '#bench/pretrained/tables.js';
-import { unitSetSchema } from '#bench/pretrained/units.js';
+import { rocFigure } from '#lab/pretrained/roc.js';
+import { pretrainedTables, withTables } from '#lab/pretrained/tables.js';
+import { unitSetSchema } from '#lab/pretrained/units.js';
 
 const read = (file: string): string => readFileSync(`docs/results/${file}`, 'utf8');
 const sets = z.array(unitSetSchema).parse(JSON.parse(read('pretrained.json')));

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type AgreementReport, agreementTable, timesTable } from '#bench/agreement/agreement-report.js';
-import { formatModels, type ModelsReport } from '#bench/models/report.js';
 import { renderMarkdown } from '#bench/report/markdown.js';
 import { reportOf } from '#bench/report/report.js';
+import { type AgreementReport, agreementTable, timesTable } from '#lab/agreement/agreement-report.js';
+import { formatModels, type ModelsReport } from '#lab/models/report.js';
 import { resultTables } from '../support/result-tables.js';
 
 const RESULTS = 'docs/results';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mappedFile, processMemory } from '#bench/speed/process-memory.js';
+import { mappedFile, processMemory } from '#bench/process-memory.js';
 import { DEFAULT_SCORING, Engine, scoreResponse } from '#src/index.js';
 import { REASONER } from '../support/golden.js';
 import { greedy } from '../support/requests.js';

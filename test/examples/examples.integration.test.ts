@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { freePort } from '#bench/free-port.js';
+import { freePort } from '#lab/free-port.js';
 import { reasonerPath } from '#src/package-root.js';
 import { findChromium, launchChromium } from '../support/chromium.js';
 import { addressIn, type Outcome, type Running, startScript } from '../support/cli.js';

@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { measure } from '#bench/agreement/agreement-command.js';
-import type { AgreementReport } from '#bench/agreement/agreement-report.js';
-import { scriptFile } from '#bench/agreement/peer-scripts.js';
-import { checkpointOf, peersFolder, pythonOf } from '#bench/peers/folder.js';
+import { measure } from '#lab/agreement/agreement-command.js';
+import type { AgreementReport } from '#lab/agreement/agreement-report.js';
+import { scriptFile } from '#lab/agreement/peer-scripts.js';
+import { checkpointOf, peersFolder, pythonOf } from '#lab/peers/folder.js';
 import { needs } from '../support/peers.js';
 
 const MINILM = join(peersFolder(), 'models', 'minilm');

@@ -4,7 +4,7 @@ import { zodResponseFormat } from 'openai/helpers/zod';
 import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { PeerServer, PeerServerName } from '#bench/peers/server.js';
+import type { PeerServer, PeerServerName } from '#lab/peers/server.js';
 import { needsServer, startServer } from '../support/peers.js';
 import { upstreamGateway } from '../support/upstream-gateway.js';
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { freePort } from '#bench/free-port.js';
-import { pythonOf } from '#bench/peers/folder.js';
+import { freePort } from '#lab/free-port.js';
+import { pythonOf } from '#lab/peers/folder.js';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { SERVED_GRAPH_NAMES, STATELESS_GRAPHS, servedName } from '#src/engine/server/served-graphs.js';
 import { writeTritonRepository } from '#src/engine/triton/write-repository.js';
@@ -17,7 +17,7 @@ import { needs } from '../support/peers.js';
 
 const python = pythonOf('kserve');
 const { missing, reason } = needs(python);
-const script = (name: string) => fileURLToPath(new URL(`../../bench/peers/${name}`, import.meta.url));
+const script = (name: string) => fileURLToPath(new URL(`../../lab/scripts/${name}`, import.meta.url));
 const modelsOf = (graphs: typeof SERVED_GRAPH_NAMES) => graphs.map((graph) => servedName('m', graph)).sort();
 
 describe.skipIf(missing)(`KServe's SDK, tritonclient and onnxruntime 1.27${reason}`, () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PeerServer } from '#bench/peers/server.js';
+import type { PeerServer } from '#lab/peers/server.js';
 import { LLAMA_CPP, LLAMA_CPP_SERVERS } from '../support/llama-cpp-recordings.js';
 import { needsServer, startServer } from '../support/peers.js';
 import { type Recording, record, recordings, stable, writeRecording } from '../support/recordings.js';

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { checkpointOf } from '#bench/peers/folder.js';
-import type { PeerModel } from '#bench/peers/models.js';
 import { Scorer } from '#gateway/upstream/scorer.js';
+import { checkpointOf } from '#lab/peers/folder.js';
+import type { PeerModel } from '#lab/peers/models.js';
 import { Engine, type ScorerMismatchEvent } from '#src/index.js';
 import { THINKING_TEMPLATE } from '../support/llama-cpp-recordings.js';
 import { needsServer, startServer } from '../support/peers.js';

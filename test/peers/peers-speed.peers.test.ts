@@ -2,12 +2,12 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { checkpointOf, ggufOf, llamaServer, nodeLlamaFolder } from '#bench/peers/folder.js';
-import { script } from '#bench/peers/part.js';
-import { SHAPES } from '#bench/speed/random-checkpoint.js';
-import { writeRandomGguf } from '#bench/speed/random-gguf.js';
+import { checkpointOf, ggufOf, llamaServer, nodeLlamaFolder } from '#lab/peers/folder.js';
+import { script } from '#lab/peers/part.js';
+import { SHAPES } from '#lab/speed/random-checkpoint.js';
+import { writeRandomGguf } from '#lab/speed/random-gguf.js';
 import { Engine } from '#src/index.js';
-import { flinch, useFolder } from '../support/cli.js';
+import { lab, useFolder } from '../support/cli.js';
 import { greedyIds } from '../support/golden-tests.js';
 import { needs } from '../support/peers.js';
 
@@ -24,13 +24,13 @@ interface Row {
 
 async function measured(model: string, options: readonly string[]): Promise<Row[]> {
   const output = path(`${model}.json`);
-  const { code, stderr } = await flinch(['bench', 'peers-speed', model, ...options, '--output', output]);
+  const { code, stderr } = await lab(['peers-speed', model, ...options, '--output', output]);
   expect(stderr).not.toContain('flinch:');
   expect(code).toBe(0);
   return JSON.parse(await readFile(output, 'utf8')).rows;
 }
 
-describe('flinch bench peers-speed', () => {
+describe('npm run lab -- peers-speed', () => {
   it.skipIf(smollm2.missing)(`measures flinch beside a server${smollm2.reason}`, async () => {
     const rows = await measured('smollm2', ['--peers', 'llama-q4', '--tokens', '8']);
     expect(rows.map(({ name }) => name).at(-1)).toBe('llama.cpp, Q4_1');

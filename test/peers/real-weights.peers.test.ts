@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checkpointOf } from '#bench/peers/folder.js';
+import { checkpointOf } from '#lab/peers/folder.js';
 import { Engine, encodePrompt, type Scoring, scoreResponse } from '#src/index.js';
 import { type GoldenCase, readRealGolden, scoreErrors } from '../support/golden.js';
 import { goldenTests, greedyIds } from '../support/golden-tests.js';
@@ -14,7 +14,7 @@ const { missing, reason } = needs(folder);
 /** Two tokens whose log-probabilities are closer than this may change places in fp32. */
 const NEAR_TIE = 1e-3;
 
-/** Made by bench/peers/golden.py of bench/peers/golden-texts.json. */
+/** Made by lab/scripts/golden.py of lab/scripts/golden-texts.json. */
 const { weights, cases, continued } = readRealGolden('smollm2');
 
 describe.skipIf(missing)(`SmolLM2-135M-Instruct agrees with transformers in float64${reason}`, () => {

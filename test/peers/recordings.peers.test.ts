@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PeerServer } from '#bench/peers/server.js';
+import type { PeerServer } from '#lab/peers/server.js';
 import { needsServer, startServer } from '../support/peers.js';
 import { type Recorded, record, recordings, stable, writeRecording } from '../support/recordings.js';
 import { VLLM, VLLM_REASONING, VLLM_REQUESTS } from '../support/vllm-recordings.js';

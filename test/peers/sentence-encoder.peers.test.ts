@@ -3,10 +3,10 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { runScript } from '#bench/agreement/peer-scripts.js';
 import { openEncoders } from '#bench/encoder/encoders.js';
 import { openPairTokenizer } from '#bench/encoder/pair-tokenizer.js';
-import { peersFolder, pythonOf } from '#bench/peers/folder.js';
+import { runScript } from '#lab/agreement/peer-scripts.js';
+import { peersFolder, pythonOf } from '#lab/peers/folder.js';
 import { needs } from '../support/peers.js';
 
 const MINILM = join(peersFolder(), 'models', 'minilm');

@@ -3,13 +3,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { checkpointOf, pythonOf } from '#bench/peers/folder.js';
+import { checkpointOf, pythonOf } from '#lab/peers/folder.js';
 import { encodePrompt, openCheckpoint } from '#src/index.js';
 import { Detokenizer } from '#src/tokenizer/detokenizer.js';
 import { anyIds, conversations, nastyTexts } from '../support/nasty-texts.js';
 import { needs } from '../support/peers.js';
 
-const SCRIPT = fileURLToPath(new URL('../../bench/peers/tokens.py', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('../../lab/scripts/tokens.py', import.meta.url));
 const numbers = z.array(z.number());
 const answer = z.object({
   texts: z.array(z.object({ ids: numbers, plain: numbers, decoded: z.string() })),

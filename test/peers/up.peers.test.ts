@@ -4,8 +4,8 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { freePort } from '#bench/free-port.js';
-import { flinch } from '../support/cli.js';
+import { freePort } from '#lab/free-port.js';
+import { lab } from '../support/cli.js';
 
 /** With the real uv and CMake, on a machine where nothing is set up. */
 const uv = spawnSync('uv', ['--version']).status === 0;
@@ -26,8 +26,7 @@ function emptyFolder(): string {
   return folder;
 }
 
-const up = (peer: string, env: NodeJS.ProcessEnv) =>
-  flinch(['bench', 'peers', 'up', peer, '--no-start'], '', env);
+const up = (peer: string, env: NodeJS.ProcessEnv) => lab(['peers', 'up', peer, '--no-start'], '', env);
 
 describe('peers up', () => {
   test.skipIf(!uv)(`says that a package is gone${reason()}`, async () => {

@@ -8,13 +8,12 @@ import type { Plugin } from 'vitest/config';
 /** What processes run: the command, and the entries that the sources name with {@link ENTRY}. */
 const ENTRIES = [
   'cli/main.ts',
+  'lab/src/main.ts',
   'src/engine/child/main.ts',
   'src/engine/text/main.ts',
   'gateway/workers/worker.ts',
   'bench/src/encoder/child/main.ts',
-  ...['ends-with-parent', 'fast-upstream', 'null-proxy', 'probe'].map(
-    (name) => `bench/src/gateway/${name}.ts`,
-  ),
+  ...['ends-with-parent', 'fast-upstream', 'null-proxy', 'probe'].map((name) => `lab/src/gateway/${name}.ts`),
 ];
 
 /** How the sources name what their processes run. */

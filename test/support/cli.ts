@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll } from 'vitest';
 import { CLI_ENTRY } from '#cli/entry.js';
+import { LAB_ENTRY } from '#lab/entry.js';
 
 /** Variables of a process whose script imports the sources. */
 export const SOURCES = { NODE_OPTIONS: '--import tsx --conditions=flinch-source' };
@@ -26,6 +27,10 @@ export interface Running {
 /** Starts the command in a process; without input (`null`) its standard input stays open. */
 export const start = (args: readonly string[], input?: string | null, env?: NodeJS.ProcessEnv): Running =>
   startScript(CLI_ENTRY, args, input, env);
+
+/** Starts a program of the laboratory in a process. */
+export const startLab = (args: readonly string[], input?: string | null, env?: NodeJS.ProcessEnv): Running =>
+  startScript(LAB_ENTRY, args, input, env);
 
 /** Runs `flinch` and the rest of a line of bash: pipes, files that can be read once. */
 export const shell = (line: string): Promise<{ stdout: string; stderr: string }> =>
@@ -58,8 +63,18 @@ export async function flinch(
   input = '',
   env: NodeJS.ProcessEnv = {},
 ): Promise<Outcome> {
-  const { runInProcess } = await import('./in-process.js'); // unit tests need the folders alone
-  return runInProcess(args, input, env);
+  const { FLINCH, runInProcess } = await import('./in-process.js'); // unit tests need the folders alone
+  return runInProcess(FLINCH, args, input, env);
+}
+
+/** The same for a program of the laboratory. */
+export async function lab(
+  args: readonly string[],
+  input = '',
+  env: NodeJS.ProcessEnv = {},
+): Promise<Outcome> {
+  const { LAB, runInProcess } = await import('./in-process.js');
+  return runInProcess(LAB, args, input, env);
 }
 
 export const jsonLines = (text: string): Record<string, unknown>[] =>

@@ -1,10 +1,10 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { PEERS, type PeerName } from '#bench/peers/catalogue.js';
-import { type Part, stampFile } from '#bench/peers/part.js';
-import { end, recorded } from '#bench/peers/running.js';
 import { writeWhole } from '#bench/result-log.js';
+import { PEERS, type PeerName } from '#lab/peers/catalogue.js';
+import { type Part, stampFile } from '#lab/peers/part.js';
+import { end, recorded } from '#lab/peers/running.js';
 
 /**
  * Stands in for uv: makes environments whose Python writes what it is told to convert. For a package that matches

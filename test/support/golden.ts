@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { firstReasonerPath } from '#src/package-root.js';
 
 export const CHECKPOINTS = ['tiny-llama', 'tiny-qwen2', 'tiny-mistral'] as const;
-/** One of each further family, by bench/peers/families.py. */
+/** One of each further family, by lab/scripts/families.py. */
 export const FAMILY_CHECKPOINTS = [
   'tiny-qwen3',
   'tiny-gemma2',
@@ -23,7 +23,7 @@ export const checkpointFolder = (name: CheckpointName): string =>
 
 const numbers = z.array(z.number());
 
-/** float64 values of an independent PyTorch implementation, or of `transformers` (bench/peers/golden.py). */
+/** float64 values of an independent PyTorch implementation, or of `transformers` (lab/scripts/golden.py). */
 const golden = z.object({
   cases: z.array(
     z.object({

@@ -4,10 +4,17 @@ import { type Command, CommanderError } from 'commander';
 import { CLI_ENTRY } from '#cli/entry.js';
 import { reportError } from '#cli/errors.js';
 import { flinchProgram } from '#cli/program.js';
+import { labProgram } from '#lab/lab-program.js';
 import { Engine } from '#src/engine/engine.js';
 import { packageVersion } from '#src/package-root.js';
 import type { Outcome } from './cli.js';
 import { openShared } from './shared-engines.js';
+
+/** Makes the program whose words these are. */
+export type Program = (words: readonly string[]) => Promise<Command>;
+
+export const FLINCH: Program = (words) => flinchProgram(packageVersion(), words);
+export const LAB: Program = ([name]) => labProgram(name);
 
 /** Commands take turns: they use the streams and the variables of this process. */
 let turn: Promise<unknown> = Promise.resolve();
@@ -17,16 +24,22 @@ let turn: Promise<unknown> = Promise.resolve();
  * Signals, closed pipes and `process.exit` need a process of their own: `start`.
  */
 export function runInProcess(
+  program: Program,
   args: readonly string[],
   input: string,
   env: NodeJS.ProcessEnv,
 ): Promise<Outcome> {
-  const outcome = turn.then(() => run(args, input, env));
+  const outcome = turn.then(() => run(program, args, input, env));
   turn = outcome.catch(() => {});
   return outcome;
 }
 
-async function run(args: readonly string[], input: string, env: NodeJS.ProcessEnv): Promise<Outcome> {
+async function run(
+  load: Program,
+  args: readonly string[],
+  input: string,
+  env: NodeJS.ProcessEnv,
+): Promise<Outcome> {
   const [stdout, stderr] = [new Sink(), new Sink()];
   const level: ColorSupportLevel = env.FORCE_COLOR === '3' ? 3 : 0;
   const { exitCode } = process;
@@ -42,7 +55,7 @@ async function run(args: readonly string[], input: string, env: NodeJS.ProcessEn
   for (const colours of [chalk, chalkStderr]) colours.level = level;
   const listeners = SIGNALS.map((signal) => process.listeners(signal));
   try {
-    const program = await flinchProgram(packageVersion(), args);
+    const program = await load(args);
     throwOnExit(program);
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {

@@ -1,4 +1,4 @@
-import { type Evaluation, evaluationSchema } from '#bench/run/evaluation.js';
+import { type Evaluation, evaluationSchema } from '#bench/records/evaluation.js';
 import { HOSTILE } from './hostile.js';
 
 type Estimate = { value: number | null; interval: [number, number] | null };

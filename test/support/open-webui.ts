@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { z } from 'zod';
-import { freePort } from '#bench/free-port.js';
-import { peersFolder } from '#bench/peers/folder.js';
-import { startProcess } from '#bench/peers/server.js';
+import { freePort } from '#lab/free-port.js';
+import { peersFolder } from '#lab/peers/folder.js';
+import { startProcess } from '#lab/peers/server.js';
 
 export const OPEN_WEBUI = join(peersFolder(), 'environments/open-webui/bin/open-webui');
 

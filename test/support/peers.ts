@@ -1,10 +1,10 @@
 import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '#bench/free-port.js';
-import { checkpointOf, ggufOf, llamaServer, peersFolder, pythonOf } from '#bench/peers/folder.js';
-import type { GgufModel, PeerModel } from '#bench/peers/models.js';
-import { type PeerServer, type PeerServerName, startPeer } from '#bench/peers/server.js';
+import { freePort } from '#lab/free-port.js';
+import { checkpointOf, ggufOf, llamaServer, peersFolder, pythonOf } from '#lab/peers/folder.js';
+import type { GgufModel, PeerModel } from '#lab/peers/models.js';
+import { type PeerServer, type PeerServerName, startPeer } from '#lab/peers/server.js';
 
 /** What a test needs of the peers; `reason` says what is missing, for its name. */
 export function needs(...paths: readonly string[]): { readonly missing: boolean; readonly reason: string } {

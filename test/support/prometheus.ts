@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import { vi } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
-import { freePort } from '#bench/free-port.js';
+import { freePort } from '#lab/free-port.js';
 import { DASHBOARDS } from './dashboards.js';
 
 /** Whether Debian's package `prometheus`, or another, is installed; `.ci/run` does that where it can. */

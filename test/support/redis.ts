@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll } from 'vitest';
-import { freePort } from '#bench/free-port.js';
+import { freePort } from '#lab/free-port.js';
 import { freeze } from './process.js';
 
 /** Whether Debian's package `redis-server`, or another, is installed; `.ci/run` does that where it can. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { type Evaluation, evaluationSchema } from '#bench/records/evaluation.js';
 import { measureLabel } from '#bench/report/measure-label.js';
-import { type Evaluation, evaluationSchema } from '#bench/run/evaluation.js';
 
 const load = (folder: string): Evaluation =>
   evaluationSchema.parse(JSON.parse(readFileSync(`docs/results/${folder}/evaluation.json`, 'utf8')));

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { freePort } from '#bench/free-port.js';
+import { freePort } from '#lab/free-port.js';
 
 /** Of one command; the slowest opens an engine several times. */
 const LIMIT_MS = 180_000;

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
-import { checkpointOf } from '#bench/peers/folder.js';
-import type { PeerModel } from '#bench/peers/models.js';
-import type { PeerServerName } from '#bench/peers/server.js';
 import type { Capabilities } from '#gateway/upstream/upstream.js';
+import { checkpointOf } from '#lab/peers/folder.js';
+import type { PeerModel } from '#lab/peers/models.js';
+import type { PeerServerName } from '#lab/peers/server.js';
 import { Engine } from '#src/index.js';
 import { EngineUpstream } from './engine-upstream.js';
 import { REASONER } from './golden.js';

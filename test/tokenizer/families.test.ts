@@ -7,7 +7,7 @@ import { fixture, golden, json } from '../support/graphs.js';
 
 const spelt = z.array(z.tuple([z.string(), z.array(z.number())]));
 
-/** Byte-level BPE, and BPE in the manner of SentencePiece as Gemma and Phi-3 have it (bench/peers/families.py). */
+/** Byte-level BPE, and BPE in the manner of SentencePiece as Gemma and Phi-3 have it (lab/scripts/families.py). */
 describe.each(FAMILY_CHECKPOINTS)('the tokenizer and template of %s are those of transformers', (name) => {
   const dir = fixture(name);
 

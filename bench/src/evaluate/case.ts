@@ -1,4 +1,4 @@
-import type { CheckRecord, LocatedRecord, ResponseRecord, ScoreRecord } from '../run/records.js';
+import type { CheckRecord, LocatedRecord, ResponseRecord, ScoreRecord } from '../records/records.js';
 import { AGGREGATIONS, aggregate } from '../steps/aggregation.js';
 import { firstWrongStep } from '../steps/first-wrong-step.js';
 import { type ResponseStep, tokensIn } from '../steps/response-steps.js';

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Span } from 'flinch/internals';
 import { mean } from 'simple-statistics';
-import type { Evaluation } from '../run/evaluation.js';
-import type { ClaimsRecord, ResponseRecord, ScoreRecord } from '../run/records.js';
-import { type ClaimsKnown, isLabelled, isTruncated, selectClaimed } from '../run/selection.js';
+import type { Evaluation } from '../records/evaluation.js';
+import type { ClaimsRecord, ResponseRecord, ScoreRecord } from '../records/records.js';
+import { type ClaimsKnown, isLabelled, isTruncated, selectClaimed } from '../records/selection.js';
 import { type BootstrapOptions, bootstrap } from '../statistics/bootstrap.js';
 import type { Estimate } from '../statistics/estimate.js';
 import { AGGREGATIONS, aggregate } from '../steps/aggregation.js';

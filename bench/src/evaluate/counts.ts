@@ -1,5 +1,5 @@
-import type { Evaluation } from '../run/evaluation.js';
-import type { CheckRecord, LocatedRecord } from '../run/records.js';
+import type { Evaluation } from '../records/evaluation.js';
+import type { CheckRecord, LocatedRecord } from '../records/records.js';
 import { wilson } from '../statistics/wilson.js';
 import type { ResponseStep } from '../steps/response-steps.js';
 import { written } from './table.js';

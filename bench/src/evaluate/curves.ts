@@ -1,4 +1,4 @@
-import type { Evaluation } from '../run/evaluation.js';
+import type { Evaluation } from '../records/evaluation.js';
 
 /** Places from the first token of a response to its last. */
 export const CURVE_PLACES = 50;

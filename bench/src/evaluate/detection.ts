@@ -1,4 +1,4 @@
-import type { Evaluation } from '../run/evaluation.js';
+import type { Evaluation } from '../records/evaluation.js';
 import { areas } from '../statistics/areas.js';
 import {
   type BootstrapOptions,

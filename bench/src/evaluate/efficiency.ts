@@ -1,5 +1,5 @@
-import type { Evaluation } from '../run/evaluation.js';
-import type { TimeRecord } from '../run/records.js';
+import type { Evaluation } from '../records/evaluation.js';
+import type { TimeRecord } from '../records/records.js';
 import { type BootstrapOptions, bootstrap } from '../statistics/bootstrap.js';
 import { written } from './table.js';
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Evaluation } from '../run/evaluation.js';
-import type { ResponseRecord, ScoreRecord, TimeRecord } from '../run/records.js';
-import { asked, isTruncated, type Progressed, type SelectionRule, select } from '../run/selection.js';
+import type { Evaluation } from '../records/evaluation.js';
+import type { ResponseRecord, ScoreRecord, TimeRecord } from '../records/records.js';
+import { asked, isTruncated, type Progressed, type SelectionRule, select } from '../records/selection.js';
 import type { BootstrapOptions } from '../statistics/bootstrap.js';
 import type { ResponseStep } from '../steps/response-steps.js';
 import type { BenchProblem } from '../suites/suite.js';

@@ -1,5 +1,5 @@
 import { mean } from 'simple-statistics';
-import type { Evaluation } from '../run/evaluation.js';
+import type { Evaluation } from '../records/evaluation.js';
 import type { Estimate } from '../statistics/estimate.js';
 import { wilson } from '../statistics/wilson.js';
 import { chanceAmongTop } from '../steps/step-rank.js';

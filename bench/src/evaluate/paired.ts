@@ -1,4 +1,4 @@
-import type { Evaluation } from '../run/evaluation.js';
+import type { Evaluation } from '../records/evaluation.js';
 import { type BootstrapOptions, bootstrapDifference, resample } from '../statistics/bootstrap.js';
 import { holm } from '../statistics/holm.js';
 import { mcnemar } from '../statistics/mcnemar.js';

@@ -1,4 +1,4 @@
-import type { Evaluation } from '../run/evaluation.js';
+import type { Evaluation } from '../records/evaluation.js';
 import { type BootstrapOptions, bootstrap } from '../statistics/bootstrap.js';
 import type { PlacedRival } from './rivals.js';
 import { written } from './table.js';

@@ -1,5 +1,5 @@
-import type { Evaluation } from '../run/evaluation.js';
-import type { ScoreRecord } from '../run/records.js';
+import type { Evaluation } from '../records/evaluation.js';
+import type { ScoreRecord } from '../records/records.js';
 
 type Place = Evaluation['rivals'][number]['place'];
 

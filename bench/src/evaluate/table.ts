@@ -1,4 +1,4 @@
-import type { Evaluation } from '../run/evaluation.js';
+import type { Evaluation } from '../records/evaluation.js';
 import type { Estimate } from '../statistics/estimate.js';
 import { macroMean } from '../statistics/macro-mean.js';
 import type { Aggregated } from './case.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ClaimGraphRecord } from '../run/records.js';
+import type { ClaimGraphRecord } from '../records/records.js';
 import type { Endpoint } from './endpoint.js';
 import { JudgeError } from './judge-error.js';
 import { decomposePrompt, entailPrompt, unionPrompt } from './prompts.js';

@@ -1,7 +1,7 @@
 import type { Span } from 'flinch/internals';
 import { segmentText } from 'flinch/internals';
 import { z } from 'zod';
-import type { ClaimsRecord } from '../run/records.js';
+import type { ClaimsRecord } from '../records/records.js';
 import type { Endpoint } from './endpoint.js';
 import { bestPassages } from './passages.js';
 import { claimsPrompt, supportPrompt } from './prompts.js';

@@ -1,4 +1,4 @@
-import type { ClaimGraphRecord, ClaimsRecord, LocatedRecord } from '../run/records.js';
+import type { ClaimGraphRecord, ClaimsRecord, LocatedRecord } from '../records/records.js';
 import type { BenchProblem } from '../suites/suite.js';
 import { buildClaimGraph } from './claim-graph.js';
 import { judgeClaims } from './claims.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { LocatedRecord } from '../run/records.js';
+import type { LocatedRecord } from '../records/records.js';
 import type { Endpoint } from './endpoint.js';
 import { longestQuoted } from './json-in.js';
 import { ACCEPTED_SIMILARITY, matchStep } from './match-step.js';

@@ -1,5 +1,5 @@
 import type { TopLevelSpec } from 'vega-lite';
-import type { Evaluation } from '../run/evaluation.js';
+import type { Evaluation } from '../records/evaluation.js';
 
 /** A report as data: what is said, apart from how Markdown, HTML and JSON write it. All texts are plain. */
 export interface ReportDocument {

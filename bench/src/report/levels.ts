@@ -1,4 +1,4 @@
-import type { Evaluation } from '../run/evaluation.js';
+import type { Evaluation } from '../records/evaluation.js';
 import { comesLabelled } from '../suites/suite.js';
 import type { Interval } from './document.js';
 

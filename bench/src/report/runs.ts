@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { UsageError } from 'flinch/internals';
 import { z } from 'zod';
-import { type Evaluation, evaluationSchema } from '../run/evaluation.js';
+import { type Evaluation, evaluationSchema } from '../records/evaluation.js';
 import { groupBy } from './group-by.js';
 
 /** A run's evaluation, and what it is called where there are several. */

@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parseJsonLines, UsageError } from 'flinch/internals';
 import { z } from 'zod';
 import { needsClaimGraph } from '../measures/measure.js';
+import type { RunSettings } from '../records/settings.js';
 import type { BenchProblem, Suite } from '../suites/suite.js';
 import { namedMeasures, type RunOptions } from './run-options.js';
-import type { RunSettings } from './settings.js';
 
 /** Who takes a response apart into claims, and tells which are supported. */
 export type ClaimSource =

@@ -9,9 +9,14 @@ const FOLDERS = ['--model', '--data', '--nli', '--cross-encoder', '--embedder', 
 
 /**
  * The command as it was given, without what does not decide what comes of it; for a folder stands its name.
+ * @param program which has it, as it is called
  * @param args of the process, after the name of the command
  */
-export function commandLine(name: string, args = process.argv.slice(process.argv.indexOf(name) + 1)): string {
+export function commandLine(
+  program: string,
+  name: string,
+  args = process.argv.slice(process.argv.indexOf(name) + 1),
+): string {
   const words: string[] = [];
   const rest = args.values();
   for (const arg of rest) {
@@ -24,7 +29,7 @@ export function commandLine(name: string, args = process.argv.slice(process.argv
       words.push(quoted(arg));
     }
   }
-  return ['flinch bench', name, ...words].join(' ');
+  return [program, name, ...words].join(' ');
 }
 
 /** `--limit=3` is `--limit 3`. */

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { CONTROLS } from '../evaluate/case.js';
 import { evaluateClaims } from '../evaluate/claims.js';
 import { type EvaluationRule, evaluate } from '../evaluate/evaluate.js';
+import { type Evaluation, evaluationSchema } from '../records/evaluation.js';
 import { writeWhole } from '../result-log.js';
 import { suites } from '../suites/suites.js';
-import { type Evaluation, evaluationSchema } from './evaluation.js';
 import { stepsOf } from './run-context.js';
 import { EVALUATION, type RunRecords, readRun, readScores } from './run-folder.js';
 

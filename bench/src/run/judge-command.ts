@@ -12,6 +12,7 @@ import {
 } from '../judge/label-agreement.js';
 import { ACCEPTED_SIMILARITY } from '../judge/match-step.js';
 import { PROMPTS_VERSION } from '../judge/prompts.js';
+import { digestOf } from '../records/settings.js';
 import { claimFolder, Ledger, writeWhole } from '../result-log.js';
 import { firstWrongStep } from '../steps/first-wrong-step.js';
 import { givenStepSpan, responseText } from '../suites/processbench.js';
@@ -24,7 +25,6 @@ import { judgeAt } from './judging.js';
 import { byGenerators, limited } from './problems.js';
 import { judgedSchema, RESULT_FILES } from './run-folder.js';
 import { list } from './run-options.js';
-import { digestOf } from './settings.js';
 
 interface JudgeOptions {
   readonly judge: string;
@@ -116,7 +116,12 @@ async function compareAll(options: JudgeOptions, interrupt: AbortController): Pr
     );
     note(`${usage()}\n`);
     const rows = labelAgreement(problems.flatMap(({ id }) => compared.get(id) ?? []));
-    const report = { command: commandLine('judge'), judge: settings, rows, paper: AGREEMENT_OF_PAPER };
+    const report = {
+      command: commandLine('flinch bench', 'judge'),
+      judge: settings,
+      rows,
+      paper: AGREEMENT_OF_PAPER,
+    };
     writeWhole(join(out, 'agreement.json'), `${JSON.stringify(report, null, 2)}\n`);
     say(`${options.json ? JSON.stringify(report) : formatAgreement(rows)}\n`);
   } finally {

@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { Command } from 'commander';
 import { UsageError } from 'flinch/internals';
 import { z } from 'zod';
+import { type RunSettings, WHOLE } from '../records/settings.js';
 import { readResults, toLine } from '../result-log.js';
 import { suites } from '../suites/suites.js';
 import { evaluateRun } from './evaluate-run.js';
@@ -12,7 +13,6 @@ import { lockFolder } from './folder-lock.js';
 import { interruptible } from './interrupt.js';
 import { leftToDo } from './plan/planned-work.js';
 import { hasRecords, isRun, openRecords, RESULT_FILES, readRun, sampleKey, writeRun } from './run-folder.js';
-import { type RunSettings, WHOLE } from './settings.js';
 import {
   differingOfShards,
   finishedStages,

@@ -14,6 +14,8 @@ import { CONTROLS } from '../evaluate/case.js';
 import type { Measure } from '../measures/measure.js';
 import { needsClaimGraph, samplesNeeded } from '../measures/measure.js';
 import { withSubstitutes } from '../measures/parse-measure.js';
+import { ruleOf } from '../records/selection.js';
+import { digestOf, inShard, type RunSettings, SCORING, WHOLE } from '../records/settings.js';
 import { type BenchProblem, comesLabelled, type Suite } from '../suites/suite.js';
 import { createSuites, suites } from '../suites/suites.js';
 import { type ClaimSource, readClaimSource } from './claim-source.js';
@@ -30,8 +32,6 @@ import {
   namedMeasures,
   type RunOptions,
 } from './run-options.js';
-import { ruleOf } from './selection.js';
-import { digestOf, inShard, type RunSettings, SCORING, WHOLE } from './settings.js';
 import { engineWriter } from './writer/engine-writer.js';
 import { fileWriter } from './writer/responses-file.js';
 import { upstreamWriter } from './writer/upstream-writer.js';

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { type Engine, elements, note } from 'flinch/internals';
 import { thisMachine } from '../markdown-table.js';
+import type { About } from '../records/settings.js';
 import { commandLine } from './command-line.js';
 import { evaluateRun } from './evaluate-run.js';
 import { lockFolder } from './folder-lock.js';
@@ -10,7 +11,6 @@ import { planRun } from './plan/plan.js';
 import { type Prepared, runOf, type Scope, withPrepared } from './prepare.js';
 import { claimRun, isRun, makeFolder, openRecords } from './run-folder.js';
 import { addRunOptions, DEFAULT_MEASURES, MEASURE_NAMES, type RunOptions } from './run-options.js';
-import type { About } from './settings.js';
 import { adoptDevice, checkShard, markFinished, openShard, shardFolder } from './shards.js';
 import { runStages } from './stages/stages.js';
 import { printShard, printSummary } from './summary.js';
@@ -85,7 +85,7 @@ async function aboutOf({ checkpoint }: Engine): Promise<About> {
   const parameters = [...tensors.values()].reduce((sum, { shape }) => sum + elements(shape), 0);
   return {
     model: { name, parameters, embeddingRms: await checkpoint.embeddingRms() },
-    command: commandLine('run'),
+    command: commandLine('flinch bench', 'run'),
     machine: thisMachine(),
   };
 }

@@ -2,13 +2,13 @@ import type { Engine, StepMode } from 'flinch/internals';
 import type { Encoders } from '../encoder/encoders.js';
 import type { Judge } from '../judge/judge.js';
 import type { Measure } from '../measures/measure.js';
+import type { ResponseRecord } from '../records/records.js';
+import type { SelectionRule } from '../records/selection.js';
+import type { RunSettings } from '../records/settings.js';
 import { type ResponseStep, responseSteps } from '../steps/response-steps.js';
 import type { BenchProblem, Suite } from '../suites/suite.js';
 import type { ClaimSource } from './claim-source.js';
-import type { ResponseRecord } from './records.js';
 import type { RunRecords } from './run-folder.js';
-import type { SelectionRule } from './selection.js';
-import type { RunSettings } from './settings.js';
 import type { Writer } from './writer/writer.js';
 
 /** What the stages of a run work with. */

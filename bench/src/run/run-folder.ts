@@ -5,17 +5,6 @@ import { readJsonFile, reasonOf, UsageError } from 'flinch/internals';
 import { z } from 'zod';
 import { answerSchema } from '../judge/answer-cache.js';
 import {
-  claimFolder,
-  differingSetting,
-  Ledger,
-  readResults,
-  refuseOther,
-  SETTINGS_FILE,
-  toLine,
-  writeWhole,
-} from '../result-log.js';
-import type { BenchProblem } from '../suites/suite.js';
-import {
   checkSchema,
   claimGraphSchema,
   claimsSchema,
@@ -26,8 +15,19 @@ import {
   sampleSchema,
   scoreSchema,
   timeSchema,
-} from './records.js';
-import { type About, aboutSchema, type RunSettings, settingsSchema } from './settings.js';
+} from '../records/records.js';
+import { type About, aboutSchema, type RunSettings, settingsSchema } from '../records/settings.js';
+import {
+  claimFolder,
+  differingSetting,
+  Ledger,
+  readResults,
+  refuseOther,
+  SETTINGS_FILE,
+  toLine,
+  writeWhole,
+} from '../result-log.js';
+import type { BenchProblem } from '../suites/suite.js';
 
 /** The files with a line for each result; those of several shards are joined line by line. */
 export const RESULT_FILES = {

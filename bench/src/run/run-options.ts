@@ -6,11 +6,11 @@ import { ZodError } from 'zod';
 import { ACCEPTED_SIMILARITY } from '../judge/match-step.js';
 import type { Measure } from '../measures/measure.js';
 import { MEASURE_METHODS, parseMeasures } from '../measures/parse-measure.js';
+import type { WhichScored } from '../records/selection.js';
+import { type RunSettings, type Shard, STEP_MODES } from '../records/settings.js';
 import { SUITES, type SuiteName } from '../suites/suite.js';
 import { DEFAULT_SUITE_SETTINGS, type SuiteSettings, suiteSettingsSchema } from '../suites/suites.js';
 import { DEFAULT_SYSTEM } from './prompt.js';
-import type { WhichScored } from './selection.js';
-import { type RunSettings, type Shard, STEP_MODES } from './settings.js';
 import { STAGES, type StageName } from './stage-names.js';
 
 export interface RunOptions {

@@ -2,8 +2,9 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJsonFile, UsageError } from 'flinch/internals';
 import { z } from 'zod';
+import { checkSchema, locatedSchema } from '../records/records.js';
+import { type RunSettings, type Shard, WHOLE } from '../records/settings.js';
 import { differingSetting, Ledger, SETTINGS_FILE, writeWhole } from '../result-log.js';
-import { checkSchema, locatedSchema } from './records.js';
 import {
   hasRecords,
   isRun,
@@ -13,7 +14,6 @@ import {
   type RunRecords,
   readSettings,
 } from './run-folder.js';
-import { type RunSettings, type Shard, WHOLE } from './settings.js';
 import { STAGES, type StageName } from './stage-names.js';
 
 /**

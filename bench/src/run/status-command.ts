@@ -1,11 +1,11 @@
 import { Command } from 'commander';
 import { say, UsageError } from 'flinch/internals';
+import type { Shard } from '../records/settings.js';
 import { suites } from '../suites/suites.js';
 import { workerIn } from './folder-lock.js';
 import { formatWork } from './plan/plan.js';
 import { plannedWork, type StageWork } from './plan/planned-work.js';
 import { isRun, peekRecords, type RunRecords, readRun } from './run-folder.js';
-import type { Shard } from './settings.js';
 import { finishedStages, learn, nameOf, shardFolder, shardFolders } from './shards.js';
 import { STAGES } from './stage-names.js';
 

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { say } from 'flinch/internals';
 import { table } from '../markdown-table.js';
+import type { Evaluation } from '../records/evaluation.js';
+import type { Shard } from '../records/settings.js';
 import { formatEstimate } from '../statistics/estimate.js';
 import { comesLabelled } from '../suites/suite.js';
-import type { Evaluation } from './evaluation.js';
 import { EVALUATION } from './run-folder.js';
-import type { Shard } from './settings.js';
 
 /** That a shard is done: what it came to only the whole can tell. */
 export function printShard(folder: string, { index, of }: Shard, json: boolean): void {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ClaimRecords, evaluateClaims } from '#bench/evaluate/claims.js';
-import type { ClaimsRecord, ResponseRecord, ScoreRecord } from '#bench/run/records.js';
+import type { ClaimsRecord, ResponseRecord, ScoreRecord } from '#bench/records/records.js';
 import { responseSteps } from '#bench/steps/response-steps.js';
 
 const TOKENS = ['Ada', ' was', ' born', '.', ' She', ' wrote', '.'];

@@ -8,7 +8,7 @@ import type {
   ResponseRecord,
   ScoreRecord,
   TimeRecord,
-} from '#bench/run/records.js';
+} from '#bench/records/records.js';
 import { responseSteps } from '#bench/steps/response-steps.js';
 
 const TOKENS = ['One', '.\n', 'Two', '.\n', 'Three', '.'];

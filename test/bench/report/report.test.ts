@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import type { Evaluation } from '#bench/records/evaluation.js';
 import { buildReport } from '#bench/report/build.js';
 import type { Block, FigureBlock, ReportDocument, TableBlock } from '#bench/report/document.js';
 import { renderMarkdown } from '#bench/report/markdown.js';
 import { readPaper } from '#bench/report/paper/paper-tables.js';
 import { renderReport } from '#bench/report/report.js';
 import { tokenHeats } from '#bench/report/sections/cases.js';
-import type { Evaluation } from '#bench/run/evaluation.js';
 import { estimate, madeUpEvaluation } from '../../support/made-up-evaluation.js';
 import { misnested } from '../../support/markup.js';
 

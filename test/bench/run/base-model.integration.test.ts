@@ -2,10 +2,10 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { unitSetSchema } from '#bench/pretrained/units.js';
 import { aggregate } from '#bench/steps/aggregation.js';
+import { unitSetSchema } from '#lab/pretrained/units.js';
 import { Engine } from '#src/index.js';
-import { flinch, jsonLines, useFolder } from '../../support/cli.js';
+import { flinch, jsonLines, lab, useFolder } from '../../support/cli.js';
 import { EngineUpstream } from '../../support/engine-upstream.js';
 import { REASONER } from '../../support/golden.js';
 
@@ -50,7 +50,7 @@ describe('a model without a chat template', () => {
     expect(lines('run/spans.jsonl').filter(({ span }) => span !== null)).toHaveLength(wrong.length);
 
     const file = folder.path('units.json');
-    const collected = await flinch(['bench', 'pretrained', 'collect', folder.path('run'), '--output', file]);
+    const collected = await lab(['pretrained', 'collect', folder.path('run'), '--output', file]);
     expect(collected.code, collected.stderr).toBe(0);
     const [set] = z.array(unitSetSchema).parse(JSON.parse(readFileSync(file, 'utf8')));
     const whole = responses.filter(({ finish }) => finish === 'stop');

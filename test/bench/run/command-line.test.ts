@@ -18,7 +18,7 @@ describe('commandLine', () => {
         'generate,check',
       ],
     ];
-    expect(commandLine('run', args)).toBe(
+    expect(commandLine('flinch bench', 'run', args)).toBe(
       'flinch bench run --suite math --model <Llama-3.1-8B> --data <data> --streams 1 --system "Be brief." --nli <nli> --limit=3',
     );
   });

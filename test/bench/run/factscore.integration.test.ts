@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { claimCloseness } from '#bench/baselines/graph.js';
-import { type Evaluation, evaluationSchema } from '#bench/run/evaluation.js';
+import { type Evaluation, evaluationSchema } from '#bench/records/evaluation.js';
 import {
   type ClaimsRecord,
   claimGraphSchema,
@@ -12,7 +12,7 @@ import {
   responseSchema,
   sampleSchema,
   scoreSchema,
-} from '#bench/run/records.js';
+} from '#bench/records/records.js';
 import { segmentText } from '#src/index.js';
 import { afterPlan } from '../../support/bench-plan.js';
 import { flinch, jsonLines, start, useFolder } from '../../support/cli.js';

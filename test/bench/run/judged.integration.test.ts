@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { evaluationSchema } from '#bench/run/evaluation.js';
+import { evaluationSchema } from '#bench/records/evaluation.js';
 import { flinch, jsonLines, useFolder } from '../../support/cli.js';
 import { judgeServer } from '../../support/judge-server.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { asked } from '#bench/records/selection.js';
 import { byGenerators, repeated } from '#bench/run/problems.js';
-import { asked } from '#bench/run/selection.js';
 
 const question = (id: string, generator?: string) => ({
   ...{ id, subset: 'navigate', question: '', reference: null },

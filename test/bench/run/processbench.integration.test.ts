@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { evaluationSchema } from '#bench/run/evaluation.js';
+import { evaluationSchema } from '#bench/records/evaluation.js';
 import { afterPlan } from '../../support/bench-plan.js';
 import { flinch, jsonLines, useFolder } from '../../support/cli.js';
 import { HAS_SHARED_DATA, NEEDS_DATA, SHARED_DATA } from '../../support/shared-data.js';

@@ -12,7 +12,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Evaluation, evaluationSchema } from '#bench/run/evaluation.js';
+import { type Evaluation, evaluationSchema } from '#bench/records/evaluation.js';
 import { FIRST_TASKS } from '#src/tasks/problem.js';
 import { afterPlan } from '../../support/bench-plan.js';
 import { flinch, jsonLines, start, useFolder } from '../../support/cli.js';

@@ -2,7 +2,7 @@ import { cpSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Evaluation, evaluationSchema } from '#bench/run/evaluation.js';
+import { type Evaluation, evaluationSchema } from '#bench/records/evaluation.js';
 import { FIRST_TASKS } from '#src/tasks/problem.js';
 import { flinch, jsonLines, start, useFolder } from '../../support/cli.js';
 import { REASONER } from '../../support/golden.js';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { freePort } from '#bench/free-port.js';
 import type { Plan } from '#bench/run/plan/plan.js';
+import { freePort } from '#lab/free-port.js';
 import { Engine } from '#src/index.js';
 import { FIRST_TASKS } from '#src/tasks/problem.js';
 import { changedReasoner } from '../../support/changed-model.js';

@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
-import { freePort } from '#bench/free-port.js';
+import { freePort } from '#lab/free-port.js';
 import { flinch, start, useFolder } from '../../support/cli.js';
 import { chatBody, type SocketEvent, TestSocket } from '../../support/gateway.js';
 import { REASONER } from '../../support/golden.js';

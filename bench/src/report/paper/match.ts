@@ -1,4 +1,4 @@
-import type { Evaluation } from '../../run/evaluation.js';
+import type { Evaluation } from '../../records/evaluation.js';
 import type { Suite } from '../../suites/suite.js';
 import { groupBy } from '../group-by.js';
 import { ALL, LEVELS, type Level, rowsOf } from '../levels.js';

@@ -1,4 +1,4 @@
-import type { Evaluation } from '../../run/evaluation.js';
+import type { Evaluation } from '../../records/evaluation.js';
 import type { CaseBlock, CaseMeasure, CaseToken, Section, TokenHeat } from '../document.js';
 import { measureLabel } from '../measure-label.js';
 import { perRun } from '../per-run.js';

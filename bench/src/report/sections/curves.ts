@@ -1,4 +1,4 @@
-import type { Evaluation } from '../../run/evaluation.js';
+import type { Evaluation } from '../../records/evaluation.js';
 import { type FigureBlock, plainTable, type Section } from '../document.js';
 import { groupBy } from '../group-by.js';
 import { measureLabel } from '../measure-label.js';

@@ -1,4 +1,4 @@
-import type { Evaluation } from '../../run/evaluation.js';
+import type { Evaluation } from '../../records/evaluation.js';
 import { plainTable, type Row, type Section, type TableBlock } from '../document.js';
 import { groupBy } from '../group-by.js';
 import { levelName, metricLabel } from '../levels.js';

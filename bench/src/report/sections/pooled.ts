@@ -1,4 +1,4 @@
-import type { Evaluation } from '../../run/evaluation.js';
+import type { Evaluation } from '../../records/evaluation.js';
 import { best } from '../best.js';
 import type { Row, Section, TableBlock } from '../document.js';
 import { groupBy } from '../group-by.js';

@@ -1,4 +1,4 @@
-import type { Evaluation } from '../../run/evaluation.js';
+import type { Evaluation } from '../../records/evaluation.js';
 import { type FigureBlock, plainTable, type Section } from '../document.js';
 import { perRun } from '../per-run.js';
 import { barPlot } from '../plots/bars.js';

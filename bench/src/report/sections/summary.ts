@@ -1,5 +1,5 @@
 import { mainMeasure } from '../../evaluate/paired.js';
-import type { Evaluation } from '../../run/evaluation.js';
+import type { Evaluation } from '../../records/evaluation.js';
 import { cellText, fixed, formatP } from '../cell-text.js';
 import type { Section } from '../document.js';
 import {

@@ -1,8 +1,8 @@
 import { formatBytes, formatDevices } from 'flinch/internals';
 import { samplesNeeded } from '../../measures/measure.js';
+import { askedIn } from '../../records/selection.js';
 import { asksJudge } from '../judging.js';
 import type { Run } from '../run-context.js';
-import { askedIn } from '../selection.js';
 import type { StageName } from '../stage-names.js';
 import { type JudgedSizes, judgedSizes, requestsEach } from './judge-requests.js';
 import { plannedMemory } from './memory.js';

@@ -1,10 +1,6 @@
 import { needsClaimGraph } from '../../measures/measure.js';
 import { parseMeasure } from '../../measures/parse-measure.js';
-import { responseText } from '../../suites/processbench.js';
-import type { BenchProblem } from '../../suites/suite.js';
-import type { CheckRecord, ClaimsRecord, LocatedRecord, ResponseRecord } from '../records.js';
-import type { Run } from '../run-context.js';
-import { sampleKey } from '../run-folder.js';
+import type { CheckRecord, ClaimsRecord, LocatedRecord, ResponseRecord } from '../../records/records.js';
 import {
   askedIn,
   type ClaimsKnown,
@@ -13,7 +9,11 @@ import {
   ruleOf,
   scoredIn,
   select,
-} from '../selection.js';
+} from '../../records/selection.js';
+import { responseText } from '../../suites/processbench.js';
+import type { BenchProblem } from '../../suites/suite.js';
+import type { Run } from '../run-context.js';
+import { sampleKey } from '../run-folder.js';
 import { STAGES, type StageName } from '../stage-names.js';
 
 /** What a stage has to do: problems, for `sample` further responses. */

@@ -1,6 +1,6 @@
+import { askedIn, scoredIn } from '../../records/selection.js';
 import type { Run } from '../run-context.js';
 import { sampleKey } from '../run-folder.js';
-import { askedIn, scoredIn } from '../selection.js';
 import { questionOf } from '../stages/generate.js';
 import type { Question } from '../writer/writer.js';
 import { evenly, expectedWrong, supposed } from './planned-work.js';

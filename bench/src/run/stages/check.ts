@@ -1,9 +1,9 @@
 import { UsageError } from 'flinch/internals';
 import { each } from '../../concurrent-map.js';
+import type { CheckRecord } from '../../records/records.js';
+import { isLeftOut } from '../../records/selection.js';
 import type { BenchProblem } from '../../suites/suite.js';
-import type { CheckRecord } from '../records.js';
 import { type Run, textOf } from '../run-context.js';
-import { isLeftOut } from '../selection.js';
 
 /** Whether each final answer is right. */
 export async function checkResponses(run: Run): Promise<void> {

@@ -1,10 +1,10 @@
 import { each } from '../../concurrent-map.js';
 import { placeClaim } from '../../judge/place-claim.js';
+import type { ClaimsRecord } from '../../records/records.js';
+import { isLeftOut } from '../../records/selection.js';
 import type { BenchProblem } from '../../suites/suite.js';
 import { needsJudge } from '../claim-source.js';
-import type { ClaimsRecord } from '../records.js';
 import { type Run, textOf } from '../run-context.js';
-import { isLeftOut } from '../selection.js';
 
 /** The claims of each whole response, and which of them are supported. */
 export async function judgeClaims(run: Run): Promise<void> {

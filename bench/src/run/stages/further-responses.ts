@@ -1,6 +1,6 @@
 import { type StepMode, StepSegmenter, UsageError } from 'flinch/internals';
 import type { ScorableSample } from '../../measures/score-measures.js';
-import type { SampleRecord } from '../records.js';
+import type { SampleRecord } from '../../records/records.js';
 import type { Run } from '../run-context.js';
 import { sampleKey } from '../run-folder.js';
 

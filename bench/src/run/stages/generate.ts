@@ -1,11 +1,11 @@
 import { UsageError } from 'flinch/internals';
 import { each } from '../../concurrent-map.js';
+import type { ResponseRecord } from '../../records/records.js';
+import { askedIn, type SelectionRule } from '../../records/selection.js';
 import type { BenchProblem } from '../../suites/suite.js';
 import { encodeGiven, messagesOf, promptOf, stopOf } from '../prompt.js';
-import type { ResponseRecord } from '../records.js';
 import type { Run } from '../run-context.js';
 import { seedOf } from '../seeds.js';
-import { askedIn, type SelectionRule } from '../selection.js';
 import type { Question, Written } from '../writer/writer.js';
 
 /** A response to each problem that is asked: a new one, or the one that came with it. */

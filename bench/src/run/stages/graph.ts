@@ -2,10 +2,10 @@ import { UsageError } from 'flinch/internals';
 import type { ClaimGraph } from '../../baselines/claim-graph.js';
 import { each } from '../../concurrent-map.js';
 import { needsClaimGraph, samplesNeeded } from '../../measures/measure.js';
+import type { ClaimGraphRecord } from '../../records/records.js';
+import { scoredIn } from '../../records/selection.js';
 import type { BenchProblem } from '../../suites/suite.js';
-import type { ClaimGraphRecord } from '../records.js';
 import { type Run, stepMode, textOf } from '../run-context.js';
-import { scoredIn } from '../selection.js';
 import { comparable, storedSamples } from './further-responses.js';
 
 /** Which responses support which claims, of the responses that are scored, where a measure goes by that. */

@@ -1,9 +1,9 @@
 import { UsageError } from 'flinch/internals';
 import { each } from '../../concurrent-map.js';
+import type { LocatedRecord } from '../../records/records.js';
+import { isLeftOut, type SelectionRule, select } from '../../records/selection.js';
 import type { BenchProblem } from '../../suites/suite.js';
-import type { LocatedRecord } from '../records.js';
 import { type Run, textOf } from '../run-context.js';
-import { isLeftOut, type SelectionRule, select } from '../selection.js';
 
 /**
  * The first wrong step of each wrong response, as many as each subset needs: a judge is asked no more often than that.

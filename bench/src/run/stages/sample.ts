@@ -1,8 +1,8 @@
 import { each } from '../../concurrent-map.js';
 import { samplesNeeded } from '../../measures/measure.js';
+import { scoredIn } from '../../records/selection.js';
 import type { Run } from '../run-context.js';
 import { sampleKey } from '../run-folder.js';
-import { scoredIn } from '../selection.js';
 import { unwritten, write } from './generate.js';
 
 /** Further responses to the problems whose responses are scored, as many as the measures ask for. */

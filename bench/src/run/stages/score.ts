@@ -3,12 +3,12 @@ import { Agreement, UsageError } from 'flinch/internals';
 import { each } from '../../concurrent-map.js';
 import { needsClaimGraph, samplesNeeded } from '../../measures/measure.js';
 import { type Scorable, scoreMeasures } from '../../measures/score-measures.js';
+import type { ResponseRecord, ScoreRecord } from '../../records/records.js';
+import { scoredIn } from '../../records/selection.js';
 import type { BenchProblem, Suite } from '../../suites/suite.js';
 import { suites } from '../../suites/suites.js';
 import { promptOf } from '../prompt.js';
-import type { ResponseRecord, ScoreRecord } from '../records.js';
 import { type Run, stepMode, stepsOf } from '../run-context.js';
-import { scoredIn } from '../selection.js';
 import { comparable, type DrawnSample, storedSamples } from './further-responses.js';
 import { claimGraphOf } from './graph.js';
 

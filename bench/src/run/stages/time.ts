@@ -1,11 +1,11 @@
 import { each } from '../../concurrent-map.js';
 import { samplesNeeded } from '../../measures/measure.js';
 import { timeMeasure } from '../../measures/score-measures.js';
-import { peakGrowth } from '../../speed/process-memory.js';
+import { peakGrowth } from '../../process-memory.js';
+import type { TimeRecord } from '../../records/records.js';
+import { scoredIn } from '../../records/selection.js';
 import type { BenchProblem } from '../../suites/suite.js';
-import type { TimeRecord } from '../records.js';
 import type { Run } from '../run-context.js';
-import { scoredIn } from '../selection.js';
 import { writeByEngine } from '../writer/engine-writer.js';
 import type { DrawnSample } from './further-responses.js';
 import { questionOf, type Writing } from './generate.js';

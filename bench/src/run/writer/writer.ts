@@ -1,5 +1,5 @@
 import type { ChatMessage } from 'flinch/internals';
-import type { ResponseRecord } from '../records.js';
+import type { ResponseRecord } from '../../records/records.js';
 
 /** What somebody is asked to write. */
 export interface Question {

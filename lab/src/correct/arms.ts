@@ -1,0 +1,155 @@
+import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
+import { mersenne } from 'pure-rand/generator/mersenne';
+import { atRandom, lowestUncertainty, majority } from '#src/guard/choose.js';
+import { DEFAULT_GUARD, type Guard, policyOf } from '#src/guard/guard.js';
+import type { Choose } from '#src/guard/policy.js';
+import { hash32 } from '#src/numerics/noise.js';
+import { isAlarm, type RiskModel, type Statistic, stepScore } from '#src/risk/risk.js';
+import { type Method, PROBABILITY_METHODS } from '#src/uncertainty/method-names.js';
+import { DEFAULT_RANDOM, DEFAULT_SCORING, type Scoring } from '#src/uncertainty/settings.js';
+import type { Guarding, Observed } from './answer-task.js';
+
+/** What flags a step: a measure, chance at the rate of the main arm, or nothing: every step is taken for flagged. */
+export const TRIGGERS = ['nll', 'entropy', 'margin', 'adversarial', 'random', 'chance', 'always'] as const;
+export type Trigger = (typeof TRIGGERS)[number];
+
+/** What becomes of a flagged step. `random` takes any candidate. */
+export const REMEDIES = ['majority', 'uncertainty', 'random', 'reflect'] as const;
+export type Remedy = (typeof REMEDIES)[number];
+
+export interface Arm {
+  readonly trigger: Trigger;
+  readonly remedy: Remedy;
+}
+
+export const nameOf = ({ trigger, remedy }: Arm): string => `${trigger}, ${remedy}`;
+
+/** The first is the main one, named before anything was measured: what the guard does by default. */
+export const ARMS: readonly Arm[] = [
+  { trigger: 'nll', remedy: 'majority' },
+  { trigger: 'chance', remedy: 'majority' },
+  { trigger: 'always', remedy: 'majority' },
+  { trigger: 'entropy', remedy: 'majority' },
+  { trigger: 'margin', remedy: 'majority' },
+  { trigger: 'adversarial', remedy: 'majority' },
+  { trigger: 'random', remedy: 'majority' },
+  { trigger: 'nll', remedy: 'uncertainty' },
+  { trigger: 'nll', remedy: 'random' },
+  { trigger: 'nll', remedy: 'reflect' },
+];
+
+/** What all arms of a run have in common. */
+export interface ArmSettings {
+  readonly guard: Guard;
+  /** What the main trigger goes by: the guard's rate, of ordinary steps. */
+  readonly main: Trigger;
+  readonly risks: RiskModel;
+  /** Of all steps, those that the main trigger flags in the unguarded answers. Every other trigger flags as many. */
+  readonly share: number;
+  /** From which score on that is so, for each other measure. */
+  readonly thresholds: ReadonlyMap<Method, number>;
+}
+
+/** Scores of all steps of the unguarded answers that make a share of them the highest. */
+export function thresholdFor(
+  method: Method,
+  answers: readonly Pick<Observed, 'steps' | 'scores'>[],
+  statistic: Statistic,
+  share: number,
+): number {
+  const scores = answers
+    .flatMap(({ steps, scores }) =>
+      steps.map(({ from, to }) => scoreOf(scores.slice(from, to), method, statistic)),
+    )
+    .sort((a, b) => b - a);
+  return scores[Math.max(0, Math.round(share * scores.length) - 1)] ?? Number.POSITIVE_INFINITY;
+}
+
+/** Which measure's scores a step is judged and candidates are compared by. */
+export const methodOf = (trigger: Trigger): Method =>
+  trigger === 'chance' || trigger === 'always' ? DEFAULT_GUARD.method : trigger;
+
+/** Fewer draws of Rand. Pert. than its 20, which would take most of the time of a run. */
+export const RANDOM = { ...DEFAULT_RANDOM, samples: 8 };
+
+export function scoringFor(methods: readonly Method[]): Scoring {
+  return { ...DEFAULT_SCORING, methods, random: RANDOM };
+}
+
+/** The measures that arms go by; those that are cheap always. */
+export const methodsOf = (arms: readonly Arm[]): Method[] => [
+  ...new Set([...PROBABILITY_METHODS, ...arms.map(({ trigger }) => methodOf(trigger))]),
+];
+
+/** Scores, and no verdict: how a problem is answered without a guard. */
+export function unguarded(guard: Guard, methods: readonly Method[]): Guarding {
+  return {
+    scoring: scoringFor(methods),
+    guard: { ...guard, action: 'annotate', delivery: 'immediate' },
+    risks: { calibrated: () => false, ofToken: () => null, ofStep: () => null, ofAnswer: () => null },
+  };
+}
+
+/** @param seed of the problem, for what is drawn by chance */
+export function guarding(arm: Arm, seed: number, settings: ArmSettings): Guarding {
+  const { trigger, remedy } = arm;
+  const method = methodOf(trigger);
+  const action = remedy === 'reflect' ? 'reflect' : 'rollback';
+  const guard: Guard = { ...settings.guard, method, action };
+  const choose: Readonly<Record<Remedy, Choose | undefined>> = {
+    majority: majority(),
+    uncertainty: lowestUncertainty,
+    random: atRandom(uniforms(seed)),
+    reflect: undefined,
+  };
+  return {
+    scoring: scoringFor([method]),
+    guard,
+    risks: risksOf(trigger, seed, settings),
+    policy: policyOf(guard, choose[remedy]),
+  };
+}
+
+/** Steps of an answer, given without a guard, that a guard of this kind would have flagged. */
+export function flagCount(
+  trigger: Trigger,
+  { steps, scores }: Pick<Observed, 'steps' | 'scores'>,
+  seed: number,
+  settings: ArmSettings,
+): number {
+  const { rate, statistic } = settings.guard;
+  const method = methodOf(trigger);
+  const risks = risksOf(trigger, seed, settings);
+  return steps.filter(({ from, to }) => {
+    const score = scoreOf(scores.slice(from, to), method, statistic);
+    return isAlarm(risks.ofStep(method, statistic, score), rate);
+  }).length;
+}
+
+function scoreOf(scores: Observed['scores'], method: Method, statistic: Statistic): number {
+  return stepScore(
+    statistic,
+    scores.flatMap(({ [method]: score }) => (score === undefined ? [] : [score])),
+  );
+}
+
+/** Those of the main trigger; of any other 1 for a flagged step, else 0. */
+function risksOf(trigger: Trigger, seed: number, { main, risks, share, thresholds }: ArmSettings): RiskModel {
+  if (trigger === main) return risks;
+  const always = { calibrated: () => true, ofToken: () => null, ofAnswer: () => null };
+  if (trigger === 'always') return { ...always, ofStep: () => 1 };
+  // By the step itself, not by the order in which candidates happen to be asked about.
+  if (trigger === 'chance')
+    return { ...always, ofStep: (_, __, score) => (uniformOf(seed, score) < share ? 1 : 0) };
+  const threshold = thresholds.get(methodOf(trigger)) ?? Number.POSITIVE_INFINITY;
+  return { ...always, ofStep: (_, __, score) => (score >= threshold ? 1 : 0) };
+}
+
+/** In [0, 1). Scores of the same step may differ in their last digits. */
+const uniformOf = (seed: number, score: number): number =>
+  (hash32(seed, hash32(...Buffer.from(score.toPrecision(3)))) >>> 0) / 2 ** 32;
+
+function uniforms(seed: number): () => number {
+  const random = mersenne(seed ^ 0x5bd1e995);
+  return () => uniformFloat64(random);
+}

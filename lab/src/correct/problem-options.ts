@@ -1,0 +1,16 @@
+import { Option } from 'commander';
+import { integer, real } from '#cli/options.js';
+
+/** Which generated problems are asked, and how they are answered. */
+export const problemOptions = (defaults: { readonly problems: number; readonly seed: number }): Option[] => [
+  new Option('--problems <number>', 'number of problems')
+    .argParser(integer(1, 1e6))
+    .default(defaults.problems),
+  new Option('--seed <number>', 'seed of the first problem and its answer; incremented for each further one')
+    .argParser(integer(0, 2 ** 30))
+    .default(defaults.seed),
+  new Option(
+    '--temperature <number>',
+    'sampling temperature of the answers (default: set by the model)',
+  ).argParser(real(0, 2)),
+];

@@ -1,0 +1,26 @@
+import { join } from 'node:path';
+import { firstReasonerPath as FIRST_MODEL } from '#src/package-root.js';
+
+/** Where each model is that peers serve, below the peers' folder. */
+export const MODELS = {
+  reasoner: {
+    checkpoint: () => FIRST_MODEL,
+    gguf: (root: string) => join(root, 'models', 'reasoner.gguf'),
+  },
+  smollm2: {
+    checkpoint: (root: string) => join(root, 'models', 'smollm2'),
+    gguf: (root: string) => join(root, 'models', 'smollm2.Q4_1.gguf'),
+  },
+} as const;
+
+export type PeerModel = keyof typeof MODELS;
+
+/** Models that are there as GGUF alone. */
+export const GGUF_ONLY = {
+  gemma3: { gguf: (root: string) => join(root, 'models', 'gemma3.Q4_K_M.gguf') },
+} as const;
+
+/** A model that llama.cpp serves; vLLM serves those with a checkpoint. */
+export type GgufModel = PeerModel | keyof typeof GGUF_ONLY;
+
+export const isPeerModel = (model: string): model is PeerModel => model in MODELS;

@@ -5,7 +5,7 @@
  * A room is a folder. It may import itself and the rooms in its list. The lists read from the ground to the roof.
  */
 const ROOMS = {
-  // The library: no HTTP, no sockets.
+  // The library: it listens on no port.
   'src/files': [],
   'src/onnx': [],
   'src/numerics': [],
@@ -14,8 +14,8 @@ const ROOMS = {
   'src/graphs': ['src/onnx', 'src/numerics', 'src/checkpoint'],
   'src/engine': ['src/files', 'src/onnx', 'src/numerics', 'src/tokenizer', 'src/checkpoint', 'src/graphs'],
   'src/uncertainty': ['src/numerics', 'src/engine'],
-  'src/risk': ['src/files', 'src/numerics', 'src/checkpoint', 'src/uncertainty'],
   'src/steps': [],
+  'src/risk': ['src/files', 'src/numerics', 'src/checkpoint', 'src/uncertainty', 'src/steps'],
   'src/stream': ['src/tokenizer', 'src/engine', 'src/uncertainty', 'src/risk', 'src/steps'],
   'src/guard': [
     'src/numerics',

@@ -18,7 +18,7 @@ const ROOMS = {
   src: ['client/src'],
   gateway: ['src', 'client/src'],
 
-  // The library: no HTTP, no sockets.
+  // The library: it listens on no port.
   'src/files': [],
   'src/onnx': [],
   'src/numerics': [],
@@ -27,8 +27,8 @@ const ROOMS = {
   'src/graphs': ['src/onnx', 'src/numerics', 'src/checkpoint'],
   'src/engine': ['src/files', 'src/onnx', 'src/numerics', 'src/tokenizer', 'src/checkpoint', 'src/graphs'],
   'src/uncertainty': ['src/numerics', 'src/engine'],
-  'src/risk': ['src/files', 'src/numerics', 'src/checkpoint', 'src/uncertainty'],
   'src/steps': [],
+  'src/risk': ['src/files', 'src/numerics', 'src/checkpoint', 'src/uncertainty', 'src/steps'],
   'src/stream': ['src/tokenizer', 'src/engine', 'src/uncertainty', 'src/risk', 'src/steps'],
   'src/guard': [
     'src/numerics',

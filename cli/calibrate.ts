@@ -14,6 +14,7 @@ import {
   CALIBRATION_FILE,
   calibrationFileOf,
   readCalibration,
+  readKeptCalibration,
   writeCalibration,
 } from '../src/risk/calibration-file.js';
 import { calibrationSettings } from '../src/risk/calibration-settings.js';
@@ -21,6 +22,7 @@ import { FalseAlarmCheck } from '../src/risk/false-alarms.js';
 import { riskModel } from '../src/risk/risk-model.js';
 import { MIN_STEPS, MIN_TOKENS } from '../src/risk/running-risk.js';
 import { ScoreCollector, type ScoredAnswer } from '../src/risk/score-collector.js';
+import { STEP_RULE_VERSION } from '../src/steps/step-rule.js';
 import { collectScores } from '../src/stream/collect-scores.js';
 import type { Method } from '../src/uncertainty/method-names.js';
 import type { Schedule } from '../src/uncertainty/schedule.js';
@@ -130,8 +132,9 @@ Ctrl-C keeps the answers so far beside the output. The same command continues wi
 more prompts.
 
 A calibration is valid for one model and for the settings that affect the scores. Entries in the
-file for the same methods and settings are replaced; others are kept. A rate below 1 / (number of
-scores) never raises an alarm: a rate of 0.1 % per step needs thousands of steps.
+file for the same methods and settings are replaced; others are kept, unless they were made by
+another version of the rule for steps. A rate below 1 / (number of scores) never raises an alarm: a
+rate of 0.1 % per step needs thousands of steps.
 
 Examples:
   $ flinch calibrate --tasks
@@ -155,8 +158,10 @@ async function calibrate(options: CalibrateOptions): Promise<void> {
     const { checkpoint } = engine;
     const file = options.output ?? calibrationFileOf(checkpoint);
     // Everything that can be wrong is found out before hours of writing.
-    if (options.check === undefined) await writableFolder('--output', file);
-    await readCalibration(file);
+    if (options.check === undefined) {
+      await writableFolder('--output', file);
+      await readKeptCalibration(file);
+    } else await readCalibration(file);
     const scoring = await absoluteScoring(asked, checkpoint.embeddingRms);
     const prompts = await promptsOf(engine, options);
     await reportDevices(engine, options.device, ['decode', 'score']);
@@ -209,6 +214,7 @@ async function collect(
   const log = await CalibrationLog.open(file, {
     ...{ model, ...calibrationSettings(scoring, methods), methods, temperature, topK, topP },
     ...{ maxTokens: options.maxTokens, answers: options.tasks === undefined ? 'all' : 'right' },
+    stepRule: STEP_RULE_VERSION,
   });
   const collector = new ScoreCollector(methods);
   const use = (answer: ScoredAnswer, steps: number): void => collector.add(answer, steps);
@@ -222,6 +228,7 @@ async function collect(
     throw new UsageError(`${counts.tokens} ordinary tokens and ${counts.steps} steps are too few: ${needed}`);
   }
   const calibration: Calibration = {
+    stepRule: STEP_RULE_VERSION,
     settings: calibrationSettings(scoring, methods),
     collected: {
       answers: options.tasks === undefined ? 'all' : 'right',
@@ -233,7 +240,7 @@ async function collect(
     },
     ...collector.distributions(),
   };
-  await writeCalibration(file, withCalibration(await readCalibration(file), model, calibration));
+  await writeCalibration(file, withCalibration(await readKeptCalibration(file), model, calibration));
   await log.remove();
   const thresholds = thresholdsOf(calibration);
   const { settings, collected } = calibration;

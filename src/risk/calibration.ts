@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import { oneOf, parseJson } from '../files/json.js';
+import { show } from '../files/errors.js';
+import { isRecord, oneOf, parseJson } from '../files/json.js';
 import { type Distribution, rankAt } from '../numerics/distribution.js';
+import { STEP_RULE_VERSION } from '../steps/step-rule.js';
 import { METHODS, type Method } from '../uncertainty/method-names.js';
 import { TOKUR_LAWS } from '../uncertainty/settings.js';
 import { type CalibrationSettings, sameSettings, settingsOf } from './calibration-settings.js';
@@ -54,8 +56,16 @@ const methodScores = z.strictObject({
   all: ofEach.optional(),
 });
 
+const stepRule = z.literal(STEP_RULE_VERSION, {
+  error: ({ input }) => {
+    const found = input === undefined ? 'but is missing' : `not ${show(input)}`;
+    return `must be ${STEP_RULE_VERSION}, the version of the rule for steps, ${found}: run flinch calibrate again`;
+  },
+});
+
 const calibration = z
   .strictObject({
+    stepRule,
     settings,
     /** Facts about the answers, for people: nothing depends on them. */
     collected: z.strictObject({
@@ -141,6 +151,8 @@ export interface MethodCalibration extends TokenDistributions {
 
 /** Ordinary scores under one choice of settings. */
 export interface Calibration {
+  /** Version of the rule by which steps were found. */
+  readonly stepRule: typeof STEP_RULE_VERSION;
   readonly settings: CalibrationSettings;
   readonly collected: Readonly<z.output<typeof calibration>['collected']>;
   /** The levels of all quantiles in it. */
@@ -158,6 +170,15 @@ export interface CalibrationFile {
 /** @throws ModelError that names file and field */
 export const parseCalibration = (json: unknown, file: string): CalibrationFile =>
   parseJson(calibrationFile, json, file);
+
+/** The JSON of a file without calibrations of another rule for steps: nothing can be read of them. */
+export function withoutOtherRules(json: unknown): unknown {
+  if (!isRecord(json) || !Array.isArray(json.calibrations)) return json;
+  const calibrations = json.calibrations.filter(
+    (made) => !isRecord(made) || made.stepRule === STEP_RULE_VERSION,
+  );
+  return { ...json, calibrations };
+}
 
 /**
  * The file with a calibration in it, in place of the same methods under the same settings, or of all for another model.

@@ -3,9 +3,11 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { stepsBefore } from '#cli/calibrate-prompts.js';
 import { fingerprint } from '#src/checkpoint/fingerprint.js';
-import { openCheckpoint, readCalibration, type TokenEvent } from '#src/index.js';
+import { stepsBefore } from '#cli/calibrate-prompts.js';
+import { DEFAULT_SCORING, openCheckpoint, readCalibration, type TokenEvent } from '#src/index.js';
 import { withCalibration } from '#src/risk/calibration.js';
 import { writeCalibration } from '#src/risk/calibration-file.js';
+import { STEP_RULE_VERSION } from '#src/steps/step-rule.js';
 import { aCalibration } from '../support/calibration.js';
 import { flinch, jsonLines, start, useFolder } from '../support/cli.js';
 import { REASONER } from '../support/golden.js';
@@ -65,6 +67,23 @@ describe('flinch calibrate', () => {
       expect(low).toBeLessThan(0.05);
       expect(high).toBeGreaterThan(0.005);
     }
+  });
+
+  it('takes the place of a calibration that was made by another rule for steps', async () => {
+    const model = await fingerprint(await openCheckpoint(REASONER));
+    const before = withCalibration(null, model, aCalibration(DEFAULT_SCORING, ['adversarial']));
+    const other = { ...before.calibrations[0], stepRule: STEP_RULE_VERSION + 1 };
+    const output = folder.write('other-rule.json', JSON.stringify({ ...before, calibrations: [other] }));
+    const run = (...args: string[]) =>
+      flinch(['calibrate', '--model', REASONER, '--output', output, '--methods', 'nll', '--tasks', ...args]);
+    const refused = await run('--check', '2');
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('other-rule.json: calibrations[0].stepRule: must be');
+    expect(await run('12')).toMatchObject({ code: 0, stderr: '' });
+    const after = (await readCalibration(output))?.calibrations;
+    expect(after?.map(({ methods, stepRule }) => [Object.keys(methods), stepRule])).toEqual([
+      [['nll'], STEP_RULE_VERSION],
+    ]);
   });
 
   it('takes prompts of a file, keeps what was calibrated with other settings, and prints a table', async () => {

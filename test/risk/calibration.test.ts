@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { DEFAULT_SCORING, METHODS, ModelError, readCalibration } from '#src/index.js';
 import { distributionOf } from '#src/numerics/distribution.js';
 import { parseCalibration, withCalibration } from '#src/risk/calibration.js';
-import { writeCalibration } from '#src/risk/calibration-file.js';
+import { readKeptCalibration, writeCalibration } from '#src/risk/calibration-file.js';
+import { STEP_RULE_VERSION } from '#src/steps/step-rule.js';
 import { aCalibration, MODEL } from '../support/calibration.js';
 import { useFolder } from '../support/cli.js';
 
@@ -99,6 +100,32 @@ describe('calibration.json', () => {
     );
     expect(problem(text.replace('"levels":[0,', '"levels":[0.5,'))).toContain('levels: must be ascending');
     expect(problem(text.replace('"nll"', '"perplexity"'))).toContain('calibrations[0].methods');
+  });
+
+  it.each<[string, string, string]>([
+    ['another', `"stepRule":${STEP_RULE_VERSION + 1}`, `not ${STEP_RULE_VERSION + 1}`],
+    ['no', '', 'but is missing'],
+  ])(
+    'is refused with %s version of the rule for steps, and read without it to be written anew',
+    async (_, field, found) => {
+      const two = withCalibration(file, MODEL, aCalibration({ ...DEFAULT_SCORING, alpha: 1e-3 }));
+      const [of, other] = JSON.parse(JSON.stringify(two)).calibrations;
+      const { stepRule, ...rest } = other;
+      expect(stepRule).toBe(STEP_RULE_VERSION);
+      const changed = { ...JSON.parse(`{${field}}`), ...rest };
+      const path = folder.write('other.json', JSON.stringify({ ...two, calibrations: [of, changed] }));
+      await expect(readCalibration(path)).rejects.toThrow(
+        `other.json: calibrations[1].stepRule: must be ${STEP_RULE_VERSION}, the version of the rule for steps, ${found}: run flinch calibrate again`,
+      );
+      expect(await readKeptCalibration(path)).toEqual(file);
+    },
+  );
+
+  it('is refused where it is written anew for everything else', async () => {
+    for (const broken of ['[]', '{"calibrations": 1}', text.replace(MODEL, 'x')]) {
+      await expect(readKeptCalibration(folder.write('else.json', broken))).rejects.toThrow(ModelError);
+    }
+    expect(await readKeptCalibration(folder.path('missing.json'))).toBeNull();
   });
 
   const bin = (from: number, to: number | null) => ({ ...tokens, from, to });

@@ -3,6 +3,7 @@ import { CalibratedRisk } from '#src/risk/calibrated-risk.js';
 import type { Calibration } from '#src/risk/calibration.js';
 import { FalseAlarmCheck } from '#src/risk/false-alarms.js';
 import { ScoreCollector, type ScoredAnswer, samplesOf } from '#src/risk/score-collector.js';
+import { STEP_RULE_VERSION } from '#src/steps/step-rule.js';
 import type { Method } from '#src/uncertainty/method-names.js';
 
 const METHODS = ['adversarial', 'nll'] as const satisfies readonly Method[];
@@ -113,6 +114,7 @@ describe('a calibration', () => {
     const { levels, methods } = collector.distributions();
     expect(methods.nll?.positions.map(({ from }) => from)).toEqual([0, 8]);
     const calibration: Calibration = {
+      stepRule: STEP_RULE_VERSION,
       settings: {},
       collected: { answers: 'all', ...collector.counts, temperature: 1, topK: 0, topP: 1, seed: 1 },
       levels,

@@ -1,6 +1,7 @@
 import type { Calibration, Method } from '#src/index.js';
 import { calibrationSettings } from '#src/risk/calibration-settings.js';
 import { ScoreCollector } from '#src/risk/score-collector.js';
+import { STEP_RULE_VERSION } from '#src/steps/step-rule.js';
 import { type AbsoluteScoring, DEFAULT_SCORING } from '#src/uncertainty/settings.js';
 
 /** A fingerprint of no model. */
@@ -21,6 +22,7 @@ export function aCalibration(
     collector.add({ scores, steps: [{ from: 0, to: 10 }] });
   }
   return {
+    stepRule: STEP_RULE_VERSION,
     settings: calibrationSettings(scoring, methods),
     collected: { answers: 'all', ...collector.counts, temperature: 1, topK: 0, topP: 1, seed: 0 },
     ...collector.distributions(),

@@ -36,6 +36,8 @@ export interface GenerateRequest {
   readonly forks?: number;
   /** What of the response another generation has written: this one goes on after it. */
   readonly after?: WrittenBefore;
+  /** The last ids of the prompt, where they are the beginning of the text that is written. */
+  readonly continues?: readonly number[];
 }
 
 export interface WrittenBefore {
@@ -137,7 +139,7 @@ export class Generation {
     const detokenizer = new Detokenizer(context.tokenizer);
     this.#assembler = new TextAssembler(detokenizer, request.stop);
     this.#given = inserted > 0 ? new TextAssembler(detokenizer, []) : this.#assembler;
-    for (const id of kept) this.#given.push({ id });
+    for (const id of [...(request.continues ?? []), ...kept]) this.#given.push({ id });
     this.#ids = [...kept];
     this.#kept = kept.length;
     this.#inserted = inserted;

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { type Logger, pino } from 'pino';
 import type { Engine } from '../../src/engine/engine.js';
+import type { GenerateRequest } from '../../src/engine/generation.js';
 import { samplingDefaults } from '../../src/engine/sampler.js';
-import { hasIds } from '../../src/guard/begun.js';
-import { requestAfter } from '../../src/guard/engine-branch.js';
-import { guardedGeneration } from '../../src/guard/guarded-generation.js';
+import { engineBranch } from '../../src/guard/engine-branch.js';
 import { generate } from '../../src/stream/generate.js';
+import { modelId } from '../../src/stream/score.js';
 import { METHODS } from '../../src/uncertainty/method-names.js';
 import { ApiError } from '../errors/api-error.js';
 import { checkOwnCompletion, DEFAULT_LENGTH, type Prompt } from '../requests/completion-request.js';
@@ -13,6 +13,7 @@ import { type GenerationFields, LIMITS, stopsOf, textRequest } from '../requests
 import { checkOwnResponse } from '../requests/response-request.js';
 import { checkWork } from './check-work.js';
 import { givenAnswer } from './given-answer.js';
+import { followed, guardedAfter, restOf, type Settled } from './go-on.js';
 import { isEmbedded } from './model-about.js';
 import { inPlace, ownPlaces, type Places } from './places.js';
 import { lengthWarnings, maxTokensOf, promptOf, rawPromptOf, roomAfter } from './prompt.js';
@@ -71,7 +72,7 @@ export class EngineModel implements ServedModel {
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { client = '', prompt, response, given, begun, canRetract, maxTokens, maxWork, written } = options;
+    const { client = '', prompt, response, given, after, canRetract, maxTokens, maxWork, written } = options;
     const engine = this.#engine;
     if (response) checkOwnResponse(response);
     if (given) {
@@ -115,19 +116,34 @@ export class EngineModel implements ServedModel {
     const prepared = { model: this.name, vocabulary, promptTokens: promptIds.length, guard };
     return {
       ...prepared,
-      ...(begun && { goesOn: begun.tokens.length <= asked.maxTokens && hasIds(begun) }),
+      ...(after && { goesOn: goesOn(asked, after) }),
       start: (gate) =>
-        inPlace(this.#places, client, () =>
-          judging
-            ? guardedGeneration(
-                engine,
-                { ...asked, ...judging, begun, refusesUnscored, ...(written && { written }) },
-                gate,
-              )
-            : generate(engine, begun ? requestAfter(asked, begun) : asked, gate),
-        ),
+        inPlace(this.#places, client, () => {
+          const own = requestAfter(asked, after);
+          if (!judging) return restOf(after, followed(after, generate(engine, own, gate)));
+          const { scoring } = judging;
+          return guardedAfter(
+            after,
+            (judge) => engineBranch(engine, own, { scoring, ...judge }),
+            { ...judging, seed: asked.sampling.seed, refusesUnscored, ...(written && { written }) },
+            gate,
+          );
+        }),
     };
   }
+}
+
+const goesOn = ({ maxTokens }: GenerateRequest, { tokens }: Settled): boolean =>
+  tokens.length < maxTokens && tokens.every(({ id }) => id !== null);
+
+/** A request for what comes after what is settled, which is read as part of the prompt. */
+function requestAfter(request: GenerateRequest, after: Settled | undefined): GenerateRequest {
+  const continues = (after?.tokens ?? []).map(modelId);
+  const { promptIds, maxTokens } = request;
+  return {
+    ...request,
+    ...{ promptIds: [...promptIds, ...continues], continues, maxTokens: maxTokens - continues.length },
+  };
 }
 
 /** @throws ApiError 400 */

@@ -158,7 +158,7 @@ function withTexts(
       return prepared.start(gate).pipe(
         tap({
           next: (event) => {
-            if (event.type === 'token.delta') tokens.push(event.part ? '' : event.text);
+            if (event.type === 'token.delta') tokens[event.index] = event.part ? '' : event.text;
             if (event.type === 'token.retracted') tokens.length = event.from;
           },
           finalize: () => logger.info({ model: prepared.model, response: tokens.join('') }, 'response'),

@@ -2,7 +2,6 @@ import type { Context } from '@opentelemetry/api';
 import type { Observable } from 'rxjs';
 import type { Engine } from '../../src/engine/engine.js';
 import type { Role } from '../../src/engine/protocol.js';
-import type { Begun } from '../../src/guard/begun.js';
 import type { CompleteGuardFields } from '../../src/guard/guard-fields.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
@@ -14,6 +13,7 @@ import type { Prompt } from '../requests/completion-request.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import type { ResponseRequest } from '../requests/response-request.js';
 import type { GivenText } from './given-text.js';
+import type { Settled } from './go-on.js';
 
 /** The settings in force, as clients are told: relative sizes made absolute. */
 export interface GuardInForce extends CompleteGuardFields {
@@ -39,7 +39,7 @@ export interface Prepared {
   readonly scoredAtOnce?: boolean;
   /** Whether its events are `upstream.delta` with whole chunks, and the end: nothing is scored. */
   readonly verbatim?: boolean;
-  /** Whether it goes on with {@link PrepareOptions.begun}, which not all can. */
+  /** Whether it goes on with {@link PrepareOptions.after}, which not all can. */
   readonly goesOn?: boolean;
   /** Starts it; unsubscribing cancels. Errors with an EngineError, or an ApiError for an upstream's fault. */
   readonly start: (gate: FlowGate) => Observable<GuardEvent>;
@@ -54,8 +54,8 @@ export interface PrepareOptions {
   readonly response?: ResponseRequest;
   /** The answer, which is there already: it is scored, not written. */
   readonly given?: GivenText;
-  /** What another process has told of the answer, which is to go on from there. */
-  readonly begun?: Begun;
+  /** What stays of the answer that another gateway has begun: it is to go on from there. */
+  readonly after?: Settled;
   /** Whether the client can be told that tokens are void; else they are held until they cannot be. */
   readonly canRetract: boolean;
   /** Whether chunks may be passed on as they came where nothing is to be scored. */

@@ -10,7 +10,7 @@ export interface ContinuationRequest {
 
 /** What is asked for to go on from a text in another way. */
 export function continuationOf(
-  request: Omit<UpstreamRequest, 'begun'>,
+  request: UpstreamRequest,
   { begun, room, temperature, seed }: ContinuationRequest,
 ): UpstreamRequest {
   return {

@@ -1,25 +1,17 @@
-import { branchFrom } from '../../src/guard/begun-branch.js';
-import { type Branch, type BranchJudge, closeOnFailure } from '../../src/guard/branch.js';
+import { type Branch, type BranchJudge, branchOf } from '../../src/guard/branch.js';
 import type { Method } from '../../src/uncertainty/method-names.js';
 import { logprobScorer } from './logprob-scorer.js';
-import {
-  type Opened,
-  UpstreamWriter,
-  type UpstreamWriterOptions,
-  type WrittenElsewhere,
-} from './upstream-writer.js';
+import { type Opened, UpstreamWriter, type UpstreamWriterOptions } from './upstream-writer.js';
 
 /** Who writes the response. */
 export interface LogprobBranchOptions extends Pick<UpstreamWriterOptions, 'request' | 'signal'> {
   /** Asks for the response. */
   readonly ask: () => Promise<Opened>;
-  /** Of a response that goes on. */
-  readonly elsewhere?: WrittenElsewhere | undefined;
 }
 
 /** A branch that a server writes, scored by the log-probabilities that come with its tokens. */
 export async function logprobBranch(
-  { ask, request, signal, elsewhere }: LogprobBranchOptions,
+  { ask, request, signal }: LogprobBranchOptions,
   methods: readonly Method[],
   judge: BranchJudge,
 ): Promise<Branch> {
@@ -27,10 +19,9 @@ export async function logprobBranch(
   const { prompt } = request;
   const promptIds = opened.answer.promptIds ?? (typeof prompt === 'object' ? prompt : null);
   const room = request.maxTokens ?? Number.POSITIVE_INFINITY;
-  const first = new UpstreamWriter(opened, {
+  const writer = new UpstreamWriter(opened, {
     ...{ request, tokenizer: null, promptIds, room, signal },
     prompt: typeof prompt === 'string' ? prompt : null,
   });
-  const writer = elsewhere ? await closeOnFailure(first, () => first.after(elsewhere)) : first;
-  return branchFrom(elsewhere?.begun, writer, logprobScorer(methods), judge);
+  return branchOf(writer, logprobScorer(methods), judge);
 }

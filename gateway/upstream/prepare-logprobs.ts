@@ -1,10 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { from, identity, type Observable, switchMap } from 'rxjs';
-import { isAnswerText } from '../../src/guard/begun.js';
 import type { Branch, BranchJudge } from '../../src/guard/branch.js';
 import { retracts } from '../../src/guard/guard.js';
 import { checkGuard, guardOf } from '../../src/guard/guard-fields.js';
-import { guardedBranch } from '../../src/guard/guarded-branch.js';
 import type { RiskModel } from '../../src/risk/risk.js';
 import type { GuardEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
@@ -12,6 +10,7 @@ import { judgeAnswer } from '../../src/stream/judge-answer.js';
 import { UnscoredError } from '../../src/stream/refuse-unscored.js';
 import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
 import { checkScoring } from '../../src/uncertainty/settings.js';
+import { followed, guardedAfter, restOf } from '../models/go-on.js';
 import { withWarnings } from '../models/resolve-guard.js';
 import type { Prepared, PrepareOptions } from '../models/served-model.js';
 import type { GenerationFields } from '../requests/generation-request.js';
@@ -22,7 +21,7 @@ import { ALTERNATIVES, methodsOf } from './logprob-scores.js';
 import type { Writing } from './scorer.js';
 import type { Capabilities, UpstreamRequest } from './upstream.js';
 import type { UpstreamGenerations } from './upstream-generations.js';
-import { begunOf, isText, requestOf, tells, topLogprobsWarnings } from './upstream-request.js';
+import { begunOf, requestAfter, requestOf, tells, topLogprobsWarnings } from './upstream-request.js';
 import type { UpstreamServer } from './upstream-server.js';
 import { chunksOf } from './verbatim.js';
 
@@ -49,7 +48,7 @@ export function prepareByLogprobs(
   options: PrepareOptions,
   { model, generations, capabilities, topLogprobs, risks: ofOneAnswer }: Known,
 ): Prepared {
-  const { client = '', canRetract, maxTokens, written, prompt, response, begun: told } = options;
+  const { client = '', canRetract, maxTokens, written, prompt, response, after } = options;
   const { refusesUnscored } = options;
   const lowered = topLogprobsWarnings(request, topLogprobs);
   const echoes = prompt !== undefined && request.echo === true;
@@ -59,10 +58,11 @@ export function prepareByLogprobs(
   const settings = withWarnings(guarded, lowered);
   if (refusesUnscored && !settings.enabled) throw new UnscoredError(['tokens']);
   const methods = settings.enabled ? settings.methods : [];
-  const asked: UpstreamRequest = {
+  const whole: UpstreamRequest = {
     ...requestOf(request, maxTokens, options),
     topLogprobs: Math.max(topLogprobs, methods.length > 0 ? ALTERNATIVES : 0),
   };
+  const asked = requestAfter(whole, after);
   // A guard that nothing can be computed for has a verdict all the same: that nobody knows.
   if (request.guard.enabled === false && options.verbatim) {
     const lower = request.clamp && topLogprobs > 0;
@@ -82,26 +82,22 @@ export function prepareByLogprobs(
   const resumes = settings.enabled && retracts(settings.action) && !response;
   const begun = begunOf(prompt, capabilities);
   if (resumes) generations.checkContinues(settings, begun);
-  const goesOn = told && { goesOn: isAnswerText(told) && isText(asked) && generations.canContinue(begun) };
+  const goesOn = after && { goesOn: generations.goesOn(asked) };
   const suits = (server: UpstreamServer): boolean => {
     const computed = server.capabilities ? methodsOf(server.capabilities) : [];
     return (
       tells(server, topLogprobs) &&
       methods.every((method) => computed.includes(method)) &&
-      (!(resumes || told) || server.canContinue(begun))
+      (!resumes || server.canContinue(begun))
     );
   };
   const seed = request.seed ?? randomInt(2 ** 31);
-  const elsewhere = told && { begun: told, seed };
   // A prompt that is told again is no part of the length.
   const { maxTokens: _, ...unlimited } = asked;
   const expected = echoes ? unlimited : asked;
   const generate = (start: (open: Open, dispensable: Dispensable) => Observable<GuardEvent>) =>
     generations.start({ asked, suits, topLogprobs, client }, ({ ask, signal, dispensable }) =>
-      start(
-        (judge) => logprobBranch({ ask, request: expected, signal, elsewhere }, methods, judge),
-        dispensable,
-      ),
+      start((judge) => logprobBranch({ ask, request: expected, signal }, methods, judge), dispensable),
     );
   const risks = ofOneAnswer();
   if (!settings.enabled) {
@@ -109,19 +105,22 @@ export function prepareByLogprobs(
       ...prepared,
       ...goesOn,
       guard: settings,
-      start: (gate) =>
-        generate((open) =>
-          request.guard.enabled === false
-            ? plain(open, gate)
-            : plain(open, gate).pipe(judgeAnswer({ ...settings, risks }, told?.events)),
-        ),
+      start: (gate) => {
+        const text = followed(
+          after,
+          generate((open) => plain(open, gate)),
+        );
+        const judged =
+          request.guard.enabled === false ? text : text.pipe(judgeAnswer({ ...settings, risks }));
+        return restOf(after, judged);
+      },
     };
   }
   const guard = guardOf(settings, canRetract);
   const scoring = scoringOf(settings);
   checkScoring(scoring);
   checkGuard(guard, scoring);
-  const judging = { scoring, guard, risks, seed, begun: told, refusesUnscored, ...(written && { written }) };
+  const judging = { scoring, guard, risks, seed, refusesUnscored, ...(written && { written }) };
   return {
     ...prepared,
     ...goesOn,
@@ -130,7 +129,8 @@ export function prepareByLogprobs(
       { ...settings, delivery: guard.delivery, lag: guard.lag, calibrated: false },
       asked,
     ),
-    start: (gate) => generate((open, dispensable) => guardedBranch(open, { ...judging, dispensable }, gate)),
+    start: (gate) =>
+      generate((open, dispensable) => guardedAfter(after, open, { ...judging, dispensable }, gate)),
   };
 }
 

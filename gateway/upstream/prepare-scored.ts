@@ -1,13 +1,13 @@
 import { randomInt } from 'node:crypto';
-import { type Begun, hasIds, isAnswerText } from '../../src/guard/begun.js';
 import { retracts } from '../../src/guard/guard.js';
+import type { Settled } from '../models/go-on.js';
 import type { Prepared } from '../models/served-model.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { withoutRollbacks } from './logprob-guard.js';
 import type { ScoredResponse } from './scorer.js';
 import type { UpstreamRequest } from './upstream.js';
 import type { UpstreamGenerations } from './upstream-generations.js';
-import { isText, tells } from './upstream-request.js';
+import { requestAfter, tells } from './upstream-request.js';
 import type { UpstreamServer } from './upstream-server.js';
 
 interface ScoredAsking {
@@ -15,8 +15,7 @@ interface ScoredAsking {
   readonly generations: UpstreamGenerations;
   readonly seed: GenerationFields['seed'];
   readonly client: string;
-  /** What of the response another process has told. */
-  readonly told: Begun | undefined;
+  readonly after: Settled | undefined;
 }
 
 /**
@@ -24,11 +23,12 @@ interface ScoredAsking {
  * @throws ApiError 400 where a guard would go on with a text that no server can
  */
 export function prepareScored(
-  asked: UpstreamRequest,
+  whole: UpstreamRequest,
   scored: ScoredResponse,
-  { model, generations, seed: given, client, told }: ScoredAsking,
+  { model, generations, seed: given, client, after }: ScoredAsking,
 ): Prepared {
   const { guard, promptIds, prompt, vocabulary, start } = scored;
+  const asked = requestAfter(whole, after, prompt);
   const begun = {
     ...{ text: '', promptIds: promptIds ?? [], ids: [], raw: asked.prompt !== undefined },
     ...(prompt !== null && { prompt }),
@@ -38,23 +38,20 @@ export function prepareScored(
   const suits = (server: UpstreamServer): boolean =>
     tells(server, asked.topLogprobs) &&
     (vocabulary === null || promptIds !== null || server.capabilities?.tokenIds === 'return_token_ids') &&
-    (!(resumes || told) || server.canContinue(begun));
+    (!resumes || server.canContinue(begun));
   const seed = given ?? randomInt(2 ** 31);
   return {
     model: model,
-    ...(told && {
+    ...(after && {
       goesOn:
-        (vocabulary === null || hasIds(told)) &&
-        isAnswerText(told) &&
-        isText(asked) &&
-        generations.canContinue(begun),
+        generations.goesOn(asked) && (vocabulary === null || after.tokens.every(({ id }) => id !== null)),
     }),
     vocabulary,
     promptTokens: promptIds?.length ?? null,
     guard: withoutRollbacks(guard, asked),
     start: (gate) =>
       generations.start({ asked, suits, topLogprobs: asked.topLogprobs, client }, (writing) =>
-        start({ ...writing, request: asked, seed, elsewhere: told && { begun: told, seed } }, gate),
+        start({ ...writing, request: asked, seed }, gate),
       ),
   };
 }

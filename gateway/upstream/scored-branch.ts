@@ -1,7 +1,5 @@
 import type { Engine } from '../../src/engine/engine.js';
-import { branchFrom } from '../../src/guard/begun-branch.js';
-import { type Branch, type BranchScorer, closeOnFailure } from '../../src/guard/branch.js';
-import { readSettled } from '../../src/guard/engine-branch.js';
+import { type Branch, type BranchScorer, branchOf, closeOnFailure } from '../../src/guard/branch.js';
 import { engineScorer } from '../../src/guard/engine-scorer.js';
 import type { Judging } from '../../src/guard/guarded-branch.js';
 import { blockOf } from '../../src/uncertainty/schedule.js';
@@ -10,12 +8,7 @@ import type { Scoring } from '../../src/uncertainty/settings.js';
 import { ApiError } from '../errors/api-error.js';
 import type { GenerationAgreement } from './alignment/agreement.js';
 import { comparedScorer } from './compared-scorer.js';
-import {
-  type Opened,
-  UpstreamWriter,
-  type UpstreamWriterOptions,
-  type WrittenElsewhere,
-} from './upstream-writer.js';
+import { type Opened, UpstreamWriter, type UpstreamWriterOptions } from './upstream-writer.js';
 
 export interface ScoredBranchOptions
   extends Judging,
@@ -29,8 +22,6 @@ export interface ScoredBranchOptions
   readonly client: string;
   readonly scoring: Scoring;
   readonly agreement: GenerationAgreement;
-  /** Of a response that goes on. */
-  readonly elsewhere?: WrittenElsewhere | undefined;
 }
 
 /**
@@ -39,7 +30,7 @@ export interface ScoredBranchOptions
  * @throws EngineError; SettingsError; UpstreamError; ApiError; RangeError if nobody knows the ids of the prompt
  */
 export async function scoredBranch(options: ScoredBranchOptions): Promise<Branch> {
-  const { engine, ask, promptIds: expected, request, prompt, signal, elsewhere } = options;
+  const { engine, ask, promptIds: expected, request, prompt, signal } = options;
   // The scorer first: for a text that cannot be scored no server is asked.
   const first = expected && (await openScorer(options, expected));
   const opened = await closeOnFailure(first, ask);
@@ -54,8 +45,7 @@ export async function scoredBranch(options: ScoredBranchOptions): Promise<Branch
       const { tokenizer } = engine.checkpoint;
       const room = roomOf(options, promptIds);
       const writer = new UpstreamWriter(opened, { request, tokenizer, promptIds, prompt, room, signal });
-      const last = elsewhere ? await writer.after(elsewhere) : writer;
-      return branchFrom(elsewhere?.begun, last, scorer, options);
+      return branchOf(writer, scorer, options);
     });
   });
 }
@@ -78,9 +68,7 @@ async function openScorer(options: ScoredBranchOptions, promptIds: readonly numb
   }
   const positions = promptIds.length + room;
   const sequence = await SequenceScorer.open(engine, promptIds, scoring, positions, forks, { client });
-  const begun = options.elsewhere?.begun;
-  await closeOnFailure(sequence, () => readSettled(sequence, begun));
-  const compared = comparedScorer(sequence, agreement, scoring.methods, begun?.place.from);
+  const compared = comparedScorer(sequence, agreement, scoring.methods);
   return engineScorer(compared, blockOf(scoring.schedule), lagTokens);
 }
 

@@ -2,14 +2,15 @@ import type { Logger } from 'pino';
 import { concatMap, defer, type Observable } from 'rxjs';
 import type { Engine } from '../../src/engine/engine.js';
 import type { Precision } from '../../src/engine/precision.js';
-import { guardedBranch } from '../../src/guard/guarded-branch.js';
 import type { GuardEvent, ScorerMismatchEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
 import { UnscoredError } from '../../src/stream/refuse-unscored.js';
+import { modelId } from '../../src/stream/score.js';
 import type { Vocabulary } from '../../src/stream/wire.js';
 import { checkWork } from '../models/check-work.js';
 import { givenAnswer } from '../models/given-answer.js';
 import type { GivenText } from '../models/given-text.js';
+import { guardedAfter } from '../models/go-on.js';
 import type { Places } from '../models/places.js';
 import { lengthWarnings, maxTokensOf, roomAfter } from '../models/prompt.js';
 import { guardInForce } from '../models/resolve-guard.js';
@@ -23,7 +24,7 @@ import { conversationInput, promptInput } from './scorer-input.js';
 import { checkServerScoring } from './server-scoring.js';
 import type { Capabilities, UpstreamRequest } from './upstream.js';
 import { invalid } from './upstream-request.js';
-import type { Opened, WrittenElsewhere } from './upstream-writer.js';
+import type { Opened } from './upstream-writer.js';
 
 export interface ScorerOptions {
   readonly logger: Logger;
@@ -47,13 +48,11 @@ export interface ScoredResponse {
 
 /** Who writes the response. */
 export interface Writing {
-  readonly request: Omit<UpstreamRequest, 'begun'>;
+  readonly request: UpstreamRequest;
   readonly ask: () => Promise<Opened>;
   /** Other continuations are drawn by seeds that follow from it. */
   readonly seed: number;
   readonly signal: AbortSignal;
-  /** Of a response that goes on. */
-  readonly elsewhere?: WrittenElsewhere | undefined;
   /** Whether a continuation that fails with this error is done without. */
   readonly dispensable: (error: unknown) => boolean;
 }
@@ -139,6 +138,7 @@ export class Scorer {
       client = '',
       prompt: raw,
       response,
+      after,
       canRetract,
       maxTokens,
       maxWork,
@@ -188,13 +188,14 @@ export class Scorer {
         defer(() => {
           const agreement = this.#agreement.begin();
           const { engine } = this;
-          return guardedBranch(
+          return guardedAfter(
+            after,
             (judging) =>
               unseen !== null
                 ? logprobBranch(writing, scoring.methods, judging)
                 : scoredBranch({
                     engine,
-                    promptIds,
+                    promptIds: promptIds && [...promptIds, ...(after?.tokens ?? []).map(modelId)],
                     prompt,
                     client,
                     scoring,
@@ -203,15 +204,7 @@ export class Scorer {
                     ...judging,
                   }),
             {
-              ...{
-                scoring,
-                guard,
-                risks,
-                seed,
-                dispensable,
-                begun: writing.elsewhere?.begun,
-                refusesUnscored,
-              },
+              ...{ scoring, guard, risks, seed, dispensable, refusesUnscored },
               ...(written && { written }),
             },
             gate,

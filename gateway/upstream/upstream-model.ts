@@ -111,7 +111,7 @@ export class UpstreamModel implements ServedModel {
   }
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { client = '', maxTokens, prompt, begun: told } = options;
+    const { client = '', maxTokens, prompt, after } = options;
     if (this.#strict) checkOwn(request, options);
     if (options.given) {
       if (this.#scorer) return this.#scorer.given(options.given, this.name, this.#places, request, options);
@@ -132,7 +132,7 @@ export class UpstreamModel implements ServedModel {
       return prepareScored(
         { ...whole, ...length, topLogprobs },
         { ...scored, guard },
-        { model: this.name, generations: this.#generations, seed: request.seed, client, told },
+        { model: this.name, generations: this.#generations, seed: request.seed, client, after },
       );
     }
     return prepareByLogprobs(request, options, {

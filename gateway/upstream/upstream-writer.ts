@@ -1,9 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { Observable } from 'rxjs';
-import type { Begun } from '../../src/guard/begun.js';
 import type { BranchWriter } from '../../src/guard/branch.js';
 import type { Continuation } from '../../src/guard/continuation.js';
-import { hash32 } from '../../src/numerics/noise.js';
 import type { Part } from '../../src/steps/part.js';
 import type { DoneEvent, TokenEvent, WrittenEvent } from '../../src/stream/events.js';
 import type { FlowGate } from '../../src/stream/flow-gate.js';
@@ -29,7 +27,7 @@ export interface Opened {
 }
 
 export interface UpstreamWriterOptions {
-  readonly request: Omit<UpstreamRequest, 'begun'>;
+  readonly request: UpstreamRequest;
   /** The scorer's: tokens are those of its vocabulary. `null` without a scorer: tokens are those that the server sends. */
   readonly tokenizer: Tokenizer | null;
   /** The prompt as the server read it; `null` if nobody knows its ids. */
@@ -40,13 +38,6 @@ export interface UpstreamWriterOptions {
   readonly room: number;
   /** Aborted when nobody wants the response any more. */
   readonly signal: AbortSignal;
-}
-
-/** What another process has told of a response. */
-export interface WrittenElsewhere {
-  readonly begun: Begun;
-  /** Of the response: what follows is drawn by one that follows from it. */
-  readonly seed: number;
 }
 
 /** What comes before the tokens that a writer draws. */
@@ -90,14 +81,16 @@ export class UpstreamWriter implements BranchWriter {
   /** Errors with an UpstreamError or a VocabularyMismatch. */
   tokens(gate: FlowGate): Observable<WrittenEvent> {
     const { keep, inserted, left } = this.#past;
-    const { tokenizer } = this.#options;
+    const { tokenizer, request } = this.#options;
     const begun = keep + inserted.length;
     return new Observable((subscriber) => {
       const read = async (): Promise<void> => {
-        const reader = tokenizer ? new Alignment(tokenizer, begun > 0) : AS_SENT;
+        const reader = tokenizer
+          ? new Alignment(tokenizer, begun > 0 || request.begun !== undefined)
+          : AS_SENT;
         /** Parts of tokens that the scorer cannot take. */
         const unknown = new Set<Part>();
-        const told = this.#options.request.knownOnly ? new ToldParts() : null;
+        const told = request.knownOnly ? new ToldParts() : null;
         let index = keep;
         let tokens = inserted;
         let pieces: readonly UpstreamPiece[] = [];
@@ -173,7 +166,7 @@ export class UpstreamWriter implements BranchWriter {
     const taken = keep + this.#sizeOf(insert);
     const { maxTokens = room } = request;
     const tokens = [...kept, ...inserted];
-    const text = tokens.map((token) => token.text).join('');
+    const text = (request.begun?.text ?? '') + tokens.map((token) => token.text).join('');
     const ids = tokens.flatMap(({ id }) => id ?? []);
     const known = ids.length === tokens.length ? ids : null;
     const continued = continuationOf(request, {
@@ -188,22 +181,6 @@ export class UpstreamWriter implements BranchWriter {
     });
     const answer = stoppedAcross(await server.open(continued, signal), text, request.stop);
     return new UpstreamWriter({ server, answer }, this.#options, { keep, inserted, left: room - taken });
-  }
-
-  /**
-   * Has the server go on after what another process has told, as it does after what is kept in a rollback; what it wrote
-   * itself is dropped. Nothing is left to be written of a response that has all its tokens.
-   * @throws UpstreamError; RangeError for a response that cannot be continued
-   */
-  async after({ begun, seed }: WrittenElsewhere): Promise<UpstreamWriter> {
-    const { tokens, interventions } = begun;
-    const keep = tokens.length;
-    if (keep >= this.#options.room)
-      return new UpstreamWriter(this.#opened, this.#options, { keep, inserted: [], left: 0 });
-    const place = { ...begun.place, keep, seed: hash32(seed, interventions, 0, keep) };
-    const writer = await this.fork(tokens, place);
-    this.close();
-    return writer;
   }
 
   close(): void {

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import { type Begun, begunOf } from '../../src/guard/begun.js';
 import type { TakeOver } from '../generations/elsewhere.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
 import { lostError } from '../generations/lost.js';
@@ -28,8 +27,7 @@ export function takeOver({ models, live, logger }: TakeOverOptions): TakeOver {
   return async (lost, principal) => {
     const { id, epoch, record, frames } = lost;
     const told = toldOf(id, frames);
-    const begun = told && begunBy(told);
-    if (!told || !begun) return false;
+    if (!told) return false;
     const request = parse(createSchema, parseJsonText(record, 'message'));
     const { request_id: requestId } = request;
     const { name, client } = principal;
@@ -38,26 +36,20 @@ export function takeOver({ models, live, logger }: TakeOverOptions): TakeOver {
       logger: logger.child({ principal: name }),
       over: ({ model }, complete) => logger.info({ response_id: id, model, complete }, 'generation'),
       prepare: async () => {
-        const options = { canRetract: true, responseId: id, stream: true, begun };
+        const options = { canRetract: true, responseId: id, stream: true, after: told.settled };
         const prepared = await models.prepare(request, { ...options, principal: name, client });
         if (!prepared.goesOn || !isAsTold(prepared, told)) throw lostError('owner_lost');
         return prepared;
       },
       encode: (prepared, resumable) => {
         const encoding = new StreamEncoding({ id, requestId, epoch, resumable, prepared });
-        for (const event of begun.events) encoding.event(event, 0); // said before
+        for (const token of told.settled.tokens.slice(-1)) encoding.event(token, 0); // it counts them
         return encoding;
       },
     });
     generation.goOn();
     return true;
   };
-}
-
-function begunBy({ created, events }: Told): Begun | null {
-  const { enabled, delivery, reflection } = created.guard;
-  if (!enabled) return begunOf(events, null);
-  return begunOf(events, { delivery, reflection: typeof reflection === 'string' ? reflection : '' });
 }
 
 /** Whether model and guard are those that the client was told. */

@@ -180,11 +180,6 @@ export class Engine {
       );
     }
     checkIds('promptIds', request.promptIds, this.checkpoint.config.vocabSize);
-    const before = request.after?.ids ?? [];
-    checkIds('after', before, this.checkpoint.config.vocabSize);
-    if (before.length > request.maxTokens) {
-      throw new RangeError(`after: ${before.length} tokens are more than maxTokens, ${request.maxTokens}`);
-    }
     const need = copies(decodeMemory(this.machine('decode'), positions), request.forks);
     const release = await this.host.admit('decode', need, positions);
     this.#streams += 1;

@@ -34,14 +34,8 @@ export interface GenerateRequest {
   readonly statistics?: boolean;
   /** How many other continuations there may be at a time ({@link Generation.fork}): memory is set aside for them. */
   readonly forks?: number;
-  /** What of the response another generation has written: this one goes on after it. */
-  readonly after?: WrittenBefore;
-}
-
-export interface WrittenBefore {
-  readonly ids: readonly number[];
-  /** How many of the last of them were drawn by the seed of {@link GenerateRequest.sampling}. */
-  readonly drawn: number;
+  /** The last ids of the prompt, where they are the beginning of the text that is written. */
+  readonly continues?: readonly number[];
 }
 
 /** Another continuation of what has been written so far. */
@@ -80,10 +74,7 @@ export interface GenerationEnd {
 type Assembler = TextAssembler<Pick<SampledToken, 'id'> & Partial<SampledToken>>;
 
 /** What the decode process is asked for, beside what does not depend on the request. */
-type Ask = Pick<
-  GenerateMessage,
-  'client' | 'promptIds' | 'past' | 'forced' | 'sampling' | 'drawn' | 'maxTokens'
->;
+type Ask = Pick<GenerateMessage, 'client' | 'promptIds' | 'past' | 'forced' | 'sampling' | 'maxTokens'>;
 
 /** Where generations of the same text run, and what they share. */
 export interface GenerationContext {
@@ -115,9 +106,6 @@ export class Generation {
   readonly #ahead: number;
   #handle: StreamHandle<ToDecode> | null = null;
   #letGo: () => void = () => {};
-  /** Resolves once all that it goes on after is read, or it is over: before that, nothing can be continued. */
-  readonly #begun: Promise<void>;
-  #begins: () => void = () => {};
   #reason: GenerationEnd['reason'] | null = null;
   #failure: EngineError | null = null;
   #received = 0;
@@ -137,26 +125,18 @@ export class Generation {
     const detokenizer = new Detokenizer(context.tokenizer);
     this.#assembler = new TextAssembler(detokenizer, request.stop);
     this.#given = inserted > 0 ? new TextAssembler(detokenizer, []) : this.#assembler;
-    for (const id of kept) this.#given.push({ id });
+    for (const id of [...(request.continues ?? []), ...kept]) this.#given.push({ id });
     this.#ids = [...kept];
     this.#kept = kept.length;
     this.#inserted = inserted;
     this.#ahead = request.forks ? AHEAD_OF_GUARD : AHEAD;
-    this.#begun = new Promise((resolve) => {
-      this.#begins = resolve;
-    });
   }
 
   /** @throws EngineError `unavailable`, `closed` */
   static async start(context: GenerationContext, request: GenerateRequest): Promise<Generation> {
-    const { client, promptIds, sampling, maxTokens, after } = request;
-    const { ids = [], drawn = 0 } = after ?? {};
-    const generation = new Generation(context, request, ids);
-    await generation.#ask({
-      ...(client && { client }),
-      promptIds: [...promptIds, ...ids],
-      ...{ sampling, drawn, maxTokens: maxTokens - ids.length },
-    });
+    const { client, promptIds, sampling, maxTokens } = request;
+    const generation = new Generation(context, request, []);
+    await generation.#ask({ ...(client && { client }), promptIds, sampling, maxTokens });
     return generation;
   }
 
@@ -166,7 +146,6 @@ export class Generation {
    *   written, or for more forks at a time than were asked for
    */
   async fork({ keep, insert = [], sampling }: GenerationFork): Promise<Generation> {
-    if (this.#request.after) await this.#begun;
     const handle = this.#handle;
     const { promptIds, forks = 0 } = this.#request;
     if (!handle) throw this.#failure ?? new EngineError('closed', 'the generation has ended');
@@ -195,7 +174,7 @@ export class Generation {
 
   /** Tokens of the prompt that were not read again; known before the first token. */
   get cachedTokens(): number {
-    return Math.min(this.#cachedTokens, this.#request.promptIds.length);
+    return this.#cachedTokens;
   }
 
   async #ask(ask: Ask): Promise<void> {
@@ -206,12 +185,8 @@ export class Generation {
       const handle = await process.attach({
         receive: (message) => {
           if (message.type === 'token') this.#written += 1;
-          if (message.type === 'begun') {
-            this.#cachedTokens = message.cachedTokens;
-          } else {
-            this.#begins();
-            this.#inbox.put(message);
-          }
+          if (message.type === 'begun') this.#cachedTokens = message.cachedTokens;
+          else this.#inbox.put(message);
         },
         waits: () => this.#inbox.awaited,
         fail: (error) => {
@@ -294,7 +269,6 @@ export class Generation {
   }
 
   #release(): void {
-    this.#begins();
     const handle = this.#handle;
     if (!handle) return;
     this.#handle = null;

@@ -45,9 +45,6 @@ export interface GenerateMessage extends OfClient {
   /** Whether the stream can be continued by others after its end, until it is cancelled. */
   readonly retain?: boolean;
   readonly sampling: Sampling;
-  /** Tokens that its seed has drawn before. */
-  readonly drawn?: number;
-  /** 0 where only the end is missing. */
   readonly maxTokens: number;
   /** Tokens that end the response; the one that does is not part of it. */
   readonly endIds: readonly number[];

@@ -35,11 +35,9 @@ export class Sampler {
   readonly #sampling: Sampling;
   readonly #random: ReturnType<typeof mersenne>;
 
-  /** @param drawn tokens that the seed has drawn before: it goes on with the next */
-  constructor(sampling: Sampling, drawn = 0) {
+  constructor(sampling: Sampling) {
     this.#sampling = sampling;
     this.#random = mersenne(sampling.seed);
-    if (sampling.temperature > 0) for (let i = 0; i < drawn; i++) this.#uniform();
   }
 
   sample(logprobs: Float32Array): number {

@@ -12,13 +12,11 @@ import { refuseUnscored } from '../stream/refuse-unscored.js';
 import { segmentSteps } from '../stream/segment-steps.js';
 import { fused } from '../stream/stage.js';
 import type { Scoring } from '../uncertainty/settings.js';
-import type { Begun } from './begun.js';
 import type { Branch, BranchJudge } from './branch.js';
 import { type Guard, policyOf } from './guard.js';
 import { checkGuard } from './guard-fields.js';
 import { type InterveneOptions, intervene } from './intervene.js';
 import type { Policy } from './policy.js';
-import { untold } from './untold.js';
 
 /** What a guard needs of a branch that is opened for it. */
 export interface Judging extends BranchJudge {
@@ -40,8 +38,6 @@ export interface GuardedBranchOptions {
   /** Told of each event before steps are held back: also of those that then are not passed on. */
   readonly written?: (event: GuardEvent) => void;
   readonly dispensable?: NonNullable<InterveneOptions['dispensable']>;
-  /** What of the response another process has told: the branch that is opened goes on from there ({@link branchFrom}). */
-  readonly begun?: Begun | undefined;
   /** Whether the response ends before its first token without a score ({@link refuseUnscored}). */
   readonly refusesUnscored?: boolean | undefined;
 }
@@ -60,7 +56,6 @@ export function guardedBranch(
     risks,
     policy = policyOf(guard),
     written,
-    begun,
     refusesUnscored = false,
     ...correcting
   }: GuardedBranchOptions,
@@ -82,10 +77,9 @@ export function guardedBranch(
         ),
     });
     const guarded = from(root).pipe(
-      intervene({ ...correcting, policy, gate, begun }),
-      begun ? untold(begun) : identity,
-      judgeAnswer({ method, statistic, rate, risks }, begun?.events),
-      refusesUnscored ? refuseUnscored({ method, from: begun?.told }) : identity,
+      intervene({ ...correcting, policy, gate }),
+      judgeAnswer({ method, statistic, rate, risks }),
+      refusesUnscored ? refuseUnscored({ method }) : identity,
       // Also where nobody waits any longer when it opens.
       finalize(() => {
         root.then(
@@ -96,7 +90,7 @@ export function guardedBranch(
     );
     const told = written ? guarded.pipe(tap(written)) : guarded;
     const now = (): number => performance.now();
-    const passed = delivery === 'held' ? told.pipe(holdBack({ now, from: begun?.told })) : told;
+    const passed = delivery === 'held' ? told.pipe(holdBack({ now })) : told;
     // Steps and parts that were held come at once, of whatever length an upstream makes them.
     return passed.pipe(paced(gate));
   });

@@ -5,7 +5,6 @@ import type { RiskModel } from '../risk/risk.js';
 import type { GuardEvent } from '../stream/events.js';
 import { FlowGate } from '../stream/flow-gate.js';
 import type { Scoring } from '../uncertainty/settings.js';
-import type { Begun } from './begun.js';
 import { engineBranch } from './engine-branch.js';
 import type { Guard } from './guard.js';
 import { guardedBranch } from './guarded-branch.js';
@@ -20,8 +19,6 @@ export interface GuardedRequest extends GenerateRequest {
   readonly policy?: Policy;
   /** Told of each event before steps are held back. */
   readonly written?: (event: GuardEvent) => void;
-  /** What another process has told of the response, which goes on from there. */
-  readonly begun?: Begun | undefined;
   /** Whether the response ends before its first token without a score, as where scoring is behind. */
   readonly refusesUnscored?: boolean | undefined;
 }
@@ -38,14 +35,14 @@ export interface GuardedRequest extends GenerateRequest {
  */
 export function guardedGeneration(
   engine: Engine,
-  { scoring, guard, risks, policy, written, begun, refusesUnscored, ...request }: GuardedRequest,
+  { scoring, guard, risks, policy, written, refusesUnscored, ...request }: GuardedRequest,
   gate: FlowGate = new FlowGate(),
 ): Observable<GuardEvent> {
   const { seed } = request.sampling;
   return guardedBranch(
-    (judging) => engineBranch(engine, request, { scoring, begun, ...judging }),
+    (judging) => engineBranch(engine, request, { scoring, ...judging }),
     {
-      ...{ scoring, guard, risks, seed, begun, refusesUnscored },
+      ...{ scoring, guard, risks, seed, refusesUnscored },
       ...(policy && { policy }),
       ...(written && { written }),
     },

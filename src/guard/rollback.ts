@@ -3,7 +3,6 @@ import { EngineError } from '../engine/errors.js';
 import { hash32 } from '../numerics/noise.js';
 import type { DoneEvent, GuardEvent, ScoreEvent, StepEvent, Usage } from '../stream/events.js';
 import { FlowGate } from '../stream/flow-gate.js';
-import type { Begun } from './begun.js';
 import type { Branch } from './branch.js';
 import type { Continuation } from './continuation.js';
 import { EventReader } from './event-reader.js';
@@ -22,11 +21,7 @@ export interface InterveneOptions {
    * none is.
    */
   readonly dispensable?: (error: unknown) => boolean;
-  /** What of the response another process has told: interventions go on counting, and what it began is done again. */
-  readonly begun?: Begun | undefined;
 }
-
-type Options = Required<Omit<InterveneOptions, 'begun'>> & Pick<InterveneOptions, 'begun'>;
 
 /** A branch that is being read. */
 interface Followed {
@@ -48,33 +43,27 @@ interface Attempt extends Candidate {
 
 /** One guarded response: which branch is followed, and what has been emitted of it. */
 export class Interventions {
-  readonly #options: Options;
+  readonly #options: Required<InterveneOptions>;
   readonly #emit: (event: GuardEvent) => void;
   readonly #open = new Set<Followed>();
   /** The latest of each token of the steps that are not settled. */
   readonly #scores = new Map<number, ScoreEvent>();
   /** Tokens that have been emitted and not retracted. */
-  #tokens: number;
+  #tokens = 0;
   /** Tokens written for branches that are closed. */
-  #written: number;
-  #interventions: number;
+  #written = 0;
+  #interventions = 0;
   #root: Branch | null = null;
   #closed = false;
 
-  constructor(options: Options, emit: (event: GuardEvent) => void) {
+  constructor(options: Required<InterveneOptions>, emit: (event: GuardEvent) => void) {
     this.#options = options;
     this.#emit = emit;
-    const { told = 0, written = 0, interventions = 0 } = options.begun ?? {};
-    this.#tokens = told;
-    this.#written = written;
-    this.#interventions = interventions;
   }
 
   /** Resolves once the response is over. */
   async follow(root: Branch): Promise<void> {
     this.#root = root;
-    const { begun } = this.#options;
-    if (begun) this.#retract(begun.tokens.length);
     for (let current: Followed | null = this.#read(root); current; ) {
       const event: GuardEvent | null = current.reader.take() ?? (await current.reader.next());
       if (event === null) return; // closed
@@ -92,15 +81,13 @@ export class Interventions {
   }
 
   #pass(event: GuardEvent): void {
-    // Some may have been told before that the branch only now gives out.
-    if (event.type === 'token.delta') this.#tokens = Math.max(this.#tokens, event.index + 1);
+    if (event.type === 'token.delta') this.#tokens = event.index + 1;
     if (event.type === 'score.delta') this.#scores.set(event.index, event);
     this.#emit(event);
   }
 
   /** @returns what to follow from there on; `null` when the response is over */
-  async #settle(judged: StepEvent, current: Followed): Promise<Followed | null> {
-    const step = this.#asTold(judged);
+  async #settle(step: StepEvent, current: Followed): Promise<Followed | null> {
     if (step.flagged) {
       const peak = this.#peak(step);
       const asked = await this.#options.policy(step, { interventions: this.#interventions, peak });
@@ -114,14 +101,6 @@ export class Interventions {
     }
     this.#emit(step);
     return current;
-  }
-
-  /** A verdict that was told stands. */
-  #asTold(step: StepEvent): StepEvent {
-    const { verdict } = this.#options.begun ?? {};
-    if (verdict?.step !== step.step) return step;
-    const { type: _, action: __, ...rating } = verdict;
-    return { ...step, ...rating, flagged: true };
   }
 
   #stop(): null {

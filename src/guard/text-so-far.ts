@@ -3,7 +3,6 @@ import { PartAligner } from '../steps/part-aligner.js';
 import type { GenerationEvent, GuardEvent, ScoreEvent, TokenEvent, WrittenEvent } from '../stream/events.js';
 import type { ScoreOptions } from '../stream/score.js';
 import { fused, staged } from '../stream/stage.js';
-import type { Begun } from './begun.js';
 import type { Continuation, Place } from './continuation.js';
 
 /** What has been said of a branch's text: by others, which it continues, and by itself. */
@@ -27,14 +26,6 @@ export class TextSoFar {
   /** @param continued whether others may continue it: then all of it is kept */
   static begin(continued = true): TextSoFar {
     return new TextSoFar({ step: 0, from: 0 }, [], [], continued);
-  }
-
-  /** What another process has said up to the first step that is not settled. */
-  static after({ place, tokens, scores }: Begun, continued = true): TextSoFar {
-    const settled = tokens.slice(0, place.from);
-    const known: ScoreEvent[] = [];
-    for (const [index, score] of scores) if (index < place.from) known[index] = score;
-    return new TextSoFar(place, settled, known, continued);
   }
 
   /** Its first `keep` tokens, to be continued in another way. */

@@ -5,8 +5,6 @@ import { staged } from './stage.js';
 export interface HoldOptions {
   /** Milliseconds since any fixed moment. */
   readonly now: () => number;
-  /** Index of the first token. Default 0. */
-  readonly from?: number | undefined;
 }
 
 /**
@@ -38,9 +36,9 @@ class Held {
   readonly #now: () => number;
   #events: GuardEvent[] = [];
   /** Tokens released; the next to be released has this index. */
-  #released: number;
+  #released = 0;
   /** Index that the next token to come must have. */
-  #next: number;
+  #next = 0;
   /** Tokens that came, also those that were retracted since. */
   #received = 0;
   /** When each held token came: at which time, and as which of those received. */
@@ -48,9 +46,8 @@ class Held {
   /** The guard stops here: no step is released any more. */
   #stopped = false;
 
-  constructor({ now, from = 0 }: HoldOptions) {
+  constructor({ now }: HoldOptions) {
     this.#now = now;
-    this.#released = this.#next = from;
   }
 
   /** @returns what may be shown now */

@@ -15,21 +15,15 @@ export type JudgeOptions = Omit<FlagOptions, 'per'>;
  * What is not scored is never unflagged: with a token or a part that has no score, or while too few ordinary answers are known,
  * `flagged` is `null` unless the rest raises an alarm by itself.
  *
- * @param before events of the same answer that do not come again
- *
  * @example
  * from(engineBranch(engine, request, options)).pipe(
  *   intervene({ policy, seed: 1 }),
  *   judgeAnswer({ method: 'adversarial', statistic: 'max', rate: 0.05, risks }),
  * );
  */
-export function judgeAnswer(
-  options: JudgeOptions,
-  before: readonly GuardEvent[] = [],
-): MonoTypeOperatorFunction<GuardEvent> {
+export function judgeAnswer(options: JudgeOptions): MonoTypeOperatorFunction<GuardEvent> {
   return staged((emit) => {
     const answer = new JudgedAnswer(options);
-    for (const event of before) answer.observe(event);
     return {
       next: (event) => {
         if (event.type === 'generation.done') return emit({ ...event, verdict: answer.verdict() });

@@ -18,8 +18,6 @@ export class UnscoredError extends Error {
 export interface RefuseOptions {
   /** The one that steps are judged by. */
   readonly method: Method;
-  /** Index of the first token. Default 0. */
-  readonly from?: number | undefined;
 }
 
 /**
@@ -33,7 +31,7 @@ export interface RefuseOptions {
  * @example
  * guarded.pipe(refuseUnscored({ method: 'nll' }));
  */
-export function refuseUnscored({ method, from = 0 }: RefuseOptions): MonoTypeOperatorFunction<GuardEvent> {
+export function refuseUnscored({ method }: RefuseOptions): MonoTypeOperatorFunction<GuardEvent> {
   return staged((emit) => {
     /** Events from the first token on that has no score yet. */
     let held: GuardEvent[] = [];
@@ -41,8 +39,8 @@ export function refuseUnscored({ method, from = 0 }: RefuseOptions): MonoTypeOpe
     const waiting = new Set<number>();
     const early = new Set<number>();
     /** One after the last token that came, and that was passed on. */
-    let next = from;
-    let passed = from;
+    let next = 0;
+    let passed = 0;
 
     const pass = (event: GuardEvent): void => {
       if (event.type === 'token.delta') passed = event.index + 1;

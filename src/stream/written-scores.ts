@@ -16,8 +16,7 @@ export function writesScores({ methods, schedule }: Pick<Scoring, 'methods' | 's
 }
 
 /**
- * Scores each token by what came with it, in the same moment and without a pass. Without statistics, all methods but
- * `nll` are missing.
+ * Scores each token by what came with it, in the same moment and without a pass.
  *
  * Errors with an EngineError for a number that is not finite.
  * @param methods of {@link PROBABILITY_METHODS}
@@ -31,11 +30,8 @@ export function writtenScores(methods: readonly Method[]): OperatorFunction<Writ
       emit(event);
       if (event.type !== 'token.delta') return;
       const { index } = event;
-      const told = event.statistics ? methods : methods.filter((method) => method === 'nll');
-      const missing = methods.filter((method) => !told.includes(method));
-      const scores = scoresOf(event, told);
-      const why = missing.length > 0 && { missing };
-      emit({ type: 'score.delta', index, pass: 'stream', scores, skipped: [], ...why, rival: null });
+      const scores = scoresOf(event, methods);
+      emit({ type: 'score.delta', index, pass: 'stream', scores, skipped: [], rival: null });
     },
   }));
 }

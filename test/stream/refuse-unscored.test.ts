@@ -1,12 +1,6 @@
 import { from } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import {
-  type GuardEvent,
-  type RefuseOptions,
-  refuseUnscored,
-  UnscoredError,
-  type Verdict,
-} from '#src/index.js';
+import { type GuardEvent, refuseUnscored, UnscoredError, type Verdict } from '#src/index.js';
 import { doneEvent, scoreEvent, tokenEvent } from '../support/events.js';
 import { expectMarbles } from '../support/marbles.js';
 
@@ -46,14 +40,11 @@ const inputs: Readonly<Record<string, GuardEvent>> = {
 };
 
 /** What passes before the end, by the names of the events. */
-function passed(
-  source: string,
-  options?: Partial<RefuseOptions>,
-): { names: string; refused: UnscoredError['what'] | null } {
+function passed(source: string): { names: string; refused: UnscoredError['what'] | null } {
   let [names, refused]: [string, UnscoredError['what'] | null] = ['', null];
   const nameOf = (event: GuardEvent) => Object.entries(inputs).find(([, each]) => each === event)?.[0];
   from([...source].map((name) => inputs[name]!))
-    .pipe(refuseUnscored({ method: 'nll', ...options }))
+    .pipe(refuseUnscored({ method: 'nll' }))
     .subscribe({
       next: (event) => {
         names += nameOf(event);
@@ -96,10 +87,5 @@ describe('refuseUnscored', () => {
     ['an end before all scores have come', 'a0bd', 'a0', ['tokens']],
   ])('errors before %s', (_rule, source, names, what) => {
     expect(passed(source)).toEqual({ names, refused: what });
-  });
-
-  it('goes on after tokens that another process has passed on', () => {
-    expect(passed('rb1d', { from: 2 })).toEqual({ names: 'rb1d', refused: null });
-    expect(passed('rb1d', { from: 1 })).toEqual({ names: 'b1d', refused: null });
   });
 });

@@ -81,7 +81,7 @@ export class DecodeWorker {
     this.#options.send({ type: 'begun', stream, cachedTokens: past ? 0 : cache.length });
     this.#streams.set(stream, {
       request,
-      sampler: new Sampler(request.sampling, request.drawn),
+      sampler: new Sampler(request.sampling),
       cache,
       pending: past ? promptIds : promptIds.slice(cache.length),
       generated: 0,
@@ -209,10 +209,6 @@ export class DecodeWorker {
   #draw(stream: Stream, logprobs: Float32Array): void {
     const { stream: id, endIds, topLogprobs, statistics, maxTokens, forced } = stream.request;
     if (!this.#streams.has(id)) return; // cancelled during the run
-    if (maxTokens === 0) {
-      this.#end(stream, 'length');
-      return;
-    }
     const given = forced?.[stream.generated];
     const token = given ?? stream.sampler.sample(logprobs);
     const logprob = logprobs[token]!;

@@ -9,7 +9,7 @@ import { Policies } from '#gateway/policy/policies.js';
 import { StreamEncoding } from '#gateway/websocket/encoding.js';
 import { recordOf, takeOver } from '#gateway/websocket/take-over.js';
 import { toldOf } from '#gateway/websocket/told.js';
-import type { GuardEvent } from '#src/index.js';
+import type { GuardEvent, TokenEvent } from '#src/index.js';
 import { doneEvent, scoreEvent, tokenEvent } from '../../support/events.js';
 import { settingsWith } from '../../support/gateway.js';
 import { prepared } from '../../support/scripted-model.js';
@@ -17,27 +17,22 @@ import { prepared } from '../../support/scripted-model.js';
 const ID = 'resp-1';
 const logger = pino({ level: 'silent' });
 const rating = { method: 'nll', score: 1, risk: 0.5, calibrated: false } as const;
-const span = { step: 0, from: 0, to: 2, text: 'x' };
 
-/** One of each kind that may precede the end. */
-const EVENTS: readonly GuardEvent[] = [
-  tokenEvent(0, { text: 'One', topLogprobs: [{ id: 1, text: 'a', logprob: -2 }] }),
-  scoreEvent(0, { scores: { nll: 1 }, skipped: ['adversarial'], reason: 'lag', risk: { nll: 0.5 } }),
-  { type: 'spike.detected', index: 0, ...rating },
-  tokenEvent(1, { text: 'Hm', part: 'reasoning' }),
-  scoreEvent(1, { part: 'reasoning', missing: ['nll'] }),
-  { type: 'step.flagged', ...span, ...rating, unscored: 1, action: 'rollback' },
-  { type: 'rollback.started', rollback: 0, step: 0, from: 0, candidates: 1 },
-  { type: 'token.retracted', from: 0, tokens: 2 },
-  tokenEvent(0, { text: 'Two', inserted: true }),
-  {
-    ...{ type: 'rollback.done', rollback: 0, step: 0, outcome: 'replaced', chosen: 1 },
-    candidates: [{ text: 'One', tokens: 2, score: null }],
-  },
-  { type: 'step.done', ...span, ...rating, flagged: true, held: { tokens: 1, ms: 2.5 } },
-  { type: 'scorer.mismatch', tokens: 16, difference: 1, tolerance: 0.2 },
-  { type: 'upstream.delta', at: 1, chunk: { choices: [] }, unscored: ['refusal'] },
-];
+const tokens = (from: number, to: number, fields: Partial<TokenEvent> = {}): TokenEvent[] =>
+  Array.from({ length: to - from }, (_, i) => tokenEvent(from + i, { text: `t${from + i}`, ...fields }));
+const score = (index: number) =>
+  scoreEvent(index, { scores: { nll: 1 }, skipped: ['margin'], reason: 'lag' });
+const step = (number: number, from: number, to: number, flagged = false): GuardEvent => ({
+  ...{ type: 'step.done', step: number, from, to, text: 'x', ...rating, flagged, unscored: 1 },
+});
+const flag = (number: number, from: number, to: number, action: 'rollback' | 'reflect'): GuardEvent => ({
+  ...{ type: 'step.flagged', step: number, from, to, text: 'x', ...rating, action },
+});
+const started: GuardEvent = { type: 'rollback.started', rollback: 0, step: 1, from: 2, candidates: 1 };
+const chosen: GuardEvent = {
+  ...{ type: 'rollback.done', rollback: 0, step: 1, outcome: 'replaced', chosen: 1 },
+  candidates: [{ text: 'x', tokens: 2, score: null }],
+};
 
 function framesOf(events: readonly GuardEvent[], by: Prepared = prepared(() => EMPTY)): string[] {
   const encoding = new StreamEncoding({
@@ -50,16 +45,75 @@ function framesOf(events: readonly GuardEvent[], by: Prepared = prepared(() => E
   return frames;
 }
 
-describe('what was told of a generation', () => {
-  it('is read back as it was', () => {
-    expect(toldOf(ID, framesOf(EVENTS))?.events).toEqual(EVENTS);
+/** Under a guard that cuts the response into steps. */
+function settledOf(events: readonly GuardEvent[], changes: Partial<Prepared['guard']> = {}) {
+  const by = prepared(() => EMPTY);
+  const frames = framesOf(events, { ...by, guard: { ...by.guard, enabled: true, ...changes } });
+  return toldOf(ID, frames)?.settled;
+}
+
+describe('what stays of a generation', () => {
+  const FIRST = [...tokens(0, 2), score(0), score(1), step(0, 0, 2)];
+
+  it('are the steps that are settled, with their scores', () => {
+    const events = [...FIRST, ...tokens(2, 4), score(2)];
+    const [a, b] = tokens(0, 2);
+    expect(settledOf(events)).toEqual({
+      tokens: [a, b],
+      events: [a, score(0), b, score(1), step(0, 0, 2)],
+      ...{ steps: 1, flagged: 0, interventions: 0, told: 4, written: 4 },
+    });
   });
 
-  it('is nothing with another id, a gap, the end, or no beginning', () => {
-    const frames = framesOf(EVENTS);
+  it('is all where nothing cuts it into steps', () => {
+    const events = tokens(0, 3);
+    expect(settledOf(events, { enabled: false })).toMatchObject({
+      tokens: events,
+      events,
+      steps: 0,
+      told: 3,
+    });
+  });
+
+  it('has no step that is flagged: it counts what was done', () => {
+    const rolledBack = [...FIRST, ...tokens(2, 4), flag(1, 2, 4, 'rollback'), started];
+    const replaced = [
+      ...[...rolledBack, { type: 'token.retracted', from: 2, tokens: 2 } as const, ...tokens(2, 3)],
+      ...[score(2), chosen, step(1, 2, 3, true)],
+    ];
+    const settled = settledOf(replaced);
+    expect(settled).toMatchObject({ steps: 2, flagged: 1, interventions: 1, told: 3, written: 5 });
+    expect(settled?.events.at(-1)).toEqual(step(1, 2, 3));
+    for (let cut = FIRST.length + 3; cut < replaced.length; cut++)
+      expect(settledOf(replaced.slice(0, cut)), `cut ${cut}`).toBeUndefined();
+  });
+
+  it('has the text of a reflection, once it is a step', () => {
+    const reflected = [...FIRST, ...tokens(2, 4), flag(1, 2, 4, 'reflect'), step(1, 2, 4, true)];
+    const inserted = [...reflected, ...tokens(4, 5, { inserted: true }), score(4)];
+    expect(settledOf(reflected)).toBeUndefined();
+    expect(settledOf(inserted)).toBeUndefined();
+    expect(settledOf([...inserted, step(2, 4, 5)])).toMatchObject({ steps: 3, flagged: 1, interventions: 1 });
+  });
+
+  it('is nothing where a part of a step that is held back was told', () => {
+    expect(settledOf(FIRST, { delivery: 'held' })).toMatchObject({ steps: 1 });
+    expect(settledOf([...FIRST, ...tokens(2, 3)], { delivery: 'held' })).toBeUndefined();
+  });
+
+  it.each<readonly [string, readonly GuardEvent[]]>([
+    ['another part', tokens(0, 1, { part: 'reasoning' })],
+    ['a token missing', tokens(1, 2)],
+    ['text beside it', [{ type: 'upstream.delta', at: 0, chunk: { choices: [] }, unscored: ['refusal'] }]],
+    ['an end', [doneEvent()]],
+  ])('is nothing with %s', (_, events) => {
+    expect(settledOf(events)).toBeUndefined();
+  });
+
+  it('is nothing with another id, a gap, or no beginning', () => {
+    const frames = framesOf(FIRST);
     expect(toldOf('resp-2', frames)).toBeNull();
     expect(toldOf(ID, frames.toSpliced(2, 1))).toBeNull();
-    expect(toldOf(ID, framesOf([doneEvent()]))).toBeNull();
     expect(toldOf(ID, frames.slice(1))).toBeNull();
   });
 
@@ -82,8 +136,8 @@ describe('a generation whose gateway is gone', () => {
     const model: ServedModel = {
       name: 'reasoner',
       status: () => ({ ready: true }),
-      prepare: async (_, { begun }) => {
-        asked.push(begun?.tokens);
+      prepare: async (_, { after }) => {
+        asked.push(after?.tokens);
         const rest = of<GuardEvent[]>(tokenEvent(1, { text: 'Two' }), doneEvent('stop', 2));
         return { ...prepared(() => rest), goesOn: true, ...changes };
       },

@@ -1,0 +1,146 @@
+import { concat, EMPTY, filter, from, map, type Observable, of } from 'rxjs';
+import type { Branch } from '../../src/guard/branch.js';
+import { policyOf } from '../../src/guard/guard.js';
+import { type GuardedBranchOptions, guardedBranch, type Judging } from '../../src/guard/guarded-branch.js';
+import type { RiskModel } from '../../src/risk/risk.js';
+import type { DoneEvent, GuardEvent, TokenEvent } from '../../src/stream/events.js';
+import type { FlowGate } from '../../src/stream/flow-gate.js';
+
+/** What stays of a response that another gateway has begun. What follows it is written as a response of its own. */
+export interface Settled {
+  /** Those of the settled steps; all where nothing cuts the response into steps. */
+  readonly tokens: readonly TokenEvent[];
+  /** The same tokens, their scores and their steps, none of which is flagged: what was done about it is done. */
+  readonly events: readonly GuardEvent[];
+  readonly steps: number;
+  /** How many of the steps were flagged. */
+  readonly flagged: number;
+  /** Rollbacks and reflections. */
+  readonly interventions: number;
+  /** Tokens that the client has: those beyond `tokens` are taken back. */
+  readonly told: number;
+  /** Tokens that were told, also those that were taken back. */
+  readonly written: number;
+}
+
+/**
+ * A guarded branch that goes on after what is settled, or one from the start. Whoever opens it has put what is settled
+ * after the prompt, and the branch counts from 0. The guard sees one branch with both: what is settled, then what
+ * follows it, counted on. What the client has is not passed on again.
+ */
+export function guardedAfter(
+  after: Settled | undefined,
+  open: (judging: Judging) => Promise<Branch>,
+  options: GuardedBranchOptions,
+  gate: FlowGate,
+): Observable<GuardEvent> {
+  if (!after) return guardedBranch(open, options, gate);
+  const { policy = policyOf(options.guard), risks, written } = options;
+  const guarded = guardedBranch(
+    async (judging) => branchAfter(after, await open(judging)),
+    {
+      ...options,
+      risks: risksAfter(after, risks),
+      policy: (step, { interventions, peak }) =>
+        policy(step, { interventions: interventions + after.interventions, peak }),
+      ...(written && { written: (event) => isNew(after, event) && written(event) }),
+    },
+    gate,
+  );
+  return restOf(after, guarded);
+}
+
+/** What is settled, then what follows it, by events that count from 0. */
+export function followed(after: Settled | undefined, events: Observable<GuardEvent>): Observable<GuardEvent> {
+  return after ? concat(from(after.events), events.pipe(map((event) => countedOn(after, event)))) : events;
+}
+
+/** What the client does not have of a whole response. First it is told what is taken back. */
+export function restOf(after: Settled | undefined, events: Observable<GuardEvent>): Observable<GuardEvent> {
+  if (!after) return events;
+  const from = after.tokens.length;
+  const tokens = after.told - from;
+  return concat(
+    tokens > 0 ? of({ type: 'token.retracted', from, tokens } as const) : EMPTY,
+    events.pipe(
+      filter((event) => isNew(after, event)),
+      map((event) => ofWhole(after, event)),
+    ),
+  );
+}
+
+/** A branch that follows what is settled, and says that first; a fork of it does not say it again. */
+function branchAfter(after: Settled, branch: Branch): Branch {
+  const { length } = after.tokens;
+  return {
+    promptTokens: Math.max(0, branch.promptTokens - length),
+    get cachedTokens() {
+      return branch.cachedTokens && Math.min(branch.cachedTokens, this.promptTokens);
+    },
+    get written() {
+      return branch.written;
+    },
+    events: (gate) => followed(after, branch.events(gate)),
+    fits: (keep, insert) => branch.fits(keep - length, insert),
+    fork: async ({ keep, step, from, ...how }) => {
+      const place = { keep: keep - length, step: step - after.steps, from: from - length };
+      return branchAfter({ ...after, events: [] }, await branch.fork({ ...how, ...place }));
+    },
+    close: () => branch.close(),
+  };
+}
+
+/** An event of a branch, counted on from what is settled. */
+function countedOn({ tokens: { length }, steps }: Settled, event: GuardEvent): GuardEvent {
+  switch (event.type) {
+    case 'token.delta':
+    case 'score.delta':
+    case 'spike.detected':
+      return { ...event, index: event.index + length };
+    case 'step.done':
+      return { ...event, step: event.step + steps, from: event.from + length, to: event.to + length };
+    case 'upstream.delta':
+      return { ...event, at: event.at + length };
+    case 'generation.done':
+      return { ...event, usage: usageAfter(length, event) };
+    default:
+      return event;
+  }
+}
+
+/** To whoever wrote the rest, what is settled was part of the prompt. */
+function usageAfter(length: number, { usage }: DoneEvent): DoneEvent['usage'] {
+  const { cachedTokens, completionTokens } = usage;
+  const promptTokens = Math.max(0, usage.promptTokens - length);
+  return {
+    ...{ promptTokens, completionTokens: completionTokens + length },
+    ...(cachedTokens !== undefined && { cachedTokens: Math.min(cachedTokens, promptTokens) }),
+  };
+}
+
+/** An event of a guard that knows of no interventions before. */
+function ofWhole({ interventions, flagged, written }: Settled, event: GuardEvent): GuardEvent {
+  if (event.type === 'rollback.started' || event.type === 'rollback.done')
+    return { ...event, rollback: event.rollback + interventions };
+  if (event.type !== 'generation.done') return event;
+  const { usage, verdict } = event;
+  const { generatedTokens: more } = usage;
+  return {
+    ...event,
+    usage: { ...usage, ...(more !== undefined && { generatedTokens: more + written }) },
+    ...(verdict && { verdict: { ...verdict, flaggedSteps: verdict.flaggedSteps + flagged } }),
+  };
+}
+
+/** Where a risk depends on the place, it is that in the whole response. */
+const risksAfter = ({ tokens }: Settled, risks: RiskModel): RiskModel => ({
+  calibrated: (...of) => risks.calibrated(...of),
+  ofToken: (method, score, index) => risks.ofToken(method, score, index + tokens.length),
+  ofStep: (...step) => risks.ofStep(...step),
+  ofAnswer: (...answer) => risks.ofAnswer(...answer),
+});
+
+function isNew({ tokens, steps }: Settled, event: GuardEvent): boolean {
+  if ('index' in event) return event.index >= tokens.length;
+  return !('step' in event) || event.step >= steps;
+}

@@ -91,11 +91,11 @@ export class GovernedModels extends Models {
       const closing = this.#closing(model, principal) ?? this.#closingBeside(model, principal);
       if (closing && !isStateless(route)) {
         const problem = `the policy ${closing.name} locks the guard, and nothing is guarded at this path`;
-        throw new ApiError(403, 'policy_violation', problem);
+        throw new ApiError('policy_violation', problem);
       }
       return { name, forwards };
     }
-    throw new ApiError(404, 'not_found', `${route} is not passed on to the servers of this model`);
+    throw new ApiError('not_found', `${route} is not passed on to the servers of this model`);
   }
 
   /** Whether any model passes on anything. */

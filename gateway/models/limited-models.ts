@@ -91,7 +91,7 @@ function checkPrompt({ messages }: GenerationFields, prompt: Prompt = '', limit:
   const characters = messages.reduce((sum, message) => sum + lengthOf(message), own);
   if (characters <= limit) return;
   const text = `messages: ${characters} characters exceed the limit of ${limit}`;
-  throw new ApiError(400, 'prompt_too_long', text, 'messages');
+  throw new ApiError('prompt_too_long', text, 'messages');
 }
 
 /** Of its text; other parts, such as images, are bounded by the size of the body. */
@@ -106,7 +106,7 @@ function checkTokens(request: GenerationFields, limit: number): void {
     const asked = request[field] ?? 0;
     if (asked <= limit) continue;
     const text = `${field}: ${asked} tokens exceed the limit of ${limit}`;
-    throw new ApiError(400, 'invalid_value', text, field);
+    throw new ApiError('invalid_value', text, field);
   }
 }
 

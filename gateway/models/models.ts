@@ -31,7 +31,6 @@ export class Models {
     if (model) return model;
     const known = [...this.#models.keys()].join(', ');
     throw new ApiError(
-      404,
       'model_not_found',
       `model: "${name}" is not served (available models: ${known})`,
       'model',

@@ -145,5 +145,5 @@ export function underPolicy({ defaults, locked, bounds }: Policy, asked: AskedGu
 
 function violation(field: GuardFieldName, problem: string): ApiError {
   const param = `guard.${field}`;
-  return new ApiError(403, 'policy_violation', `${param}: ${problem}`, param);
+  return new ApiError('policy_violation', `${param}: ${problem}`, param);
 }

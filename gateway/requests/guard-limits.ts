@@ -77,4 +77,4 @@ export function completeGuard(fields: GuardFields, available: readonly Method[])
 }
 
 const invalid = (param: string, problem: string): ApiError =>
-  new ApiError(400, 'invalid_value', `${param}: ${problem}`, param);
+  new ApiError('invalid_value', `${param}: ${problem}`, param);

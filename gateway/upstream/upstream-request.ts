@@ -98,7 +98,7 @@ const isGiven = <T>(value: T | null | undefined): value is T => value !== null &
 
 /** @param param the field of the request that is at fault */
 export const invalid = (param: string, problem: string): ApiError =>
-  new ApiError(400, 'invalid_value', `${param}: ${problem}`, param);
+  new ApiError('invalid_value', `${param}: ${problem}`, param);
 
 /** Whether a server returns so many alternatives of each token. */
 export const tells = ({ capabilities }: UpstreamServer, topLogprobs: number): boolean =>

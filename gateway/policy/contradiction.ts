@@ -1,5 +1,5 @@
 import { checkGuard, guardOf } from '../../src/guard/guard-fields.js';
-import { METHODS, type Method } from '../../src/uncertainty/method-names.js';
+import { LOGPROB_METHODS, METHODS, type Method } from '../../src/uncertainty/method-names.js';
 import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
 import { checkScoring } from '../../src/uncertainty/settings.js';
 import { toApiError } from '../errors/api-error.js';
@@ -26,9 +26,6 @@ interface Source extends ModelWithPolicy {
   readonly scorer?: unknown;
 }
 
-/** What an upstream's log-probabilities allow at most; see gateway/upstream/logprob-scores.ts. */
-const OF_LOGPROBS: readonly Method[] = ['nll', 'margin'];
-
 /**
  * Finds policies that no request could satisfy: a default beyond a bound, settings that do not go together. Those of
  * gateway, model and key are looked at together, for each model and key that has one.
@@ -43,7 +40,7 @@ export function contradictionIn(
     { levels: [], available: METHODS },
     ...models.map(([name, model]) => ({
       levels: modelLevel(name, model),
-      available: model.upstreams !== undefined && model.scorer === undefined ? OF_LOGPROBS : METHODS,
+      available: model.upstreams !== undefined && model.scorer === undefined ? LOGPROB_METHODS : METHODS,
     })),
   ];
   for (const { levels, available } of places) {

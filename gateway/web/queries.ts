@@ -12,6 +12,7 @@ import {
 import type { Method } from 'flinch-client/protocol';
 import { fullScale, strength } from './colour.js';
 import type { MarkedRange } from './markdown.js';
+import { USUAL_METHODS } from './words.js';
 
 /** What the page asks of an answer. */
 
@@ -55,7 +56,7 @@ export function strongest(
 
 /** The methods that this answer has scores of; before it has begun, those that are usual. */
 export const methodsOf = ({ guard }: Answer): readonly Method[] =>
-  guard?.methods ?? ['adversarial', 'nll', 'entropy', 'margin'];
+  guard?.methods ?? ['adversarial', ...USUAL_METHODS];
 
 /** How strongly each token is coloured, 0 to 1: by its risk where that is known, else by its score. */
 export interface Scale {

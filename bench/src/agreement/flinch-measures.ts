@@ -1,5 +1,11 @@
 import type { Engine, TokenLogprob } from 'flinch/internals';
-import { DEFAULT_SCORING, Detokenizer, scoreResponse, segmentText } from 'flinch/internals';
+import {
+  DEFAULT_SCORING,
+  Detokenizer,
+  PROBABILITY_METHODS,
+  scoreResponse,
+  segmentText,
+} from 'flinch/internals';
 import { extractGsm8kAnswer, sameGsm8kAnswer } from '../answers/gsm8k-answer.js';
 import { type Alternative, combineRelations, logCcp, wordOf } from '../baselines/ccp.js';
 import { type StepGraph, stepGraph } from '../baselines/graph.js';
@@ -17,7 +23,7 @@ import { mean } from './means.js';
 /** As many alternatives as any of the peers reads. */
 const TOP = 20;
 
-const PASS = ['nll', 'entropy', 'margin'].map(parseMeasure);
+const PASS = PROBABILITY_METHODS.map(parseMeasure);
 const CCP = parseMeasure('ccp');
 const TOKEN_SAR = parseMeasure('token_sar');
 

@@ -1,4 +1,4 @@
-import { DEFAULT_ALPHA, type Method, type Scoring } from 'flinch/internals';
+import { DEFAULT_ALPHA, DEFAULT_METHODS, type Method, type Scoring } from 'flinch/internals';
 
 /** Scores that one reading of an answer gives. */
 export interface Reading {
@@ -30,7 +30,7 @@ const random = (samples: number): Reading => ({
 export const READINGS: readonly Reading[] = [
   {
     measures: { 'adversarial 8/64': 'adversarial', nll: 'nll', entropy: 'entropy', margin: 'margin' },
-    scoring: { methods: ['adversarial', 'nll', 'entropy', 'margin'], ...windowed(8, 64, 'perturb') },
+    scoring: { methods: DEFAULT_METHODS, ...windowed(8, 64, 'perturb') },
   },
   adversarial(16, 32, 'perturb'),
   adversarial(16, 32, 'derivative'),

@@ -1,5 +1,6 @@
 import {
   type Engine,
+  PROBABILITY_METHODS,
   type Problem,
   samplingDefaults,
   scoreResponse,
@@ -55,8 +56,7 @@ export async function scoredAnswer(
       scores[name] = tokens.map((token) => token.scores[method]!);
   }
   if (engine.precision === 'int8') {
-    for (const name of ['nll', 'entropy', 'margin'] as const)
-      scores[`${name} in int8`] = written.map((token) => token[name]);
+    for (const name of PROBABILITY_METHODS) scores[`${name} in int8`] = written.map((token) => token[name]);
   }
   return {
     task: problem.task,

@@ -1,4 +1,11 @@
-import { answerScore, type Method, type RiskModel, type Statistic, stepScore } from 'flinch/internals';
+import {
+  answerScore,
+  type Method,
+  PROBABILITY_METHODS,
+  type RiskModel,
+  type Statistic,
+  stepScore,
+} from 'flinch/internals';
 import { checked, type Observed } from '../correct/answer-task.js';
 import type { BenchProblem, Suite } from '../suites/suite.js';
 
@@ -17,12 +24,7 @@ export interface JudgedAnswer {
   readonly measures: Readonly<Record<string, number>>;
 }
 
-export const METHODS_BESIDE = [
-  'nll',
-  'entropy',
-  'margin',
-  'adversarial',
-] as const satisfies readonly Method[];
+export const METHODS_BESIDE = [...PROBABILITY_METHODS, 'adversarial'] as const satisfies readonly Method[];
 
 /**
  * @param risks with a calibration of answers by the method

@@ -37,6 +37,30 @@ export class Models {
     );
   }
 
+  /** The same models, whose requests are prepared in another way. */
+  preparedBy(
+    prepare: (model: ServedModel, ...asked: Parameters<ServedModel['prepare']>) => Promise<Prepared>,
+  ): Models {
+    const wrapped = (model: ServedModel): ServedModel => ({
+      name: model.name,
+      get inside() {
+        return model.inside;
+      },
+      get forwards() {
+        return model.forwards;
+      },
+      get hosts() {
+        return model.hosts;
+      },
+      get about() {
+        return model.about;
+      },
+      status: () => model.status(),
+      prepare: (request, options) => prepare(model, request, options),
+    });
+    return new Models(this.all.map(wrapped));
+  }
+
   /** @throws ApiError 404 for an unknown model; what {@link ServedModel.prepare} throws */
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
     return this.get(request.model).prepare(request, options);

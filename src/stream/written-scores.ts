@@ -3,7 +3,7 @@ import { type Method, PROBABILITY_METHODS, type Scores } from '../uncertainty/me
 import { checkFinite, SCORE_OF } from '../uncertainty/methods.js';
 import type { Scoring } from '../uncertainty/settings.js';
 import type { GenerationEvent, TokenEvent, WrittenEvent } from './events.js';
-import { staged } from './stage.js';
+import { scoreBy } from './score-by.js';
 
 /**
  * Whether the process that writes can tell all scores: those that the probabilities of a token are, of the distribution
@@ -26,18 +26,11 @@ export function writesScores({ methods, schedule }: Pick<Scoring, 'methods' | 's
  * generate(engine, { ...request, statistics: true }, gate).pipe(writtenScores(['nll']));
  */
 export function writtenScores(methods: readonly Method[]): OperatorFunction<WrittenEvent, GenerationEvent> {
-  return staged((emit) => ({
-    next: (event) => {
-      emit(event);
-      if (event.type !== 'token.delta') return;
-      const { index } = event;
-      const told = event.statistics ? methods : methods.filter((method) => method === 'nll');
-      const missing = methods.filter((method) => !told.includes(method));
-      const scores = scoresOf(event, told);
-      const why = missing.length > 0 && { missing };
-      emit({ type: 'score.delta', index, pass: 'stream', scores, skipped: [], ...why, rival: null });
-    },
-  }));
+  return scoreBy((token) => {
+    const told = token.statistics ? methods : methods.filter((method) => method === 'nll');
+    const missing = methods.filter((method) => !told.includes(method));
+    return { scores: scoresOf(token, told), missing };
+  });
 }
 
 function scoresOf({ index, logprob, statistics }: TokenEvent, methods: readonly Method[]): Scores {

@@ -8,7 +8,7 @@ import type { ForwardedAnswer } from '../models/served-model.js';
 import { isPlainPath, isStateless, type Route } from '../policy/passed-routes.js';
 import { parseJsonText } from '../requests/json-text.js';
 import { readTrace, traceHeaders } from '../tracing/trace-context.js';
-import { asObject } from './json.js';
+import { asObject } from '../upstream/wire/json.js';
 
 export interface PassthroughOptions {
   readonly models: GovernedModels;

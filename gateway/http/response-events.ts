@@ -5,11 +5,10 @@ import type { ApiError } from '../errors/api-error.js';
 import type { Prepared } from '../models/served-model.js';
 import { LOGPROBS, type ResponseRequest } from '../requests/response-request.js';
 import { UpstreamError } from '../upstream/errors.js';
-import { MAX_ENTRIES } from '../upstream/wire/json.js';
+import { asObject, type Json, listOf, MAX_ENTRIES } from '../upstream/wire/json.js';
 import { RESPONSE_FORM } from './choice-form.js';
 import { Completion, type CompletionChunk } from './completion.js';
 import { jsonParts, WrittenJson, written } from './joined-parts.js';
-import { asObject, type Json, listOf } from './json.js';
 import { WholeCompletion } from './whole-completion.js';
 
 /** Parts of it may be written JSON. */

@@ -5,7 +5,7 @@ import type { Prompt } from '../requests/completion-request.js';
 import { type GenerationFields, stopsOf } from '../requests/generation-request.js';
 import type { Capabilities, UpstreamRequest, UpstreamToken } from './upstream.js';
 import type { UpstreamServer } from './upstream-server.js';
-import { asList, asObject, type Json } from './wire/json.js';
+import { asList, asObject, type Json, listOf } from './wire/json.js';
 
 /**
  * The request to a server, without its log-probabilities.
@@ -69,7 +69,7 @@ export function isText({ fields = {}, isResponse }: Pick<UpstreamRequest, 'field
   if (isResponse) return false;
   const { n, tools, functions, response_format: format, modalities } = fields;
   const form = asObject(format)?.type ?? 'text';
-  const kinds = asList(modalities) ?? [];
+  const kinds = listOf(modalities);
   const calls = [tools, functions].some((each) => asList(each)?.length);
   return (n ?? 1) === 1 && form === 'text' && !calls && kinds.every((kind) => kind === 'text');
 }

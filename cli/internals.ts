@@ -44,7 +44,7 @@ export { Detokenizer } from '../src/tokenizer/detokenizer.js';
 export { encodePrompt } from '../src/tokenizer/prompt.js';
 export { checkTextSteps } from '../src/tokenizer/supported-pipeline.js';
 export type { Tokenizer } from '../src/tokenizer/tokenizer.js';
-export type { Method } from '../src/uncertainty/method-names.js';
+export { type Method, PROBABILITY_METHODS } from '../src/uncertainty/method-names.js';
 export { replicaOptions, sizeOf } from '../src/uncertainty/replicas.js';
 export type { Schedule } from '../src/uncertainty/schedule.js';
 export { type ScoredResponse, scoreResponse, type TokenScore } from '../src/uncertainty/sequence-scorer.js';

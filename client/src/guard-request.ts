@@ -1,5 +1,17 @@
-// Written by `npm run schemas` from src/guard/guard-fields.ts; changes are made there.
-import type { Method } from './events.js';
+// Written by `npm run schemas` from src/uncertainty/method-names.ts and src/guard/guard-fields.ts; changes are made there.
+
+/** The uncertainty methods of tokens. */
+export const METHODS = [
+  'adversarial',
+  'random',
+  'tokur_eu',
+  'tokur_tu',
+  'tokur_au',
+  'nll',
+  'entropy',
+  'margin',
+] as const;
+export type Method = (typeof METHODS)[number];
 
 /** How tokens are scored, and what happens to doubtful steps. Absent fields have the server's defaults. */
 export interface GuardRequest {

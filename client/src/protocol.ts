@@ -7,4 +7,4 @@ export type * from './flinch-metadata.js';
 export { ProtocolError, readEvent } from './read-event.js';
 export { type ByteStream, readText } from './read-text.js';
 export { isTransient } from './reconnect-codes.js';
-export { CONNECTION_EVENTS, GENERATION_EVENTS } from './schemas.js';
+export { CONNECTION_EVENTS, GENERATION_EVENTS, NAMED_SCHEMAS } from './schemas.js';

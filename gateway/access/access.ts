@@ -86,7 +86,7 @@ export class Access {
     // HTTP/1.0 may leave the name out; no browser does.
     if (host === undefined || mayNameUs(host, this.#config.hosts)) return;
     const text = 'Host: not an allowed name of this gateway; its operator can add it to access.hosts';
-    throw new ApiError(421, 'host_not_allowed', text, 'Host');
+    throw new ApiError('host_not_allowed', text, 'Host');
   }
 
   mayUse({ origin, host }: Headers): boolean {
@@ -98,7 +98,7 @@ export class Access {
     if (this.mayUse(headers)) return;
     const text =
       'Origin: pages of this origin may not use the gateway; its operator can add it to access.origins';
-    throw new ApiError(403, 'origin_not_allowed', text, 'Origin');
+    throw new ApiError('origin_not_allowed', text, 'Origin');
   }
 
   /**
@@ -109,7 +109,6 @@ export class Access {
     if (this.#keys.size === 0) return this.#anonymous.from(networkOf(address));
     if (authorization === undefined) {
       throw new ApiError(
-        401,
         'missing_api_key',
         'Authorization: "Bearer" and an API key are required',
         'Authorization',
@@ -117,10 +116,9 @@ export class Access {
     }
     const [, key = ''] = /^Bearer +(\S+) *$/i.exec(authorization) ?? [];
     const client = this.#keys.find(key);
-    if (!client)
-      throw new ApiError(401, 'invalid_api_key', 'Authorization: unknown API key', 'Authorization');
+    if (!client) throw new ApiError('invalid_api_key', 'Authorization: unknown API key', 'Authorization');
     if (!client.rights[right])
-      throw new ApiError(403, 'key_not_allowed', `the key ${client.name} may not do this`);
+      throw new ApiError('key_not_allowed', `the key ${client.name} may not do this`);
     return client;
   }
 
@@ -139,7 +137,7 @@ export class Access {
     const owner = await this.#tickets.redeem(ticket);
     const client = owner === null ? undefined : this.#clients.get(owner);
     if (client) return client === this.#anonymous ? client.from(networkOf(address)) : client;
-    throw new ApiError(401, 'invalid_ticket', 'ticket: already used, expired or unknown', 'ticket');
+    throw new ApiError('invalid_ticket', 'ticket: already used, expired or unknown', 'ticket');
   }
 }
 

@@ -76,7 +76,7 @@ export class Client implements Principal {
     if (waitMs === null) return;
     const seconds = Math.ceil(waitMs / 1000);
     const message = `more than ${requestsPerMinute} requests per minute; try again in ${seconds} s`;
-    throw new ApiError(429, 'rate_limited', message, null, seconds);
+    throw new ApiError('rate_limited', message, null, { retryAfterSeconds: seconds });
   }
 
   /**
@@ -89,7 +89,7 @@ export class Client implements Principal {
     if (waitMs === null) return;
     const seconds = Math.ceil(waitMs / 1000);
     const message = `more than ${refusedBytes} bytes of refused messages per minute; try again in ${seconds} s`;
-    throw new ApiError(429, 'rate_limited', message, null, seconds);
+    throw new ApiError('rate_limited', message, null, { retryAfterSeconds: seconds });
   }
 
   /** @throws ApiError 429 `too_many_connections` */
@@ -97,7 +97,9 @@ export class Client implements Principal {
     const { sockets } = this.#limits;
     const release = await this.#usage.ofGateway.take(`sockets:${this.client}`, sockets);
     if (release) return release;
-    throw new ApiError(429, 'too_many_connections', `at most ${sockets} open WebSockets`, null, 1);
+    throw new ApiError('too_many_connections', `at most ${sockets} open WebSockets`, null, {
+      retryAfterSeconds: 1,
+    });
   }
 
   /** @throws ApiError 429 `too_many_generations` */
@@ -106,6 +108,6 @@ export class Client implements Principal {
     const release = await this.#usage.ofKeys.take(`generations:${this.name}`, generations);
     if (release) return release;
     const message = `at most ${generations} concurrent generations`;
-    throw new ApiError(429, 'too_many_generations', message, null, 1);
+    throw new ApiError('too_many_generations', message, null, { retryAfterSeconds: 1 });
   }
 }

@@ -46,7 +46,7 @@ export class Tickets<T> {
   issue(owner: T): Ticket {
     this.#forgetExpired();
     if ((this.#counts.get(owner) ?? 0) >= MAX_TICKETS)
-      throw new ApiError(503, 'overloaded', 'too many tickets are open');
+      throw new ApiError('overloaded', 'too many tickets are open');
     const ticket = newTicket();
     const expiresAtMs = this.#now() + this.#seconds * 1000;
     this.#open.set(ticketHash(ticket), { owner, expiresAtMs });

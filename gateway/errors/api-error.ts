@@ -5,7 +5,7 @@ import { ModelError } from '../../src/files/errors.js';
 import { fieldName } from '../../src/files/json.js';
 import { UnscoredError } from '../../src/stream/refuse-unscored.js';
 import { SettingsError } from '../../src/uncertainty/settings.js';
-import type { ErrorCode } from './codes.js';
+import { ERRORS, type ErrorCode } from './codes.js';
 
 /** An error as OpenAI's API shapes it: the body of a failed request, or an event in a stream. */
 export interface ErrorBody {
@@ -22,13 +22,14 @@ export class ApiError extends Error {
   /** When to try again; `null` where that is no use. */
   readonly retryAfterSeconds: number | null;
 
+  /** @param told what is not as usual for the code */
   constructor(
-    status: number,
     code: ErrorCode,
     message: string,
     param: string | null = null,
-    retryAfterSeconds: number | null = status === 503 ? 1 : null,
+    told: Partial<Pick<ApiError, 'status' | 'retryAfterSeconds'>> = {},
   ) {
+    const { status = ERRORS[code].status, retryAfterSeconds = status === 503 ? 1 : null } = told;
     super(message);
     this.name = 'ApiError';
     this.status = status;
@@ -37,17 +38,15 @@ export class ApiError extends Error {
   }
 }
 
-const ENGINE_ERRORS: Readonly<
-  Record<EngineErrorCode, { readonly status: number; readonly code: ErrorCode }>
-> = {
-  overloaded: { status: 503, code: 'overloaded' },
-  unavailable: { status: 503, code: 'engine_unavailable' },
-  closed: { status: 503, code: 'engine_unavailable' },
-  crashed: { status: 500, code: 'engine_crashed' },
-  stalled: { status: 500, code: 'engine_stalled' },
-  failed: { status: 500, code: 'engine_failed' },
-  too_long: { status: 400, code: 'context_length_exceeded' },
-  memory: { status: 503, code: 'insufficient_memory' },
+const ENGINE_ERRORS: Readonly<Record<EngineErrorCode, ErrorCode>> = {
+  overloaded: 'overloaded',
+  unavailable: 'engine_unavailable',
+  closed: 'engine_unavailable',
+  crashed: 'engine_crashed',
+  stalled: 'engine_stalled',
+  failed: 'engine_failed',
+  too_long: 'context_length_exceeded',
+  memory: 'insufficient_memory',
 };
 
 /** Why is in the log: drivers and the system name what only the operator should see. */
@@ -69,36 +68,32 @@ export function errorHeaders({ status, retryAfterSeconds }: ApiError): Record<st
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof EngineError) {
-    const { status, code } = ENGINE_ERRORS[error.code];
-    return new ApiError(
-      status,
-      code,
-      error.code === 'unavailable' ? UNAVAILABLE : withoutFolders(error.message),
-    );
+    const message = error.code === 'unavailable' ? UNAVAILABLE : withoutFolders(error.message);
+    return new ApiError(ENGINE_ERRORS[error.code], message);
   }
   if (error instanceof SettingsError) {
     const param = `guard.${wireName(error.field)}`;
-    return new ApiError(400, 'invalid_value', `${param}: ${error.problem}`, param);
+    return new ApiError('invalid_value', `${param}: ${error.problem}`, param);
   }
   if (error instanceof UnscoredError) {
     const problem = `has something that is not scored (${error.what.join(', ')}), which the operator's policy refuses`;
-    return new ApiError(403, 'unscored', `the response ${problem}`);
+    return new ApiError('unscored', `the response ${problem}`);
   }
   if (error instanceof ModelError) {
     const message = error.message.replaceAll(error.file, basename(error.file));
-    return new ApiError(500, 'model_error', withoutFolders(message));
+    return new ApiError('model_error', withoutFolders(message));
   }
   if (isClientError(error)) {
     const { status, message } = error;
     const type = 'type' in error ? error.type : undefined;
-    if (type === 'entity.too.large') return new ApiError(status, 'body_too_large', 'the body is too large');
+    if (type === 'entity.too.large') return new ApiError('body_too_large', 'the body is too large');
     if (type === 'encoding.unsupported' && 'encoding' in error) {
       const text = `Content-Encoding: ${error.encoding} is not supported; send the body uncompressed`;
-      return new ApiError(status, 'unsupported_encoding', text, 'Content-Encoding');
+      return new ApiError('unsupported_encoding', text, 'Content-Encoding');
     }
-    return new ApiError(status, 'invalid_request', message);
+    return new ApiError('invalid_request', message, null, { status });
   }
-  return new ApiError(500, 'internal_error', 'internal error');
+  return new ApiError('internal_error', 'internal error');
 }
 
 /** The name on the wire of a field of `Scoring` or of the library's `Guard`. */
@@ -121,13 +116,13 @@ function isClientError(error: unknown): error is Error & { readonly status: numb
 /** The first problem that a schema found, naming its field. */
 export function fromZod(error: z.ZodError): ApiError {
   const issue = error.issues[0];
-  if (!issue) return new ApiError(400, 'invalid_value', 'invalid request');
+  if (!issue) return new ApiError('invalid_value', 'invalid request');
   if (issue.code === 'unrecognized_keys') {
     const param = fieldName([...issue.path, issue.keys[0] ?? '']);
-    return new ApiError(400, 'unknown_parameter', `${param}: unknown field`, param);
+    return new ApiError('unknown_parameter', `${param}: unknown field`, param);
   }
   const param = fieldName(issue.path) || null;
   const unsupported = issue.code === 'custom' && issue.params?.unsupported === true;
   const code = unsupported ? 'unsupported_parameter' : 'invalid_value';
-  return new ApiError(400, code, `${param ?? 'request'}: ${issue.message}`, param);
+  return new ApiError(code, `${param ?? 'request'}: ${issue.message}`, param);
 }

@@ -21,6 +21,7 @@ export class Lifecycle {
    */
   async checkOpen(resumes: () => boolean | Promise<boolean>): Promise<void> {
     if (!this.#draining || (await resumes())) return;
-    throw new ApiError(503, 'shutting_down', 'the gateway is shutting down', null, RETRY_AFTER_S);
+    const told = { retryAfterSeconds: RETRY_AFTER_S };
+    throw new ApiError('shutting_down', 'the gateway is shutting down', null, told);
   }
 }

@@ -294,5 +294,5 @@ function report(logger: Logger, { id, model }: LiveGeneration, error: unknown): 
 }
 
 function shuttingDown(): ApiError {
-  return new ApiError(503, 'shutting_down', 'the server is shutting down');
+  return new ApiError('shutting_down', 'the server is shutting down');
 }

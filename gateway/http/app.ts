@@ -138,7 +138,7 @@ export function createApp(options: AppOptions): Express {
 
   app.use(addSlash, express.static(PAGE_SCRIPTS, files), express.static(PAGE_FILES, files));
   app.use((req) => {
-    throw new ApiError(404, 'not_found', `there is nothing at ${req.method} ${req.path}`);
+    throw new ApiError('not_found', `there is nothing at ${req.method} ${req.path}`);
   });
   app.use(reportErrors(metrics));
   return app;
@@ -152,7 +152,7 @@ const refuseMethod =
   (allowed: string): RequestHandler =>
   (req, res) => {
     res.set('Allow', allowed);
-    throw new ApiError(405, 'method_not_allowed', `${req.path} allows ${allowed} only`);
+    throw new ApiError('method_not_allowed', `${req.path} allows ${allowed} only`);
   };
 
 /** How the gateway is, for probes. */
@@ -217,7 +217,7 @@ function createOpenApp(
   serve(app);
   app.get('/metrics', sendMetrics(metrics));
   app.use(() => {
-    throw new ApiError(404, 'not_found', elsewhere);
+    throw new ApiError('not_found', elsewhere);
   });
   app.use(reportErrors(metrics));
   return app;

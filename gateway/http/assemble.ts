@@ -1,5 +1,5 @@
+import { asObject, type Json, listOf } from '../upstream/wire/json.js';
 import { JoinedFields, WrittenJson, written } from './joined-parts.js';
-import { asObject, type Json, listOf } from './json.js';
 
 /** A choice of a whole completion, as far as chunks have told it. Values within it may be written JSON. */
 export interface AssembledChoice {

@@ -1,5 +1,5 @@
+import type { Json } from '../upstream/wire/json.js';
 import type { AssembledChoice } from './assemble.js';
-import type { Json } from './json.js';
 
 /** A token with its log-probability, as OpenAI's chats have it. */
 export interface OpenAiToken {

@@ -12,7 +12,7 @@ function renamed(names: FieldNames, error: unknown): unknown {
   const name = param === null ? undefined : names[param];
   if (param === null || name === undefined) return error;
   const text = withName(names, message);
-  return new ApiError(told.status, code, text, name, told.retryAfterSeconds);
+  return new ApiError(code, text, name, told);
 }
 
 /** Of what is prepared, its errors and warnings. */

@@ -124,7 +124,7 @@ async function goOn(
   });
   metrics.resumed(resumed !== null);
   if (!resumed) {
-    throw new ApiError(410, 'not_recovered', `${LAST_EVENT_ID}: the events after it are no longer kept`);
+    throw new ApiError('not_recovered', `${LAST_EVENT_ID}: the events after it are no longer kept`);
   }
   const { generation, sink } = resumed;
   if (res.destroyed) {
@@ -138,8 +138,7 @@ async function goOn(
 const LAST_EVENT_ID = 'Last-Event-ID';
 
 function resumePoint({ prefix }: GenerationApi, { headers, params }: Request) {
-  const problem = (text: string) =>
-    new ApiError(400, 'invalid_value', `${LAST_EVENT_ID}: ${text}`, LAST_EVENT_ID);
+  const problem = (text: string) => new ApiError('invalid_value', `${LAST_EVENT_ID}: ${text}`, LAST_EVENT_ID);
   const [, epoch, id, offset] = EVENT_ID.exec(String(headers['last-event-id'] ?? '')) ?? [];
   if (!epoch || !id?.startsWith(prefix) || !offset)
     throw problem('must be the id of an event of such a stream');

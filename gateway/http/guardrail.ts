@@ -67,7 +67,7 @@ function decision(scored: readonly ScoredText[]): { action: 'BLOCKED' | 'NONE'; 
   if (blocked) return { action: 'BLOCKED', blocked_reason: reasonOf(blocked.verdict) };
   const unjudged = scored.find(({ verdict }) => verdict.flagged === null);
   if (!unjudged) return { action: 'NONE' };
-  throw new ApiError(503, 'not_judged', `the response is not judged: ${unjudged.verdict.reason}`);
+  throw new ApiError('not_judged', `the response is not judged: ${unjudged.verdict.reason}`);
 }
 
 /** A rank near 100 % is not rounded up to it. */
@@ -93,13 +93,13 @@ function modelOf({ additional_provider_specific_params: params }: GuardrailReque
   const model = params?.model ?? (others.length === 0 ? only?.name : undefined);
   if (model !== undefined) return model;
   const names = all.map(({ name }) => name).join(', ');
-  throw new ApiError(400, 'invalid_value', `${NAMES.model}: required, one of ${names}`, NAMES.model);
+  throw new ApiError('invalid_value', `${NAMES.model}: required, one of ${names}`, NAMES.model);
 }
 
 /** @throws ApiError 400: each is as much work as a request */
 function checkNumber({ length }: readonly string[]): void {
   if (length <= MAX_SCORED) return;
-  throw new ApiError(400, 'invalid_value', `texts: at most ${MAX_SCORED} are scored`, 'texts');
+  throw new ApiError('invalid_value', `texts: at most ${MAX_SCORED} are scored`, 'texts');
 }
 
 function checkPrompt(prompt: KeptPrompt | null) {
@@ -107,5 +107,5 @@ function checkPrompt(prompt: KeptPrompt | null) {
   if (structured_messages) return { structured_messages, tools };
   const text =
     'structured_messages: required; what the response answers is not known, unless the same worker had the request before';
-  throw new ApiError(400, 'invalid_value', text, 'structured_messages');
+  throw new ApiError('invalid_value', text, 'structured_messages');
 }

@@ -59,13 +59,13 @@ export function createHttpServer(
 function refusalOf({ code }: NodeJS.ErrnoException): ApiError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new ApiError(431, 'headers_too_large', `at most ${MAX_HEADER_BYTES} bytes of headers`);
+      return new ApiError('headers_too_large', `at most ${MAX_HEADER_BYTES} bytes of headers`);
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new ApiError(408, 'request_timeout', 'the request took too long to arrive');
+      return new ApiError('request_timeout', 'the request took too long to arrive');
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return new ApiError(413, 'body_too_large', 'chunk extensions are too large');
+      return new ApiError('body_too_large', 'chunk extensions are too large');
     default:
-      return new ApiError(400, 'invalid_http', 'not valid HTTP/1.1');
+      return new ApiError('invalid_http', 'not valid HTTP/1.1');
   }
 }
 
@@ -78,9 +78,9 @@ export function checkForm({
   url = '',
   headersDistinct,
 }: Pick<IncomingMessage, 'url' | 'headersDistinct'>): void {
-  if (!url.startsWith('/')) throw new ApiError(400, 'invalid_http', 'the request target must be a path');
+  if (!url.startsWith('/')) throw new ApiError('invalid_http', 'the request target must be a path');
   if ((headersDistinct.host?.length ?? 0) > 1)
-    throw new ApiError(400, 'invalid_http', 'Host: given more than once');
+    throw new ApiError('invalid_http', 'Host: given more than once');
 }
 
 /** Whether a request is to become a WebSocket. */

@@ -1,4 +1,4 @@
-import { asObject, type Json } from './json.js';
+import { asObject, type Json } from '../upstream/wire/json.js';
 
 /** Given whole at each mention; other strings come in parts. */
 const WHOLE: ReadonlySet<string> = new Set([

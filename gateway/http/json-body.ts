@@ -16,12 +16,7 @@ export function jsonBody(maxBytes: number): RequestHandler[] {
 const checkCharset: RequestHandler = (req, _res, next) => {
   const [, charset = 'utf-8'] = /;\s*charset="?([^";\s]*)/i.exec(req.headers['content-type'] ?? '') ?? [];
   if (charset.toLowerCase() !== 'utf-8') {
-    throw new ApiError(
-      415,
-      'unsupported_encoding',
-      'Content-Type: the charset must be UTF-8',
-      'Content-Type',
-    );
+    throw new ApiError('unsupported_encoding', 'Content-Type: the charset must be UTF-8', 'Content-Type');
   }
   next();
 };
@@ -30,11 +25,11 @@ const parseBody: RequestHandler = (req, _res, next) => {
   if (req.body !== undefined && !Buffer.isBuffer(req.body)) {
     // For whoever builds the application; who else asks learns nothing of it.
     const message = 'the body was already read by the application; mount the gateway before body parsers';
-    throw new ApiError(500, 'internal_error', message);
+    throw new ApiError('internal_error', message);
   }
   // Without a body, or with one of another type, express leaves none.
   if (!Buffer.isBuffer(req.body)) {
-    throw new ApiError(400, 'invalid_json', 'the body must be JSON, with Content-Type: application/json');
+    throw new ApiError('invalid_json', 'the body must be JSON, with Content-Type: application/json');
   }
   req.body = parseJsonText(decode(req.body), 'body');
   next();
@@ -44,6 +39,6 @@ function decode(bytes: Uint8Array): string {
   try {
     return UTF8.decode(bytes);
   } catch {
-    throw new ApiError(400, 'invalid_json', 'the body is not UTF-8');
+    throw new ApiError('invalid_json', 'the body is not UTF-8');
   }
 }

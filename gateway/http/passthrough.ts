@@ -8,7 +8,7 @@ import type { ForwardedAnswer } from '../models/served-model.js';
 import { isPlainPath, isStateless, type Route } from '../policy/passed-routes.js';
 import { parseJsonText } from '../requests/json-text.js';
 import { readTrace, traceHeaders } from '../tracing/trace-context.js';
-import { asObject } from './json.js';
+import { asObject } from '../upstream/wire/json.js';
 
 export interface PassthroughOptions {
   readonly models: GovernedModels;
@@ -39,11 +39,11 @@ export function passthrough(options: PassthroughOptions): RequestHandler[] {
     // In one of many forms of a path, servers and we may see different ones.
     if (!isPlainPath(path)) {
       const problem = 'must be in its plain form: without dots, escapes, or empty parts';
-      throw new ApiError(400, 'invalid_value', `the path ${problem}`);
+      throw new ApiError('invalid_value', `the path ${problem}`);
     }
     const route = `${method} /v1${path}`;
     if (!models.all.some(({ forwards }) => forwards?.routes.includes(route)))
-      throw new ApiError(404, 'not_found', `there is nothing at ${route}`);
+      throw new ApiError('not_found', `there is nothing at ${route}`);
     res.locals.passed = route;
     next();
   };
@@ -55,7 +55,7 @@ async function send({ models, metrics }: PassthroughOptions, req: Request, res: 
   const principal: Principal = res.locals.principal;
   const bytes = Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
   if (req.method === 'GET' && bytes.length > 0)
-    throw new ApiError(400, 'invalid_http', 'a GET request has no body');
+    throw new ApiError('invalid_http', 'a GET request has no body');
   const isRaw = bytes.length === 0 || (RAW.test(req.get('content-type') ?? '') && !looksLikeJson(bytes));
   const json = isRaw && !isStateless(route) ? null : objectOf(bytes);
   const { name, forwards } = models.passing({ route, body: json, principal: principal.name });
@@ -122,7 +122,7 @@ function headersOf(names: readonly string[], read: (name: string) => string | un
 function objectOf(bytes: Buffer): Readonly<Record<string, unknown>> {
   const object = asObject(parseJsonText(bytes.toString(), 'body'));
   if (object) return object;
-  throw new ApiError(400, 'invalid_json', 'the body must be a JSON object');
+  throw new ApiError('invalid_json', 'the body must be a JSON object');
 }
 
 /** Of bodies that no server reads as JSON, unless it goes by their bytes. */

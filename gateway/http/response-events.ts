@@ -5,18 +5,17 @@ import type { ApiError } from '../errors/api-error.js';
 import type { Prepared } from '../models/served-model.js';
 import { LOGPROBS, type ResponseRequest } from '../requests/response-request.js';
 import { UpstreamError } from '../upstream/errors.js';
-import { MAX_ENTRIES } from '../upstream/wire/json.js';
+import { asObject, type Json, listOf, MAX_ENTRIES } from '../upstream/wire/json.js';
 import { RESPONSE_FORM } from './choice-form.js';
 import { Completion, type CompletionChunk } from './completion.js';
 import { jsonParts, WrittenJson, written } from './joined-parts.js';
-import { asObject, type Json, listOf } from './json.js';
 import { WholeCompletion } from './whole-completion.js';
 
 /** Parts of it may be written JSON. */
 export type ResponseEvent = Json & { readonly type: string };
 
 /** Where the text stands that is being written. */
-interface Place {
+interface Position {
   readonly item_id: unknown;
   readonly output_index: unknown;
   readonly content_index: unknown;
@@ -39,7 +38,7 @@ export class ResponseEvents {
   #sequence = 0;
   /** As the last event had it. */
   #response: Json;
-  #place: Place | null = null;
+  #position: Position | null = null;
   /** Of the part that is being written. */
   #text = '';
   #logprobs: WrittenJson[] = [];
@@ -92,7 +91,7 @@ export class ResponseEvents {
 
   #begin(): ResponseEvent[] {
     const item_id = `msg_${randomUUID()}`;
-    this.#place = { item_id, output_index: 0, content_index: 0 };
+    this.#position = { item_id, output_index: 0, content_index: 0 };
     return [
       this.#next({ type: 'response.created', response: this.#response }),
       this.#next({ type: 'response.in_progress', response: this.#response }),
@@ -100,7 +99,7 @@ export class ResponseEvents {
         ...{ type: 'response.output_item.added', output_index: 0 },
         item: { ...MESSAGE, id: item_id, status: 'in_progress', content: [] },
       }),
-      this.#next({ type: 'response.content_part.added', ...this.#place, part: textPart('', []) }),
+      this.#next({ type: 'response.content_part.added', ...this.#position, part: textPart('', []) }),
     ];
   }
 
@@ -108,7 +107,7 @@ export class ResponseEvents {
     const [choice] = choices;
     const delta = String(choice?.delta ?? '');
     const logprobs = listOf(asObject(choice?.logprobs)?.content);
-    if (!this.#place) {
+    if (!this.#position) {
       this.#late ??= { tokens: [], events: [] };
       for (const token of flinch.tokens) this.#late.tokens.push(written(token));
       for (const event of flinch.events ?? []) this.#late.events.push(written(event));
@@ -117,7 +116,7 @@ export class ResponseEvents {
     this.#text += delta;
     for (const each of logprobs) this.#logprobs.push(written(each));
     const type = 'response.output_text.delta';
-    return [this.#next({ type, ...this.#place, delta, logprobs, flinch }), ...this.#takeWaiting()];
+    return [this.#next({ type, ...this.#position, delta, logprobs, flinch }), ...this.#takeWaiting()];
   }
 
   /** An event of an upstream. Until all of its text is there, such as of tokens that are held back, it waits. */
@@ -152,13 +151,13 @@ export class ResponseEvents {
     const { type, response, item, item_id, output_index, content_index } = raw;
     if (type === 'response.content_part.added') {
       const written = asObject(raw.part)?.type === 'output_text';
-      this.#place = written ? { item_id, output_index, content_index } : null;
+      this.#position = written ? { item_id, output_index, content_index } : null;
       this.#text = '';
       this.#logprobs = [];
     }
     // Where nobody reads it.
     if (type === 'response.output_text.delta') this.#text += String(raw.delta);
-    if (type === 'response.output_text.done') this.#place = null;
+    if (type === 'response.output_text.done') this.#position = null;
     if (type === 'response.output_item.done') this.#output.push(written(item));
     const named = asObject(response);
     if (named) this.#response = this.#named(named);
@@ -199,17 +198,17 @@ export class ResponseEvents {
 
   /** The message that is being written, if one is. */
   #closeMessage(status: string): ResponseEvent[] {
-    const place = this.#place;
-    if (!place) return [];
-    this.#place = null;
+    const position = this.#position;
+    if (!position) return [];
+    this.#position = null;
     const part = textPart(this.#text, this.#logprobs);
-    const item = { ...MESSAGE, id: place.item_id, status, content: [part] };
+    const item = { ...MESSAGE, id: position.item_id, status, content: [part] };
     this.#output.push(new WrittenJson(jsonParts(item)));
     const { text, logprobs } = part;
     return [
-      this.#next({ type: 'response.output_text.done', ...place, text, logprobs }),
-      this.#next({ type: 'response.content_part.done', ...place, part }),
-      this.#next({ type: 'response.output_item.done', output_index: place.output_index, item }),
+      this.#next({ type: 'response.output_text.done', ...position, text, logprobs }),
+      this.#next({ type: 'response.content_part.done', ...position, part }),
+      this.#next({ type: 'response.output_item.done', output_index: position.output_index, item }),
     ];
   }
 

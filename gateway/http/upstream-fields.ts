@@ -1,4 +1,4 @@
-import type { Json } from './json.js';
+import type { Json } from '../upstream/wire/json.js';
 
 /** Of those that each chunk repeats, as JSON. A server could else make a large answer of few bytes. */
 const MOST_REPEATED = 512;

@@ -7,10 +7,10 @@ import type {
 } from '../../src/stream/events.js';
 import { eventFields, usageFields, type Vocabulary, verdictFields } from '../../src/stream/wire.js';
 import type { GuardInForce } from '../models/served-model.js';
+import { asObject, type Json, listOf } from '../upstream/wire/json.js';
 import { type AssembledChoice, Assembly } from './assemble.js';
 import { type ChoiceForm, charactersOf } from './choice-form.js';
 import { JoinedFields, jsonParts, WrittenItems, WrittenJson } from './joined-parts.js';
-import { asObject, type Json, listOf } from './json.js';
 import { logprobEntry, scoredToken } from './token-entries.js';
 import { ToldGuard } from './told-guard.js';
 

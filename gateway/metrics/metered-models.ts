@@ -2,10 +2,8 @@ import { type MonoTypeOperatorFunction, tap } from 'rxjs';
 import type { GuardEvent } from '../../src/stream/events.js';
 import { toApiError } from '../errors/api-error.js';
 import type { ErrorCode } from '../errors/codes.js';
-import type { GenerationListener, Listen } from '../models/generation-listener.js';
-import { Models } from '../models/models.js';
-import type { Prepared, PrepareOptions, ServedModel } from '../models/served-model.js';
-import type { GenerationFields } from '../requests/generation-request.js';
+import type { GenerationAbout, GenerationListener, Listen } from '../models/generation-listener.js';
+import type { Models } from '../models/models.js';
 import { isRefusal } from './admission.js';
 import { type Clock, GenerationObserver, type Observed } from './generation-observer.js';
 import type { Metrics } from './metrics.js';
@@ -22,59 +20,21 @@ export function metered(
   listen: readonly Listen[] = [],
   clock: Clock = CLOCK,
 ): Models {
-  return new Models(models.all.map((model) => new MeteredModel(model, metrics, listen, clock)));
-}
-
-class MeteredModel implements ServedModel {
-  readonly name: string;
-  readonly #model: ServedModel;
-  readonly #metrics: Metrics;
-  readonly #listen: readonly Listen[];
-  readonly #clock: Clock;
-
-  constructor(model: ServedModel, metrics: Metrics, listen: readonly Listen[], clock: Clock) {
-    this.name = model.name;
-    this.#model = model;
-    this.#metrics = metrics;
-    this.#listen = listen;
-    this.#clock = clock;
-  }
-
-  get inside() {
-    return this.#model.inside;
-  }
-
-  get forwards() {
-    return this.#model.forwards;
-  }
-
-  get hosts() {
-    return this.#model.hosts;
-  }
-
-  get about() {
-    return this.#model.about;
-  }
-
-  status() {
-    return this.#model.status();
-  }
-
-  async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const series = this.#metrics.of(this.name);
-    const began = { responseId: options.responseId ?? '', beganMs: this.#clock.now() };
-    const failed = (error: unknown): void => this.#metrics.failed(error);
-    const { tell, trace } = this.#listener(request, options, failed);
+  const failed = (error: unknown): void => metrics.failed(error);
+  return models.preparedBy(async (model, request, options) => {
+    const series = metrics.of(model.name);
+    const { responseId = '' } = options;
+    const began = { responseId, beganMs: clock.now() };
+    const provider = model.inside?.provider ?? 'flinch';
+    const about = { model: model.name, provider, responseId, request, options };
+    const { tell, trace } = listenerOf(listen, about, failed);
     const observerOf = ({ action, held, scored }: Pick<Observed, 'action' | 'held' | 'scored'>) =>
-      new GenerationObserver(series, { ...began, action, held, scored }, this.#clock, tell);
+      new GenerationObserver(series, { ...began, action, held, scored }, clock, tell);
     const refused = (code: ErrorCode): void => tell({ type: 'refused', code });
     let observer: GenerationObserver | null = null;
     const written = (event: GuardEvent): void => attempt(() => observer?.written(event), failed);
     try {
-      const prepared = await this.#model.prepare(request, {
-        ...{ ...options, written },
-        ...(trace && { trace }),
-      });
+      const prepared = await model.prepare(request, { ...options, written, ...(trace && { trace }) });
       const { action, delivery, enabled } = prepared.guard;
       const held = enabled && delivery === 'held';
       return {
@@ -99,26 +59,24 @@ class MeteredModel implements ServedModel {
         );
       throw error;
     }
-  }
+  });
+}
 
-  /** All that listen, none of which is a generation's concern. */
-  #listener(
-    request: GenerationFields,
-    options: PrepareOptions,
-    failed: (error: unknown) => void,
-  ): GenerationListener {
-    const provider = this.#model.inside?.provider ?? 'flinch';
-    const about = { model: this.name, provider, responseId: options.responseId ?? '', request, options };
-    const listeners: GenerationListener[] = [];
-    for (const listen of this.#listen) attempt(() => listeners.push(listen(about)), failed);
-    const trace = listeners.find((each) => each.trace)?.trace;
-    return {
-      ...(trace && { trace }),
-      tell: (news) => {
-        for (const { tell } of listeners) attempt(() => tell(news), failed);
-      },
-    };
-  }
+/** All that listen, none of which is a generation's concern. */
+function listenerOf(
+  listen: readonly Listen[],
+  about: GenerationAbout,
+  failed: (error: unknown) => void,
+): GenerationListener {
+  const listeners: GenerationListener[] = [];
+  for (const each of listen) attempt(() => listeners.push(each(about)), failed);
+  const trace = listeners.find((each) => each.trace)?.trace;
+  return {
+    ...(trace && { trace }),
+    tell: (news) => {
+      for (const { tell } of listeners) attempt(() => tell(news), failed);
+    },
+  };
 }
 
 interface ObservedOptions {

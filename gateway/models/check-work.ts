@@ -22,5 +22,5 @@ export function checkWork(most: number | undefined, scoring: Scoring, size: Resp
   const [field] = parts.reduce((a, b) => (b[1] > a[1] ? b : a));
   const advice = 'use fewer tokens or samples, a smaller window or a larger block';
   const problem = `${field}: up to ${work} positions would go through the model, more than the limit of ${most}; ${advice}`;
-  throw new ApiError(400, 'invalid_value', problem, field);
+  throw new ApiError('invalid_value', problem, field);
 }

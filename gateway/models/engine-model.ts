@@ -158,5 +158,5 @@ async function completionOf(
   if (promptIds) return { promptIds, unasked: Math.min(maxTokens, DEFAULT_LENGTH) };
   const problem =
     "messages: it is unknown which tokens this model's tokenizer puts before a text; send token ids";
-  throw new ApiError(400, 'unsupported_parameter', problem, 'messages');
+  throw new ApiError('unsupported_parameter', problem, 'messages');
 }

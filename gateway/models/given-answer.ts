@@ -50,8 +50,7 @@ export async function givenAnswer(
     { ...asked, ...SCORED_WHOLE },
     { checkpoint: engine.checkpoint, risks: models, client, canRetract: true, lag: 'wait' },
   );
-  if (!judging)
-    throw new ApiError(400, 'invalid_value', 'guard.enabled: false, so nothing is scored', 'guard');
+  if (!judging) throw new ApiError('invalid_value', 'guard.enabled: false, so nothing is scored', 'guard');
   const { scoring, guard, risks } = judging;
   check?.(scoring);
   const left = roomAfter(engine, promptIds);

@@ -32,11 +32,11 @@ export class GivenText {
 
   /** @throws ApiError 400 for a text that has ended */
   append(text: string): void {
-    if (this.#ended) throw new ApiError(400, 'invalid_value', 'text: the text has ended', 'text');
+    if (this.#ended) throw new ApiError('invalid_value', 'text: the text has ended', 'text');
     this.#length += text.length;
     if (this.#length > this.#limit) {
       const problem = `text: more than the limit of ${this.#limit} characters`;
-      this.#failure = new ApiError(400, 'prompt_too_long', problem, 'text');
+      this.#failure = new ApiError('prompt_too_long', problem, 'text');
       this.#waiting = '';
     } else {
       this.#waiting += text;
@@ -79,7 +79,7 @@ export class GivenText {
     this.#wake = null;
     if (!came) {
       const seconds = IDLE_MS / 1000;
-      throw new ApiError(408, 'request_timeout', `text: the next part did not come within ${seconds} s`);
+      throw new ApiError('request_timeout', `text: the next part did not come within ${seconds} s`);
     }
   }
 }

@@ -76,10 +76,10 @@ export class GivenWriter implements BranchWriter {
 
 function tooLong(): ApiError {
   const problem = `text: the tokens of more than ${MAX_WAITING} characters are not settled, as in a long word`;
-  return new ApiError(400, 'invalid_value', problem, 'text');
+  return new ApiError('invalid_value', problem, 'text');
 }
 
 function noRoom(promptTokens: number, room: number): ApiError {
   const problem = `text: more than the ${room} tokens that are left in the context after the prompt of ${promptTokens}`;
-  return new ApiError(400, 'context_length_exceeded', problem, 'text');
+  return new ApiError('context_length_exceeded', problem, 'text');
 }

@@ -2,7 +2,7 @@ import { ApiError } from '../errors/api-error.js';
 import { checkFields } from '../policy/passed-fields.js';
 import { isStateless, type Route } from '../policy/passed-routes.js';
 import type { Policies } from '../policy/policies.js';
-import { type Policy, underPolicy } from '../policy/policy.js';
+import { type OperatorPolicy, underPolicy } from '../policy/policy.js';
 import { checkReferences } from '../policy/stored-references.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import { guardSchema } from '../requests/guard-limits.js';
@@ -91,11 +91,11 @@ export class GovernedModels extends Models {
       const closing = this.#closing(model, principal) ?? this.#closingBeside(model, principal);
       if (closing && !isStateless(route)) {
         const problem = `the policy ${closing.name} locks the guard, and nothing is guarded at this path`;
-        throw new ApiError(403, 'policy_violation', problem);
+        throw new ApiError('policy_violation', problem);
       }
       return { name, forwards };
     }
-    throw new ApiError(404, 'not_found', `${route} is not passed on to the servers of this model`);
+    throw new ApiError('not_found', `${route} is not passed on to the servers of this model`);
   }
 
   /** Whether any model passes on anything. */
@@ -103,13 +103,13 @@ export class GovernedModels extends Models {
     return this.all.some(({ forwards }) => forwards !== undefined);
   }
 
-  #closing({ name }: ServedModel, principal: string): Policy | null {
+  #closing({ name }: ServedModel, principal: string): OperatorPolicy | null {
     const policy = this.policies.of(name, principal);
     return policy?.closed ? policy : null;
   }
 
   /** The policy of another model of the same servers: what nobody here knows may name that one. */
-  #closingBeside({ name, hosts = [] }: ServedModel, principal: string): Policy | null {
+  #closingBeside({ name, hosts = [] }: ServedModel, principal: string): OperatorPolicy | null {
     for (const other of this.all) {
       if (other.name === name || !other.hosts?.some((host) => hosts.includes(host))) continue;
       const closing = this.#closing(other, principal);
@@ -122,7 +122,7 @@ export class GovernedModels extends Models {
 function checkPassedOn(
   request: GenerationFields,
   { response, prompt }: PrepareOptions,
-  { name: policy }: Policy,
+  { name: policy }: OperatorPolicy,
   scored: boolean,
 ): void {
   if (response) checkFields(response, 'response', { policy, scored });

@@ -73,7 +73,7 @@ export class KeptAnswers {
     this.#close(largest);
     const problem = 'the answers that are kept take more, and this one takes most of it';
     const text = `limits.kept_bytes: ${problem}; ask for fewer tokens, or stream it`;
-    largest.end(new ApiError(400, 'answer_too_large', text));
+    largest.end(new ApiError('answer_too_large', text));
   }
 }
 

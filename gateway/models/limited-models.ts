@@ -9,8 +9,8 @@ import type { Prompt } from '../requests/completion-request.js';
 import type { GenerationFields } from '../requests/generation-request.js';
 import type { Message } from '../requests/messages.js';
 import { KeptAnswers } from './kept-answers.js';
-import { Models } from './models.js';
-import type { Prepared, PrepareOptions, ServedModel } from './served-model.js';
+import type { Models } from './models.js';
+import type { Prepared } from './served-model.js';
 
 export interface Bounds {
   readonly limits: Pick<Config['limits'], 'kept_bytes' | 'prompt_characters' | 'response_tokens' | 'work'>;
@@ -19,52 +19,15 @@ export interface Bounds {
 }
 
 /** The same models, for requests within the limits alone. */
-export function servedWithin(models: Models, bounds: Bounds): Models {
-  const { kept_bytes: bytes = getHeapStatistics().heap_size_limit / 4 } = bounds.limits;
+export function servedWithin(models: Models, { limits, texts }: Bounds): Models {
+  const { kept_bytes: bytes = getHeapStatistics().heap_size_limit / 4 } = limits;
   const kept = new KeptAnswers(bytes);
-  return new Models(models.all.map((model) => new BoundedModel(model, bounds, kept)));
-}
-
-class BoundedModel implements ServedModel {
-  readonly name: string;
-  readonly #model: ServedModel;
-  readonly #bounds: Bounds;
-  readonly #kept: KeptAnswers;
-
-  constructor(model: ServedModel, bounds: Bounds, kept: KeptAnswers) {
-    this.#kept = kept;
-    this.name = model.name;
-    this.#model = model;
-    this.#bounds = bounds;
-  }
-
-  get inside() {
-    return this.#model.inside;
-  }
-
-  get forwards() {
-    return this.#model.forwards;
-  }
-
-  get hosts() {
-    return this.#model.hosts;
-  }
-
-  get about() {
-    return this.#model.about;
-  }
-
-  status() {
-    return this.#model.status();
-  }
-
-  async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
-    const { limits, texts } = this.#bounds;
+  const maxTokens = limits.response_tokens;
+  return models.preparedBy(async (model, request, options) => {
     checkPrompt(request, options.prompt, limits.prompt_characters);
-    const maxTokens = limits.response_tokens;
     if (maxTokens !== undefined) checkTokens(request, maxTokens);
     const written = new Subject<GuardEvent>();
-    const within = await this.#model.prepare(request, {
+    const within = await model.prepare(request, {
       ...options,
       written: (event) => {
         written.next(event);
@@ -73,7 +36,7 @@ class BoundedModel implements ServedModel {
       ...(maxTokens !== undefined && { maxTokens }),
       ...(limits.work !== undefined && { maxWork: limits.work }),
     });
-    const prepared = keptWithin(this.#kept, within, {
+    const prepared = keptWithin(kept, within, {
       client: options.client ?? '',
       kept: options.kept === true,
       written,
@@ -81,7 +44,7 @@ class BoundedModel implements ServedModel {
     return texts
       ? withTexts(prepared, { messages: request.messages, prompt: options.prompt }, texts)
       : prepared;
-  }
+  });
 }
 
 /** @throws ApiError 400 */
@@ -91,7 +54,7 @@ function checkPrompt({ messages }: GenerationFields, prompt: Prompt = '', limit:
   const characters = messages.reduce((sum, message) => sum + lengthOf(message), own);
   if (characters <= limit) return;
   const text = `messages: ${characters} characters exceed the limit of ${limit}`;
-  throw new ApiError(400, 'prompt_too_long', text, 'messages');
+  throw new ApiError('prompt_too_long', text, 'messages');
 }
 
 /** Of its text; other parts, such as images, are bounded by the size of the body. */
@@ -106,7 +69,7 @@ function checkTokens(request: GenerationFields, limit: number): void {
     const asked = request[field] ?? 0;
     if (asked <= limit) continue;
     const text = `${field}: ${asked} tokens exceed the limit of ${limit}`;
-    throw new ApiError(400, 'invalid_value', text, field);
+    throw new ApiError('invalid_value', text, field);
   }
 }
 

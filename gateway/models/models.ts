@@ -31,11 +31,34 @@ export class Models {
     if (model) return model;
     const known = [...this.#models.keys()].join(', ');
     throw new ApiError(
-      404,
       'model_not_found',
       `model: "${name}" is not served (available models: ${known})`,
       'model',
     );
+  }
+
+  /** The same models, whose requests are prepared in another way. */
+  preparedBy(
+    prepare: (model: ServedModel, ...asked: Parameters<ServedModel['prepare']>) => Promise<Prepared>,
+  ): Models {
+    const wrapped = (model: ServedModel): ServedModel => ({
+      name: model.name,
+      get inside() {
+        return model.inside;
+      },
+      get forwards() {
+        return model.forwards;
+      },
+      get hosts() {
+        return model.hosts;
+      },
+      get about() {
+        return model.about;
+      },
+      status: () => model.status(),
+      prepare: (request, options) => prepare(model, request, options),
+    });
+    return new Models(this.all.map(wrapped));
   }
 
   /** @throws ApiError 404 for an unknown model; what {@link ServedModel.prepare} throws */

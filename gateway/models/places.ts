@@ -18,7 +18,7 @@ export function ownPlaces(most: number): Places {
 /** @throws ApiError 503 `overloaded` for none */
 export function checkPlace(place: Release | null, { most }: Places): Release {
   if (place) return place;
-  throw new ApiError(503, 'overloaded', `at most ${most} concurrent generations of this model`);
+  throw new ApiError('overloaded', `at most ${most} concurrent generations of this model`);
 }
 
 /** What starts once it has a place, and gives it back at its end. */

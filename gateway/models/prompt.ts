@@ -33,7 +33,7 @@ async function encoded({ text }: Engine, task: TextTask): Promise<EncodedPrompt>
       error instanceof TemplateError
         ? `the chat template rejects them: ${error.reason}`
         : error instanceof TextLimitError && error.message;
-    if (problem) throw new ApiError(400, 'invalid_value', `messages: ${problem}`, 'messages');
+    if (problem) throw new ApiError('invalid_value', `messages: ${problem}`, 'messages');
     throw error;
   }
 }
@@ -56,12 +56,12 @@ export async function rawPromptOf(
     if (prefix === null) return null;
     const ids = [...prefix, ...(await encoded(engine, { text: prompt })).ids];
     if (ids.length > 0) return ids;
-    throw new ApiError(400, 'invalid_value', 'messages: must have at least one token', 'messages');
+    throw new ApiError('invalid_value', 'messages: must have at least one token', 'messages');
   }
   const unknown = prompt.find((id) => id >= config.vocabSize);
   if (unknown === undefined) return prompt;
   const problem = `messages: the model has no token ${unknown}; its vocabulary has ${config.vocabSize}`;
-  throw new ApiError(400, 'invalid_value', problem, 'messages');
+  throw new ApiError('invalid_value', problem, 'messages');
 }
 
 /**
@@ -72,7 +72,7 @@ export function roomAfter({ contextLength }: Engine, promptIds: readonly number[
   const room = contextLength - promptIds.length;
   if (room >= 1) return room;
   const message = `messages: ${promptIds.length} tokens leave no room in the context length of ${contextLength}`;
-  throw new ApiError(400, 'context_length_exceeded', message, 'messages');
+  throw new ApiError('context_length_exceeded', message, 'messages');
 }
 
 /** Tokenising takes time: a text that cannot possibly fit is refused unread. */
@@ -84,7 +84,7 @@ function checkLength(
   // The factor is for what a normaliser may take away.
   if (characters <= 4 * longestToken * contextLength) return;
   const message = `messages: ${characters} characters cannot fit into the context length of ${contextLength} tokens`;
-  throw new ApiError(400, 'context_length_exceeded', message, 'messages');
+  throw new ApiError('context_length_exceeded', message, 'messages');
 }
 
 /**
@@ -98,7 +98,7 @@ export function maxTokensOf(request: GenerationFields, room: number, unasked = r
   const { field, tokens } = asked;
   if (tokens <= room || request.clamp) return Math.min(tokens, room);
   const message = `${field}: ${tokens} exceeds the ${room} tokens left in the context after the prompt`;
-  throw new ApiError(400, 'context_length_exceeded', message, field);
+  throw new ApiError('context_length_exceeded', message, field);
 }
 
 /** Says that `clamp` lowered the length, where it did. */

@@ -1,5 +1,5 @@
 import { checkGuard, guardOf } from '../../src/guard/guard-fields.js';
-import { METHODS, type Method } from '../../src/uncertainty/method-names.js';
+import { LOGPROB_METHODS, METHODS, type Method } from '../../src/uncertainty/method-names.js';
 import { scoringOf } from '../../src/uncertainty/scoring-fields.js';
 import { checkScoring } from '../../src/uncertainty/settings.js';
 import { toApiError } from '../errors/api-error.js';
@@ -12,7 +12,7 @@ import {
   modelLevel,
   type PolicySources,
 } from './policies.js';
-import { boundExceeded, type Level, type Policy, policyOf } from './policy.js';
+import { boundExceeded, type Level, mergedPolicy, type OperatorPolicy } from './policy.js';
 
 export interface Contradiction {
   /** Of the field at fault, in the configuration. */
@@ -25,9 +25,6 @@ interface Source extends ModelWithPolicy {
   readonly upstreams?: unknown;
   readonly scorer?: unknown;
 }
-
-/** What an upstream's log-probabilities allow at most; see gateway/upstream/logprob-scores.ts. */
-const OF_LOGPROBS: readonly Method[] = ['nll', 'margin'];
 
 /**
  * Finds policies that no request could satisfy: a default beyond a bound, settings that do not go together. Those of
@@ -43,7 +40,7 @@ export function contradictionIn(
     { levels: [], available: METHODS },
     ...models.map(([name, model]) => ({
       levels: modelLevel(name, model),
-      available: model.upstreams !== undefined && model.scorer === undefined ? OF_LOGPROBS : METHODS,
+      available: model.upstreams !== undefined && model.scorer === undefined ? LOGPROB_METHODS : METHODS,
     })),
   ];
   for (const { levels, available } of places) {
@@ -56,14 +53,14 @@ export function contradictionIn(
 }
 
 function contradictionOf(levels: readonly Level[], available: readonly Method[]): Contradiction | null {
-  const policy = policyOf(levels);
+  const policy = mergedPolicy(levels);
   if (!policy) return null;
   const guard = guardSchema.parse(policy.defaults);
   const exceeded = boundExceeded(guard, policy.bounds);
   if (exceeded) {
     const { field, value, words, bound, limit, policy: other } = exceeded;
     const problem = `${value} is ${words} ${limit}, which is bounds.${bound} of the policy ${other}`;
-    return { path: placeOf(field, levels), problem };
+    return { path: pathOf(field, levels), problem };
   }
   return unfit(policy.defaults, levels, available) ?? loose(policy, levels);
 }
@@ -86,12 +83,12 @@ function unfit(
     const { message, param } = toApiError(error).body;
     if (param === null) throw error;
     const field = param.replace(/^guard\./, '');
-    return { path: placeOf(field, levels), problem: message.slice(`${param}: `.length) };
+    return { path: pathOf(field, levels), problem: message.slice(`${param}: `.length) };
   }
 }
 
 /** `method` follows from `methods` unless it is set: a lock of it alone would hold nothing. */
-function loose({ defaults, locked }: Policy, levels: readonly Level[]): Contradiction | null {
+function loose({ defaults, locked }: OperatorPolicy, levels: readonly Level[]): Contradiction | null {
   if (!locked.has('method') || locked.has('methods') || defaults.method !== undefined) return null;
   const level = levels.findLast(({ config }) => config.locked.includes('method'));
   const problem = 'method follows from methods: lock methods too, or set method in defaults';
@@ -99,7 +96,7 @@ function loose({ defaults, locked }: Policy, levels: readonly Level[]): Contradi
 }
 
 /** Where a default is set; the last level that does so is in force. */
-function placeOf(field: string, levels: readonly Level[]): readonly PropertyKey[] {
+function pathOf(field: string, levels: readonly Level[]): readonly PropertyKey[] {
   const level = levels.findLast(({ config }) => Object.hasOwn(config.defaults, field));
   if (level) return [...level.path, 'defaults', field];
   return levels.at(-1)?.path ?? [];

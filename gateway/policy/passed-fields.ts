@@ -110,7 +110,7 @@ export function checkFields(
     if (value === undefined || value === null) continue;
     if (passed?.known(value) && (!scored || passed.scored(value))) continue;
     const problem = `is not passed on as it is here, for the guard is locked by the policy ${policy}`;
-    throw new ApiError(403, 'policy_violation', `${name}: ${problem}`, name);
+    throw new ApiError('policy_violation', `${name}: ${problem}`, name);
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Level, limitsOf, type Policy, policyOf } from './policy.js';
+import { type Level, limitsOf, mergedPolicy, type OperatorPolicy } from './policy.js';
 import type { PolicyConfig } from './policy-schema.js';
 
 /** As much of the configuration as says something about the guard. */
@@ -43,10 +43,10 @@ export class Policies {
    * @param model by its name
    * @param principal name of the key
    */
-  of(model: string, principal: string): Policy | null {
+  of(model: string, principal: string): OperatorPolicy | null {
     const { models = {}, access } = this.#sources;
     const key = access.keys.findIndex(({ name }) => name === principal);
-    return policyOf([
+    return mergedPolicy([
       ...this.#gateway(),
       ...modelLevel(model, Object.hasOwn(models, model) ? models[model] : undefined),
       ...keyLevel(key, access.keys[key]),
@@ -54,7 +54,7 @@ export class Policies {
   }
 
   /** All that requests for a model may have: that of keys without a policy of their own first, if there is one. */
-  allOf(model: string): readonly Policy[] {
+  allOf(model: string): readonly OperatorPolicy[] {
     const keys = this.#sources.access.keys.filter(({ guard }) => guard !== undefined);
     const all = [this.of(model, ''), ...keys.map(({ name }) => this.of(model, name))];
     return all.filter((policy) => policy !== null);
@@ -90,7 +90,7 @@ const levelOf = (config: PolicyConfig | undefined, usual: string, path: Level['p
   config === undefined ? [] : [{ name: config.name ?? usual, path, config }];
 
 /** A policy as `/healthz` shows it. */
-export const describePolicy = ({ name, defaults, locked, bounds, unscored }: Policy) => ({
+export const describePolicy = ({ name, defaults, locked, bounds, unscored }: OperatorPolicy) => ({
   name,
   defaults,
   locked: [...locked.keys()],

@@ -24,7 +24,7 @@ export interface Bound {
 }
 
 /** What holds for a request: the policies of gateway, model and key together. */
-export interface Policy {
+export interface OperatorPolicy {
   /** That of the most specific of them. */
   readonly name: string;
   readonly defaults: AskedGuard;
@@ -64,7 +64,7 @@ const BOUND_NAMES = ['min_rate', 'max_rollbacks', 'max_candidates'] as const sat
  * @param levels gateway, model, key, as far as they have a policy
  * @returns `null` without any
  */
-export function policyOf(levels: readonly Level[]): Policy | null {
+export function mergedPolicy(levels: readonly Level[]): OperatorPolicy | null {
   const last = levels.at(-1);
   if (!last) return null;
   const bounds = levels.flatMap(({ name, config }) =>
@@ -126,7 +126,7 @@ export function boundExceeded(
  * The guard that a request has under a policy: the policy's defaults, and what the client sets.
  * @throws ApiError 403 `policy_violation` that names field and policy
  */
-export function underPolicy({ defaults, locked, bounds }: Policy, asked: AskedGuard): AskedGuard {
+export function underPolicy({ defaults, locked, bounds }: OperatorPolicy, asked: AskedGuard): AskedGuard {
   const together = { ...defaults, ...asked };
   const inForce = guardSchema.parse(defaults);
   const wanted = guardSchema.parse(together);
@@ -145,5 +145,5 @@ export function underPolicy({ defaults, locked, bounds }: Policy, asked: AskedGu
 
 function violation(field: GuardFieldName, problem: string): ApiError {
   const param = `guard.${field}`;
-  return new ApiError(403, 'policy_violation', `${param}: ${problem}`, param);
+  return new ApiError('policy_violation', `${param}: ${problem}`, param);
 }

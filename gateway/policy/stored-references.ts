@@ -56,7 +56,7 @@ export function checkReferences(request: object): void {
   if (path === null) return;
   const problem =
     'refers to what the server has stored, which is not passed on: the gateway has several keys, and the server does not tell them apart';
-  throw new ApiError(400, 'unsupported_parameter', `${path}: ${problem}`, path);
+  throw new ApiError('unsupported_parameter', `${path}: ${problem}`, path);
 }
 
 function referenceIn(value: Fields, path: readonly string[]): string | null {

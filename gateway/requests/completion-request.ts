@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { upTo } from '../../src/files/limited-list.js';
 import {
   checkStreamed,
   completionFields,
@@ -9,7 +10,6 @@ import {
   streamOptions,
   transport,
 } from './generation-request.js';
-import { upTo } from './limited-list.js';
 import { unsupported } from './unsupported.js';
 
 /** What a text is to follow without a chat template around it: a text, or the ids of its tokens. */

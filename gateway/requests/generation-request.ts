@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { upTo } from '../../src/files/limited-list.js';
 import { fromZod } from '../errors/api-error.js';
 import { askedGuardSchema } from './guard-limits.js';
-import { upTo } from './limited-list.js';
 import { messages, textMessages } from './messages.js';
 import { unsupported } from './unsupported.js';
 

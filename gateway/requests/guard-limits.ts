@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { upTo } from '../../src/files/limited-list.js';
 import { DEFAULT_GUARD } from '../../src/guard/guard.js';
 import {
   type CompleteGuardFields,
@@ -10,7 +11,6 @@ import { METHODS, type Method, PROBABILITY_METHODS } from '../../src/uncertainty
 import { integer, method, methods } from '../../src/uncertainty/scoring-fields.js';
 import { DEFAULT_BLOCK, DEFAULT_RANDOM, DEFAULT_TOKUR } from '../../src/uncertainty/settings.js';
 import { ApiError } from '../errors/api-error.js';
-import { upTo } from './limited-list.js';
 
 const MAX_REFLECTION = 500;
 const reflection = `must have 1 to ${MAX_REFLECTION} characters`;
@@ -77,4 +77,4 @@ export function completeGuard(fields: GuardFields, available: readonly Method[])
 }
 
 const invalid = (param: string, problem: string): ApiError =>
-  new ApiError(400, 'invalid_value', `${param}: ${problem}`, param);
+  new ApiError('invalid_value', `${param}: ${problem}`, param);

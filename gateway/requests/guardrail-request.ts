@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { upTo } from './limited-list.js';
+import { upTo } from '../../src/files/limited-list.js';
 import { messages } from './messages.js';
 
 /** Choices and parts of one answer, or texts of one conversation. */

@@ -8,10 +8,10 @@ import { excessOf } from './json-bounds.js';
  */
 export function parseJsonText(text: string, name: 'body' | 'message'): unknown {
   const excess = excessOf(text);
-  if (excess !== null) throw new ApiError(400, 'invalid_json', `the ${name} ${excess}`);
+  if (excess !== null) throw new ApiError('invalid_json', `the ${name} ${excess}`);
   try {
     return JSON.parse(text);
   } catch {
-    throw new ApiError(400, 'invalid_json', `the ${name} is not valid JSON`);
+    throw new ApiError('invalid_json', `the ${name} is not valid JSON`);
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { upTo } from './limited-list.js';
+import { upTo } from '../../src/files/limited-list.js';
 import { unsupported } from './unsupported.js';
 
 const MAX_MESSAGES = 1000;

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { upTo } from '../../src/files/limited-list.js';
 import {
   checkStreamed,
   commonFields,
@@ -10,7 +11,6 @@ import {
   topLogprobs,
   transport,
 } from './generation-request.js';
-import { upTo } from './limited-list.js';
 import type { Message } from './messages.js';
 import { unsupported } from './unsupported.js';
 

@@ -1,11 +1,11 @@
-import type { ReadGeneration, Sink } from '../generations/live-generation.js';
 import { type LostCode, lostError } from '../generations/lost.js';
+import { RemoteGeneration, type RemoteOptions } from '../generations/remote-generation.js';
 import type { Entry } from './stream-feed.js';
 
 /** Acknowledged so often, in parts of a history: who writes waits once half of it is not. */
 const ACKNOWLEDGED = 1 / 8;
 
-export interface LogReaderOptions {
+export interface LogReaderOptions extends RemoteOptions {
   readonly id: string;
   readonly model: string;
   readonly offset: number;
@@ -17,16 +17,12 @@ export interface LogReaderOptions {
   readonly stop: () => void;
   /** All before the offset was sent. */
   readonly acknowledge: (offset: number) => void;
-  readonly act: (action: 'detach' | 'discard' | 'cancel') => void;
-  /** It is read no more. Called once. */
-  readonly over: () => void;
 }
 
 /** A generation of another gateway as a connection of this one reads it, from its frames in Redis. */
-export class LogReader implements ReadGeneration {
+export class LogReader extends RemoteGeneration {
   readonly id: string;
   readonly model: string;
-  sink: Sink | null = null;
   readonly #options: LogReaderOptions;
   /** Offset of the next frame to be sent, and of the next entry to be read, which may come before. */
   #next: number;
@@ -34,20 +30,23 @@ export class LogReader implements ReadGeneration {
   /** Since they were last acknowledged. */
   #sent = { events: 0, bytes: 0 };
   #reading = false;
-  #over = false;
   /** Why it is read no more, where nobody was there to be told. */
   #early: LostCode | null = null;
 
   constructor(options: LogReaderOptions) {
+    super({
+      act: options.act,
+      over: () => {
+        this.#reading = false;
+        options.stop();
+        options.over();
+      },
+    });
     this.#options = options;
     this.id = options.id;
     this.model = options.model;
     this.#next = options.offset;
     this.#position = Math.min(options.offset, options.written);
-  }
-
-  get over(): boolean {
-    return this.#over;
   }
 
   /** Offset of the next frame to be sent. */
@@ -62,31 +61,19 @@ export class LogReader implements ReadGeneration {
 
   resume(): void {
     if (this.#early) this.lost(this.#early);
-    if (this.#over || this.#reading) return;
+    if (this.over || this.#reading) return;
     this.#reading = true;
     this.#options.follow(this.#position, (entries) => this.#received(entries));
   }
 
-  detach(): void {
-    this.#leave('detach');
-  }
-
-  discard(): void {
-    this.#leave('discard');
-  }
-
-  cancel(): void {
-    if (!this.#over) this.#options.act('cancel');
-  }
-
   /** It cannot go on here. */
   lost(code: LostCode): void {
-    if (this.#over) return;
+    if (this.over) return;
     if (!this.sink) {
       this.#early = code;
       return;
     }
-    this.#end();
+    this.end();
     this.sink.lost(lostError(code));
   }
 
@@ -116,7 +103,7 @@ export class LogReader implements ReadGeneration {
 
   #ended(how: string | undefined): void {
     if (how === 'done') {
-      this.#leave('detach');
+      this.leave('detach');
       this.sink?.ended();
     } else {
       this.lost('owner_lost');
@@ -130,18 +117,5 @@ export class LogReader implements ReadGeneration {
     if (events < ACKNOWLEDGED * historyLimits.events && size < ACKNOWLEDGED * historyLimits.bytes) return;
     this.#sent = { events: 0, bytes: 0 };
     acknowledge(this.#next);
-  }
-
-  #leave(action: 'detach' | 'discard'): void {
-    if (this.#over) return;
-    this.#options.act(action);
-    this.#end();
-  }
-
-  #end(): void {
-    this.#over = true;
-    this.#reading = false;
-    this.#options.stop();
-    this.#options.over();
   }
 }

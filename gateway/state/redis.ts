@@ -177,4 +177,4 @@ const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message || error.name : String(error);
 
 const unavailable = (): ApiError =>
-  new ApiError(503, 'state_unavailable', 'the state that gateways share (Redis) cannot be used');
+  new ApiError('state_unavailable', 'the state that gateways share (Redis) cannot be used');

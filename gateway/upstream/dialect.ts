@@ -1,7 +1,7 @@
 import { LOGPROBS } from '../requests/response-request.js';
 import { UpstreamError } from './errors.js';
 import type { Capabilities, ResumeWay, UpstreamRequest } from './upstream.js';
-import { asList, asObject } from './wire/json.js';
+import { asObject, listOf } from './wire/json.js';
 
 /** How one server is asked, as the probe found out. */
 export interface Dialect {
@@ -122,7 +122,7 @@ function completion(
 function response(model: string, request: UpstreamRequest, dialect: Dialect): Call {
   const { fields = {}, maxTokens, verbatim } = request;
   const top = alternatives(request, dialect);
-  const include = new Set([...(asList(fields.include) ?? []), LOGPROBS]);
+  const include = new Set([...listOf(fields.include), LOGPROBS]);
   const body = {
     ...fields,
     model,

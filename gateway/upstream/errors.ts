@@ -1,20 +1,12 @@
 import { ApiError } from '../errors/api-error.js';
 import { ERROR_CODES, type ErrorCode } from '../errors/codes.js';
 
-/** What went wrong with an upstream, by the code that clients see, and the HTTP status that goes with it. */
-const STATUSES = {
-  upstream_unreachable: 502,
-  upstream_timeout: 504,
-  upstream_error: 502,
-  upstream_unauthorized: 502,
-  upstream_overloaded: 503,
-  upstream_refused: 400,
-  upstream_not_found: 502,
-} as const satisfies Partial<Record<ErrorCode, number>>;
+/** What went wrong with an upstream, by the code that clients see. */
+export type UpstreamErrorCode = Extract<ErrorCode, `upstream_${string}`>;
 
-export type UpstreamErrorCode = keyof typeof STATUSES;
-
-export const UPSTREAM_ERROR_CODES = ERROR_CODES.filter((code): code is UpstreamErrorCode => code in STATUSES);
+export const UPSTREAM_ERROR_CODES = ERROR_CODES.filter((code): code is UpstreamErrorCode =>
+  code.startsWith('upstream_'),
+);
 
 export interface UpstreamErrorOptions {
   /** Seconds, as the server asked for them; clients are told some from 1 to 60. */
@@ -37,13 +29,8 @@ export class UpstreamError extends ApiError {
 
   constructor(code: UpstreamErrorCode, message: string, options: UpstreamErrorOptions = {}) {
     const { retryAfterS = null, reason = null, param = null } = options;
-    super(
-      STATUSES[code],
-      code,
-      message,
-      param,
-      code === 'upstream_overloaded' ? clientWait(retryAfterS) : null,
-    );
+    const retryAfterSeconds = code === 'upstream_overloaded' ? clientWait(retryAfterS) : null;
+    super(code, message, param, { retryAfterSeconds });
     this.name = 'UpstreamError';
     this.code = code;
     this.askedWaitS = retryAfterS;

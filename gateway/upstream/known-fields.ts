@@ -1,5 +1,5 @@
 import type { UpstreamEvent } from '../../src/stream/events.js';
-import { asList, asObject, type Json } from './wire/json.js';
+import { asObject, type Json, listOf } from './wire/json.js';
 
 /** Of a chunk: what servers say of an answer that is none of its text. */
 const OF_CHUNK: ReadonlySet<string> = new Set([
@@ -58,7 +58,7 @@ const OF_PART: ReadonlySet<string> = new Set(['type', 'text', 'logprobs']);
  */
 export function knownFields(event: UpstreamEvent): UpstreamEvent {
   const { event: named, choices, ...fields } = only(event.chunk, OF_CHUNK);
-  const known = (asList(choices) ?? []).flatMap((each) => {
+  const known = listOf(choices).flatMap((each) => {
     const choice = only(asObject(each) ?? {}, OF_CHOICE);
     const delta = asObject(choice.delta);
     return (choice.index ?? 0) === 0 ? [{ ...choice, ...(delta && { delta: only(delta, OF_DELTA) }) }] : [];
@@ -80,7 +80,7 @@ function responseEvent(event: Json | null): Json | null {
     ...(whole && {
       response: {
         ...only(whole, OF_RESPONSE),
-        output: (asList(whole.output) ?? []).flatMap((each) => messageOf(each) ?? []),
+        output: listOf(whole.output).flatMap((each) => messageOf(each) ?? []),
       },
     }),
   };
@@ -91,7 +91,7 @@ function messageOf(value: unknown): Json | null {
   if (item?.type !== 'message') return null;
   return {
     ...only(item, OF_MESSAGE),
-    content: (asList(item.content) ?? []).flatMap((each) => partOf(each) ?? []),
+    content: listOf(item.content).flatMap((each) => partOf(each) ?? []),
   };
 }
 

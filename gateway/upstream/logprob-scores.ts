@@ -1,5 +1,5 @@
 import type { TopToken } from '../../src/stream/events.js';
-import type { Method, Scores } from '../../src/uncertainty/method-names.js';
+import { LOGPROB_METHODS, type Method, type Scores } from '../../src/uncertainty/method-names.js';
 import type { Capabilities, UpstreamToken } from './upstream.js';
 
 /** Alternatives that {@link logprobScores} needs of each token: the token itself may be one of two. */
@@ -8,7 +8,7 @@ export const ALTERNATIVES = 2;
 /** The methods that a server's log-probabilities allow. The entropy needs them all. */
 export function methodsOf({ logprobs }: Pick<Capabilities, 'logprobs'>): readonly Method[] {
   if (logprobs === null) return [];
-  return logprobs < ALTERNATIVES ? ['nll'] : ['nll', 'margin'];
+  return logprobs < ALTERNATIVES ? ['nll'] : LOGPROB_METHODS;
 }
 
 /** As `src/uncertainty/probability.ts` defines them, from what the server tells of the token. */

@@ -64,7 +64,7 @@ async function openScorer(options: ScoredBranchOptions, promptIds: readonly numb
   if (room < 1) {
     const { contextLength } = engine;
     const message = `messages: ${promptIds.length} tokens leave no room in the context length of ${contextLength} of the scorer`;
-    throw new ApiError(400, 'context_length_exceeded', message, 'messages');
+    throw new ApiError('context_length_exceeded', message, 'messages');
   }
   const positions = promptIds.length + room;
   const sequence = await SequenceScorer.open(engine, promptIds, scoring, positions, forks, { client });

@@ -1,8 +1,8 @@
-import type { Method } from '../../src/uncertainty/method-names.js';
+import { DEFAULT_METHODS, type Method } from '../../src/uncertainty/method-names.js';
 import { type Scoring, SettingsError } from '../../src/uncertainty/settings.js';
 
 /** What the graphs of `flinch export triton` compute. */
-const METHODS: readonly Method[] = ['adversarial', 'nll', 'entropy', 'margin'];
+const METHODS: readonly Method[] = DEFAULT_METHODS;
 
 /** @throws SettingsError for what inference servers do not compute */
 export function checkServerScoring({ methods, form }: Scoring): void {

@@ -1,5 +1,5 @@
 import type { TokenEvent, Unscored } from '../../src/stream/events.js';
-import { asList, asObject, asText, type Json } from './wire/json.js';
+import { asList, asObject, asText, type Json, listOf } from './wire/json.js';
 
 /** A part is looked for in so many characters before it: parsers hold back no more. */
 const WINDOW = 65_536;
@@ -33,7 +33,7 @@ export class ToldParts {
 
   /** What of a chunk is in no token. */
   unscoredIn({ choices }: Json): readonly Unscored[] {
-    const deltas = (asList(choices) ?? []).flatMap((choice) =>
+    const deltas = listOf(choices).flatMap((choice) =>
       Object.entries(asObject(asObject(choice)?.delta) ?? {}),
     );
     return deltas.flatMap(([name, value]) => {

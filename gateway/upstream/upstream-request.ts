@@ -6,7 +6,7 @@ import type { Prompt } from '../requests/completion-request.js';
 import { type GenerationFields, stopsOf } from '../requests/generation-request.js';
 import type { Capabilities, UpstreamRequest, UpstreamToken } from './upstream.js';
 import type { UpstreamServer } from './upstream-server.js';
-import { asList, asObject, type Json } from './wire/json.js';
+import { asList, asObject, type Json, listOf } from './wire/json.js';
 
 /**
  * The request to a server, without its log-probabilities.
@@ -89,7 +89,7 @@ export function isText({ fields = {}, isResponse }: Pick<UpstreamRequest, 'field
   if (isResponse) return false;
   const { n, tools, functions, response_format: format, modalities } = fields;
   const form = asObject(format)?.type ?? 'text';
-  const kinds = asList(modalities) ?? [];
+  const kinds = listOf(modalities);
   const calls = [tools, functions].some((each) => asList(each)?.length);
   return (n ?? 1) === 1 && form === 'text' && !calls && kinds.every((kind) => kind === 'text');
 }
@@ -118,7 +118,7 @@ const isGiven = <T>(value: T | null | undefined): value is T => value !== null &
 
 /** @param param the field of the request that is at fault */
 export const invalid = (param: string, problem: string): ApiError =>
-  new ApiError(400, 'invalid_value', `${param}: ${problem}`, param);
+  new ApiError('invalid_value', `${param}: ${problem}`, param);
 
 /** Whether a server returns so many alternatives of each token. */
 export const tells = ({ capabilities }: UpstreamServer, topLogprobs: number): boolean =>

@@ -126,7 +126,7 @@ export class StreamConnection {
       else if (type === 'generation.append') this.#append(message);
       else if (type === 'generation.resume') this.#goOn(message);
       else if (type === 'generation.cancel') this.#cancel(message);
-      else throw new ApiError(400, 'invalid_message', `type: must be ${CLIENT_TYPES}`, 'type');
+      else throw new ApiError('invalid_message', `type: must be ${CLIENT_TYPES}`, 'type');
     } catch (error) {
       this.#refuse(error, message, sizeOf(data));
     }
@@ -250,7 +250,7 @@ export class StreamConnection {
     const { given } = this.#running(id);
     if (!given) {
       const problem = `response_id: ${id} was not started by generation.score`;
-      throw new ApiError(400, 'invalid_value', problem, 'response_id');
+      throw new ApiError('invalid_value', problem, 'response_id');
     }
     given.append(text);
     if (end) given.end();
@@ -260,13 +260,13 @@ export class StreamConnection {
     const attached = this.#attached.get(id);
     if (attached && !attached.generation.over) return attached;
     const text = `response_id: generation ${id} is not running on this connection`;
-    throw new ApiError(404, 'unknown_response', text, 'response_id');
+    throw new ApiError('unknown_response', text, 'response_id');
   }
 
   #checkRoom(): void {
     const most = this.#options.settings.limits.generations_per_connection;
     if (this.#attached.size + this.#preparing < most) return;
-    throw new ApiError(429, 'too_many_generations', `at most ${most} concurrent generations per connection`);
+    throw new ApiError('too_many_generations', `at most ${most} concurrent generations per connection`);
   }
 
   #sinkOf({ id, model }: Pick<LiveGeneration, 'id' | 'model'>): Sink {

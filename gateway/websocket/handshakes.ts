@@ -70,7 +70,7 @@ export class StreamServer {
     this.#sockets.on('headers', (headers, request) => headers.push(`X-Request-Id: ${this.#nameOf(request)}`));
     // What is no handshake of a WebSocket; ws would answer it as plain text.
     this.#sockets.on('wsClientError', (error, connection, request) => {
-      this.#refuse(new ApiError(400, 'invalid_http', error.message), connection, request);
+      this.#refuse(new ApiError('invalid_http', error.message), connection, request);
     });
   }
 
@@ -135,18 +135,18 @@ export class StreamServer {
     const [pathname = '', query = ''] = url.split(/\?(.*)/s);
     // As Express has it for the paths of HTTP.
     if (path.toLowerCase() !== PATH) {
-      throw new ApiError(404, 'not_found', `there is no WebSocket at ${pathname}`);
+      throw new ApiError('not_found', `there is no WebSocket at ${pathname}`);
     }
     access.checkOrigin(headers);
     // Version 8 of the draft has another name for the Origin, which nobody would check.
     if (headers['sec-websocket-version'] !== VERSION) {
       const header = 'Sec-WebSocket-Version';
-      throw new ApiError(426, 'invalid_value', `${header}: must be ${VERSION}`, header);
+      throw new ApiError('invalid_value', `${header}: must be ${VERSION}`, header, { status: 426 });
     }
     const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
     if (!offered.includes(SUBPROTOCOL)) {
       const header = 'Sec-WebSocket-Protocol';
-      throw new ApiError(400, 'invalid_value', `${header}: must offer ${SUBPROTOCOL}`, header);
+      throw new ApiError('invalid_value', `${header}: must offer ${SUBPROTOCOL}`, header);
     }
     const client = await access.byHandshake(headers, new URLSearchParams(query), socket.remoteAddress);
     await lifecycle.checkOpen(() => this.#options.live.holds(client));

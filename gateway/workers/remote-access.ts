@@ -19,7 +19,7 @@ export function remoteAccess(primary: Channel<PrimarySide>): SharedAccess {
     issue: async (owner: string) => {
       const ticket = await primary.call('issueTicket', owner);
       if (ticket) return ticket;
-      throw new ApiError(503, 'overloaded', 'too many tickets are open');
+      throw new ApiError('overloaded', 'too many tickets are open');
     },
     redeem: (ticket: string) => primary.call('redeemTicket', ticket),
   };

@@ -1,4 +1,4 @@
-import type { Place } from '../../src/engine/device.js';
+import type { Backend } from '../../src/engine/device.js';
 import { EngineError, type EngineErrorCode } from '../../src/engine/errors.js';
 import type { EngineHost } from '../../src/engine/host.js';
 import type { ProcessLink, StreamHandle, StreamListener } from '../../src/engine/process.js';
@@ -76,7 +76,7 @@ class RemoteProcess<Out extends ToDecode | ToScore, In extends From> implements 
   readonly #streams: Streams;
   readonly #own = new Set<StreamListener<In>>();
   pid: number | undefined;
-  device: Place | undefined;
+  device: Backend | undefined;
   restarts = 0;
   servers: readonly ServerStatus[] = [];
 

@@ -3,6 +3,7 @@ import type { Elsewhere, Resumed, ResumePoint } from '../generations/elsewhere.j
 import type { LiveGeneration, ReadGeneration, Sink } from '../generations/live-generation.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
 import { lostError } from '../generations/lost.js';
+import { RemoteGeneration, type RemoteOptions } from '../generations/remote-generation.js';
 import type { Channel } from './channel.js';
 import type { PrimarySide, ReaderAction, ReaderEvent, ReaderName } from './protocol.js';
 
@@ -11,7 +12,7 @@ type Primary = Channel<PrimarySide>;
 /** Generations of other workers that connections of this one read. */
 export class RemoteGenerations implements Elsewhere {
   readonly #primary: Primary;
-  readonly #readers = new Map<number, RemoteGeneration>();
+  readonly #readers = new Map<number, WorkerGeneration>();
   #count = 0;
 
   constructor(primary: Primary) {
@@ -25,7 +26,7 @@ export class RemoteGenerations implements Elsewhere {
   ): Promise<Resumed<Own> | null> {
     this.#count += 1;
     const reader = this.#count;
-    const generation = new RemoteGeneration(point, {
+    const generation = new WorkerGeneration(point, {
       act: (action) => this.#primary.tell('act', point.epoch, reader, action),
       over: () => {
         this.#readers.delete(reader);
@@ -63,30 +64,22 @@ export class RemoteGenerations implements Elsewhere {
   }
 }
 
-interface RemoteOptions {
-  readonly act: (action: ReaderAction) => void;
-  /** It is read no more. */
-  readonly over: () => void;
-}
-
-class RemoteGeneration implements ReadGeneration {
+class WorkerGeneration extends RemoteGeneration {
   readonly id: string;
   readonly epoch: string;
   model = '';
-  sink: Sink | null = null;
-  readonly #options: RemoteOptions;
+  readonly #act: (action: ReaderAction) => void;
   /** What came before its connection knew it. */
   #early: ReaderEvent[] | null = [];
-  #over = false;
 
-  constructor({ id, epoch }: ResumePoint, options: RemoteOptions) {
+  constructor(
+    { id, epoch }: ResumePoint,
+    options: RemoteOptions & { readonly act: (action: ReaderAction) => void },
+  ) {
+    super(options);
     this.id = id;
     this.epoch = epoch;
-    this.#options = options;
-  }
-
-  get over(): boolean {
-    return this.#over;
+    this.#act = options.act;
   }
 
   received(event: ReaderEvent): void {
@@ -95,45 +88,21 @@ class RemoteGeneration implements ReadGeneration {
     } else if (event.type === 'frame') {
       this.sink?.send(event.frame);
     } else {
-      this.#end();
+      this.end();
       if (event.type === 'ended') this.sink?.ended();
       else this.sink?.lost(lostError(event.code));
     }
   }
 
   pause(): void {
-    if (!this.#over) this.#options.act('pause');
+    if (!this.over) this.#act('pause');
   }
 
   resume(): void {
     const early = this.#early ?? [];
     this.#early = null;
     for (const event of early) this.received(event);
-    if (!this.#over) this.#options.act('resume');
-  }
-
-  detach(): void {
-    this.#leave('detach');
-  }
-
-  discard(): void {
-    this.#leave('discard');
-  }
-
-  cancel(): void {
-    if (!this.#over) this.#options.act('cancel');
-  }
-
-  #leave(action: ReaderAction): void {
-    if (this.#over) return;
-    this.#options.act(action);
-    this.#end();
-  }
-
-  #end(): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#options.over();
+    if (!this.over) this.#act('resume');
   }
 }
 

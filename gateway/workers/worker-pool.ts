@@ -23,8 +23,8 @@ export interface PoolOptions {
   readonly shared: Shared;
 }
 
-/** The place of a worker, which has one process after the other. */
-interface Place {
+/** The slot of a worker, which has one process after the other. */
+interface Slot {
   readonly id: number;
   process: WorkerProcess | null;
   restarts: number;
@@ -35,7 +35,7 @@ interface Place {
 /** The workers of one port, as their primary process has them. */
 export class WorkerPool {
   readonly #options: PoolOptions;
-  readonly #places: readonly Place[];
+  readonly #slots: readonly Slot[];
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #stops: readonly (() => void)[];
   #policies: PolicySources;
@@ -48,7 +48,7 @@ export class WorkerPool {
     const { config, shared } = options;
     this.#options = options;
     this.#policies = config;
-    this.#places = Array.from({ length: config.workers }, (_, i) => ({
+    this.#slots = Array.from({ length: config.workers }, (_, i) => ({
       ...{ id: i + 1, process: null, restarts: 0, waitMs: FIRST_WAIT_MS },
     }));
     this.#stops = [...shared.engines].map(([model, engine]) =>
@@ -61,7 +61,7 @@ export class WorkerPool {
   /** @throws what keeps a worker from serving */
   async start(): Promise<OpenedWorker> {
     setUpCluster();
-    const [first] = await Promise.all(this.#places.map((place) => this.#fork(place)));
+    const [first] = await Promise.all(this.#slots.map((slot) => this.#fork(slot)));
     this.#started = true;
     return first!;
   }
@@ -81,7 +81,7 @@ export class WorkerPool {
   async close(): Promise<void> {
     this.#stop();
     for (const stop of this.#stops) stop();
-    await Promise.all(this.#places.map(({ process }) => process?.close()));
+    await Promise.all(this.#slots.map(({ process }) => process?.close()));
   }
 
   /** From now on none is started. */
@@ -91,40 +91,40 @@ export class WorkerPool {
   }
 
   /** @throws what keeps it from serving; then the process is gone */
-  async #fork(place: Place): Promise<OpenedWorker> {
+  async #fork(slot: Slot): Promise<OpenedWorker> {
     const { config, shared } = this.#options;
     const process = new WorkerProcess(shared, (asking) => this.#sideOf(asking));
-    place.process = process;
-    process.ended.then((reason) => this.#lost(place, process, reason));
+    slot.process = process;
+    process.ended.then((reason) => this.#lost(slot, process, reason));
     const engines = Object.fromEntries([...shared.engines].map(([name, engine]) => [name, stateOf(engine)]));
     try {
-      return await process.open({ id: place.id, config, policies: this.#policies, engines });
+      return await process.open({ id: slot.id, config, policies: this.#policies, engines });
     } catch (error) {
       process.kill();
       throw error;
     }
   }
 
-  #lost(place: Place, process: WorkerProcess, reason: string): void {
-    place.process = null;
+  #lost(slot: Slot, process: WorkerProcess, reason: string): void {
+    slot.process = null;
     if (process.lastSnapshot) this.#retired = [...this.#retired, process.lastSnapshot];
     const epoch = process.opened?.epoch ?? null;
     for (const { channel } of this.#processes()) channel.tell('workerGone', process.name, epoch);
     if (this.#stopping) return;
     const { logger } = this.#options;
-    logger.error({ worker: place.id, reason }, 'worker died');
+    logger.error({ worker: slot.id, reason }, 'worker died');
     if (!this.#started) return;
-    if (process.ageMs > SETTLED_MS) place.waitMs = FIRST_WAIT_MS;
+    if (process.ageMs > SETTLED_MS) slot.waitMs = FIRST_WAIT_MS;
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      place.restarts += 1;
-      this.#fork(place).then(
-        () => logger.info({ worker: place.id, restarts: place.restarts }, 'worker restarted'),
-        (error: unknown) => logger.error({ err: error, worker: place.id }, 'worker cannot be started'),
+      slot.restarts += 1;
+      this.#fork(slot).then(
+        () => logger.info({ worker: slot.id, restarts: slot.restarts }, 'worker restarted'),
+        (error: unknown) => logger.error({ err: error, worker: slot.id }, 'worker cannot be started'),
       );
-    }, place.waitMs);
+    }, slot.waitMs);
     this.#timers.add(timer);
-    place.waitMs = Math.min(LONGEST_WAIT_MS, 2 * place.waitMs);
+    slot.waitMs = Math.min(LONGEST_WAIT_MS, 2 * slot.waitMs);
   }
 
   /** What a worker asks of the others. */
@@ -168,7 +168,7 @@ export class WorkerPool {
     const sumOf = (model: string): number =>
       streams.reduce((sum, [name, count]) => (name === model ? sum + count : sum), 0);
     return {
-      workers: this.#places.map(({ id, process, restarts }) => ({
+      workers: this.#slots.map(({ id, process, restarts }) => ({
         ...{ id, pid: process?.pid ?? null, restarts },
         ready: Boolean(process?.opened),
       })),
@@ -178,7 +178,7 @@ export class WorkerPool {
 
   /** Those that serve. */
   #processes(): WorkerProcess[] {
-    return this.#places.flatMap(({ process }) => (process?.opened ? [process] : []));
+    return this.#slots.flatMap(({ process }) => (process?.opened ? [process] : []));
   }
 
   #having(epoch: string): WorkerProcess | null {

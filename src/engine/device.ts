@@ -6,7 +6,7 @@ export const DEVICES = ['cpu', 'webgpu', 'cuda'] as const;
 export type Device = (typeof DEVICES)[number];
 
 /** Where a process of an engine computes: a device of this machine, or another machine (src/engine/server). */
-export type Place = Device | 'inference-server';
+export type Backend = Device | 'inference-server';
 
 /** A device, or the first of them that works. */
 export const DEVICE_CHOICES = [...DEVICES, 'auto'] as const;
@@ -44,7 +44,7 @@ export function executionProviders(device: Device): InferenceSession.ExecutionPr
  * What must be in the environment of an engine process before it starts.
  * @param asked whether the device was asked for by name: then a software adapter will do
  */
-export function environmentOf(device: Place, asked: boolean): NodeJS.ProcessEnv {
+export function environmentOf(device: Backend, asked: boolean): NodeJS.ProcessEnv {
   // TF32 has 10 bits of mantissa: less than the perturbation needs.
   if (device === 'cuda') return { NVIDIA_TF32_OVERRIDE: '0' };
   // Vulkan's loader hides them from 1.3.234 on; an older one may offer one beside a GPU that has no driver.
@@ -55,7 +55,7 @@ export function environmentOf(device: Place, asked: boolean): NodeJS.ProcessEnv 
 const SOFTWARE_ADAPTERS = '*lvp*,*swrast*,*swiftshader*';
 
 /** What somebody can do about a device that does not open, to follow the reason. */
-export function adviceFor(device: Place): string {
+export function adviceFor(device: Backend): string {
   if (device === 'cuda')
     return `\nCUDA needs Linux x64, CUDA 12, cuDNN 9, and its libraries for onnxruntime: ${CUDA_SETUP}`;
   if (device === 'webgpu') return '\nWebGPU needs a GPU with a driver for Vulkan, Metal or Direct3D 12.';

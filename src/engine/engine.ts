@@ -5,7 +5,7 @@ import { fingerprint } from '../checkpoint/fingerprint.js';
 import { cacheFolder } from '../files/cache-folder.js';
 import { UsageError } from '../files/errors.js';
 import { debug } from './debug.js';
-import { candidates, type DeviceChoice, type Place } from './device.js';
+import { type Backend, candidates, type DeviceChoice } from './device.js';
 import { EngineError } from './errors.js';
 import { type GenerateRequest, Generation } from './generation.js';
 import { type EngineHost, OwnHost } from './host.js';
@@ -137,7 +137,7 @@ export class Engine {
       onChange: (): void => {
         for (const listener of this.#changeListeners) listener();
       },
-      stallMs: (device: Place): number =>
+      stallMs: (device: Backend): number =>
         1000 * (stallSeconds + longestSilence({ ...this.machine(role), device }, largest)),
     });
     const decode = new EngineProcess<ToDecode, FromDecode>(open('decode'), devices, optionsOf('decode'));
@@ -288,7 +288,7 @@ interface Prepared {
   readonly recorded: RecordedScores | null;
 }
 
-function devicesFor({ precision = 'fp32', device = 'cpu' }: EngineOptions): readonly Place[] {
+function devicesFor({ precision = 'fp32', device = 'cpu' }: EngineOptions): readonly Backend[] {
   if (precision === 'fp32') return candidates(device);
   if (device === 'cpu' || device === 'auto') return ['cpu'];
   throw new UsageError(`precision: int8 runs on the cpu only, not on ${device}`);

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { childEnvironment } from './child-environment.js';
 import { type ChildEnd, ChildLink } from './child-link.js';
 import { debug } from './debug.js';
-import { adviceFor, environmentOf, type Place } from './device.js';
+import { adviceFor, type Backend, environmentOf } from './device.js';
 import { EngineError } from './errors.js';
 import type { ServerStatus } from './server/score-servers.js';
 
@@ -23,7 +23,7 @@ interface FromChild {
   readonly type: string;
   readonly stream?: number;
   readonly message?: string;
-  readonly device?: Place;
+  readonly device?: Backend;
   readonly servers?: readonly ServerStatus[];
 }
 
@@ -33,7 +33,7 @@ export interface ProcessStatus {
   /** How often it had to be started again. */
   readonly restarts: number;
   /** What it computes on, once it has opened its model there. */
-  readonly device: Place | undefined;
+  readonly device: Backend | undefined;
   /** Streams that wait for a message of it. */
   readonly waiting: number;
   /** The inference servers that it uses. */
@@ -83,7 +83,7 @@ interface ProcessOptions {
   /** What the process runs: a module that answers `ready` or `unavailable` to the opening. */
   readonly entry?: string;
   /** Milliseconds without progress after which it is killed, by device; its module then answers `ping` with `pong`. */
-  readonly stallMs?: (device: Place) => number;
+  readonly stallMs?: (device: Backend) => number;
 }
 
 /**
@@ -92,15 +92,15 @@ interface ProcessOptions {
  */
 export class EngineProcess<Out extends object, In extends FromChild> implements ProcessLink<Out, In> {
   readonly #open: Opening;
-  readonly #devices: readonly Place[];
+  readonly #devices: readonly Backend[];
   readonly #entry: string;
   readonly #onLoss: (loss: ProcessLoss) => void;
   readonly #onChange: () => void;
-  readonly #stallMs: ((device: Place) => number) | undefined;
+  readonly #stallMs: ((device: Backend) => number) | undefined;
   readonly #listeners = new Map<number, StreamListener<In>>();
   #started: Promise<void> | null = null;
   #link: ChildLink<In> | null = null;
-  #device: Place | undefined;
+  #device: Backend | undefined;
   #servers: readonly ServerStatus[] = [];
   #retry: NodeJS.Timeout | undefined;
   /** Restarts that have failed since the last that did not. */
@@ -114,7 +114,7 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
   /** @param devices to try in order */
   constructor(
     open: Opening,
-    devices: readonly Place[],
+    devices: readonly Backend[],
     { onLoss = () => {}, onChange = () => {}, entry = ENTRY, stallMs }: ProcessOptions = {},
   ) {
     this.#open = open;
@@ -133,7 +133,7 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
     return Math.max(0, this.#starts - 1);
   }
 
-  get device(): Place | undefined {
+  get device(): Backend | undefined {
     return this.#device;
   }
 
@@ -211,7 +211,7 @@ export class EngineProcess<Out extends object, In extends FromChild> implements 
   }
 
   /** @returns why it could not be started */
-  #startOn(device: Place): Promise<string | null> {
+  #startOn(device: Backend): Promise<string | null> {
     return new Promise((resolve) => {
       let unavailable = '';
       let opened = false;

@@ -1,6 +1,6 @@
 import type { ModelSource } from '../graphs/decoder.js';
 import type { TokurSettings } from '../numerics/tokur-noise.js';
-import type { Place } from './device.js';
+import type { Backend } from './device.js';
 import type { Sampling, TokenLogprob } from './sampler.js';
 import type { ScoreServers, ServerStatus } from './server/score-servers.js';
 import type { TokenStatistics } from './token-statistics.js';
@@ -16,7 +16,7 @@ export interface OpenMessage {
   /** Where the weights lie as integers, or are to be put; `null` to compute with them as they are. */
   readonly integerFile: string | null;
   readonly threads: number;
-  readonly device: Place;
+  readonly device: Backend;
   /** The most positions that one sequence may have. */
   readonly contextLength: number;
   /** What the keys and values of texts that were read before may take. */
@@ -71,7 +71,7 @@ export type ToDecode =
 type OfProcess =
   | { readonly type: 'pong' }
   /** With the device on which all sessions opened. */
-  | { readonly type: 'ready'; readonly device: Place }
+  | { readonly type: 'ready'; readonly device: Backend }
   | { readonly type: 'unavailable'; readonly message: string }
   /** It goes on without one of the servers that it uses. */
   | { readonly type: 'server_lost'; readonly message: string }

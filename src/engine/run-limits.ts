@@ -1,5 +1,5 @@
 import type { ModelConfig } from '../checkpoint/config.js';
-import type { Place } from './device.js';
+import type { Backend } from './device.js';
 
 /**
  * Floating-point operations that a run may take for each thread: about a second on a core with AVX-512 (96 GFLOP/s
@@ -22,7 +22,7 @@ export interface Machine {
   /** Inside one operator. */
   readonly threads: number;
   /** `cpu` by default. */
-  readonly device?: Place;
+  readonly device?: Backend;
 }
 
 export interface RunSize {

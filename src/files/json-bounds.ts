@@ -1,31 +1,52 @@
 /** What goes into a value level by level, such as printing it, is recursive. */
-const MAX_LEVELS = 1000;
+export const MAX_LEVELS = 1000;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
+const UNBOUNDED = Number.POSITIVE_INFINITY;
+
+/** How much of it there may be. */
+export interface JsonBounds {
+  /** Names of fields, and values. */
+  readonly values?: number;
+  /** Fields of one object. */
+  readonly fields?: number;
+  /** Lists and objects. */
+  readonly lists?: number;
+}
+
 /**
  * What a JSON text has too much of to be parsed; `null` for nothing. A string takes about as much memory as it is long.
  * Any other value takes up to 100 bytes, and so does the name of a field; both may be two characters of the text.
- *
- * @param most how many names and values there may be
  */
-export function excessOf(json: string, most: number): string | null {
-  let [levels, values] = [0, 0];
+export function excessOf(
+  json: string,
+  { values = UNBOUNDED, fields = UNBOUNDED, lists = UNBOUNDED }: JsonBounds,
+): string | null {
+  /** Of each object that is open. */
+  const names = new Uint32Array(MAX_LEVELS + 1);
+  let [level, opened, separators] = [0, 0, 0];
   for (let at = 0; at < json.length; at++) {
     const code = json.charCodeAt(at);
     // "[" and "{" differ in one bit, and so do "]" and "}".
     const bracket = code | 0x20;
     if (code === QUOTE) at = endOfString(json, at);
-    else if (code === COMMA || code === COLON) values += 1;
-    else if (bracket === 0x7b) {
-      levels += 1;
-      values += 1;
-      if (levels > MAX_LEVELS) return `nests deeper than ${MAX_LEVELS} levels`;
-    } else if (bracket === 0x7d) levels -= 1;
-    if (values > most) return `has more than ${most} names and values`;
+    else if (code === COMMA) separators += 1;
+    else if (code === COLON) {
+      separators += 1;
+      names[level]! += 1;
+      if (names[level]! > fields) return `has more than ${fields} fields in one object`;
+    } else if (bracket === 0x7b) {
+      level += 1;
+      opened += 1;
+      if (level > MAX_LEVELS) return `nests deeper than ${MAX_LEVELS} levels`;
+      if (opened > lists) return `has more than ${lists} lists and objects`;
+      names[level] = 0;
+    } else if (bracket === 0x7d) level = Math.max(0, level - 1);
+    if (separators + opened > values) return `has more than ${values} names and values`;
   }
   return null;
 }

@@ -29,7 +29,7 @@ export function readJsonFile<T>(file: string, schema: z.ZodType<T>): T {
 }
 
 function decode(text: string, where: string): unknown {
-  const excess = excessOf(text, MAX_VALUES);
+  const excess = excessOf(text, { values: MAX_VALUES });
   if (excess !== null) throw new UsageError(`${where}: ${excess}`);
   try {
     return JSON.parse(text);

@@ -75,7 +75,7 @@ function problemOf(message: string): string {
 export function decodeJson(bytes: Uint8Array, file: string, field = '', most = LIMITS.values): unknown {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    const excess = excessOf(text, most);
+    const excess = excessOf(text, { values: most });
     if (excess === null) return JSON.parse(text);
     throw new ModelError(file, field, excess);
   } catch (cause) {

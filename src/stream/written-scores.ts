@@ -3,7 +3,7 @@ import { type Method, PROBABILITY_METHODS, type Scores } from '../uncertainty/me
 import { checkFinite, SCORE_OF } from '../uncertainty/methods.js';
 import type { Scoring } from '../uncertainty/settings.js';
 import type { GenerationEvent, TokenEvent, WrittenEvent } from './events.js';
-import { staged } from './stage.js';
+import { scoreBy } from './score-by.js';
 
 /**
  * Whether the process that writes can tell all scores: those that the probabilities of a token are, of the distribution
@@ -25,15 +25,7 @@ export function writesScores({ methods, schedule }: Pick<Scoring, 'methods' | 's
  * generate(engine, { ...request, statistics: true }, gate).pipe(writtenScores(['nll']));
  */
 export function writtenScores(methods: readonly Method[]): OperatorFunction<WrittenEvent, GenerationEvent> {
-  return staged((emit) => ({
-    next: (event) => {
-      emit(event);
-      if (event.type !== 'token.delta') return;
-      const { index } = event;
-      const scores = scoresOf(event, methods);
-      emit({ type: 'score.delta', index, pass: 'stream', scores, skipped: [], rival: null });
-    },
-  }));
+  return scoreBy((token) => ({ scores: scoresOf(token, methods), missing: [] }));
 }
 
 function scoresOf({ index, logprob, statistics }: TokenEvent, methods: readonly Method[]): Scores {

@@ -3,7 +3,6 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { stepsBefore } from '#cli/calibrate-prompts.js';
 import { fingerprint } from '#src/checkpoint/fingerprint.js';
-import { stepsBefore } from '#cli/calibrate-prompts.js';
 import { DEFAULT_SCORING, openCheckpoint, readCalibration, type TokenEvent } from '#src/index.js';
 import { withCalibration } from '#src/risk/calibration.js';
 import { writeCalibration } from '#src/risk/calibration-file.js';

@@ -35,7 +35,11 @@ describe('links of the documentation', () => {
   it('name files of the repository that exist', () => {
     const named = documents.flatMap(({ file, codeSpans }) =>
       codeSpans
-        .filter((span) => /^(src|gateway|cli|web|tools|bench|lab|client|test)\/[\w./-]+$/.test(span) && !NEW_FILES.has(span))
+        .filter(
+          (span) =>
+            /^(src|gateway|cli|web|tools|bench|lab|client|test)\/[\w./-]+$/.test(span) &&
+            !NEW_FILES.has(span),
+        )
         .map((path) => ({ file, path })),
     );
     expect(named.length).toBeGreaterThan(50);

@@ -34,3 +34,17 @@ describe('an error of a model', () => {
     );
   });
 });
+
+describe('an error of Express', () => {
+  const failed = (status: number, fields = {}): unknown =>
+    Object.assign(new Error('it failed'), { status, ...fields });
+
+  it.each([
+    ['a body that is too large', failed(413, { type: 'entity.too.large' }), 413, 'body_too_large'],
+    ['a range that a file does not have', failed(416), 416, 'invalid_request'],
+    ['a path that cannot be decoded', failed(400), 400, 'invalid_request'],
+    ['a fault', failed(500), 500, 'internal_error'],
+  ])('has its status: %s', (_what, error, status, code) => {
+    expect(toApiError(error)).toMatchObject({ status, body: { code } });
+  });
+});

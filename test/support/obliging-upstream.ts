@@ -1,4 +1,4 @@
-import { asObject, type Json, listOf } from '#gateway/http/json.js';
+import { asObject, type Json, listOf } from '#gateway/upstream/wire/json.js';
 import { type StrictRequest, type StrictUpstream, strictUpstream } from './strict-upstream.js';
 
 /** What the models of this server doubt: no key whose guard stops at doubtful steps is to see it. */

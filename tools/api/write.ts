@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { asyncApi } from './asyncapi.js';
-import { guardRequestType } from './client-types.js';
+import { eventTypes, guardRequestType } from './client-types.js';
 import { openApi } from './openapi.js';
 
 /** `npm run schemas`: writes the files that follow from the schemas. The working directory is the repository. */
@@ -8,3 +8,4 @@ const { version } = JSON.parse(await readFile('package.json', 'utf8'));
 await writeFile('gateway/openapi.json', `${JSON.stringify(openApi(version), null, 2)}\n`);
 await writeFile('gateway/asyncapi.json', `${JSON.stringify(asyncApi(version), null, 2)}\n`);
 await writeFile('client/src/guard-request.ts', guardRequestType());
+await writeFile('client/src/event-types.ts', eventTypes());

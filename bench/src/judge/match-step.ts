@@ -54,18 +54,18 @@ function plain(text: string): { readonly text: string; readonly places: readonly
   return result.endsWith(' ') ? { text: result.slice(0, -1), places } : { text: result, places };
 }
 
-interface Place {
+interface Match {
   readonly start: number;
   readonly end: number;
   readonly edits: number;
 }
 
 /** The piece of the text that the fewest insertions, deletions and substitutions make of the pattern. */
-function closest(pattern: string, text: string): Place {
+function closest(pattern: string, text: string): Match {
   // One column for each character of the text; for each prefix of the pattern its edits, and where its piece starts.
   let edits = Uint32Array.from({ length: pattern.length + 1 }, (_, i) => i);
   let starts = new Uint32Array(pattern.length + 1);
-  let best: Place = { start: 0, end: 0, edits: pattern.length };
+  let best: Match = { start: 0, end: 0, edits: pattern.length };
   for (let at = 0; at < text.length; at += 1) {
     const nextEdits = new Uint32Array(pattern.length + 1);
     const nextStarts = new Uint32Array(pattern.length + 1);

@@ -43,9 +43,9 @@ export function placedParts(tokens: readonly UpstreamToken[], said: Said): Place
   const call = parts.find(({ kind }) => kind === 'tool_calls');
   const from = textOf(tokens.slice(0, said.earlier)).length;
   if (text === '') return withoutText(tokens, { reasoning, call, from, ended: said.ended });
-  const place = placeOf(tokens, text, reasoning ? endOf(tokens, reasoning, from) : from);
-  if (!place || (reasoning && !tells(place.before, reasoning))) return null;
-  const { before, inside, after, spelt } = place;
+  const found = splitOf(tokens, text, reasoning ? endOf(tokens, reasoning, from) : from);
+  if (!found || (reasoning && !tells(found.before, reasoning))) return null;
+  const { before, inside, after, spelt } = found;
   const marks = apartFrom(before, reasoning ? ofPart(reasoning) : last);
   const own: UpstreamPiece = { text, tokens: inside, ids: null, ...(spelt !== text && { spelt }) };
   if (!call) return { pieces: [...marks, own], last: {}, rest: after };
@@ -67,7 +67,7 @@ function withoutText(
   const part = call ?? reasoning;
   if (!part || (reasoning && !tells(tokens, reasoning))) return null;
   const last = ofPart(part);
-  const split = call && reasoning ? placeOf(tokens, reasoning.text, from) : null;
+  const split = call && reasoning ? splitOf(tokens, reasoning.text, from) : null;
   const own = split?.after ?? tokens;
   const whole = wholeOf(own, ended ? part : null);
   const thought = tokens.slice(0, tokens.length - own.length);
@@ -104,7 +104,7 @@ function wholeOf(tokens: readonly UpstreamToken[], ended: ScoredPart | null): nu
   return ended && last && !ended.text.endsWith(last.text) ? length - 1 : length;
 }
 
-interface Place {
+interface Split {
   readonly before: readonly UpstreamToken[];
   /** With what each adds to the text, which may be less than it spells. */
   readonly inside: readonly UpstreamToken[];
@@ -117,7 +117,7 @@ interface Place {
  * Where the tokens stand that wrote a text: whole tokens rather than parts of some, and rather from a character on than
  * before it. A token without text begins the character that follows it.
  */
-function placeOf(tokens: readonly UpstreamToken[], text: string, least: number): Place | null {
+function splitOf(tokens: readonly UpstreamToken[], text: string, least: number): Split | null {
   const from = startOf(tokens, text, least);
   if (from === null) return null;
   const to = from + text.length;

@@ -1,6 +1,6 @@
 import type { Unscored } from '../../../src/stream/events.js';
 import type { UpstreamPiece } from '../upstream.js';
-import { asCount, asList, asObject, asText, type Json, limited, textOfParts } from './json.js';
+import { asCount, asList, asObject, asText, type Json, limited, listOf, textOfParts } from './json.js';
 
 type Beside = NonNullable<UpstreamPiece['beside']>;
 
@@ -55,7 +55,7 @@ export function besideText(chunk: Json): {
   readonly beside: Beside | null;
   readonly parts: readonly WrittenPart[];
 } {
-  const all = asList(chunk.choices) ?? [];
+  const all = listOf(chunk.choices);
   if (all.length < 2 && isText(chunk, asObject(all[0]) ?? {})) return NOTHING;
   const choices = all.flatMap((choice): Json[] => {
     const object = asObject(choice);
@@ -150,7 +150,7 @@ const hasContent = (choice: Json): boolean =>
 
 /** Whether any of the choices goes on, or ends. */
 export const hasContents = (chunk: Json): boolean =>
-  (asList(chunk.choices) ?? []).some((each) => {
+  listOf(chunk.choices).some((each) => {
     const choice = asObject(each);
     return choice !== null && (Boolean(choice.finish_reason) || hasContent(choice));
   });

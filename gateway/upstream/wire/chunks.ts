@@ -12,6 +12,7 @@ import {
   asText,
   type Json,
   limited,
+  listOf,
   parseObject,
   textOfParts,
 } from './json.js';
@@ -117,7 +118,7 @@ export function readVerbatim(message: string): Chunk {
 
 /** The one that is scored; others are passed on. */
 function firstOf(chunk: Json): Json | null {
-  for (const each of asList(chunk.choices) ?? []) {
+  for (const each of listOf(chunk.choices)) {
     const choice = asObject(each);
     if ((choice?.index ?? 0) === 0) return choice;
   }
@@ -199,7 +200,7 @@ function legacyTokens({ tokens, token_logprobs, top_logprobs }: Json): UpstreamT
   const texts = limited(asList(tokens));
   const logprobs = asList(token_logprobs);
   if (!texts || texts.length === 0 || texts.length !== logprobs?.length) return null;
-  const tops = asList(top_logprobs) ?? [];
+  const tops = listOf(top_logprobs);
   return texts.map((text, i) => ({
     id: null,
     text: tokenText(text),

@@ -204,6 +204,6 @@ function serialized(body: object): string {
     return JSON.stringify(body);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new ApiError(400, 'invalid_value', 'the request is nested too deeply');
+    throw new ApiError('invalid_value', 'the request is nested too deeply');
   }
 }

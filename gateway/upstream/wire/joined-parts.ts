@@ -1,6 +1,6 @@
 import { MAX_FIELDS } from '../../requests/json-bounds.js';
 import { UpstreamError } from '../errors.js';
-import { asList, asObject, type Json, MAX_ENTRIES } from './json.js';
+import { asList, asObject, type Json, listOf, MAX_ENTRIES } from './json.js';
 
 /**
  * Counts by what the parts of an answer are joined: names of fields, and the `index` of choices and tool calls. Whoever
@@ -14,7 +14,7 @@ export class JoinedParts {
   add(chunk: Json): void {
     // Those beside the choices are not joined: each replaces the one before.
     for (const name in chunk) this.#names.add(name);
-    for (const choice of asList(chunk.choices) ?? []) this.#object(asObject(choice) ?? {});
+    for (const choice of listOf(chunk.choices)) this.#object(asObject(choice) ?? {});
     if (this.#names.size > MAX_FIELDS) throw tooMany(`${MAX_FIELDS} names of fields`);
     if (this.#indices.size > MAX_ENTRIES) throw tooMany(`${MAX_ENTRIES} choices or tool calls`);
   }

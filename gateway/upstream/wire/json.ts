@@ -7,11 +7,12 @@ export type Json = Readonly<Record<string, unknown>>;
 
 export const asObject = (value: unknown): Json | null => (isObject(value) ? value : null);
 
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export const asList = (value: unknown): readonly unknown[] | null => (Array.isArray(value) ? value : null);
+
+export const listOf = (value: unknown): readonly unknown[] => asList(value) ?? [];
 
 /** Of tokens, choices or calls in a message. All of them are read at once, and nothing else runs meanwhile. */
 export const MAX_ENTRIES = 4096;

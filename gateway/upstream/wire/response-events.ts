@@ -1,7 +1,7 @@
 import type { FinishReason, Unscored } from '../../../src/stream/events.js';
 import { UpstreamError } from '../errors.js';
 import { type Chunk, entriesOf, usageOf } from './chunks.js';
-import { asList, asObject, asText, type Json, parseObject } from './json.js';
+import { asObject, asText, type Json, listOf, parseObject } from './json.js';
 import { ResponseTexts } from './response-texts.js';
 
 const NOTHING = {
@@ -92,7 +92,7 @@ function unscoredOf(event: Json): Unscored | null {
 
 /** Of items that are done, which need not have been announced. */
 const kindsOfItems = ({ item, response }: Json): readonly Unscored[] =>
-  [item, ...(asList(asObject(response)?.output) ?? [])].flatMap((each) => {
+  [item, ...listOf(asObject(response)?.output)].flatMap((each) => {
     const type = asText(asObject(each)?.type);
     return type === null ? [] : (kindOfItem(type) ?? []);
   });

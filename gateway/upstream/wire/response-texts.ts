@@ -1,4 +1,4 @@
-import { asList, asObject, asText, type Json } from './json.js';
+import { asObject, asText, type Json, listOf } from './json.js';
 
 /**
  * The texts of a response, which its deltas bring and later events repeat (OpenAI's API reference, "Responses",
@@ -15,8 +15,8 @@ export class ResponseTexts {
   /** Whether an event tells no text but those. */
   tells({ type, text, part, item, response }: Json): boolean {
     if (type === 'response.output_text.done' && !this.#has(text)) return false;
-    const items = asList(asObject(response)?.output) ?? [];
-    const contents = [item, ...items].flatMap((each) => asList(asObject(each)?.content) ?? []);
+    const items = listOf(asObject(response)?.output);
+    const contents = [item, ...items].flatMap((each) => listOf(asObject(each)?.content));
     return [part, ...contents].every((each) => {
       const { type = 'output_text', text = '' } = asObject(each) ?? {};
       return type !== 'output_text' || this.#has(text);

@@ -12,6 +12,7 @@ import type { Engine } from '#src/engine/engine.js';
 import type { TokenLogprob } from '#src/engine/sampler.js';
 import { segmentText } from '#src/steps/step-segmenter.js';
 import { Detokenizer } from '#src/tokenizer/detokenizer.js';
+import { PROBABILITY_METHODS } from '#src/uncertainty/method-names.js';
 import { scoreResponse } from '#src/uncertainty/sequence-scorer.js';
 import { DEFAULT_SCORING } from '#src/uncertainty/settings.js';
 import type { Answer } from './answers.js';
@@ -21,7 +22,7 @@ import { mean } from './means.js';
 /** As many alternatives as any of the peers reads. */
 const TOP = 20;
 
-const PASS = ['nll', 'entropy', 'margin'].map(parseMeasure);
+const PASS = PROBABILITY_METHODS.map(parseMeasure);
 const CCP = parseMeasure('ccp');
 const TOKEN_SAR = parseMeasure('token_sar');
 

@@ -10,7 +10,7 @@ import { DEFAULT_RANDOM, DEFAULT_SCORING, type Scoring } from '#src/uncertainty/
 import type { Guarding, Observed } from './answer-task.js';
 
 /** What flags a step: a measure, chance at the rate of the main arm, or nothing: every step is taken for flagged. */
-export const TRIGGERS = ['nll', 'entropy', 'margin', 'adversarial', 'random', 'chance', 'always'] as const;
+export const TRIGGERS = [...PROBABILITY_METHODS, 'adversarial', 'random', 'chance', 'always'] as const;
 export type Trigger = (typeof TRIGGERS)[number];
 
 /** What becomes of a flagged step. `random` takes any candidate. */

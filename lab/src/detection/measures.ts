@@ -1,4 +1,4 @@
-import type { Method } from '#src/uncertainty/method-names.js';
+import { DEFAULT_METHODS, type Method } from '#src/uncertainty/method-names.js';
 import { DEFAULT_ALPHA, type Scoring } from '#src/uncertainty/settings.js';
 
 /** Scores that one reading of an answer gives. */
@@ -31,7 +31,7 @@ const random = (samples: number): Reading => ({
 export const READINGS: readonly Reading[] = [
   {
     measures: { 'adversarial 8/64': 'adversarial', nll: 'nll', entropy: 'entropy', margin: 'margin' },
-    scoring: { methods: ['adversarial', 'nll', 'entropy', 'margin'], ...windowed(8, 64, 'perturb') },
+    scoring: { methods: DEFAULT_METHODS, ...windowed(8, 64, 'perturb') },
   },
   adversarial(16, 32, 'perturb'),
   adversarial(16, 32, 'derivative'),

@@ -5,6 +5,7 @@ import { samplingDefaults } from '#src/engine/sampler.js';
 import { TokenSteps } from '#src/steps/token-steps.js';
 import type { Problem } from '#src/tasks/problem.js';
 import { verify } from '#src/tasks/verify.js';
+import { PROBABILITY_METHODS } from '#src/uncertainty/method-names.js';
 import { scoreResponse } from '#src/uncertainty/sequence-scorer.js';
 import { answer } from '../schedules/answers.js';
 import type { HiddenStates } from './hidden-states.js';
@@ -53,8 +54,7 @@ export async function scoredAnswer(
       scores[name] = tokens.map((token) => token.scores[method]!);
   }
   if (engine.precision === 'int8') {
-    for (const name of ['nll', 'entropy', 'margin'] as const)
-      scores[`${name} in int8`] = written.map((token) => token[name]);
+    for (const name of PROBABILITY_METHODS) scores[`${name} in int8`] = written.map((token) => token[name]);
   }
   return {
     task: problem.task,

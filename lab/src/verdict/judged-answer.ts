@@ -1,6 +1,6 @@
 import type { BenchProblem, Suite } from '#bench/suites/suite.js';
 import { answerScore, type RiskModel, type Statistic, stepScore } from '#src/risk/risk.js';
-import type { Method } from '#src/uncertainty/method-names.js';
+import { type Method, PROBABILITY_METHODS } from '#src/uncertainty/method-names.js';
 import { checked, type Observed } from '../correct/answer-task.js';
 
 /** An answer with its verdict's risk, and what one could go by instead. */
@@ -18,12 +18,7 @@ export interface JudgedAnswer {
   readonly measures: Readonly<Record<string, number>>;
 }
 
-export const METHODS_BESIDE = [
-  'nll',
-  'entropy',
-  'margin',
-  'adversarial',
-] as const satisfies readonly Method[];
+export const METHODS_BESIDE = [...PROBABILITY_METHODS, 'adversarial'] as const satisfies readonly Method[];
 
 /**
  * @param risks with a calibration of answers by the method

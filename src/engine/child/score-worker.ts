@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ModelSource } from '../../graphs/decoder.js';
-import type { Place } from '../device.js';
+import type { Backend } from '../device.js';
 import { KvCache } from '../kv-cache.js';
 import type {
   ForkMessage,
@@ -49,7 +49,7 @@ export interface ScoreWorkerOptions {
   readonly held?: HeldSequences | undefined;
   readonly source: ModelSource;
   readonly threads: number;
-  readonly device?: Place;
+  readonly device?: Backend;
   readonly contextLength: number;
   /** Runs that may be under way at once; one by default. */
   readonly concurrency?: number;

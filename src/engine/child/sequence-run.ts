@@ -1,7 +1,7 @@
 import type * as ort from 'onnxruntime-node';
 import type { ModelSource } from '../../graphs/decoder.js';
 import { RotaryEmbedding } from '../../graphs/rope.js';
-import type { Place } from '../device.js';
+import type { Backend } from '../device.js';
 import type { KvCache, Past } from '../kv-cache.js';
 import { type Feeds, type Fetches, floats, type GraphRunner, longs } from '../ort-session.js';
 import type { Machine } from '../run-limits.js';
@@ -34,7 +34,7 @@ export function runtimeOf({
 }: {
   readonly source: ModelSource;
   readonly threads: number;
-  readonly device?: Place;
+  readonly device?: Backend;
 }): Runtime {
   const rotary = config.ropes.map((rope) => new RotaryEmbedding(rope));
   return { config, rotary, threads, ...(device && { device }) };

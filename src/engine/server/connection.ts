@@ -1,5 +1,6 @@
 import type * as ort from 'onnxruntime-node';
 import { z } from 'zod';
+import { Refusal, ServerFault } from './server-fault.js';
 import type { ExpectedTensor, SentTensor } from './tensors.js';
 
 const tensorSchema = z.object({ name: z.string(), datatype: z.string(), shape: z.array(z.int()) });
@@ -45,3 +46,35 @@ export interface ServerConnection {
 export const MAX_HEADER_BYTES = 2 ** 20;
 /** For what is answered at once: health and metadata. */
 export const QUESTION_MS = 5000;
+
+/**
+ * What a server has answered.
+ * @param what it is, for errors
+ * @throws ServerFault where it is not of that form
+ */
+export function told<Schema extends z.ZodType>(
+  schema: Schema,
+  decode: () => unknown,
+  what: string,
+): z.output<Schema> {
+  let answer: unknown;
+  try {
+    answer = decode();
+  } catch {
+    throw new ServerFault(`${what} is not a message of the protocol`);
+  }
+  const result = schema.safeParse(answer);
+  if (result.success) return result.data;
+  const { path, message } = result.error.issues[0]!;
+  throw new ServerFault(`${[what, ...path].join('.')}: ${message}`);
+}
+
+/** `null` for what a server refuses to tell. */
+export async function unlessRefused<T>(asked: Promise<T>): Promise<T | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof Refusal) return null;
+    throw error;
+  }
+}

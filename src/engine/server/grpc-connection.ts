@@ -10,6 +10,8 @@ import {
   QUESTION_MS,
   type ServerConnection,
   type ToldConfig,
+  told,
+  unlessRefused,
 } from './connection.js';
 import { type GrpcMethod, methodPath, plain, requestType, responseType } from './grpc-messages.js';
 import { Refusal, ServerFault } from './server-fault.js';
@@ -73,13 +75,8 @@ export class GrpcConnection implements ServerConnection {
   }
 
   async config(model: string): Promise<ToldConfig | null> {
-    try {
-      const { config } = await this.#question('ModelConfig', { name: model }, configAnswer);
-      return told(modelConfigSchema, () => plain(ModelConfig, config), 'ModelConfig');
-    } catch (error) {
-      if (error instanceof Refusal) return null;
-      throw error;
-    }
+    const answer = await unlessRefused(this.#question('ModelConfig', { name: model }, configAnswer));
+    return answer && told(modelConfigSchema, () => plain(ModelConfig, answer.config), 'ModelConfig');
   }
 
   async infer(
@@ -149,21 +146,4 @@ function faultOf(method: string, { code }: ServiceError, timeoutMs: number): Ser
   if (code === status.UNAVAILABLE) return new ServerFault('the connection failed (UNAVAILABLE)');
   const Fault = REFUSED.includes(code) ? Refusal : ServerFault;
   return new Fault(`${method}: status ${status[code]}`);
-}
-
-function told<Schema extends z.ZodType>(
-  schema: Schema,
-  decode: () => unknown,
-  method: string,
-): z.output<Schema> {
-  let answer: unknown;
-  try {
-    answer = decode();
-  } catch {
-    throw new ServerFault(`${method}: the answer is not a message of the protocol`);
-  }
-  const result = schema.safeParse(answer);
-  if (result.success) return result.data;
-  const { path, message } = result.error.issues[0]!;
-  throw new ServerFault(`${method}: ${path.join('.')}: ${message}`);
 }

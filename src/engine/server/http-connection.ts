@@ -1,5 +1,4 @@
 import type * as ort from 'onnxruntime-node';
-import type { z } from 'zod';
 import {
   type InferenceRun,
   MAX_HEADER_BYTES,
@@ -9,6 +8,8 @@ import {
   QUESTION_MS,
   type ServerConnection,
   type ToldConfig,
+  told,
+  unlessRefused,
 } from './connection.js';
 import { type Answer, type Exchange, exchange } from './http-exchange.js';
 import { decodeInfer, encodeInfer } from './infer-message.js';
@@ -33,17 +34,13 @@ export class HttpConnection implements ServerConnection {
 
   async metadata(model: string): Promise<ModelMetadata> {
     const { body } = await this.#question(pathOf(model));
-    return told(metadataSchema, body, `${model}: its metadata`);
+    return told(metadataSchema, () => JSON.parse(body.toString()), `the metadata of ${model}`);
   }
 
   async config(model: string): Promise<ToldConfig | null> {
-    try {
-      const { body } = await this.#question(`${pathOf(model)}/config`);
-      return told(modelConfigSchema, body, `${model}: its configuration`);
-    } catch (error) {
-      if (error instanceof Refusal) return null;
-      throw error;
-    }
+    const answer = await unlessRefused(this.#question(`${pathOf(model)}/config`));
+    const decode = (): unknown => JSON.parse(String(answer?.body));
+    return answer && told(modelConfigSchema, decode, `the configuration of ${model}`);
   }
 
   async infer(
@@ -81,15 +78,3 @@ export class HttpConnection implements ServerConnection {
 }
 
 const pathOf = (model: string): string => `v2/models/${encodeURIComponent(model)}`;
-
-function told<Schema extends z.ZodType>(schema: Schema, body: Buffer, what: string): z.output<Schema> {
-  let json: unknown = null;
-  try {
-    json = JSON.parse(body.toString());
-  } catch {
-    // the schema refuses null
-  }
-  const result = schema.safeParse(json);
-  if (!result.success) throw new ServerFault(`${what} cannot be read`);
-  return result.data;
-}

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { SequenceStep } from './connection.js';
+import { type SequenceStep, told } from './connection.js';
 import { ServerFault } from './server-fault.js';
 import { type AnsweredTensor, datatypeOf, type readTensors, type SentTensor } from './tensors.js';
 
@@ -61,7 +61,11 @@ const answerSchema = z.object({
  * @throws ServerFault where it is not of this form
  */
 export function decodeInfer(body: Buffer, headerBytes: number): Parameters<typeof readTensors>[1] {
-  const { model_name, outputs } = parseAnswer(body.subarray(0, headerBytes));
+  const { model_name, outputs } = told(
+    answerSchema,
+    () => JSON.parse(body.subarray(0, headerBytes).toString()),
+    'the answer',
+  );
   let offset = headerBytes;
   const tensors = outputs.map(({ parameters, ...told }): AnsweredTensor => {
     const from = offset;
@@ -72,17 +76,4 @@ export function decodeInfer(body: Buffer, headerBytes: number): Parameters<typeo
   if (offset !== body.byteLength)
     throw new ServerFault(`the answer has ${body.byteLength - offset} bytes too many`);
   return { model: model_name, outputs: tensors };
-}
-
-function parseAnswer(json: Buffer): z.output<typeof answerSchema> {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(json.toString());
-  } catch {
-    throw new ServerFault('the answer is not JSON');
-  }
-  const result = answerSchema.safeParse(parsed);
-  if (result.success) return result.data;
-  const { path, message } = result.error.issues[0]!;
-  throw new ServerFault(`${path.join('.') || 'the answer'}: ${message}`);
 }

@@ -426,7 +426,10 @@ describe('a server that is not as it should be', () => {
       'the answer is too short',
     ],
     'a long body': [answer(200, { outputs: [] }, 'abc'), 'the answer has 3 bytes too many'],
-    'no JSON': [answer(200, {}, '', { 'inference-header-content-length': 1 }), 'the answer is not JSON'],
+    'no JSON': [
+      answer(200, {}, '', { 'inference-header-content-length': 1 }),
+      'the answer is not a message of the protocol',
+    ],
     'a header beyond the body': [
       answer(200, {}, '', { 'inference-header-content-length': 99 }),
       'the answer has no tensors in binary form',

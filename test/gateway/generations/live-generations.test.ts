@@ -274,12 +274,12 @@ describe('a generation that can be resumed', () => {
   it('fails in band, and before its first frame by a refusal', async () => {
     const live = registry();
     const { written, reader } = await started(live);
-    written.events.error(new ApiError(500, 'internal_error', 'it broke'));
+    written.events.error(new ApiError('internal_error', 'it broke'));
     expect([reader.frames, reader.told]).toEqual([['opening', 'internal_error'], ['ended']]);
     expect(resume(live, 1)?.frames).toEqual(['internal_error']);
 
     const silent = await started(live, { id: 'b', opening: [] });
-    silent.written.events.error(new ApiError(500, 'internal_error', 'it broke'));
+    silent.written.events.error(new ApiError('internal_error', 'it broke'));
     expect([silent.reader.frames, silent.reader.told]).toEqual([[], ['refused: internal_error']]);
     expect(live.size).toBe(0);
   });
@@ -298,7 +298,7 @@ describe('a fault', () => {
       resumable: false,
       prepare: async () =>
         prepared(() => {
-          throw new ApiError(500, 'internal_error', 'it broke');
+          throw new ApiError('internal_error', 'it broke');
         }),
       encode: () => encoding(['opening']),
     });

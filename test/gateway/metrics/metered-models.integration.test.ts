@@ -71,7 +71,7 @@ describe('a metered model', () => {
     ['an engine that has no room', new EngineError('overloaded', '')],
     ['an engine that will never have room', new EngineError('memory', '')],
     ['a text that does not fit', new EngineError('too_long', '')],
-    ['a request that a server refuses', new ApiError(400, 'upstream_refused', '')],
+    ['a request that a server refuses', new ApiError('upstream_refused', '')],
   ])('counts as none what is refused before it begins: %s', async (_, error) => {
     const { start, read } = starting(throwError(() => error));
     (await start()).subscribe({ error: () => {} });
@@ -83,7 +83,7 @@ describe('a metered model', () => {
 
   it.each([
     ['an engine that dies', new EngineError('crashed', ''), 'engine_crashed'],
-    ['a server that is not there', new ApiError(502, 'upstream_unreachable', ''), 'upstream_unreachable'],
+    ['a server that is not there', new ApiError('upstream_unreachable', ''), 'upstream_unreachable'],
     ['what nobody expects', new Error('?'), 'internal_error'],
   ])('counts as an error with its code: %s', async (_, error, code) => {
     const failed = async ({ read }: { read: () => Promise<Scrape> }) => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { CONNECTION_EVENTS, GENERATION_EVENTS } from '#client/protocol.js';
 import { configSchema } from '#gateway/config/config.js';
+import { METHODS } from '#src/uncertainty/method-names.js';
 import { checkEvent } from '../../support/strict-event.js';
 
 /** The rows of the first table after a line, without its head: what Markdown takes for the table ends at a blank line. */
@@ -38,6 +39,32 @@ describe('PROTOCOL.md', () => {
           expect({ type, cell }).toMatchObject({ cell: expect.stringContaining(`\`${field}`) });
       }
     }
+  });
+
+  it('has each event with the fields of its schema', () => {
+    const declared = new Map(
+      [...text.matchAll(/^interface (\w+)(?: extends ([\w, ]+))? \{\n(.*?)^\}/gms)].map(
+        ([, name = '', bases = '', body = '']) => [name, { bases: bases.split(', '), body }] as const,
+      ),
+    );
+    const fieldsOf = (name: string): string[] => {
+      const { bases, body } = declared.get(name) ?? { bases: [], body: '' };
+      const own = [...body.matchAll(/^ {2}(\w+\??): /gm)].map(([, field = '']) => field);
+      return [...bases.flatMap(fieldsOf), ...own];
+    };
+    const said = new Map(
+      [...declared].map(([name, { body }]) => [/^ {2}type: '([\w.]+)';/m.exec(body)?.[1], fieldsOf(name)]),
+    );
+    for (const [type, schema] of Object.entries({ ...GENERATION_EVENTS, ...CONNECTION_EVENTS })) {
+      const fields = Object.entries(schema.shape).map(([name, field]) =>
+        field._zod.optout === 'optional' ? `${name}?` : name,
+      );
+      expect({ type, fields: said.get(type)?.toSorted() }).toEqual({ type, fields: fields.toSorted() });
+    }
+  });
+
+  it('has the names of the methods', () => {
+    expect(text).toContain(`type Method = ${METHODS.map((method) => `'${method}'`).join(' | ')};`);
   });
 
   it('gives the defaults of settings as they are', () => {

@@ -4,7 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { asyncApi } from '#tools/api/asyncapi.js';
-import { guardRequestType } from '#tools/api/client-types.js';
+import { eventTypes, guardRequestType } from '#tools/api/client-types.js';
 import { openApi } from '#tools/api/openapi.js';
 
 const readJson = async (file: string): Promise<unknown> => JSON.parse(await readFile(file, 'utf8'));
@@ -37,5 +37,11 @@ describe('gateway/asyncapi.json', () => {
 describe('client/src/guard-request.ts', () => {
   it('is what the schema of the guard says (npm run schemas)', async () => {
     expect(await readFile('client/src/guard-request.ts', 'utf8')).toBe(guardRequestType());
+  });
+});
+
+describe('client/src/event-types.ts', () => {
+  it('is what the schemas of the events say (npm run schemas)', async () => {
+    expect(await readFile('client/src/event-types.ts', 'utf8')).toBe(eventTypes());
   });
 });

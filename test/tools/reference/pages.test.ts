@@ -1,7 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { ERROR_CODES } from '#gateway/errors/codes.js';
-import { ERROR_MEANINGS } from '#gateway/errors/meanings.js';
 import { CLOSE_CODE_MEANINGS, CLOSE_CODES, isFinal } from '#gateway/websocket/close-codes.js';
 import { fieldsOf, jsonSchema, typeOf } from '#tools/reference/json-schema.js';
 import { referencePages } from '#tools/reference/pages.js';
@@ -34,30 +32,6 @@ describe('close codes', () => {
     const told = CLOSE_CODE_MEANINGS.flatMap(({ codes }) => codes);
     expect(told).toEqual(expect.arrayContaining(Object.values(CLOSE_CODES)));
     for (const { codes } of CLOSE_CODE_MEANINGS) expect(new Set(codes.map(isFinal)).size).toBe(1);
-  });
-});
-
-describe('the status of each code', () => {
-  it('is the one that the gateway answers with', () => {
-    const sources = readdirSync('gateway', { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts') && !name.startsWith('web'))
-      .map((name) => readFileSync(`gateway/${name}`, 'utf8'));
-    const made = sources.flatMap((text) => [
-      ...text.matchAll(/new ApiError\(\s*(\d{3}),\s*'(\w+)'/g),
-      ...text.matchAll(/status: (\d{3}), code: '(\w+)'/g),
-    ]);
-    const told = made.map(([, status, code = '']) => ({ code, status }));
-    expect(told.length).toBeGreaterThan(ERROR_CODES.length);
-    for (const { code, status } of told) {
-      const known = ERROR_CODES.find((name) => name === code);
-      const { status: said, meaning } = ERROR_MEANINGS[known!];
-      // What only WebSockets tell has none that anybody sees.
-      if (said !== '')
-        expect({ code, said: `${said} ${meaning}` }).toEqual({
-          code,
-          said: expect.stringContaining(status!),
-        });
-    }
   });
 });
 

@@ -18,7 +18,7 @@ import { doneEvent, tokenEvent } from '../../support/events.js';
 import { prepared } from '../../support/scripted-model.js';
 
 const PROMPT = 7;
-const LENGTH = 36;
+const LENGTH = 24;
 
 /** Lines of three tokens. Every fourth is doubtful, unless it is a candidate; doubt grows with the place. */
 const token = (place: number, isCandidate: boolean): TokenEvent => {
@@ -61,7 +61,7 @@ const risks: RiskModel = {
 
 const guardOf = (changes: Partial<Guard>): Guard => ({
   ...DEFAULT_GUARD,
-  ...{ method: 'nll', candidates: 1, temperature: 2, choose: 'uncertainty', maxRollbacks: 3 },
+  ...{ method: 'nll', candidates: 1, temperature: 2, choose: 'uncertainty', maxRollbacks: 1 },
   ...changes,
 });
 
@@ -159,8 +159,8 @@ describe('a response that goes on elsewhere', () => {
   it('goes on a second time', async () => {
     const guard = guardOf({ action: 'annotate' });
     const whole = await answer(guard);
-    const first = whole.slice(0, 25);
-    const second = (await answer(guard, settledOf(first, guard))).slice(0, 25);
+    const first = whole.slice(0, 15);
+    const second = (await answer(guard, settledOf(first, guard))).slice(0, 15);
     const third = await answer(guard, settledOf([...first, ...second], guard));
     const { generated: _, ...known } = read([...first, ...second, ...third]);
     const { generated: __, ...expected } = read(whole);

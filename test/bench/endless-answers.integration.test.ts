@@ -75,8 +75,8 @@ it('is read by nobody without a limit', () => {
     /(?<!z)\.(json|text|arrayBuffer|bytes|blob)\(\)|stream\/consumers/.test(text),
   );
   expect(unlimited.map(({ file }) => file)).toEqual([
-    'web/main.ts', // a recording that the user opens
     'cli/calibrate-prompts.ts', // standard input
     'cli/chat.ts', // standard input
+    'web/main.ts', // a recording that the user opens
   ]);
 });

@@ -11,6 +11,11 @@ export const upTo = (most: number, item: z.ZodType) => (value: unknown) => {
   return wrong < 0 ? items : items.slice(0, wrong + 1);
 };
 
-/** A list that others send, of which no more is checked than {@link upTo} leaves. */
+/**
+ * A list that others send, of which the length is checked before the items: zod checks every item, and keeps what is wrong
+ * with each.
+ */
 export const listUpTo = <Item extends z.ZodType>(most: number, item: Item) =>
-  z.preprocess(upTo(most, item), z.array(item).max(most, `has more than ${most} items`));
+  z
+    .custom<unknown>((list) => !Array.isArray(list) || list.length <= most, `has more than ${most} items`)
+    .pipe(z.array(item));

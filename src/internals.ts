@@ -81,11 +81,7 @@ export { hash32 } from './numerics/noise.js';
 export { wilson } from './numerics/proportion.js';
 export { Graph } from './onnx/graph.js';
 export type { Value } from './onnx/types.js';
-export {
-  CLI_ENTRY,
-  firstReasonerPath as FIRST_MODEL,
-  reasonerPath as EMBEDDED_MODEL,
-} from './package-root.js';
+export { CLI_ENTRY, reasonerPath as EMBEDDED_MODEL } from './package-root.js';
 export { calibrationFileOf, readCalibration } from './risk/calibration-file.js';
 export { answerScore, isAlarm, type RiskModel, STATISTICS, type Statistic, stepScore } from './risk/risk.js';
 export { riskModel } from './risk/risk-model.js';
@@ -104,7 +100,7 @@ export { FlowGate } from './stream/flow-gate.js';
 export { scoredGeneration } from './stream/scored-generation.js';
 export { extractFacts, type Span } from './tasks/facts.js';
 export { generateProblems } from './tasks/generate.js';
-export { ALL_TASKS, type Problem, TASKS, tasksOf, UNSEEN_TASKS } from './tasks/problem.js';
+export { ALL_TASKS, type Problem, TASKS, UNSEEN_TASKS } from './tasks/problem.js';
 export { IN_WORDS, plainSolution, wordedSolution } from './tasks/solution.js';
 export { verify } from './tasks/verify.js';
 export type { ChatMessage } from './tokenizer/chat-template.js';

@@ -17,7 +17,7 @@ import {
 } from '#src/index.js';
 import { expectClose } from '../support/close.js';
 import { REASONER } from '../support/golden.js';
-import { greedy } from '../support/requests.js';
+import { GUESSED_QUESTION, greedy } from '../support/requests.js';
 
 let engine: Engine;
 beforeAll(async () => {
@@ -53,7 +53,7 @@ function answer({ guard, scoring = DEFAULT_SCORING, temperature = 1 }: Case, tol
   const begun = told && begunOf(told, settings);
   if (begun === null) return null;
   const request = greedy(engine, {
-    promptIds: encodePrompt(engine.checkpoint, [{ role: 'user', content: 'What is 12 + 30 - 5?' }]),
+    promptIds: encodePrompt(engine.checkpoint, [{ role: 'user', content: GUESSED_QUESTION }]),
     sampling: { temperature, topK: 0, topP: 1, seed: SEED },
   });
   const events = guardedGeneration(engine, { ...request, scoring, guard: settings, risks, begun });

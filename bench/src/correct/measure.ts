@@ -10,7 +10,7 @@ import {
   readCalibration,
   riskModel,
   samplingDefaults,
-  tasksOf,
+  TASKS,
   UsageError,
 } from 'flinch/internals';
 import { defaultDataFolder, suiteFolder } from '../data/folder.js';
@@ -182,7 +182,7 @@ async function problemsOf(engine: Engine, options: CorrectOptions): Promise<read
   const { suite, data, problems: count, seed, subsets } = options;
   const all = await suites[suite].load({
     folder: suiteFolder(data ?? defaultDataFolder(), suite),
-    subsets: subsets ?? (suite === 'tasks' ? tasksOf(engine.checkpoint) : null),
+    subsets: subsets ?? (suite === 'tasks' ? TASKS : null),
     seed,
     count,
   });

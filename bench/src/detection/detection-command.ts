@@ -15,7 +15,7 @@ import {
   reportDevices,
   samplingDefaults,
   say,
-  tasksOf,
+  TASKS,
   UsageError,
 } from 'flinch/internals';
 import { z } from 'zod';
@@ -111,7 +111,7 @@ async function measure(engine: Engine, options: Options): Promise<DetectionRepor
   const ledger = await Ledger.open(file, keptAnswer, ({ problem }) => problem);
   const answers = await each(
     'answers',
-    generateProblems({ seed, count, tasks: tasksOf(checkpoint) }),
+    generateProblems({ seed, count, tasks: TASKS }),
     async (problem, i) => {
       const sampled = { temperature, seed: seed + i };
       return (

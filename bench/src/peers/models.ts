@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { FIRST_MODEL } from 'flinch/internals';
+import { EMBEDDED_MODEL } from 'flinch/internals';
 
 /** Where each model is that peers serve, below the peers' folder. */
 export const MODELS = {
   reasoner: {
-    checkpoint: () => FIRST_MODEL,
+    checkpoint: () => EMBEDDED_MODEL,
     gguf: (root: string) => join(root, 'models', 'reasoner.gguf'),
   },
   smollm2: {

@@ -18,7 +18,7 @@ import {
   riskModel,
   samplingDefaults,
   say,
-  tasksOf,
+  TASKS,
   UsageError,
 } from 'flinch/internals';
 import { scoringFor } from '../correct/arms.js';
@@ -102,7 +102,7 @@ async function measure(engine: Engine, options: VerdictOptions): Promise<Verdict
     claimFolder(out, { model, seed, temperature, methods: DEFAULT_METHODS, guard });
   }
   const suite = suites.tasks;
-  const problems = await suite.load({ folder: null, subsets: tasksOf(checkpoint), seed, count });
+  const problems = await suite.load({ folder: null, subsets: TASKS, seed, count });
   const maxTokens = engine.contextLength;
   const run = { engine, suite, maxTokens, problems, seed, temperature, folder: out };
   const answers = await runUnguarded(run, guard, DEFAULT_METHODS);

@@ -23,7 +23,7 @@ const guard = { action: 'rollback', candidates: 2, choose: 'uncertainty', max_ro
 const ask = (model: string, seed: number, changes: object = {}) => ({
   type: 'generation.create',
   ...{ model, seed, guard, temperature: 1.5, max_tokens: 160, resumable: true },
-  messages: [{ role: 'user', content: 'What is 12 + 30 - 5?' }],
+  messages: [{ role: 'user', content: 'What is 12 + 30 - 5? Explain each step.' }],
   ...changes,
 });
 
@@ -66,7 +66,7 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
     running.upstream = await EngineUpstream.start(running.engine, {
       ...{ tokenIds: true, logprobs: true, continues: true, completions: true },
     });
-    const checkpoint = await calibratedReasoner(folder.path('reasoner'), 0.0015);
+    const checkpoint = await calibratedReasoner(folder.path('reasoner'), 0.00015);
     const upstreams = [{ url: running.upstream.url }];
     const models = { own: { checkpoint }, scored: { upstreams, scorer: checkpoint }, told: { upstreams } };
     const state = { url: redis.server.url };

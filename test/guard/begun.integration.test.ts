@@ -47,7 +47,8 @@ function answer({ guard, scoring = DEFAULT_SCORING, temperature = 1 }: Case, tol
     ...DEFAULT_GUARD,
     candidates: 2,
     choose: 'uncertainty',
-    maxRollbacks: 3,
+    // Of later steps, candidates may be the same text: which of equals has the lower score is rounding.
+    maxRollbacks: 1,
     ...guard,
   };
   const begun = told && begunOf(told, settings);

@@ -70,7 +70,7 @@ export interface CorrectOptions {
 export async function measure(engine: Engine, options: CorrectOptions): Promise<CorrectReport> {
   const { seed, arms, out = null } = options;
   const temperature = options.temperature ?? samplingDefaults(engine.checkpoint.generation).temperature;
-  const problems = await problemsOf(engine, options);
+  const problems = await problemsOf(options);
   const [main] = arms as readonly [Arm, ...Arm[]];
   if (main.trigger === 'chance' || main.trigger === 'always')
     throw new UsageError('--arms: the first arm must flag by a measure');
@@ -178,7 +178,7 @@ export async function measure(engine: Engine, options: CorrectOptions): Promise<
   };
 }
 
-async function problemsOf(engine: Engine, options: CorrectOptions): Promise<readonly BenchProblem[]> {
+async function problemsOf(options: CorrectOptions): Promise<readonly BenchProblem[]> {
   const { suite, data, problems: count, seed, subsets } = options;
   const all = await suites[suite].load({
     folder: suiteFolder(data ?? defaultDataFolder(), suite),

@@ -6,7 +6,7 @@ import { UsageError } from '../src/files/errors.js';
 import { parseJsonLines } from '../src/files/json-lines.js';
 import type { CollectedAnswer } from '../src/stream/collect-scores.js';
 import { generateProblems } from '../src/tasks/generate.js';
-import { tasksOf } from '../src/tasks/problem.js';
+import { TASKS } from '../src/tasks/problem.js';
 import { verify } from '../src/tasks/verify.js';
 import type { ChatMessage } from '../src/tokenizer/chat-template.js';
 import { encodePrompt, encodeText } from '../src/tokenizer/prompt.js';
@@ -60,7 +60,7 @@ export async function readPrompts(
  * @param seed of 32 bits; the same ones give the same problems
  */
 export function taskPrompts(checkpoint: Checkpoint, count: number, seed: number): CalibrationPrompt[] {
-  return generateProblems({ seed, count, tasks: tasksOf(checkpoint) }).map((problem) => {
+  return generateProblems({ seed, count, tasks: TASKS }).map((problem) => {
     const messages: ChatMessage[] = [{ role: 'user', content: problem.question }];
     return {
       promptIds: encodePrompt(checkpoint, messages),

@@ -8,9 +8,6 @@ export const PACKAGE_ROOT = dirname(createRequire(import.meta.url).resolve('flin
 /** The folder of the model that comes with flinch. */
 export const reasonerPath = join(PACKAGE_ROOT, 'models/reasoner');
 
-/** The embedded model of earlier versions: in the repository, not in the package. */
-export const firstReasonerPath = join(PACKAGE_ROOT, 'models/first-reasoner');
-
 /** Prompts of many kinds, for a model without prompts of its own. */
 export const everydayPromptsPath = join(PACKAGE_ROOT, 'models/everyday-prompts.jsonl');
 

@@ -1,6 +1,3 @@
-import { HEADINGS } from './navigate.js';
-import type { FirstTask, Task } from './problem.js';
-import { COLORS } from './shuffled-objects.js';
 import { statedIn } from './solution.js';
 
 /** From, and up to but without; in UTF-16 code units, as `slice` counts. */
@@ -20,16 +17,12 @@ export interface Extraction {
   readonly lastLine: Span;
 }
 
-/**
- * The checkable facts of a response, at most one a line: lines and not steps (src/stream), as the reference counts.
- * Patterns are those of the reference, which is Python: `\d` and `\b` know all scripts there, and
- * `.` takes everything but a newline.
- */
-export function extractFacts(task: Task, response: string): Extraction {
+/** The checkable facts of a response, at most one a line: lines and not steps (src/stream). */
+export function extractFacts(response: string): Extraction {
   const facts: Fact[] = [];
   let start = 0;
   for (const line of response.split('\n')) {
-    const text = isFirst(task) ? factOf[task](line) : statedIn(line);
+    const text = statedIn(line);
     if (text !== null) facts.push({ text, span: [start, start + line.length] });
     start += line.length + 1;
   }
@@ -39,26 +32,3 @@ export function extractFacts(task: Task, response: string): Extraction {
 }
 
 const ANSWER = /(?:answer is|Answer:) ([^\n]+?)\.?$/;
-const EQUATION = /-?\p{Nd}+ [-+*] \p{Nd}+ = -?\p{Nd}+/u;
-const HELD = new RegExp(`([A-Z][a-z]+) (${COLORS.join('|')})(?![\\p{L}\\p{N}_])`, 'gu');
-const CLAIM = /([A-Z][a-z]+) (tells the truth|lies)\.$/;
-const POSITION = new RegExp(`\\(-?\\p{Nd}+, -?\\p{Nd}+\\) (${HEADINGS.join('|')})`, 'u');
-
-const equation = (line: string): string | null => EQUATION.exec(line)?.[0] ?? null;
-
-/** The fact that a line of the first model states. */
-const factOf: Readonly<Record<FirstTask, (line: string) => string | null>> = {
-  word_problem: equation,
-  arithmetic: equation,
-  shuffled_objects: (line) => {
-    const held = Array.from(line.matchAll(HELD), ([pair]) => pair);
-    return held.length > 1 ? held.join(', ') : null;
-  },
-  web_of_lies: (line) => {
-    const [, name, claim] = CLAIM.exec(line) ?? [];
-    return name ? `${name} ${claim === 'lies' ? 'lie' : 'truth'}` : null;
-  },
-  navigate: (line) => POSITION.exec(line)?.[0] ?? null,
-};
-
-const isFirst = (task: Task): task is FirstTask => task in factOf;

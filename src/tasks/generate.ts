@@ -1,6 +1,5 @@
 import { mersenne } from 'pure-rand/generator/mersenne';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
-import { arithmetic } from './arithmetic.js';
 import { chance, choice } from './draw.js';
 import { counting, sets, sorting, strings } from './families/lists.js';
 import { clock, dates, units } from './families/measures.js';
@@ -10,11 +9,7 @@ import { ages, heights, ordering, tracking, truth } from './families/people.js';
 import { change, percent, story, table } from './families/shopping.js';
 import { distance, walk } from './families/walks.js';
 import type { Draft } from './families/working.js';
-import { navigate } from './navigate.js';
 import { type Problem, TASKS, type Task } from './problem.js';
-import { shuffledObjects } from './shuffled-objects.js';
-import { webOfLies } from './web-of-lies.js';
-import { wordProblem } from './word-problem.js';
 
 type Generate = (random: RandomGenerator, hard: boolean) => Draft;
 
@@ -25,11 +20,6 @@ interface Family {
 }
 
 const FAMILIES: Readonly<Record<Task, Family>> = {
-  word_problem: { generate: wordProblem, weight: 4 },
-  arithmetic: { generate: arithmetic, weight: 2 },
-  shuffled_objects: { generate: shuffledObjects, weight: 2 },
-  web_of_lies: { generate: webOfLies, weight: 1 },
-  navigate: { generate: navigate, weight: 1 },
   one_step: { generate: oneStep, weight: 4 },
   expression: { generate: expression, weight: 2 },
   story: { generate: story, weight: 2 },

@@ -1,17 +1,6 @@
 import { z } from 'zod';
 import { parseJsonLines } from '../files/json-lines.js';
 
-/** Families of the first embedded model (models/first-reasoner/TASKS.md). */
-export const FIRST_TASKS = [
-  'word_problem',
-  'arithmetic',
-  'shuffled_objects',
-  'web_of_lies',
-  'navigate',
-] as const;
-
-export type FirstTask = (typeof FIRST_TASKS)[number];
-
 /** Families that the embedded model is trained on (models/training/README.md). */
 export const TASKS = [
   'one_step',
@@ -40,13 +29,9 @@ export const TASKS = [
 /** Families of the same kind that no model is trained on. */
 export const UNSEEN_TASKS = ['change', 'ages', 'distance'] as const;
 
-export const ALL_TASKS = [...FIRST_TASKS, ...TASKS, ...UNSEEN_TASKS] as const;
+export const ALL_TASKS = [...TASKS, ...UNSEEN_TASKS] as const;
 
 export type Task = (typeof ALL_TASKS)[number];
-
-/** The families that a model was trained on, by its name; of other models, those of the embedded one. */
-export const tasksOf = ({ name }: { readonly name: string }): readonly Task[] =>
-  name === 'first-reasoner' ? FIRST_TASKS : TASKS;
 
 /** A question, and its one right way: what every step states, in order, and the answer. */
 export interface Problem {

@@ -13,7 +13,7 @@ export interface Verdict {
  * one too many; where a fact is missing, or only the answer is wrong, it is the last line.
  */
 export function verify(problem: Problem, response: string): Verdict {
-  const { facts, answer, lastLine } = extractFacts(problem.task, response);
+  const { facts, answer, lastLine } = extractFacts(response);
   const right = answer === problem.answer;
   const wrong = facts.find(({ text }, i) => text !== problem.facts[i]);
   if (wrong) return { right, span: wrong.span };

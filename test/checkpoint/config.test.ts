@@ -39,8 +39,8 @@ describe('parseConfig', () => {
       outputBias: false,
       mlpBias: false,
       maxPositions: raw.max_position_embeddings,
-      bosTokenId: 637,
-      eosTokenIds: [639],
+      bosTokenId: raw.bos_token_id,
+      eosTokenIds: [raw.eos_token_id],
     });
   });
 

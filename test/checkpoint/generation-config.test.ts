@@ -9,7 +9,7 @@ describe('parseGenerationConfig', () => {
     const raw = await json(REASONER, 'generation_config.json');
     expect(parseGenerationConfig(raw, 'generation_config.json')).toEqual({
       ...SILENT,
-      eosTokenIds: [639, 637],
+      eosTokenIds: [2, 0],
       sample: true,
       temperature: 0.2,
     });

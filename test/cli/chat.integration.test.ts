@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { reasonerPath } from '#src/package-root.js';
 import { flinch, jsonLines, shell, start } from '../support/cli.js';
 import { chatBody, mergeTokens, post, readChunks, useGateway } from '../support/gateway.js';
-import { LONG_QUESTION, QUESTION } from '../support/requests.js';
+import { LONG_QUESTION, PLAIN_QUESTION as QUESTION } from '../support/requests.js';
 
 const gateway = useGateway(async () => reasonerPath);
 
@@ -12,7 +12,8 @@ const OTHER = ['--color', 'adversarial', '--alpha', '1e-3'];
 
 describe('flinch chat', () => {
   it('prints plain text when nobody sees colours: the answer that the gateway gives', async () => {
-    const { chunks } = await readChunks(await post(gateway.url, chatBody({ stream: true })));
+    const messages = [{ role: 'user', content: QUESTION }];
+    const { chunks } = await readChunks(await post(gateway.url, chatBody({ stream: true, messages })));
     const { code, stdout, stderr } = await flinch(['chat', '--temperature', '0', QUESTION]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toBe(

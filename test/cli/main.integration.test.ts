@@ -29,12 +29,12 @@ describe('flinch inspect', () => {
     const { stdout } = await flinch(['inspect', REASONER, '--length', '300']);
     for (const fact of [
       'llama, 6 layers',
-      '2.48 M',
+      '2.56 M',
       'fp32',
       '512 positions',
       '<|im_end|>',
       'text of 300 tokens',
-      'root mean square 0.1823',
+      'root mean square 0.2465',
     ]) {
       expect(stdout).toContain(fact);
     }

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { openCheckpoint, reasonerPath } from '#src/index.js';
 import { flinch, jsonLines, useFolder } from '../support/cli.js';
 import { CHECKPOINTS, checkpointFolder, goldenCases, scoreErrors } from '../support/golden.js';
-import { LONG_QUESTION, QUESTION } from '../support/requests.js';
+import { LONG_QUESTION, PLAIN_QUESTION as QUESTION } from '../support/requests.js';
 
 const folder = useFolder();
 

@@ -119,7 +119,7 @@ describe('flinch score', () => {
   });
 
   it('scores the end token only when its id is given', async () => {
-    const ids = { id: 1, prompt: 'x', responseIds: [20, 639] };
+    const ids = { id: 1, prompt: 'x', responseIds: [20, 2] };
     const { stdout } = await flinch(
       ['score', '--model', REASONER, '--input', '-'],
       json([ids, good, { ...good, id: 'empty', response: '' }]),

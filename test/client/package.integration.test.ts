@@ -45,7 +45,7 @@ const gateway = useGateway();
 
 const HEAD = `import { answerOf, answerText, FlinchClient } from 'flinch-client';
 const client = new FlinchClient({ url: process.argv[2] ?? '' });
-const messages = [{ role: 'user', content: 'What is 12 + 30 - 5?' }] as const;
+const messages = [{ role: 'user', content: 'What is 12 + 30 - 5? Explain each step.' }] as const;
 const events = client.generate({ model: 'reasoner', messages, temperature: 0 });
 `;
 const ALONE = `${HEAD}

@@ -15,7 +15,7 @@ import { recorder } from '../support/recorded-model.js';
 const { written, wrap } = recorder(({ seed }) => seed);
 
 const folder = useFolder();
-const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.0015), {
+const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.00015), {
   settings: { streams: { heartbeat_s: 0.1, resume_s: 10 } },
   wrap,
 });
@@ -28,7 +28,7 @@ function clientOf(url: string): FlinchClient {
 
 const request = (seed: number) => ({
   model: 'reasoner',
-  messages: [{ role: 'user' as const, content: 'What is 12 + 30 - 5?' }],
+  messages: [{ role: 'user' as const, content: 'What is 12 + 30 - 5? Explain each step.' }],
   seed,
   temperature: 1,
   guard: {

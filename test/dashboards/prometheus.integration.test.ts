@@ -60,7 +60,7 @@ describe.skipIf(!hasPrometheus)('a real Prometheus (skipped where it is not inst
     const { models = {} } = configSchema.parse({
       models: {
         reasoner: {
-          checkpoint: await calibratedReasoner(folder.path('reasoner'), 0.0015),
+          checkpoint: await calibratedReasoner(folder.path('reasoner'), 0.00015),
           max_streams: ROOM,
         },
         upstream: { upstreams, timeouts: { idle_s: 1 }, retries: 0 },

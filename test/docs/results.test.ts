@@ -1,26 +1,11 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { renderMarkdown } from '#bench/report/markdown.js';
-import { reportOf } from '#bench/report/report.js';
 import { type AgreementReport, agreementTable, timesTable } from '#lab/agreement/agreement-report.js';
 import { formatModels, type ModelsReport } from '#lab/models/report.js';
 import { resultTables } from '../support/result-tables.js';
 
 const RESULTS = 'docs/results';
-const foldersIn = (folder: string): string[] =>
-  readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => join(folder, name))
-    .sort();
-const reported = foldersIn(RESULTS).filter((folder) => existsSync(join(folder, 'report.md')));
-
-describe('a report among the results', () => {
-  it.each(reported)('is what flinch bench report makes of the runs beside it: %s', (folder) => {
-    const made = renderMarkdown(reportOf(foldersIn(folder)));
-    expect(readFileSync(join(folder, 'report.md'), 'utf8')).toBe(made);
-  });
-});
 
 describe('docs/results/benchmark.md', () => {
   const page = readFileSync(join(RESULTS, 'benchmark.md'), 'utf8');

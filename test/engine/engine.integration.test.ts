@@ -61,8 +61,8 @@ describe('generation', () => {
 
   it('ends before a stop string that spans tokens', async () => {
     const whole = textOf(await readAll(await engine.generate(greedy(engine))));
-    const generation = await engine.generate(greedy(engine, { stop: ['never', '= 75.\nThen'] }));
-    expect(textOf(await readAll(generation))).toBe(whole.slice(0, whole.indexOf('= 75.\nThen')));
+    const generation = await engine.generate(greedy(engine, { stop: ['never', '= 75.\n'] }));
+    expect(textOf(await readAll(generation))).toBe(whole.slice(0, whole.indexOf('= 75.\n')));
     expect(await generation.next()).toMatchObject({ reason: 'stop' });
   });
 

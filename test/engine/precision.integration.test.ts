@@ -11,7 +11,7 @@ import {
   scoreResponse,
 } from '#src/index.js';
 import { generateProblems } from '#src/tasks/generate.js';
-import { tasksOf } from '#src/tasks/problem.js';
+import { TASKS } from '#src/tasks/problem.js';
 import { modelWithOutliers } from '../support/changed-model.js';
 import { useFolder } from '../support/cli.js';
 import { checkpointFolder, largestDifference, REASONER } from '../support/golden.js';
@@ -105,7 +105,7 @@ describe('a model with outliers in its activations, in int8', () => {
     const outliers = modelWithOutliers(REASONER, folder.path('outliers'));
     const [exact, rounded] = [await open(REASONER, 'fp32'), await open(outliers, 'int8')];
     const scores: Record<'fp32' | 'same' | 'int8', number[]> = { fp32: [], same: [], int8: [] };
-    for (const { question } of generateProblems({ seed: 1, count: 20, tasks: tasksOf(exact.checkpoint) })) {
+    for (const { question } of generateProblems({ seed: 1, count: 20, tasks: TASKS })) {
       const promptIds = encodePrompt(exact.checkpoint, [{ role: 'user', content: question }]);
       const sampling = { temperature: 1, topK: 0, topP: 1, seed: 1 };
       const tokens = await written(rounded, { promptIds, sampling });

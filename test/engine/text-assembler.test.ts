@@ -4,7 +4,7 @@ import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { findStop } from '#src/engine/stop-strings.js';
 import { TextAssembler } from '#src/engine/text-assembler.js';
 import { Detokenizer } from '#src/tokenizer/detokenizer.js';
-import { REASONER } from '../support/golden.js';
+import { checkpointFolder } from '../support/golden.js';
 
 describe('findStop', () => {
   it.each([
@@ -23,7 +23,7 @@ describe('TextAssembler', () => {
   let encode: (text: string) => number[];
   let assembler: (...stops: string[]) => TextAssembler<{ id: number }>;
   beforeAll(async () => {
-    const { tokenizer } = await openCheckpoint(REASONER);
+    const { tokenizer } = await openCheckpoint(checkpointFolder('tiny-llama'));
     encode = (text) => tokenizer.encode(text);
     assembler = (...stops) => new TextAssembler(new Detokenizer(tokenizer), stops);
   });

@@ -7,7 +7,7 @@ import { isRecord } from '#src/files/json.js';
 import { openChatTemplate } from '#src/tokenizer/chat-template.js';
 import { encodePrompt } from '#src/tokenizer/prompt.js';
 import { openTokenizer } from '#src/tokenizer/tokenizer.js';
-import { REASONER } from '../support/graphs.js';
+import { fixture } from '../support/graphs.js';
 
 const CONFIG = { vocabSize: 640 };
 const honest = [{ role: 'user', content: 'What is 12 + 30 - 5?' }];
@@ -23,11 +23,11 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** The embedded model's texts, with other files. */
+/** The texts of a tiny model, with other files. */
 async function changed(name: string, changes: Readonly<Record<string, (json: object) => object>> = {}) {
   const dir = join(folder, name);
   for (const file of ['tokenizer.json', 'tokenizer_config.json']) {
-    await cp(join(REASONER, file), join(dir, file));
+    await cp(join(fixture('tiny-llama'), file), join(dir, file));
     const json: unknown = JSON.parse(await readFile(join(dir, file), 'utf8'));
     if (isRecord(json)) await writeFile(join(dir, file), JSON.stringify(changes[file]?.(json) ?? json));
   }

@@ -5,11 +5,12 @@ import { TextLimitError } from '#src/files/errors.js';
 import { openChatTemplate } from '#src/tokenizer/chat-template.js';
 import type { EncodedPrompt } from '#src/tokenizer/prompt.js';
 import { openTokenizer } from '#src/tokenizer/tokenizer.js';
-import { REASONER } from '../support/graphs.js';
+import { fixture } from '../support/graphs.js';
 
+const TINY = fixture('tiny-llama');
 const model = {
-  tokenizer: await openTokenizer(REASONER, { vocabSize: 640 }),
-  chatTemplate: await openChatTemplate(REASONER),
+  tokenizer: await openTokenizer(TINY, { vocabSize: 640 }),
+  chatTemplate: await openChatTemplate(TINY),
 };
 const long = { text: 'word '.repeat(2000) };
 
@@ -33,7 +34,7 @@ function scripted() {
     };
     return child;
   };
-  const work = new TextWork(model, { dir: REASONER, vocabSize: 640 }, { openProcess });
+  const work = new TextWork(model, { dir: TINY, vocabSize: 640 }, { openProcess });
   return { work, answers, opened: () => opened };
 }
 

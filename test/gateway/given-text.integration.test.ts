@@ -26,7 +26,7 @@ const folder = useFolder();
 // By passes: the process that writes would round the same probabilities otherwise.
 const guard = { defaults: { methods: [...DEFAULT_METHODS] } };
 /** Some steps of a right answer are flagged, and all of one with other numbers. */
-const gateway = useGateway(() => calibratedReasoner(folder.path('model'), 0.0015), { settings: { guard } });
+const gateway = useGateway(() => calibratedReasoner(folder.path('model'), 0.00015), { settings: { guard } });
 const MESSAGES = [{ role: 'user', content: QUESTION }];
 const WRONG = 'We start with 12.\n12 - 9 = 1.\n1 + 67 = 99.\n';
 

@@ -13,7 +13,7 @@ import { startProcess } from '#lab/peers/server.js';
 import { useGateway } from '../support/gateway.js';
 import { comparable, openAiDouble } from '../support/openai-double.js';
 import { needs } from '../support/peers.js';
-import { LONG_QUESTION, QUESTION } from '../support/requests.js';
+import { LONG_QUESTION, PLAIN_QUESTION as QUESTION } from '../support/requests.js';
 import { startScriptedUpstream } from '../support/scripted-upstream.js';
 
 const COMMAND = join(peersFolder(), 'environments/litellm/bin/litellm');

@@ -27,9 +27,9 @@ import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripte
 const executablePath = findChromium('open-webui.peers.test.ts');
 const { missing, reason } = needs(OPEN_WEBUI, executablePath ?? 'Chromium');
 
-/** An answer in which the embedded model gets a step wrong, and doubts it: 48 * 7 = 326. */
-const DOUBTED = 'What is (86 - 38) * 7 - 59 + 24?';
-const SAMPLING = { temperature: 1, seed: 4 };
+/** An answer in which the embedded model gets a step wrong, and doubts it: 66 * 9 = 694. */
+const DOUBTED = 'What is (82 - 16) * 9 - 54 + 59?';
+const SAMPLING = { temperature: 1, seed: 1 };
 
 const POLICIES = {
   open: {},
@@ -138,16 +138,16 @@ describe.skipIf(missing)(`Open WebUI${reason}`, () => {
 
     const strict = await ask('strict.reasoner', DOUBTED);
     expect(strict).toMatch(/flagged step \(rank .*\): rollback\n.*the flagged step was replaced\n/);
-    expect(strict).toContain('= 336');
-    expect(strict).not.toContain('= 326');
+    expect(strict).toContain('= 594');
+    expect(strict).not.toContain('= 694');
 
     const watching = await ask('watching.reasoner', DOUBTED);
-    expect(watching).toMatch(/flagged step \(rank .*\): .*48 \* 7 = 326\.\n/);
+    expect(watching).toMatch(/flagged step \(rank .*\): .*66 \* 9 = 694\.\n/);
     expect(watching).toMatch(/flinch: answer (not )?flagged \(rank .*, 1 of \d steps flagged/);
 
     const halting = await ask('halting.reasoner', DOUBTED);
     expect(halting).toMatch(/flagged step \(rank .*\): stop\n.*flinch: answer flagged/);
-    expect(halting).not.toContain('= 326');
+    expect(halting).not.toContain('= 694');
 
     // Without flinch there is no verdict. The filter says so, after the answer.
     await ask('direct.m', 'Say it.');

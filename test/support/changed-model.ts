@@ -9,7 +9,7 @@ const header = z.record(
   z.object({ shape: z.array(z.number()), data_offsets: z.tuple([z.number(), z.number()]) }).loose(),
 );
 
-/** The first embedded model as {@link changedModel}. */
+/** The embedded model as {@link changedModel}. */
 export const changedReasoner = (folder: string, change: (weights: Float32Array) => void): string =>
   changedModel(REASONER, folder, change);
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { firstReasonerPath } from '#src/package-root.js';
+import { reasonerPath } from '#src/package-root.js';
 
 export const CHECKPOINTS = ['tiny-llama', 'tiny-qwen2', 'tiny-mistral'] as const;
 /** One of each further family, by lab/scripts/families.py. */
@@ -15,8 +15,8 @@ export const FAMILY_CHECKPOINTS = [
 ] as const;
 export type CheckpointName = (typeof CHECKPOINTS | typeof FAMILY_CHECKPOINTS)[number];
 
-/** The embedded model of earlier versions. */
-export const REASONER = firstReasonerPath;
+/** The embedded model. */
+export const REASONER = reasonerPath;
 
 export const checkpointFolder = (name: CheckpointName): string =>
   fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));

@@ -6,7 +6,7 @@ import { ModelError } from '#src/files/errors.js';
 import type { ChatMessage } from '#src/tokenizer/chat-template.js';
 
 export const FIXTURES = ['tiny-llama', 'tiny-qwen2', 'tiny-mistral'] as const;
-export const REASONER = 'models/first-reasoner';
+export const REASONER = 'models/reasoner';
 
 export const fixture = (name: string): string => join('test/fixtures', name);
 

@@ -16,11 +16,11 @@ export const calibratedReasoner = (
 ): Promise<string> => calibratedModel(REASONER, folder, largest, scoring);
 
 /** How much larger the embedded model's scores by `nll` are than those by `adversarial`, of steps. */
-const NLL_SCALE = 2000;
+const NLL_SCALE = 16_000;
 
 /**
  * A model with another calibration: ordinary scores go evenly from 0 to `largest` (of `nll`, which has another scale, to
- * 2000 times that), those of steps by any statistic, so that a small one makes every step doubtful.
+ * 1600 times that), those of steps by any statistic, so that a small one makes every step doubtful.
  * @returns the folder
  */
 export async function calibratedModel(

@@ -51,6 +51,8 @@ export interface RecordedServer {
   readonly model: PeerModel;
   readonly args: readonly string[];
   readonly requests: Readonly<Record<string, Recorded>>;
+  /** The recordings are of a model that is gone; `FLINCH_RECORD=1` makes those of today's. */
+  readonly modelIsGone?: true;
 }
 
 /** The first one may begin at `11`, but does not; the second one begins within ` start`. */
@@ -68,6 +70,7 @@ export const LLAMA_CPP_SERVERS: readonly RecordedServer[] = [
   {
     name: 'the reasoner',
     model: 'reasoner',
+    modelIsGone: true,
     args: [],
     requests: {
       ...probing('reasoner'),

@@ -1,10 +1,21 @@
 import { type Engine, encodePrompt, type GenerateRequest } from '#src/index.js';
 
-export const QUESTION =
+/** The embedded model answers it with certainty. */
+export const PLAIN_QUESTION =
   'Maya has 11 stones. Then Maya sells 3. Maya finds 67 more. Then Maya buys 14 more. How many stones are there at the end?';
 
-/** The greedy answer to this goes on until the context is full, some 290 tokens. */
-export const LONG_QUESTION = `Alice lies. ${'Bob says Alice lies. '.repeat(15)}`;
+/** Here each line opens with a word that the model can only guess. */
+export const QUESTION = `${PLAIN_QUESTION} Explain each step.`;
+
+/** The model has not learned such problems: each line of its answers is a guess, and candidates differ. */
+export const GUESSED_QUESTION =
+  'Kate has the yellow ball, Dan has the blue ball and Lena has the red ball. Lena and Kate swap. Dan and Lena swap. Dan and Kate swap. Which ball does Dan have now? Explain each step.';
+
+const COLORS = ['red', 'blue', 'green', 'yellow', 'white'];
+const BEADS = Array.from({ length: 60 }, (_, i) => COLORS[(7 * i + (i % 3)) % COLORS.length]);
+
+/** Many more beads than the model was trained on: the greedy answer to this has some 300 tokens. */
+export const LONG_QUESTION = `A chain has these beads: ${BEADS.join(', ')}. How many are red? Explain each step.`;
 
 /** A greedy request for the embedded model. */
 export function greedy(engine: Engine, changes: Partial<GenerateRequest> = {}): GenerateRequest {

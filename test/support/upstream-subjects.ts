@@ -7,6 +7,7 @@ import { Engine } from '#src/index.js';
 import { EngineUpstream } from './engine-upstream.js';
 import { REASONER } from './golden.js';
 import { needsServer, startServer } from './peers.js';
+import { LONG_QUESTION, QUESTION } from './requests.js';
 import { type Script, startScriptedUpstream } from './scripted-upstream.js';
 import { type DoubleOptions, llamaCppDouble, vllmDouble } from './upstream-doubles.js';
 
@@ -64,9 +65,8 @@ export interface Subject {
 const MODELS = {
   reasoner: {
     context: 512,
-    question:
-      'Maya has 11 stones. Then Maya sells 3. Maya finds 67 more. How many stones are there at the end?',
-    endless: `Alice lies. ${'Bob says Alice lies. '.repeat(15)}`,
+    question: QUESTION,
+    endless: LONG_QUESTION,
   },
   smollm2: {
     context: 2048,

@@ -3,7 +3,7 @@ import { mersenne } from 'pure-rand/generator/mersenne';
 import { describe, expect, it } from 'vitest';
 import { extractFacts } from '#src/tasks/facts.js';
 import { generateProblems } from '#src/tasks/generate.js';
-import { FIRST_TASKS, TASKS, UNSEEN_TASKS } from '#src/tasks/problem.js';
+import { TASKS, UNSEEN_TASKS } from '#src/tasks/problem.js';
 import { plainSolution, wordedSolution } from '#src/tasks/solution.js';
 import { verify } from '#src/tasks/verify.js';
 import { answerOf } from '../support/answer-of.js';
@@ -18,8 +18,7 @@ const draw = (task: (typeof FAMILIES)[number], seed: number, hard: number) =>
 describe('the families of the embedded model', () => {
   it('are at least 15, apart from those kept unseen', () => {
     expect(TASKS.length).toBeGreaterThanOrEqual(15);
-    const names = [...FIRST_TASKS, ...FAMILIES];
-    expect(new Set(names).size).toBe(names.length);
+    expect(new Set(FAMILIES).size).toBe(FAMILIES.length);
   });
 
   describe.each(FAMILIES)('%s', (task) => {
@@ -85,9 +84,9 @@ describe('solutions', () => {
 
   it('state the same in both styles', () => {
     for (const line of ['After that, 5 * 4 = 20.', '5 * 4 = 20.\n'])
-      expect(extractFacts('expression', line).facts).toMatchObject([{ text: '5 * 4 = 20' }]);
-    expect(extractFacts('expression', 'So the answer is 20.').answer).toBe('20');
-    expect(extractFacts('ordering', 'Now, Ada, Ben.\n\nAnswer: Ada.')).toMatchObject({
+      expect(extractFacts(line).facts).toMatchObject([{ text: '5 * 4 = 20' }]);
+    expect(extractFacts('So the answer is 20.').answer).toBe('20');
+    expect(extractFacts('Now, Ada, Ben.\n\nAnswer: Ada.')).toMatchObject({
       facts: [{ text: 'Ada, Ben', span: [0, 14] }],
       answer: 'Ada',
     });

@@ -9,7 +9,7 @@ const FILE = 'folder/tokenizer.json';
 const pieces = new Tokenizer(sentencePiece(), {}, FILE);
 
 const tokenizers = [
-  ['the reasoner', await openTokenizer(REASONER, { vocabSize: 640 })],
+  ['the embedded model', await openTokenizer(REASONER, { vocabSize: 1024 })],
   ...(await Promise.all(
     FIXTURES.map(async (name) => [name, await openTokenizer(fixture(name), { vocabSize: 640 })] as const),
   )),

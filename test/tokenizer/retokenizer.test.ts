@@ -50,9 +50,9 @@ const JOINED = [
   ],
 ];
 
-/** The embedded model's vocabulary and those tokens, under the rules of other families. */
+/** The vocabulary of a tiny model and those tokens, under the rules of other families. */
 async function changed(changes: object, added: object[] = []): Promise<Tokenizer> {
-  const json: unknown = JSON.parse(await readFile(join(REASONER, 'tokenizer.json'), 'utf8'));
+  const json: unknown = JSON.parse(await readFile(join(fixture('tiny-llama'), 'tokenizer.json'), 'utf8'));
   if (!isRecord(json) || !Array.isArray(json.added_tokens) || !isRecord(json.model))
     throw new TypeError('no tokenizer');
   const { model } = json;

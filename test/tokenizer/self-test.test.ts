@@ -4,9 +4,9 @@ import { decodeJson } from '#src/files/json.js';
 import { parseJsonText } from '#src/files/json-text.js';
 import { openChatTemplate } from '#src/tokenizer/chat-template.js';
 import { openTokenizer } from '#src/tokenizer/tokenizer.js';
-import { folder, json, modelError, REASONER } from '../support/graphs.js';
+import { fixture, folder, json, modelError } from '../support/graphs.js';
 
-const base = await json(REASONER, 'tokenizer.json');
+const base = await json(fixture('tiny-llama'), 'tokenizer.json');
 const opened = async (changes: object) =>
   openTokenizer(await folder({ 'tokenizer.json': { ...base, ...changes } }), { vocabSize: 640 });
 const split = (Regex: string) => ({ type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false });

@@ -11,13 +11,13 @@ import {
   type Json,
   json,
   modelError,
-  REASONER,
   sentencePiece,
 } from '../support/graphs.js';
 
+const TINY = fixture('tiny-llama');
 const MODEL = { vocabSize: 640 };
-const byteLevel = await openTokenizer(REASONER, MODEL);
-const byteLevelJson = await json(REASONER, 'tokenizer.json');
+const byteLevel = await openTokenizer(TINY, MODEL);
+const byteLevelJson = await json(TINY, 'tokenizer.json');
 const pieces = new Tokenizer(sentencePiece(), {}, 'tokenizer.json');
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
@@ -215,7 +215,7 @@ describe('the vocabulary', () => {
   });
 
   it('may be smaller than the model, whose last rows are padding', async () => {
-    const tokenizer = await openTokenizer(REASONER, { vocabSize: 1024 });
+    const tokenizer = await openTokenizer(TINY, { vocabSize: 1024 });
     expect(tokenizer.size).toBe(640);
     expect(tokenizer.tokenBytes(1000)).toHaveLength(0);
     expect(tokenizer.tokenText(1000)).toBe('<id 1000>');
@@ -432,8 +432,8 @@ describe('refusals name file and field', () => {
   });
 
   it('a token that the model has no row for', async () => {
-    const error = await modelError(() => openTokenizer(REASONER, { vocabSize: 639 }));
-    expect(error).toMatchObject({ file: `${REASONER}/tokenizer.json`, field: 'model.vocab' });
+    const error = await modelError(() => openTokenizer(TINY, { vocabSize: 639 }));
+    expect(error).toMatchObject({ file: `${TINY}/tokenizer.json`, field: 'model.vocab' });
     expect(error.message).toMatch(/<\|im_end\|> has id 639, but the model's vocabulary ends before 639/);
   });
 
@@ -441,7 +441,7 @@ describe('refusals name file and field', () => {
     ['missing', undefined, /tokenizer\.json: the file is missing/],
     ['cut off', '{"model": {', /tokenizer\.json: is not JSON/],
   ])('a tokenizer.json that is %s', async (_, content, message) => {
-    const { 'tokenizer.json': _removed, ...files } = await filesOf(REASONER);
+    const { 'tokenizer.json': _removed, ...files } = await filesOf(TINY);
     const dir = await folder({ ...files, ...(content !== undefined && { 'tokenizer.json': content }) });
     expect((await modelError(() => openTokenizer(dir, MODEL))).message).toMatch(message);
   });

@@ -55,7 +55,7 @@ const flagged = (text: string) => ({
 });
 
 describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
-  const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.0015));
+  const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.00015));
   let browser: Browser;
   let page: Page;
   const problems: string[] = [];
@@ -517,7 +517,8 @@ describe.skipIf(!executablePath)('the page, in headless Chromium', () => {
     await page.locator('#new-chat').click();
     expect(await answers.count()).toBe(0);
     await page.locator('#temperature').fill('0');
-    for (const question of [QUESTION, 'What is 12 + 30 - 5?']) await ended(await ask(question));
+    for (const question of [QUESTION, 'What is 12 + 30 - 5? Explain each step.'])
+      await ended(await ask(question));
     expect(await open.count()).toBe(1);
     const texts = await answers.locator('.tokens').allTextContents();
     await reload();
@@ -592,7 +593,7 @@ describe.skipIf(!executablePath)('the page under a policy that locks the guard',
     await page.goto(gateway.url);
     await page.locator('button#send:not([disabled])').waitFor();
     const ask = async (state: string) => {
-      await page.locator('textarea#question').fill('What is 12 + 30 - 5?');
+      await page.locator('textarea#question').fill('What is 12 + 30 - 5? Explain each step.');
       await page.locator('textarea#question').press('Enter');
       await page.locator(`article.answer[data-state="${state}"]`).waitFor();
     };

@@ -24,7 +24,7 @@ Writes report.md, report.json and report.html. The page needs no scripts and no 
 
 Examples:
   $ flinch bench report runs/math
-  $ flinch bench report runs/tasks-0.2 runs/tasks-0.5 --out docs/results/tasks
+  $ flinch bench report runs/tasks-0.2 runs/tasks-0.5 --out runs/report
   $ flinch bench report --paper --out /tmp/paper`,
     )
     .action(writeReport);

@@ -13,7 +13,7 @@ import type { BenchProblem, Suite } from './suite.js';
 /**
  * The embedded model's problems, made from a seed; a program checks every step of a response. Other seeds ask other
  * questions: each problem has a seed of its own, from that of all and its place. `subsets` may name families that the
- * embedded model was not trained on, and those of the first one.
+ * embedded model was not trained on.
  */
 export const tasksSuite: Suite = {
   name: 'tasks',
@@ -35,8 +35,7 @@ export const tasksSuite: Suite = {
   },
   messages: ({ question }) => [{ role: 'user', content: question }],
   check(problem, response) {
-    const task = taskOf(problem);
-    return { extracted: extractFacts(task.task, response).answer, correct: verify(task, response).right };
+    return { extracted: extractFacts(response).answer, correct: verify(taskOf(problem), response).right };
   },
   locate: (problem, response) => verify(taskOf(problem), response).span,
 };

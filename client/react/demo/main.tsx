@@ -24,7 +24,7 @@ function QuestionView({ message }: { readonly message: Message }): ReactNode {
 
 function Chat(): ReactNode {
   const { messages, sendMessage, status, error } = useChat<Message>();
-  const [question, setQuestion] = useState('What is (86 - 38) * 7 - 59 + 24?');
+  const [question, setQuestion] = useState('What is (82 - 16) * 9 - 54 + 59?');
   const busy = status === 'submitted' || status === 'streaming';
   return (
     <>

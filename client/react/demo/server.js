@@ -32,7 +32,7 @@ async function answer(messages) {
         onData: (part) => writer.write(part),
       });
       const model = wrapLanguageModel({ model: provider('reasoner'), middleware });
-      const result = streamText({ model, messages: prompt, temperature: 1, seed: 2 });
+      const result = streamText({ model, messages: prompt, temperature: 1, seed: 1 });
       writer.merge(result.toUIMessageStream());
     },
     onError: (error) => (error instanceof Error ? error.message : 'failed'),

@@ -15,7 +15,7 @@ import { DEFAULT_GUARD, type Guard } from '#src/guard/guard.js';
 import { calibrationFileOf, readCalibration } from '#src/risk/calibration-file.js';
 import type { RiskModel } from '#src/risk/risk.js';
 import { riskModel } from '#src/risk/risk-model.js';
-import { tasksOf } from '#src/tasks/problem.js';
+import { TASKS } from '#src/tasks/problem.js';
 import type { Method } from '#src/uncertainty/method-names.js';
 import { absoluteScoring } from '#src/uncertainty/settings.js';
 import type { Trial } from './answer-task.js';
@@ -68,7 +68,7 @@ export interface CorrectOptions {
 export async function measure(engine: Engine, options: CorrectOptions): Promise<CorrectReport> {
   const { seed, arms, out = null } = options;
   const temperature = options.temperature ?? samplingDefaults(engine.checkpoint.generation).temperature;
-  const problems = await problemsOf(engine, options);
+  const problems = await problemsOf(options);
   const [main] = arms as readonly [Arm, ...Arm[]];
   if (main.trigger === 'chance' || main.trigger === 'always')
     throw new UsageError('--arms: the first arm must flag by a measure');
@@ -176,11 +176,11 @@ export async function measure(engine: Engine, options: CorrectOptions): Promise<
   };
 }
 
-async function problemsOf(engine: Engine, options: CorrectOptions): Promise<readonly BenchProblem[]> {
+async function problemsOf(options: CorrectOptions): Promise<readonly BenchProblem[]> {
   const { suite, data, problems: count, seed, subsets } = options;
   const all = await suites[suite].load({
     folder: suiteFolder(data ?? defaultDataFolder(), suite),
-    subsets: subsets ?? (suite === 'tasks' ? tasksOf(engine.checkpoint) : null),
+    subsets: subsets ?? (suite === 'tasks' ? TASKS : null),
     seed,
     count,
   });

@@ -18,7 +18,7 @@ import { samplingDefaults } from '#src/engine/sampler.js';
 import { UsageError } from '#src/files/errors.js';
 import { readJsonFile } from '#src/files/json-text.js';
 import { generateProblems } from '#src/tasks/generate.js';
-import { tasksOf } from '#src/tasks/problem.js';
+import { TASKS } from '#src/tasks/problem.js';
 import { problemOptions } from '../correct/problem-options.js';
 import { evaluate, labelled, REFERENCE, type Supervised } from './evaluate.js';
 import { type DetectionReport, formatDetection } from './format.js';
@@ -107,7 +107,7 @@ async function measure(engine: Engine, options: Options): Promise<DetectionRepor
   const ledger = await Ledger.open(file, keptAnswer, ({ problem }) => problem);
   const answers = await each(
     'answers',
-    generateProblems({ seed, count, tasks: tasksOf(checkpoint) }),
+    generateProblems({ seed, count, tasks: TASKS }),
     async (problem, i) => {
       const sampled = { temperature, seed: seed + i };
       return (

@@ -39,7 +39,7 @@ export const PEERS = {
     parts: [environment('vllm')],
   },
   'llama-cpp': {
-    purpose: "llama.cpp's server, built here, and the first embedded model as GGUF",
+    purpose: "llama.cpp's server, built here, and the embedded model as GGUF",
     licence: 'MIT',
     download: 0.14e9,
     disk: 0.22e9,

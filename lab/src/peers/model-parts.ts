@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { digestLarge } from '#src/checkpoint/fingerprint.js';
-import { firstReasonerPath as FIRST_MODEL } from '#src/package-root.js';
+import { reasonerPath as EMBEDDED_MODEL } from '#src/package-root.js';
 import { environment, unpack } from './environment.js';
 import { tools } from './llama-cpp.js';
 import { digestOfScripts, type Part, script, type Workshop } from './part.js';
@@ -12,18 +12,18 @@ const TO_CHECKPOINT = 'gguf_to_checkpoint.py';
 const TO_GGUF = 'checkpoint_to_gguf.py';
 const TO_ONNX = '../../bench/scripts/encoder_to_onnx.py';
 
-/** The first embedded model for llama.cpp: what servers said of it is recorded. */
+/** The embedded model for llama.cpp. */
 export const reasonerGguf: Part = {
   path: 'models/reasoner.gguf',
   version: async () =>
     [
-      await digestLarge(join(FIRST_MODEL, 'model.safetensors')),
+      await digestLarge(join(EMBEDDED_MODEL, 'model.safetensors')),
       digestOfScripts(TO_GGUF, TO_CHECKPOINT),
     ].join(),
   needs: () => [tools],
   make: async (target, workshop) => {
-    workshop.view.line('converting the first embedded model to GGUF');
-    await python('tools', [script(TO_GGUF), FIRST_MODEL, target], workshop);
+    workshop.view.line('converting the embedded model to GGUF');
+    await python('tools', [script(TO_GGUF), EMBEDDED_MODEL, target], workshop);
   },
 };
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { firstReasonerPath as FIRST_MODEL } from '#src/package-root.js';
+import { reasonerPath as EMBEDDED_MODEL } from '#src/package-root.js';
 
 /** Where each model is that peers serve, below the peers' folder. */
 export const MODELS = {
   reasoner: {
-    checkpoint: () => FIRST_MODEL,
+    checkpoint: () => EMBEDDED_MODEL,
     gguf: (root: string) => join(root, 'models', 'reasoner.gguf'),
   },
   smollm2: {

@@ -17,7 +17,7 @@ import { UsageError } from '#src/files/errors.js';
 import { DEFAULT_GUARD, type Guard } from '#src/guard/guard.js';
 import { calibrationFileOf, readCalibration } from '#src/risk/calibration-file.js';
 import { riskModel } from '#src/risk/risk-model.js';
-import { tasksOf } from '#src/tasks/problem.js';
+import { TASKS } from '#src/tasks/problem.js';
 import { DEFAULT_METHODS } from '#src/uncertainty/method-names.js';
 import { absoluteScoring } from '#src/uncertainty/settings.js';
 import { scoringFor } from '../correct/arms.js';
@@ -97,7 +97,7 @@ async function measure(engine: Engine, options: VerdictOptions): Promise<Verdict
     claimFolder(out, { model, seed, temperature, methods: DEFAULT_METHODS, guard });
   }
   const suite = suites.tasks;
-  const problems = await suite.load({ folder: null, subsets: tasksOf(checkpoint), seed, count });
+  const problems = await suite.load({ folder: null, subsets: TASKS, seed, count });
   const maxTokens = engine.contextLength;
   const run = { engine, suite, maxTokens, problems, seed, temperature, folder: out };
   const answers = await runUnguarded(run, guard, DEFAULT_METHODS);

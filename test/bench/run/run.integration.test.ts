@@ -13,7 +13,6 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type Evaluation, evaluationSchema } from '#bench/records/evaluation.js';
-import { FIRST_TASKS } from '#src/tasks/problem.js';
 import { afterPlan } from '../../support/bench-plan.js';
 import { flinch, jsonLines, start, useFolder } from '../../support/cli.js';
 import { REASONER } from '../../support/golden.js';
@@ -21,7 +20,16 @@ import { REASONER } from '../../support/golden.js';
 const folder = useFolder();
 
 const RUN = [
-  ...['bench', 'run', '--model', REASONER, '--suite', 'tasks', '--subsets', FIRST_TASKS.join()],
+  ...[
+    'bench',
+    'run',
+    '--model',
+    REASONER,
+    '--suite',
+    'tasks',
+    '--subsets',
+    'story,percent,counting,heights,truth',
+  ],
   ...['--limit', '20', '--seed', '11', '--temperature', '1'],
   ...['--measures', 'adversarial,nll,self_consistency:samples=1', '--score', '2', '--per-subset', '3'],
 ];
@@ -67,8 +75,8 @@ describe('flinch bench run', () => {
     );
     // Not all are scored: right and wrong responses are not in their ratio.
     expect(evaluation.responses).toEqual([]);
-    expect(evaluation.command).toBe(`flinch ${RUN.join(' ').replace(REASONER, '<first-reasoner>')}`);
-    expect(evaluation.model).toMatchObject({ name: 'first-reasoner', parameters: 2_484_672 });
+    expect(evaluation.command).toBe(`flinch ${RUN.join(' ').replace(REASONER, '<reasoner>')}`);
+    expect(evaluation.model).toMatchObject({ name: 'reasoner', parameters: 2_558_400 });
   });
 
   it('asks no more once a subset has its wrong and right responses', () => {

@@ -14,11 +14,11 @@ import { useFolder } from '../../support/cli.js';
 import { useGateway } from '../../support/gateway.js';
 import { calibratedReasoner } from '../../support/guarded-model.js';
 import { kill } from '../../support/process.js';
-import { LONG_QUESTION } from '../../support/requests.js';
+import { GUESSED_QUESTION, LONG_QUESTION } from '../../support/requests.js';
 
 const folder = useFolder();
 /** Of the steps of its answers some have scores above three quarters of these ordinary ones, some below. */
-const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.0015));
+const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.00015));
 
 type Message = UIMessage<unknown, FlinchDataParts>;
 
@@ -57,7 +57,7 @@ const rollback = {
   candidates: 2,
   choose: 'uncertainty',
 } as const;
-const QUESTION = 'What is 12 + 30 - 5?';
+const QUESTION = 'What is 12 + 30 - 5? Explain each step.';
 
 describe("OpenAI's responses", () => {
   it('have the same scores and verdict as chats, streamed or not', async () => {
@@ -104,7 +104,7 @@ describe('the message that useChat has', () => {
   it('has all steps of the text, each while the rest is written', async () => {
     let first: string | null = null;
     let message: Message | null = null;
-    for await (message of messages(QUESTION, rollback)) {
+    for await (message of messages(GUESSED_QUESTION, rollback)) {
       if (stepsOf(message).length > 0) first ??= textOf(message);
     }
     expectWhole(message!);

@@ -49,7 +49,7 @@ describe.skipIf(!executablePath)('the chat with useChat, in headless Chromium', 
   it('strikes out what was rolled back, and says so to screen readers', async () => {
     const struck = page.getByRole('deletion').first();
     // The model slips there with the seed of the demo.
-    expect(await struck.textContent()).toMatch(/^Replaced: .*48 \* 7 = 346\./);
+    expect(await struck.textContent()).toMatch(/^Replaced: .*66 \* 9 = 694\./);
     const line = await struck.evaluate((each) => getComputedStyle(each).textDecorationLine);
     expect(line).toBe('line-through');
     const answer = await page.getByRole('article').ariaSnapshot();

@@ -46,7 +46,7 @@ describe('the measures of the guard', () => {
 
   it('are there for every token, always the same, and the settings in force beside them', async () => {
     const first = await whole(guard, short);
-    expect(first.guard).toMatchObject({ ...guard, sigma: expect.closeTo(0.005 * 0.1823, 6) });
+    expect(first.guard).toMatchObject({ ...guard, sigma: expect.closeTo(0.005 * 0.2465, 6) });
     for (const { scores, skipped } of first.tokens) {
       expect(Object.keys(scores!)).toEqual(guard.methods);
       expect(scores!.tokur_tu).toBeCloseTo(scores!.tokur_au! + scores!.tokur_eu!, 4);

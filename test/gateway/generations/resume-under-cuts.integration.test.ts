@@ -9,14 +9,14 @@ import { recorder } from '../../support/recorded-model.js';
 const { written, wrap } = recorder(({ user }) => user ?? '');
 
 const folder = useFolder();
-const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.0015), {
+const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.00015), {
   // A generation whose client was cut off before it knew the id stays for so long.
   settings: { streams: { heartbeat_s: 0.1, resume_s: 10 } },
   wrap,
 });
 
 const guard = { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2, choose: 'uncertainty' };
-const messages = [{ role: 'user', content: 'What is 12 + 30 - 5?' }];
+const messages = [{ role: 'user', content: 'What is 12 + 30 - 5? Explain each step.' }];
 const ask = (user: string, seed: number) =>
   chatBody({ messages, user, seed, temperature: 1, guard, resumable: true });
 

@@ -16,11 +16,11 @@ import { calibratedReasoner } from '../../support/guarded-model.js';
 
 const folder = useFolder();
 /** Of the steps of its answers some have scores above three quarters of these ordinary ones, some below. */
-const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.0015));
+const gateway = useGateway(() => calibratedReasoner(folder.path('reasoner'), 0.00015));
 
 const rollback = { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2, choose: 'uncertainty' };
 const all = { rate: 0.999 };
-const messages = [{ role: 'user' as const, content: 'What is 12 + 30 - 5?' }];
+const messages = [{ role: 'user' as const, content: 'What is 12 + 30 - 5? Explain each step.' }];
 const ofType = (type: string) => (event: SocketEvent) => event.type === type;
 const done = ofType('generation.done');
 
@@ -85,7 +85,7 @@ function follow(events: readonly SocketEvent[]): { text: string; tokens: number;
 }
 
 describe('rollback over WebSocket', () => {
-  const seeds = [1, 2];
+  const seeds = [1, 2, 3, 4, 5];
   const runs: SocketEvent[][] = [];
   beforeAll(async () => {
     for (const seed of seeds) runs.push(await run(rollback, { messages, temperature: 1, seed }));

@@ -84,7 +84,7 @@ describe('a streamed completion', () => {
     const { chunks } = await streamed({ stream_options: { include_usage: true }, max_tokens: 5 });
     expect(chunks.at(-1)).toMatchObject({
       choices: [],
-      usage: { prompt_tokens: 69, completion_tokens: 5, total_tokens: 74 },
+      usage: { prompt_tokens: 60, completion_tokens: 5, total_tokens: 65 },
     });
     expect(chunks.slice(0, -1).every(({ usage }) => usage === null)).toBe(true);
     expect((await streamed({ max_tokens: 5 })).chunks.every(({ usage }) => usage === undefined)).toBe(true);
@@ -130,9 +130,9 @@ describe('a whole completion', () => {
     const content = choices[0].logprobs?.content ?? [];
     expect(content).toHaveLength(3);
     expect(content[0]).toMatchObject({
-      token: 'Let',
-      bytes: [76, 101, 116],
-      top_logprobs: [{ token: 'Let' }, {}],
+      token: 'First',
+      bytes: [70, 105, 114, 115, 116],
+      top_logprobs: [{ token: 'First' }, {}],
     });
     expect(content[0]?.top_logprobs[0]?.logprob).toBe(content[0]?.logprob);
   });

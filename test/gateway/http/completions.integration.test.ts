@@ -159,7 +159,7 @@ describe('a completion of a prompt', () => {
     ['prompt', { prompt: [1.5] }, 'must be one prompt'],
     ['prompt', { prompt: undefined }, 'must be one prompt'],
     ['prompt', { prompt: '' }, 'at least one token'],
-    ['prompt', { prompt: [1, 640] }, 'no token 640'],
+    ['prompt', { prompt: [1, 1024] }, 'no token 1024'],
     ['prompt', { prompt: Array(5000).fill(1) }, 'leave no room'],
     ['prompt', { prompt: 'x'.repeat(200_000) }, 'characters'],
     ['max_tokens', { max_tokens: 0 }, ''],

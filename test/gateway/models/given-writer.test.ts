@@ -4,9 +4,9 @@ import { GivenText } from '#gateway/models/given-text.js';
 import { GivenWriter } from '#gateway/models/given-writer.js';
 import { openCheckpoint } from '#src/checkpoint/checkpoint.js';
 import { FlowGate } from '#src/stream/flow-gate.js';
-import { REASONER } from '../../support/golden.js';
+import { checkpointFolder } from '../../support/golden.js';
 
-const { tokenizer } = await openCheckpoint(REASONER);
+const { tokenizer } = await openCheckpoint(checkpointFolder('tiny-llama'));
 const TEXT = 'We start: 12 + 30 = 42. é😀\n';
 
 const writerOf = (text: string, room = 1000) =>

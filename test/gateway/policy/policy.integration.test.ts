@@ -14,12 +14,12 @@ import { upstreamConfig } from '../../support/upstream-server.js';
 import { useTestGateway } from '../../support/waiting-gateway.js';
 import { ask } from '../../support/waiting-model.js';
 
-/** An answer in which the embedded model gets a step wrong, and doubts it: 48 * 7 = 326. */
+/** An answer in which the embedded model gets a step wrong, and doubts it: 66 * 9 = 694. */
 const DOUBTED = {
   model: 'reasoner',
   temperature: 1,
-  seed: 4,
-  messages: [{ role: 'user' as const, content: 'What is (86 - 38) * 7 - 59 + 24?' }],
+  seed: 1,
+  messages: [{ role: 'user' as const, content: 'What is (82 - 16) * 9 - 54 + 59?' }],
 };
 
 const keyOf = (name: string): string => `the-key-of-${name}-0123456789`;
@@ -66,7 +66,7 @@ describe('an unmodified client', () => {
       rollbacks: expect.arrayContaining([expect.objectContaining({ outcome: 'replaced' })]),
     });
     expect(finish).toBe('stop');
-    expect(text).not.toContain('= 326');
+    expect(text).not.toContain('= 694');
     expect(await streamed('strict')).toEqual({ text, finish });
   });
 
@@ -74,7 +74,7 @@ describe('an unmodified client', () => {
     const { text, finish, flinch } = await answer('watching');
     expect(flinch).toMatchObject({ guard: { policy: 'watch', action: 'annotate', delivery: 'immediate' } });
     expect(flinch).toHaveProperty('flagged.0.action', 'annotate');
-    expect(text).toContain('= 326');
+    expect(text).toContain('= 694');
     expect(await streamed('watching')).toEqual({ text, finish });
   });
 
@@ -82,7 +82,7 @@ describe('an unmodified client', () => {
     const { text, finish, flinch } = await answer('halting');
     expect(flinch).toMatchObject({ guard: { policy: 'key:halting', action: 'stop', delivery: 'held' } });
     expect(finish).toBe('content_filter');
-    expect(text).not.toContain('= 326');
+    expect(text).not.toContain('= 694');
     expect(await streamed('halting')).toEqual({ text, finish });
   });
 

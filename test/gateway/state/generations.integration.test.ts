@@ -15,7 +15,7 @@ import { useTwoGateways } from '../../support/two-gateways.js';
 const RUNS = Number(process.env.STATE_RUNS ?? 1);
 
 const guard = { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2, choose: 'uncertainty' };
-const messages = [{ role: 'user', content: 'What is 12 + 30 - 5?' }];
+const messages = [{ role: 'user', content: 'What is 12 + 30 - 5? Explain each step.' }];
 const ask = (user: string, seed: number) =>
   chatBody({ messages, user, seed, temperature: 1, guard, resumable: true });
 
@@ -24,7 +24,7 @@ describe.skipIf(!hasRedis)('two gateways with one Redis (skipped where it is not
   const folder = useFolder();
   let engine: Engine;
   beforeAll(async () => {
-    engine = await Engine.open(await calibratedReasoner(folder.path('reasoner'), 0.0015));
+    engine = await Engine.open(await calibratedReasoner(folder.path('reasoner'), 0.00015));
     await engine.start();
   });
   afterAll(() => engine.close());

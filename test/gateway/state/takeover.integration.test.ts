@@ -71,7 +71,7 @@ describe.skipIf(!hasRedis)('a generation whose gateway is gone (skipped without 
     running.upstream = await EngineUpstream.start(running.engine, {
       ...{ tokenIds: true, logprobs: true, continues: true, completions: true },
     });
-    const checkpoint = await calibratedReasoner(folder.path('reasoner'), 0.0015);
+    const checkpoint = await calibratedReasoner(folder.path('reasoner'), 0.00015);
     const upstreams = [{ url: running.upstream.url }];
     const models = { own: { checkpoint }, scored: { upstreams, scorer: checkpoint }, told: { upstreams } };
     const state = { url: redis.server.url };

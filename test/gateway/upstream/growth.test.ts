@@ -13,7 +13,7 @@ import { openCheckpoint } from '#src/index.js';
 import { TokenSteps } from '#src/steps/token-steps.js';
 import type { Tokenizer } from '#src/tokenizer/tokenizer.js';
 import { doneEvent, tokenEvent } from '../../support/events.js';
-import { REASONER } from '../../support/golden.js';
+import { checkpointFolder } from '../../support/golden.js';
 import { growthOf, MOST_GROWTH } from '../../support/growth.js';
 import { prepared } from '../../support/scripted-model.js';
 
@@ -25,7 +25,7 @@ type Json = Readonly<Record<string, unknown>>;
 let tokenizer: Tokenizer;
 let end: number;
 beforeAll(async () => {
-  const checkpoint = await openCheckpoint(REASONER);
+  const checkpoint = await openCheckpoint(checkpointFolder('tiny-llama'));
   tokenizer = checkpoint.tokenizer;
   end = checkpoint.eosTokenIds[0]!;
 });

@@ -55,7 +55,7 @@ const burst =
 describe('a scorer that is slower than the upstream', () => {
   let engine: Engine;
   beforeAll(async () => {
-    engine = await Engine.open(await calibratedReasoner(folder.path('scorer'), 0.0015));
+    engine = await Engine.open(await calibratedReasoner(folder.path('scorer'), 0.00015));
   });
   afterAll(() => engine.close());
 

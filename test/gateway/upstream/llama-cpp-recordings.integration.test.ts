@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Alignment } from '#gateway/upstream/alignment/alignment.js';
 import { UpstreamError } from '#gateway/upstream/errors.js';
 import { openCheckpoint } from '#src/index.js';
-import { REASONER } from '../../support/golden.js';
+import { checkpointFolder } from '../../support/golden.js';
 import { LLAMA_CPP } from '../../support/llama-cpp-recordings.js';
 import { type Recording, recordings } from '../../support/recordings.js';
 import {
@@ -45,9 +45,9 @@ async function read(name: string, stop: readonly string[] = []) {
 const short = ({ pieces }: Awaited<ReturnType<typeof read>>) =>
   pieces.map(({ text, tokens }) => [text, tokens?.map((token) => token.text) ?? null]);
 
-const { tokenizer } = await openCheckpoint(REASONER);
+const { tokenizer } = await openCheckpoint(checkpointFolder('tiny-llama'));
 
-/** With a scorer of the reasoner's weights. */
+/** With a scorer that has the vocabulary of the recorded model, as the tiny models have. */
 function idsOf({ pieces }: Awaited<ReturnType<typeof read>>): (number | null)[] {
   const alignment = new Alignment(tokenizer, false);
   return [...pieces.flatMap((piece) => alignment.push(piece)), ...alignment.end()].map(({ id }) => id);

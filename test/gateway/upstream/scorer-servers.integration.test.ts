@@ -25,7 +25,7 @@ let opened: OpenModels;
 
 beforeAll(async () => {
   // Every step is doubtful to this calibration.
-  const scorer = await calibratedReasoner(folder.path('scorer'), 0.0015);
+  const scorer = await calibratedReasoner(folder.path('scorer'), 0.00015);
   const repository = folder.path('repository');
   const checkpoint = await openCheckpoint(scorer);
   await writeTritonRepository(checkpoint, { output: repository, name: 'reasoner', threads: 1 });

@@ -31,10 +31,10 @@ import { changedReasoner, toBfloat16 } from '../../support/changed-model.js';
 import { useFolder } from '../../support/cli.js';
 import { EngineUpstream, type EngineUpstreamOptions } from '../../support/engine-upstream.js';
 import { chatBody } from '../../support/gateway.js';
-import { checkpointFolder, REASONER } from '../../support/golden.js';
+import { REASONER } from '../../support/golden.js';
 import { calibratedReasoner } from '../../support/guarded-model.js';
 import { kill } from '../../support/process.js';
-import { LONG_QUESTION } from '../../support/requests.js';
+import { GUESSED_QUESTION, LONG_QUESTION } from '../../support/requests.js';
 
 const folder = useFolder();
 const silent = pino({ level: 'silent' });
@@ -44,7 +44,7 @@ let engine: Engine;
 let scoring: Engine;
 beforeAll(async () => {
   engine = await Engine.open(REASONER);
-  scoring = await Engine.open(await calibratedReasoner(folder.path('scorer'), 0.0015));
+  scoring = await Engine.open(await calibratedReasoner(folder.path('scorer'), 0.00015));
 });
 afterAll(async () => {
   await Promise.all([engine.close(), scoring.close()]);
@@ -157,7 +157,7 @@ describe('an upstream with a scorer', () => {
 });
 
 describe('rollback through an upstream', () => {
-  const messages = [{ role: 'user', content: 'What is 12 + 30 - 5?' }] as const;
+  const messages = [{ role: 'user', content: GUESSED_QUESTION }] as const;
   const toStep = { action: 'rollback', rate: 0.5, max_rollbacks: 3, candidates: 2, choose: 'uncertainty' };
   const byMajority = { ...toStep, candidates: 3, choose: 'majority' };
   const toToken = { ...toStep, rollback_to: 'token' };
@@ -224,7 +224,7 @@ describe('a generation of a scored upstream', () => {
   });
 
   it('goes on as it stands where the server fails to continue it', async () => {
-    const guard = { action: 'rollback', rate: 0.5, candidates: 1, choose: 'uncertainty' };
+    const guard = { action: 'rollback', rate: 0.8, candidates: 1, choose: 'uncertainty' };
     const changes = { guard, temperature: 1, seed: 1 };
     const events = await collect({ upstream: { ...upstream, completions: true, fails: true }, changes });
     const rollbacks = events.filter((event) => event.type === 'rollback.done');
@@ -416,11 +416,16 @@ describe('the weights of a scorer', () => {
     return { scorer: await Scorer.open(other, { logger, onMismatch }), lines, mismatches };
   }
   const disagrees = /disagrees with the upstream/;
+  /** The same vocabulary, and weights that have nothing to do with the embedded model's. */
+  const others = (name: string): string =>
+    changedReasoner(folder.path(name), (weights) => {
+      for (const [i, weight] of weights.entries()) weights[i] = weight * (1 + 1.5 * Math.sin(i));
+    });
 
   it.each(['ids and log-probabilities', 'log-probabilities alone'])(
     'are found to be others by what the server says: %s',
     async (dialect) => {
-      const { scorer, lines, mismatches } = await open(checkpointFolder('tiny-qwen2'));
+      const { scorer, lines, mismatches } = await open(others(`others, ${dialect}`));
       await withModel({ upstream: DIALECTS[dialect]!, scorer }, async (model) => {
         const first = await lastValueFrom((await events(model, {})).pipe(toArray()));
         const found = first.filter((event) => event.type === 'scorer.mismatch');
@@ -451,16 +456,17 @@ describe('the weights of a scorer', () => {
 
   it('come from the configuration, and are counted where they are others', async () => {
     const upstream = await EngineUpstream.start(engine, DIALECTS['ids and log-probabilities']);
+    const scorer = others('others');
     const metrics = new Metrics();
     const { models } = configSchema.parse({
-      models: { m: { upstreams: [{ url: upstream.url }], scorer: checkpointFolder('tiny-qwen2') } },
+      models: { m: { upstreams: [{ url: upstream.url }], scorer } },
     });
     const { all, close } = await openModels(models!, { logger: silent, env: {}, metrics });
     try {
       await lastValueFrom(await events(all[0]!.model, {}));
       expect(all[0]!.model.status()).toMatchObject({
         ready: true,
-        scorer: { model: 'tiny-qwen2', mismatches: 1 },
+        scorer: { model: 'others', mismatches: 1 },
       });
       expect(await metrics.text()).toContain('flinch_scorer_mismatches_total{model="m"} 1');
     } finally {

@@ -4,9 +4,9 @@ import type { UpstreamPiece } from '#gateway/upstream/upstream.js';
 import { UpstreamWriter } from '#gateway/upstream/upstream-writer.js';
 import { FlowGate } from '#src/stream/flow-gate.js';
 import { openTokenizer, type Tokenizer } from '#src/tokenizer/tokenizer.js';
-import { REASONER } from '../../support/graphs.js';
+import { fixture } from '../../support/graphs.js';
 
-const tokenizer = await openTokenizer(REASONER, { vocabSize: 640 });
+const tokenizer = await openTokenizer(fixture('tiny-llama'), { vocabSize: 640 });
 
 /** A writer whose server answers in these pieces. */
 function writing(pieces: readonly UpstreamPiece[], scorer: Tokenizer | null): UpstreamWriter {

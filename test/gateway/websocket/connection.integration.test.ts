@@ -36,7 +36,7 @@ describe('a generation', () => {
       type: 'generation.created',
       request_id: 'q1',
       model: 'reasoner',
-      prompt_tokens: 69,
+      prompt_tokens: 60,
       guard: { enabled: true, method: 'nll', block: 16, window: 32, alpha: 1e-4 },
     });
     const tokens = events.filter(ofType('token.delta'));
@@ -79,7 +79,7 @@ describe('a generation', () => {
 
   it('lists the most probable tokens when asked', async () => {
     const events = await run({ top_logprobs: 2, max_tokens: 1 });
-    expect(events.find(ofType('token.delta'))?.top_logprobs).toMatchObject([{ text: 'Let' }, {}]);
+    expect(events.find(ofType('token.delta'))?.top_logprobs).toMatchObject([{ text: 'First' }, {}]);
   });
 
   it('is cancelled by the client', async () => {

@@ -6,13 +6,13 @@ import type { UpstreamPiece } from '#gateway/upstream/upstream.js';
 import { openCheckpoint } from '#src/index.js';
 import { Detokenizer } from '#src/tokenizer/detokenizer.js';
 import { Tokenizer } from '#src/tokenizer/tokenizer.js';
-import { REASONER } from '../../../support/golden.js';
+import { checkpointFolder } from '../../../support/golden.js';
 import { sentencePiece } from '../../../support/graphs.js';
 
 let tokenizer: Tokenizer;
 let end: number;
 beforeAll(async () => {
-  const checkpoint = await openCheckpoint(REASONER);
+  const checkpoint = await openCheckpoint(checkpointFolder('tiny-llama'));
   tokenizer = checkpoint.tokenizer;
   end = checkpoint.eosTokenIds[0]!;
 });

@@ -10,19 +10,15 @@ export { credentialsOf } from '../gateway/upstream/open-upstream-model.js';
 export type { UpstreamRequest } from '../gateway/upstream/upstream.js';
 export { UpstreamServer } from '../gateway/upstream/upstream-server.js';
 export { UpstreamWriter } from '../gateway/upstream/upstream-writer.js';
-export type { Checkpoint } from '../src/checkpoint/checkpoint.js';
 export { digestLarge, fingerprint } from '../src/checkpoint/fingerprint.js';
-export { candidates, type Device, type DeviceChoice, executionProviders } from '../src/engine/device.js';
-export { Engine } from '../src/engine/engine.js';
-export { EngineError } from '../src/engine/errors.js';
+export { candidates, executionProviders } from '../src/engine/device.js';
 export { Inbox } from '../src/engine/inbox.js';
 export { decodeMemory, scoreMemory } from '../src/engine/memory.js';
 export { longs } from '../src/engine/ort-session.js';
 export { EngineProcess } from '../src/engine/process.js';
-export type { TokenLogprob } from '../src/engine/sampler.js';
 export { type DownloadOptions, download, sha256 } from '../src/files/download.js';
 export { lockDownloads } from '../src/files/download-lock.js';
-export { ModelError, reasonOf, show, TemplateError, UsageError } from '../src/files/errors.js';
+export { reasonOf, show, TemplateError, UsageError } from '../src/files/errors.js';
 export { holderOf, lockFolder } from '../src/files/folder-lock.js';
 export { isMissing, isRecord, parseJson, readJson, readOptionalJson } from '../src/files/json.js';
 export { parseJsonLines } from '../src/files/json-lines.js';
@@ -30,27 +26,15 @@ export { parseJsonText, readJsonFile } from '../src/files/json-text.js';
 export { visible } from '../src/files/visible.js';
 export { hash32 } from '../src/numerics/noise.js';
 export { wilson } from '../src/numerics/proportion.js';
-export { StepAligner } from '../src/steps/step-aligner.js';
-export { stepContent } from '../src/steps/step-content.js';
-export { type StepMode, StepSegmenter, segmentText } from '../src/steps/step-segmenter.js';
-export type { WrittenEvent } from '../src/stream/events.js';
-export { FlowGate } from '../src/stream/flow-gate.js';
 export { extractFacts, type Span } from '../src/tasks/facts.js';
 export { generateProblems } from '../src/tasks/generate.js';
 export { ALL_TASKS, type Problem, TASKS } from '../src/tasks/problem.js';
 export { verify } from '../src/tasks/verify.js';
-export type { ChatMessage } from '../src/tokenizer/chat-template.js';
 export { Detokenizer } from '../src/tokenizer/detokenizer.js';
-export { encodePrompt } from '../src/tokenizer/prompt.js';
 export { checkTextSteps } from '../src/tokenizer/supported-pipeline.js';
 export type { Tokenizer } from '../src/tokenizer/tokenizer.js';
-export { type Method, PROBABILITY_METHODS } from '../src/uncertainty/method-names.js';
 export { replicaOptions, sizeOf } from '../src/uncertainty/replicas.js';
-export type { Schedule } from '../src/uncertainty/schedule.js';
-export { type ScoredResponse, scoreResponse, type TokenScore } from '../src/uncertainty/sequence-scorer.js';
 export {
-  absoluteScoring,
-  checkScoring,
   DEFAULT_ALPHA,
   DEFAULT_BLOCK,
   DEFAULT_RANDOM,
@@ -59,10 +43,6 @@ export {
   MAX_SAMPLES,
   MAX_TOKUR_SAMPLES,
   MAX_TOP,
-  parseScale,
-  type Scale,
-  type Scoring,
-  SettingsError,
   TOKUR_LAWS,
 } from '../src/uncertainty/settings.js';
 export { TOKUR_METHODS } from '../src/uncertainty/tokur.js';

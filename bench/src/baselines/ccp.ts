@@ -1,4 +1,4 @@
-import type { TokenLogprob } from 'flinch/internals';
+import type { TokenLogprob } from 'flinch';
 import { isStopWord } from './stop-words.js';
 
 /**

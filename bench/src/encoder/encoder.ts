@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { candidates, type DeviceChoice, EngineError, EngineProcess, Inbox } from 'flinch/internals';
+import { type DeviceChoice, EngineError } from 'flinch';
+import { candidates, EngineProcess, Inbox } from 'flinch/internals';
 import { type EncoderFolder, type EncoderUse, readEncoderFolder } from './folder.js';
 import type { EncoderInput, FromEncoder, OpenEncoder, ToEncoder } from './protocol.js';
 

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
+import { ModelError } from 'flinch';
 import {
   digestLarge,
   isMissing,
-  ModelError,
   parseJson,
   readJson,
   readOptionalJson,

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { Tokenizer as Library } from '@huggingface/tokenizers';
-import { checkTextSteps, isRecord, ModelError, readJson, readOptionalJson, reasonOf } from 'flinch/internals';
+import { ModelError } from 'flinch';
+import { checkTextSteps, isRecord, readJson, readOptionalJson, reasonOf } from 'flinch/internals';
 import type { EncoderInput } from './protocol.js';
 
 export interface EncodedInput {

@@ -1,4 +1,4 @@
-import type { Device } from 'flinch/internals';
+import type { Device } from 'flinch';
 
 /** Messages between the parent and an encoder process. */
 

@@ -1,5 +1,5 @@
+import { segmentText } from 'flinch';
 import type { Span } from 'flinch/internals';
-import { segmentText } from 'flinch/internals';
 import { z } from 'zod';
 import type { ClaimsRecord } from '../records/records.js';
 import type { Endpoint } from './endpoint.js';

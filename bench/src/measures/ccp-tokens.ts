@@ -1,4 +1,5 @@
-import type { Tokenizer, TokenScore } from 'flinch/internals';
+import type { TokenScore } from 'flinch';
+import type { Tokenizer } from 'flinch/internals';
 import {
   type Alternative,
   alternativesOf,

@@ -1,4 +1,4 @@
-import type { Method, Scoring } from 'flinch/internals';
+import type { Method, Scoring } from 'flinch';
 
 /**
  * A measure of uncertainty as a run names it: a method, with settings that differ from its defaults, such as

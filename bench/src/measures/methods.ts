@@ -1,6 +1,12 @@
-import type { Method, Schedule } from 'flinch/internals';
 import {
   checkScoring,
+  type Method,
+  PROBABILITY_METHODS,
+  parseScale,
+  type Scale,
+  type Schedule,
+} from 'flinch';
+import {
   DEFAULT_ALPHA,
   DEFAULT_BLOCK,
   DEFAULT_RANDOM,
@@ -9,9 +15,6 @@ import {
   MAX_SAMPLES,
   MAX_TOKUR_SAMPLES,
   MAX_TOP,
-  PROBABILITY_METHODS,
-  parseScale,
-  type Scale,
   TOKUR_LAWS,
   TOKUR_METHODS,
 } from 'flinch/internals';

@@ -1,4 +1,4 @@
-import { SettingsError } from 'flinch/internals';
+import { SettingsError } from 'flinch';
 import { z } from 'zod';
 import type { Encoders } from '../encoder/encoders.js';
 import type { Measure } from './measure.js';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Method } from 'flinch/internals';
-import { DEFAULT_ALPHA, type Scoring } from 'flinch/internals';
+import type { Method, Scoring } from 'flinch';
+import { DEFAULT_ALPHA } from 'flinch/internals';
 import type { Measure, PassNeeds } from './measure.js';
 
 /** A scoring of the response that serves several measures. */

@@ -1,7 +1,7 @@
-import type { Rival } from 'flinch';
-import type { Engine } from 'flinch/internals';
 import {
+  type Engine,
   EngineError,
+  type Rival,
   type ScoredResponse,
   SettingsError,
   StepAligner,
@@ -9,7 +9,7 @@ import {
   scoreResponse,
   segmentText,
   type TokenScore,
-} from 'flinch/internals';
+} from 'flinch';
 import pRetry from 'p-retry';
 import { ccpUncertainty } from '../baselines/ccp.js';
 import { type ClaimGraph, claimUncertainty } from '../baselines/claim-graph.js';

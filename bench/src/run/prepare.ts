@@ -1,13 +1,6 @@
 import { availableParallelism } from 'node:os';
-import {
-  Engine,
-  EngineError,
-  fingerprint,
-  formatDevices,
-  ModelError,
-  reportDevices,
-  UsageError,
-} from 'flinch/internals';
+import { Engine, EngineError, ModelError } from 'flinch';
+import { fingerprint, formatDevices, reportDevices, UsageError } from 'flinch/internals';
 import { defaultDataFolder, suiteFolder } from '../data/folder.js';
 import { type EncoderFolders, type OpenEncoders, openEncoders } from '../encoder/encoders.js';
 import { CONTROLS } from '../evaluate/case.js';

@@ -1,6 +1,5 @@
-import { encodeText } from 'flinch';
-import type { ChatMessage, Checkpoint } from 'flinch/internals';
-import { Detokenizer, encodePrompt, TemplateError, UsageError } from 'flinch/internals';
+import { type ChatMessage, type Checkpoint, encodePrompt, encodeText } from 'flinch';
+import { Detokenizer, TemplateError, UsageError } from 'flinch/internals';
 import { responseText } from '../suites/processbench.js';
 import type { BenchProblem, Completion, GivenResponse, Suite } from '../suites/suite.js';
 

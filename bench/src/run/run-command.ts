@@ -1,5 +1,6 @@
 import { Command } from 'commander';
-import { type Engine, elements, note } from 'flinch/internals';
+import type { Engine } from 'flinch';
+import { elements, note } from 'flinch/internals';
 import { thisMachine } from '../markdown-table.js';
 import type { About } from '../records/settings.js';
 import { commandLine } from './command-line.js';

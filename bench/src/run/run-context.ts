@@ -1,4 +1,4 @@
-import type { Engine, StepMode } from 'flinch/internals';
+import type { Engine, StepMode } from 'flinch';
 import type { Encoders } from '../encoder/encoders.js';
 import type { Judge } from '../judge/judge.js';
 import type { Measure } from '../measures/measure.js';

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { DeviceChoice } from 'flinch/internals';
-import { deviceOption, integer, modelOption, real, SettingsError } from 'flinch/internals';
+import { type DeviceChoice, SettingsError } from 'flinch';
+import { deviceOption, integer, modelOption, real } from 'flinch/internals';
 import { ZodError } from 'zod';
 import { ACCEPTED_SIMILARITY } from '../judge/match-step.js';
 import type { Measure } from '../measures/measure.js';

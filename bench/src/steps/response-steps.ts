@@ -1,4 +1,4 @@
-import { type StepMode, segmentText } from 'flinch/internals';
+import { type StepMode, segmentText } from 'flinch';
 
 /** Tokens of a response, from and up to but without. */
 export interface TokenRange {

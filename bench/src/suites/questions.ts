@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { stepContent } from 'flinch/internals';
+import { stepContent } from 'flinch';
 import { z } from 'zod';
 import { chosenSubsets } from './data-files.js';
 import type { BenchProblem, Checked, Suite } from './suite.js';

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { executionProviders, longs, ModelError, reasonOf } from 'flinch/internals';
+import { ModelError } from 'flinch';
+import { executionProviders, longs, reasonOf } from 'flinch/internals';
 import * as ort from 'onnxruntime-node';
 import { type EncodedInput, openPairTokenizer, type PairTokenizer } from '../pair-tokenizer.js';
 import type { EncoderInput, OpenEncoder } from '../protocol.js';

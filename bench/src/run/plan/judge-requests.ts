@@ -1,4 +1,4 @@
-import { segmentText } from 'flinch/internals';
+import { segmentText } from 'flinch';
 import { mean } from 'simple-statistics';
 import { samplesNeeded } from '../../measures/measure.js';
 import { type Run, textOf } from '../run-context.js';

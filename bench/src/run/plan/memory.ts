@@ -1,4 +1,5 @@
-import { absoluteScoring, decodeMemory, replicaOptions, scoreMemory, sizeOf } from 'flinch/internals';
+import { absoluteScoring } from 'flinch';
+import { decodeMemory, replicaOptions, scoreMemory, sizeOf } from 'flinch/internals';
 import { sharedPasses } from '../../measures/passes.js';
 import type { Run } from '../run-context.js';
 

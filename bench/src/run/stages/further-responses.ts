@@ -1,4 +1,5 @@
-import { type StepMode, StepSegmenter, UsageError } from 'flinch/internals';
+import { type StepMode, StepSegmenter } from 'flinch';
+import { UsageError } from 'flinch/internals';
 import type { ScorableSample } from '../../measures/score-measures.js';
 import type { SampleRecord } from '../../records/records.js';
 import type { Run } from '../run-context.js';

@@ -1,4 +1,4 @@
-import { type Engine, EngineError } from 'flinch/internals';
+import { type Engine, EngineError } from 'flinch';
 import pRetry from 'p-retry';
 import type { Question, Writer, Written } from './writer.js';
 

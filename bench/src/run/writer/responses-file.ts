@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { type Checkpoint, parseJsonLines, UsageError } from 'flinch/internals';
+import type { Checkpoint } from 'flinch';
+import { parseJsonLines, UsageError } from 'flinch/internals';
 import { z } from 'zod';
 import { encodeResponse, textsOf } from '../prompt.js';
 import { sampleKey } from '../run-folder.js';

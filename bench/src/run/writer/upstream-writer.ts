@@ -1,8 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
+import { type Checkpoint, FlowGate, type WrittenEvent } from 'flinch';
 import {
-  type Checkpoint,
   credentialsOf,
-  FlowGate,
   UpstreamError,
   type UpstreamRequest,
   UpstreamServer,
@@ -10,7 +9,6 @@ import {
   UsageError,
   upstreamModelSchema,
   VocabularyMismatch,
-  type WrittenEvent,
 } from 'flinch/internals';
 import pRetry, { AbortError } from 'p-retry';
 import { lastValueFrom, toArray } from 'rxjs';

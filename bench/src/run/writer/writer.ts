@@ -1,4 +1,4 @@
-import type { ChatMessage } from 'flinch/internals';
+import type { ChatMessage } from 'flinch';
 import type { ResponseRecord } from '../../records/records.js';
 
 /** What somebody is asked to write. */

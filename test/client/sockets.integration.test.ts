@@ -196,7 +196,8 @@ describe('the client in browsers', () => {
     const waiting = await firstValueFrom(client.state.pipe(filter(({ status }) => status === 'waiting')));
     expect(waiting).toMatchObject({ error: { message: expect.stringContaining('more than 65536 bytes') } });
     expect([endless.bytes < BUFFERED, asked]).toEqual([true, []]);
-    await expect.poll(() => endless.hungUp).toBe(1);
+    // It tries again, and gives that up, too.
+    await expect.poll(() => endless.hungUp).toBeGreaterThan(0);
   });
 
   it('takes tickets from elsewhere, and needs none', async () => {

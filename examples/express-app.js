@@ -50,5 +50,7 @@ async function shutDown() {
   await gateway.close();
   server.close();
   server.closeIdleConnections();
+  // Of a connection that was opened and never used, as browsers keep some, Node waits for the first request.
+  setTimeout(() => server.closeAllConnections(), 2000).unref();
   await engine.close();
 }

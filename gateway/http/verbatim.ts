@@ -2,6 +2,7 @@ import type { GuardEvent, UpstreamEvent } from '../../src/stream/events.js';
 import type { ApiError } from '../errors/api-error.js';
 import type { Encoding } from '../generations/live-generation.js';
 import type { GuardInForce } from '../models/served-model.js';
+import { JoinedParts } from '../upstream/wire/joined-parts.js';
 import { Assembly } from './assemble.js';
 import type { ChoiceForm } from './choice-form.js';
 import { jsonParts } from './joined-parts.js';
@@ -63,10 +64,14 @@ export class VerbatimEncoding implements Encoding {
 /** The same as one JSON text in parts, once all of it is there. */
 export function wholeVerbatim({ id, model, guard, form }: VerbatimOptions): Encoding {
   const assembly = new Assembly();
+  const joined = new JoinedParts();
   return {
     opening: () => [],
     event: (event) => {
-      if (event.type === 'upstream.delta') assembly.add(event.chunk);
+      if (event.type === 'upstream.delta') {
+        joined.add(event.chunk);
+        assembly.add(event.chunk);
+      }
       if (event.type !== 'generation.done') return [];
       const { fields, usage, choices } = assembly;
       const object = form.objects.whole;

@@ -5,7 +5,7 @@ import { LOGPROBS, type ResponseRequest } from '../requests/response-request.js'
 
 type Check = (value: unknown) => boolean;
 
-const any: Check = () => true;
+const anything: Check = () => true;
 const oneOf =
   (...values: readonly unknown[]): Check =>
   (value) =>
@@ -27,9 +27,9 @@ interface Passed {
   readonly scored: Check;
 }
 
-const free: Passed = { known: any, scored: any };
-const neutral = (...values: readonly unknown[]): Passed => ({ known: any, scored: oneOf(...values) });
-const always = (known: Check): Passed => ({ known, scored: any });
+const free: Passed = { known: anything, scored: anything };
+const neutral = (...values: readonly unknown[]): Passed => ({ known: anything, scored: oneOf(...values) });
+const always = (known: Check): Passed => ({ known, scored: anything });
 
 const streaming = {
   stream: free,

@@ -78,9 +78,10 @@ class Fold {
     const length = enabled ? (this.#steps.at(-1)?.to ?? 0) : told;
     // A step that is held back comes with its verdict, and cannot be taken back.
     if (this.#steps.length < this.#needed || (delivery === 'held' && told > length)) return null;
+    const ends = new Map(this.#steps.map((step) => [step.to, step]));
     const events = this.#tokens.slice(0, length).flatMap((token) => {
       const score = this.#scores.get(token.index);
-      const step = this.#steps.find(({ to }) => to === token.index + 1);
+      const step = ends.get(token.index + 1);
       return [token, ...(score ? [score] : []), ...(step ? [step] : [])];
     });
     return {

@@ -1,8 +1,10 @@
 import { reportError } from '#cli/errors.js';
 import { labProgram } from './lab-program.js';
 
+const words = process.argv.slice(2);
 try {
-  await (await labProgram(process.argv[2])).parseAsync();
+  const program = await labProgram(words[0]);
+  await program.parseAsync(words.length > 0 ? words : ['--help'], { from: 'user' });
 } catch (error) {
   reportError(error);
   process.exitCode ??= 1; // unless the program has its own

@@ -80,7 +80,9 @@ export function refuseUnscored({ method }: RefuseOptions): MonoTypeOperatorFunct
           case 'token.retracted':
             retract(event.from);
             if (event.from >= passed) return release();
-            break;
+            // Those that wait were told to nobody.
+            held.push({ ...event, tokens: passed - event.from });
+            return release();
           case 'generation.done':
             if (event.verdict?.reason === 'stopped')
               held = held.filter(({ type }) => type === 'step.flagged');

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -184,6 +186,10 @@ describe('examples/express-app.js', () => {
 
   it('ends when it is told to, and lets go of its clients', async () => {
     const socket = await TestSocket.open(`${url}/ai`);
+    // A browser keeps connections that it has not used yet.
+    const { hostname: host, port } = new URL(url);
+    const unused = connect({ host, port: Number(port) });
+    await once(unused, 'connect');
     running.child.kill('SIGTERM');
     expect(await running.finished).toMatchObject({ code: 0, stderr: '' });
     await expect.poll(() => socket.closeCode).toBe(1001);

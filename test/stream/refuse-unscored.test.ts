@@ -74,10 +74,28 @@ describe('refuseUnscored', () => {
     ['what was inserted needs none', 'a0id', 'a0id'],
     ['a final score says nothing of it', 'a0b1fd', 'a0b1fd'],
     ['tokens that were not passed on are retracted without a word', 'a0bcrb1d', 'a0b1d'],
-    ['those that were are retracted', 'a0b1c2rb1d', 'a0b1c2rb1d'],
     ['the end of a response that the guard stopped passes, without tokens that wait', 'a0be', 'a0e'],
   ])('%s', (_rule, source, names) => {
     expect(passed(source)).toEqual({ names, refused: null });
+  });
+
+  it.each([
+    ['all were passed on', 'a0b1c2r', 2],
+    ['the last one waits', 'a0b1cr', 1],
+  ])('counts the retracted tokens that were passed on: %s', (_rule, source, tokens) => {
+    const told: GuardEvent[] = [];
+    from([...source].map((name) => inputs[name]!))
+      .pipe(refuseUnscored({ method: 'nll' }))
+      .subscribe({ next: (event) => told.push(event), error: () => {} });
+    expect(told.at(-1)).toEqual({ type: 'token.retracted', from: 1, tokens });
+  });
+
+  it('passes on what is written anew after a retraction', () => {
+    const told: GuardEvent[] = [];
+    from([...'a0b1c2rb1d'].map((name) => inputs[name]!))
+      .pipe(refuseUnscored({ method: 'nll' }))
+      .subscribe((event) => told.push(event));
+    expect(told).toEqual([...'a0b1c2rb1d'].map((name) => inputs[name]));
   });
 
   it.each<[rule: string, source: string, names: string, what: UnscoredError['what']]>([

@@ -48,7 +48,8 @@ export class ChunkReader {
   #next = 0;
   /** Bytes read since others had their turn. */
   #atOnce = 0;
-  readonly #joined = new JoinedParts();
+  /** `null` for an answer that is passed on in chunks: nothing of it is joined here. */
+  readonly #joined: JoinedParts | null;
   #begun = false;
   #finished = false;
   #over = false;
@@ -67,6 +68,7 @@ export class ChunkReader {
     this.#exchange = exchange;
     this.#call = call;
     this.#read = READERS[call.format]();
+    this.#joined = call.format === 'verbatim' ? null : new JoinedParts();
     this.#patienceMs = exchange.patience.firstMs;
     this.#messages = new Messages(call.framing, lineBytes);
   }
@@ -117,7 +119,7 @@ export class ChunkReader {
     this.#begun = true;
     if (refusal) throw refusal;
     const chunk = this.#read(message);
-    if (chunk.beside) this.#joined.add(chunk.beside.chunk);
+    if (chunk.beside) this.#joined?.add(chunk.beside.chunk);
     if (chunk.says) this.#patienceMs = this.#exchange.patience.nextMs;
     if (this.#finished && (chunk.text !== '' || chunk.parts.length > 0))
       throw new UpstreamError('upstream_error', 'the upstream went on after its finish_reason');

@@ -19,7 +19,7 @@ const calibrate = (...args: string[]) =>
 
 describe('flinch calibrate', () => {
   it("collects scores of the reasoner's own problems, and checks them on fresh ones", async () => {
-    const { code, stdout, stderr } = await calibrate('--tasks', '12', '--seed', '3', '--json');
+    const { code, stdout, stderr } = await calibrate('--tasks', '16', '--seed', '3', '--json');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const [summary] = jsonLines(stdout);
     const written = await readCalibration(file);
@@ -78,7 +78,7 @@ describe('flinch calibrate', () => {
     const refused = await run('--check', '2');
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain('other-rule.json: calibrations[0].stepRule: must be');
-    expect(await run('12')).toMatchObject({ code: 0, stderr: '' });
+    expect(await run('16')).toMatchObject({ code: 0, stderr: '' });
     const after = (await readCalibration(output))?.calibrations;
     expect(after?.map(({ methods, stepRule }) => [Object.keys(methods), stepRule])).toEqual([
       [['nll'], STEP_RULE_VERSION],
@@ -88,18 +88,18 @@ describe('flinch calibrate', () => {
   it('takes prompts of a file, keeps what was calibrated with other settings, and prints a table', async () => {
     const before = withCalibration(null, await fingerprint(await openCheckpoint(REASONER)), aCalibration());
     await writeCalibration(file, before);
-    const questions = Array.from({ length: 12 }, () => JSON.stringify({ question: QUESTION, answer: '89' }));
+    const questions = Array.from({ length: 14 }, () => JSON.stringify({ question: QUESTION, answer: '89' }));
     const input = folder.write('questions.jsonl', [...questions, '{"prompt": "Hello"}'].join('\n'));
     const lazy = ['--schedule', 'lazy', '--methods', 'adversarial,nll', '--temperature', '1'];
-    const { stdout, stderr } = await calibrate('--input', input, '--limit', '12', ...lazy);
+    const { stdout, stderr } = await calibrate('--input', input, '--limit', '14', ...lazy);
     expect(stderr).toBe('');
-    expect(stdout).toMatch(/^12 answers, \d+ ordinary tokens/);
+    expect(stdout).toMatch(/^14 answers, \d+ ordinary tokens/);
     expect(stdout).toMatch(/adversarial {2}token +\d+ +\d\d(\.\d)? %/); // some were skipped
     const after = await readCalibration(file);
     expect(after?.calibrations[0]).toEqual(before.calibrations[0]);
     expect(after?.calibrations[1]?.collected).toMatchObject({
       answers: 'all',
-      responses: 12,
+      responses: 14,
       temperature: 1,
     });
     expect(after?.calibrations[1]?.methods.adversarial?.tokens.skipped).toBeGreaterThan(0);
@@ -145,15 +145,15 @@ describe('flinch calibrate', () => {
       const [calibration] = (await readCalibration(output))?.calibrations ?? [];
       return Math.max(...Object.values(calibration?.methods ?? {}).flatMap(({ tokens }) => tokens.quantiles));
     };
-    const other = await flinch([...common, '14', '--methods', 'adversarial']);
+    const other = await flinch([...common, '18', '--methods', 'adversarial']);
     expect(other.code).toBe(0);
     expect(await largest()).toBeLessThan(10);
     expect(logs()).toEqual([log]);
 
     rmSync(output);
-    const continued = await flinch([...common, '14', '--json']);
+    const continued = await flinch([...common, '18', '--json']);
     expect({ code: continued.code, stderr: continued.stderr }).toEqual({ code: 0, stderr: '' });
-    expect(JSON.parse(continued.stdout)).toMatchObject({ collected: { responses: 14 } });
+    expect(JSON.parse(continued.stdout)).toMatchObject({ collected: { responses: 18 } });
     expect(await largest()).toBe(123);
     expect(logs()).toEqual([]);
   });

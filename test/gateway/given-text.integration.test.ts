@@ -26,7 +26,7 @@ const folder = useFolder();
 // By passes: the process that writes would round the same probabilities otherwise.
 const guard = { defaults: { methods: [...DEFAULT_METHODS] } };
 /** Some steps of a right answer are flagged, and all of one with other numbers. */
-const gateway = useGateway(() => calibratedReasoner(folder.path('model'), 0.00015), { settings: { guard } });
+const gateway = useGateway(() => calibratedReasoner(folder.path('model'), 0.000082), { settings: { guard } });
 const MESSAGES = [{ role: 'user', content: QUESTION }];
 const WRONG = 'We start with 12.\n12 - 9 = 1.\n1 + 67 = 99.\n';
 
@@ -119,14 +119,16 @@ describe('LiteLLM’s generic guardrail API', () => {
   });
 
   it('takes what LiteLLM’s proxy sends', async () => {
-    const { text, ...known } = await written();
-    const recorded = z.array(z.looseObject({ input_type: z.string() }));
-    const [request, response] = recorded.parse(
-      JSON.parse(readFileSync('test/fixtures/litellm-guardrail.json', 'utf8')),
-    );
-    expect(response).toMatchObject({ input_type: 'response', texts: [text], structured_messages: null });
+    const message = z.looseObject({ input_type: z.string(), texts: z.array(z.string()) });
+    const [request, response] = z
+      .tuple([message, message])
+      .parse(JSON.parse(readFileSync('test/fixtures/litellm-guardrail.json', 'utf8')));
+    expect(response).toMatchObject({ input_type: 'response', structured_messages: null });
     expect(await apply({ ...request })).toMatchObject({ action: 'NONE' });
-    expect((await apply({ ...response })).flinch.texts).toMatchObject([known]);
+    const [content] = request.texts;
+    const known = await apply({ texts: response.texts, structured_messages: [{ role: 'user', content }] });
+    const { flinch } = await apply({ ...response });
+    expect(flinch.texts).toEqual(known.flinch.texts);
   });
 
   it('says that nothing is scored where there is no text', async () => {

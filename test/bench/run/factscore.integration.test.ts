@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { claimCloseness } from '#bench/baselines/graph.js';
@@ -20,24 +19,17 @@ import { REASONER } from '../../support/golden.js';
 import { judgeServer } from '../../support/judge-server.js';
 
 const folder = useFolder();
-const DATA = fileURLToPath(new URL('../../fixtures/bench/factscore', import.meta.url));
-const ENTITIES = ['Ada Lovelace', 'Emmy Noether', 'Sofya Kovalevskaya'];
+/** The embedded model knows nobody: it writes steps of a problem. */
+const ENTITIES = ['Ada with 11', 'Emmy with 12', 'Sofya with 20'].map((who) => {
+  const [name] = who.split(' ');
+  return `${who} stones. Then ${name} sells 3. ${name} finds 67 more. How many stones are there at the end? Explain each step`;
+});
+const ADA = ENTITIES[0]!;
+folder.write('prompt_entities.txt', ENTITIES.join('\n'));
 
 const RUN = [
-  ...[
-    'bench',
-    'run',
-    '--model',
-    REASONER,
-    '--suite',
-    'factscore',
-    '--data',
-    DATA,
-    '--seed',
-    '3',
-    '--max-tokens',
-    '300',
-  ],
+  ...['bench', 'run', '--model', REASONER, '--suite', 'factscore', '--data', folder.path('.')],
+  ...['--seed', '3', '--max-tokens', '300'],
 ];
 /** What needs no judge beside a file of claims. */
 const PLAIN = 'adversarial,nll,graph:samples=1';
@@ -217,14 +209,14 @@ describe('a run over FActScore', () => {
       'claims.jsonl',
       [
         {
-          id: 'Ada Lovelace',
+          id: ADA,
           claims: claims(
             ['The first line.', ada![0]!.split(' ').slice(0, 2), true],
             [ada![1]!, [], false],
             ['That is in none of the lines of the response.', [], false],
           ),
         },
-        { id: 'Emmy Noether', claims: claims(['An opinion.', [emmy![0]!], null]) },
+        { id: ENTITIES[1], claims: claims(['An opinion.', [emmy![0]!], null]) },
       ]
         .map(jsonLine)
         .join(''),
@@ -233,7 +225,7 @@ describe('a run over FActScore', () => {
     const placed = new Map(claimsIn('listed').map((one) => [one.id, one]));
     const text = ada!.join('\n');
     expect(
-      placed.get('Ada Lovelace')!.claims.map(({ spans }) => spans.map((span) => text.slice(...span))),
+      placed.get(ADA)!.claims.map(({ spans }) => spans.map((span) => text.slice(...span))),
     ).toEqual([ada![0]!.split(' ').slice(0, 2), [ada![1]], []]);
     expect(evaluationOf('listed').claimCounts).toMatchObject([
       {
@@ -281,7 +273,7 @@ describe('a run over FActScore', () => {
     expect(report).toContain('there is no accuracy');
     expect(report).toContain('From responses to statements');
     expect(report).not.toContain('From problems to cases');
-    expect(report).toMatch(/### Ada Lovelace: 1 of \d+ statements unsupported\n/);
+    expect(report).toMatch(/### Ada with .*: 1 of \d+ statements unsupported\n/);
     expect(report).toMatch(/answer⟦ is⟧ ⟦\d+\.⟧/);
     expect(report).toContain('one in an unsupported statement');
     expect(folder.read('whole/report.html')).toContain('⟦unsupported statement⟧');

@@ -20,18 +20,9 @@ import { REASONER } from '../../support/golden.js';
 const folder = useFolder();
 
 const RUN = [
-  ...[
-    'bench',
-    'run',
-    '--model',
-    REASONER,
-    '--suite',
-    'tasks',
-    '--subsets',
-    'story,percent,counting,heights,truth',
-  ],
+  ...['bench', 'run', '--model', REASONER, '--suite', 'tasks', '--subsets', 'heights,truth,counting'],
   ...['--limit', '20', '--seed', '11', '--temperature', '1'],
-  ...['--measures', 'adversarial,nll,self_consistency:samples=1', '--score', '2', '--per-subset', '3'],
+  ...['--measures', 'adversarial,nll,self_consistency:samples=1', '--score', '2', '--per-subset', '2'],
 ];
 const run = (name: string, ...more: string[]) => flinch([...RUN, '--out', folder.path(name), ...more]);
 const evaluationOf = (name: string): Evaluation =>
@@ -91,7 +82,7 @@ describe('flinch bench run', () => {
     for (const [subset, outcomes] of subsets) {
       const before = outcomes.slice(0, -1);
       const [rights, wrongs] = [true, false].map((is) => before.filter((one) => one === is).length);
-      expect(wrongs! < 3 || rights! < 2, `${subset}: ${outcomes}`).toBe(true);
+      expect(wrongs! < 2 || rights! < 2, `${subset}: ${outcomes}`).toBe(true);
     }
   });
 

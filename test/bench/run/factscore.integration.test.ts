@@ -224,9 +224,11 @@ describe('a run over FActScore', () => {
     expect(afterPlan((await plainRun('listed', '--claims', file)).stderr)).toBe('');
     const placed = new Map(claimsIn('listed').map((one) => [one.id, one]));
     const text = ada!.join('\n');
-    expect(
-      placed.get(ADA)!.claims.map(({ spans }) => spans.map((span) => text.slice(...span))),
-    ).toEqual([ada![0]!.split(' ').slice(0, 2), [ada![1]], []]);
+    expect(placed.get(ADA)!.claims.map(({ spans }) => spans.map((span) => text.slice(...span)))).toEqual([
+      ada![0]!.split(' ').slice(0, 2),
+      [ada![1]],
+      [],
+    ]);
     expect(evaluationOf('listed').claimCounts).toMatchObject([
       {
         ...{ problems: 3, responses: 1, supported: 1, unsupported: 1, unlabelled: 1, unplaced: 1 },

@@ -25,7 +25,6 @@ import { ScoreCollector, type ScoredAnswer } from '../src/risk/score-collector.j
 import { STEP_RULE_VERSION } from '../src/steps/step-rule.js';
 import { collectScores } from '../src/stream/collect-scores.js';
 import type { Method } from '../src/uncertainty/method-names.js';
-import type { Schedule } from '../src/uncertainty/schedule.js';
 import { type AbsoluteScoring, absoluteScoring } from '../src/uncertainty/settings.js';
 import { compareLabels } from './calibrate-labels.js';
 import { CalibrationLog } from './calibrate-log.js';
@@ -36,19 +35,12 @@ import { reportDevices } from './devices.js';
 import { writableFolder } from './option-file.js';
 import { deviceOption, integer, modelOption, precisionOption, real } from './options.js';
 import { Progress } from './progress.js';
-import {
-  addScoringOptions,
-  METHOD_HELP,
-  methodsOption,
-  SCHEDULE_HEADING,
-  SCHEDULE_HELP,
-  scoringOf,
-} from './scoring-options.js';
+import { addScoringOption, METHOD_HELP, methodsOption, scoringOf } from './scoring-options.js';
 import { remark, say } from './terminal.js';
 
 /** The options of scoring are read by {@link scoringOf}. */
 interface CalibrateOptions {
-  readonly schedule: Schedule['kind'];
+  readonly scoring: Readonly<Record<string, unknown>>;
   readonly model: string;
   readonly device: DeviceChoice;
   readonly precision: Precision;
@@ -109,14 +101,10 @@ export function calibrateCommand(): Command {
     .option('--temperature <number>', 'sampling temperature (default: set by the model)', real(0, 2))
     .option('--seed <number>', 'seed of problems, answers and noise', integer(0, 2 ** 30), 0)
     .option('--max-tokens <number>', 'maximum length of an answer', integer(1, 1 << 20), DEFAULT_MAX_TOKENS);
-  return addScoringOptions(command, ['windowed', 'lazy'])
+  return addScoringOption(command, ['windowed', 'lazy'])
     .addHelpText(
       'after',
       `
-${SCHEDULE_HEADING}
-${SCHEDULE_HELP.windowed}
-${SCHEDULE_HELP.lazy}
-
 ${METHOD_HELP}
 
 Each input line has exactly one of these fields; others are ignored:
@@ -138,7 +126,7 @@ rate of 0.1 % per step needs thousands of steps.
 
 Examples:
   $ flinch calibrate --tasks
-  $ flinch calibrate --tasks 500 --schedule lazy --temperature 0.5
+  $ flinch calibrate --tasks 500 --scoring schedule=lazy --temperature 0.5
   $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct
   $ flinch calibrate --model ~/models/Qwen2.5-0.5B-Instruct --input questions.jsonl --limit 300
   $ flinch calibrate --tasks --check 1000

@@ -36,13 +36,7 @@ import { reportDevices } from './devices.js';
 import { reportError } from './errors.js';
 import { addGuardOptions, GUARD_HELP, guardFieldsOf } from './guard-options.js';
 import { collectText, deviceOption, integer, modelOption, precisionOption, real } from './options.js';
-import {
-  addScoringOptions,
-  METHOD_HELP,
-  SCHEDULE_HEADING,
-  SCHEDULE_HELP,
-  scoringOf,
-} from './scoring-options.js';
+import { addScoringOption, METHOD_HELP, scoringOf } from './scoring-options.js';
 import { paint, remark, say } from './terminal.js';
 import { uncalibrated } from './uncalibrated.js';
 
@@ -61,7 +55,7 @@ interface ChatOptions {
   readonly score: boolean;
   readonly color: Method;
   readonly method?: Method;
-  readonly schedule: 'windowed' | 'lazy';
+  readonly scoring: Readonly<Record<string, unknown>>;
   readonly json?: boolean;
 }
 
@@ -111,15 +105,11 @@ export function chatCommand(): Command {
         .choices(METHODS)
         .default(DEFAULT_GUARD.method),
     );
-  addScoringOptions(command, ['windowed', 'lazy']);
+  addScoringOption(command, ['windowed', 'lazy']);
   return addGuardOptions(command, 'that of --color')
     .addHelpText(
       'after',
       `
-${SCHEDULE_HEADING}
-${SCHEDULE_HELP.windowed}
-${SCHEDULE_HELP.lazy}
-
 ${METHOD_HELP}
 
 ${GUARD_HELP}
@@ -128,7 +118,7 @@ Retracted text is only shown with --json; without it, rollback and reflect use -
 Examples:
   $ flinch chat "What is (47 - 12) * 3 + 8?"
   $ flinch chat --json "Maya has 11 stones. Maya sells 3. How many are there?" | jq .
-  $ flinch chat --color random --samples 10 "What is 12 + 30 - 5?"
+  $ flinch chat --color random --scoring samples=10 "What is 12 + 30 - 5?"
   $ flinch chat --action rollback --rate 0.2 "What is 12 + 30 - 5?"
   $ flinch chat --temperature 1 --top-k 20 --seed 7 --stop Answer "What is 12 + 30 - 5?"
   $ echo "What is 12 + 30 - 5?" | flinch chat`,

@@ -16,9 +16,7 @@ export function fieldOption(
   defaultWords?: string | null,
 ): Option {
   const field: z.ZodType = guardFields[name];
-  const { description, enum: choices } = jsonSchema.parse(
-    z.toJSONSchema(field, { io: 'input', unrepresentable: 'any' }),
-  );
+  const { description, enum: choices } = jsonSchemaOf(field);
   const value = field.parse(undefined);
   const flag = `--${name.replaceAll('_', '-')}`;
   // Commander itself adds a default that is set.
@@ -33,14 +31,28 @@ export function fieldOption(
     : option.default(value);
 }
 
+const jsonSchemaOf = (field: z.ZodType) =>
+  jsonSchema.parse(z.toJSONSchema(field, { io: 'input', unrepresentable: 'any' }));
+
+/** The description of a field with its default, as `--help` has those of options. */
+export function helpOf(field: z.ZodType): string {
+  const meaning = asHelp(jsonSchemaOf(field).description);
+  const value: unknown = field.parse(undefined);
+  return value === undefined || meaning.includes('(default: ') ? meaning : `${meaning} (default: ${value})`;
+}
+
 function withDefault(meaning: string, words: string | null | undefined): string {
   if (words === undefined) return meaning;
   return meaning.replace(/ \(default: .+\)$/, '') + (words === null ? '' : ` (default: ${words})`);
 }
 
-/** The value as a request would have it: a text, or a number. */
-function checked(field: z.ZodType, text: string): unknown {
+/**
+ * The value as a request would have it: a text, a truth value or a number.
+ * @throws InvalidArgumentError
+ */
+export function checked(field: z.ZodType, text: string): unknown {
   if (field.safeParse(text).success) return text;
+  if (field.safeParse(true).success && (text === 'true' || text === 'false')) return text === 'true';
   const number = text.trim() === '' ? Number.NaN : Number(text);
   const [issue] = field.safeParse(number).error?.issues ?? [];
   if (!issue) return number;

@@ -7,7 +7,6 @@ import type { DeviceChoice } from '../src/engine/device.js';
 import { Engine } from '../src/engine/engine.js';
 import { UsageError } from '../src/files/errors.js';
 import type { Method } from '../src/uncertainty/method-names.js';
-import type { Schedule } from '../src/uncertainty/schedule.js';
 import { scoreResponse } from '../src/uncertainty/sequence-scorer.js';
 import {
   type AbsoluteScoring,
@@ -23,18 +22,11 @@ import { optionFile, writableFolder } from './option-file.js';
 import { deviceOption, integer, modelOption } from './options.js';
 import { countLines, Progress } from './progress.js';
 import { outputLine, parseInputLine } from './score-lines.js';
-import {
-  addScoringOptions,
-  METHOD_HELP,
-  methodsOption,
-  SCHEDULE_HEADING,
-  SCHEDULE_HELP,
-  scoringOf,
-} from './scoring-options.js';
+import { addScoringOption, METHOD_HELP, methodsOption, scoringOf } from './scoring-options.js';
 
 /** The options of scoring are read by {@link scoringOf}. */
 interface ScoreOptions {
-  readonly schedule: Schedule['kind'];
+  readonly scoring: Readonly<Record<string, unknown>>;
   readonly model: string;
   readonly device: DeviceChoice;
   readonly input: string;
@@ -51,7 +43,7 @@ export function scoreCommand(): Command {
     .requiredOption('--input <file>', 'file of responses in JSON Lines; - reads standard input')
     .option('--output <file>', 'file to write; - is standard output', '-')
     .addOption(methodsOption());
-  return addScoringOptions(command, ['offline', 'windowed', 'lazy'])
+  return addScoringOption(command, ['offline', 'windowed', 'lazy'])
     .option(
       '--seed <number>',
       'random, tokur_*: seed of the noise',
@@ -62,9 +54,6 @@ export function scoreCommand(): Command {
     .addHelpText(
       'after',
       `
-${SCHEDULE_HEADING}
-${Object.values(SCHEDULE_HELP).join('\n')}
-
 ${METHOD_HELP}
 
 Input line:
@@ -79,10 +68,10 @@ are scored.
 Examples:
   $ flinch score --input answers.jsonl --output scores.jsonl
   $ echo '{"id": 1, "messages": [{"role": "user", "content": "2 + 3?"}], "response": "5"}' \\
-      | flinch score --input - --schedule windowed --window all
-  $ flinch score --input answers.jsonl --methods adversarial,random --sigma 0.01rms --samples 40
-  $ flinch score --input answers.jsonl --methods tokur_eu,nll --tokur-samples 5 --seed 1
-  $ flinch score --input answers.jsonl --schedule lazy --epsilon 0.05 --derivative`,
+      | flinch score --input - --scoring schedule=windowed,window=all
+  $ flinch score --input answers.jsonl --methods adversarial,random --scoring sigma=0.01rms,samples=40
+  $ flinch score --input answers.jsonl --methods tokur_eu,nll --scoring tokur_samples=5 --seed 1
+  $ flinch score --input answers.jsonl --scoring schedule=lazy,epsilon=0.05,derivative`,
     )
     .action(score);
 }

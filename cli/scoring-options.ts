@@ -1,50 +1,75 @@
-import type { Command, Option } from 'commander';
+import { type Command, Help, InvalidArgumentError, Option } from 'commander';
 import { guardSchema } from '../src/guard/guard-fields.js';
 import { DEFAULT_METHODS, type Method } from '../src/uncertainty/method-names.js';
 import type { Schedule } from '../src/uncertainty/schedule.js';
-import { scoringOf as scoringOfFields } from '../src/uncertainty/scoring-fields.js';
+import { scoringFields, scoringOf as scoringOfFields } from '../src/uncertainty/scoring-fields.js';
 import { checkScoring, type Scoring } from '../src/uncertainty/settings.js';
-import { fieldOption, fieldsOf } from './field-option.js';
+import { checked, fieldOption, helpOf } from './field-option.js';
 import { parseMethods } from './options.js';
 
-/** Adds the options that say how tokens are scored. The first of the schedules is the default. */
-export function addScoringOptions(command: Command, schedules: readonly Schedule['kind'][]): Command {
-  const groups = {
-    'Schedule:': [
-      fieldOption('schedule', '<kind>').choices(schedules).default(schedules[0]),
-      fieldOption('block', '<tokens>'),
-      fieldOption('window', '<positions>'),
-      fieldOption('epsilon', '<number>'),
-    ],
-    'Methods:': [
-      fieldOption('alpha', '<size>'),
-      fieldOption('sigma', '<size>'),
-      fieldOption('samples', '<number>'),
-      fieldOption('derivative', null),
-      fieldOption('tokur_sigma', '<number>'),
-      fieldOption('tokur_samples', '<number>'),
-      fieldOption('tokur_law', '<law>'),
-    ],
-  };
-  for (const [heading, options] of Object.entries(groups)) {
-    command.optionsGroup(heading);
-    for (const option of options) command.addOption(option);
-  }
-  return command;
+type Settings = Readonly<Record<string, unknown>>;
+
+/** Adds the option that says how scores are computed. The first of the schedules is the default. */
+export function addScoringOption(command: Command, schedules: readonly Schedule['kind'][]): Command {
+  const [schedule] = schedules;
+  return command
+    .addOption(
+      new Option(
+        '--scoring <name=value,…>',
+        'how the scores are computed (see settings of --scoring); can be repeated',
+      )
+        .argParser((text, before: Settings) => ({ ...before, ...settingsIn(text, schedules) }))
+        .default({ schedule }, `schedule=${schedule}`),
+    )
+    .addHelpText('after', `\n${scoringHelp(schedules)}`);
 }
+
+/** @throws InvalidArgumentError that names the setting */
+function settingsIn(text: string, schedules: readonly string[]): Settings {
+  const settings = text.split(',').map((each): [string, unknown] => {
+    const [name = '', value = 'true', ...more] = each.split('=').map((part) => part.trim());
+    const field = new Map(Object.entries(scoringFields)).get(name);
+    if (!field) throw new InvalidArgumentError(`${name || 'a name'} is none of ${NAMES.join(', ')}.`);
+    if (more.length > 0) throw new InvalidArgumentError(`${name} has two values.`);
+    if (name === 'schedule' && schedules.includes(value)) return [name, value];
+    try {
+      return [name, checked(field, value)];
+    } catch (error) {
+      throw error instanceof InvalidArgumentError
+        ? new InvalidArgumentError(`${name}: ${error.message}`)
+        : error;
+    }
+  });
+  return Object.fromEntries(settings);
+}
+
+const NAMES = Object.keys(scoringFields);
+const HELP_WIDTH = 100;
+const NAME_WIDTH = 15;
+
+function scoringHelp(schedules: readonly Schedule['kind'][]): string {
+  const help = new Help();
+  help.helpWidth = HELP_WIDTH;
+  const settings = Object.entries(scoringFields).map(([name, field]) =>
+    help.formatItem(name, NAME_WIDTH, helpOf(field), help),
+  );
+  const kinds = schedules.map((kind) => help.formatItem(kind, NAME_WIDTH, SCHEDULES[kind], help));
+  return [
+    ...['Settings of --scoring:', ...settings, ''],
+    ...['Schedules of adversarial; the other methods are the same under each:', ...kinds],
+  ].join('\n');
+}
+
+const SCHEDULES: Readonly<Record<Schedule['kind'], string>> = {
+  offline: "one pass over the finished text perturbs all of it at once: the paper's score",
+  windowed: 'one pass per block of new tokens, over the window before them, as in streams',
+  lazy: 'one pass at once per doubtful token; the other tokens are marked as skipped',
+};
 
 export const methodsOption = (): Option =>
   fieldOption('methods', '<names>', null)
     .argParser(parseMethods)
     .default([...DEFAULT_METHODS], DEFAULT_METHODS.join(','));
-
-export const SCHEDULE_HEADING = 'Schedules of adversarial; the other methods are the same under each:';
-
-export const SCHEDULE_HELP: Readonly<Record<Schedule['kind'], string>> = {
-  offline: "  offline      one pass over the finished text perturbs all of it at once: the paper's score",
-  windowed: '  windowed     one pass per block of new tokens, over the window before them, as in streams',
-  lazy: '  lazy         one pass at once per doubtful token; the other tokens are marked as skipped',
-};
 
 export const METHOD_HELP = `Methods, with natural logarithms; a higher score is less certain:
   adversarial  fall of log P when the preceding embeddings move in the worst direction (Adv. Pert.)
@@ -61,14 +86,14 @@ export const METHOD_HELP = `Methods, with natural logarithms; a higher score is 
  * @throws SettingsError that names the field
  */
 export function scoringOf(
-  { schedule, ...options }: { readonly schedule: Schedule['kind'] },
-  methods: Method[],
+  { scoring: { schedule, ...settings } }: { readonly scoring: Settings },
+  methods: readonly Method[],
   seed: number,
 ): Scoring {
   const offline = schedule === 'offline';
-  const fields = guardSchema.parse(fieldsOf(offline ? options : { ...options, schedule }));
-  const scoring = scoringOfFields({ ...fields, methods }, seed);
-  const settings: Scoring = offline ? { ...scoring, schedule: { kind: 'offline' } } : scoring;
-  checkScoring(settings);
-  return settings;
+  const { scoring: fields } = guardSchema.parse({ scoring: offline ? settings : { ...settings, schedule } });
+  const scoring = scoringOfFields(methods, fields, seed);
+  const whole: Scoring = offline ? { ...scoring, schedule: { kind: 'offline' } } : scoring;
+  checkScoring(whole);
+  return whole;
 }

@@ -149,7 +149,7 @@ export function assembleGateway(
   if (config.workers > 1)
     throw new ConfigError('workers', 'is for flinch serve; this gateway serves from its own process alone');
   const sockets = config.access.sockets ?? Math.ceil(limits.connections / 2);
-  const refusedBytes = REFUSED_MESSAGES * limits.message_bytes;
+  const refusedBytes = REFUSED_MESSAGES * limits.body_bytes;
   const usage = commons?.usage ?? new OwnUsage();
   const state = config.state
     ? openState(config.state, {
@@ -189,7 +189,7 @@ export function assembleGateway(
     lifecycle,
     live,
     metrics,
-    maxMessageBytes: limits.message_bytes,
+    maxMessageBytes: limits.body_bytes,
     messageSeconds: limits.body_s,
     logger,
     connect: (socket, from) => {

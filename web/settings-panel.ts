@@ -63,7 +63,9 @@ export class SettingsPanel {
       ...(isSet(this.#action) && { action }),
       ...(isSet(this.#rate) && { rate: this.#rate.valueAsNumber / 100 }),
       ...(isSet(this.#per) && { per: this.#rated }),
-      ...(isSet(this.#schedule) && { schedule: this.#schedule.value === 'lazy' ? 'lazy' : 'windowed' }),
+      ...(isSet(this.#schedule) && {
+        scoring: { schedule: this.#schedule.value === 'lazy' ? 'lazy' : 'windowed' },
+      }),
       ...(isSet(this.#delivery) && { delivery: this.#delivery.value === 'held' ? 'held' : 'immediate' }),
       ...(method && { method }),
       // The others are not computed unless they are asked for.

@@ -13,12 +13,8 @@ export const METHODS = [
 ] as const;
 export type Method = (typeof METHODS)[number];
 
-/** How tokens are scored, and what happens to doubtful steps. Absent fields have the server's defaults. */
-export interface GuardRequest {
-  /** Score the tokens and judge the steps; if false, all other fields are ignored. Default: `true`. */
-  readonly enabled?: boolean;
-  /** Scores computed for each token (default: `nll`, `entropy` and `margin`, as far as the model can compute them, and `method`). */
-  readonly methods?: readonly Method[];
+/** How the scores are computed, for research: the defaults suit every model. */
+export interface ScoringRequest {
   /** Maximum number of new tokens scored by one pass. Default: `16`. */
   readonly block?: number;
   /** Number of positions perturbed by one pass, at least `block`, or `all` (default: 32, or `block` if that is larger). */
@@ -41,6 +37,16 @@ export interface GuardRequest {
   readonly tokur_samples?: 2 | 4 | 8;
   /** `tokur_*`: the noise is drawn once per weight (`weights`), once per position (`positions`), or once per position for queries and values together (`shared-positions`). Default: `"weights"`. */
   readonly tokur_law?: 'weights' | 'positions' | 'shared-positions';
+}
+
+/** How tokens are scored, and what happens to doubtful steps. Absent fields have the server's defaults. */
+export interface GuardRequest {
+  /** Score the tokens and judge the steps; if false, all other fields are ignored. Default: `true`. */
+  readonly enabled?: boolean;
+  /** Scores computed for each token (default: `nll`, `entropy` and `margin`, as far as the model can compute them, and `method`). */
+  readonly methods?: readonly Method[];
+  /** How the scores are computed, for research: the defaults suit every model. */
+  readonly scoring?: ScoringRequest;
   /** Score that steps are judged by (default: `nll` if it is one of `methods`, otherwise the first of them). */
   readonly method?: Method;
   /** What `rate` is a share of: of steps (`step`), of tokens (`token`: a step is flagged by the largest risk of its tokens), or of answers with a flagged step (`answer`, which needs a calibration with whole answers). Default: `"step"`. */

@@ -160,7 +160,6 @@ export const upstreamModelSchema = z
       .describe('Retries for each server; requests are only retried before the first byte of an answer.'),
     limits: z
       .strictObject({
-        line_bytes: count(MIB, 1024, 1 << 30).describe('Maximum size of a line or event of an answer.'),
         response_bytes: count(64 * MIB, 1024, 2 ** 40).describe('Maximum size of an answer.'),
       })
       .prefault({})
@@ -331,8 +330,9 @@ const sections = z.strictObject({
     .prefault({}),
   limits: z
     .strictObject({
-      body_bytes: count(MIB, 1024, 1 << 30).describe('Maximum size of an HTTP request body.'),
-      message_bytes: count(MIB, 1024, 1 << 30).describe('Maximum size of a WebSocket message.'),
+      body_bytes: count(MIB, 1024, 1 << 30).describe(
+        'Maximum size of an HTTP request body, and of a WebSocket message.',
+      ),
       prompt_characters: count(1_000_000).describe('Maximum total length of the messages of a request.'),
       response_tokens: z
         .int()

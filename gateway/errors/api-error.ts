@@ -4,6 +4,7 @@ import { EngineError, type EngineErrorCode } from '../../src/engine/errors.js';
 import { ModelError } from '../../src/files/errors.js';
 import { fieldName } from '../../src/files/json.js';
 import { UnscoredError } from '../../src/stream/refuse-unscored.js';
+import { scoringFields } from '../../src/uncertainty/scoring-fields.js';
 import { SettingsError } from '../../src/uncertainty/settings.js';
 import { ERRORS, type ErrorCode } from './codes.js';
 
@@ -99,7 +100,8 @@ export function toApiError(error: unknown): ApiError {
 /** The name on the wire of a field of `Scoring` or of the library's `Guard`. */
 function wireName(field: string): string {
   if (field === 'temperature') return 'candidate_temperature';
-  return field.replace('.', '_').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const name = field.replace('.', '_').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.hasOwn(scoringFields, name) ? `scoring.${name}` : name;
 }
 
 /** What express throws at a request that it cannot read. */

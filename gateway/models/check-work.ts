@@ -13,9 +13,9 @@ export function checkWork(most: number | undefined, scoring: Scoring, size: Resp
   // By the field that says most about each.
   const parts = [
     ['max_tokens', text],
-    ['guard.window', adversarial],
-    ['guard.samples', random],
-    ['guard.tokur_samples', tokur],
+    ['guard.scoring.window', adversarial],
+    ['guard.scoring.samples', random],
+    ['guard.scoring.tokur_samples', tokur],
   ] as const;
   const work = text + adversarial + random + tokur;
   if (work <= most) return;

@@ -41,8 +41,9 @@ export async function guardInForce(
   { checkpoint, risks: models, client = '', canRetract, lag }: JudgedBy,
 ): Promise<{ readonly settings: GuardInForce; readonly judging: Judging | null }> {
   const fields = completeGuard(guardSchema.parse(asked), METHODS);
-  const scoring = await absoluteScoring(scoringOf(fields), checkpoint.embeddingRms);
-  const settings = { ...fields, alpha: scoring.alpha, sigma: scoring.random?.sigma ?? DEFAULT_RANDOM.sigma };
+  const scoring = await absoluteScoring(scoringOf(fields.methods, fields.scoring), checkpoint.embeddingRms);
+  const { alpha, random = DEFAULT_RANDOM } = scoring;
+  const settings = { ...fields, scoring: { ...fields.scoring, alpha, sigma: random.sigma } };
   if (!settings.enabled) return { settings, judging: null };
   const guard = guardOf(settings, canRetract, lag);
   checkGuard(guard, scoring);

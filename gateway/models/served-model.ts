@@ -17,8 +17,7 @@ import type { Settled } from './go-on.js';
 
 /** The settings in force, as clients are told: relative sizes made absolute. */
 export interface GuardInForce extends CompleteGuardFields {
-  readonly alpha: number;
-  readonly sigma: number;
+  readonly scoring: CompleteGuardFields['scoring'] & { readonly alpha: number; readonly sigma: number };
   /** Whether flags go by a calibration of this model under these settings; not there without a guard. */
   readonly calibrated?: boolean;
   /** For people: of which methods no calibration holds, what cannot be computed, whether nothing is ever flagged. */

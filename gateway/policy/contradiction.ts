@@ -75,7 +75,7 @@ function unfit(
   if (!fields.enabled) return null;
   try {
     const guard = completeGuard(fields, available);
-    const scoring = scoringOf(guard);
+    const scoring = scoringOf(guard.methods, guard.scoring);
     checkScoring(scoring);
     checkGuard(guardOf(guard, false), scoring);
     return null;
@@ -97,7 +97,10 @@ function loose({ defaults, locked }: OperatorPolicy, levels: readonly Level[]): 
 
 /** Where a default is set; the last level that does so is in force. */
 function pathOf(field: string, levels: readonly Level[]): readonly PropertyKey[] {
-  const level = levels.findLast(({ config }) => Object.hasOwn(config.defaults, field));
-  if (level) return [...level.path, 'defaults', field];
+  const [name = '', part] = field.split('.');
+  const level = levels.findLast(({ config: { defaults } }) =>
+    part === undefined ? Object.hasOwn(defaults, name) : Object.hasOwn(defaults.scoring ?? {}, part),
+  );
+  if (level) return [...level.path, 'defaults', ...field.split('.')];
   return levels.at(-1)?.path ?? [];
 }

@@ -80,13 +80,20 @@ export function mergedPolicy(levels: readonly Level[]): OperatorPolicy | null {
   const kept = locked.has('enabled') || locked.has('action');
   return {
     name: last.name,
-    defaults: Object.assign(unsetWithin(bounds), ...levels.map(({ config }) => config.defaults)),
+    defaults: levels.map(({ config }) => config.defaults).reduce(overridden, unsetWithin(bounds)),
     locked,
     bounds,
     unscored: said ?? (kept ? 'refuse' : 'pass'),
     closed: said === 'refuse' || (said === undefined && locked.size > 0),
   };
 }
+
+/** Settings of scores are overridden one by one, too. */
+const overridden = (guard: AskedGuard, by: AskedGuard): AskedGuard => ({
+  ...guard,
+  ...by,
+  ...(guard.scoring && by.scoring && { scoring: { ...guard.scoring, ...by.scoring } }),
+});
 
 /** The strictest of each bound. */
 export function limitsOf(bounds: readonly Bound[]): Partial<Record<BoundName, number>> {
@@ -127,7 +134,7 @@ export function boundExceeded(
  * @throws ApiError 403 `policy_violation` that names field and policy
  */
 export function underPolicy({ defaults, locked, bounds }: OperatorPolicy, asked: AskedGuard): AskedGuard {
-  const together = { ...defaults, ...asked };
+  const together = overridden(defaults, asked);
   const inForce = guardSchema.parse(defaults);
   const wanted = guardSchema.parse(together);
   for (const [field, policy] of locked) {

@@ -8,7 +8,7 @@ import {
   withRoom,
 } from '../../src/guard/guard-fields.js';
 import { METHODS, type Method, PROBABILITY_METHODS } from '../../src/uncertainty/method-names.js';
-import { integer, method, methods } from '../../src/uncertainty/scoring-fields.js';
+import { integer, method, methods, scoringFields, withWindow } from '../../src/uncertainty/scoring-fields.js';
 import { DEFAULT_BLOCK, DEFAULT_RANDOM, DEFAULT_TOKUR } from '../../src/uncertainty/settings.js';
 import { ApiError } from '../errors/api-error.js';
 
@@ -16,16 +16,27 @@ const MAX_REFLECTION = 500;
 const reflection = `must have 1 to ${MAX_REFLECTION} characters`;
 const described = <Schema extends z.ZodType>(name: keyof typeof guardFields, schema: Schema): Schema =>
   schema.describe(guardFields[name].description ?? '');
+const likewise = <Schema extends z.ZodType>(name: keyof typeof scoringFields, schema: Schema): Schema =>
+  schema.describe(scoringFields[name].description ?? '');
 
 /** The guard of a request: its fields, with narrower ranges where a client decides what the server spends. */
 export const guardSchema = z
   .strictObject({
     ...guardFields,
     methods: described('methods', z.preprocess(upTo(METHODS.length, method), methods).optional()),
-    block: described('block', integer(1, 64).default(DEFAULT_BLOCK)),
-    samples: described('samples', integer(2, 64).default(DEFAULT_RANDOM.samples)),
-    // Few choices: for each of them the engine keeps a graph.
-    tokur_samples: described('tokur_samples', z.literal([2, 4, 8]).default(DEFAULT_TOKUR.samples)),
+    scoring: described(
+      'scoring',
+      z
+        .strictObject({
+          ...scoringFields,
+          block: likewise('block', integer(1, 64).default(DEFAULT_BLOCK)),
+          samples: likewise('samples', integer(2, 64).default(DEFAULT_RANDOM.samples)),
+          // Few choices: for each of them the engine keeps a graph.
+          tokur_samples: likewise('tokur_samples', z.literal([2, 4, 8]).default(DEFAULT_TOKUR.samples)),
+        })
+        .transform(withWindow)
+        .prefault({}),
+    ),
     reflection: described(
       'reflection',
       z

@@ -16,18 +16,19 @@ const UNTOLD = 'the upstream returns no log-probabilities, and the model has no 
  * @throws ApiError 400 that names the field, for what cannot be computed
  */
 export function logprobGuard(fields: GuardFields, available: readonly Method[], why = UNTOLD): GuardInForce {
-  const { alpha, sigma } = fields;
+  const { alpha, sigma } = fields.scoring;
   // Of no consequence: what is perturbed needs a scorer.
-  const sizes = {
+  const scoring = {
+    ...fields.scoring,
     alpha: typeof alpha === 'number' ? alpha : DEFAULT_ALPHA,
     sigma: typeof sigma === 'number' ? sigma : DEFAULT_RANDOM.sigma,
   };
-  if (!fields.enabled) return { ...fields, ...sizes, methods: [], method: fields.method ?? 'nll' };
+  if (!fields.enabled) return { ...fields, scoring, methods: [], method: fields.method ?? 'nll' };
   if (available.length === 0) {
     if (fields.methods ?? fields.method) throw invalid('guard.methods', `nothing can be computed: ${why}`);
     if (fields.action !== 'annotate') throw invalid('guard.action', `no step can be flagged: ${why}`);
     const warnings = [`nothing is scored and no step is judged: ${why}`];
-    return { ...fields, ...sizes, enabled: false, methods: [], method: 'nll', warnings };
+    return { ...fields, scoring, enabled: false, methods: [], method: 'nll', warnings };
   }
   if (fields.per === 'answer')
     throw invalid('guard.per', 'answer needs a calibration, which an upstream without a scorer cannot have');
@@ -39,7 +40,7 @@ export function logprobGuard(fields: GuardFields, available: readonly Method[], 
       : [`${left.join(', ')}: not computed; this requires a scorer, which this model does not have`]),
     'an upstream without a scorer cannot be calibrated; flags use a running estimate',
   ];
-  return { ...guard, ...sizes, warnings };
+  return { ...guard, scoring, warnings };
 }
 
 const NO_ROLLBACKS =

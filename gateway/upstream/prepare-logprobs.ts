@@ -117,7 +117,7 @@ export function prepareByLogprobs(
     };
   }
   const guard = guardOf(settings, canRetract);
-  const scoring = scoringOf(settings);
+  const scoring = scoringOf(settings.methods, settings.scoring);
   checkScoring(scoring);
   checkGuard(guard, scoring);
   const judging = { scoring, guard, risks, seed, refusesUnscored, ...(written && { written }) };

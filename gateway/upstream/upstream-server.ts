@@ -296,10 +296,7 @@ export class UpstreamServer {
   }
 
   #reader(exchange: Exchange, call: Call): ChunkReader {
-    return new ChunkReader(exchange, call, {
-      lineBytes: this.#options.limits.line_bytes,
-      refused: (message) => refusalWithin(message, { secrets: this.#secrets }),
-    });
+    return new ChunkReader(exchange, call, (message) => refusalWithin(message, { secrets: this.#secrets }));
   }
 
   #answers(): void {

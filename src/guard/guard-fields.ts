@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { STATISTICS } from '../risk/risk.js';
 import type { Method } from '../uncertainty/method-names.js';
-import { integer, method, real, scoringFields } from '../uncertainty/scoring-fields.js';
-import { DEFAULT_WINDOW, type Scoring, SettingsError } from '../uncertainty/settings.js';
+import { integer, method, methods, real, scoringSchema } from '../uncertainty/scoring-fields.js';
+import { type Scoring, SettingsError } from '../uncertainty/settings.js';
 import {
   ACTIONS,
   CHOICES,
@@ -108,25 +108,27 @@ export const guardFields = {
     .boolean()
     .default(true)
     .describe('Score the tokens and judge the steps; if false, all other fields are ignored.'),
-  ...scoringFields,
+  methods: methods
+    .optional()
+    .describe(
+      'Scores computed for each token (default: `nll`, `entropy` and `margin`, as far as the model can compute them, and `method`).',
+    ),
+  scoring: scoringSchema
+    .prefault({})
+    .describe('How the scores are computed, for research: the defaults suit every model.'),
   ...judgingFields,
 };
 
 export type GuardFieldName = keyof typeof guardFields;
 
-/** Window and lag cover the block by default. */
+/** The lag covers the block by default. */
 export const withRoom = <
-  Fields extends {
-    readonly block: number;
-    readonly window?: number | 'all' | undefined;
-    readonly lag_tokens?: number | undefined;
-  },
+  Fields extends { readonly scoring: { readonly block: number }; readonly lag_tokens?: number | undefined },
 >(
   fields: Fields,
 ) => ({
   ...fields,
-  window: fields.window ?? Math.max(DEFAULT_WINDOW, fields.block),
-  lag_tokens: fields.lag_tokens ?? Math.max(DEFAULT_GUARD.lagTokens, fields.block),
+  lag_tokens: fields.lag_tokens ?? Math.max(DEFAULT_GUARD.lagTokens, fields.scoring.block),
 });
 
 /** In the ranges of the engine; every field has a default. */

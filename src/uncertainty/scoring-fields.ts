@@ -54,15 +54,10 @@ export const methods = z
   .transform((names) => [...new Set(names)]);
 
 /**
- * How tokens are scored, as requests and the command line name it: type, range, default and description of each field.
+ * How scores are computed, as requests and the command line name it: type, range, default and description of each field.
  * `(default: …)` at the end of a description says what a schema cannot. A request may have narrower ranges.
  */
 export const scoringFields = {
-  methods: methods
-    .optional()
-    .describe(
-      'Scores computed for each token (default: `nll`, `entropy` and `margin`, as far as the model can compute them, and `method`).',
-    ),
   block: integer(1, MAX_BLOCK)
     .default(DEFAULT_BLOCK)
     .describe('Maximum number of new tokens scored by one pass.'),
@@ -117,20 +112,28 @@ export const scoringFields = {
     ),
 };
 
-type Fields = { readonly [Name in keyof typeof scoringFields]: z.output<(typeof scoringFields)[Name]> };
+/** The window covers the block by default. */
+export const withWindow = <
+  Fields extends { readonly block: number; readonly window?: number | 'all' | undefined },
+>(
+  fields: Fields,
+) => ({ ...fields, window: fields.window ?? Math.max(DEFAULT_WINDOW, fields.block) });
 
-/** With the methods, and a window. */
-export interface ScoringFields extends Fields {
-  readonly methods: Method[];
-  readonly window: number | 'all';
-}
+/** In the ranges of the engine; every field has a default. */
+export const scoringSchema = z.strictObject(scoringFields).transform(withWindow);
+
+export type ScoringFields = z.output<typeof scoringSchema>;
 
 /**
  * The library's settings. `checkScoring` says whether they fit together.
  * @param seed of the noise
  */
-export function scoringOf(fields: ScoringFields, seed: number = DEFAULT_RANDOM.seed): Scoring {
-  const { methods, schedule, block, window, epsilon, alpha, derivative, sigma, samples } = fields;
+export function scoringOf(
+  methods: readonly Method[],
+  fields: ScoringFields,
+  seed: number = DEFAULT_RANDOM.seed,
+): Scoring {
+  const { schedule, block, window, epsilon, alpha, derivative, sigma, samples } = fields;
   return {
     methods,
     alpha,

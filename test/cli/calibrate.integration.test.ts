@@ -90,7 +90,7 @@ describe('flinch calibrate', () => {
     await writeCalibration(file, before);
     const questions = Array.from({ length: 14 }, () => JSON.stringify({ question: QUESTION, answer: '89' }));
     const input = folder.write('questions.jsonl', [...questions, '{"prompt": "Hello"}'].join('\n'));
-    const lazy = ['--schedule', 'lazy', '--methods', 'adversarial,nll', '--temperature', '1'];
+    const lazy = ['--scoring', 'schedule=lazy', '--methods', 'adversarial,nll', '--temperature', '1'];
     const { stdout, stderr } = await calibrate('--input', input, '--limit', '14', ...lazy);
     expect(stderr).toBe('');
     expect(stdout).toMatch(/^14 answers, \d+ ordinary tokens/);

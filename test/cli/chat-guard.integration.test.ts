@@ -91,12 +91,12 @@ describe('flinch chat with a guard', () => {
   });
 
   it('says that no calibration holds before it acts without one', async () => {
-    const acting = await chat(['--action', 'stop', '--alpha', '1e-3', '--max-tokens', '5']);
+    const acting = await chat(['--action', 'stop', '--scoring', 'alpha=1e-3', '--max-tokens', '5']);
     expect(acting).toMatchObject({
       code: 0,
       stderr: expect.stringContaining('alpha 0.0001, not 0.001'),
     });
-    expect((await chat(['--alpha', '1e-3', '--max-tokens', '5'])).stderr).toBe('');
+    expect((await chat(['--scoring', 'alpha=1e-3', '--max-tokens', '5'])).stderr).toBe('');
   });
 
   it('says where no step can ever be flagged, for too few are ordinary', async () => {

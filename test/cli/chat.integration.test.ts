@@ -8,7 +8,7 @@ import { LONG_QUESTION, PLAIN_QUESTION as QUESTION } from '../support/requests.j
 const gateway = useGateway(async () => reasonerPath);
 
 /** Scores that nobody has calibrated. */
-const OTHER = ['--color', 'adversarial', '--alpha', '1e-3'];
+const OTHER = ['--color', 'adversarial', '--scoring', 'alpha=1e-3'];
 
 describe('flinch chat', () => {
   it('prints plain text when nobody sees colours: the answer that the gateway gives', async () => {

@@ -5,14 +5,13 @@ import { fieldOption, fieldsOf } from '#cli/field-option.js';
 import { flinchProgram } from '#cli/program.js';
 import { guardSchema as requestSchema } from '#gateway/requests/guard-limits.js';
 import { type GuardFieldName, guardFields, guardSchema } from '#src/guard/guard-fields.js';
-import { scoringFields, scoringOf } from '#src/uncertainty/scoring-fields.js';
+import { scoringFields, scoringOf, scoringSchema } from '#src/uncertainty/scoring-fields.js';
 import { checkScoring } from '#src/uncertainty/settings.js';
 
 const program = await flinchProgram('0.0.0', ['chat', 'score', 'calibrate']);
 const optionsOf = (name: string): readonly Option[] =>
   program.commands.find((command) => command.name() === name)?.options ?? [];
 const names = Object.keys(guardFields);
-const scoring = Object.keys(scoringFields);
 
 /** Fields that a command has no option for, and why. */
 const NOT_APPLICABLE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -24,8 +23,8 @@ const NOT_APPLICABLE: Readonly<Record<string, Readonly<Record<string, string>>>>
 describe('every field of the guard', () => {
   it.each([
     ['chat', names],
-    ['score', scoring],
-    ['calibrate', scoring],
+    ['score', ['methods', 'scoring']],
+    ['calibrate', ['methods', 'scoring']],
   ])('is an option of flinch %s, or is listed as not applicable', (command, fields) => {
     const flags = optionsOf(command).map(({ long }) => long?.slice(2).replaceAll('-', '_'));
     const missing = fields.filter((name) => !flags.includes(name));
@@ -34,7 +33,9 @@ describe('every field of the guard', () => {
 
   it.each(['http.md', 'events.md'])('is in docs/reference/%s', (page) => {
     const text = readFileSync(`docs/reference/${page}`, 'utf8');
-    expect(names.filter((name) => !text.includes(`| \`guard.${name}\` |`))).toEqual([]);
+    const settings = Object.keys(scoringFields).map((name) => `scoring.${name}`);
+    const listed = [...names.filter((name) => name !== 'scoring'), ...settings];
+    expect(listed.filter((name) => !text.includes(`| \`guard.${name}\` |`))).toEqual([]);
   });
 
   it('is in PROTOCOL.md, with the type that the client has', () => {
@@ -53,7 +54,7 @@ describe('every field of the guard', () => {
   });
 
   it('has a description of one sentence', () => {
-    for (const [name, { description = '' }] of Object.entries(guardFields)) {
+    for (const [name, { description = '' }] of Object.entries({ ...guardFields, ...scoringFields })) {
       expect({ name, description }).toEqual({ name, description: expect.stringMatching(/^[^.].*[^.]\.$/) });
       expect(description.replaceAll(/\d\.\d/g, '').split('. ')).toHaveLength(1);
     }
@@ -75,8 +76,8 @@ describe('an option for a field', () => {
     expect(fieldOption('reflection', '<text>').defaultValueDescription).toMatch(/^".+\\n"$/);
     expect(fieldOption('method', '<name>').description).toMatch(/ \(default: nll if .+\)$/);
     expect(fieldOption('method', '<name>', 'mine').description).toMatch(/ judged by \(default: mine\)$/);
-    expect(fieldOption('alpha', '<size>')).toMatchObject({
-      defaultValue: 1e-4,
+    expect(fieldOption('rate', '<number>')).toMatchObject({
+      defaultValue: 0.02,
       description: expect.not.stringContaining('default'),
     });
   });
@@ -84,10 +85,6 @@ describe('an option for a field', () => {
   it.each([
     ['candidates', '16', 16],
     ['rate', '0.5', 0.5],
-    ['window', 'all', 'all'],
-    ['window', '65536', 65536],
-    ['alpha', '1e-4', 1e-4],
-    ['alpha', '0.005rms', '0.005rms'],
     ['reflection', '7', '7'],
     ['candidate_temperature', '0', 0],
   ] as const)('reads --%s %s as a request has it', (name, text, value) => {
@@ -100,11 +97,6 @@ describe('an option for a field', () => {
     ['candidates', '', 'Must be a whole number from 1 to 16.'],
     ['rate', '0', 'Must be a number above 0 and below 1.'],
     ['rate', '1', 'Must be a number above 0 and below 1.'],
-    ['epsilon', '1', 'Must be a number from 0, and below 1.'],
-    ['samples', '257', 'Must be a whole number from 2 to 256.'],
-    ['tokur_samples', '33', 'Must be a whole number from 2 to 32.'],
-    ['window', '0', 'Must be a whole number from 1 to 65536, or "all".'],
-    ['alpha', '-1rms', 'Must be a number from 0.000001 to 1'],
     ['candidate_temperature', '2.1', 'Must be a number from 0 to 2.'],
     ['reflection', '', 'Must not be empty.'],
   ] as const)('refuses --%s "%s"', (name, text, message) => {
@@ -112,19 +104,56 @@ describe('an option for a field', () => {
   });
 
   it('finds the fields among the options of a command', () => {
-    const options = { tokurSigma: 0.5, rollbackTo: 'token', model: 'm', temperature: 1, derivative: true };
+    const options = { rollbackTo: 'token', model: 'm', temperature: 1, scoring: { tokur_sigma: 0.5 } };
     expect(guardSchema.parse(fieldsOf(options))).toEqual({
       ...guardSchema.parse({}),
-      tokur_sigma: 0.5,
       rollback_to: 'token',
-      derivative: true,
+      scoring: scoringSchema.parse({ tokur_sigma: 0.5 }),
     });
   });
 });
 
+describe('--scoring', () => {
+  const parse = (text: string, before: object = {}): unknown =>
+    optionsOf('score')
+      .find(({ long }) => long === '--scoring')
+      ?.parseArg?.(text, before);
+
+  it.each([
+    ['window=all', { window: 'all' }],
+    ['window=65536,block=8', { window: 65536, block: 8 }],
+    [' alpha = 1e-4 ', { alpha: 1e-4 }],
+    ['alpha=0.005rms', { alpha: '0.005rms' }],
+    ['schedule=offline', { schedule: 'offline' }],
+    ['derivative', { derivative: true }],
+    ['derivative=false', { derivative: false }],
+  ])('reads %s as a request has it', (text, settings) => {
+    expect(parse(text)).toEqual(settings);
+  });
+
+  it('adds to the settings before', () => {
+    expect(parse('block=4', { block: 8, epsilon: 0.5 })).toEqual({ block: 4, epsilon: 0.5 });
+  });
+
+  it.each([
+    ['epsilon=1', 'epsilon: Must be a number from 0, and below 1.'],
+    ['block=8,samples=257', 'samples: Must be a whole number from 2 to 256.'],
+    ['tokur_samples=33', 'tokur_samples: Must be a whole number from 2 to 32.'],
+    ['window=0', 'window: Must be a whole number from 1 to 65536, or "all".'],
+    ['alpha=-1rms', 'alpha: Must be a number from 0.000001 to 1'],
+    ['schedule=never', 'schedule: '],
+    ['alpha', 'alpha: Must be a number'],
+    ['alpha=1=2', 'alpha has two values.'],
+    ['rate=0.1', 'rate is none of block, window,'],
+    ['', 'a name is none of block, window,'],
+  ])('refuses "%s"', (text, message) => {
+    expect(() => parse(text)).toThrow(message);
+  });
+});
+
 describe('the ranges', () => {
-  const valid = { ...guardSchema.parse({ schedule: 'lazy' }), methods: ['nll' as const] };
-  const check = (changes: object): void => checkScoring(scoringOf({ ...valid, ...changes }));
+  const valid = scoringSchema.parse({ schedule: 'lazy' });
+  const check = (changes: object): void => checkScoring(scoringOf(['nll'], { ...valid, ...changes }));
   const accepts = (test: () => void): boolean => {
     try {
       test();
@@ -144,7 +173,7 @@ describe('the ranges', () => {
     ['tokur_sigma', [0, 1e-7, 1e-6, 1, 1.1]],
     ['tokur_samples', [1, 2, 2.5, 32, 33]],
   ] as const)('of %s are those of checkScoring', (name, values) => {
-    const field = guardFields[name];
+    const field = scoringFields[name];
     // A window below the block is none that the field alone could refuse.
     for (const value of values.filter((each) => name !== 'window' || each !== 15)) {
       const engine = accepts(() => check({ [name]: value }));
@@ -155,14 +184,10 @@ describe('the ranges', () => {
 
   it('of a request are within them, with the same defaults', () => {
     expect(requestSchema.parse({})).toEqual(guardSchema.parse({}));
-    const most = { block: 64, samples: 64, tokur_samples: 8, reflection: 'x'.repeat(500) };
+    const most = { scoring: { block: 64, samples: 64, tokur_samples: 8 }, reflection: 'x'.repeat(500) };
     expect(requestSchema.parse(most)).toEqual(guardSchema.parse(most));
-    for (const more of [
-      { block: 65 },
-      { samples: 65 },
-      { tokur_samples: 3 },
-      { reflection: 'x'.repeat(501) },
-    ]) {
+    const beyond = [{ block: 65 }, { samples: 65 }, { tokur_samples: 3 }].map((scoring) => ({ scoring }));
+    for (const more of [...beyond, { reflection: 'x'.repeat(501) }]) {
       expect(requestSchema.safeParse(more).success).toBe(false);
       expect(guardSchema.safeParse(more).success).toBe(true);
     }

@@ -40,7 +40,7 @@ describe.each(CHECKPOINTS)('flinch score on %s', (name) => {
   const model = ['--model', checkpointFolder(name)];
 
   it('has the variance of float64 under noise that is given, and says so', async () => {
-    const noise = ['--noise', `${checkpointFolder(name)}/${golden.noiseFile}`, '--samples', '4'];
+    const noise = ['--noise', `${checkpointFolder(name)}/${golden.noiseFile}`, '--scoring', 'samples=4'];
     const [line] = await scored([...model, '--methods', 'random', ...noise], input);
     expect(scoreErrors(column(line!, 'random'), golden.randVar).all).toBeLessThan(0.005);
     expect(line).toMatchObject({ samples: 4, noise: 'given' });
@@ -48,7 +48,7 @@ describe.each(CHECKPOINTS)('flinch score on %s', (name) => {
   });
 
   it('has the derivative of float64 with --derivative', async () => {
-    const step = ['--alpha', String(golden.alpha), '--derivative'];
+    const step = ['--scoring', `alpha=${golden.alpha},derivative`];
     const [line] = await scored([...model, '--methods', 'adversarial', ...step], input);
     const expected = golden.jvp.map((value) => golden.alpha * value);
     expect(scoreErrors(column(line!, 'adversarial'), expected).all).toBeLessThan(0.001);
@@ -64,7 +64,7 @@ describe('flinch score --noise', () => {
   const noise = folder.path('noise.f32');
   copyFileSync(`${checkpointFolder(name)}/${noiseFile}`, noise);
   const run = (file: string, input: string, ...more: string[]) =>
-    flinch([...base, '--samples', '4', '--noise', file, ...more], input);
+    flinch([...base, '--scoring', 'samples=4', '--noise', file, ...more], input);
   const written = (bytes: Uint8Array) => {
     writeFileSync(folder.path('bad.f32'), bytes);
     return folder.path('bad.f32');
@@ -76,7 +76,7 @@ describe('flinch score --noise', () => {
     expect(stderr).toBe(
       'flinch: input:1: noise: contains 100 numbers instead of samples × (tokens − 1) × hidden = 14848\n',
     );
-    const otherSamples = await run(noise, json({ id: 1, ...text }), '--samples', '5');
+    const otherSamples = await run(noise, json({ id: 1, ...text }), '--scoring', 'samples=5');
     expect(otherSamples.stderr).toContain('hidden = 18560');
   });
 
@@ -121,10 +121,10 @@ describe('flinch score', () => {
   const input = json({ id: 1, ...text });
 
   it('draws the same noise for the same seed, in the size that it reports', async () => {
-    const random = ['--methods', 'random', '--samples', '3', '--sigma', '0.005rms'];
+    const random = ['--methods', 'random', '--scoring', 'samples=3,sigma=0.005rms'];
     const [first, second, other] = [
       await scored([...random, '--seed', '5'], input),
-      await scored([...random, '--seed', '5', '--schedule', 'windowed', '--block', '3'], input),
+      await scored([...random, '--seed', '5', '--scoring', 'schedule=windowed,block=3'], input),
       await scored([...random, '--seed', '6'], input),
     ];
     const sigma = z.number().parse(first[0]!.sigma);
@@ -134,7 +134,7 @@ describe('flinch score', () => {
     const values = column(first[0]!, 'random');
     expect(scoreErrors(column(second[0]!, 'random'), values).all).toBeLessThan(1e-3);
     expect(scoreErrors(column(other[0]!, 'random'), values).all).toBeGreaterThan(0.05);
-    const reported = ['--methods', 'random', '--samples', '3', '--sigma', String(sigma), '--seed', '5'];
+    const reported = ['--methods', 'random', '--scoring', `samples=3,sigma=${sigma}`, '--seed', '5'];
     expect(await scored(reported, input)).toEqual(first);
   });
 
@@ -162,7 +162,7 @@ describe('flinch score', () => {
   });
 
   it('attacks only doubtful tokens under --schedule lazy, and marks the others', async () => {
-    const [line] = await scored(['--schedule', 'lazy', '--epsilon', '0.2', '--window', '16'], input);
+    const [line] = await scored(['--scoring', 'schedule=lazy,epsilon=0.2,window=16'], input);
     expect(line).toMatchObject({ schedule: 'lazy', block: 16, window: 16, epsilon: 0.2 });
     const doubtful = line!.tokens.map(({ logprob }) => 1 - Math.exp(logprob) > 0.2);
     expect(new Set(doubtful).size).toBe(2);
@@ -179,7 +179,10 @@ describe('flinch score', () => {
   });
 
   it('computes a measure once that is named twice', async () => {
-    const [line] = await scored(['--schedule', 'lazy', '--methods', 'adversarial,nll,adversarial'], input);
+    const [line] = await scored(
+      ['--scoring', 'schedule=lazy', '--methods', 'adversarial,nll,adversarial'],
+      input,
+    );
     const skipped = line!.tokens.flatMap((token) => (token.skipped ? [token.skipped] : []));
     expect(skipped).toEqual(skipped.map(() => ['adversarial']));
     expect(skipped.length).toBeGreaterThan(0);
@@ -187,19 +190,19 @@ describe('flinch score', () => {
 
   it.each([
     [['--methods', 'tokur'], 'Unknown method "tokur". Supported: adversarial, random'],
-    [['--sigma', '0'], '--sigma'],
-    [['--sigma', 'much'], '--sigma'],
-    [['--sigma', '1e6rms', '--methods', 'random'], 'sigma: must be from'],
-    [['--samples', '1'], '--samples'],
-    [['--samples', '257'], '--samples'],
+    [['--scoring', 'sigma=0'], 'sigma: Must be'],
+    [['--scoring', 'sigma=much'], 'sigma: Must be'],
+    [['--scoring', 'sigma=1e6rms', '--methods', 'random'], 'sigma: must be from'],
+    [['--scoring', 'samples=1'], 'samples: Must be'],
+    [['--scoring', 'samples=257'], 'samples: Must be'],
     [['--seed', '-1'], '--seed'],
-    [['--tokur-sigma', '0'], '--tokur-sigma'],
-    [['--tokur-sigma', '0.005rms'], '--tokur-sigma'],
-    [['--tokur-samples', '33'], '--tokur-samples'],
-    [['--tokur-law', 'weight'], '--tokur-law'],
-    [['--epsilon', '-0.1'], '--epsilon'],
-    [['--schedule', 'lazy', '--epsilon', '1'], 'Must be a number from 0, and below 1.'],
-    [['--schedule', 'lazy', '--window', '4'], 'window: must be at least block'],
+    [['--scoring', 'tokur_sigma=0'], 'tokur_sigma: Must be'],
+    [['--scoring', 'tokur_sigma=0.005rms'], 'tokur_sigma: Must be'],
+    [['--scoring', 'tokur_samples=33'], 'tokur_samples: Must be'],
+    [['--scoring', 'tokur_law=weight'], 'tokur_law: Must be'],
+    [['--scoring', 'epsilon=-0.1'], 'epsilon: Must be'],
+    [['--scoring', 'schedule=lazy,epsilon=1'], 'Must be a number from 0, and below 1.'],
+    [['--scoring', 'schedule=lazy,window=4'], 'window: must be at least block'],
   ])('refuses %j by name', async (args, message) => {
     const { code, stdout, stderr } = await flinch(['score', '--input', '-', ...args], input);
     expect([code, stdout]).toEqual([1, '']);
@@ -215,7 +218,7 @@ describe('flinch chat', () => {
   const greedy = ['chat', '--temperature', '0'];
 
   it('says in its events which scores were skipped', async () => {
-    const lazy = ['--json', '--color', 'adversarial', '--schedule', 'lazy'];
+    const lazy = ['--json', '--color', 'adversarial', '--scoring', 'schedule=lazy'];
     // The model makes a slip.
     const slip = ['--temperature', '1', '--seed', '1', 'What is (82 - 16) * 9 - 54 + 59?'];
     const { stdout } = await flinch(['chat', ...lazy, ...slip]);
@@ -234,7 +237,7 @@ describe('flinch chat', () => {
 
   it('prints skipped tokens dim, which is not certain, and says so', async () => {
     const lazy = await flinch(
-      [...greedy, '--color', 'adversarial', '--schedule', 'lazy', QUESTION],
+      [...greedy, '--color', 'adversarial', '--scoring', 'schedule=lazy', QUESTION],
       '',
       colours,
     );
@@ -248,7 +251,7 @@ describe('flinch chat', () => {
   });
 
   it.each(['random', 'tokur_eu'])('colours by %s, whose scores are small', async (method) => {
-    const few = ['--color', method, '--samples', '4', '--max-tokens', '60'];
+    const few = ['--color', method, '--scoring', 'samples=4', '--max-tokens', '60'];
     const { code, stdout } = await flinch([...greedy, ...few, LONG_QUESTION], '', colours);
     expect(code).toBe(0);
     const [text, legend] = stdout.split(`${DIM}${method}:`);

@@ -45,7 +45,7 @@ describe.each(CHECKPOINTS)('flinch score on %s', (name) => {
       ...cases.map(({ messages, response }, i) => ({ id: `text ${i}`, messages, response })),
     ]);
     const { code, stdout, stderr } = await flinch(
-      ['score', '--model', model, '--input', '-', '--alpha', alpha],
+      ['score', '--model', model, '--input', '-', '--scoring', `alpha=${alpha}`],
       input,
     );
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -82,10 +82,10 @@ describe.each(CHECKPOINTS)('flinch score on %s', (name) => {
       input,
       '--output',
       folder.path(`${name}.out`),
-      '--alpha',
-      alpha,
+      '--scoring',
+      `alpha=${alpha}`,
     ];
-    const schedule = ['--schedule', 'windowed', '--block', '4', '--window', '16', '--methods', 'adversarial'];
+    const schedule = ['--scoring', 'schedule=windowed,block=4,window=16', '--methods', 'adversarial'];
     expect(await flinch(['score', ...args, ...schedule])).toEqual({ code: 0, stdout: '', stderr: '' });
     lines(folder.read(`${name}.out`)).forEach((result, i) => {
       const golden = cases[i]!.windowed['block=4,window=16']!;
@@ -113,9 +113,11 @@ describe('flinch score', () => {
   it('takes alpha relative to the embeddings, and reports what it comes to', async () => {
     const { embeddingRms } = JSON.parse((await flinch(['inspect', reasonerPath, '--json'])).stdout);
     const alpha = 0.01 * embeddingRms;
-    const relative = await flinch(['score', '--input', '-', '--alpha', '0.01rms'], json([good]));
+    const relative = await flinch(['score', '--input', '-', '--scoring', 'alpha=0.01rms'], json([good]));
     expect(relative).toMatchObject({ code: 0, stdout: expect.stringContaining(`"alpha":${alpha},`) });
-    expect(await flinch(['score', '--input', '-', '--alpha', String(alpha)], json([good]))).toEqual(relative);
+    expect(await flinch(['score', '--input', '-', '--scoring', `alpha=${alpha}`], json([good]))).toEqual(
+      relative,
+    );
   });
 
   it('scores the end token only when its id is given', async () => {
@@ -170,13 +172,13 @@ describe('flinch score', () => {
   });
 
   it.each([
-    [['--input', '-', '--alpha', '0'], '--alpha'],
-    [['--input', '-', '--alpha', 'much'], '--alpha'],
-    [['--input', '-', '--alpha', '0rms'], '--alpha'],
-    [['--input', '-', '--alpha', '1e6rms'], 'alpha: must be from'],
+    [['--input', '-', '--scoring', 'alpha=0'], 'alpha: Must be'],
+    [['--input', '-', '--scoring', 'alpha=much'], 'alpha: Must be'],
+    [['--input', '-', '--scoring', 'alpha=0rms'], 'alpha: Must be'],
+    [['--input', '-', '--scoring', 'alpha=1e6rms'], 'alpha: must be from'],
     [['--input', '-', '--methods', 'nll,magic'], 'magic'],
-    [['--input', '-', '--schedule', 'never'], '--schedule'],
-    [['--input', '-', '--schedule', 'windowed', '--window', '4'], 'window: must be at least block'],
+    [['--input', '-', '--scoring', 'schedule=never'], 'schedule: Must be'],
+    [['--input', '-', '--scoring', 'schedule=windowed,window=4'], 'window: must be at least block'],
     [['--input', '/nowhere/x.jsonl'], '/nowhere/x.jsonl'],
     [['--input', '-', '--model', '/nowhere'], '/nowhere'],
     [[], '--input'],

@@ -159,7 +159,7 @@ describe('LiteLLM’s generic guardrail API', () => {
     const sha256 = createHash('sha256').update(key).digest('hex');
     const url = await gatewayOf([await EngineModel.open('reasoner', gateway.engine)], {
       access: { keys: [{ name: 'litellm', sha256 }] },
-      guard: { defaults: { method: 'adversarial', block: 3 } }, // of which there is no calibration
+      guard: { defaults: { method: 'adversarial', scoring: { block: 3 } } }, // of which there is no calibration
     });
     const body = { texts: [WRONG] };
     expect(await refused(body, url)).toMatchObject({ status: 401 });

@@ -41,7 +41,6 @@ export function madeUpEvaluation(parts: Partial<Evaluation> = {}): Evaluation {
     );
   const n = (scope: string): number => (scope === 'all' || scope === 'macro' ? 200 : 100);
   const base = {
-    format: 'flinch-bench/2',
     suite: 'tasks',
     model: { name: 'reasoner', fingerprint: 'f00d', parameters: 2_500_000, embeddingRms: 0.02 },
     temperature: 0.2,

@@ -66,11 +66,12 @@ export class ScriptedModel implements ServedModel {
 }
 
 export function prepared(start: Prepared['start']): Prepared {
-  const guard = { ...guardSchema.parse({ enabled: false }), alpha: 1e-4, sigma: 1e-3 };
+  const guard = guardSchema.parse({ enabled: false });
+  const scoring = { ...guard.scoring, alpha: 1e-4, sigma: 1e-3 };
   return {
     model: 'reasoner',
     vocabulary: null,
-    guard: { ...guard, methods: ['nll'], method: 'nll' },
+    guard: { ...guard, scoring, methods: ['nll'], method: 'nll' },
     promptTokens: 1,
     start,
   };

@@ -34,18 +34,13 @@ export class WaitingModel implements ServedModel {
 
   async prepare(request: GenerationFields, options: PrepareOptions): Promise<Prepared> {
     const { messages } = textRequest(request);
-    const { guard } = request;
+    const guard = completeGuard(guardSchema.parse(request.guard), METHODS);
     this.asked = options;
     const waits = messages.at(-1)?.content === 'wait';
     return {
       model: this.name,
       vocabulary: null,
-      guard: {
-        ...completeGuard(guardSchema.parse(guard), METHODS),
-        enabled: false,
-        alpha: 1e-4,
-        sigma: 1e-3,
-      },
+      guard: { ...guard, enabled: false, scoring: { ...guard.scoring, alpha: 1e-4, sigma: 1e-3 } },
       promptTokens: 1,
       start: () =>
         new Observable<GuardEvent>((subscriber) => {

@@ -14,7 +14,7 @@ const jsonSchema = z.looseObject({
   description: z.string().optional(),
   const: scalar.optional(),
   enum: z.array(scalar).optional(),
-  default: scalar.optional(),
+  default: z.unknown().optional(),
   required: z.array(z.string()).default([]),
   get items() {
     return jsonSchema.optional();
@@ -41,21 +41,30 @@ const head = (source: string): string =>
 
 /** client/src/guard-request.ts */
 export function guardRequestType(): string {
-  const { properties = {} } = jsonSchema.parse(requestSchema(guardSchema));
-  const fields = Object.entries(properties).map(([name, field]) => {
-    const type = typeOf(field);
-    return `${commentOf(field)}  readonly ${name}?: ${type.endsWith('[]') ? 'readonly ' : ''}${type};\n`;
-  });
+  const { properties: fields = {} } = jsonSchema.parse(requestSchema(guardSchema));
+  const { properties: settings = {}, description } = fields.scoring ?? {};
   return `${head('src/uncertainty/method-names.ts and src/guard/guard-fields.ts')}
 /** The uncertainty methods of tokens. */
 export const METHODS = [
 ${METHODS.map((method) => `  '${method}',\n`).join('')}] as const;
 export type Method = (typeof METHODS)[number];
 
+/** ${description} */
+export interface ScoringRequest {
+${optional(settings)}}
+
 /** How tokens are scored, and what happens to doubtful steps. Absent fields have the server's defaults. */
 export interface GuardRequest {
-${fields.join('')}}
+${optional(fields)}}
 `;
+}
+
+function optional(fields: Readonly<Record<string, JsonSchema>>): string {
+  const lines = Object.entries(fields).map(([name, field]) => {
+    const type = field.properties ? 'ScoringRequest' : typeOf(field);
+    return `${commentOf(field)}  readonly ${name}?: ${type.endsWith('[]') ? 'readonly ' : ''}${type};\n`;
+  });
+  return lines.join('');
 }
 
 /** client/src/event-types.ts */
@@ -96,7 +105,8 @@ function declaration(name: string, schema: z.core.$ZodType, scope = ''): string 
 
 function commentOf({ description, default: value }: JsonSchema): string {
   if (description === undefined) return '';
-  const more = value === undefined ? '' : ` Default: \`${JSON.stringify(value)}\`.`;
+  const more =
+    value === undefined || typeof value === 'object' ? '' : ` Default: \`${JSON.stringify(value)}\`.`;
   return `  /** ${description}${more} */\n`;
 }
 

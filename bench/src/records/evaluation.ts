@@ -166,7 +166,6 @@ const claimCount = z.object({
 });
 
 export const evaluationSchema = z.object({
-  format: z.literal('flinch-bench/2'),
   suite: z.string(),
   model: z.object({
     name: z.string(),

@@ -29,7 +29,6 @@ export async function evaluateRun(folder: string, records: RunRecords): Promise<
   const { judged } = suites[settings.suite];
   const tables = await (judged === 'claims' ? evaluateClaims(known, rule) : evaluate(known, rule));
   const evaluation = evaluationSchema.parse({
-    format: 'flinch-bench/2',
     suite: settings.suite,
     model: { ...model, fingerprint: settings.model },
     temperature: settings.temperature,

@@ -76,7 +76,6 @@ export function addRunOptions(command: Command): Command {
         'comma-separated uncertainty measures, optionally with settings, see below',
       ).argParser(measures),
     )
-    .addOption(new Option('--methods <names>', 'alias of --measures').argParser(measures).hideHelp())
     .option('--json', 'print the summary as JSON')
     .optionsGroup('Problems:')
     .option('--data <folder>', 'folder of the data sets; by default that of flinch data pull')

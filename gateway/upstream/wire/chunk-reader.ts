@@ -26,12 +26,8 @@ const BYTES_AT_ONCE = 128 << 10;
 /** A short message takes as much time as so many bytes, however little of it there is. */
 const MESSAGE_BYTES = 128;
 
-export interface ChunkReaderOptions {
-  /** Of a message. */
-  readonly lineBytes: number;
-  /** What the first message refuses; `null` if it refuses nothing. */
-  readonly refused: (message: string) => UpstreamError | null;
-}
+/** Maximum bytes of a line or event of an answer. */
+const MAX_LINE_BYTES = 1 << 20;
 
 /**
  * The chunks of an answer, of which no more come once the server has said that it is over. Time limits are for chunks
@@ -59,10 +55,11 @@ export class ChunkReader {
   /** That is left until a chunk has to say something, of the time that the server is waited for. */
   #patienceMs: number;
 
+  /** @param refused what the first message refuses; `null` if it refuses nothing */
   constructor(
     exchange: Exchange,
     call: Pick<Call, 'format' | 'framing'>,
-    { lineBytes, refused }: ChunkReaderOptions,
+    refused: (message: string) => UpstreamError | null,
   ) {
     this.#refused = refused;
     this.#exchange = exchange;
@@ -70,7 +67,7 @@ export class ChunkReader {
     this.#read = READERS[call.format]();
     this.#joined = call.format === 'verbatim' ? null : new JoinedParts();
     this.#patienceMs = exchange.patience.firstMs;
-    this.#messages = new Messages(call.framing, lineBytes);
+    this.#messages = new Messages(call.framing, MAX_LINE_BYTES);
   }
 
   /**

@@ -60,8 +60,7 @@ function exchangeOf(pieces: Iterator<Uint8Array>): Exchange {
 function responseOf(input: Uint8Array, format: 'chunk' | 'verbatim' | 'response' | 'generate') {
   const exchange = exchangeOf(parts(input, 400));
   const framing = format === 'generate' ? 'lines' : 'sse';
-  const options = { lineBytes: LINE_BYTES, refused: () => null };
-  const reader = new ChunkReader(exchange, { format, framing }, options);
+  const reader = new ChunkReader(exchange, { format, framing }, () => null);
   const verbatim = format === 'verbatim';
   return new StreamedResponse(exchange, reader, { lags: false, verbatim, seam: '', failed: () => {} });
 }

@@ -36,12 +36,12 @@ describe('the configuration', () => {
   });
 
   it('takes each field from the last source that has it: file, environment, flags', async () => {
-    const text = 'listen: {host: "::1", port: 1}\nlimits: {body_bytes: 2000, message_bytes: 2000}';
+    const text = 'listen: {host: "::1", port: 1}\nlimits: {body_bytes: 2000, connections: 100}';
     const env = { FLINCH_LISTEN_PORT: '2', FLINCH_LIMITS_BODY_BYTES: '3000' };
     const flags = { config: fileOf(text), port: 3 };
     expect(await serveConfig(flags, env)).toMatchObject({
       listen: { host: '::1', port: 3 },
-      limits: { body_bytes: 3000, message_bytes: 2000, connections: 1024 },
+      limits: { body_bytes: 3000, connections: 100, header_s: 10 },
     });
   });
 
@@ -309,8 +309,8 @@ describe('a policy that contradicts itself', () => {
     ],
     [
       'a window below the block',
-      'guard: {defaults: {block: 32, window: 16}}',
-      'guard.defaults.window: must be at',
+      'guard: {defaults: {scoring: {block: 32, window: 16}}}',
+      'guard.defaults.scoring.window: must be at',
     ],
     [
       'methods that need a scorer that a model does not have',
@@ -331,7 +331,7 @@ describe('a policy that contradicts itself', () => {
   it.each([
     'guard: {defaults: {enabled: false, method: entropy, methods: [nll]}, locked: all}',
     'guard: {bounds: {min_rate: 0.5, max_candidates: 1, max_rollbacks: 0}}',
-    'guard: {defaults: {alpha: 0.005rms}, locked: [method, methods]}',
+    'guard: {defaults: {scoring: {alpha: 0.005rms}}, locked: [method, methods]}',
     model('{locked: all}', ', device: cpu'),
   ])('is not this: %s', async (text) => {
     expect(await load(text)).toHaveProperty('limits');

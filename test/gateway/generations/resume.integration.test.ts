@@ -278,7 +278,7 @@ describe('a connection', () => {
     ['binary', 1003, new Uint8Array(1)],
     ['too large', 1009, 'x'.repeat(2000)],
   ])('that sends a message that is %s is closed for good, with %d', async (_name, code, message) => {
-    const { url, model } = await scriptedGateway({ limits: { message_bytes: 1024 } }, { pauseMs: 2 });
+    const { url, model } = await scriptedGateway({ limits: { body_bytes: 1024 } }, { pauseMs: 2 });
     const { socket, created: _, ...place } = await begin(url, { max_tokens: 10_000 });
     socket.send(message);
     await expect.poll(() => socket.closeCode).toBe(code);

@@ -70,7 +70,7 @@ describe('a streamed completion', () => {
   });
 
   it('scores a token at most one block later', async () => {
-    const { chunks } = await streamed({ guard: { block: 4 } });
+    const { chunks } = await streamed({ guard: { scoring: { block: 4 } } });
     let written = -1;
     for (const { flinch } of chunks) {
       for (const { index, scores } of flinch?.tokens ?? []) {
@@ -209,19 +209,34 @@ describe('a bad request', () => {
     ['guard of a wrong type', { guard: 'on' }, 'guard', 'invalid_value'],
     ['an unknown method', { guard: { methods: ['magic'] } }, 'guard.methods[0]', 'invalid_value'],
     ['no methods', { guard: { methods: [] } }, 'guard.methods', 'invalid_value'],
-    ['a negative block', { guard: { block: -8 } }, 'guard.block', 'invalid_value'],
-    ['a huge window', { guard: { window: 1e12 } }, 'guard.window', 'invalid_value'],
-    ['a window below the block', { guard: { block: 8, window: 4 } }, 'guard.window', 'invalid_value'],
-    ['alpha of 0', { guard: { alpha: 0 } }, 'guard.alpha', 'invalid_value'],
-    ['a relative alpha of 0', { guard: { alpha: '0rms' } }, 'guard.alpha', 'invalid_value'],
+    ['a negative block', { guard: { scoring: { block: -8 } } }, 'guard.scoring.block', 'invalid_value'],
+    ['a huge window', { guard: { scoring: { window: 1e12 } } }, 'guard.scoring.window', 'invalid_value'],
     [
-      'a relative alpha too large for the model',
-      { guard: { alpha: '1e6rms' } },
-      'guard.alpha',
+      'a window below the block',
+      { guard: { scoring: { block: 8, window: 4 } } },
+      'guard.scoring.window',
       'invalid_value',
     ],
-    ['an alpha as text', { guard: { alpha: '1e-4' } }, 'guard.alpha', 'invalid_value'],
-    ['an alpha lost in rounding', { guard: { alpha: 1e-12 } }, 'guard.alpha', 'invalid_value'],
+    ['alpha of 0', { guard: { scoring: { alpha: 0 } } }, 'guard.scoring.alpha', 'invalid_value'],
+    [
+      'a relative alpha of 0',
+      { guard: { scoring: { alpha: '0rms' } } },
+      'guard.scoring.alpha',
+      'invalid_value',
+    ],
+    [
+      'a relative alpha too large for the model',
+      { guard: { scoring: { alpha: '1e6rms' } } },
+      'guard.scoring.alpha',
+      'invalid_value',
+    ],
+    ['an alpha as text', { guard: { scoring: { alpha: '1e-4' } } }, 'guard.scoring.alpha', 'invalid_value'],
+    [
+      'an alpha lost in rounding',
+      { guard: { scoring: { alpha: 1e-12 } } },
+      'guard.scoring.alpha',
+      'invalid_value',
+    ],
     ['a stop of a wrong type', { stop: [3] }, 'stop', 'invalid_value'],
     [
       'a prompt that cannot possibly fit',

@@ -24,18 +24,18 @@ const refusal = (scoring: Scoring) => {
 describe('checkWork', () => {
   it.each<[Scoring, string, number]>([
     [windowed(8, 64, { methods: ['nll'] }), 'max_tokens', 2000],
-    [windowed(8, 64, { methods: ['adversarial'] }), 'guard.window', 2000 + 113 * 3 * 64],
-    [windowed(1, 'all', { methods: ['adversarial'] }), 'guard.window', 2000 + 900 * 3 * 1000],
+    [windowed(8, 64, { methods: ['adversarial'] }), 'guard.scoring.window', 2000 + 113 * 3 * 64],
+    [windowed(1, 'all', { methods: ['adversarial'] }), 'guard.scoring.window', 2000 + 900 * 3 * 1000],
     [
       {
         ...windowed(8, 64),
         methods: ['adversarial'],
         schedule: { kind: 'lazy', block: 8, window: 64, epsilon: 0.01 },
       },
-      'guard.window',
+      'guard.scoring.window',
       2000 + 900 * 3 * 64,
     ],
-    [windowed(8, 64, { methods: ['random'] }), 'guard.samples', 2000 + 20 * 1000],
+    [windowed(8, 64, { methods: ['random'] }), 'guard.scoring.samples', 2000 + 20 * 1000],
     [windowed(8, 64, { methods: ['nll', 'tokur_eu', 'tokur_au'] }), 'max_tokens', 2000 + 2 * 1000],
   ])('counts positions, and names the largest part (%#)', (scoring, field, work) => {
     expect(refusal(scoring)).toEqual([field, work]);

@@ -60,7 +60,24 @@ describe('the defaults of a policy', () => {
   });
 
   it('have a window that follows from the block', () => {
-    expect(guardOf({ gateway: { defaults: { block: 48 } } })).toMatchObject({ block: 48, window: 48 });
+    expect(guardOf({ gateway: { defaults: { scoring: { block: 48 } } } })?.scoring).toMatchObject({
+      block: 48,
+      window: 48,
+    });
+  });
+
+  it('have each setting of scores of the level that says it last, or of the client', () => {
+    const guards = {
+      gateway: { defaults: { scoring: { block: 48, epsilon: 0.5 } } },
+      model: { defaults: { scoring: { block: 8 } } },
+      key: { defaults: { scoring: {} } },
+    };
+    expect(guardOf(guards, { scoring: { alpha: 0.1 } })?.scoring).toMatchObject({
+      block: 8,
+      window: 32,
+      epsilon: 0.5,
+      alpha: 0.1,
+    });
   });
 
   it('are moved within the bounds where nobody sets them', () => {
@@ -73,30 +90,33 @@ describe('the defaults of a policy', () => {
 
 describe('a locked field', () => {
   const guards = {
-    key: { defaults: { action: 'rollback', alpha: '0.005rms' }, locked: ['action', 'alpha'] },
+    key: {
+      defaults: { action: 'rollback', scoring: { alpha: '0.005rms' } },
+      locked: ['action', 'scoring'],
+    },
   };
 
   it('cannot be changed', () => {
     expect(refusal(guards, { action: 'annotate' })).toBe(
       'guard.action: locked to "rollback" by the policy key:web',
     );
-    expect(refusal(guards, { alpha: 0.1 })).toContain('guard.alpha: locked');
+    expect(refusal(guards, { scoring: { alpha: 0.1 } })).toContain('guard.scoring: locked');
   });
 
   it('can be set to what it is, however it is written', () => {
-    expect(guardOf(guards, { action: 'rollback', alpha: '5e-3rms', rate: 0.1 })).toMatchObject({
+    expect(guardOf(guards, { action: 'rollback', scoring: { alpha: '5e-3rms' }, rate: 0.1 })).toMatchObject({
       action: 'rollback',
       rate: 0.1,
     });
     expect(
       guardOf(
-        { gateway: { locked: ['window', 'methods'], defaults: { methods: ['nll'] } } },
+        { gateway: { locked: ['scoring', 'methods'], defaults: { methods: ['nll'] } } },
         {
-          window: 32,
+          scoring: { window: 32 },
           methods: ['nll', 'nll'],
         },
       ),
-    ).toMatchObject({ window: 32, methods: ['nll'] });
+    ).toMatchObject({ scoring: { window: 32 }, methods: ['nll'] });
   });
 
   it('is locked by any of the three, which the refusal names', () => {

@@ -334,25 +334,19 @@ describe('after the first byte a fault is an error within, and there is no [DONE
 
   it('a line without end: upstream_error, and the connection is closed', async () => {
     const closed: Promise<void>[] = [];
-    const answer = await begun(
-      (reply) => {
-        closed.push(reply.closed);
-        reply.write('data: ');
-        for (let i = 0; i < 40; i++) reply.write('x'.repeat(100));
-      },
-      { ...PATIENT, limits: { line_bytes: 2048 } },
-    );
+    const answer = await begun((reply) => {
+      closed.push(reply.closed);
+      reply.write('data: ');
+      for (let i = 0; i < 40; i++) reply.write('x'.repeat(50_000));
+    }, PATIENT);
     expect(answer).toMatchObject({ text: 'One', done: false, error: { code: 'upstream_error' } });
     await closed[0];
   });
 
   it('an event of lines without end: upstream_error', async () => {
-    const answer = await begun(
-      (reply) => {
-        for (let i = 0; i < 400; i++) reply.write('data: xxxxxxxxxx\n');
-      },
-      { ...PATIENT, limits: { line_bytes: 2048 } },
-    );
+    const answer = await begun((reply) => {
+      for (let i = 0; i < 400; i++) reply.write(`data: ${'x'.repeat(5000)}\n`);
+    }, PATIENT);
     expect(answer).toMatchObject({ done: false, error: { code: 'upstream_error' } });
   });
 

@@ -14,7 +14,7 @@ async function answers(socket: TestSocket): Promise<void> {
 }
 
 it('refused messages have a budget in bytes; then their client is closed, and refused for the minute', async () => {
-  const gateway = await useTestGateway({ limits: { message_bytes: MESSAGE_BYTES } });
+  const gateway = await useTestGateway({ limits: { body_bytes: MESSAGE_BYTES } });
   const honest = await TestSocket.open(gateway.url);
   const refused = JSON.stringify({
     type: 'generation.create',
@@ -44,7 +44,7 @@ it('a message that is never whole ends its connection, though its pings are answ
 });
 
 it('unfinished messages of all connections have a bound together', async () => {
-  const gateway = await useTestGateway({ limits: { message_bytes: MESSAGE_BYTES, body_s: 3 } });
+  const gateway = await useTestGateway({ limits: { body_bytes: MESSAGE_BYTES, body_s: 3 } });
   const honest = await TestSocket.open(gateway.url);
   const closed: number[] = [];
   const start = performance.now();

@@ -53,11 +53,11 @@ describe('a generation', () => {
   it('takes alpha relative to the embeddings, and says what it comes to', async () => {
     const alpha = 0.01 * (await gateway.engine.checkpoint.embeddingRms());
     const methods = ['adversarial'];
-    const relative = await run({ guard: { methods, alpha: '0.01rms' } });
-    expect(relative[0]).toMatchObject({ type: 'generation.created', guard: { alpha } });
+    const relative = await run({ guard: { methods, scoring: { alpha: '0.01rms' } } });
+    expect(relative[0]).toMatchObject({ type: 'generation.created', guard: { scoring: { alpha } } });
     const scoresOf = (events: SocketEvent[]) =>
       events.filter(ofType('score.delta')).map(({ scores }) => scores);
-    expect(scoresOf(relative)).toEqual(scoresOf(await run({ guard: { methods, alpha } })));
+    expect(scoresOf(relative)).toEqual(scoresOf(await run({ guard: { methods, scoring: { alpha } } })));
   });
 
   it('numbers its events without gaps', async () => {

@@ -10,7 +10,7 @@ const MESSAGE_BYTES = 32 << 10;
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await startTestGateway({ limits: { message_bytes: MESSAGE_BYTES, messages_per_second: 20 } });
+  gateway = await startTestGateway({ limits: { body_bytes: MESSAGE_BYTES, messages_per_second: 20 } });
 });
 afterAll(() => gateway.close());
 

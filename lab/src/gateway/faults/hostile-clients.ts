@@ -63,7 +63,7 @@ const ODD: readonly ((chance: Chance) => string)[] = [
   () => ask('own', `a${'\u0301\u0323'.repeat(100_000)}`),
   () => ask('own', 'x '.repeat(400_000)),
   () => ask('busy', 'x', { tools: Array(20_000).fill({ type: 'function', function: { name: 'f' } }) }),
-  () => ask('own', 'x', { guard: { window: 'all', block: 1, samples: 1e9 } }),
+  () => ask('own', 'x', { guard: { scoring: { window: 'all', block: 1, samples: 1e9 } } }),
   (chance) => random(chance, 2000).toString('latin1'),
 ];
 

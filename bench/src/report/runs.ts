@@ -48,19 +48,12 @@ function readEvaluation(folder: string): Evaluation {
   return parseEvaluation(text, path);
 }
 
-const formatSchema = z.object({ format: z.string() });
-
 function parseEvaluation(text: string, path: string): Evaluation {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     throw new UsageError(`${path}: is not valid JSON: ${error instanceof Error ? error.message : error}`);
-  }
-  const known = evaluationSchema.shape.format.value;
-  const format = formatSchema.safeParse(value).data?.format;
-  if (format !== undefined && format !== known) {
-    throw new UsageError(`${path}: has the format ${JSON.stringify(format)}; this version reads ${known}`);
   }
   const result = evaluationSchema.safeParse(value);
   if (result.success) return result.data;

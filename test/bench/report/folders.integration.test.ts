@@ -18,12 +18,7 @@ function folderOf(name: string, evaluation: unknown): string {
 describe('the folders of a report', () => {
   it.each<[string, unknown, RegExp]>([
     ['no JSON', '{"format": ', /evaluation\.json: is not valid JSON: /],
-    [
-      'another format',
-      { ...madeUpEvaluation(), format: 'flinch-bench/9' },
-      /has the format "flinch-bench\/9"; this version reads flinch-bench\/2/,
-    ],
-    ['no format', { suite: 'tasks' }, /evaluation\.json: format: /],
+    ['no evaluation', { suite: 'tasks' }, /evaluation\.json: model: /],
     [
       'a number that is none',
       { ...madeUpEvaluation(), temperature: 'warm' },
